@@ -1,0 +1,34 @@
+import { Hono } from "hono";
+import { CredentialResolver } from "./credentials/resolve-credentials.ts";
+import { Refusal } from "./errors.ts";
+import type { App, Isolate } from "./http/context.ts";
+import { onError } from "./http/on-error.ts";
+import { requestLog } from "./http/request-log.ts";
+import { admin } from "./http/routes/admin.ts";
+import { health } from "./http/routes/health.ts";
+import { signed } from "./http/routes/signed.ts";
+import { addKf, createGd } from "./http/routes/signed-operations.ts";
+
+/**
+ * The application: order of middleware and mounts.
+ *
+ * @param now milliseconds since the epoch; tests bring their own
+ */
+export function createApp(now: () => number = Date.now): Hono<App> {
+  const isolate: Isolate = { now, credentials: new CredentialResolver(now) };
+  const app = new Hono<App>();
+  app.onError(onError);
+  app.notFound((c) => onError(new Refusal("route_not_found", { reason: "route_not_found" }), c));
+  app.use(requestLog(isolate));
+
+  app.post("/openapi/chat/create_gd", signed(createGd)).all(onlyPost);
+  app.post("/openapi/chat/add_kf", signed(addKf)).all(onlyPost);
+
+  app.get("/healthz", health());
+  app.route("/admin", admin());
+  return app;
+}
+
+function onlyPost(): never {
+  throw new Refusal("method_not_allowed", { reason: "method_not_allowed", allow: "POST" });
+}

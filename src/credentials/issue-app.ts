@@ -1,0 +1,52 @@
+import * as z from "zod/mini";
+import { displayName } from "../fields.ts";
+import { insertApp } from "../store/apps.ts";
+import { APPID } from "./resolve-credentials.ts";
+import { type Keyring, seal } from "./sealed-secret.ts";
+
+const APPID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";
+const SECRET_RULE = "must be 8 to 256 printable ASCII characters";
+
+/** Body of POST /admin/sites/:site_id/apps. A caller of another service may bring its appid, its secret or both along. */
+export const issueAppSchema = z.strictObject({
+  name: displayName,
+  appid: z.optional(z.string(APPID_RULE).check(z.regex(APPID, APPID_RULE))),
+  secret: z.optional(z.string(SECRET_RULE).check(z.regex(/^[\x20-\x7e]{8,256}$/, SECRET_RULE))),
+});
+
+export type IssueApp = z.infer<typeof issueAppSchema>;
+
+/**
+ * Issues an app for a site, or takes one over.
+ *
+ * @param now Unix seconds
+ * @returns the secret, for the only time; undefined when the appid is taken
+ */
+export async function issueApp(
+  db: D1Database,
+  keyring: Keyring,
+  siteId: number,
+  input: IssueApp,
+  now: number,
+): Promise<{ appid: string; secret: string; name: string } | undefined> {
+  const appid = input.appid ?? randomHex(16);
+  const secret = input.secret ?? newSecret();
+  const inserted = await insertApp(db, {
+    appid,
+    siteId,
+    name: input.name,
+    version: 1,
+    secret: await seal(keyring, appid, "current", secret),
+    createdAt: now,
+  });
+  return inserted ? { appid, secret, name: input.name } : undefined;
+}
+
+/** 32 random bytes in hex: as strong as the HMAC it keys, and safe to paste anywhere. */
+export function newSecret(): string {
+  return randomHex(32);
+}
+
+function randomHex(bytes: number): string {
+  return crypto.getRandomValues(new Uint8Array(bytes)).toHex();
+}

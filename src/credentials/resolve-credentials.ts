@@ -1,0 +1,191 @@
+import { Refusal } from "../errors.ts";
+import { importKey } from "../signing/import-key.ts";
+import { type AppRecord, findApp } from "../store/apps.ts";
+import { importKeyring, type Keyring, type Slot, UnsealError, unseal } from "./sealed-secret.ts";
+
+/** What verifies an app's requests. */
+export interface Credentials {
+  appid: string;
+  siteId: number;
+  /** Which secret is the current one; the previous one is `version - 1`. */
+  version: number;
+  revoked: boolean;
+  keys: { slot: Slot; key: CryptoKey /** Unix seconds. */; expiresAt: number }[];
+}
+
+export type Source = "isolate" | "kv" | "d1";
+
+export interface CredentialBindings {
+  directory: D1Database;
+  credentials: KVNamespace | undefined;
+  masterKeys: Parameters<typeof importKeyring>[0];
+}
+
+/** The appids this service issues or takes over. Anything else is unknown without asking anyone. */
+export const APPID = /^[A-Za-z0-9_-]{1,64}$/;
+
+const CACHED_APPS = 1_000;
+const CACHED_MS = 300_000;
+const KV_TTL_SECONDS = 86_400;
+/** A cold look-up gives KV this long before it asks D1. */
+const KV_PATIENCE_MS = 50;
+const REFRESH_PAUSE_MS = 5_000;
+
+/**
+ * Credentials of apps: isolate → KV → D1, read-through. Staleness is harmless: the batch gates every accepted request on the
+ * app's row, and a signature that fails on a cached record is tried once more on a fresh one. Holds no promise or stream between
+ * requests, only plain values and keys.
+ */
+export class CredentialResolver {
+  readonly #now: () => number;
+  readonly #cached = new Map<string, { credentials: Credentials; until: number }>();
+  readonly #refreshedInVain = new Map<string, number>();
+  readonly #keyrings = new WeakMap<object, Keyring>();
+
+  /** @param now milliseconds since the epoch */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  async keyring(bindings: CredentialBindings): Promise<Keyring> {
+    const known = this.#keyrings.get(bindings.masterKeys);
+    if (known !== undefined) return known;
+    const keyring = await importKeyring(bindings.masterKeys);
+    this.#keyrings.set(bindings.masterKeys, keyring);
+    return keyring;
+  }
+
+  /**
+   * @param beforeDatabase runs before D1 is asked about an appid that no cache knows, and may throw to prevent it
+   * @throws Refusal `unavailable` when D1 is needed and does not answer, `internal` when MASTER_KEY does not open the record
+   */
+  async resolve(
+    bindings: CredentialBindings,
+    appid: string,
+    waitUntil: (work: Promise<unknown>) => void,
+    beforeDatabase: () => Promise<void>,
+  ): Promise<{ credentials: Credentials; source: Source } | undefined> {
+    if (!APPID.test(appid)) return undefined;
+    const cached = this.#cached.get(appid);
+    if (cached !== undefined && cached.until > this.#now())
+      return { credentials: cached.credentials, source: "isolate" };
+    const fromKv = await this.#readKv(bindings, appid);
+    if (fromKv !== undefined) return { credentials: fromKv, source: "kv" };
+    await beforeDatabase();
+    const fromD1 = await this.#readD1(bindings, appid, waitUntil);
+    return fromD1 && { credentials: fromD1, source: "d1" };
+  }
+
+  /**
+   * A fresh D1 read for a signature that failed on a cached record. At most one read in vain per appid in 5 s, so that forgers cost
+   * D1 next to nothing; undefined when there is nothing newer than `than`.
+   */
+  async refresh(
+    bindings: CredentialBindings,
+    than: Credentials,
+    waitUntil: (work: Promise<unknown>) => void,
+  ): Promise<Credentials | undefined> {
+    const { appid, version } = than;
+    if (this.#now() < (this.#refreshedInVain.get(appid) ?? 0) + REFRESH_PAUSE_MS) return undefined;
+    const fresh = await this.#readD1(bindings, appid, waitUntil);
+    if (fresh !== undefined && (fresh.version !== version || fresh.revoked)) return fresh;
+    remember(this.#refreshedInVain, appid, this.#now());
+    return undefined;
+  }
+
+  /** Drops what is cached of an app, here and in KV, after a change or when the batch found it stale. Never rejects. */
+  async forget(bindings: CredentialBindings, appid: string): Promise<void> {
+    this.#cached.delete(appid);
+    this.#refreshedInVain.delete(appid);
+    try {
+      await bindings.credentials?.delete(kvKey(appid));
+    } catch {
+      console.warn(JSON.stringify({ warning: "CREDENTIALS did not drop a record: D1 gates it all the same", appid }));
+    }
+  }
+
+  async #readKv(bindings: CredentialBindings, appid: string): Promise<Credentials | undefined> {
+    const { credentials: kv } = bindings;
+    if (kv === undefined) return undefined;
+    try {
+      const record = await within(KV_PATIENCE_MS, async () => kv.get<AppRecord>(kvKey(appid), "json"));
+      return record === null ? undefined : this.#keep(await this.#open(bindings, record));
+    } catch {
+      // KV is down, slow, holds garbage or a record sealed with a master key since retired: D1 knows better.
+      return undefined;
+    }
+  }
+
+  async #readD1(
+    bindings: CredentialBindings,
+    appid: string,
+    waitUntil: (work: Promise<unknown>) => void,
+  ): Promise<Credentials | undefined> {
+    const record = await findApp(bindings.directory, appid);
+    if (record === null) {
+      this.#cached.delete(appid);
+      return undefined;
+    }
+    let credentials: Credentials;
+    try {
+      credentials = await this.#open(bindings, record);
+    } catch (error) {
+      if (!(error instanceof UnsealError)) throw error;
+      throw new Refusal("internal", { reason: "master_key_wrong", cause: error });
+    }
+    waitUntil(writeKv(bindings.credentials, record));
+    return this.#keep(credentials);
+  }
+
+  async #open(bindings: CredentialBindings, record: AppRecord): Promise<Credentials> {
+    const { appid, siteId, version } = record;
+    const credentials: Credentials = { appid, siteId, version, revoked: record.revokedAt !== null, keys: [] };
+    if (credentials.revoked) return credentials;
+    const keyring = await this.keyring(bindings);
+    const open = async (slot: Slot, sealed: string, expiresAt: number) => {
+      credentials.keys.push({ slot, key: await importKey(await unseal(keyring, appid, slot, sealed)), expiresAt });
+    };
+    await open("current", record.secret, Number.POSITIVE_INFINITY);
+    if (record.previousSecret !== null && (record.previousExpiresAt ?? 0) * 1000 > this.#now()) {
+      await open("previous", record.previousSecret, record.previousExpiresAt ?? 0);
+    }
+    return credentials;
+  }
+
+  #keep(credentials: Credentials): Credentials {
+    remember(this.#cached, credentials.appid, { credentials, until: this.#now() + CACHED_MS });
+    return credentials;
+  }
+}
+
+const kvKey = (appid: string) => `app:${appid}`;
+
+async function writeKv(kv: KVNamespace | undefined, record: AppRecord): Promise<void> {
+  try {
+    await kv?.put(kvKey(record.appid), JSON.stringify(record), { expirationTtl: KV_TTL_SECONDS });
+  } catch {
+    console.warn(
+      JSON.stringify({ warning: "CREDENTIALS did not take a record: D1 is asked again", appid: record.appid }),
+    );
+  }
+}
+
+/** Sets and, at the limit, lets the oldest go. */
+function remember<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > CACHED_APPS) map.delete(map.keys().next().value ?? key);
+}
+
+/** Null when the call has not answered in time. */
+async function within<T>(milliseconds: number, call: () => Promise<T>): Promise<T | null> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const patience = new Promise<null>((resolve) => {
+    timer = setTimeout(() => resolve(null), milliseconds);
+  });
+  try {
+    return await Promise.race([call(), patience]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Application secrets at rest: `v1.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key, with appid and slot as associated
+ * data, so that a sealed secret cannot be moved to another app or from the previous slot to the current one.
+ */
+
+export type Slot = "current" | "previous";
+
+/** The master keys: the first seals, all unseal. */
+export interface Keyring {
+  sealing: MasterKey;
+  byId: ReadonlyMap<string, MasterKey>;
+}
+
+interface MasterKey {
+  id: string;
+  key: CryptoKey;
+}
+
+/** No master key here opens it: the wrong MASTER_KEY, or damaged data. The message says which and holds no secret. */
+export class UnsealError extends Error {
+  override readonly name = "UnsealError";
+}
+
+const IV_BYTES = 12;
+const BASE64URL = { alphabet: "base64url", omitPadding: true } as const;
+
+/** @param masterKeys 32 bytes each, the sealing one first */
+export async function importKeyring(
+  masterKeys: readonly [Uint8Array<ArrayBuffer>, ...Uint8Array<ArrayBuffer>[]],
+): Promise<Keyring> {
+  const [sealing, ...others] = await Promise.all([
+    importMasterKey(masterKeys[0]),
+    ...masterKeys.slice(1).map(importMasterKey),
+  ]);
+  return { sealing, byId: new Map([...others, sealing].map((masterKey) => [masterKey.id, masterKey])) };
+}
+
+export async function seal(keyring: Keyring, appid: string, slot: Slot, secret: string): Promise<string> {
+  const { id, key } = keyring.sealing;
+  const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
+  const sealed = await crypto.subtle.encrypt(aesGcm(iv, appid, slot), key, new TextEncoder().encode(secret));
+  return ["v1", id, iv.toBase64(BASE64URL), new Uint8Array(sealed).toBase64(BASE64URL)].join(".");
+}
+
+/** @throws UnsealError */
+export async function unseal(keyring: Keyring, appid: string, slot: Slot, sealed: string): Promise<string> {
+  const [version, keyId, iv, ciphertext] = sealed.split(".");
+  if (version !== "v1" || keyId === undefined || iv === undefined || ciphertext === undefined) {
+    throw new UnsealError(`the ${slot} secret of app ${appid} is not in the v1 form`);
+  }
+  const masterKey = keyring.byId.get(keyId);
+  if (masterKey === undefined) {
+    throw new UnsealError(
+      `the ${slot} secret of app ${appid} was sealed with master key ${keyId}; MASTER_KEY is ${keyring.sealing.id}`,
+    );
+  }
+  try {
+    const algorithm = aesGcm(Uint8Array.fromBase64(iv, BASE64URL), appid, slot);
+    const secret = await crypto.subtle.decrypt(algorithm, masterKey.key, Uint8Array.fromBase64(ciphertext, BASE64URL));
+    return new TextDecoder().decode(secret);
+  } catch {
+    throw new UnsealError(`the ${slot} secret of app ${appid} is damaged or was sealed for another app`);
+  }
+}
+
+/** Which master key sealed it; undefined when it is not in the v1 form. */
+export function sealedWith(sealed: string): string | undefined {
+  return /^v1\.([0-9a-f]{8})\./.exec(sealed)?.[1];
+}
+
+function aesGcm(iv: Uint8Array<ArrayBuffer>, appid: string, slot: Slot) {
+  return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(`${appid}|${slot}`) };
+}
+
+async function importMasterKey(bytes: Uint8Array<ArrayBuffer>): Promise<MasterKey> {
+  const [digest, key] = await Promise.all([
+    crypto.subtle.digest("SHA-256", bytes),
+    crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"]),
+  ]);
+  return { id: new Uint8Array(digest, 0, 4).toHex(), key };
+}

@@ -1,0 +1,108 @@
+/** Bindings, vars and secrets, read once per isolate and handed on as plain values. */
+
+/** What the runtime hands over. Everything may be missing: a deployment can be half configured. */
+export type Bindings = Partial<Env> & { MASTER_KEY_PREVIOUS?: string };
+
+export interface Settings {
+  /** Sites and apps. A site's own data: {@link homeDatabase}. */
+  directory: D1Database;
+  nonces: KVNamespace | undefined;
+  credentials: KVNamespace | undefined;
+  appLimit: RateLimit | undefined;
+  clientLimit: RateLimit | undefined;
+  /** 32 bytes each; the first seals, all unseal. */
+  masterKeys: [Uint8Array<ArrayBuffer>, ...Uint8Array<ArrayBuffer>[]];
+  /** Undefined when missing, too short or a placeholder: then the admin API refuses everything. */
+  adminToken: string | undefined;
+  timestampToleranceSeconds: number;
+  replayLookMs: number;
+  /** Failures answer HTTP 200 too, for callers that only read `code`. */
+  alwaysStatus200: boolean;
+}
+
+/** The deployment cannot serve. The message names the setting, never its value. */
+export class ConfigurationError extends Error {
+  override readonly name = "ConfigurationError";
+}
+
+export const ADMIN_TOKEN_MIN_LENGTH = 32;
+
+const read = new WeakMap<Bindings, Settings>();
+
+/** @throws ConfigurationError when DB or MASTER_KEY is missing or a value cannot be used */
+export function settingsOf(env: Bindings): Settings {
+  const known = read.get(env);
+  if (known !== undefined) return known;
+  const settings = parse(env);
+  for (const binding of ["NONCES", "CREDENTIALS"] as const) {
+    if (env[binding] === undefined)
+      console.warn(JSON.stringify({ warning: `${binding} is not bound: D1 decides alone` }));
+  }
+  if (settings.adminToken === undefined) {
+    console.warn(
+      JSON.stringify({ warning: "ADMIN_TOKEN is missing, short or a placeholder: the admin API refuses everything" }),
+    );
+  }
+  read.set(env, settings);
+  return settings;
+}
+
+/** The database with a site's own data. All sites live in one today; ask here all the same. */
+export function homeDatabase(settings: Settings, _siteId: number): D1Database {
+  return settings.directory;
+}
+
+function parse(env: Bindings): Settings {
+  if (env.DB === undefined) throw new ConfigurationError("DB is not bound");
+  if (env.MASTER_KEY === undefined || env.MASTER_KEY === "") throw new ConfigurationError("MASTER_KEY is not set");
+  const previous = env.MASTER_KEY_PREVIOUS;
+  return {
+    directory: env.DB,
+    nonces: env.NONCES,
+    credentials: env.CREDENTIALS,
+    appLimit: env.APP_LIMIT,
+    clientLimit: env.CLIENT_LIMIT,
+    masterKeys: [
+      masterKey("MASTER_KEY", env.MASTER_KEY),
+      ...(previous === undefined || previous === "" ? [] : [masterKey("MASTER_KEY_PREVIOUS", previous)]),
+    ],
+    adminToken: adminToken(env.ADMIN_TOKEN),
+    timestampToleranceSeconds: wholeNumber(
+      "TIMESTAMP_TOLERANCE_SECONDS",
+      env.TIMESTAMP_TOLERANCE_SECONDS ?? "300",
+      86_400,
+    ),
+    replayLookMs: wholeNumber("REPLAY_LOOK_MS", env.REPLAY_LOOK_MS ?? "15", 1_000),
+    alwaysStatus200: errorStatus(env.ERROR_STATUS ?? "by-cause") === "always-200",
+  };
+}
+
+function masterKey(name: string, value: string): Uint8Array<ArrayBuffer> {
+  let bytes: Uint8Array<ArrayBuffer>;
+  try {
+    bytes = Uint8Array.fromBase64(value);
+  } catch {
+    throw new ConfigurationError(`${name} is not base64`);
+  }
+  if (bytes.length !== 32) throw new ConfigurationError(`${name} must be 32 bytes in base64`);
+  if (bytes.every((byte) => byte === bytes[0])) throw new ConfigurationError(`${name} is a placeholder`);
+  return bytes;
+}
+
+function adminToken(value: string | undefined): string | undefined {
+  if (value === undefined || value.length < ADMIN_TOKEN_MIN_LENGTH) return undefined;
+  const placeholder = /^(change|replace|your|example|placeholder)/i.test(value) || new Set(value).size < 8;
+  return placeholder ? undefined : value;
+}
+
+function wholeNumber(name: string, value: string, most: number): number {
+  const number = Number(value);
+  if (!/^\d+$/.test(value) || number > most)
+    throw new ConfigurationError(`${name} must be a whole number up to ${most}`);
+  return number;
+}
+
+function errorStatus(value: string): "by-cause" | "always-200" {
+  if (value === "by-cause" || value === "always-200") return value;
+  throw new ConfigurationError('ERROR_STATUS must be "by-cause" or "always-200"');
+}

@@ -1,0 +1,53 @@
+import * as z from "zod/mini";
+
+/** Field rules that more than one schema needs. A leaf: any folder may import it. */
+
+/** One message for whatever is wrong with a field, and another for its absence. English ASCII: it travels in headers. */
+export const rule = (text: string) => ({
+  error: (issue: { input?: unknown }) => (issue.input === undefined ? "is required" : text),
+});
+
+/**
+ * Text of `min` to `max` characters, counted in Unicode code points, and well-formed: a lone surrogate would reach the database
+ * as something else than was sent. Nothing is trimmed.
+ */
+export function text(min: number, max: number) {
+  const message = `must be a string of ${min} to ${max} characters`;
+  const fits = (value: string) => value.isWellFormed() && countWithin(value, min, max);
+  return z.string(rule(message)).check(z.refine(fits, message));
+}
+
+const POSITIVE_ID = "must be an integer from 1 to 9007199254740991";
+
+/** A positive integer that JSON and SQLite both hold exactly. */
+export const positiveId = z.int(rule(POSITIVE_ID)).check(z.minimum(1, POSITIVE_ID));
+
+/** What operators call a site, an app or an agent. */
+export const displayName = text(1, 100);
+
+/** What was wrong, field by field, in one line: `sbs: is required; fzr_uid: must be one of kefu_id`. */
+export function describeIssues(error: z.core.$ZodError): string {
+  return fieldIssues(error)
+    .map(({ field, message }) => (field === "" ? message : `${field}: ${message}`))
+    .join("; ");
+}
+
+/** The first thing wrong with each field, named by its path. */
+export function fieldIssues(error: z.core.$ZodError): { field: string; message: string }[] {
+  const byField = new Map<string, string>();
+  for (const issue of error.issues) {
+    const field = issue.code === "unrecognized_keys" ? (issue.keys[0] ?? "") : issue.path.map(String).join(".");
+    const message = issue.code === "unrecognized_keys" ? "is not a field of this call" : issue.message;
+    if (!byField.has(field)) byField.set(field, message);
+  }
+  return [...byField].map(([field, message]) => ({ field, message }));
+}
+
+function countWithin(value: string, min: number, max: number): boolean {
+  // A code point is one or two UTF-16 units, so most lengths are settled without counting.
+  if (value.length < min || value.length > 2 * max) return false;
+  if (value.length <= max && value.length >= 2 * min) return true;
+  let count = 0;
+  for (const _ of value) count++;
+  return count >= min && count <= max;
+}

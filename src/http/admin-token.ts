@@ -1,0 +1,29 @@
+import type { MiddlewareHandler } from "hono";
+import { settingsOf } from "../env.ts";
+import { Refusal } from "../errors.ts";
+import type { App } from "./context.ts";
+import { Problem } from "./problem.ts";
+import { CLIENT_LIMIT_PERIOD, clientAddress, withinRate } from "./rate-limit.ts";
+
+/** Lets a request pass that carries `Authorization: Bearer ADMIN_TOKEN`; failures are counted by client address. */
+export const requireAdmin: MiddlewareHandler<App> = async function requireAdminToken(c, next) {
+  const { adminToken, clientLimit } = settingsOf(c.env);
+  c.header("cache-control", "no-store");
+  const given = /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
+  if (given === undefined || adminToken === undefined || !(await isSame(given, adminToken))) {
+    if (!(await withinRate(clientLimit, clientAddress(c.req.raw)))) {
+      throw new Refusal("too_many_requests", { reason: "client_limit", retryAfter: CLIENT_LIMIT_PERIOD });
+    }
+    throw new Problem(401, "Unauthorized", "Send the admin token as Authorization: Bearer <token>.", {
+      headers: { "www-authenticate": "Bearer" },
+    });
+  }
+  await next();
+};
+
+/** Compares digests, so that neither content nor length shows in the time it takes. */
+export async function isSame(given: string, expected: string): Promise<boolean> {
+  const digest = (text: string) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const [a, b] = await Promise.all([digest(given), digest(expected)]);
+  return crypto.subtle.timingSafeEqual(a, b);
+}

@@ -1,0 +1,29 @@
+import type { Context } from "hono";
+import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
+import type { Bindings } from "../env.ts";
+
+/** What one request leaves in the log. Never a secret, a signature, a customer's name or a message's content. */
+export interface Trace {
+  requestId: string;
+  /** Of a known app only: whoever mixes fields up must not find a secret in the log. */
+  appid?: string;
+  reason?: string;
+  fault?: string;
+  /** Details leave in `x-error-detail` only from here on. */
+  signatureValid?: boolean;
+  sessionId?: number;
+  credentialsFrom?: string;
+  credentialsMs?: number;
+  kvMs?: number;
+  d1Ms?: number;
+}
+
+/** What lives as long as the isolate does. */
+export interface Isolate {
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  credentials: CredentialResolver;
+}
+
+export type App = { Bindings: Bindings; Variables: { trace: Trace; isolate: Isolate } };
+export type RequestContext = Context<App>;

@@ -1,0 +1,71 @@
+import { UnsealError } from "../credentials/sealed-secret.ts";
+import { type Bindings, ConfigurationError, settingsOf } from "../env.ts";
+import { Refusal, WIRE_ERRORS } from "../errors.ts";
+import { databaseFault, rootOf } from "../store/run-batch.ts";
+import type { RequestContext } from "./context.ts";
+import { fail } from "./envelope.ts";
+import { answerProblem, Problem } from "./problem.ts";
+
+/**
+ * The one place where a thrown thing becomes an answer. What is not a Refusal or a Problem is answered with fixed text; its cause
+ * goes to the log and never to the caller.
+ */
+export function onError(error: Error, c: RequestContext): Response {
+  const { trace } = c.var;
+  if (error instanceof Problem) {
+    trace.reason = `problem_${error.status}`;
+    return answerProblem(c, error);
+  }
+  const refusal = error instanceof Refusal ? error : unexpected(error);
+  trace.reason = refusal.context.reason;
+  if (refusal.context.cause !== undefined) trace.fault = describeFault(refusal.context.cause);
+  return isAdmin(c) ? answerProblem(c, asProblem(refusal)) : fail(c, refusal, alwaysStatus200(c.env));
+}
+
+function unexpected(error: Error): Refusal {
+  if (error instanceof ConfigurationError) return new Refusal("internal", { reason: "configuration", cause: error });
+  if (error instanceof UnsealError) return new Refusal("internal", { reason: "master_key_wrong", cause: error });
+  return databaseFault(error) ?? new Refusal("internal", { reason: "unexpected", cause: error });
+}
+
+/**
+ * A fault in words that hold no data. Settings, seals and D1 name themselves, tables and columns; any other message may quote what
+ * a caller sent (a parser does), so only its name and where it came from are told.
+ */
+function describeFault(cause: unknown): string {
+  const root = rootOf(cause);
+  const safe =
+    root instanceof ConfigurationError || root instanceof UnsealError || /^D1_|^no answer in/.test(root.message);
+  if (safe) return `${root.name}: ${root.message}`.slice(0, 300);
+  const frames = (root.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  return [root.name, ...frames.slice(0, 5).map((frame) => frame.trim())].join(" ");
+}
+
+const ADMIN_TITLES: Partial<Record<number, string>> = {
+  404: "Not found",
+  405: "Method not allowed",
+  413: "Body too large",
+  415: "Unsupported media type",
+  429: "Too many requests",
+  500: "Internal error",
+  503: "Temporarily unavailable",
+};
+
+function asProblem({ code, context }: Refusal): Problem {
+  const { status } = WIRE_ERRORS[code];
+  const headers: Record<string, string> = {};
+  if (context.allow !== undefined) headers.allow = context.allow;
+  if (context.retryAfter !== undefined) headers["retry-after"] = String(context.retryAfter);
+  const title = ADMIN_TITLES[status] ?? "Request refused";
+  return new Problem(status as Problem["status"], title, context.detail ?? `${title}.`, { headers });
+}
+
+const isAdmin = (c: RequestContext) => /^\/admin(\/|$)/.test(c.req.path);
+
+function alwaysStatus200(env: Bindings): boolean {
+  try {
+    return settingsOf(env).alwaysStatus200;
+  } catch {
+    return false;
+  }
+}

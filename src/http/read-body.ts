@@ -1,0 +1,46 @@
+import { Refusal } from "../errors.ts";
+
+/** The largest body of any call, in bytes. */
+export const MAX_BODY_BYTES = 64 * 1024;
+
+const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;|$)/i;
+
+/**
+ * The body's bytes, exactly as they came: what a signature is over.
+ *
+ * @throws Refusal `media_type_unsupported`, or `body_too_large` as soon as the limit is passed, however long the body would go on
+ */
+export async function readBody(request: Request): Promise<ArrayBuffer> {
+  if (!JSON_MEDIA_TYPE.test(request.headers.get("content-type") ?? "")) {
+    throw new Refusal("media_type_unsupported", { reason: "content_type_not_json" });
+  }
+  if (request.headers.has("content-encoding")) {
+    throw new Refusal("media_type_unsupported", { reason: "content_encoding_present" });
+  }
+  const announced = request.headers.get("content-length");
+  if (announced !== null) {
+    if (Number(announced) > MAX_BODY_BYTES) throw tooLarge();
+    // The runtime holds a body to the length it announced.
+    return request.arrayBuffer();
+  }
+  return readChunks(request.body);
+}
+
+async function readChunks(body: ReadableStream<Uint8Array> | null): Promise<ArrayBuffer> {
+  const bytes = new Uint8Array(MAX_BODY_BYTES);
+  let length = 0;
+  if (body !== null) {
+    const reader = body.getReader();
+    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+      if (length + chunk.value.length > MAX_BODY_BYTES) {
+        await reader.cancel();
+        throw tooLarge();
+      }
+      bytes.set(chunk.value, length);
+      length += chunk.value.length;
+    }
+  }
+  return bytes.buffer.slice(0, length);
+}
+
+const tooLarge = () => new Refusal("body_too_large", { reason: "body_too_large" });

@@ -1,0 +1,49 @@
+import type * as z from "zod/mini";
+import { idCursorSchema } from "../directory/page.ts";
+import { fieldIssues } from "../fields.ts";
+import type { RequestContext } from "./context.ts";
+import { parseJsonObject } from "./parse-json.ts";
+import { badInput, notFound } from "./problem.ts";
+import { readBody } from "./read-body.ts";
+
+/**
+ * The JSON body of an admin call.
+ *
+ * @param whenEmpty what an absent body stands for, where a call needs none
+ * @throws Problem 400 naming each bad field; Refusal for a wrong media type or too long a body
+ */
+export async function readInput<Output>(
+  c: RequestContext,
+  schema: z.ZodMiniType<Output>,
+  whenEmpty?: Record<string, unknown>,
+): Promise<Output> {
+  const { raw } = c.req;
+  if (whenEmpty !== undefined && raw.body === null) return check(schema, whenEmpty);
+  const bytes = await readBody(raw);
+  const fields = whenEmpty !== undefined && bytes.byteLength === 0 ? whenEmpty : parseJsonObject(bytes);
+  if (fields === undefined) throw badInput([{ field: "", message: "the body must be a JSON object in UTF-8" }]);
+  return check(schema, fields);
+}
+
+/** @throws Problem 400 naming each bad parameter */
+export function parseQuery<Output>(c: RequestContext, schema: z.ZodMiniType<Output>): Output {
+  return check(schema, c.req.query());
+}
+
+/** The integer a list goes on after, or `start` for its first page. */
+export function idCursor(cursor: string | undefined, start: number): number {
+  return cursor === undefined ? start : check(idCursorSchema, cursor, "cursor");
+}
+
+/** An id in the path; what is not an id is not there. */
+export function pathId(c: RequestContext, parameter: string, what: string): number {
+  const id = c.req.param(parameter) ?? "";
+  if (!/^[1-9]\d{0,15}$/.test(id) || !Number.isSafeInteger(Number(id))) throw notFound(what);
+  return Number(id);
+}
+
+function check<Output>(schema: z.ZodMiniType<Output>, input: unknown, name?: string): Output {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  throw badInput(fieldIssues(result.error).map((issue) => (name === undefined ? issue : { ...issue, field: name })));
+}

@@ -1,0 +1,34 @@
+import type { MiddlewareHandler } from "hono";
+import { routePath } from "hono/route";
+import type { App, Isolate } from "./context.ts";
+
+/** Gives every request an id of its own (an incoming one is ignored), an `x-request-id` in the answer and one line in the log. */
+export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
+  return async function logRequest(c, next) {
+    const requestId = crypto.randomUUID();
+    const since = Date.now();
+    c.set("isolate", isolate);
+    c.set("trace", { requestId });
+    c.header("x-request-id", requestId);
+    await next();
+    const { trace } = c.var;
+    (c.res.status >= 500 ? console.error : console.log)(
+      JSON.stringify({
+        request_id: requestId,
+        method: c.req.method,
+        route: routePath(c, -1),
+        status: c.res.status,
+        appid: trace.appid,
+        outcome: trace.reason === undefined ? "ok" : "refused",
+        reason: trace.reason,
+        fault: trace.fault,
+        chat_id: trace.sessionId,
+        credentials_from: trace.credentialsFrom,
+        credentials_ms: trace.credentialsMs,
+        kv_ms: trace.kvMs,
+        d1_ms: trace.d1Ms,
+        ms: Date.now() - since,
+      }),
+    );
+  };
+}

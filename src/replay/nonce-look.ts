@@ -1,0 +1,51 @@
+/**
+ * KV as the fast first look for a used ranstr. Only a help: D1 is the authority, so whatever KV does wrong here (throw, hang, lie
+ * about a miss) costs at most the wait and never fails a request.
+ */
+
+/** The name of a nonce in KV. Hashed, because a ranstr may be longer than a KV key or be a name KV refuses. */
+export async function nonceKey(appid: string, ranstr: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify([appid, ranstr])));
+  return `nonce:${new Uint8Array(digest).toHex()}`;
+}
+
+/** Starts the look; true when KV knows the nonce, false in every other case. Never rejects. */
+export async function lookForNonce(kv: KVNamespace | undefined, key: Promise<string>): Promise<boolean> {
+  if (kv === undefined) return false;
+  try {
+    return (await kv.get(await key)) !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** The look's answer if it comes within `milliseconds`, else false. */
+export async function seenWithin(look: Promise<boolean>, milliseconds: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const patience = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), milliseconds);
+  });
+  try {
+    return await Promise.race([look, patience]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** How long a ranstr is remembered: past both edges of the tolerance, with a minute to spare (also KV's least TTL). */
+export function nonceTtl(toleranceSeconds: number): number {
+  return 2 * toleranceSeconds + 60;
+}
+
+/** Tells KV that the nonce is used. For `waitUntil`; never rejects, a failure only means that D1 will do the next refusal. */
+export async function rememberNonce(
+  kv: KVNamespace | undefined,
+  key: Promise<string>,
+  ttlSeconds: number,
+): Promise<void> {
+  try {
+    await kv?.put(await key, "1", { expirationTtl: ttlSeconds });
+  } catch {
+    console.warn(JSON.stringify({ warning: "NONCES did not take a nonce: D1 decides alone" }));
+  }
+}

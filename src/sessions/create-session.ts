@@ -1,0 +1,48 @@
+import type { Claim, VerdictRow } from "../store/claim.ts";
+import { verdict } from "../store/claim.ts";
+import { createSessionBatch } from "../store/create-session-batch.ts";
+import { runBatch } from "../store/run-batch.ts";
+import { autoTitle } from "./auto-title.ts";
+import type { CreateSession } from "./create-session-schema.ts";
+import { type Settlement, settle } from "./settlement.ts";
+
+/** Contract section 3: who the first message is from, and what that makes of the status. */
+const OPENINGS = {
+  customer: { status: "waiting", sender: "visitor" },
+  responsible_agent: { status: "replied", sender: "agent" },
+  // Nobody has replied yet: the session keeps the status it starts with.
+  system: { status: "waiting", sender: "agent" },
+} as const;
+
+const REFUSALS = {
+  agents_invalid: {
+    code: "invalid_parameters",
+    detail: (agentIds: number[]) => `kefu_id: unknown, foreign or disabled: ${agentIds.join(", ")}`,
+  },
+} as const;
+
+/**
+ * Opens a session with its customer, agents and first message: one batch, all of it or none. Contract section 4.1.
+ *
+ * @throws Refusal `unavailable` when it is unknown whether the batch was applied
+ */
+export async function createSession(db: D1Database, claim: Claim, input: CreateSession): Promise<Settlement> {
+  const { customer, agentIds, responsibleAgentId } = input;
+  const opening = OPENINGS[input.sender];
+  const senderUid = { customer: null, responsible_agent: responsibleAgentId, system: 0 }[input.sender];
+  const batch = createSessionBatch(db, {
+    ...claim,
+    ...opening,
+    senderUid,
+    responsibleAgentId,
+    agents: JSON.stringify(agentIds),
+    otherAgents: JSON.stringify(agentIds.filter((id) => id !== responsibleAgentId)),
+    customerExternalId: customer.externalId,
+    customerName: customer.name,
+    customerIp: customer.ip,
+    title: input.title,
+    autoTitle: autoTitle(input.content),
+    content: input.content,
+  });
+  return settle(verdict<keyof typeof REFUSALS>(await runBatch<VerdictRow>(db, batch)), REFUSALS);
+}

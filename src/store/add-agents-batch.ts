@@ -1,0 +1,55 @@
+import { type SQL, sql } from "drizzle-orm";
+import { accepted, type Claim, claim, rememberKey, selectVerdict } from "./claim.ts";
+import { agents, nonces, participants, sessions } from "./schema.ts";
+import { insertInto, type Placeholders, statement } from "./statement.ts";
+
+/** What one accepted add writes: those of `agents` (a JSON array of distinct ids) that are valid and new. */
+export type NewParticipants = Claim & { sessionId: number; agents: string };
+
+export type AddAgentsOutcome = "session_not_found" | "not_a_ticket" | "no_responsible_agent" | "no_new_agents";
+
+type Values = Placeholders<NewParticipants>;
+
+const session = (v: Values): SQL => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} = ${v.sessionId}`;
+
+/** The asked-for agents that may join: of this site, in normal status, not responsible for the session, not on it yet. */
+const joining = (v: Values): SQL => sql`FROM json_each(${v.agents}) AS asked
+  JOIN ${sessions} ON ${session(v)}
+  JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'
+  WHERE ${agents.id} <> ${sessions.responsibleAgentId} AND NOT EXISTS (SELECT 1 FROM ${participants}
+    WHERE ${participants.sessionId} = ${v.sessionId} AND ${participants.agentId} = asked.value)`;
+
+const claimAdd = claim<NewParticipants>("add_agents", (v) => ({
+  refusals: sql`WHEN NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)}) THEN 'session_not_found'
+    WHEN EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.kind} <> 'ticket') THEN 'not_a_ticket'
+    WHEN EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.responsibleAgentId} IS NULL)
+      THEN 'no_responsible_agent'
+    WHEN NOT EXISTS (SELECT 1 ${joining(v)}) THEN 'no_new_agents'`,
+  sessionId: sql`${v.sessionId}`,
+}));
+
+const insertJoining = statement<NewParticipants>(
+  (v) => sql`${insertInto(
+    participants,
+    participants.sessionId,
+    participants.agentId,
+    participants.addedBy,
+    participants.addedAt,
+  )}
+  SELECT ${v.sessionId}, asked.value, ${sessions.responsibleAgentId}, ${v.now} ${joining(v)}
+    AND EXISTS (SELECT 1 FROM ${nonces} WHERE ${accepted(v)})`,
+);
+
+const rememberAdd = rememberKey("add_agents");
+
+const selectAddVerdict = selectVerdict<NewParticipants>(() => ({ outcome: "none", agents: sql`NULL` }));
+
+/** The one batch of add_kf. Its last result is a `VerdictRow` whose outcome may be any {@link AddAgentsOutcome}. */
+export function addAgentsBatch(db: D1Database, request: NewParticipants): D1PreparedStatement[] {
+  return [
+    claimAdd(db, request),
+    insertJoining(db, request),
+    ...(request.key === null ? [] : [rememberAdd(db, request)]),
+    selectAddVerdict(db, request),
+  ];
+}

@@ -1,0 +1,146 @@
+import { foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+
+/**
+ * The tables. Times are Unix seconds. Written rows are the bill, so:
+ * - tables whose key is not a single integer are WITHOUT ROWID. drizzle-kit cannot say that, so it is added by hand to the
+ *   migration, and test/store/schema.test.ts holds it in place;
+ * - no AUTOINCREMENT, and no index that no query uses.
+ *
+ * agents, customers, sessions, participants, messages, nonces and idempotency_keys are a site's own data and may one day live in
+ * a database near that site, so nothing in them refers to sites or apps by foreign key.
+ */
+
+export const sites = sqliteTable("sites", {
+  id: integer().primaryKey(),
+  name: text().notNull(),
+  createdAt: integer("created_at").notNull(),
+});
+
+export const apps = sqliteTable(
+  "apps",
+  {
+    appid: text().primaryKey(),
+    siteId: integer("site_id")
+      .notNull()
+      .references(() => sites.id),
+    name: text().notNull(),
+    /** Which secret is the current one; a rotation adds 1. */
+    version: integer().notNull(),
+    secret: text().notNull(),
+    previousSecret: text("previous_secret"),
+    previousExpiresAt: integer("previous_expires_at"),
+    revokedAt: integer("revoked_at"),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [index("apps_by_site").on(t.siteId)],
+);
+
+export const agents = sqliteTable(
+  "agents",
+  {
+    siteId: integer("site_id").notNull(),
+    id: integer().notNull(),
+    name: text().notNull(),
+    status: text({ enum: ["normal", "disabled"] }).notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.siteId, t.id] })],
+);
+
+export const customers = sqliteTable(
+  "customers",
+  {
+    id: integer().primaryKey(),
+    siteId: integer("site_id").notNull(),
+    externalId: text("external_id").notNull(),
+    name: text().notNull(),
+    ip: text().notNull(),
+    createdAt: integer("created_at").notNull(),
+    updatedAt: integer("updated_at").notNull(),
+  },
+  (t) => [uniqueIndex("customers_by_external_id").on(t.siteId, t.externalId)],
+);
+
+export const SESSION_STATUSES = ["waiting", "replied"] as const;
+
+export const sessions = sqliteTable(
+  "sessions",
+  {
+    id: integer().primaryKey(),
+    siteId: integer("site_id").notNull(),
+    kind: text({ enum: ["ticket", "chat"] }).notNull(),
+    customerId: integer("customer_id")
+      .notNull()
+      .references(() => customers.id),
+    responsibleAgentId: integer("responsible_agent_id"),
+    status: text({ enum: SESSION_STATUSES }).notNull(),
+    visitorTitle: text("visitor_title"),
+    agentTitle: text("agent_title"),
+    autoTitle: text("auto_title").notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  // One index serves the list by status and the whole list, which merges the two statuses newest first.
+  (t) => [index("sessions_by_site").on(t.siteId, t.status)],
+);
+
+export const participants = sqliteTable(
+  "participants",
+  {
+    sessionId: integer("session_id")
+      .notNull()
+      .references(() => sessions.id),
+    agentId: integer("agent_id").notNull(),
+    addedBy: integer("added_by").notNull(),
+    addedAt: integer("added_at").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.sessionId, t.agentId] })],
+);
+
+export const messages = sqliteTable(
+  "messages",
+  {
+    sessionId: integer("session_id").notNull(),
+    seq: integer().notNull(),
+    sender: text({ enum: ["visitor", "agent"] }).notNull(),
+    /** The agent's id; 0 for system-generated text; null for the visitor. */
+    senderUid: integer("sender_uid"),
+    content: text().notNull(),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.sessionId, t.seq] }),
+    foreignKey({ columns: [t.sessionId], foreignColumns: [sessions.id] }),
+  ],
+);
+
+/**
+ * A used ranstr, and what was decided for the request that claimed it: the claim is the first statement of every batch, and all
+ * later statements follow what it says. Running the same batch again (same owner) therefore changes nothing.
+ */
+export const nonces = sqliteTable(
+  "nonces",
+  {
+    appid: text().notNull(),
+    ranstr: text().notNull(),
+    /** A random id of the one request that holds the claim; it never leaves the Worker. */
+    owner: text().notNull(),
+    expiresAt: integer("expires_at").notNull(),
+    outcome: text().notNull(),
+    sessionId: integer("session_id"),
+  },
+  (t) => [primaryKey({ columns: [t.appid, t.ranstr] })],
+);
+
+/** What was answered to the first accepted request with an Idempotency-Key. */
+export const idempotencyKeys = sqliteTable(
+  "idempotency_keys",
+  {
+    appid: text().notNull(),
+    operation: text().notNull(),
+    key: text().notNull(),
+    /** SHA-256, in hex, of what the request meant. */
+    meaning: text().notNull(),
+    sessionId: integer("session_id").notNull(),
+    expiresAt: integer("expires_at").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.appid, t.operation, t.key] })],
+);

@@ -1,0 +1,187 @@
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { createApp } from "../../src/app.ts";
+import type { Bindings } from "../../src/env.ts";
+
+/** 2027-01-15T08:00:00Z. Tests bring their own clock; nothing here reads the machine's. */
+export const NOW = 1_800_000_000;
+
+export const ADMIN_TOKEN = env.ADMIN_TOKEN;
+
+export type Body = Record<string, unknown>;
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  envelope: { code: number; msg: string; data: unknown };
+}
+
+/**
+ * A fresh site with an app and agents 1, 2 and 3 in normal status and 4 disabled, and an isolate of its own to talk to.
+ * `env` may be replaced binding by binding; `clock.now` (Unix seconds) may be moved.
+ */
+export class World {
+  readonly clock = { now: NOW };
+  readonly app = createApp(() => this.clock.now * 1000);
+  readonly env: Bindings;
+  siteId = 0;
+  appid = "";
+  secret = "";
+
+  private constructor(bindings: Partial<Bindings>) {
+    this.env = { ...env, ...unlimited, ...bindings };
+  }
+
+  static async create(bindings: Partial<Bindings> = {}): Promise<World> {
+    const world = new World(bindings);
+    await world.provision();
+    return world;
+  }
+
+  /** Another isolate of the same deployment: nothing cached, the same bindings. */
+  anotherIsolate(bindings: Partial<Bindings> = {}): World {
+    const other = new World({ ...this.env, ...bindings });
+    other.clock.now = this.clock.now;
+    return Object.assign(other, { siteId: this.siteId, appid: this.appid, secret: this.secret });
+  }
+
+  private async provision(): Promise<void> {
+    // Through an app on the real bindings, so that a faulty or counting binding sees only what the test does.
+    const operator = createApp(() => this.clock.now * 1000);
+    const call = async <T>(method: string, path: string, body: Body): Promise<T> => {
+      const answer = await this.fetchWith(operator, { ...env, ...unlimited }, adminRequest(method, path, body));
+      if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+      return answer.json<T>();
+    };
+    const site = await call<{ id: number }>("POST", "/admin/sites", { name: "Site" });
+    this.siteId = site.id;
+    const issued = await call<{ appid: string; secret: string }>("POST", `/admin/sites/${site.id}/apps`, {
+      name: "App",
+    });
+    this.appid = issued.appid;
+    this.secret = issued.secret;
+    for (const id of [1, 2, 3, 4]) await call("POST", `/admin/sites/${site.id}/agents`, { id, name: `Agent ${id}` });
+    await call("PATCH", `/admin/sites/${site.id}/agents/4`, { status: "disabled" });
+  }
+
+  /** Sends any request and waits for what it left to `waitUntil`. */
+  fetch(request: Request): Promise<Response> {
+    return this.fetchWith(this.app, this.env, request);
+  }
+
+  private async fetchWith(app: typeof this.app, bindings: Bindings, request: Request): Promise<Response> {
+    const context = createExecutionContext();
+    const response = await app.fetch(request, bindings, context);
+    await waitOnExecutionContext(context);
+    return response;
+  }
+
+  /** Calls the admin API. */
+  admin(method: string, path: string, body?: unknown): Promise<Response> {
+    return this.fetch(adminRequest(method, path, body));
+  }
+
+  /** A create_gd body that is accepted, with a ranstr of its own. A field set to undefined is left out. */
+  createBody(change: Body = {}): Body {
+    return {
+      ...this.stamp(),
+      sbs: "customer_001",
+      ip: "127.0.0.1",
+      sbs_mc: "Customer Name",
+      content: "Initial message",
+      kefu_id: [1, 2],
+      fzr_uid: 1,
+      ...change,
+    };
+  }
+
+  /** An add_kf body with a ranstr of its own. */
+  addBody(chatId: number, change: Body = {}): Body {
+    return { ...this.stamp(), chat_id: chatId, kefu_ids: "3", ...change };
+  }
+
+  private stamp(): Body {
+    return { appid: this.appid, timestamp: this.clock.now, ranstr: crypto.randomUUID() };
+  }
+
+  create(change: Body = {}, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.send("create_gd", this.createBody(change), headers);
+  }
+
+  /** Creates a session that must be accepted. */
+  async chatId(change: Body = {}): Promise<number> {
+    const { envelope } = await this.create(change);
+    const { chat_id } = envelope.data as { chat_id?: number };
+    if (chat_id === undefined) throw new Error(`create_gd was refused: ${JSON.stringify(envelope)}`);
+    return chat_id;
+  }
+
+  add(chatId: number, change: Body = {}, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.send("add_kf", this.addBody(chatId, change), headers);
+  }
+
+  /** Signs and sends a body; text goes out as it is. */
+  async send(
+    operation: "create_gd" | "add_kf",
+    body: Body | string,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> {
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    const signature = await hmac(this.secret, text);
+    return this.sendRaw(operation, text, { "x-chat-signature": signature, ...headers });
+  }
+
+  /** Sends bytes as they are, with exactly these headers beside the content type. */
+  async sendRaw(operation: string, body: BodyInit, headers: Record<string, string> = {}): Promise<Answer> {
+    const response = await this.fetch(
+      new Request(`http://worker/openapi/chat/${operation}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body,
+      }),
+    );
+    return { status: response.status, headers: response.headers, envelope: await response.json() };
+  }
+
+  /** What is stored of this site and app, whole: for "nothing was written" and for "exactly this was". */
+  async stored() {
+    const all = async (sql: string, by: number | string) => (await env.DB.prepare(sql).bind(by).all()).results;
+    return {
+      customers: await all("SELECT * FROM customers WHERE site_id = ? ORDER BY id", this.siteId),
+      sessions: await all("SELECT * FROM sessions WHERE site_id = ? ORDER BY id", this.siteId),
+      participants: await all(
+        "SELECT p.* FROM participants p JOIN sessions s ON s.id = p.session_id WHERE s.site_id = ? ORDER BY 1, 2",
+        this.siteId,
+      ),
+      messages: await all(
+        "SELECT m.* FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.site_id = ? ORDER BY 1, 2",
+        this.siteId,
+      ),
+      nonces: await all("SELECT * FROM nonces WHERE appid = ? ORDER BY ranstr", this.appid),
+      keys: await all("SELECT * FROM idempotency_keys WHERE appid = ? ORDER BY operation, key", this.appid),
+    };
+  }
+}
+
+/** The tests' own signing, independent of what they test: hex HMAC-SHA256 of UTF-8 text or bytes. */
+export async function hmac(secret: string, body: string | Uint8Array<ArrayBuffer>): Promise<string> {
+  const encoder = new TextEncoder();
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", encoder.encode(secret), algorithm, false, ["sign"]);
+  const signature = await crypto.subtle.sign("HMAC", key, typeof body === "string" ? encoder.encode(body) : body);
+  return [...new Uint8Array(signature)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Rate limits are off in a world unless a test brings its own: tests share one client address. */
+const unlimited = { APP_LIMIT: undefined, CLIENT_LIMIT: undefined } as unknown as Partial<Bindings>;
+
+function adminRequest(method: string, path: string, body?: unknown): Request {
+  return new Request(`http://worker${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${ADMIN_TOKEN}`,
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+}

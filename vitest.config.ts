@@ -1,0 +1,46 @@
+import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-workers";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig(async () => ({
+  test: {
+    silent: "passed-only" as const,
+    projects: [
+      {
+        plugins: [
+          cloudflareTest({
+            main: "./src/index.ts",
+            wrangler: { configPath: "./wrangler.toml" },
+            miniflare: {
+              bindings: {
+                MIGRATIONS: await readD1Migrations("./migrations"),
+                // For tests only; npm start makes random ones.
+                MASTER_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+                ADMIN_TOKEN: "test-admin-token-0123456789abcdef",
+              },
+            },
+          }),
+        ],
+        test: {
+          name: "workerd",
+          include: ["test/**/*.test.ts"],
+          exclude: ["test/e2e/**", "test/bench/**", "test/browser/**", "test/cli/**"],
+          setupFiles: ["./test/support/apply-migrations.ts"],
+        },
+      },
+      {
+        test: {
+          name: "node",
+          include: ["test/{e2e,cli}/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+    coverage: {
+      provider: "istanbul" as const,
+      include: ["src/**/*.ts"],
+      exclude: ["src/worker-configuration.d.ts", "src/cli/**"],
+      reporter: ["text", "html"],
+    },
+  },
+}));
