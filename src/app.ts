@@ -1,7 +1,8 @@
-import { Hono } from "hono";
 import { CredentialResolver } from "./credentials/resolve-credentials.ts";
 import { Refusal } from "./errors.ts";
-import type { App, Isolate } from "./http/context.ts";
+import { operatorConsole } from "./http/console/console.tsx";
+import type { Isolate } from "./http/context.ts";
+import { newHono, type Routes } from "./http/new-hono.ts";
 import { onError } from "./http/on-error.ts";
 import { requestLog } from "./http/request-log.ts";
 import { admin } from "./http/routes/admin.ts";
@@ -14,21 +15,23 @@ import { addKf, createGd } from "./http/routes/signed-operations.ts";
  *
  * @param now milliseconds since the epoch; tests bring their own
  */
-export function createApp(now: () => number = Date.now): Hono<App> {
+export function createApp(now: () => number = Date.now): Routes {
   const isolate: Isolate = { now, credentials: new CredentialResolver(now) };
-  const app = new Hono<App>();
+  const app = newHono();
   app.onError(onError);
   app.notFound((c) => onError(new Refusal("route_not_found", { reason: "route_not_found" }), c));
   app.use(requestLog(isolate));
 
-  app.post("/openapi/chat/create_gd", signed(createGd)).all(onlyPost);
-  app.post("/openapi/chat/add_kf", signed(addKf)).all(onlyPost);
+  app.post("/openapi/chat/create_gd", signed(createGd)).all(only("POST"));
+  app.post("/openapi/chat/add_kf", signed(addKf)).all(only("POST"));
 
-  app.get("/healthz", health());
+  app.get("/healthz", health()).all(only("GET"));
   app.route("/admin", admin());
+  app.route("/console", operatorConsole());
   return app;
 }
 
-function onlyPost(): never {
-  throw new Refusal("method_not_allowed", { reason: "method_not_allowed", allow: "POST" });
-}
+/** Answers every other method of a path: 405 with the right one. */
+const only = (allow: string) => (): never => {
+  throw new Refusal("method_not_allowed", { reason: "method_not_allowed", allow });
+};

@@ -72,7 +72,7 @@ function parse(env: Bindings): Settings {
       env.TIMESTAMP_TOLERANCE_SECONDS ?? "300",
       86_400,
     ),
-    replayLookMs: wholeNumber("REPLAY_LOOK_MS", env.REPLAY_LOOK_MS ?? "15", 1_000),
+    replayLookMs: wholeNumber("REPLAY_LOOK_MS", env.REPLAY_LOOK_MS ?? "5", 1_000),
     alwaysStatus200: errorStatus(env.ERROR_STATUS ?? "by-cause") === "always-200",
   };
 }

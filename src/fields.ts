@@ -9,12 +9,14 @@ export const rule = (text: string) => ({
 
 /**
  * Text of `min` to `max` characters, counted in Unicode code points, and well-formed: a lone surrogate would reach the database
- * as something else than was sent. Nothing is trimmed.
+ * as something else than was sent. Nothing is trimmed. As of every refine here, `params` are its rule in JSON Schema's words, for
+ * openapi.json.
  */
 export function text(min: number, max: number) {
   const message = `must be a string of ${min} to ${max} characters`;
   const fits = (value: string) => value.isWellFormed() && countWithin(value, min, max);
-  return z.string(rule(message)).check(z.refine(fits, message));
+  const params = { minLength: min, maxLength: max };
+  return z.string(rule(message)).check(z.refine(fits, { error: message, params }));
 }
 
 const POSITIVE_ID = "must be an integer from 1 to 9007199254740991";

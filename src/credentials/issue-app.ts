@@ -1,8 +1,9 @@
 import * as z from "zod/mini";
 import { displayName } from "../fields.ts";
 import { insertApp } from "../store/apps.ts";
+import type { AppDesk } from "./app-desk.ts";
 import { APPID } from "./resolve-credentials.ts";
-import { type Keyring, seal } from "./sealed-secret.ts";
+import { seal } from "./sealed-secret.ts";
 
 const APPID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";
 const SECRET_RULE = "must be 8 to 256 printable ASCII characters";
@@ -19,27 +20,21 @@ export type IssueApp = z.infer<typeof issueAppSchema>;
 /**
  * Issues an app for a site, or takes one over.
  *
- * @param now Unix seconds
  * @returns the secret, for the only time; undefined when the appid is taken
  */
 export async function issueApp(
-  db: D1Database,
-  keyring: Keyring,
+  desk: AppDesk,
   siteId: number,
   input: IssueApp,
-  now: number,
 ): Promise<{ appid: string; secret: string; name: string } | undefined> {
+  const { name } = input;
   const appid = input.appid ?? randomHex(16);
   const secret = input.secret ?? newSecret();
-  const inserted = await insertApp(db, {
-    appid,
-    siteId,
-    name: input.name,
-    version: 1,
-    secret: await seal(keyring, appid, "current", secret),
-    createdAt: now,
-  });
-  return inserted ? { appid, secret, name: input.name } : undefined;
+  const sealed = await seal(await desk.keyring(), appid, "current", secret);
+  const brought = (["appid", "secret"] as const).filter((field) => input[field] !== undefined);
+  if (!(await insertApp(desk.db, { appid, siteId, name, secret: sealed, brought }, desk.by))) return undefined;
+  desk.forget(appid);
+  return { appid, secret, name };
 }
 
 /** 32 random bytes in hex: as strong as the HMAC it keys, and safe to paste anywhere. */

@@ -1,6 +1,7 @@
 import { Refusal } from "../errors.ts";
 import { importKey } from "../signing/import-key.ts";
 import { type AppRecord, findApp } from "../store/apps.ts";
+import { withinTime } from "../time-limit.ts";
 import { importKeyring, type Keyring, type Slot, UnsealError, unseal } from "./sealed-secret.ts";
 
 /** What verifies an app's requests. */
@@ -93,23 +94,23 @@ export class CredentialResolver {
     return undefined;
   }
 
-  /** Drops what is cached of an app, here and in KV, after a change or when the batch found it stale. Never rejects. */
-  async forget(bindings: CredentialBindings, appid: string): Promise<void> {
+  /** Drops what is cached of an app, here at once and in KV soon, after a change or when the batch found it stale. */
+  forget(bindings: CredentialBindings, appid: string, waitUntil: (work: Promise<unknown>) => void): void {
     this.#cached.delete(appid);
     this.#refreshedInVain.delete(appid);
-    try {
-      await bindings.credentials?.delete(kvKey(appid));
-    } catch {
-      console.warn(JSON.stringify({ warning: "CREDENTIALS did not drop a record: D1 gates it all the same", appid }));
-    }
+    waitUntil(dropKv(bindings.credentials, appid));
   }
 
   async #readKv(bindings: CredentialBindings, appid: string): Promise<Credentials | undefined> {
     const { credentials: kv } = bindings;
     if (kv === undefined) return undefined;
     try {
-      const record = await within(KV_PATIENCE_MS, async () => kv.get<AppRecord>(kvKey(appid), "json"));
-      return record === null ? undefined : this.#keep(await this.#open(bindings, record));
+      const record = await withinTime(
+        KV_PATIENCE_MS,
+        () => kv.get(kvKey(appid), "json"),
+        () => null,
+      );
+      return isRecordOf(appid, record) ? this.#keep(await this.#open(bindings, record)) : undefined;
     } catch {
       // KV is down, slow, holds garbage or a record sealed with a master key since retired: D1 knows better.
       return undefined;
@@ -146,8 +147,9 @@ export class CredentialResolver {
       credentials.keys.push({ slot, key: await importKey(await unseal(keyring, appid, slot, sealed)), expiresAt });
     };
     await open("current", record.secret, Number.POSITIVE_INFINITY);
-    if (record.previousSecret !== null && (record.previousExpiresAt ?? 0) * 1000 > this.#now()) {
-      await open("previous", record.previousSecret, record.previousExpiresAt ?? 0);
+    const overlapEnd = record.previousExpiresAt ?? 0;
+    if (record.previousSecret !== null && overlapEnd * 1000 > this.#now()) {
+      await open("previous", record.previousSecret, overlapEnd);
     }
     return credentials;
   }
@@ -170,22 +172,36 @@ async function writeKv(kv: KVNamespace | undefined, record: AppRecord): Promise<
   }
 }
 
+async function dropKv(kv: KVNamespace | undefined, appid: string): Promise<void> {
+  try {
+    await kv?.delete(kvKey(appid));
+  } catch {
+    console.warn(JSON.stringify({ warning: "CREDENTIALS did not drop a record: D1 gates it all the same", appid }));
+  }
+}
+
+/** KV's content may be damaged or of an older form; taken for a record, `{}` would pass for a revoked app. */
+function isRecordOf(appid: string, value: unknown): value is AppRecord {
+  if (typeof value !== "object" || value === null) return false;
+  const record = value as Partial<AppRecord>;
+  const isTime = (time: unknown) => time === null || Number.isInteger(time);
+  return (
+    record.appid === appid &&
+    Number.isInteger(record.siteId) &&
+    Number.isInteger(record.version) &&
+    typeof record.secret === "string" &&
+    (record.previousSecret === null || typeof record.previousSecret === "string") &&
+    isTime(record.previousExpiresAt) &&
+    isTime(record.revokedAt)
+  );
+}
+
 /** Sets and, at the limit, lets the oldest go. */
 function remember<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key);
   map.set(key, value);
-  if (map.size > CACHED_APPS) map.delete(map.keys().next().value ?? key);
-}
-
-/** Null when the call has not answered in time. */
-async function within<T>(milliseconds: number, call: () => Promise<T>): Promise<T | null> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), milliseconds);
-  });
-  try {
-    return await Promise.race([call(), patience]);
-  } finally {
-    clearTimeout(timer);
+  for (const oldest of map.keys()) {
+    if (map.size <= CACHED_APPS) break;
+    map.delete(oldest);
   }
 }

@@ -1,7 +1,8 @@
 import * as z from "zod/mini";
 import { findApp, replaceSecret } from "../store/apps.ts";
+import type { AppDesk } from "./app-desk.ts";
 import { newSecret } from "./issue-app.ts";
-import { type Keyring, seal, unseal } from "./sealed-secret.ts";
+import { seal, unseal } from "./sealed-secret.ts";
 
 const WEEK_SECONDS = 604_800;
 const OVERLAP_RULE = `must be an integer from 0 to ${WEEK_SECONDS}`;
@@ -18,34 +19,33 @@ export type Rotated = { appid: string; secret: string; previous_expires_at: numb
 
 /**
  * Gives an app a new secret; the one before it verifies until the overlap ends, any older one no more.
- * The caller drops what caches hold of the app.
  *
- * @param now Unix seconds
  * @returns the new secret, for the only time; `missing` for an unknown app, `revoked` for a revoked one, `busy` when others keep rotating it
  * @throws UnsealError when MASTER_KEY does not open the secret in place
  */
 export async function rotateSecret(
-  db: D1Database,
-  keyring: Keyring,
+  desk: AppDesk,
   appid: string,
   overlapSeconds: number,
-  now: number,
 ): Promise<Rotated | "missing" | "revoked" | "busy"> {
+  const keyring = await desk.keyring();
   for (let attempt = 0; attempt < 3; attempt++) {
-    const app = await findApp(db, appid);
+    const app = await findApp(desk.db, appid);
     if (app === null) return "missing";
     if (app.revokedAt !== null) return "revoked";
     const secret = newSecret();
-    const previousExpiresAt = now + overlapSeconds;
-    const replaced = await replaceSecret(db, {
+    const previousExpiresAt = desk.by.now + overlapSeconds;
+    const next = {
       appid,
       version: app.version,
       secret: await seal(keyring, appid, "current", secret),
       // Sealed anew, because the slot is part of what the seal vouches for.
       previousSecret: await seal(keyring, appid, "previous", await unseal(keyring, appid, "current", app.secret)),
       previousExpiresAt,
-    });
-    if (replaced) return { appid, secret, previous_expires_at: previousExpiresAt };
+    };
+    if (!(await replaceSecret(desk.db, next, desk.by))) continue;
+    desk.forget(appid);
+    return { appid, secret, previous_expires_at: previousExpiresAt };
   }
   return "busy";
 }

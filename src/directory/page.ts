@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { SESSION_STATUSES } from "../store/schema.ts";
 
 const LIMIT_RULE = "must be an integer from 1 to 100";
 
@@ -13,11 +12,6 @@ export const pageQuerySchema = z.object({
     20,
   ),
   cursor: z.optional(z.string()),
-});
-
-/** Query of the list of sessions. */
-export const sessionQuerySchema = z.extend(pageQuerySchema, {
-  status: z.optional(z.enum(SESSION_STATUSES, `must be ${SESSION_STATUSES.join(" or ")}`)),
 });
 
 /** Cursors of lists whose key is an integer. */

@@ -7,8 +7,8 @@ import { CLIENT_LIMIT_PERIOD, clientAddress, withinRate } from "./rate-limit.ts"
 
 /** Lets a request pass that carries `Authorization: Bearer ADMIN_TOKEN`; failures are counted by client address. */
 export const requireAdmin: MiddlewareHandler<App> = async function requireAdminToken(c, next) {
-  const { adminToken, clientLimit } = settingsOf(c.env);
   c.header("cache-control", "no-store");
+  const { adminToken, clientLimit } = settingsOf(c.env);
   const given = /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
   if (given === undefined || adminToken === undefined || !(await isSame(given, adminToken))) {
     if (!(await withinRate(clientLimit, clientAddress(c.req.raw)))) {

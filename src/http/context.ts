@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
 import type { Bindings } from "../env.ts";
+import type { View } from "./console/view.ts";
 
 /** What one request leaves in the log. Never a secret, a signature, a customer's name or a message's content. */
 export interface Trace {
@@ -9,6 +10,8 @@ export interface Trace {
   appid?: string;
   reason?: string;
   fault?: string;
+  /** The failure is the service's own, also where ERROR_STATUS answers 200. */
+  serverFault?: boolean;
   /** Details leave in `x-error-detail` only from here on. */
   signatureValid?: boolean;
   sessionId?: number;
@@ -25,5 +28,13 @@ export interface Isolate {
   credentials: CredentialResolver;
 }
 
-export type App = { Bindings: Bindings; Variables: { trace: Trace; isolate: Isolate } };
+export type App = {
+  Bindings: Bindings;
+  Variables: {
+    trace: Trace;
+    isolate: Isolate;
+    /** In the console only, from its first middleware on. */
+    view: View;
+  };
+};
 export type RequestContext = Context<App>;

@@ -1,7 +1,9 @@
+import { HTTPException } from "hono/http-exception";
 import { UnsealError } from "../credentials/sealed-secret.ts";
 import { type Bindings, ConfigurationError, settingsOf } from "../env.ts";
 import { Refusal, WIRE_ERRORS } from "../errors.ts";
 import { databaseFault, rootOf } from "../store/run-batch.ts";
+import { errorPage } from "./console/error-page.tsx";
 import type { RequestContext } from "./context.ts";
 import { fail } from "./envelope.ts";
 import { answerProblem, Problem } from "./problem.ts";
@@ -11,15 +13,26 @@ import { answerProblem, Problem } from "./problem.ts";
  * goes to the log and never to the caller.
  */
 export function onError(error: Error, c: RequestContext): Response {
-  const { trace } = c.var;
-  if (error instanceof Problem) {
-    trace.reason = `problem_${error.status}`;
-    return answerProblem(c, error);
+  // The console's pages have a view from its first middleware on; what failed before is answered like any call.
+  const inConsole = c.var.view !== undefined;
+  if (error instanceof Problem || error instanceof HTTPException) {
+    c.var.trace.reason = `problem_${error.status}`;
+    if (inConsole) return errorPage(c, error.status as Problem["status"]);
+    if (error instanceof Problem) return answerProblem(c, error);
   }
+  const refusal = refusalOf(error, c);
+  if (inConsole) return errorPage(c, WIRE_ERRORS[refusal.code].status as Problem["status"]);
+  return isAdmin(c) ? answerProblem(c, asProblem(refusal)) : fail(c, refusal, alwaysStatus200(c.env));
+}
+
+/** What a thrown thing is in the closed set; tells the log why. */
+function refusalOf(error: Error, c: RequestContext): Refusal {
+  const { trace } = c.var;
   const refusal = error instanceof Refusal ? error : unexpected(error);
   trace.reason = refusal.context.reason;
+  trace.serverFault = WIRE_ERRORS[refusal.code].status >= 500;
   if (refusal.context.cause !== undefined) trace.fault = describeFault(refusal.context.cause);
-  return isAdmin(c) ? answerProblem(c, asProblem(refusal)) : fail(c, refusal, alwaysStatus200(c.env));
+  return refusal;
 }
 
 function unexpected(error: Error): Refusal {
@@ -28,16 +41,21 @@ function unexpected(error: Error): Refusal {
   return databaseFault(error) ?? new Refusal("internal", { reason: "unexpected", cause: error });
 }
 
+/** A D1_TYPE_ERROR quotes the value, and a D1 that answers no JSON is quoted whole: both stay out. */
+const SAFE_MESSAGE = /^D1_ERROR: (?!Failed to parse)|^no answer in|^Network connection lost/;
+
 /**
  * A fault in words that hold no data. Settings, seals and D1 name themselves, tables and columns; any other message may quote what
  * a caller sent (a parser does), so only its name and where it came from are told.
  */
 function describeFault(cause: unknown): string {
   const root = rootOf(cause);
-  const safe =
-    root instanceof ConfigurationError || root instanceof UnsealError || /^D1_|^no answer in/.test(root.message);
+  const safe = root instanceof ConfigurationError || root instanceof UnsealError || SAFE_MESSAGE.test(root.message);
   if (safe) return `${root.name}: ${root.message}`.slice(0, 300);
-  const frames = (root.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  const frames = (root.stack ?? "")
+    .replace(root.message, "")
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line));
   return [root.name, ...frames.slice(0, 5).map((frame) => frame.trim())].join(" ");
 }
 

@@ -1,7 +1,17 @@
-/** True while a limit is not exceeded. A limit that is not bound, or fails, limits nobody: it protects, it does not decide. */
+import { withinTime } from "../time-limit.ts";
+
+/** A limiter answers without a network wait; one that takes longer than this, under any load, has failed. */
+const PATIENCE_MS = 500;
+
+/** True while a limit is not exceeded. A limit that is not bound, fails or hangs limits nobody: it protects, it does not decide. */
 export async function withinRate(limit: RateLimit | undefined, key: string): Promise<boolean> {
+  if (limit === undefined) return true;
   try {
-    return limit === undefined || (await limit.limit({ key })).success;
+    return await withinTime(
+      PATIENCE_MS,
+      async () => (await limit.limit({ key })).success,
+      () => true,
+    );
   } catch {
     return true;
   }

@@ -11,12 +11,7 @@ const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;|$)/i;
  * @throws Refusal `media_type_unsupported`, or `body_too_large` as soon as the limit is passed, however long the body would go on
  */
 export async function readBody(request: Request): Promise<ArrayBuffer> {
-  if (!JSON_MEDIA_TYPE.test(request.headers.get("content-type") ?? "")) {
-    throw new Refusal("media_type_unsupported", { reason: "content_type_not_json" });
-  }
-  if (request.headers.has("content-encoding")) {
-    throw new Refusal("media_type_unsupported", { reason: "content_encoding_present" });
-  }
+  requireJson(request);
   const announced = request.headers.get("content-length");
   if (announced !== null) {
     if (Number(announced) > MAX_BODY_BYTES) throw tooLarge();
@@ -26,13 +21,27 @@ export async function readBody(request: Request): Promise<ArrayBuffer> {
   return readChunks(request.body);
 }
 
-async function readChunks(body: ReadableStream<Uint8Array> | null): Promise<ArrayBuffer> {
-  const bytes = new Uint8Array(MAX_BODY_BYTES);
+/** @throws Refusal `media_type_unsupported` */
+export function requireJson({ headers }: Request): void {
+  if (!JSON_MEDIA_TYPE.test(headers.get("content-type") ?? "")) {
+    throw new Refusal("media_type_unsupported", { reason: "content_type_not_json" });
+  }
+  if (headers.has("content-encoding")) {
+    throw new Refusal("media_type_unsupported", { reason: "content_encoding_present" });
+  }
+}
+
+/** @throws Refusal `body_too_large` as soon as there are more than `most` bytes */
+export async function readChunks(
+  body: ReadableStream<Uint8Array> | null,
+  most: number = MAX_BODY_BYTES,
+): Promise<ArrayBuffer> {
+  const bytes = new Uint8Array(most);
   let length = 0;
   if (body !== null) {
     const reader = body.getReader();
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-      if (length + chunk.value.length > MAX_BODY_BYTES) {
+      if (length + chunk.value.length > most) {
         await reader.cancel();
         throw tooLarge();
       }

@@ -1,10 +1,11 @@
-import type * as z from "zod/mini";
+import * as z from "zod/mini";
+import { APPID } from "../credentials/resolve-credentials.ts";
 import { idCursorSchema } from "../directory/page.ts";
 import { fieldIssues } from "../fields.ts";
 import type { RequestContext } from "./context.ts";
 import { parseJsonObject } from "./parse-json.ts";
 import { badInput, notFound } from "./problem.ts";
-import { readBody } from "./read-body.ts";
+import { readBody, readChunks, requireJson } from "./read-body.ts";
 
 /**
  * The JSON body of an admin call.
@@ -18,9 +19,15 @@ export async function readInput<Output>(
   whenEmpty?: Record<string, unknown>,
 ): Promise<Output> {
   const { raw } = c.req;
-  if (whenEmpty !== undefined && raw.body === null) return check(schema, whenEmpty);
-  const bytes = await readBody(raw);
-  const fields = whenEmpty !== undefined && bytes.byteLength === 0 ? whenEmpty : parseJsonObject(bytes);
+  let bytes: ArrayBuffer;
+  if (whenEmpty === undefined) bytes = await readBody(raw);
+  else {
+    // Over HTTP an absent body is an empty stream, and it has no media type.
+    bytes = await readChunks(raw.body);
+    if (bytes.byteLength === 0) return check(schema, whenEmpty);
+    requireJson(raw);
+  }
+  const fields = parseJsonObject(bytes);
   if (fields === undefined) throw badInput([{ field: "", message: "the body must be a JSON object in UTF-8" }]);
   return check(schema, fields);
 }
@@ -33,6 +40,13 @@ export function parseQuery<Output>(c: RequestContext, schema: z.ZodMiniType<Outp
 /** The integer a list goes on after, or `start` for its first page. */
 export function idCursor(cursor: string | undefined, start: number): number {
   return cursor === undefined ? start : check(idCursorSchema, cursor, "cursor");
+}
+
+const appidCursorSchema = z.string().check(z.regex(APPID, "is not a next_cursor"));
+
+/** The appid a list goes on after; empty for its first page. */
+export function appidCursor(cursor: string | undefined): string {
+  return cursor === undefined ? "" : check(appidCursorSchema, cursor, "cursor");
 }
 
 /** An id in the path; what is not an id is not there. */

@@ -11,8 +11,8 @@ export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
     c.set("trace", { requestId });
     c.header("x-request-id", requestId);
     await next();
-    const { trace } = c.var;
-    (c.res.status >= 500 ? console.error : console.log)(
+    const trace = c.get("trace");
+    (trace.serverFault === true ? console.error : console.log)(
       JSON.stringify({
         request_id: requestId,
         method: c.req.method,

@@ -1,3 +1,5 @@
+import { withinTime } from "../time-limit.ts";
+
 /**
  * KV as the fast first look for a used ranstr. Only a help: D1 is the authority, so whatever KV does wrong here (throw, hang, lie
  * about a miss) costs at most the wait and never fails a request.
@@ -20,16 +22,12 @@ export async function lookForNonce(kv: KVNamespace | undefined, key: Promise<str
 }
 
 /** The look's answer if it comes within `milliseconds`, else false. */
-export async function seenWithin(look: Promise<boolean>, milliseconds: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), milliseconds);
-  });
-  try {
-    return await Promise.race([look, patience]);
-  } finally {
-    clearTimeout(timer);
-  }
+export function seenWithin(look: Promise<boolean>, milliseconds: number): Promise<boolean> {
+  return withinTime(
+    milliseconds,
+    () => look,
+    () => false,
+  );
 }
 
 /** How long a ranstr is remembered: past both edges of the tolerance, with a minute to spare (also KV's least TTL). */

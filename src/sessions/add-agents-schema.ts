@@ -15,9 +15,12 @@ const listedIds = z.pipe(
 /** Fields of add_kf on the wire, contract section 4.2. */
 export const addAgentsWireSchema = z.object({
   chat_id: z.int(CHAT_ID_RULE),
-  kefu_ids: z
-    .pipe(z.union([listedIds, z.array(positiveId)], rule(IDS_RULE)), z.array(positiveId, IDS_RULE))
-    .check(z.refine((ids) => ids.length > 0 && new Set(ids).size <= 100, IDS_RULE)),
+  kefu_ids: z.pipe(z.union([listedIds, z.array(positiveId)], rule(IDS_RULE)), z.array(positiveId, IDS_RULE)).check(
+    z.refine((ids) => ids.length > 0 && new Set(ids).size <= 100, {
+      error: IDS_RULE,
+      params: { minItems: 1, maxItems: 100 },
+    }),
+  ),
 });
 
 /** What add_kf means, in the terms used inside. Agents are sorted and without duplicates, so equal meanings are equal text. */

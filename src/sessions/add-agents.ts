@@ -20,6 +20,7 @@ const REFUSALS = {
  * @throws Refusal `unavailable` when it is unknown whether the batch was applied
  */
 export async function addAgents(db: D1Database, claim: Claim, input: AddAgents): Promise<Settlement> {
-  const batch = addAgentsBatch(db, { ...claim, sessionId: input.sessionId, agents: JSON.stringify(input.agentIds) });
-  return settle(verdict<AddAgentsOutcome>(await runBatch<VerdictRow>(db, batch)), REFUSALS);
+  const request = { ...claim, sessionId: input.sessionId, agents: JSON.stringify(input.agentIds) };
+  const row = await runBatch<VerdictRow>(db, () => addAgentsBatch(db, request));
+  return settle(verdict<AddAgentsOutcome>(row), REFUSALS);
 }

@@ -1,9 +1,6 @@
 /** Graphemes an automatic title has at most, the ellipsis included. */
 const MOST_GRAPHEMES = 40;
 
-/** No first sentence worth showing is longer, and segmenting 2,000 characters for a title would be waste. */
-const LOOK_AT = 400;
-
 const sentences = new Intl.Segmenter(undefined, { granularity: "sentence" });
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
@@ -12,9 +9,9 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
  * never inside an emoji or a combining sequence. Empty when the message is blank.
  */
 export function autoTitle(content: string): string {
-  const start = content.trimStart().slice(0, LOOK_AT);
-  const [sentence] = sentences.segment(start);
-  const line = (sentence?.segment ?? "").replace(/\s+/g, " ").trim();
+  const sentence = sentences.segment(content.trimStart()).containing(0)?.segment ?? "";
+  const line = sentence.replace(/\s+/g, " ").trim();
+  if (line.length <= MOST_GRAPHEMES) return line;
   let kept = "";
   let count = 0;
   for (const { segment } of graphemes.segment(line)) {

@@ -14,9 +14,12 @@ export const createSessionWireSchema = z.object({
   sbs_mc: text(1, 30),
   content: text(1, 2000),
   title: z.optional(text(1, 120)),
-  kefu_id: z
-    .array(positiveId, rule(AGENTS_RULE))
-    .check(z.refine((ids) => ids.length > 0 && new Set(ids).size <= 100, AGENTS_RULE)),
+  kefu_id: z.array(positiveId, rule(AGENTS_RULE)).check(
+    z.refine((ids) => ids.length > 0 && new Set(ids).size <= 100, {
+      error: AGENTS_RULE,
+      params: { minItems: 1, maxItems: 100 },
+    }),
+  ),
   fzr_uid: positiveId,
   sender_type: z._default(z.union([z.literal(1), z.literal(2), z.literal(3)], SENDER_RULE), 2),
 });

@@ -30,7 +30,7 @@ export async function createSession(db: D1Database, claim: Claim, input: CreateS
   const { customer, agentIds, responsibleAgentId } = input;
   const opening = OPENINGS[input.sender];
   const senderUid = { customer: null, responsible_agent: responsibleAgentId, system: 0 }[input.sender];
-  const batch = createSessionBatch(db, {
+  const session = {
     ...claim,
     ...opening,
     senderUid,
@@ -43,6 +43,7 @@ export async function createSession(db: D1Database, claim: Claim, input: CreateS
     title: input.title,
     autoTitle: autoTitle(input.content),
     content: input.content,
-  });
-  return settle(verdict<keyof typeof REFUSALS>(await runBatch<VerdictRow>(db, batch)), REFUSALS);
+  };
+  const row = await runBatch<VerdictRow>(db, () => createSessionBatch(db, session));
+  return settle(verdict<keyof typeof REFUSALS>(row), REFUSALS);
 }

@@ -1,7 +1,7 @@
-import type { listSessions, readSession } from "../store/sessions.ts";
+import type { SessionRow, StoredSession } from "../store/sessions.ts";
 
 /** A session in a list, as operators see it. */
-export function sessionSummary(row: Awaited<ReturnType<typeof listSessions>>[number]) {
+export function sessionSummary(row: SessionRow) {
   return {
     chat_id: row.id,
     kind: row.kind,
@@ -13,12 +13,7 @@ export function sessionSummary(row: Awaited<ReturnType<typeof listSessions>>[num
 }
 
 /** Everything stored of one session, as operators see it. */
-export function sessionDetail({
-  session,
-  customer,
-  participants,
-  messages,
-}: NonNullable<Awaited<ReturnType<typeof readSession>>>) {
+export function sessionDetail({ session, customer, participants, messages }: StoredSession) {
   return {
     chat_id: session.id,
     kind: session.kind,

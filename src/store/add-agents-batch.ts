@@ -12,10 +12,13 @@ type Values = Placeholders<NewParticipants>;
 
 const session = (v: Values): SQL => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} = ${v.sessionId}`;
 
-/** The asked-for agents that may join: of this site, in normal status, not responsible for the session, not on it yet. */
+/**
+ * The asked-for agents that may join: of this site, in normal status, not responsible for the session, not on it yet.
+ * CROSS JOIN keeps the order: left to itself, SQLite walks all agents of the site.
+ */
 const joining = (v: Values): SQL => sql`FROM json_each(${v.agents}) AS asked
-  JOIN ${sessions} ON ${session(v)}
-  JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'
+  CROSS JOIN ${sessions} ON ${session(v)}
+  CROSS JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'
   WHERE ${agents.id} <> ${sessions.responsibleAgentId} AND NOT EXISTS (SELECT 1 FROM ${participants}
     WHERE ${participants.sessionId} = ${v.sessionId} AND ${participants.agentId} = asked.value)`;
 

@@ -2,7 +2,7 @@ import { type Column, type SQL, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { withRetries } from "./run-batch.ts";
 import { idempotencyKeys, nonces } from "./schema.ts";
-import { statement } from "./statement.ts";
+import { type Placeholders, statement } from "./statement.ts";
 
 /** Rows a bite deletes at most, and bites a run takes at most: the rest waits for the next run. */
 export const BITE_ROWS = 500;
@@ -10,6 +10,7 @@ export const BITES_PER_RUN = 200;
 
 /** A place in a table: the key's columns in order, as `k0`, `k1`, … */
 type Place = Record<string, string>;
+type Walk = Record<string, string | number>;
 
 /**
  * There is no index on expires_at, because it would cost every request a written row. A run walks the table once by its key
@@ -17,31 +18,28 @@ type Place = Record<string, string>;
  */
 function pruner(table: SQLiteTable, expiresAt: Column, key: Column[]) {
   const list = (parts: SQL[]) => sql.join(parts, sql.raw(", "));
-  const columnsOfKey = sql`(${list(key.map((column) => sql`${column}`))})`;
-  const endOfBite = statement<{ now: number } & Place>((v) => {
-    const after = list(key.map((_, i) => sql`${v[`k${i}`]}`));
-    return sql`SELECT ${list(key.map((column, i) => sql`${column} AS ${sql.identifier(`k${i}`)}`))} FROM ${table}
-      WHERE ${columnsOfKey} > (${after}) AND ${expiresAt} <= ${v.now}
-      ORDER BY ${list(key.map((column) => sql`${column}`))} LIMIT 1 OFFSET ${sql.raw(String(BITE_ROWS - 1))}`;
-  });
-  const removeUpTo = statement<{ now: number } & Place>((v) => {
-    const upTo = list(key.map((_, i) => sql`${v[`k${i}`]}`));
-    return sql`DELETE FROM ${table} WHERE ${columnsOfKey} <= (${upTo}) AND ${expiresAt} <= ${v.now}`;
-  });
-  const removeAfter = statement<{ now: number } & Place>((v) => {
-    const after = list(key.map((_, i) => sql`${v[`k${i}`]}`));
-    return sql`DELETE FROM ${table} WHERE ${columnsOfKey} > (${after}) AND ${expiresAt} <= ${v.now}`;
-  });
+  const keyOf = sql`(${list(key.map((column) => sql`${column}`))})`;
+  const placeholders = (v: Placeholders<Walk>, prefix: string) =>
+    sql`(${list(key.map((_, i) => sql`${v[`${prefix}${i}`]}`))})`;
+  const dueAfterPlace = (v: Placeholders<Walk>) =>
+    sql`FROM ${table} WHERE ${keyOf} > ${placeholders(v, "k")} AND ${expiresAt} <= ${v.now}`;
+  const endOfBite = statement<Walk>(
+    (v) => sql`SELECT ${list(key.map((column, i) => sql`${column} AS ${sql.identifier(`k${i}`)}`))} ${dueAfterPlace(v)}
+      ORDER BY ${list(key.map((column) => sql`${column}`))} LIMIT 1 OFFSET ${sql.raw(String(BITE_ROWS - 1))}`,
+  );
+  const removeUpTo = statement<Walk>((v) => sql`DELETE ${dueAfterPlace(v)} AND ${keyOf} <= ${placeholders(v, "end")}`);
+  const removeAll = statement<Walk>((v) => sql`DELETE ${dueAfterPlace(v)}`);
   return async (db: D1Database, now: number): Promise<number> => {
     let place: Place = Object.fromEntries(key.map((_, i) => [`k${i}`, ""]));
     let removed = 0;
     for (let bite = 0; bite < BITES_PER_RUN; bite++) {
-      const end = await withRetries(() => endOfBite(db, { ...place, now } as never).first<Place>());
-      const bitten =
-        end === null ? removeAfter(db, { ...place, now } as never) : removeUpTo(db, { ...end, now } as never);
-      removed += (await withRetries(() => bitten.run())).meta.changes;
-      if (end === null) break;
-      place = end;
+      const from: Walk = { ...place, now };
+      const next = await withRetries(() => endOfBite(db, from).first<Place>());
+      const ends = key.map((_, i) => [`end${i}`, next?.[`k${i}`] ?? ""]);
+      const removal = next === null ? removeAll(db, from) : removeUpTo(db, { ...from, ...Object.fromEntries(ends) });
+      removed += (await withRetries(() => removal.run())).meta.changes;
+      if (next === null) break;
+      place = next;
     }
     return removed;
   };

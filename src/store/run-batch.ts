@@ -1,19 +1,24 @@
 import { Refusal } from "../errors.ts";
+import { withinTime } from "../time-limit.ts";
 
 /** At most this many tries, each with its own limit, all within the whole. Milliseconds. */
 export const TRIES = 3;
 export const TRY_LIMIT_MS = 3_000;
 export const WHOLE_LIMIT_MS = 8_000;
 
-/** Faults that D1's documentation calls transient: the same statement may well succeed a moment later. */
+/** Faults that D1's documentation says to retry: the same statement may well succeed a moment later. */
 const TRANSIENT =
   /network connection lost|storage caused object to be reset|reset because its code was updated|transient issue/i;
 
-/** The database did not answer, or not in time: what it did is unknown. */
-const UNANSWERED = /^D1_|network connection|internal error|no answer in/i;
+/**
+ * SQLite or D1 refused the statement itself: the transaction is rolled back for certain, and would be again. SQLite's other codes
+ * (busy, full, out of memory, input/output, interrupted) tell of the database's state and stay unknown.
+ */
+const STATEMENT_REFUSED =
+  /SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE|AUTH)\b|constraint failed|^D1_TYPE_ERROR|wrong number of parameter/i;
 
-/** SQLite refused the statement, so the transaction is rolled back for certain and the fault is ours. */
-const REFUSED_BY_SQLITE = /SQLITE_|constraint failed|no such (table|column)|syntax error/i;
+/** What D1 throws begins with the first; the others come from the way to it. */
+const FROM_D1 = /^D1_|network connection lost|^internal error/i;
 
 class TryTimedOut extends Error {
   override readonly name = "TryTimedOut";
@@ -31,12 +36,16 @@ export async function withRetries<T>(call: () => Promise<T>): Promise<T> {
   for (let attempt = 1; attempt <= TRIES; attempt++) {
     const left = deadline - Date.now();
     if (left <= 0) break;
+    const limit = Math.min(TRY_LIMIT_MS, left);
     try {
-      return await withinLimit(call, Math.min(TRY_LIMIT_MS, left));
+      return await withinTime(limit, call, () => {
+        throw new TryTimedOut(`no answer in ${limit} ms`);
+      });
     } catch (error) {
       fault = error;
-      const message = error instanceof Error ? error.message : String(error);
-      if (REFUSED_BY_SQLITE.test(message)) throw refused(error);
+      const { message } = rootOf(error);
+      // Only when it is the first try: whatever a later one says, an earlier one may have committed or still commit.
+      if (attempt === 1 && STATEMENT_REFUSED.test(message)) throw refused(error);
       if (!(error instanceof TryTimedOut || TRANSIENT.test(message))) break;
       if (attempt < TRIES) await jitteredPause(attempt);
     }
@@ -44,47 +53,29 @@ export async function withRetries<T>(call: () => Promise<T>): Promise<T> {
   throw unanswered(fault);
 }
 
-/**
- * What a database error thrown outside {@link withRetries} means to a caller, or undefined when it is no database error.
- * drizzle wraps D1's errors, so the innermost cause counts.
- */
+/** What a database error thrown outside {@link withRetries} means to a caller, or undefined when it is no database error. */
 export function databaseFault(error: unknown): Refusal | undefined {
-  const innermost = rootOf(error);
-  if (REFUSED_BY_SQLITE.test(innermost.message)) return refused(innermost);
-  return UNANSWERED.test(innermost.message) ? unanswered(innermost) : undefined;
+  const { message } = rootOf(error);
+  if (!FROM_D1.test(message)) return undefined;
+  return STATEMENT_REFUSED.test(message) ? refused(error) : unanswered(error);
 }
 
-/** The error that was first. */
+/** The error that was first: wrappers may quote parameters. D1's own cause is its text once more without the prefix, so it stops there. */
 export function rootOf(error: unknown): Error {
-  let innermost = error;
-  while (innermost instanceof Error && innermost.cause !== undefined) innermost = innermost.cause;
-  return innermost instanceof Error ? innermost : new Error(typeof innermost);
+  let first = error;
+  while (first instanceof Error && first.cause !== undefined && !first.message.startsWith("D1_")) first = first.cause;
+  return first instanceof Error ? first : new Error(typeof first);
 }
 
 const refused = (cause: unknown) => new Refusal("internal", { reason: "d1_statement_refused", cause });
 const unanswered = (cause: unknown) => new Refusal("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });
 
 /** Runs a batch (one round trip, one transaction) with retries and gives the one row of its last statement. */
-export async function runBatch<Row>(db: D1Database, statements: D1PreparedStatement[]): Promise<Row> {
-  const results = await withRetries(() => db.batch<Row>(statements));
+export async function runBatch<Row>(db: D1Database, batch: () => D1PreparedStatement[]): Promise<Row> {
+  const results = await withRetries(() => db.batch<Row>(batch()));
   const row = results.at(-1)?.results[0];
   if (row === undefined) throw new Refusal("unavailable", { reason: "d1_answer_incomplete", retryAfter: 1 });
   return row;
-}
-
-async function withinLimit<T>(call: () => Promise<T>, milliseconds: number): Promise<T> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TryTimedOut(`no answer in ${milliseconds} ms`)), milliseconds);
-  });
-  // In an async function, so that a call that throws at once is a rejection like any other.
-  const answer = (async () => call())();
-  answer.catch(() => {});
-  try {
-    return await Promise.race([answer, limit]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** 25–50 ms after the first try, 50–100 after the second: long enough for a failover, short beside a round trip. */

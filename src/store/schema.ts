@@ -78,8 +78,12 @@ export const sessions = sqliteTable(
     autoTitle: text("auto_title").notNull(),
     createdAt: integer("created_at").notNull(),
   },
-  // One index serves the list by status and the whole list, which merges the two statuses newest first.
-  (t) => [index("sessions_by_site").on(t.siteId, t.status)],
+  (t) => [
+    // One index serves the list by status and the whole list, which merges the two statuses newest first.
+    index("sessions_by_site").on(t.siteId, t.status),
+    // What operators search by: a customer's sessions.
+    index("sessions_by_customer").on(t.customerId),
+  ],
 );
 
 export const participants = sqliteTable(
@@ -143,4 +147,24 @@ export const idempotencyKeys = sqliteTable(
     expiresAt: integer("expires_at").notNull(),
   },
   (t) => [primaryKey({ columns: [t.appid, t.operation, t.key] })],
+);
+
+/**
+ * What operators did: one row in the same batch as the change itself. A change to a site's own data is written in that site's
+ * database, like the data.
+ */
+export const auditLog = sqliteTable(
+  "audit_log",
+  {
+    id: integer().primaryKey(),
+    siteId: integer("site_id"),
+    at: integer().notNull(),
+    actor: text().notNull(),
+    action: text().notNull(),
+    /** The appid or the id of what was changed. */
+    subject: text().notNull(),
+    /** JSON, never with a secret in it. */
+    details: text().notNull(),
+  },
+  (t) => [index("audit_log_by_site").on(t.siteId)],
 );

@@ -1,147 +1,128 @@
-import { Hono } from "hono";
 import { issueApp, issueAppSchema } from "../../credentials/issue-app.ts";
+import { resealSecrets } from "../../credentials/reseal-secrets.ts";
+import { revokeApp } from "../../credentials/revoke-app.ts";
 import { rotateSecret, rotateSecretSchema } from "../../credentials/rotate-secret.ts";
-import { page, pageQuerySchema, sessionQuerySchema } from "../../directory/page.ts";
-import { agentChangeSchema, newAgentSchema, newSiteSchema } from "../../directory/schemas.ts";
-import { homeDatabase, type Settings, settingsOf } from "../../env.ts";
+import { addAgentsToSite, newAgentSchema } from "../../directory/add-agents-to-site.ts";
+import { agentChangeSchema, changeAgent } from "../../directory/change-agent.ts";
+import { createSite, newSiteSchema } from "../../directory/create-site.ts";
+import { listAgentsOfSite } from "../../directory/list-agents-of-site.ts";
+import { listAllSites } from "../../directory/list-all-sites.ts";
+import { listAppsOfSite } from "../../directory/list-apps-of-site.ts";
+import { auditQuerySchema, listAuditLog } from "../../directory/list-audit-log.ts";
+import { listSessionsOfSite, sessionQuerySchema } from "../../directory/list-sessions-of-site.ts";
+import { pageQuerySchema } from "../../directory/page.ts";
+import { settingsOf } from "../../env.ts";
+import { Refusal } from "../../errors.ts";
 import { sessionDetail, sessionSummary } from "../../sessions/session-view.ts";
-import { insertAgent, listAgents, updateAgent } from "../../store/agents.ts";
-import { listApps, markRevoked } from "../../store/apps.ts";
-import { listSessions, readSession } from "../../store/sessions.ts";
-import { findSite, insertSite, listSites } from "../../store/sites.ts";
+import { readSession } from "../../store/sessions.ts";
 import { requireAdmin } from "../admin-token.ts";
-import type { App, RequestContext } from "../context.ts";
+import { newHono, type Routes } from "../new-hono.ts";
+import { authorOf, deskOf, siteOf } from "../operator.ts";
 import { notFound, Problem } from "../problem.ts";
-import { idCursor, parseQuery, pathId, readInput } from "../read-input.ts";
+import { appidCursor, idCursor, parseQuery, pathId, readInput } from "../read-input.ts";
+
+const ACTOR = "admin-api";
+const NEWEST = Number.MAX_SAFE_INTEGER;
 
 /** The admin API: JSON in and out, bearer token, problem details. README, "Admin API". */
-export function admin(): Hono<App> {
-  const routes = new Hono<App>();
+export function admin(): Routes {
+  const routes = newHono();
   routes.use(requireAdmin);
 
   routes.post("/sites", async (c) => {
-    const { name } = await readInput(c, newSiteSchema);
-    const site = await insertSite(settingsOf(c.env).directory, name, nowOf(c));
-    return c.json({ id: site.id, name: site.name }, 201);
+    const input = await readInput(c, newSiteSchema);
+    return c.json(await createSite(settingsOf(c.env).directory, input, authorOf(c, ACTOR)), 201);
   });
 
   routes.get("/sites", async (c) => {
     const { limit, cursor } = parseQuery(c, pageQuerySchema);
-    const rows = await listSites(settingsOf(c.env).directory, idCursor(cursor, 0), limit + 1);
-    return c.json(
-      page(
-        rows,
-        limit,
-        (site) => site.id,
-        ({ id, name, createdAt }) => ({ id, name, created_at: createdAt }),
-      ),
-    );
+    return c.json(await listAllSites(settingsOf(c.env).directory, idCursor(cursor, 0), limit));
   });
 
   routes.post("/sites/:site_id/apps", async (c) => {
-    const { settings, siteId } = await siteOf(c);
-    const input = await readInput(c, issueAppSchema);
-    const keyring = await c.var.isolate.credentials.keyring(settings);
-    const app = await issueApp(settings.directory, keyring, siteId, input, nowOf(c));
+    const { site } = await siteOf(c);
+    const app = await issueApp(deskOf(c, ACTOR), site.id, await readInput(c, issueAppSchema));
     if (app === undefined) throw new Problem(409, "Conflict", "appid: is taken");
-    await c.var.isolate.credentials.forget(settings, app.appid);
     return c.json(app, 201);
   });
 
   routes.get("/sites/:site_id/apps", async (c) => {
-    const { settings, siteId } = await siteOf(c);
+    const { settings, site } = await siteOf(c);
     const { limit, cursor } = parseQuery(c, pageQuerySchema);
-    const rows = await listApps(settings.directory, siteId, cursor ?? "", limit + 1);
-    return c.json(
-      page(
-        rows,
-        limit,
-        (app) => app.appid,
-        (app) => ({
-          appid: app.appid,
-          name: app.name,
-          previous_expires_at: app.previousExpiresAt,
-          revoked_at: app.revokedAt,
-          created_at: app.createdAt,
-        }),
-      ),
-    );
+    return c.json(await listAppsOfSite(settings.directory, site.id, appidCursor(cursor), limit));
   });
 
   routes.post("/apps/:appid/rotate", async (c) => {
-    const settings = settingsOf(c.env);
-    const appid = c.req.param("appid");
     const { overlap_seconds } = await readInput(c, rotateSecretSchema, {});
-    const keyring = await c.var.isolate.credentials.keyring(settings);
-    const rotated = await rotateSecret(settings.directory, keyring, appid, overlap_seconds, nowOf(c));
+    const rotated = await rotateSecret(deskOf(c, ACTOR), c.req.param("appid"), overlap_seconds);
     if (rotated === "missing") throw notFound("app");
     if (rotated === "revoked") throw new Problem(409, "Conflict", "The app is revoked.");
     if (rotated === "busy") throw new Problem(409, "Conflict", "The app is being rotated by others; try again.");
-    await c.var.isolate.credentials.forget(settings, appid);
     return c.json(rotated);
   });
 
   routes.delete("/apps/:appid", async (c) => {
-    const settings = settingsOf(c.env);
-    const appid = c.req.param("appid");
-    if (!(await markRevoked(settings.directory, appid, nowOf(c)))) throw notFound("app");
-    await c.var.isolate.credentials.forget(settings, appid);
+    if (!(await revokeApp(deskOf(c, ACTOR), c.req.param("appid")))) throw notFound("app");
     return c.body(null, 204);
   });
 
+  routes.post("/reseal", async (c) => c.json(await resealSecrets(deskOf(c, ACTOR))));
+
   routes.post("/sites/:site_id/agents", async (c) => {
-    const { home, siteId } = await siteOf(c);
-    const { id, name } = await readInput(c, newAgentSchema);
-    const agent = await insertAgent(home, siteId, { id, name, status: "normal" });
-    if (agent === undefined) throw new Problem(409, "Conflict", "id: the site has an agent of this id");
-    return c.json(agent, 201);
+    const { home, site } = await siteOf(c);
+    const newcomer = await readInput(c, newAgentSchema);
+    const { added } = await addAgentsToSite(home, site.id, [newcomer], authorOf(c, ACTOR));
+    if (added === undefined) throw new Problem(409, "Conflict", "id: the site has an agent of this id");
+    return c.json(added[0], 201);
   });
 
   routes.patch("/sites/:site_id/agents/:id", async (c) => {
-    const { home, siteId } = await siteOf(c);
+    const { home, site } = await siteOf(c);
     const change = await readInput(c, agentChangeSchema);
-    const agent = await updateAgent(home, siteId, pathId(c, "id", "agent"), change);
+    const agent = await changeAgent(home, site.id, pathId(c, "id", "agent"), change, authorOf(c, ACTOR));
     if (agent === undefined) throw notFound("agent");
     return c.json(agent);
   });
 
   routes.get("/sites/:site_id/agents", async (c) => {
-    const { home, siteId } = await siteOf(c);
+    const { home, site } = await siteOf(c);
     const { limit, cursor } = parseQuery(c, pageQuerySchema);
-    const rows = await listAgents(home, siteId, idCursor(cursor, 0), limit + 1);
-    return c.json(
-      page(
-        rows,
-        limit,
-        (agent) => agent.id,
-        (agent) => agent,
-      ),
-    );
+    return c.json(await listAgentsOfSite(home, site.id, idCursor(cursor, 0), limit));
   });
 
   routes.get("/sites/:site_id/sessions", async (c) => {
-    const { home, siteId } = await siteOf(c);
-    const { limit, cursor, status } = parseQuery(c, sessionQuerySchema);
-    const rows = await listSessions(home, siteId, status, idCursor(cursor, Number.MAX_SAFE_INTEGER), limit + 1);
-    return c.json(page(rows, limit, (session) => session.id, sessionSummary));
+    const { home, site } = await siteOf(c);
+    const { limit, cursor, ...filter } = parseQuery(c, sessionQuerySchema);
+    const { items, next_cursor } = await listSessionsOfSite(home, site.id, filter, idCursor(cursor, NEWEST), limit);
+    return c.json({ items: items.map(sessionSummary), next_cursor });
   });
 
   routes.get("/sites/:site_id/sessions/:chat_id", async (c) => {
-    const { home, siteId } = await siteOf(c);
-    const session = await readSession(home, siteId, pathId(c, "chat_id", "session"));
+    const { home, site } = await siteOf(c);
+    const session = await readSession(home, site.id, pathId(c, "chat_id", "session"));
     if (session === undefined) throw notFound("session");
     return c.json(sessionDetail(session));
   });
 
-  return routes;
+  routes.get("/audit", async (c) => {
+    const { limit, cursor, site_id } = parseQuery(c, auditQuerySchema);
+    return c.json(await listAuditLog(settingsOf(c.env).directory, site_id, idCursor(cursor, NEWEST), limit));
+  });
+
+  return refuseOtherMethods(routes);
 }
 
-const nowOf = (c: RequestContext) => Math.floor(c.var.isolate.now() / 1000);
-
-/** The site a path names, with the database of its data. */
-async function siteOf(c: RequestContext): Promise<{ settings: Settings; siteId: number; home: D1Database }> {
-  const settings = settingsOf(c.env);
-  const siteId = pathId(c, "site_id", "site");
-  if ((await findSite(settings.directory, siteId)) === undefined) throw notFound("site");
-  return { settings, siteId, home: homeDatabase(settings, siteId) };
+/** Any other method on a path that has a route is a 405 which names the right ones, not a 404. */
+function refuseOtherMethods(routes: Routes): Routes {
+  const served = Map.groupBy(
+    routes.routes.filter(({ method }) => method !== "ALL"),
+    ({ path }) => path,
+  );
+  for (const [path, handlers] of served) {
+    const allow = [...new Set(handlers.map(({ method }) => method))].join(", ");
+    routes.all(path, () => {
+      throw new Refusal("method_not_allowed", { reason: "method_not_allowed", allow });
+    });
+  }
+  return routes;
 }

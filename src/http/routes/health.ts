@@ -1,8 +1,10 @@
 import type { Handler } from "hono";
 import { settingsOf } from "../../env.ts";
+import { withinTime } from "../../time-limit.ts";
 import type { App } from "../context.ts";
 
 const CACHED_MS = 5_000;
+const PATIENCE_MS = 2_000;
 
 type Health = { status: "ok" | "degraded" | "down"; d1: "ok" | "down"; kv: "ok" | "down" | "absent" };
 
@@ -27,15 +29,9 @@ export function health(): Handler<App> {
 }
 
 async function answers(call: () => Promise<unknown>): Promise<"ok" | "down"> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<"down">((resolve) => {
-    timer = setTimeout(() => resolve("down"), 2_000);
-  });
-  try {
-    return await Promise.race([(async () => call())().then(() => "ok" as const), patience]);
-  } catch {
-    return "down";
-  } finally {
-    clearTimeout(timer);
-  }
+  const ok = async () => {
+    await call();
+    return "ok" as const;
+  };
+  return withinTime(PATIENCE_MS, ok, () => "down" as const).catch(() => "down" as const);
 }

@@ -29,7 +29,8 @@ export interface SignedOperation<Input> {
 /** The way of one signed request, in the order of README, "Architecture". Every check that fails throws a Refusal. */
 export function signed<Input>(operation: SignedOperation<Input>): Handler<App> {
   return async function signedRequest(c) {
-    const { isolate, trace } = c.var;
+    const isolate = c.get("isolate");
+    const trace = c.get("trace");
     const settings = settingsOf(c.env);
     const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
 
@@ -82,7 +83,7 @@ export function signed<Input>(operation: SignedOperation<Input>): Handler<App> {
     trace.d1Ms = Date.now() - sentAt;
 
     if (settlement.kind === "credentials_stale") {
-      await isolate.credentials.forget(settings, appid);
+      isolate.credentials.forget(settings, appid, waitUntil);
       throw new Refusal("token_invalid", { reason: "credentials_stale" });
     }
     if (nonce !== undefined) waitUntil(rememberNonce(settings.nonces, nonce, ttl));
@@ -100,7 +101,8 @@ async function verifiedCaller(
   request: { appid: string; body: ArrayBuffer; now: number },
   waitUntil: (work: Promise<unknown>) => void,
 ) {
-  const { isolate, trace } = c.var;
+  const isolate = c.get("isolate");
+  const trace = c.get("trace");
   const since = Date.now();
   let counted = false;
   const countClient = async () => {

@@ -1,0 +1,33 @@
+import { type AppRecord, findApp } from "../store/apps.ts";
+import { type Keyring, type Slot, unseal } from "./sealed-secret.ts";
+
+/** A secret in the clear: for a comparison in memory, never for an answer or a log. */
+export interface OpenSecret {
+  slot: Slot;
+  secret: string;
+  /** Unix seconds; infinite for the current one. */
+  expiresAt: number;
+}
+
+/**
+ * An app with its secrets, past ones included, so that a signature made with the wrong one can be told.
+ *
+ * @throws UnsealError when MASTER_KEY does not open them
+ */
+export async function openSecrets(
+  db: D1Database,
+  keyring: Keyring,
+  appid: string,
+): Promise<{ app: AppRecord; secrets: OpenSecret[] } | undefined> {
+  const app = await findApp(db, appid);
+  if (app === null) return undefined;
+  const open = (slot: Slot, sealed: string) => unseal(keyring, appid, slot, sealed);
+  const secrets: OpenSecret[] = [
+    { slot: "current", secret: await open("current", app.secret), expiresAt: Number.POSITIVE_INFINITY },
+  ];
+  if (app.previousSecret !== null) {
+    const secret = await open("previous", app.previousSecret);
+    secrets.push({ slot: "previous", secret, expiresAt: Number(app.previousExpiresAt) });
+  }
+  return { app, secrets };
+}

@@ -1,0 +1,32 @@
+import { listTakenAgents } from "../store/agents.ts";
+import type { Author } from "../store/audit-log.ts";
+import { addAgentsToSite } from "./add-agents-to-site.ts";
+import { type BadLine, type ListedAgent, parseAgentList } from "./parse-agent-list.ts";
+
+/**
+ * Adds the agents of a list, `id, name` on each line: all of them or none.
+ *
+ * @returns how many were added, or every line that stands in the way
+ */
+export async function addAgentList(
+  home: D1Database,
+  siteId: number,
+  list: string,
+  by: Author,
+): Promise<{ added: number; bad: BadLine[] }> {
+  const { agents, bad } = parseAgentList(list);
+  const newcomers = agents.map(({ id, name }) => ({ id, name }));
+  if (bad.length > 0) {
+    const taken = await listTakenAgents(home, siteId, newcomers);
+    return { added: 0, bad: [...bad, ...takenLines(agents, taken)].sort((a, b) => a.line - b.line) };
+  }
+  if (newcomers.length === 0) return { added: 0, bad: [] };
+  const { taken } = await addAgentsToSite(home, siteId, newcomers, by);
+  return taken === undefined ? { added: newcomers.length, bad: [] } : { added: 0, bad: takenLines(agents, taken) };
+}
+
+function takenLines(agents: ListedAgent[], taken: number[]): BadLine[] {
+  return agents
+    .filter(({ id }) => taken.includes(id))
+    .map(({ line, id, name }) => ({ line, text: `${id}, ${name}`, problem: "taken" }));
+}

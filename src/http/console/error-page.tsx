@@ -1,0 +1,32 @@
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { RequestContext } from "../context.ts";
+import { show } from "./layout.tsx";
+
+/** A refusal as a page, under the same headers as every other. */
+export function errorPage(c: RequestContext, status: ContentfulStatusCode): Response {
+  const { t } = c.var.view;
+  const texts: Partial<Record<number, [string, string]>> = {
+    400: [t("That address does not make sense"), t("A part of it cannot be read.")],
+    403: [
+      t("This form came from elsewhere"),
+      t("Only the console's own pages may send forms here. Nothing was changed."),
+    ],
+    404: [t("There is no such page"), t("What it was about may be on another site.")],
+    413: [t("That is too long"), t("Nothing was changed.")],
+    503: [t("The database does not answer"), t("Try again in a moment.")],
+  };
+  const fallback = [t("Something went wrong"), t("The log has the details under this id:")];
+  const [title = "", text] = texts[status] ?? fallback;
+  const body = (
+    <section class="card">
+      <p>{text}</p>
+      <p class="hint">
+        x-request-id <code>{c.var.trace.requestId}</code>
+      </p>
+      <p>
+        <a href="/console">{t("To the sites")}</a>
+      </p>
+    </section>
+  );
+  return show(c, { title, back: "/console", body }, status);
+}

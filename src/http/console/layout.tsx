@@ -1,0 +1,102 @@
+import type { Child } from "hono/jsx";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import type { RequestContext } from "../context.ts";
+import { Action } from "./parts.tsx";
+import type { View } from "./view.ts";
+
+export interface Page {
+  title: string;
+  /** The section of the console that the page belongs to. */
+  section?: "sites" | "check" | "audit";
+  /** The site the page is about, and which of its tabs it is. */
+  site?: { id: number; name: string; tab?: "overview" | "sessions" | "apps" | "agents" | "audit" };
+  /** Where the language switch comes back to when the page itself answers a form. */
+  back?: string;
+  body: Child;
+}
+
+/** Answers with a page. */
+export function show(c: RequestContext, page: Page, status: ContentfulStatusCode = 200): Response {
+  return c.html(`<!doctype html>${String(<Layout v={c.var.view} {...page} />)}`, status);
+}
+
+function Layout({ v, title, section = "sites", site, back, body }: Page & { v: View }) {
+  const { t } = v;
+  const chinese = v.language === "zh";
+  const current = (here: boolean) => (here ? "page" : undefined);
+  const sections = [
+    ["sites", "/console", t("Sites")],
+    ["check", "/console/signature-check", t("Signature check")],
+    ["audit", "/console/audit", t("Audit log")],
+  ] as const;
+  const tabs = [
+    ["overview", "", t("Overview")],
+    ["sessions", "/sessions", t("Sessions")],
+    ["apps", "/apps", t("Apps")],
+    ["agents", "/agents", t("Agents")],
+    ["audit", "/audit", t("Audit log")],
+  ] as const;
+  return (
+    <html lang={chinese ? "zh-CN" : "en"}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>{`${title} · Agent Session`}</title>
+        <link rel="icon" href="/console/icon.svg" type="image/svg+xml" />
+        <link rel="stylesheet" href="/console/console.css" />
+        <script src="/console/console.js" defer />
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          {t("Skip to content")}
+        </a>
+        <header class="bar">
+          <a class="brand" href="/console">
+            Agent Session
+          </a>
+          {v.signedIn && (
+            <nav aria-label={t("Console")}>
+              {sections.map(([key, href, label]) => (
+                <a href={href} aria-current={current(section === key)}>
+                  {label}
+                </a>
+              ))}
+            </nav>
+          )}
+          <div class="tools">
+            <Action
+              action="/console/language"
+              label={chinese ? "English" : "中文"}
+              lang={chinese ? "en" : "zh-CN"}
+              quiet
+            >
+              <input type="hidden" name="language" value={chinese ? "en" : "zh"} />
+              <input type="hidden" name="back" value={back ?? v.here} />
+            </Action>
+            {v.signedIn && <Action action="/console/sign-out" label={t("Sign out")} quiet />}
+          </div>
+        </header>
+        <main id="main" tabindex={-1}>
+          {site && (
+            <div class="site">
+              <p class="crumb">
+                <a href="/console">{t("Sites")}</a> / <a href={`/console/sites/${site.id}`}>{site.name}</a>
+              </p>
+              <nav class="tabs" aria-label={t("Site")}>
+                {tabs.map(([key, path, label]) => (
+                  <a href={`/console/sites/${site.id}${path}`} aria-current={current(site.tab === key)}>
+                    {label}
+                  </a>
+                ))}
+              </nav>
+            </div>
+          )}
+          <h1>{title}</h1>
+          {body}
+        </main>
+        <footer>{t("Times are in {0}.", v.timeZone)}</footer>
+      </body>
+    </html>
+  );
+}

@@ -1,0 +1,70 @@
+import { listAuditLog } from "../../../directory/list-audit-log.ts";
+import { settingsOf } from "../../../env.ts";
+import type { AuditAction } from "../../../store/audit-log.ts";
+import type { RequestContext } from "../../context.ts";
+import type { Routes } from "../../new-hono.ts";
+import { siteOf } from "../../operator.ts";
+import { idCursor } from "../../read-input.ts";
+import { show } from "../layout.tsx";
+import { More, Table, Time } from "../parts.tsx";
+import type { View } from "../view.ts";
+
+export function auditPages(routes: Routes): void {
+  routes.get("/audit", (c) => auditPage(c));
+  routes.get("/sites/:site_id/audit", async (c) => auditPage(c, (await siteOf(c)).site));
+}
+
+async function auditPage(c: RequestContext, site?: { id: number; name: string }): Promise<Response> {
+  const v = c.var.view;
+  const { t } = v;
+  const before = idCursor(c.req.query("cursor"), Number.MAX_SAFE_INTEGER);
+  const log = await listAuditLog(settingsOf(c.env).directory, site?.id, before, 50);
+  const head = [t("What"), t("Whom"), t("Details"), t("Through"), t("When")];
+  const body = (
+    <>
+      <Table
+        label={t("Audit log")}
+        head={site ? head : [...head, t("Site")]}
+        rows={log.items.map((entry) => [
+          actionText(v, entry.action),
+          <code>{entry.subject || "–"}</code>,
+          detailText(v, entry.details),
+          entry.actor === "console" ? t("Console") : t("Admin API"),
+          <Time v={v} at={entry.at} />,
+          ...(site
+            ? []
+            : [entry.site_id === null ? "–" : <a href={`/console/sites/${entry.site_id}`}>{entry.site_id}</a>]),
+        ])}
+        empty={t("Nothing has been changed yet.")}
+      />
+      <More v={v} path={site ? `/console/sites/${site.id}/audit` : "/console/audit"} cursor={log.next_cursor} />
+    </>
+  );
+  const title = t("Audit log");
+  return show(c, { title, ...(site ? { site: { ...site, tab: "audit" } } : { section: "audit" }), body });
+}
+
+function actionText(v: View, action: AuditAction): string {
+  const texts: Record<AuditAction, string> = {
+    "site.created": v.t("Site created"),
+    "app.issued": v.t("App issued"),
+    "app.brought_along": v.t("App brought along"),
+    "app.rotated": v.t("Secret rotated"),
+    "app.revoked": v.t("App revoked"),
+    "agent.added": v.t("Agent added"),
+    "agent.renamed": v.t("Agent renamed"),
+    "agent.enabled": v.t("Agent enabled"),
+    "agent.disabled": v.t("Agent disabled"),
+    "secrets.resealed": v.t("Secrets re-sealed"),
+  };
+  return texts[action];
+}
+
+function detailText(v: View, details: Record<string, unknown>): string {
+  const { from, to, previous_expires_at: until, brought, ...others } = details;
+  const parts = Object.entries(others).map(([key, value]) => (key === "name" ? String(value) : `${key} ${value}`));
+  if (from !== undefined) parts.push(`${from} → ${to}`);
+  if (Array.isArray(brought) && brought.length > 0) parts.push(`(${brought.join(", ")})`);
+  if (typeof until === "number") parts.push(v.t("previous until {0}", v.time(until)));
+  return parts.join(" ") || "–";
+}

@@ -1,0 +1,192 @@
+import type { Rewriting } from "../../credentials/body-variants.ts";
+import type { SignatureDiagnosis, SignatureMatch } from "../../credentials/diagnose-signature.ts";
+import type { SignatureFault } from "../../credentials/read-signature.ts";
+import type { Finding } from "./diagnose-request.ts";
+import type { View } from "./view.ts";
+
+/** One line of the check: what was looked at, and what to know or do about it. */
+export interface Explained {
+  title: string;
+  texts: string[];
+  /** The text that the signature does fit, when it is not the pasted one. */
+  signed?: string;
+}
+
+export function explain(v: View, finding: Finding): Explained {
+  const { t } = v;
+  switch (finding.about) {
+    case "body": {
+      const texts = {
+        empty: t("The body is empty."),
+        too_large: t("The body is over 64 KiB."),
+        not_json: t("The body is not a JSON object."),
+        byte_order_mark: t("A byte order mark stands before the JSON: send UTF-8 without BOM."),
+        no_appid: t("The body has no appid, a string of 1 to 64 characters."),
+      };
+      const { fault, parser } = finding;
+      const said = fault === undefined ? [t("A JSON object with an appid.")] : [texts[fault]];
+      return { title: t("Body"), texts: parser === undefined ? said : [...said, parser] };
+    }
+    case "other_appid":
+      return {
+        title: t("Two appids"),
+        texts: [t("You pasted {0}, the body says {1}. The server goes by the body.", finding.pasted, finding.sent)],
+      };
+    case "app": {
+      const { fault, appid } = finding;
+      const texts = {
+        unknown: t("There is no app {0} here. Look for a slip in copying, or for another environment's appid.", appid),
+        revoked: t("The app was revoked on {0}. Issue another and use its secret.", v.time(finding.revokedAt ?? 0)),
+      };
+      const known = t("Known, of site {0}.", finding.siteId);
+      return { title: t("App"), texts: [fault === undefined ? known : texts[fault]] };
+    }
+    case "signature":
+      return explainSignature(v, finding.diagnosis);
+    case "stamp":
+      return { title: t("timestamp and ranstr"), texts: [finding.detail] };
+    case "timestamp": {
+      const { timestamp, tolerance, fault } = finding;
+      const apart = Math.abs(v.now - timestamp);
+      const texts = {
+        stale: t(
+          "It is {0} old; {1} s are allowed. If it was fresh when you sent it, this was not the cause then: see the other lines. Otherwise set the sender's clock and sign anew for each try.",
+          span(v, apart),
+          tolerance,
+        ),
+        ahead: t("It is {0} ahead; {1} s are allowed. Set the sender's clock.", span(v, apart), tolerance),
+        milliseconds: t("It is in milliseconds. Send Unix seconds: {0}.", Math.floor(timestamp / 1000)),
+      };
+      return { title: "timestamp", texts: [fault === undefined ? t("Fresh.") : texts[fault]] };
+    }
+    case "ranstr": {
+      if (finding.fault === undefined) return { title: "ranstr", texts: [t("Not used yet.")] };
+      const became =
+        finding.outcome === "accepted" || finding.outcome === "repeated"
+          ? t("That request was accepted: session {0}.", finding.sessionId ?? "")
+          : t("That request was refused: {0}.", finding.outcome);
+      const used = t("It was used before. Every request, a retry too, needs a ranstr of its own and a new signature.");
+      return { title: "ranstr", texts: [used, became] };
+    }
+    case "fields":
+      return {
+        title: t("Fields of {0}", finding.operation),
+        texts: [finding.detail ?? t("All as they should be.")],
+      };
+    case "operation":
+      return {
+        title: t("Agents and session"),
+        texts: [finding.detail ?? t("Nothing stands in the way.")],
+      };
+  }
+}
+
+function explainSignature(v: View, { signature, match, valid }: SignatureDiagnosis): Explained {
+  const { t } = v;
+  const texts = signature.faults.map((fault) => faultText(v, fault, signature.hexDigits ?? 0));
+  if (match === undefined) {
+    if (signature.bytes !== undefined) {
+      texts.push(
+        t(
+          "No secret of this app makes this signature of this body, nor of any usual rewriting of it. The secret is another one, or the body was changed after it was signed. Sign the very bytes you send, with the secret shown when the app was issued or last rotated.",
+        ),
+      );
+    }
+    return { title: t("Signature"), texts };
+  }
+  texts.push(...matchTexts(v, match));
+  if (valid) texts.unshift(t("Valid."));
+  const { body } = match;
+  return { title: t("Signature"), texts, ...(body.rewritten !== undefined && { signed: body.text }) };
+}
+
+function faultText(v: View, fault: SignatureFault, digits: number): string {
+  const { t } = v;
+  const hash = { 32: "MD5", 40: "SHA-1", 96: "SHA-384", 128: "SHA-512" }[digits];
+  const texts: Record<SignatureFault, string> = {
+    missing: t("There is no signature: send it in the header x-chat-signature."),
+    prefix: t("Send the hex digits alone, without a prefix like “sha256=”."),
+    quoted: t("Send it without the quotation marks."),
+    base64: t("It is base64. Send hex: 64 digits."),
+    base64_of_hex: t("It is base64 of the hex digits. Send the hex digits themselves."),
+    length:
+      t("It has {0} hex digits; HMAC-SHA256 has 64.", digits) +
+      (hash === undefined ? "" : t(" That many is {0}.", hash)),
+    unreadable: t("It is neither hex nor base64 of 32 bytes."),
+  };
+  return texts[fault];
+}
+
+function matchTexts(v: View, { body, slot, expiresAt, key }: SignatureMatch): string[] {
+  const { t } = v;
+  const texts: string[] = [];
+  if (slot === "previous" && expiresAt > v.now) {
+    texts.push(
+      t("Signed with the previous secret, which still works until {0}. Change over before then.", v.time(expiresAt)),
+    );
+  } else if (slot === "previous") {
+    texts.push(
+      t("Signed with the previous secret, which stopped working on {0}. Use the current one.", v.time(expiresAt)),
+    );
+  }
+  if (key === "hex_decoded") {
+    texts.push(t("The secret was decoded from hex before use. Its characters are the key, as they are."));
+  }
+  if (key === "newline_added") {
+    texts.push(t("The key ends with a line feed: trim the secret when you read it from a file."));
+  }
+  if (body.rewritten !== undefined) {
+    texts.push(
+      t(
+        "The signature is over another text of the same JSON: {0}. Something serialised the body anew between signing and sending. Serialise once; sign and send that very text.",
+        rewritingText(v, body.rewritten),
+      ),
+    );
+  }
+  if (body.end === "newline_added") {
+    texts.push(
+      t(
+        "What was signed ends with a line end that the pasted body does not have. Sign exactly what you send: no echo without -n, no trailing line of a file.",
+      ),
+    );
+  }
+  if (body.end === "newline_removed") {
+    texts.push(
+      t(
+        "What was signed has no line end at its end, the pasted body does. If it is sent that way, the line end is the cause; if it came in while pasting, all is well.",
+      ),
+    );
+  }
+  if (body.lineEnds !== undefined) {
+    const [fits, other] = body.lineEnds === "lf" ? ["LF (\\n)", "CRLF (\\r\\n)"] : ["CRLF (\\r\\n)", "LF (\\n)"];
+    texts.push(
+      t(
+        "A form cannot keep line ends, so both were tried: the signature fits {0}. If the body is sent with {1}, the server refuses it.",
+        fits,
+        other,
+      ),
+    );
+  }
+  return texts;
+}
+
+function rewritingText(v: View, rewritten: Rewriting[]): string {
+  const { t } = v;
+  const texts: Record<Rewriting, string> = {
+    compact: t("no spaces"),
+    spaced: t("a space after each comma and colon"),
+    indented: t("indented"),
+    keys_sorted: t("keys sorted"),
+    keys_documented: t("keys in the documentation's order"),
+    unicode_escaped: t("other than ASCII written as \\uXXXX"),
+    slashes_escaped: t("/ written as \\/"),
+    html_escaped: t("<, > and & written as \\u003c …"),
+  };
+  return rewritten.map((each) => texts[each]).join(t(", "));
+}
+
+function span({ t }: View, seconds: number): string {
+  if (seconds >= 172_800) return t("{0} d", Math.floor(seconds / 86_400));
+  if (seconds >= 7_200) return t("{0} h", Math.floor(seconds / 3_600));
+  return seconds >= 120 ? t("{0} min", Math.floor(seconds / 60)) : t("{0} s", seconds);
+}

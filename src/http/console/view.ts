@@ -1,0 +1,119 @@
+import type { RequestContext } from "../context.ts";
+import { nowOf } from "../operator.ts";
+import { readCookie } from "./session-cookie.ts";
+
+export type Language = "en" | "zh";
+
+export const LANGUAGE_COOKIE = "__Host-language";
+
+/** What every page needs to know of who looks at it. */
+export interface View {
+  language: Language;
+  /** A text in the reader's language; `{0}`, `{1}`, … stand for the values. */
+  t: (english: string, ...values: (string | number | undefined)[]) => string;
+  /** Path and query, to come back to. */
+  here: string;
+  signedIn: boolean;
+  /** Unix seconds. */
+  now: number;
+  /** Where the reader is, an IANA name; Cloudflare knows it from the address. */
+  timeZone: string;
+  /** A time of Unix seconds for a reader. */
+  time: (seconds: number) => string;
+}
+
+export async function viewOf(c: RequestContext): Promise<View> {
+  const language = languageOf(c.req.raw);
+  const texts = language === "zh" ? await chineseTexts(c) : {};
+  const timeZone = timeZoneOf(c.req.raw);
+  const format = new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en-GB", {
+    timeZone,
+    dateStyle: "medium",
+    timeStyle: "short",
+  });
+  const { pathname, search } = new URL(c.req.url);
+  return {
+    language,
+    t: (english, ...values) =>
+      (texts[english] ?? english).replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? "")),
+    here: pathname + search,
+    signedIn: false,
+    now: nowOf(c),
+    timeZone,
+    time: (seconds) => format.format(seconds * 1000),
+  };
+}
+
+let chinese: Record<string, string> | undefined;
+
+/**
+ * Chinese by its English. A static asset, because the Worker's own size is paid for at every cold start, in every language.
+ * Without it pages are in English.
+ */
+async function chineseTexts(c: RequestContext): Promise<Record<string, string>> {
+  if (chinese !== undefined) return chinese;
+  try {
+    const asset = await c.env.ASSETS?.fetch(new URL("/console/zh.json", c.req.url));
+    chinese = await asset?.json<Record<string, string>>();
+  } catch {
+    console.warn(JSON.stringify({ warning: "the console's Chinese texts did not load: pages are in English" }));
+  }
+  return chinese ?? {};
+}
+
+/** The reader's choice, else the first of Accept-Language that there are pages in, else English. */
+export function languageOf(request: Request): Language {
+  const chosen = readCookie(request, LANGUAGE_COOKIE);
+  if (chosen === "en" || chosen === "zh") return chosen;
+  const wanted = (request.headers.get("accept-language") ?? "").split(",").map((range) => {
+    const [tag = "", quality] = range.trim().toLowerCase().split(/; *q=/);
+    return { language: tag.split("-")[0], quality: quality === undefined ? 1 : Number(quality) };
+  });
+  const best = wanted
+    .filter(({ language, quality }) => (language === "en" || language === "zh") && quality > 0)
+    .sort((a, b) => b.quality - a.quality)[0];
+  return best?.language === "zh" ? "zh" : "en";
+}
+
+function timeZoneOf(request: Request): string {
+  const zone = (request.cf as { timezone?: unknown } | undefined)?.timezone;
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: String(zone ?? "UTC") }).resolvedOptions().timeZone;
+  } catch {
+    return "UTC";
+  }
+}
+
+/**
+ * When the reader's day and week (from Monday) began, in Unix seconds.
+ *
+ * @param now Unix seconds
+ */
+export function startsOf(now: number, timeZone: string): { day: number; week: number } {
+  const midnight = (at: number) => {
+    const local = at + offsetAt(at, timeZone);
+    const start = local - (((local % 86_400) + 86_400) % 86_400);
+    // The offset at midnight counts: a clock may have been changed since.
+    return start - offsetAt(start - (local - at), timeZone);
+  };
+  const day = midnight(now);
+  const weekday = (new Date((day + offsetAt(day, timeZone)) * 1000).getUTCDay() + 6) % 7;
+  // Noon, so that a day of 23 or 25 hours does not lead to a neighbour.
+  return { day, week: midnight(day + 43_200 - weekday * 86_400) };
+}
+
+/** Seconds a zone is ahead of UTC. */
+function offsetAt(at: number, timeZone: string): number {
+  const parts = new Intl.DateTimeFormat("en", {
+    timeZone,
+    hourCycle: "h23",
+    year: "numeric",
+    month: "numeric",
+    day: "numeric",
+    hour: "numeric",
+    minute: "numeric",
+    second: "numeric",
+  }).formatToParts(at * 1000);
+  const of = (type: string) => Number(parts.find((part) => part.type === type)?.value);
+  return Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second")) / 1000 - at;
+}

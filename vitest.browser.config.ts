@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+/** The console in a real browser: `npm run test:browser`. Needs Debian's chromium, or another one that CHROMIUM names. */
+export default defineConfig({
+  test: {
+    name: "browser",
+    include: ["test/browser/**/*.test.ts"],
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+});
