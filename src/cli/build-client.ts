@@ -1,0 +1,42 @@
+/** `npm run build:client`: makes src/client/ a publishable ESM package with types, in dist/client/ (or the folder given). */
+
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+const source = join(root, "src/client");
+const given = process.argv[2];
+const target = given === undefined ? join(root, "dist/client") : resolve(given);
+
+// A folder that was given may hold anything; only the default one is ours to clear.
+if (given === undefined) rmSync(target, { recursive: true, force: true });
+mkdirSync(target, { recursive: true });
+const compiler = join(root, "node_modules/typescript/bin/tsc");
+const { status } = spawnSync(process.execPath, [compiler, "-p", source, "--outDir", target], { stdio: "inherit" });
+if (status !== 0) process.exit(status ?? 1);
+
+// The compiler rewrites the extensions in .js files only.
+for (const name of readdirSync(target).filter((file) => file.endsWith(".d.ts"))) {
+  const types = readFileSync(join(target, name), "utf8");
+  writeFileSync(join(target, name), types.replace(/(from "\.\/[\w-]+)\.ts"/g, '$1.js"'));
+}
+
+const { version, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, string>;
+const manifest = {
+  name: "agent-session-client",
+  version,
+  description:
+    "Opens customer-support sessions on an agent-session service and adds agents to them: signed, retried, done once.",
+  license,
+  type: "module",
+  sideEffects: false,
+  engines: { node: ">=20" },
+  exports: { ".": { types: "./client.d.ts", default: "./client.js" }, "./package.json": "./package.json" },
+  types: "./client.d.ts",
+  files: ["*.js", "*.d.ts"],
+};
+writeFileSync(join(target, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+copyFileSync(join(source, "README.md"), join(target, "README.md"));
+copyFileSync(join(root, "LICENSE"), join(target, "LICENSE"));
+console.log(`agent-session-client ${version} is in ${target}; publish it with: npm publish ${target}`);

@@ -1,0 +1,238 @@
+import { AgentSessionError } from "./errors.ts";
+import { readAnswer, refusalOf, type WireAnswer } from "./read-answer.ts";
+import { prepare } from "./sign.ts";
+import { pause, TryTimedOut, withinLimit } from "./within-limit.ts";
+
+export { AgentSessionError, type AgentSessionErrorCode } from "./errors.ts";
+export type { WireAnswer } from "./read-answer.ts";
+export { prepare, sign } from "./sign.ts";
+
+export interface ClientOptions {
+  /** Where the service is, "https://sessions.example.com". A path in it is kept. */
+  baseUrl: string;
+  appid: string;
+  /** Belongs on a server: never ship it to a browser or a phone. */
+  secret: string;
+  /** Default: the platform's. */
+  fetch?: typeof globalThis.fetch | undefined;
+  /** Milliseconds one try may take, its answer read whole. Default 10,000. */
+  timeoutMs?: number | undefined;
+  /** The first try counts. Default 4. */
+  maxTries?: number | undefined;
+}
+
+export interface CallOptions {
+  /**
+   * 1 to 255 visible ASCII characters; calls with one key are done once (24 h). Default: a random key, the same for all tries of the
+   * call. Without one (`false`) only a 429 is tried again, because anything else may have been done.
+   */
+  idempotencyKey?: string | false | undefined;
+  /** Ends the call at once, pauses too; it rejects with the signal's reason. */
+  signal?: AbortSignal | undefined;
+}
+
+export interface NewSession {
+  /** Created or refreshed. A number and a string of the same digits are one customer; beyond 2^53 give a bigint or a string. */
+  customer: { id: string | number | bigint; name: string; ip: string };
+  /** The first message, 1 to 2000 characters. */
+  content: string;
+  /** The remark title on both sides, 1 to 120 characters. */
+  title?: string | undefined;
+  /** 1 to 100, the responsible one among them. */
+  agentIds: readonly number[];
+  responsibleAgentId: number;
+  /** Who the first message is from. Default: the responsible agent. */
+  sender?: "customer" | "responsible_agent" | "system" | undefined;
+}
+
+export interface CallResult {
+  /** The call had been done before under this key: this is its first answer again. */
+  replayed: boolean;
+  /** `x-request-id`, to quote to the operator. */
+  requestId: string | undefined;
+}
+
+type Operation = "create_gd" | "add_kf";
+
+const SENDER_TYPES = { customer: 1, responsible_agent: 2, system: 3 } as const;
+
+/** Milliseconds: the first pause is at most this long, each further one up to twice as long as the one before. */
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 8_000;
+
+/** Seconds. A service that asks for a longer wait is answered by giving up: the caller knows better what to do with a minute. */
+const LONGEST_RETRY_AFTER = 60;
+
+/** Calls the service: signs each try freshly, retries what is safe to retry, and keeps a retried call single. */
+export class AgentSessionClient {
+  readonly #baseUrl: string;
+  readonly #app: { appid: string; secret: string };
+  readonly #fetch: typeof globalThis.fetch;
+  readonly #timeoutMs: number;
+  readonly #maxTries: number;
+
+  /** @throws TypeError naming the option that cannot be used */
+  constructor(options: ClientOptions) {
+    this.#baseUrl = usableUrl(options.baseUrl);
+    this.#app = { appid: filled("appid", options.appid), secret: filled("secret", options.secret) };
+    this.#fetch = options.fetch ?? globalThis.fetch;
+    this.#timeoutMs = wholeNumber("timeoutMs", options.timeoutMs ?? 10_000, 2 ** 31 - 1);
+    this.#maxTries = wholeNumber("maxTries", options.maxTries ?? 4, 100);
+  }
+
+  /**
+   * Opens a ticket session with its first message.
+   *
+   * @throws AgentSessionError when the last try failed, TypeError for input that JSON cannot carry exactly
+   */
+  async createSession(session: NewSession, options: CallOptions = {}): Promise<CallResult & { chatId: number }> {
+    const fields = {
+      sbs: session.customer.id,
+      sbs_mc: session.customer.name,
+      ip: session.customer.ip,
+      content: session.content,
+      title: session.title,
+      kefu_id: session.agentIds,
+      fzr_uid: session.responsibleAgentId,
+      sender_type: session.sender === undefined ? undefined : senderType(session.sender),
+    };
+    const answer = await this.#call("create_gd", fields, options);
+    const { chat_id } = (answer.envelope.data ?? {}) as { chat_id?: unknown };
+    if (typeof chat_id !== "number" || !Number.isSafeInteger(chat_id)) {
+      const { status, requestId } = answer;
+      throw new AgentSessionError("unexpected", "a success without a chat_id", { status, requestId });
+    }
+    return { chatId: chat_id, ...resultOf(answer) };
+  }
+
+  /**
+   * Adds agents to a ticket session. Those already on it, unknown or disabled are ignored; with none left it fails as `state_forbids`.
+   *
+   * @throws as {@link createSession}
+   */
+  async addAgents(
+    request: { chatId: number; agentIds: readonly number[] },
+    options: CallOptions = {},
+  ): Promise<CallResult> {
+    const unsafe = request.agentIds.find((id) => !Number.isSafeInteger(id));
+    if (unsafe !== undefined) throw new TypeError(`agentIds: ${unsafe} is not an integer that a number holds exactly`);
+    const fields = { chat_id: request.chatId, kefu_ids: request.agentIds.join(",") };
+    return resultOf(await this.#call("add_kf", fields, options));
+  }
+
+  /**
+   * One signed try of an operation with any fields in wire names: the tool for finding out why calls are refused. `appid`, `timestamp`
+   * and `ranstr` are filled in unless given. Never retries; sends an Idempotency-Key only when given one.
+   *
+   * @throws AgentSessionError when no envelope came back; a refusal is a return value
+   */
+  send(operation: Operation, fields: Record<string, unknown>, options: CallOptions = {}): Promise<WireAnswer> {
+    return this.#try(operation, fields, usableKey(options.idempotencyKey ?? false), options.signal);
+  }
+
+  async #call(operation: Operation, fields: Record<string, unknown>, options: CallOptions): Promise<WireAnswer> {
+    const key = usableKey(options.idempotencyKey ?? crypto.randomUUID());
+    for (let tries = 1; ; tries++) {
+      const failure = await this.#try(operation, fields, key, options.signal).then(
+        (answer) => (answer.envelope.code === 1 ? answer : refusalOf(answer)),
+        (error: unknown) => {
+          if (error instanceof AgentSessionError) return error;
+          throw error;
+        },
+      );
+      if (!(failure instanceof AgentSessionError)) return failure;
+      if (tries >= this.#maxTries || !mayRetry(failure, key !== undefined)) throw failure;
+      await pause(pauseBefore(tries, failure.retryAfter), options.signal);
+    }
+  }
+
+  /** Stamped and signed anew, so that a retry is never taken for a replay. */
+  async #try(
+    operation: Operation,
+    fields: Record<string, unknown>,
+    key: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<WireAnswer> {
+    const { body, signature } = await prepare(this.#app, fields);
+    signal?.throwIfAborted();
+    const headers = {
+      accept: "application/json",
+      "content-type": "application/json",
+      "x-chat-signature": signature,
+      ...(key !== undefined && { "idempotency-key": key }),
+    };
+    const url = `${this.#baseUrl}/openapi/chat/${operation}`;
+    // Not as a method: platforms refuse a fetch whose `this` is another object.
+    const fetch = this.#fetch;
+    try {
+      return await withinLimit(this.#timeoutMs, signal, async (limit) => {
+        // A followed redirect would turn the POST into a GET or carry the signed body elsewhere.
+        const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: limit });
+        return readAnswer(response, await response.text());
+      });
+    } catch (error) {
+      if (signal?.aborted === true) throw signal.reason;
+      if (error instanceof AgentSessionError) throw error;
+      if (error instanceof TryTimedOut) throw new AgentSessionError("timeout", error.message, { cause: error });
+      throw new AgentSessionError("network", `no answer from ${this.#baseUrl}: ${describe(error)}`, { cause: error });
+    }
+  }
+}
+
+/** A 429 did nothing. After the others the call may have been done, and only a key keeps it from being done twice. */
+function mayRetry(failure: AgentSessionError, keyed: boolean): boolean {
+  if ((failure.retryAfter ?? 0) > LONGEST_RETRY_AFTER) return false;
+  if (failure.code === "too_many_requests") return true;
+  return keyed && (failure.code === "unavailable" || failure.code === "network" || failure.code === "timeout");
+}
+
+/** Milliseconds: half of it random, so that callers who failed together do not come back together; never less than asked for. */
+function pauseBefore(tries: number, retryAfter: number | undefined): number {
+  const longest = Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), LONGEST_PAUSE_MS);
+  return (retryAfter ?? 0) * 1000 + longest * (0.5 + Math.random() / 2);
+}
+
+function resultOf({ headers, requestId }: WireAnswer): CallResult {
+  return { replayed: headers.get("idempotency-replayed") === "true", requestId };
+}
+
+function senderType(sender: keyof typeof SENDER_TYPES): number {
+  // Left out, an unknown sender would silently become the responsible agent.
+  if (!Object.hasOwn(SENDER_TYPES, sender)) throw new TypeError(`sender: "${sender}" is not a sender`);
+  return SENDER_TYPES[sender];
+}
+
+function usableKey(key: string | false): string | undefined {
+  if (key === false) return undefined;
+  if (typeof key === "string" && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw new TypeError("idempotencyKey: must be 1 to 255 visible ASCII characters, or false");
+}
+
+function usableUrl(baseUrl: string): string {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  const usable = url !== undefined && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+  if (!usable || /[?#]/.test(baseUrl)) {
+    throw new TypeError("baseUrl: must be an http or https URL without user, query and fragment");
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
+function filled(name: string, value: string): string {
+  if (typeof value !== "string" || value === "") throw new TypeError(`${name}: must be a string that is not empty`);
+  return value;
+}
+
+function wholeNumber(name: string, value: number, most: number): number {
+  if (!Number.isInteger(value) || value < 1 || value > most) {
+    throw new TypeError(`${name}: must be a whole number from 1 to ${most}`);
+  }
+  return value;
+}
+
+/** fetch says "fetch failed" and keeps what happened in its cause. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause as { message?: string; code?: string } | undefined;
+  const why = cause?.message || cause?.code;
+  return why === undefined ? error.message : `${error.message}: ${why}`;
+}

@@ -1,0 +1,51 @@
+/** Why a call did not succeed. The first five are final until the caller changes something. */
+export type AgentSessionErrorCode =
+  | "invalid_parameters"
+  | "token_invalid"
+  | "session_not_found"
+  | "state_forbids"
+  | "idempotency_key_reused"
+  /** Over a limit; nothing was done. */
+  | "too_many_requests"
+  /** The service could not answer: with a key, calling again settles whether the call was done. */
+  | "unavailable"
+  /** A fault of the deployment. */
+  | "internal"
+  /** No answer came: the connection failed or broke. */
+  | "network"
+  /** No answer came within `timeoutMs`. */
+  | "timeout"
+  /** An answer that is not this service's. */
+  | "unexpected";
+
+export interface AgentSessionErrorContext {
+  /** HTTP status; undefined when there was no answer. */
+  status?: number | undefined;
+  detail?: string | undefined;
+  requestId?: string | undefined;
+  retryAfter?: number | undefined;
+  cause?: unknown;
+}
+
+/** A call that did not succeed. `message` is the envelope's `msg` where there was one. */
+export class AgentSessionError extends Error {
+  override readonly name = "AgentSessionError";
+  readonly code: AgentSessionErrorCode;
+  /** HTTP status; undefined when there was no answer. */
+  readonly status: number | undefined;
+  /** `x-error-detail`: which field, which rule. */
+  readonly detail: string | undefined;
+  /** `x-request-id`, to quote to the operator. */
+  readonly requestId: string | undefined;
+  /** Seconds the service asked to wait. */
+  readonly retryAfter: number | undefined;
+
+  constructor(code: AgentSessionErrorCode, message: string, context: AgentSessionErrorContext = {}) {
+    super(message, context.cause === undefined ? {} : { cause: context.cause });
+    this.code = code;
+    this.status = context.status;
+    this.detail = context.detail;
+    this.requestId = context.requestId;
+    this.retryAfter = context.retryAfter;
+  }
+}
