@@ -1,0 +1,61 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { openApiDocument } from "../openapi/document.ts";
+import { EXAMPLES, guidePage } from "../openapi/guide.ts";
+
+/**
+ * Writes what `GET /openapi.json` and `GET /docs/` serve into src/assets, from the schemas that validate and the pages in
+ * src/openapi/pages. The same sources give the same bytes; a file that is as it should be is left alone.
+ */
+
+const root = join(import.meta.dirname, "../..");
+const assets = join(root, "src/assets");
+const pages = join(root, "src/openapi/pages");
+const text = (...path: string[]) => readFileSync(join(...path), "utf8");
+
+const { version } = JSON.parse(text(root, "package.json")) as { version: string };
+const examples = Object.keys(EXAMPLES).map((file) => ({ file, source: text(root, "src/client/examples", file) }));
+
+const files: Record<string, string> = {
+  "openapi.json": `${JSON.stringify(openApiDocument(version), null, 2)}\n`,
+  "docs/index.html": guidePage(text(pages, "guide.html"), examples),
+  "docs/docs.css": text(pages, "docs.css"),
+  "docs/guide.css": text(pages, "guide.css"),
+  "docs/guide.js": text(pages, "guide.js"),
+  "docs/icon.svg": text(pages, "icon.svg"),
+  "docs/reference/index.html": text(pages, "reference.html"),
+  "docs/reference/reference.js": text(pages, "reference.js"),
+  "docs/reference/redoc.js": redoc(),
+  ...Object.fromEntries(examples.map(({ file, source }) => [`docs/examples/${file}`, source])),
+};
+
+for (const [path, content] of Object.entries(files)) write(join(assets, path), content);
+for (const path of readdirSync(join(assets, "docs"), { recursive: true, withFileTypes: true })) {
+  const file = join(path.parentPath, path.name);
+  if (path.isFile() && !(relative(assets, file) in files)) rmSync(file);
+}
+
+/** Redoc as the linter brings it along, with its one image taken in: this page fetches nothing from elsewhere. */
+function redoc(): string {
+  const source = text(root, "node_modules/@redocly/cli/lib/chunks/redoc.standalone.js");
+  const logo =
+    "<svg xmlns='http://www.w3.org/2000/svg' width='40' height='14'><text y='11' font-family='sans-serif' font-size='11' fill='#6b7fd7'>Redoc</text></svg>";
+  const local = source.replaceAll(
+    /https:\/\/cdn\.redoc\.ly\/redoc\/logo-mini(-full)?\.svg/g,
+    `data:image/svg+xml,${encodeURIComponent(logo)}`,
+  );
+  if (local === source) throw new Error("Redoc no longer has the image that was to be taken in");
+  return local;
+}
+
+/** Whole or not at all: a server may be reading. */
+function write(path: string, content: string): void {
+  try {
+    if (readFileSync(path, "utf8") === content) return;
+  } catch {
+    mkdirSync(dirname(path), { recursive: true });
+  }
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, content);
+  renameSync(draft, path);
+}

@@ -1,0 +1,238 @@
+import { APPID } from "../credentials/resolve-credentials.ts";
+import { auditQuerySchema } from "../directory/list-audit-log.ts";
+import { sessionQuerySchema } from "../directory/list-sessions-of-site.ts";
+import { pageQuerySchema } from "../directory/page.ts";
+import type { adminSchemas } from "./admin-schemas.ts";
+import { header, problems } from "./components.ts";
+import { jsonSchemaOf, type Words } from "./json-schema.ts";
+
+const MAX_ID = Number.MAX_SAFE_INTEGER;
+
+type SchemaName = keyof typeof adminSchemas;
+
+const PATH_PARAMETERS = {
+  site_id: { description: "The site's id.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 1 },
+  id: { description: "The agent's id.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 10411 },
+  chat_id: { description: "The session.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 900220 },
+  appid: {
+    description: "The application identifier.",
+    schema: { type: "string", pattern: APPID.source },
+    example: "42d7c13c16e7ed0479f2418eb8894310",
+  },
+};
+
+const parametersIn = (...names: (keyof typeof PATH_PARAMETERS)[]) =>
+  names.map((each) => ({ name: each, in: "path", required: true, ...PATH_PARAMETERS[each] }));
+
+const QUERY_WORDS: Words = {
+  limit: { description: "How many at most." },
+  cursor: { description: "The `next_cursor` of the page before; leave out for the first page." },
+};
+const ID_CURSOR = { ...QUERY_WORDS, cursor: { ...QUERY_WORDS.cursor, pattern: "^[0-9]{1,16}$" } };
+const APPID_CURSOR = { ...QUERY_WORDS, cursor: { ...QUERY_WORDS.cursor, pattern: APPID.source } };
+
+function query(schema: Parameters<typeof jsonSchemaOf>[0], words: Words) {
+  return Object.entries(jsonSchemaOf(schema, words, "output").properties ?? {}).map(
+    ([each, { description, ...rest }]) => ({ name: each, in: "query", description, schema: rest }),
+  );
+}
+
+const pageQuery = query(pageQuerySchema, ID_CURSOR);
+
+interface Call {
+  id: string;
+  summary: string;
+  description?: string;
+  /** The parameters of its query. */
+  query?: ReturnType<typeof query>;
+  body?: SchemaName;
+  bodyOptional?: true;
+  answer: { status: 200 | 201; schema: SchemaName } | { status: 204 };
+  refusals?: Parameters<typeof problems>;
+  description200: string;
+}
+
+function operation({
+  id,
+  summary,
+  description,
+  query,
+  body,
+  bodyOptional,
+  answer,
+  refusals = [],
+  description200,
+}: Call) {
+  const input = body !== undefined || query !== undefined;
+  const content = "schema" in answer && {
+    content: { "application/json": { schema: { $ref: `#/components/schemas/${answer.schema}` } } },
+  };
+  return {
+    tags: ["Admin API"],
+    security: [{ admin: [] }],
+    operationId: id,
+    summary,
+    ...(description !== undefined && { description }),
+    ...(query !== undefined && { parameters: query }),
+    ...(body !== undefined && {
+      requestBody: {
+        required: bodyOptional === undefined,
+        description: "One JSON object in UTF-8, at most 64 KiB. Fields that are not described are refused.",
+        content: { "application/json": { schema: { $ref: `#/components/schemas/${body}` } } },
+      },
+    }),
+    responses: {
+      [answer.status]: { description: description200, headers: header("x-request-id"), ...content },
+      ...problems(401, 405, 429, 500, 503, ...refusals),
+      ...(input && problems(400)),
+      ...(body !== undefined && problems(413, 415)),
+    },
+  };
+}
+
+/** README, "Admin API". */
+export const adminPaths = {
+  "/admin/sites": {
+    post: operation({
+      id: "createSite",
+      summary: "Create a site",
+      body: "NewSite",
+      answer: { status: 201, schema: "Site" },
+      description200: "The site was created.",
+    }),
+    get: operation({
+      id: "listSites",
+      summary: "List the sites",
+      query: pageQuery,
+      answer: { status: 200, schema: "SitePage" },
+      description200: "A page of sites, by id.",
+    }),
+  },
+  "/admin/sites/{site_id}/apps": {
+    parameters: parametersIn("site_id"),
+    post: operation({
+      id: "issueApp",
+      summary: "Issue an app",
+      description: "Makes an appid and a secret for a back end, or takes over those of another service.",
+      body: "NewApp",
+      answer: { status: 201, schema: "IssuedApp" },
+      refusals: [404, 409],
+      description200: "The app was issued. The secret is shown here only.",
+    }),
+    get: operation({
+      id: "listApps",
+      summary: "List a site's apps",
+      query: query(pageQuerySchema, APPID_CURSOR),
+      answer: { status: 200, schema: "AppPage" },
+      refusals: [404],
+      description200: "A page of apps, by appid; never with a secret.",
+    }),
+  },
+  "/admin/apps/{appid}/rotate": {
+    parameters: parametersIn("appid"),
+    post: operation({
+      id: "rotateSecret",
+      summary: "Rotate an app's secret",
+      description:
+        "Gives the app a new secret. Both verify until the overlap ends; rotating again ends the oldest. The body may be left out.",
+      body: "Rotation",
+      bodyOptional: true,
+      answer: { status: 200, schema: "RotatedApp" },
+      refusals: [404, 409],
+      description200: "The app has a new secret, shown here only.",
+    }),
+  },
+  "/admin/apps/{appid}": {
+    parameters: parametersIn("appid"),
+    delete: operation({
+      id: "revokeApp",
+      summary: "Revoke an app",
+      description: "Ends the app for good, from its next request on.",
+      answer: { status: 204 },
+      refusals: [404],
+      description200: "The app is revoked.",
+    }),
+  },
+  "/admin/reseal": {
+    post: operation({
+      id: "resealSecrets",
+      summary: "Seal secrets with the current master key",
+      description:
+        "After MASTER_KEY was changed and the one before put into MASTER_KEY_PREVIOUS: seals anew what the earlier key sealed, 100 apps a call. Call again until `remaining` is 0; then the earlier key can go.",
+      answer: { status: 200, schema: "Resealed" },
+      description200: "What was sealed anew and what remains.",
+    }),
+  },
+  "/admin/sites/{site_id}/agents": {
+    parameters: parametersIn("site_id"),
+    post: operation({
+      id: "addAgent",
+      summary: "Add an agent to a site",
+      body: "NewAgent",
+      answer: { status: 201, schema: "Agent" },
+      refusals: [404, 409],
+      description200: "The agent was added, in normal status.",
+    }),
+    get: operation({
+      id: "listAgents",
+      summary: "List a site's agents",
+      query: pageQuery,
+      answer: { status: 200, schema: "AgentPage" },
+      refusals: [404],
+      description200: "A page of agents, by id.",
+    }),
+  },
+  "/admin/sites/{site_id}/agents/{id}": {
+    parameters: parametersIn("site_id", "id"),
+    patch: operation({
+      id: "changeAgent",
+      summary: "Rename, enable or disable an agent",
+      body: "AgentChange",
+      answer: { status: 200, schema: "Agent" },
+      refusals: [404],
+      description200: "The agent as it is now.",
+    }),
+  },
+  "/admin/sites/{site_id}/sessions": {
+    parameters: parametersIn("site_id"),
+    get: operation({
+      id: "listSessions",
+      summary: "List a site's sessions",
+      query: query(sessionQuerySchema, {
+        ...ID_CURSOR,
+        status: { description: "Only sessions of this status." },
+        sbs: { description: "Only sessions of this customer." },
+      }),
+      answer: { status: 200, schema: "SessionPage" },
+      refusals: [404],
+      description200: "A page of sessions, newest first.",
+    }),
+  },
+  "/admin/sites/{site_id}/sessions/{chat_id}": {
+    parameters: parametersIn("site_id", "chat_id"),
+    get: operation({
+      id: "readSession",
+      summary: "Read everything stored of a session",
+      answer: { status: 200, schema: "Session" },
+      refusals: [404],
+      description200: "The session.",
+    }),
+  },
+  "/admin/audit": {
+    get: operation({
+      id: "listAuditLog",
+      summary: "List what operators changed",
+      query: query(auditQuerySchema, {
+        ...ID_CURSOR,
+        site_id: {
+          description: "Only what was done to this site.",
+          type: "integer",
+          minimum: 1,
+          maximum: 999_999_999_999_999,
+        },
+      }),
+      answer: { status: 200, schema: "AuditPage" },
+      description200: "A page of the audit log, newest first.",
+    }),
+  },
+};

@@ -1,0 +1,153 @@
+import { issueAppSchema } from "../credentials/issue-app.ts";
+import { rotateSecretSchema } from "../credentials/rotate-secret.ts";
+import { newAgentSchema } from "../directory/add-agents-to-site.ts";
+import { agentChangeSchema } from "../directory/change-agent.ts";
+import { newSiteSchema } from "../directory/create-site.ts";
+import { exactly, integer, orNull, string, time } from "./components.ts";
+import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
+
+const TIME = 1781683144;
+const AGENT_STATUS = { enum: ["normal", "disabled"], examples: ["normal"] };
+const SESSION_STATUS = { enum: ["waiting", "replied"], examples: ["replied"] };
+
+const NAME = (whose: string, example: string) => ({ description: `${whose}, for people.`, examples: [example] });
+const SECRET_LENGTH = { minLength: 8, maxLength: 256 };
+
+const siteId = integer("The site's id.", { minimum: 1, examples: [1] });
+const agentId = integer("The agent's id, as the operator brought it.", { minimum: 1, examples: [10411] });
+const appid = string("The application identifier.", { examples: ["42d7c13c16e7ed0479f2418eb8894310"] });
+const secret = string("The secret. Shown in this answer and never again.", {
+  examples: ["d1f0a6c5b7e94f2f8a3c6d5e4b7a99018d2c3f4e5a6b7c8d9e0f1a2b3c4d5e6f"],
+});
+const name = (whose: string, example: string) => string(`${whose}, for people.`, { examples: [example] });
+
+const site = { id: siteId, name: name("What the site is called", "Shop") };
+const agent = {
+  id: agentId,
+  name: name("What the agent is called", "Li Na"),
+  status: string("Only agents in normal status can be put on sessions.", AGENT_STATUS),
+};
+const responsible = orNull(integer("The responsible agent; null on a session that has none.", { examples: [10411] }));
+const summary = {
+  chat_id: integer("The session's id.", { minimum: 1, examples: [900220] }),
+  kind: string("Agents can be added to tickets only.", { enum: ["ticket", "chat"], examples: ["ticket"] }),
+  status: string("Whether the customer waits for a reply.", SESSION_STATUS),
+  responsible_agent_id: responsible,
+};
+const customer = {
+  sbs: string("The caller's identifier of the customer, an integer as its digits.", { examples: ["customer_001"] }),
+  name: string("The customer's name, as the latest request gave it.", { examples: ["Customer Name"] }),
+};
+const created = time("When it was created.", TIME);
+
+const page = (item: JsonSchema): JsonSchema =>
+  exactly({
+    items: { type: "array", description: "At most `limit` of them.", items: item },
+    next_cursor: orNull(string("Give it as `cursor` for the next page; null on the last.", { examples: ["1"] })),
+  });
+
+/** Bodies of the admin API: what it takes, from the schemas that validate, and what it answers. */
+export const adminSchemas = {
+  NewSite: jsonSchemaOf(newSiteSchema, { name: NAME("What the site is called; need not be unique", "Shop") }),
+  NewApp: jsonSchemaOf(issueAppSchema, {
+    name: NAME("What the app is called", "Shop back end"),
+    appid: {
+      description: "An appid to take over from another service; a random one is made without it.",
+      minLength: 1,
+      maxLength: 64,
+      examples: ["my-shop"],
+    },
+    secret: {
+      description: "A secret to take over from another service; a random one is made without it. Printable ASCII.",
+      ...SECRET_LENGTH,
+      examples: ["keep-this-on-your-server"],
+    },
+  }),
+  Rotation: jsonSchemaOf(rotateSecretSchema, {
+    overlap_seconds: {
+      description: "How long the secret before keeps verifying. An earlier one ends at once.",
+      examples: [3600],
+    },
+  }),
+  NewAgent: jsonSchemaOf(newAgentSchema, {
+    id: { description: "Your id of the agent, unique on the site.", examples: [10411] },
+    name: NAME("What the agent is called", "Li Na"),
+  }),
+  AgentChange: jsonSchemaOf(agentChangeSchema, {
+    status: { description: "A disabled agent stays on its sessions and joins no more.", examples: ["disabled"] },
+    name: NAME("What the agent is called", "Li Na"),
+  }),
+  Site: exactly(site),
+  SitePage: page(exactly({ ...site, created_at: created })),
+  IssuedApp: exactly({ appid, secret, name: name("What the app is called", "Shop back end") }),
+  AppPage: page(
+    exactly({
+      appid,
+      name: name("What the app is called", "Shop back end"),
+      previous_expires_at: orNull(time("Until when the secret before verifies; null when there is none.", TIME)),
+      revoked_at: orNull(time("When it was revoked; null while it is in use.", TIME)),
+      created_at: created,
+    }),
+  ),
+  RotatedApp: exactly({
+    appid,
+    secret,
+    previous_expires_at: time("Until when the secret before verifies too.", TIME),
+  }),
+  Resealed: exactly({
+    resealed: integer("Secrets sealed anew by this call.", { minimum: 0, examples: [12] }),
+    remaining: integer("Secrets still sealed with an earlier key: call again until none is.", {
+      minimum: 0,
+      examples: [0],
+    }),
+  }),
+  Agent: exactly(agent),
+  AgentPage: page(exactly(agent)),
+  SessionPage: page(exactly({ ...summary, customer: exactly(customer), created_at: created })),
+  Session: exactly({
+    ...summary,
+    visitor_title: orNull(string("The title given at creation.", { examples: ["Order Consultation"] })),
+    agent_title: orNull(string("The title given at creation.", { examples: ["Order Consultation"] })),
+    auto_title: orNull(string("Summed up from the first message.", { examples: ["Initial message"] })),
+    created_at: created,
+    customer: exactly({ ...customer, ip: string("The customer's address.", { examples: ["127.0.0.1"] }) }),
+    participants: {
+      type: "array",
+      description: "Agents on the session beside the responsible one.",
+      items: exactly({ agent_id: agentId, added_by: integer("The responsible agent at the time.", { minimum: 1 }) }),
+    },
+    messages: {
+      type: "array",
+      description: "What was said, in order.",
+      items: exactly({
+        sender: string("The side it is from.", { enum: ["visitor", "agent"] }),
+        sender_uid: orNull(integer("The agent's id; 0 when the system wrote it; null for the visitor.")),
+        content: string("The text, as it was sent."),
+      }),
+    },
+  }),
+  AuditPage: page(
+    exactly({
+      id: integer("Higher is later.", { minimum: 1, examples: [17] }),
+      site_id: orNull(integer("The site; null for what belongs to none.", { examples: [1] })),
+      at: time("When.", TIME),
+      actor: string("Which door it came through.", { enum: ["admin-api", "console"] }),
+      action: string("What was done.", {
+        enum: [
+          "site.created",
+          "app.issued",
+          "app.brought_along",
+          "app.rotated",
+          "app.revoked",
+          "agent.added",
+          "agent.renamed",
+          "agent.enabled",
+          "agent.disabled",
+          "secrets.resealed",
+        ],
+      }),
+      subject: string("The id or the appid of what was changed.", { examples: ["1"] }),
+      details: { type: "object", description: "More of it, different from action to action. Never a secret." },
+    }),
+  ),
+};

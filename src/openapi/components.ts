@@ -1,0 +1,240 @@
+import { type ErrorCode, WIRE_ERRORS } from "../errors.ts";
+import { FAILURES } from "./failures.ts";
+import type { JsonSchema } from "./json-schema.ts";
+
+/** What more than one operation refers to. */
+
+export const integer = (description: string, more: JsonSchema = {}): JsonSchema => ({
+  type: "integer",
+  description,
+  ...more,
+});
+export const string = (description: string, more: JsonSchema = {}): JsonSchema => ({
+  type: "string",
+  description,
+  ...more,
+});
+export const time = (description: string, example: number): JsonSchema =>
+  integer(`${description} Unix seconds.`, { examples: [example] });
+export const orNull = (schema: JsonSchema): JsonSchema => ({ ...schema, type: [schema.type, "null"] });
+
+/** An object with exactly these fields, all of them there. */
+export const exactly = (properties: Record<string, JsonSchema>, more: JsonSchema = {}): JsonSchema => ({
+  type: "object",
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
+  ...more,
+});
+
+const requestId = {
+  description: "An id made here for this answer. Quote it to the operator: the log has a line under it.",
+  required: true,
+  schema: { type: "string", format: "uuid", examples: ["7b0c9a3e-5d1f-4a0e-9a55-0d3d6b8f1c42"] },
+};
+
+export const headers = {
+  "x-request-id": requestId,
+  "x-error-detail": {
+    description: "Which field, which rule, in English. Comes only once the signature was valid.",
+    schema: { type: "string", examples: ["fzr_uid: must be one of kefu_id"] },
+  },
+  "idempotency-replayed": {
+    description: "`true` when this is the first answer to the Idempotency-Key, given again; absent otherwise.",
+    schema: { type: "string", enum: ["true"] },
+  },
+  "Retry-After": {
+    description: "Seconds to wait before the next try.",
+    schema: { type: "integer", minimum: 1, examples: [10] },
+  },
+  Allow: {
+    description: "The methods that this path takes.",
+    required: true,
+    schema: { type: "string", examples: ["POST"] },
+  },
+  "WWW-Authenticate": { description: "`Bearer`.", required: true, schema: { type: "string", examples: ["Bearer"] } },
+};
+
+export const header = (...names: (keyof typeof headers)[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+export const envelope = (data: JsonSchema): JsonSchema =>
+  exactly({
+    code: integer("1 is success.", { const: 1 }),
+    msg: string("Always `ok` on success.", { const: "ok" }),
+    data,
+  });
+
+/** Codes whose answers help more with these headers beside x-request-id. */
+const MORE_HEADERS: Partial<Record<ErrorCode, (keyof typeof headers)[]>> = {
+  invalid_parameters: ["x-error-detail"],
+  token_invalid: ["x-error-detail"],
+  session_not_found: ["x-error-detail"],
+  state_forbids: ["x-error-detail"],
+  idempotency_key_reused: ["x-error-detail"],
+  method_not_allowed: ["Allow"],
+  too_many_requests: ["Retry-After"],
+  unavailable: ["Retry-After"],
+};
+
+const bullets = (code: ErrorCode) => FAILURES[code].causes.map(({ cause, cure }) => `- ${cause} *${cure}*`).join("\n");
+
+/** The answer to a refused signed request: one message, one status. */
+function failure(code: ErrorCode) {
+  const { status, message } = WIRE_ERRORS[code];
+  const value = { code: -1, msg: message, data: "" };
+  return {
+    description: `${FAILURES[code].name}: \`${message}\`, HTTP ${status}.\n\n${bullets(code)}`,
+    headers: header("x-request-id", ...(MORE_HEADERS[code] ?? [])),
+    content: {
+      "application/json": {
+        schema: exactly({
+          code: integer("-1 is failure.", { const: -1 }),
+          msg: string("The message, exactly as here.", { const: message }),
+          data: string("Always empty on failure.", { const: "" }),
+        }),
+        examples: { [code]: { summary: FAILURES[code].name, value } },
+      },
+    },
+  };
+}
+
+/** No described path answers that it does not exist. */
+const failureCodes = (Object.keys(WIRE_ERRORS) as ErrorCode[]).filter((code) => code !== "route_not_found");
+
+/** Reference to the response of each code, by status; two codes with one status never meet on one operation. */
+export const failures = (...codes: ErrorCode[]) =>
+  Object.fromEntries(codes.map((code) => [WIRE_ERRORS[code].status, { $ref: `#/components/responses/${code}` }]));
+
+/** Problems of the admin API: RFC 9457. */
+const PROBLEMS = {
+  400: {
+    title: "Invalid input",
+    description: "The body or the query is not as described; `errors` names each field.",
+    detail: "name: must be a string of 1 to 100 characters",
+    more: [],
+  },
+  401: {
+    title: "Unauthorized",
+    description: "The bearer token is missing or wrong, or the deployment has no ADMIN_TOKEN.",
+    detail: "Send the admin token as Authorization: Bearer <token>.",
+    more: ["WWW-Authenticate"],
+  },
+  404: {
+    title: "Not found",
+    description: "There is no such site, app, agent or session. What cannot be an id is not there either.",
+    detail: "There is no such site.",
+    more: [],
+  },
+  405: {
+    title: "Method not allowed",
+    description: "The path takes other methods: `Allow` names them.",
+    detail: "Method not allowed.",
+    more: ["Allow"],
+  },
+  409: {
+    title: "Conflict",
+    description: "It exists already, or its state forbids the change; nothing was written.",
+    detail: "appid: is taken",
+    more: [],
+  },
+  413: { title: "Body too large", description: "The body is longer than 64 KiB.", detail: "Body too large.", more: [] },
+  415: {
+    title: "Unsupported media type",
+    description: "The body is not `application/json`, or has a Content-Encoding.",
+    detail: "Unsupported media type.",
+    more: [],
+  },
+  429: {
+    title: "Too many requests",
+    description: "More than 300 failed tokens or look-ups a minute from this address.",
+    detail: "Too many requests.",
+    more: ["Retry-After"],
+  },
+  500: {
+    title: "Internal error",
+    description: "A fault of the deployment: the log has a line with the reason under `x-request-id`.",
+    detail: "Internal error.",
+    more: [],
+  },
+  503: {
+    title: "Temporarily unavailable",
+    description: "The database did not answer. It is unknown whether a change was made: look before you repeat it.",
+    detail: "Temporarily unavailable.",
+    more: ["Retry-After"],
+  },
+} as const;
+
+type ProblemStatus = keyof typeof PROBLEMS;
+
+function problem(status: ProblemStatus) {
+  const { title, description, detail, more } = PROBLEMS[status];
+  const errors = [{ field: "name", message: "must be a string of 1 to 100 characters" }];
+  const fields = {
+    type: string("Always `about:blank`: the status says what kind of problem it is.", { const: "about:blank" }),
+    title: string("The kind of problem, for people.", { const: title }),
+    status: integer("The HTTP status.", { const: status }),
+    detail: string("What is wrong with this request, in English."),
+  };
+  const named = {
+    type: "array",
+    description: "One entry for each bad field.",
+    minItems: 1,
+    items: exactly({
+      field: string("Its name; empty when the body as a whole is meant."),
+      message: string("The rule that it broke."),
+    }),
+  };
+  return {
+    description,
+    headers: header("x-request-id", ...more),
+    content: {
+      "application/problem+json": {
+        schema: exactly(status === 400 ? { ...fields, errors: named } : fields),
+        example: { type: "about:blank", title, status, detail, ...(status === 400 && { errors }) },
+      },
+    },
+  };
+}
+
+/** Reference to each problem, by status. */
+export const problems = (...statuses: ProblemStatus[]) =>
+  Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/problem_${status}` }]));
+
+export const responses = {
+  ...Object.fromEntries(failureCodes.map((code) => [code, failure(code)])),
+  ...Object.fromEntries(
+    (Object.keys(PROBLEMS) as unknown as ProblemStatus[]).map((status) => [
+      `problem_${status}`,
+      problem(Number(status) as ProblemStatus),
+    ]),
+  ),
+};
+
+export const securitySchemes = {
+  signature: {
+    type: "apiKey",
+    in: "header",
+    name: "x-chat-signature",
+    description: [
+      "HMAC-SHA256 of the exact bytes of the body, keyed with the app's secret (its UTF-8 bytes as they are), as 64 hex digits;",
+      "lower case is canonical. Serialise the body once, sign that string, send that string: a body that is serialised again after",
+      "signing differs in blanks, in `\\u` escapes or in the order of its fields, and fails. `appid` in the body says whose secret it is.",
+      "",
+      "Check yours: with the key `YOUR_APP_SECRET`, the body",
+      "",
+      "```json",
+      '{"appid":"1b621280becdb0fa3d3e041ff69e1e1f","sbs":"1001","timestamp":1767772879,"ranstr":"4ad0faec14a58112","kefu_id":"10078","ip":""}',
+      "```",
+      "",
+      "gives `3fe1d90717d63866edb34f803e33d72bcee7aa197e380bf79f4fd674aedb6f0c`.",
+      "",
+      "A missing, malformed or wrong signature is 401 `token验证失败!`. Programs in six languages: [the guide](/docs/#sign).",
+    ].join("\n"),
+  },
+  admin: {
+    type: "http",
+    scheme: "bearer",
+    description: "The deployment's `ADMIN_TOKEN`, for operators.",
+  },
+};

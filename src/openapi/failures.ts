@@ -1,0 +1,147 @@
+import type { ErrorCode } from "../errors.ts";
+
+/** Why a request was refused, and what to do about it. */
+export interface Cause {
+  cause: string;
+  cure: string;
+}
+
+export interface Failure {
+  /** What the refusal is called in a heading. */
+  name: string;
+  causes: readonly [Cause, ...Cause[]];
+}
+
+/** Every way a signed request is refused, in the words of the reference and of the guide. Messages and statuses: errors.ts. */
+export const FAILURES: Readonly<Record<ErrorCode, Failure>> = {
+  invalid_parameters: {
+    name: "Invalid parameters",
+    causes: [
+      {
+        cause:
+          "A field is missing, has another type or passes its limit, `fzr_uid` is not in `kefu_id`, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters.",
+        cure: 'Read `x-error-detail`: it names the field and its rule. An optional field that you do not want to set is left out, not sent as `null` or `""`.',
+      },
+      {
+        cause: "An agent in `kefu_id` of `create_gd` is unknown, disabled, or another site's.",
+        cure: "`x-error-detail` lists which. Ask the operator which agents the site has, or send only those in normal status.",
+      },
+      {
+        cause:
+          "The body is not one JSON object in UTF-8 without a byte order mark, or has no `appid` of 1 to 64 characters. This is looked at before the signature, so there is no `x-error-detail`.",
+        cure: "Send the bytes of one JSON object, with `appid` as a string.",
+      },
+    ],
+  },
+  token_invalid: {
+    name: "Verification failed",
+    causes: [
+      {
+        cause:
+          "The signature is missing, is not 64 hex digits, or was made over other bytes than those sent. No `x-error-detail` comes with it.",
+        cure: "Serialise once and sign and send that very string. Most often the HTTP library serialised again, added a line end, or the secret has a blank or line end at its end.",
+      },
+      {
+        cause:
+          "The `appid` is unknown or revoked, or the secret was rotated and its overlap is over. This answer is the same as for a wrong signature, on purpose.",
+        cure: "Ask the operator whether the app is in use and what its current secret is.",
+      },
+      {
+        cause: "`timestamp` is more than 300 s away from the service's clock (`x-error-detail` says so).",
+        cure: "Send Unix seconds, not milliseconds, and keep your server's clock right (NTP). Sign afresh for each try.",
+      },
+      {
+        cause: "`ranstr` was used before by this app (`x-error-detail` says so): the same bytes were sent twice.",
+        cure: "Make a new random string for each request, retries included, and sign again.",
+      },
+    ],
+  },
+  session_not_found: {
+    name: "Session not found",
+    causes: [
+      {
+        cause: "No session of this app's site has this `chat_id`. Another site's session is not found either.",
+        cure: "Use the `chat_id` that `create_gd` answered to an app of the same site.",
+      },
+    ],
+  },
+  state_forbids: {
+    name: "Not allowed in this state",
+    causes: [
+      {
+        cause: "None of the agents in `kefu_ids` is new to the session, of this site and in normal status.",
+        cure: "Nothing to repeat when they are on the session already; otherwise ask the operator about the agents.",
+      },
+      {
+        cause: "The session is not a ticket session, or has no responsible agent.",
+        cure: "Add agents only to sessions that `create_gd` opened; `x-error-detail` says which of the two it is.",
+      },
+    ],
+  },
+  body_too_large: {
+    name: "Body too large",
+    causes: [
+      { cause: "The body is longer than 64 KiB (65,536 bytes).", cure: "Send less; `content` takes 2,000 characters." },
+    ],
+  },
+  media_type_unsupported: {
+    name: "Media type not supported",
+    causes: [
+      {
+        cause: "`Content-Type` is not `application/json`, or the request carries a `Content-Encoding`.",
+        cure: "Set `Content-Type: application/json`. Many libraries send a form's type unless told otherwise. Do not compress the body.",
+      },
+    ],
+  },
+  idempotency_key_reused: {
+    name: "Idempotency-Key reused",
+    causes: [
+      {
+        cause:
+          "The `Idempotency-Key` was used within 24 hours for a request of this app and operation that meant something else.",
+        cure: "Use one key for one intended session. To retry, change only `timestamp` and `ranstr`.",
+      },
+    ],
+  },
+  route_not_found: {
+    name: "No such path",
+    causes: [
+      { cause: "The service has no such path.", cure: "Compare the path, letter for letter, with the reference." },
+    ],
+  },
+  method_not_allowed: {
+    name: "Method not allowed",
+    causes: [
+      { cause: "The path is right and the method is not.", cure: "Use the method that the `Allow` header names." },
+    ],
+  },
+  too_many_requests: {
+    name: "Too many requests",
+    causes: [
+      {
+        cause:
+          "More than 1,000 requests of this app in 10 s, or, from one address, more than 300 failed verifications a minute. Nothing was done and the `ranstr` is not used up.",
+        cure: "Wait as many seconds as `Retry-After` says, then try again.",
+      },
+    ],
+  },
+  internal: {
+    name: "Internal error",
+    causes: [
+      {
+        cause: "A fault of the deployment: a setting is missing, or something unforeseen happened.",
+        cure: "Tell the operator and quote `x-request-id`: the log has a line with the reason under it.",
+      },
+    ],
+  },
+  unavailable: {
+    name: "Temporarily unavailable",
+    causes: [
+      {
+        cause:
+          "The database did not answer in time. It is unknown whether the request was done: it was done whole, or not at all.",
+        cure: "Wait as many seconds as `Retry-After` says and send it again, freshly signed, with the same `Idempotency-Key`: that settles which.",
+      },
+    ],
+  },
+};

@@ -1,0 +1,116 @@
+import { type ErrorCode, WIRE_ERRORS } from "../errors.ts";
+import { FAILURES } from "./failures.ts";
+import { signedPaths } from "./signed-operations.ts";
+
+/** A signing example as its file has it. */
+export interface Example {
+  file: string;
+  source: string;
+}
+
+/** In the order of their tabs. */
+export const EXAMPLES = {
+  "create-session.sh": { language: "Shell", run: "sh create-session.sh" },
+  "create-session.mjs": { language: "Node", run: "node create-session.mjs" },
+  "create-session.py": { language: "Python", run: "python3 create-session.py" },
+  "create-session.php": { language: "PHP", run: "php create-session.php" },
+  "create-session.go": { language: "Go", run: "go run create-session.go" },
+  "CreateSession.java": { language: "Java", run: "java CreateSession.java" },
+};
+
+/**
+ * The guide, from its page and from what the service and the examples say.
+ *
+ * @throws Error when the page has no place for one of them
+ */
+export function guidePage(page: string, examples: Example[]): string {
+  const example = JSON.stringify(
+    signedPaths["/openapi/chat/create_gd"].post.requestBody.content["application/json"].examples.documented?.value,
+  );
+  const codes = Object.keys(WIRE_ERRORS) as ErrorCode[];
+  const parts = {
+    "create-example": escapeHtml(example),
+    examples: examplesHtml(examples),
+    refusals: codes.map(refusalHtml).join("\n"),
+    "refusal-links": codes
+      .map(
+        (code) => `<a class="sub" href="#${code}">${WIRE_ERRORS[code].status} ${escapeHtml(FAILURES[code].name)}</a>`,
+      )
+      .join("\n"),
+  };
+  const filled = Object.entries(parts).reduce((html, [name, part]) => {
+    if (!html.includes(`<!-- ${name} -->`)) throw new Error(`the guide has no place for ${name}`);
+    return html.replace(`<!-- ${name} -->`, () => part);
+  }, page);
+  // What scrolls sideways must be in reach of the keyboard.
+  return filled.replaceAll("<pre", '<pre tabindex="0"');
+}
+
+function refusalHtml(code: ErrorCode): string {
+  const { status, message } = WIRE_ERRORS[code];
+  const causes = FAILURES[code].causes
+    .map(({ cause, cure }) => `<dt>${inline(cause)}</dt><dd>${inline(cure)}</dd>`)
+    .join("\n");
+  return `<section class="refusal" id="${code}">
+<h3><span class="status">${status}</span> <code>${escapeHtml(message)}</code> ${escapeHtml(FAILURES[code].name)}</h3>
+<dl>${causes}</dl>
+</section>`;
+}
+
+function examplesHtml(examples: Example[]): string {
+  const tabs = Object.entries(EXAMPLES).map(([file, { language, run }], index) => {
+    const source = examples.find((example) => example.file === file)?.source;
+    if (source === undefined) throw new Error(`there is no example ${file}`);
+    const id = `language-${language.toLowerCase()}`;
+    return {
+      input: `<input type="radio" name="language" id="${id}"${index === 0 ? " checked" : ""}>`,
+      label: `<label for="${id}">${language}</label>`,
+      panel: `<section aria-label="${language}">
+<pre><code>curl -O <span data-origin>http://localhost:8787</span>/docs/examples/${file}
+BASE_URL=<span data-origin>http://localhost:8787</span> \\
+APPID=<i>appid</i> SECRET=<i>secret</i> AGENT_ID=<i>10411</i> \\
+${run}</code></pre>
+<p>What goes wrong in ${language === "Shell" ? "the shell" : language}:</p>
+<ul>${pitfallsOf(source)
+        .map((pitfall) => `<li>${inline(pitfall)}</li>`)
+        .join("\n")}</ul>
+<p><a href="/docs/examples/${file}" download>${file}</a></p>
+<pre><code>${code(source)}</code></pre>
+</section>`,
+    };
+  });
+  const all = (part: "input" | "label" | "panel") => tabs.map((tab) => tab[part]).join("\n");
+  return `<div class="tabs">${all("input")}
+<div class="labels">${all("label")}</div>
+<div class="panels">${all("panel")}</div></div>`;
+}
+
+/** The list under "Pitfalls of …" in an example's first comment, with lines that were broken put together again. */
+export function pitfallsOf(source: string): string[] {
+  const pitfalls: string[] = [];
+  const lines = source.split("\n").map((line) => line.replace(/^\s*(\/\/|#)\s?/, "").trimEnd());
+  const start = lines.findIndex((line) => line.startsWith("Pitfalls of "));
+  for (const line of start === -1 ? [] : lines.slice(start + 1)) {
+    const [, item] = /^\s*- (.*)$/.exec(line) ?? [];
+    if (item !== undefined) pitfalls.push(item);
+    else if (/^\s+\S/.test(line) && pitfalls.length > 0) pitfalls.push(`${pitfalls.pop()} ${line.trim()}`);
+    else break;
+  }
+  if (pitfalls.length === 0) throw new Error("an example names no pitfalls");
+  // Python and Java read escapes in their comments too, so there a backslash is written twice.
+  return pitfalls.map((pitfall) => pitfall.replaceAll("\\\\", "\\"));
+}
+
+const code = (source: string) =>
+  source
+    .trimEnd()
+    .split("\n")
+    .map((line) =>
+      /^\s*(\/\/|#|\/?\*\*? )/.test(line) ? `<span class="comment">${escapeHtml(line)}</span>` : escapeHtml(line),
+    )
+    .join("\n");
+
+/** Text with `code` in it. */
+const inline = (text: string) => escapeHtml(text).replace(/`([^`]+)`/g, "<code>$1</code>");
+
+const escapeHtml = (text: string) => text.replace(/[&<>"]/g, (character) => `&#${character.codePointAt(0)};`);

@@ -1,0 +1,56 @@
+import * as z from "zod/mini";
+
+export type JsonSchema = {
+  [keyword: string]: unknown;
+  required?: string[];
+  properties?: Record<string, JsonSchema>;
+  anyOf?: JsonSchema[] | undefined;
+};
+
+/** What a schema cannot say of a field: words for people, and where zod's own words would mislead a machine. */
+export type Words = Record<string, JsonSchema>;
+
+/**
+ * An object schema as JSON Schema 2020-12, as what callers send. The rules of a refine come from its `params`; `words` are laid
+ * over the fields, a keyword given as undefined takes it away.
+ *
+ * @param io "output" for a query, whose schemas read text and give integers: OpenAPI describes the integers
+ * @throws Error when `words` names a field that the schema does not have, or leaves one without a description
+ */
+export function jsonSchemaOf(schema: z.ZodMiniType, words: Words, io: "input" | "output" = "input"): JsonSchema {
+  const { $schema, ...json } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: "any",
+    override: ({ zodSchema, jsonSchema }) => {
+      for (const params of refineParams(zodSchema)) addRule(jsonSchema as JsonSchema, params);
+      // The format says the same, and generators of test data know formats.
+      if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+    },
+  });
+  const described = json as JsonSchema & { properties: Record<string, JsonSchema> };
+  for (const name of Object.keys(words)) {
+    if (described.properties[name] === undefined) throw new Error(`the schema has no field ${name}`);
+  }
+  for (const [name, field] of Object.entries(described.properties)) {
+    const said = words[name];
+    if (said?.description === undefined) throw new Error(`the field ${name} has no description`);
+    described.properties[name] = Object.fromEntries(
+      Object.entries({ ...field, ...said }).filter(([, value]) => value !== undefined),
+    );
+  }
+  return described;
+}
+
+/** `params` of each refine of a schema: fields.ts. */
+function refineParams(schema: z.core.$ZodTypes): JsonSchema[] {
+  return (schema._zod.def.checks ?? []).flatMap((check) => {
+    const { params } = check._zod.def as { params?: JsonSchema };
+    return params === undefined ? [] : [params];
+  });
+}
+
+/** A rule for lists, on something that is a list or text, is said where the list is. */
+function addRule(schema: JsonSchema, params: JsonSchema): void {
+  const lists = "minItems" in params ? schema.anyOf?.filter(({ type }) => type === "array") : undefined;
+  for (const target of lists ?? [schema]) Object.assign(target, params);
+}
