@@ -1,0 +1,147 @@
+/** `npm run call`: one signed call of a running server, to find out why an integration fails. */
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { sign } from "../client/sign.ts";
+import { curlCommand } from "./curl-command.ts";
+import { BodyError, fillFields, parseObject } from "./fill-fields.ts";
+import { postSigned, type SignedAnswer, signedHeaders } from "./post-signed.ts";
+
+const USAGE = `npm run call -- create_gd|add_kf BODY [options]
+
+BODY is a JSON object, @FILE to read it from a file, or - for standard input. appid, timestamp (now) and
+ranstr (random) are filled in unless it has them.
+
+  --url URL              where the server is; default http://localhost:8787      (or BASE_URL)
+  --appid APPID          the app that calls                                      (or APPID)
+  --secret SECRET        its secret                                              (or SECRET)
+  --idempotency-key KEY  makes a retry safe
+  --raw                  sign and send BODY exactly as given, filling in nothing
+  --print-curl           print the signed curl instead of sending
+  --help                 this
+
+  npm run call -- create_gd --appid my-shop --secret keep-this-on-your-server \\
+    '{"sbs":"customer_001","ip":"127.0.0.1","sbs_mc":"Wang Wei","content":"Hello","kefu_id":[10411],"fzr_uid":10411}'
+
+Exit code: 0 done, 1 refused or no answer, 2 called wrongly.`;
+
+/** Called wrongly. */
+class UsageError extends Error {}
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: string[]): Promise<number> {
+  try {
+    return await call(args);
+  } catch (error) {
+    if (!(error instanceof UsageError || error instanceof BodyError)) {
+      console.error((error as Error).message);
+      return 1;
+    }
+    console.error(`${error.message}\n\nnpm run call -- --help tells how.`);
+    return 2;
+  }
+}
+
+async function call(args: string[]): Promise<number> {
+  const { values, positionals } = parse(args);
+  if (values.help === true) {
+    console.log(USAGE);
+    return 0;
+  }
+  const [operation, given, ...rest] = positionals;
+  if (operation !== "create_gd" && operation !== "add_kf") {
+    throw new UsageError(
+      operation === undefined
+        ? "Which operation? create_gd or add_kf."
+        : `"${operation}" is neither create_gd nor add_kf.`,
+    );
+  }
+  if (given === undefined) throw new UsageError("The body is missing: JSON, @FILE or - for standard input.");
+  if (rest.length > 0)
+    throw new UsageError(`One body, please; in quotes, so that the shell leaves it whole. Left over: ${rest[0]}`);
+
+  const url = `${baseUrl(values.url ?? process.env.BASE_URL ?? "http://localhost:8787")}/openapi/chat/${operation}`;
+  const secret = values.secret ?? process.env.SECRET;
+  if (!secret) throw new UsageError("The secret is missing: --secret SECRET, or SECRET in the environment.");
+  const key = values["idempotency-key"];
+  if (key !== undefined && !/^[\x20-\x7e]*$/.test(key)) throw new UsageError("--idempotency-key is not ASCII.");
+
+  const bytes = readBody(given);
+  const body = values.raw === true ? bytes : filled(bytes, values.appid ?? process.env.APPID);
+  const headers = signedHeaders(await sign(secret, body), key);
+  if (values["print-curl"] === true) {
+    console.log(curlCommand(url, headers, body));
+    return 0;
+  }
+  console.log(`POST ${url}\n${new TextDecoder().decode(body)}\n`);
+  const answer = await postSigned(url, headers, body);
+  show(answer);
+  return answer.envelope?.code === 1 ? 0 : 1;
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        url: { type: "string" },
+        appid: { type: "string" },
+        secret: { type: "string" },
+        "idempotency-key": { type: "string" },
+        raw: { type: "boolean" },
+        "print-curl": { type: "boolean" },
+        help: { type: "boolean", short: "h" },
+      },
+    });
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+function baseUrl(given: string): string {
+  if (!/^https?:\/\//i.test(given) || !URL.canParse(given)) {
+    throw new UsageError(`--url "${given}" is not an address like http://localhost:8787.`);
+  }
+  return given.replace(/\/+$/, "");
+}
+
+function readBody(given: string): Uint8Array<ArrayBuffer> {
+  const source = given === "-" ? 0 : given.startsWith("@") ? given.slice(1) : undefined;
+  if (source === undefined) return Buffer.from(given);
+  try {
+    return new Uint8Array(readFileSync(source));
+  } catch (error) {
+    throw new UsageError(`The body could not be read: ${(error as Error).message}`);
+  }
+}
+
+function filled(bytes: Uint8Array, appid: string | undefined): Uint8Array<ArrayBuffer> {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new BodyError("The body is not UTF-8. To send it just so, signed, add --raw.");
+  }
+  const stamp = { timestamp: Math.floor(Date.now() / 1000), ranstr: crypto.randomUUID() };
+  if (!appid && !Object.hasOwn(parseObject(text), "appid")) {
+    throw new UsageError("The appid is missing: --appid APPID, APPID in the environment, or a field of the body.");
+  }
+  return Buffer.from(fillFields(text, appid ? { appid, ...stamp } : stamp));
+}
+
+/** The envelope stands on the last line, alone and as it came. */
+function show({ status, headers, text, envelope }: SignedAnswer): void {
+  console.log(`status           ${status}`);
+  for (const name of ["x-request-id", "x-error-detail", "idempotency-replayed", "retry-after"]) {
+    const value = headers.get(name);
+    if (value !== null) console.log(`${name.padEnd(16)} ${value}`);
+  }
+  console.log(text);
+  if (envelope === undefined) console.error("This is not an answer of this service: is the URL right?");
+  else if (status === 401 && !headers.has("x-error-detail")) {
+    console.error(
+      "No x-error-detail: the signature was not valid. Wrong secret, or an appid that is unknown or revoked.",
+    );
+  }
+}

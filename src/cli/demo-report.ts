@@ -1,0 +1,67 @@
+import { isDeepStrictEqual, styleText } from "node:util";
+import type { SignedAnswer } from "./post-signed.ts";
+
+/** Prints what was sent and what came back, and counts what was as it should be. */
+export class DemoReport {
+  passed = 0;
+  failed = 0;
+  #steps = 0;
+
+  section(title: string): void {
+    console.log(`\n${bold(title)}`);
+  }
+
+  step(title: string): void {
+    this.#steps++;
+    console.log(`\n${String(this.#steps).padStart(2)}. ${title}`);
+  }
+
+  line(label: string, text: string): void {
+    console.log(`    ${label.padEnd(9)} ${text}`);
+  }
+
+  /** The fields of an object, one under the other. */
+  fields(object: Readonly<Record<string, unknown>>): void {
+    const width = Math.max(...Object.keys(object).map((name) => name.length));
+    for (const [name, value] of Object.entries(object)) {
+      console.log(`    ${name.padEnd(width)} ${JSON.stringify(value)}`);
+    }
+  }
+
+  request(path: string, body: string, headers: Readonly<Record<string, string>> = {}): void {
+    this.line("request", `POST ${path}`);
+    for (const [name, value] of Object.entries(headers)) this.line("", `${name}: ${value}`);
+    this.line("body", body);
+  }
+
+  answer({ status, headers, text }: SignedAnswer): void {
+    const detail = headers.get("x-error-detail");
+    const replayed = headers.get("idempotency-replayed");
+    this.line("status", String(status));
+    if (detail !== null) this.line("detail", `x-error-detail: ${detail}`);
+    if (replayed !== null) this.line("", `idempotency-replayed: ${replayed}`);
+    this.line("envelope", text);
+  }
+
+  /** One thing the contract says, and whether it is so. */
+  check(rule: string, actual: unknown, expected: unknown): void {
+    if (isDeepStrictEqual(actual, expected)) {
+      this.passed++;
+      console.log(`    ${green("✓")} ${rule}`);
+      return;
+    }
+    this.failed++;
+    console.log(`    ${red("✗")} ${rule}`);
+    this.line("  expected", JSON.stringify(expected));
+    this.line("  was", JSON.stringify(actual));
+  }
+
+  summary(): void {
+    console.log(`\n${this.passed} passed, ${this.failed} failed`);
+  }
+}
+
+// Colours only where a terminal shows them.
+const styled = (style: Parameters<typeof styleText>[0]) => (text: string) =>
+  styleText(style, text, { stream: process.stdout });
+const [bold, green, red] = [styled("bold"), styled("green"), styled("red")];

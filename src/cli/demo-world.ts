@@ -1,0 +1,112 @@
+import { prepare } from "../client/sign.ts";
+import type { DemoReport } from "./demo-report.ts";
+import { postSigned, type SignedAnswer, signedHeaders } from "./post-signed.ts";
+import type { ThrowawayWorker } from "./throwaway-worker.ts";
+
+export interface DemoSite {
+  id: number;
+  app: { appid: string; secret: string };
+}
+
+export interface SignedRequest {
+  operation: "create_gd" | "add_kf";
+  body: string;
+  signature: string;
+  idempotencyKey?: string | undefined;
+}
+
+/** What the contract and the README's decisions say of an answer. */
+export interface Expected {
+  status: number;
+  msg: string;
+  /** The field that `x-error-detail` names; without one there must be no such header. */
+  detail?: string;
+}
+
+/** Talks to a Worker as its operator and as its callers, and reports each signed call. */
+export class DemoWorld {
+  readonly #worker: ThrowawayWorker;
+  readonly #report: DemoReport;
+  readonly #chatIds = new Set<number>();
+
+  constructor(worker: ThrowawayWorker, report: DemoReport) {
+    this.#worker = worker;
+    this.#report = report;
+  }
+
+  /** A site with an app and these agents, through the admin API. */
+  async provision(name: string, agentIds: number[]): Promise<DemoSite> {
+    const site = await this.admin<{ id: number }>("POST", "/admin/sites", { name });
+    for (const id of agentIds) {
+      await this.admin("POST", `/admin/sites/${site.id}/agents`, { id, name: `Agent ${id}` });
+    }
+    const app = await this.admin<DemoSite["app"]>("POST", `/admin/sites/${site.id}/apps`, { name: "Back end" });
+    this.#report.line(name, `site ${site.id}, appid ${app.appid}, agents ${agentIds.join(", ")}`);
+    return { id: site.id, app };
+  }
+
+  async admin<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await fetch(`${this.#worker.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.#worker.adminToken}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as T;
+  }
+
+  async signed(
+    { app }: DemoSite,
+    operation: SignedRequest["operation"],
+    fields: Record<string, unknown>,
+    idempotencyKey?: string,
+  ): Promise<SignedRequest> {
+    return { operation, ...(await prepare(app, fields)), idempotencyKey };
+  }
+
+  /** Sends a create_gd that must open a session. @returns its chat_id, -1 when it did not */
+  async creates(title: string, request: SignedRequest): Promise<number> {
+    const { status, envelope } = await this.#send(title, request);
+    const chatId = (envelope?.data as { chat_id?: unknown } | undefined)?.chat_id;
+    const isNew =
+      typeof chatId === "number" && Number.isSafeInteger(chatId) && chatId > 0 && !this.#chatIds.has(chatId);
+    const data = { chat_id: isNew ? chatId : "a new positive integer" };
+    this.#report.check("200 ok with a new chat_id", { status, envelope }, { status: 200, envelope: success(data) });
+    if (!isNew) return -1;
+    this.#chatIds.add(chatId);
+    return chatId;
+  }
+
+  /** Sends what must be answered with this `data`. @returns the headers */
+  async succeeds(title: string, request: SignedRequest, data: unknown): Promise<Headers> {
+    const { status, envelope, headers } = await this.#send(title, request);
+    const rule = `200 ok, data ${JSON.stringify(data)}`;
+    this.#report.check(rule, { status, envelope }, { status: 200, envelope: success(data) });
+    return headers;
+  }
+
+  async refuses(title: string, request: SignedRequest, expected: Expected): Promise<void> {
+    const { status, envelope, headers } = await this.#send(title, request);
+    const detail = headers.get("x-error-detail")?.split(":")[0];
+    const why = expected.detail === undefined ? "says no more" : `x-error-detail names ${expected.detail}`;
+    this.#report.check(
+      `${expected.status} ${expected.msg}, ${why}`,
+      { status, envelope, detail },
+      { status: expected.status, envelope: { code: -1, msg: expected.msg, data: "" }, detail: expected.detail },
+    );
+  }
+
+  async #send(title: string, request: SignedRequest): Promise<SignedAnswer> {
+    const { operation, body, signature, idempotencyKey } = request;
+    this.#report.step(`${operation}: ${title}`);
+    const path = `/openapi/chat/${operation}`;
+    const headers = signedHeaders(signature, idempotencyKey);
+    const { "content-type": _, ...shown } = headers;
+    this.#report.request(path, body, shown);
+    const answer = await postSigned(`${this.#worker.url}${path}`, headers, Buffer.from(body));
+    this.#report.answer(answer);
+    return answer;
+  }
+}
+
+const success = (data: unknown) => ({ code: 1, msg: "ok", data });

@@ -1,0 +1,31 @@
+/** A body that cannot be filled in. The message is for the person who typed it. */
+export class BodyError extends Error {
+  override readonly name = "BodyError";
+}
+
+/**
+ * Puts those of these fields that a JSON object lacks in front of its own. Its own text stays as it was written, so that
+ * 12345678901234567890, 1.0 and \u00e9 arrive as they were typed.
+ *
+ * @throws BodyError when the text is not one JSON object
+ */
+export function fillFields(text: string, fields: Readonly<Record<string, string | number>>): string {
+  const own = parseObject(text);
+  const lacking = Object.entries(fields).filter(([name]) => !Object.hasOwn(own, name));
+  const body = text.trim();
+  if (lacking.length === 0) return body;
+  const added = lacking.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(",");
+  return `{${added}${Object.keys(own).length === 0 ? "" : ","}${body.slice(1)}`;
+}
+
+/** @throws BodyError */
+export function parseObject(text: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new BodyError(`The body is not JSON: ${(error as Error).message}. To send it just so, signed, add --raw.`);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new BodyError("The body is not a JSON object. To send it just so, signed, add --raw.");
+}
