@@ -1,0 +1,40 @@
+import { createHmac } from "node:crypto";
+
+/** The one app that all sides know. Site and version are not 1, so that no two values bound by accident look alike. */
+export const APP = {
+  appid: "benchbenchbenchbenchbenchbench01",
+  secret: "bench-secret-0123456789abcdef0123456789abcdef",
+  siteId: 1,
+  version: 1,
+} as const;
+
+export const AGENTS = [10411, 10427, 10428, 10429, 10430, 10431, 10432, 10433] as const;
+
+export type Fields = Record<string, unknown>;
+
+/** A create_gd request's fields, accepted as they are. */
+export function createFields(change: Fields = {}): Fields {
+  return {
+    ...stamp(),
+    sbs: "customer_001",
+    ip: "203.0.113.7",
+    sbs_mc: "Customer Name",
+    content: "The parcel has not arrived. It was to be here on Monday, and nobody answers the phone.",
+    title: "Order Consultation",
+    kefu_id: AGENTS.slice(0, 2),
+    fzr_uid: AGENTS[0],
+    ...change,
+  };
+}
+
+/** An add_kf request's fields. */
+export function addFields(chatId: number, agentIds: readonly number[]): Fields {
+  return { ...stamp(), chat_id: chatId, kefu_ids: agentIds.join(",") };
+}
+
+export function signed(fields: Fields): { body: string; signature: string } {
+  const body = JSON.stringify(fields);
+  return { body, signature: createHmac("sha256", APP.secret).update(body).digest("hex") };
+}
+
+const stamp = () => ({ appid: APP.appid, timestamp: Math.floor(Date.now() / 1000), ranstr: crypto.randomUUID() });

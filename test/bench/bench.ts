@@ -1,0 +1,101 @@
+/**
+ * `npm run bench`: trips, geography, throughput, cost and size of the Worker that `wrangler deploy` would upload, measured in workerd
+ * on this machine, with what it is compared to beside it in the same run.
+ *
+ *   npm run bench                          tables, then one summary in Markdown, as it stands in the README
+ *   npm run bench -- --only trips,size     some parts only
+ *   npm run bench -- --markdown            the summary alone
+ *   npm run bench -- --json                everything, for a machine
+ *
+ * Ends with 1 when a count (trips, rows, bytes) misses its goal, when a measurement breaks, or after 4 minutes. Ratios are reported
+ * beside their goals and never fail the run: they depend on the machine. Sides that are compared take turns, so noise hits all of
+ * them alike, but a busy machine still blurs them: what a loaded machine says of a ratio is worth little.
+ */
+import { cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { measureCost } from "./cost.ts";
+import { measureGeography } from "./geography.ts";
+import type { Goal, Measure, Measurement, Table } from "./measurement.ts";
+import { buildProductionBundle } from "./production-bundle.ts";
+import { measureSize } from "./size.ts";
+import { closeAll } from "./start-worker.ts";
+import { measureThroughput } from "./throughput.ts";
+import { measureTrips } from "./trips.ts";
+
+const LIMIT_MS = 240_000;
+
+const MEASURES: Record<string, Measure> = {
+  trips: measureTrips,
+  geography: measureGeography,
+  throughput: measureThroughput,
+  cost: measureCost,
+  size: measureSize,
+};
+
+const { values: flags } = parseArgs({
+  options: { json: { type: "boolean" }, markdown: { type: "boolean" }, only: { type: "string" } },
+});
+const wanted = flags.only?.split(",") ?? Object.keys(MEASURES);
+for (const name of wanted) {
+  if (MEASURES[name] !== undefined) continue;
+  console.error(`--only knows ${Object.keys(MEASURES).join(", ")}, not ${name}`);
+  process.exit(2);
+}
+
+const loadBefore = loadavg()[0] ?? 0;
+const overtime = setTimeout(() => void stop(new Error(`not done after ${LIMIT_MS / 60_000} minutes`)), LIMIT_MS);
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void stop(new Error(signal)));
+
+const quiet = flags.json === true || flags.markdown === true;
+const measured: Record<string, Measurement> = {};
+try {
+  const bundle = buildProductionBundle();
+  for (const name of wanted) {
+    process.stderr.write(`measuring ${name} …\n`);
+    const measurement = await (MEASURES[name] as Measure)(bundle);
+    measured[name] = measurement;
+    if (!quiet) print(measurement);
+  }
+} catch (error) {
+  await stop(error);
+}
+clearTimeout(overtime);
+
+const goals = Object.values(measured).flatMap((measurement) => measurement.goals);
+const failed = goals.some((goal) => goal.enforced && !goal.met);
+const machine = `${cpus().length} × ${cpus()[0]?.model ?? "unknown CPU"}, load ${loadBefore.toFixed(1)} before the run`;
+if (flags.json === true) console.log(JSON.stringify({ machine, failed, measured }, null, 2));
+else
+  console.log(
+    `${quiet ? "" : "## Summary\n\n"}${summary(goals)}\n\nMeasured on ${machine}. Ratios vary with the machine; counts do not.`,
+  );
+process.exitCode = failed ? 1 : 0;
+
+async function stop(error: unknown): Promise<never> {
+  console.error(error);
+  await closeAll();
+  process.exit(1);
+}
+
+function print({ title, tables, goals, notes }: Measurement): void {
+  console.log(`## ${title}\n`);
+  for (const table of tables) console.log(`${markdown(table)}\n`);
+  for (const goal of goals)
+    console.log(`${goal.met ? "met   " : "MISSED"} ${goal.what}: ${goal.result}, goal ${goal.goal}`);
+  for (const note of notes) console.log(note);
+  console.log();
+}
+
+function summary(all: Goal[]): string {
+  const rows = all.map(({ what, goal, result, met }) => [what, goal, result, met ? "yes" : "**no**"]);
+  return markdown({ head: ["measurement", "goal", "result", "met"], rows });
+}
+
+/** A Markdown table that is one to the eye too. */
+function markdown({ head, rows }: Table): string {
+  const lines = [head, head.map(() => "---"), ...rows.map((row) => row.map(String))];
+  const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines
+    .map((line) => `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`)
+    .join("\n");
+}

@@ -1,0 +1,84 @@
+/** Runs in workerd. D1 and KV bindings wrapped to take a simulated round trip more, and to write down what was asked of them. */
+
+export interface Call {
+  binding: string;
+  method: string;
+  rowsRead: number;
+  rowsWritten: number;
+  done: boolean;
+}
+
+/** What one request asked for. Plain data, so that a later request may read it. */
+export interface Recording {
+  calls: Call[];
+  /** Holds one call back by so many milliseconds, by its place in `calls`. */
+  stall: { call: number; ms: number } | undefined;
+}
+
+/** Round trips in milliseconds. */
+export interface Trips {
+  d1: number;
+  kv: number;
+}
+
+/** The module that holds the production bundle. */
+export const PRODUCTION = "./production.js";
+
+export interface Bound {
+  DB: D1Database;
+  NONCES: KVNamespace;
+  CREDENTIALS: KVNamespace;
+}
+
+/** @param recording what calls are written down in, asked when each call starts */
+export function observe<Env extends Bound>(env: Env, trips: Trips, recording: () => Recording | undefined): Env {
+  async function trip<T>(binding: string, method: string, run: () => Promise<T>): Promise<T> {
+    const into = recording();
+    const call: Call = { binding, method, rowsRead: 0, rowsWritten: 0, done: false };
+    const place = into === undefined ? -1 : into.calls.push(call) - 1;
+    const ms = (binding === "DB" ? trips.d1 : trips.kv) + (into?.stall?.call === place ? into.stall.ms : 0);
+    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+    try {
+      const answer = await run();
+      for (const result of [answer].flat() as ({ meta?: D1Meta } | null | undefined)[]) {
+        call.rowsRead += result?.meta?.rows_read ?? 0;
+        call.rowsWritten += result?.meta?.rows_written ?? 0;
+      }
+      return answer;
+    } finally {
+      call.done = true;
+    }
+  }
+
+  const real = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
+  function statement(prepared: D1PreparedStatement): D1PreparedStatement {
+    const wrapped = {
+      bind: (...values: unknown[]) => statement(prepared.bind(...values)),
+      all: () => trip("DB", "all", () => prepared.all()),
+      run: () => trip("DB", "run", () => prepared.run()),
+      raw: () => trip("DB", "raw", () => prepared.raw()),
+      // D1's own first() is all() too; this way its rows are counted.
+      first: async (column?: string) => {
+        const row = (await trip("DB", "first", () => prepared.all<Record<string, unknown>>())).results[0] ?? null;
+        return row === null || column === undefined ? row : row[column];
+      },
+    } as unknown as D1PreparedStatement;
+    real.set(wrapped, prepared);
+    return wrapped;
+  }
+  const DB = {
+    prepare: (sql: string) => statement(env.DB.prepare(sql)),
+    batch: (statements: D1PreparedStatement[]) =>
+      trip("DB", "batch", () => env.DB.batch(statements.map((each) => real.get(each) ?? each))),
+  } as unknown as D1Database;
+
+  const namespace = (binding: "NONCES" | "CREDENTIALS"): KVNamespace => {
+    const kv = env[binding] as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>;
+    const call =
+      (method: string) =>
+      (...given: unknown[]) =>
+        trip(binding, method, async () => kv[method]?.(...given));
+    return { get: call("get"), put: call("put"), delete: call("delete") } as unknown as KVNamespace;
+  };
+  return { ...env, DB, NONCES: namespace("NONCES"), CREDENTIALS: namespace("CREDENTIALS") };
+}

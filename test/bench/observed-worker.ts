@@ -1,0 +1,36 @@
+/**
+ * Runs in workerd, in front of the production bundle and of the Workers beside it: hands each request on to the module that its
+ * `x-bench` header names, with bindings that take simulated round trips and write down what is asked of them.
+ */
+import { type Bound, observe, PRODUCTION, type Recording, type Trips } from "./observed-bindings.ts";
+
+export interface Orders extends Partial<Trips> {
+  /** A module, fresh modules being fresh isolates as far as its caches know. The production bundle unless said. */
+  module?: string;
+  record?: boolean;
+  stall?: Recording["stall"];
+}
+
+let recording: Recording | undefined;
+const environments = new Map<string, Bound>();
+
+export default {
+  async fetch(request, env, context) {
+    const { pathname, searchParams } = new URL(request.url);
+    if (pathname === "/bench/calls") return Response.json(recording?.calls ?? []);
+    const orders = JSON.parse(request.headers.get("x-bench") ?? "{}") as Orders;
+    if (orders.record === true) recording = { calls: [], stall: orders.stall };
+    const { module = PRODUCTION, d1 = 0, kv = 0 } = orders;
+    const worker = ((await import(module)) as { default: Required<ExportedHandler<Bound>> }).default;
+    // One per isolate and delay, as in production: what a Worker keeps by its env must be kept here too.
+    const key = `${module} ${d1} ${kv}`;
+    const observed = environments.get(key) ?? observe(env, { d1, kv }, () => recording);
+    environments.set(key, observed);
+    if (pathname === "/bench/scheduled") {
+      const scheduledTime = Number(searchParams.get("time"));
+      await worker.scheduled({ scheduledTime, cron: "*/5 * * * *", noRetry: () => {} } as never, observed, context);
+      return new Response();
+    }
+    return worker.fetch(request as never, observed, context);
+  },
+} satisfies ExportedHandler<Bound>;

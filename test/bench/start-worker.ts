@@ -1,0 +1,163 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { AGENTS, APP } from "./bench-app.ts";
+import { type ProductionBundle, ROOT } from "./production-bundle.ts";
+
+export interface RunningWorker {
+  url: string;
+  /** Of workerd. */
+  pid: number;
+  db: D1Database;
+  credentials: KVNamespace;
+  nonces: KVNamespace;
+  close: () => Promise<void>;
+}
+
+/** A module of a Worker; the first one of a list is its entry. */
+export interface WorkerModule {
+  name: string;
+  code: string;
+}
+
+/** A Worker file of this folder, without its types. */
+export function benchModule(name: string): WorkerModule {
+  return { name, code: stripTypeScriptTypes(readFileSync(join(import.meta.dirname, name), "utf8")) };
+}
+
+const running = new Set<RunningWorker>();
+const storages: string[] = [];
+process.on("exit", () => {
+  for (const storage of storages) rmSync(storage, { recursive: true, force: true });
+});
+
+/**
+ * Starts modules in a workerd of their own, on fresh local D1 and KV with all migrations applied, a site and its agents. There is no
+ * proxy between the caller and the Worker.
+ */
+export async function startWorker(
+  bundle: ProductionBundle,
+  modules: WorkerModule[],
+  bindings: Record<string, unknown> = {},
+): Promise<RunningWorker> {
+  const before = childrenNamedWorkerd();
+  // In memory where the system offers it: a disk's flushes would be what is measured, on either side.
+  const storage = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "agent-session-bench-"));
+  storages.push(storage);
+  const miniflare = new Miniflare(
+    convertV4MiniflareOptions({
+      modules: modules.map(({ name, code }) => ({ type: "ESModule", path: name, contents: code })),
+      modulesRoot: ".",
+      compatibilityDate: bundle.compatibilityDate,
+      bindings: {
+        ...bundle.vars,
+        MASTER_KEY: Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64"),
+        ADMIN_TOKEN,
+        ...bindings,
+      } as Record<string, string>,
+      d1Databases: { DB: "bench" },
+      kvNamespaces: { NONCES: "nonces", CREDENTIALS: "credentials" },
+      unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+      cf: false,
+      resourcePersistencePath: storage,
+      handleStructuredLogs: logged,
+    }),
+  );
+  await miniflare.ready;
+  const worker: RunningWorker = {
+    url: (await miniflare.unsafeGetDirectURL()).origin,
+    pid: childrenNamedWorkerd().find((pid) => !before.includes(pid)) ?? 0,
+    db: (await miniflare.getD1Database("DB")) as unknown as D1Database,
+    credentials: (await miniflare.getKVNamespace("CREDENTIALS")) as unknown as KVNamespace,
+    nonces: (await miniflare.getKVNamespace("NONCES")) as unknown as KVNamespace,
+    close: async () => {
+      running.delete(worker);
+      await miniflare.dispose();
+    },
+  };
+  running.add(worker);
+  await provision(worker.db);
+  return worker;
+}
+
+const ADMIN_TOKEN = "bench-admin-token-0123456789abcdef-xyz";
+
+/** Issues the app through the admin API of the production Worker, which seals its secret. */
+export async function issueApp(url: string): Promise<void> {
+  const answer = await fetch(`${url}/admin/sites/${APP.siteId}/apps`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify({ name: "Bench", appid: APP.appid, secret: APP.secret }),
+  });
+  if (answer.status !== 201) throw new Error(`issuing the app: ${answer.status} ${await answer.text()}`);
+}
+
+/** The same app for a Worker that seals nothing. */
+export async function insertApp(db: D1Database): Promise<void> {
+  await db
+    .prepare("INSERT INTO apps (appid, site_id, name, version, secret, created_at) VALUES (?, ?, 'Bench', ?, '', 0)")
+    .bind(APP.appid, APP.siteId, APP.version)
+    .run();
+}
+
+/** Stops whatever still runs. */
+export async function closeAll(): Promise<void> {
+  await Promise.all([...running].map((worker) => worker.close()));
+}
+
+async function provision(db: D1Database): Promise<void> {
+  const folder = join(ROOT, "migrations");
+  const files = readdirSync(folder).filter((name) => name.endsWith(".sql"));
+  const statements = files
+    .sort()
+    .flatMap((name) => readFileSync(join(folder, name), "utf8").split(/--> statement-breakpoint/));
+  await db.batch([
+    ...statements.filter((text) => text.trim() !== "").map((text) => db.prepare(text)),
+    db.prepare("INSERT INTO sites (id, name, created_at) VALUES (?, 'Bench', 0)").bind(APP.siteId),
+    db
+      .prepare("INSERT INTO agents (site_id, id, name, status) SELECT ?, value, 'Agent', 'normal' FROM json_each(?)")
+      .bind(APP.siteId, JSON.stringify(AGENTS)),
+  ]);
+}
+
+/** Request lines are dropped; what a Worker could not do is shown. */
+function logged({ level, message }: { level: string; message: string }): void {
+  if (level === "error" || level === "warn") process.stderr.write(`workerd: ${message.slice(0, 500)}\n`);
+}
+
+/** CPU a process has used so far, user and system, in milliseconds; NaN where there is no /proc. */
+export function cpuMs(pid: number): number {
+  try {
+    const fields = statOf(String(pid));
+    // utime and stime, fields 14 and 15, in ticks of 10 ms.
+    return (Number(fields[11]) + Number(fields[12])) * 10;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+function childrenNamedWorkerd(): number[] {
+  try {
+    return readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name) && isOwnWorkerd(name))
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function isOwnWorkerd(pid: string): boolean {
+  try {
+    return statOf(pid)[1] === String(process.pid) && readFileSync(`/proc/${pid}/comm`, "utf8").startsWith("workerd");
+  } catch {
+    return false;
+  }
+}
+
+/** Fields of /proc/<pid>/stat from the third on: the second, the name, may hold blanks. */
+function statOf(pid: string): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+}
