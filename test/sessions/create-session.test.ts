@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { INVALID_PARAMETERS, rowsAdded } from "../support/signed-routes.ts";
 import { NOW, World } from "../support/world.ts";
 
 const ACCEPTED = { code: 1, msg: "ok", data: { chat_id: expect.any(Number) } };
@@ -10,7 +11,7 @@ describe("create_gd", () => {
     expect(status).toBe(200);
     expect(envelope).toEqual(ACCEPTED);
     const id = (envelope.data as { chat_id: number }).chat_id;
-    const { customers, sessions, participants, messages, nonces } = await world.stored();
+    const { customers, sessions, participants, messages, nonces, keys } = await world.stored();
     expect(customers).toEqual([
       {
         id: expect.any(Number),
@@ -41,5 +42,86 @@ describe("create_gd", () => {
       { session_id: id, seq: 1, sender: "agent", sender_uid: 1, content: "Initial message", created_at: NOW },
     ]);
     expect(nonces).toHaveLength(1);
+    expect(keys).toEqual([]);
+  });
+
+  it.each([
+    [1, { status: "waiting", sender: "visitor", sender_uid: null }],
+    [2, { status: "replied", sender: "agent", sender_uid: 2 }],
+    [undefined, { status: "replied", sender: "agent", sender_uid: 2 }],
+    [3, { status: "waiting", sender: "agent", sender_uid: 0 }],
+  ])("makes of sender_type %s the first message's sender and the status", async (sender_type, expected) => {
+    const world = await World.create();
+    await world.chatId({ sender_type, fzr_uid: 2 });
+    const { sessions, messages } = await world.stored();
+    expect(messages).toHaveLength(1);
+    const { status, ...sender } = expected;
+    expect(sessions).toMatchObject([{ status, responsible_agent_id: 2 }]);
+    expect(messages).toMatchObject([sender]);
+  });
+
+  it("stores no remark titles without a title, and the automatic one always", async () => {
+    const world = await World.create();
+    await world.chatId({ content: "My order is late. Where is it?" });
+    await world.chatId({ content: " \n", title: "Blank" });
+    expect((await world.stored()).sessions).toMatchObject([
+      { visitor_title: null, agent_title: null, auto_title: "My order is late." },
+      { visitor_title: "Blank", agent_title: "Blank", auto_title: "" },
+    ]);
+  });
+
+  it("opens a new session for a known customer and takes over the newest name and ip", async () => {
+    const world = await World.create();
+    const first = await world.chatId();
+    const [before] = (await world.stored()).customers;
+    world.clock.now += 60;
+    const second = await world.chatId({ sbs_mc: "New Name", ip: "2001:db8::1", content: "Again" });
+    expect(second).not.toBe(first);
+    const { customers, sessions, messages } = await world.stored();
+    expect(customers).toEqual([{ ...before, name: "New Name", ip: "2001:db8::1", updated_at: NOW + 60 }]);
+    expect(sessions).toMatchObject([{ customer_id: before?.id }, { customer_id: before?.id, created_at: NOW + 60 }]);
+    expect(messages).toMatchObject([
+      { session_id: first, seq: 1, content: "Initial message" },
+      { session_id: second, seq: 1, content: "Again" },
+    ]);
+  });
+
+  it("keeps the customers of two sites apart", async () => {
+    const [world, other] = [await World.create(), await World.create()];
+    await world.chatId();
+    await other.chatId({ sbs_mc: "Another Name" });
+    expect((await world.stored()).customers).toMatchObject([{ name: "Customer Name" }]);
+    expect((await other.stored()).customers).toMatchObject([{ name: "Another Name" }]);
+  });
+
+  it("shares its customers among the apps of one site, and remembers each app's ranstrs apart", async () => {
+    const world = await World.create();
+    const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Second" });
+    const second = Object.assign(world.anotherIsolate(), await issued.json<{ appid: string; secret: string }>());
+    await world.chatId({ ranstr: "same" });
+    await second.chatId({ ranstr: "same" });
+    expect(second.appid).not.toBe(world.appid);
+    const { customers, sessions } = await world.stored();
+    expect([customers.length, sessions.length]).toEqual([1, 2]);
+  });
+
+  it("gives one session to each of several requests for a new customer at once", async () => {
+    const world = await World.create();
+    const ids = await Promise.all(Array.from({ length: 10 }, () => world.chatId()));
+    expect(new Set(ids).size).toBe(10);
+    const { customers, sessions, messages, participants } = await world.stored();
+    expect([customers, sessions, messages, participants].map((rows) => rows.length)).toEqual([1, 10, 10, 10]);
+  });
+
+  it("leaves everything as it was but the ranstr when it refuses the agents of a known customer", async () => {
+    const world = await World.create();
+    await world.chatId();
+    const before = await world.stored();
+    world.clock.now += 60;
+    const { status, envelope } = await world.create({ sbs_mc: "New Name", kefu_id: [1, 404] });
+    expect({ status, envelope }).toEqual({ status: 400, envelope: INVALID_PARAMETERS });
+    const after = await world.stored();
+    expect(rowsAdded(before, after)).toEqual({ nonces: 1 });
+    expect({ ...after, nonces: [] }).toEqual({ ...before, nonces: [] });
   });
 });

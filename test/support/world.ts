@@ -2,6 +2,7 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { createApp } from "../../src/app.ts";
 import type { Bindings } from "../../src/env.ts";
+import { seedAgents } from "./seed-agents.ts";
 
 /** 2027-01-15T08:00:00Z. Tests bring their own clock; nothing here reads the machine's. */
 export const NOW = 1_800_000_000;
@@ -9,6 +10,9 @@ export const NOW = 1_800_000_000;
 export const ADMIN_TOKEN = env.ADMIN_TOKEN;
 
 export type Body = Record<string, unknown>;
+
+/** Bindings to replace; undefined takes one away. */
+export type Replacements = { [Name in keyof Bindings]?: Bindings[Name] | undefined };
 
 export interface Answer {
   status: number;
@@ -28,18 +32,18 @@ export class World {
   appid = "";
   secret = "";
 
-  private constructor(bindings: Partial<Bindings>) {
-    this.env = { ...env, ...unlimited, ...bindings };
+  private constructor(bindings: Replacements) {
+    this.env = { ...env, ...unlimited, ...bindings } as Bindings;
   }
 
-  static async create(bindings: Partial<Bindings> = {}): Promise<World> {
+  static async create(bindings: Replacements = {}): Promise<World> {
     const world = new World(bindings);
     await world.provision();
     return world;
   }
 
   /** Another isolate of the same deployment: nothing cached, the same bindings. */
-  anotherIsolate(bindings: Partial<Bindings> = {}): World {
+  anotherIsolate(bindings: Replacements = {}): World {
     const other = new World({ ...this.env, ...bindings });
     other.clock.now = this.clock.now;
     return Object.assign(other, { siteId: this.siteId, appid: this.appid, secret: this.secret });
@@ -60,8 +64,8 @@ export class World {
     });
     this.appid = issued.appid;
     this.secret = issued.secret;
-    for (const id of [1, 2, 3, 4]) await call("POST", `/admin/sites/${site.id}/agents`, { id, name: `Agent ${id}` });
-    await call("PATCH", `/admin/sites/${site.id}/agents/4`, { status: "disabled" });
+    await seedAgents(this, [1, 2, 3]);
+    await seedAgents(this, [4], "disabled");
   }
 
   /** Sends any request and waits for what it left to `waitUntil`. */
@@ -131,16 +135,25 @@ export class World {
     return this.sendRaw(operation, text, { "x-chat-signature": signature, ...headers });
   }
 
-  /** Sends bytes as they are, with exactly these headers beside the content type. */
-  async sendRaw(operation: string, body: BodyInit, headers: Record<string, string> = {}): Promise<Answer> {
+  /** Sends bytes as they are, with exactly these headers beside a content type of JSON. */
+  async sendRaw(operation: string, body: BodyInit, headers: HeadersInit = {}): Promise<Answer> {
+    const all = new Headers(headers);
+    if (!all.has("content-type")) all.set("content-type", "application/json");
     const response = await this.fetch(
-      new Request(`http://worker/openapi/chat/${operation}`, {
-        method: "POST",
-        headers: { "content-type": "application/json", ...headers },
-        body,
-      }),
+      new Request(`http://worker/openapi/chat/${operation}`, { method: "POST", headers: all, body }),
     );
     return { status: response.status, headers: response.headers, envelope: await response.json() };
+  }
+
+  /** What operators made of this site: its apps, agents and audit log, and how many sites there are. */
+  async operated() {
+    const all = async (sql: string) => (await env.DB.prepare(sql).bind(this.siteId).all()).results;
+    return {
+      apps: await all("SELECT * FROM apps WHERE site_id = ? ORDER BY appid"),
+      agents: await all("SELECT * FROM agents WHERE site_id = ? ORDER BY id"),
+      audit: await all("SELECT * FROM audit_log WHERE site_id = ? ORDER BY id"),
+      sites: await all("SELECT name FROM sites WHERE id >= ?"),
+    };
   }
 
   /** What is stored of this site and app, whole: for "nothing was written" and for "exactly this was". */

@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+
+const LEAVES = ["errors.ts", "fields.ts", "time-limit.ts"];
+const BELOW_HTTP = ["sessions", "directory", "credentials", "replay", "signing", "store", "env.ts", ...LEAVES];
+
+/**
+ * Who may import whom: README, "Architecture". A part is a folder of src/ or a file beside the folders; everything not named is
+ * forbidden. `node:` stands for all of Node's modules.
+ */
+const MAY_IMPORT: Record<string, string[]> = {
+  "index.ts": ["app.ts", "store", "env.ts", ...LEAVES],
+  "app.ts": ["http", ...BELOW_HTTP, "hono"],
+  http: [...BELOW_HTTP, "hono", "zod"],
+  sessions: ["store", ...LEAVES, "zod"],
+  directory: ["store", ...LEAVES, "zod"],
+  credentials: ["signing", "store", ...LEAVES, "zod"],
+  replay: ["store", ...LEAVES],
+  signing: [],
+  store: [...LEAVES, "drizzle-orm"],
+  "env.ts": [],
+  "errors.ts": [],
+  "time-limit.ts": [],
+  "fields.ts": ["zod"],
+  openapi: ["sessions", "directory", "credentials", ...LEAVES, "zod"],
+  client: [],
+  "client/examples": ["client", "node:"],
+  cli: ["client", "openapi", "node:", "wrangler"],
+};
+
+const PARTS = Object.keys(MAY_IMPORT).sort((a, b) => b.length - a.length);
+
+/** `import … from "x"`, `export … from "x"`, `import "x"`, `import("x")` and a JSX runtime are all imports. */
+const IMPORT =
+  /^(?:import|export)\b[^;=("']*\bfrom\s*["']([^"']+)["']|^import\s*["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']|@jsxImportSource\s+(\S+)/gm;
+
+/** The part a path below src/ belongs to, the most exact one; the path itself when there is no rule for it. */
+const partOf = (path: string) => PARTS.find((part) => path === part || path.startsWith(`${part}/`)) ?? path;
+
+/** The part or the package an import names. */
+function targetOf(importer: string, specifier: string): string {
+  if (specifier.startsWith(".")) return partOf(new URL(specifier, `src:/${importer}`).pathname.slice(1));
+  if (specifier.startsWith("node:")) return "node:";
+  return specifier.match(/^(@[^/]+\/)?[^/]+/)?.[0] ?? specifier;
+}
+
+/** Every import that no rule allows, as `importer → imported`. */
+function forbidden(sources: Record<string, string>): string[] {
+  return Object.entries(sources).flatMap(([importer, text]) => {
+    const part = partOf(importer);
+    const allowed = MAY_IMPORT[part];
+    if (allowed === undefined) return [`${importer} is in no part`];
+    return [...text.matchAll(IMPORT)]
+      .map(([, ...named]) => named.find((name) => name !== undefined) ?? "")
+      .filter((specifier) => ![part, ...allowed].includes(targetOf(importer, specifier)))
+      .map((specifier) => `${importer} → ${specifier}`);
+  });
+}
+
+const SOURCES = Object.fromEntries(
+  Object.entries(
+    import.meta.glob(["../src/**/*.{ts,tsx}", "!../src/**/*.d.ts"], { query: "?raw", import: "default", eager: true }),
+  ).map(([path, text]) => [path.replace("../src/", ""), text]),
+);
+
+describe("the import rules", () => {
+  it("hold in every file of src/", () => {
+    expect(forbidden(SOURCES)).toEqual([]);
+  });
+
+  it("are checked on real files, and each part exists", () => {
+    expect(SOURCES["store/claim.ts"]).toContain('from "drizzle-orm"');
+    const present = new Set(Object.keys(SOURCES).map(partOf));
+    const optional = ["client/examples"];
+    expect(PARTS.filter((part) => !present.has(part) && !optional.includes(part))).toEqual([]);
+  });
+
+  it("name every package the Worker may depend on", () => {
+    const users = (name: string) => Object.keys(MAY_IMPORT).filter((part) => MAY_IMPORT[part]?.includes(name));
+    expect(users("drizzle-orm")).toEqual(["store"]);
+    expect(users("hono")).toEqual(["app.ts", "http"]);
+    expect(users("node:")).toEqual(["client/examples", "cli"]);
+  });
+});
+
+describe("the check of the rules", () => {
+  it.each([
+    ["http/routes/a.ts", 'import { sql } from "drizzle-orm";'],
+    ["http/console/a.tsx", 'import { sqliteTable } from "drizzle-orm/sqlite-core";'],
+    ["sessions/a.ts", 'import type { Context } from "hono";'],
+    ["sessions/a.tsx", "/** @jsxImportSource hono/jsx */"],
+    ["store/a.ts", 'import { Refusals } from "../sessions/settlement.ts";'],
+    ["store/a.ts", 'import { settingsOf } from "../env.ts";'],
+    ["signing/a.ts", 'import { Refusal } from "../errors.ts";'],
+    ["signing/a.ts", 'import { createHmac } from "node:crypto";'],
+    ["errors.ts", 'import * as z from "zod/mini";'],
+    ["fields.ts", 'import { Refusal } from "./errors.ts";'],
+    ["env.ts", 'import { Refusal } from "./errors.ts";'],
+    ["client/a.ts", 'import { hmac } from "../signing/import-key.ts";'],
+    ["client/a.ts", 'import { Hono } from "hono";'],
+    ["client/examples/a.ts", 'import { Refusal } from "../../errors.ts";'],
+    ["cli/a.ts", 'import { createApp } from "../app.ts";'],
+    ["cli/a.ts", 'import { sql } from "drizzle-orm";'],
+    ["http/a.ts", 'import { thing } from "@hono/thing";'],
+    ["http/a.ts", 'import { createApp } from "../app.ts";'],
+    ["http/a.ts", 'export * from "../client/client.ts";'],
+    ["replay/a.ts", 'const a = await import("../credentials/issue-app.ts");'],
+    ["replay/a.ts", 'type A = import("../credentials/issue-app.ts").IssueApp;'],
+    ["index.ts", 'import "./http/envelope.ts";'],
+    ["credentials/a.ts", 'import {\n  lookForNonce,\n  nonceKey,\n} from "../replay/nonce-look.ts";'],
+    ["directory/a.ts", "import { page } from '../http/page.ts';"],
+  ])("finds that %s says %s", (path, text) => {
+    expect(forbidden({ [path]: `${text}\n` })).toHaveLength(1);
+  });
+
+  it("finds a file that belongs to no part", () => {
+    expect(forbidden({ "helpers/a.ts": "" })).toEqual(["helpers/a.ts is in no part"]);
+    expect(forbidden({ "http/a.ts": 'import "../helpers/a.ts";' })).toEqual(["http/a.ts → ../helpers/a.ts"]);
+  });
+
+  it.each([
+    ["http/console/pages/a.tsx", 'import { jsx } from "hono/jsx";\nimport { Refusal } from "../../../errors.ts";'],
+    ["credentials/a.ts", 'import { importKey } from "../signing/import-key.ts";\nimport { seal } from "./seal.ts";'],
+    ["client/examples/a.ts", 'import { sign } from "../sign.ts";\nimport { createHmac } from "node:crypto";'],
+    ["cli/a.ts", 'import { AgentSessionClient } from "../client/client.ts";'],
+  ])("lets %s say %s", (path, text) => {
+    expect(forbidden({ [path]: text })).toEqual([]);
+  });
+});

@@ -1,0 +1,361 @@
+/* biome-ignore-all lint/performance/useDomNodeTextContent: what a reader sees is what counts here. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { AgentSessionClient } from "../../src/client/client.ts";
+import { prepare, sign } from "../../src/client/sign.ts";
+import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
+import { openBrowser, PHONE, signedInPage } from "../support/open-browser.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+let worker: BuiltWorker;
+let browser: Browser;
+
+beforeAll(async () => {
+  [worker, browser] = await Promise.all([startBuiltWorker(), openBrowser()]);
+});
+
+afterEach(async () => {
+  for (const context of browser.contexts()) await context.close();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await worker?.close();
+});
+
+const heading = (page: Page) => page.locator("h1").innerText();
+const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
+const session = {
+  customer: { id: "customer_001", name: "Mei Tanaka", ip: "127.0.0.1" },
+  content: "Where is my parcel?",
+  title: "Parcel",
+  agentIds: [10411, 10427],
+  responsibleAgentId: 10411,
+} as const;
+
+/** A site with an app and three agents, a client of that app, and one session. */
+async function provision() {
+  const { siteId, ...app } = await worker.provision();
+  const client = new AgentSessionClient({ baseUrl: worker.url, ...app });
+  const { chatId } = await client.createSession({ ...session, agentIds: [...session.agentIds] });
+  return { site: `/console/sites/${siteId}`, siteId, app, client, chatId };
+}
+
+/** Paths of every page, for what must hold on all of them. */
+const everyPage = ({ site, app, chatId }: Awaited<ReturnType<typeof provision>>) => [
+  "/console",
+  site,
+  `${site}/sessions`,
+  `${site}/sessions/${chatId}`,
+  `${site}/apps`,
+  `${site}/apps/${app.appid}`,
+  `${site}/apps/${app.appid}/revoke`,
+  `${site}/agents`,
+  `${site}/agents/10411`,
+  `${site}/audit`,
+  "/console/signature-check",
+  "/console/audit",
+  "/console/nowhere",
+];
+
+describe.each([
+  ["with script", true],
+  ["without script", false],
+])("an operator's walk, %s", (_, javaScriptEnabled) => {
+  it("goes from signing in over a site, an app, a signed call, its session, a rotation and a disabled agent to signing out", async () => {
+    const page = await signedInPage(browser, worker, { javaScriptEnabled });
+    const faults: string[] = [];
+    page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+    page.on("pageerror", (error) => faults.push(error.message));
+
+    await page.getByLabel("Name").fill("Northwind Store");
+    await press(page, "Create site");
+    expect(await heading(page)).toBe("Northwind Store");
+
+    await page.getByRole("link", { name: "Agents", exact: true }).click();
+    await page.getByLabel("One agent a line: id, name").fill("10411, Amara Okafor\n10427, Jonas Lindqvist");
+    await press(page, "Add all");
+    expect(await page.getByRole("status").innerText()).toBe("The agents were added.");
+
+    await page.getByRole("link", { name: "Apps", exact: true }).click();
+    await page.getByLabel("Name").fill("Shop back end");
+    await press(page, "Issue app");
+    const appid = await page.locator("#appid").innerText();
+    const secret = await page.locator("#secret").innerText();
+    const client = new AgentSessionClient({ baseUrl: worker.url, appid, secret });
+    const { chatId } = await client.createSession({ ...session, agentIds: [...session.agentIds] });
+
+    await page.getByRole("link", { name: "Sessions", exact: true }).click();
+    await page.getByRole("link", { name: "Parcel" }).click();
+    expect(await heading(page)).toBe(`Session ${chatId}`);
+    expect(await page.locator(".messages .agent .said").innerText()).toBe("Where is my parcel?");
+    expect(await page.locator("aside").innerText()).toContain("Jonas Lindqvist (10427)");
+
+    await page.getByRole("link", { name: "Apps", exact: true }).click();
+    await page.getByRole("link", { name: "Shop back end" }).click();
+    await page.getByLabel("Overlap").selectOption("3600");
+    await press(page, "Rotate");
+    const next = await page.locator("#secret").innerText();
+    expect(next).not.toBe(secret);
+    expect(await page.locator("[data-until]").innerText()).toMatch(/^\((01:00:00|00:59:\d\d)\)$/);
+    for (const key of [secret, next]) {
+      const caller = new AgentSessionClient({ baseUrl: worker.url, appid, secret: key });
+      await caller.addAgents({
+        chatId: (await caller.createSession({ ...session, agentIds: [10411] })).chatId,
+        agentIds: [10427],
+      });
+    }
+
+    await page.getByRole("link", { name: "Agents", exact: true }).click();
+    await press(page, "Disable Jonas Lindqvist");
+    const refused = await client.send("create_gd", {
+      ...{ sbs: "1", sbs_mc: "A", ip: "127.0.0.1", content: "x", kefu_id: [10411, 10427], fzr_uid: 10411 },
+    });
+    expect([refused.status, refused.envelope.msg]).toEqual([400, "参数错误"]);
+
+    await page.getByRole("link", { name: "Apps", exact: true }).click();
+    await page.getByRole("link", { name: "Shop back end" }).click();
+    await page.getByRole("link", { name: "Revoke this app…" }).click();
+    await press(page, "Revoke for good");
+    expect(await page.getByRole("status").innerText()).toBe("The app was revoked.");
+    expect((await client.send("add_kf", { chat_id: chatId, kefu_ids: "10411" })).status).toBe(401);
+
+    await page.getByRole("navigation", { name: "Site" }).getByRole("link", { name: "Audit log" }).click();
+    const actions = await page.locator("tbody th").allInnerTexts();
+    expect(actions).toEqual([
+      ...["App revoked", "Agent disabled", "Secret rotated", "App issued"],
+      ...["Agent added", "Agent added", "Site created"],
+    ]);
+    expect(await page.content()).not.toContain(secret);
+
+    await press(page, "Sign out");
+    expect(await heading(page)).toBe("Sign in to the console");
+    await page.goto("/console/audit");
+    expect(await heading(page)).toBe("Sign in to the console");
+    expect(faults).toEqual([]);
+  });
+});
+
+describe("the signature check in a browser", () => {
+  it("names each cause of a refused signature, line ends that the form changes included", async () => {
+    const { app } = await provision();
+    const page = await signedInPage(browser, worker);
+    await page.goto("/console/signature-check");
+    const fields = { sbs: "1", sbs_mc: "客户", ip: "127.0.0.1", content: "a", kefu_id: [10411], fzr_uid: 10411 };
+    const { body, signature } = await prepare(app, fields);
+    const pretty = JSON.stringify(JSON.parse(body), null, 2);
+    const stale = await prepare(app, { ...fields, timestamp: 1_700_000_000 });
+    const late = await prepare(app, { ...fields, timestamp: Date.now() });
+    const unknown = await prepare({ ...app, appid: "nobody" }, fields);
+    const reserialised = `{${Object.entries(JSON.parse(body))
+      .map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`)
+      .join(", ")}}`;
+    const cases: [string, string, string][] = [
+      [body, signature, "The server accepts this request"],
+      [body, await sign("wrong", body), "No secret of this app makes this signature"],
+      [body, await sign(app.secret, `${body}\n`), "ends with a line end that the pasted body does not have"],
+      [`${body}\n`, signature, "has no line end at its end, the pasted body does"],
+      [pretty, await sign(app.secret, pretty), "the signature fits LF (\\n)"],
+      [pretty, await sign(app.secret, pretty.replaceAll("\n", "\r\n")), "the signature fits CRLF (\\r\\n)"],
+      [body, await sign(app.secret, reserialised), "a space after each comma and colon"],
+      [body, Buffer.from(signature, "hex").toString("base64"), "It is base64. Send hex"],
+      [body, `sha256=${signature}`, "without a prefix"],
+      [stale.body, stale.signature, "300 s are allowed"],
+      [late.body, late.signature, "It is in milliseconds"],
+      [unknown.body, unknown.signature, "There is no app nobody here"],
+    ];
+    for (const [sent, signed, said] of cases) {
+      await page.getByLabel("Body, as it was sent").fill(sent);
+      await page.getByLabel("Signature (x-chat-signature)").fill(signed);
+      await Promise.all([page.waitForNavigation(), press(page, "Check")]);
+      expect(await page.locator("main").innerText()).toContain(said);
+      expect(await page.getByLabel("Body, as it was sent").inputValue()).toBe(sent);
+    }
+    const used = new AgentSessionClient({ baseUrl: worker.url, ...app });
+    expect((await used.send("create_gd", JSON.parse(body))).status).toBe(200);
+    expect(worker.logs().join("\n")).not.toContain(signature);
+  });
+});
+
+describe("safety in a browser", () => {
+  it("shows a message that is a script as text, and runs nothing", async () => {
+    const { site, client } = await provision();
+    const page = await signedInPage(browser, worker);
+    const dialogs: string[] = [];
+    page.on("dialog", (dialog) => {
+      dialogs.push(dialog.message());
+      return dialog.dismiss();
+    });
+    const content = `<script>alert("message")</script><img src=x onerror="alert('image')">`;
+    const { chatId } = await client.createSession({ ...session, agentIds: [10411], content, title: content });
+    await page.goto(`${site}/sessions/${chatId}`);
+    expect(await page.locator(".said").innerText()).toBe(content);
+    await page.goto(`${site}/sessions`);
+    expect(await page.locator("tbody th").first().innerText()).toBe(content);
+    expect(dialogs).toEqual([]);
+    // The policy holds even if a page were to contain one.
+    await page.evaluate(`const script = document.createElement("script");
+      script.textContent = "document.title = 'ran'";
+      document.body.append(script);`);
+    expect(await page.title()).not.toBe("ran");
+  });
+
+  it("changes nothing when a form on another site is sent here", async () => {
+    const { siteId } = await provision();
+    const page = await signedInPage(browser, worker);
+    const target = `${worker.url}/console/sites/${siteId}/agents/10411`;
+    await page.route("http://elsewhere.example/", (route) =>
+      route.fulfill({
+        contentType: "text/html",
+        body: `<form method="post" action="${target}"><input name="status" value="disabled"><button>Win</button></form>`,
+      }),
+    );
+    await page.goto("http://elsewhere.example/");
+    const [answer] = await Promise.all([
+      page.waitForResponse((response) => response.url() === target),
+      page.getByRole("button", { name: "Win" }).click(),
+    ]);
+    expect(answer.status()).toBe(403);
+    expect(await heading(page)).toBe("This form came from elsewhere");
+    const { items } = await worker.admin<{ items: { status: string }[] }>("GET", `/admin/sites/${siteId}/agents`);
+    expect(items.map(({ status }) => status)).toEqual(["normal", "normal", "normal"]);
+  });
+
+  it("keeps the cookie from scripts and asks again once it is gone or expired", async () => {
+    const page = await signedInPage(browser, worker);
+    expect(await page.evaluate("document.cookie")).toBe("");
+    const [cookie] = (await page.context().cookies()).filter(({ name }) => name === "__Host-console");
+    expect(cookie).toMatchObject({ httpOnly: true, secure: true, sameSite: "Strict", path: "/" });
+    expect(cookie?.expires).toBeCloseTo(Date.now() / 1000 + 43_200, -2);
+    const [expiresAt, mac] = (cookie?.value ?? "").split(".");
+    const expired = `${Math.floor(Date.now() / 1000) - 1}.${mac}`;
+    await page.context().addCookies([{ ...cookie, value: expired } as never]);
+    await page.goto("/console/audit");
+    expect(await heading(page)).toBe("Sign in to the console");
+    await page.context().addCookies([{ ...cookie, value: `${expiresAt}.${mac}` } as never]);
+    await page.goto("/console/audit");
+    expect(await heading(page)).toBe("Audit log");
+  });
+
+  it("refuses a wrong token and stays where it was", async () => {
+    const page = await browser.newPage({ baseURL: worker.url, locale: "en-GB" });
+    await page.goto("/console/audit");
+    await page.getByLabel("Admin token").fill("not-the-token");
+    await press(page, "Sign in");
+    expect(await page.locator(".error").innerText()).toBe("This is not the admin token.");
+    await page.getByLabel("Admin token").fill(worker.adminToken);
+    await press(page, "Sign in");
+    expect(await heading(page)).toBe("Audit log");
+  });
+});
+
+describe("what a script adds", () => {
+  it("copies a secret and counts the overlap down", async () => {
+    const { site, app } = await provision();
+    const page = await signedInPage(browser, worker, { permissions: ["clipboard-read", "clipboard-write"] });
+    await page.goto(`${site}/apps/${app.appid}`);
+    await press(page, "Rotate");
+    await page.locator("button[data-copy=secret]").click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    const copied = await page.evaluate<string>("navigator.clipboard.readText()");
+    expect(copied).toBe(await page.locator("#secret").innerText());
+    const left = await page.locator("[data-until]").innerText();
+    await expect.poll(() => page.locator("[data-until]").innerText(), { timeout: 5_000 }).not.toBe(left);
+  });
+
+  it("is not missed without one: no button that does nothing", async () => {
+    const { site, app } = await provision();
+    const page = await signedInPage(browser, worker, { javaScriptEnabled: false });
+    await page.goto(`${site}/apps/${app.appid}`);
+    expect(await page.locator("button[data-copy]").isVisible()).toBe(false);
+  });
+});
+
+describe("how it looks and reads", () => {
+  it("is in the reader's language, and in the other at a press", async () => {
+    const { site } = await provision();
+    const page = await signedInPage(browser, worker, { locale: "zh-CN" });
+    await page.goto(`${site}/agents`);
+    expect([await heading(page), await page.locator("html").getAttribute("lang")]).toEqual(["客服", "zh-CN"]);
+    await press(page, "English");
+    expect([await heading(page), await page.locator("html").getAttribute("lang")]).toEqual(["Agents", "en"]);
+    expect(new URL(page.url()).pathname).toBe(`${site}/agents`);
+    await press(page, "中文");
+    expect(await heading(page)).toBe("客服");
+  });
+
+  it("fits a phone without scrolling sideways, on every page", async () => {
+    const world = await provision();
+    const page = await signedInPage(browser, worker, { viewport: PHONE });
+    for (const path of everyPage(world)) {
+      await page.goto(path);
+      const beyond = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+      expect([path, beyond]).toEqual([path, 0]);
+    }
+  });
+
+  it("is dark where the reader's system is", async () => {
+    const { site } = await provision();
+    const background = async (colorScheme: "light" | "dark") => {
+      const page = await signedInPage(browser, worker, { colorScheme });
+      await page.goto(site);
+      return page.evaluate<string>("getComputedStyle(document.body).backgroundColor");
+    };
+    expect(await background("light")).toBe("rgb(246, 247, 246)");
+    expect(await background("dark")).toBe("rgb(17, 20, 19)");
+  });
+
+  it("is walked by keyboard: skip link first, focus always to be seen", async () => {
+    const page = await signedInPage(browser, worker);
+    await page.goto("/console");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to content");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate(`document.activeElement.closest("main") !== null`)).toBe(true);
+    const outline = await page.evaluate("getComputedStyle(document.activeElement).outlineStyle");
+    expect(outline).toBe("solid");
+  });
+
+  it.each([
+    ["light", { colorScheme: "light" }],
+    ["dark", { colorScheme: "dark" }],
+    ["on a phone", { viewport: PHONE }],
+    ["Chinese", { locale: "zh-CN" }],
+  ] as const)("has no accessibility violation on any page: %s", async (_, options) => {
+    const world = await provision();
+    const page = await signedInPage(browser, worker, { ...options, bypassCSP: true } as never);
+    for (const path of everyPage(world)) {
+      await page.goto(path);
+      expect([path, await violations(page)]).toEqual([path, []]);
+    }
+    await page.goto("/console/signature-check");
+    await page.locator("textarea").fill(JSON.stringify({ appid: world.app.appid }));
+    await page.locator("main button").click();
+    expect(["a check", await violations(page)]).toEqual(["a check", []]);
+    await page.goto(`${world.site}/agents`);
+    await page.locator("textarea").fill("bad line");
+    await page.locator("form:has(textarea) button").click();
+    expect(["bad lines", await violations(page)]).toEqual(["bad lines", []]);
+    await page.goto(`${world.site}/apps/${world.app.appid}`);
+    await page.locator("form[action$=rotate] button").click();
+    expect(["a secret", await violations(page)]).toEqual(["a secret", []]);
+    await page.locator("form[action$=sign-out] button").click();
+    expect(["signed out", await violations(page)]).toEqual(["signed out", []]);
+  });
+});
+
+type Violation = { id: string; nodes: { html: string; failureSummary: string }[] };
+
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/** What axe-core finds against WCAG 2.2 A and AA and its own best practices. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const options = { runOnly: { type: "tag", values: TAGS } };
+  const found = await page.evaluate<{ violations: Violation[] }>(`axe.run(${JSON.stringify(options)})`);
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+}

@@ -1,0 +1,174 @@
+/**
+ * Makes the README's pictures: `npm run screenshots`. `npm run screenshots -- FOLDER --all` makes every page at both widths, in
+ * both themes and in Chinese, to be looked at.
+ */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { AgentSessionClient } from "../../src/client/client.ts";
+import { prepare, sign } from "../../src/client/sign.ts";
+import { startBuiltWorker } from "../support/built-worker.ts";
+import { DESKTOP, openBrowser, PHONE, signedInPage } from "../support/open-browser.ts";
+
+const FOLDER = process.argv[2] ?? join(import.meta.dirname, "../../.github/screenshots");
+
+const everything = process.argv.includes("--all");
+
+const AGENTS = [
+  { id: 10411, name: "Amara Okafor" },
+  { id: 10427, name: "Jonas Lindqvist" },
+  { id: 10428, name: "林晓雯" },
+  { id: 10436, name: "Priya Raman" },
+];
+
+const SESSIONS = [
+  [
+    "customer_001",
+    "Mei Tanaka",
+    "The parcel says delivered, but nothing is here. Could you check with the courier?",
+    "Parcel not received",
+    "customer",
+  ],
+  [
+    "customer_002",
+    "Luca Moretti",
+    "Your refund of €48.20 was sent today and arrives in two to three working days.",
+    "Refund for order 20418",
+    "responsible_agent",
+  ],
+  ["customer_003", "周明", "您好，我的订单一直显示处理中，请帮忙看一下。订单号 20433。", "订单处理中", "customer"],
+  [
+    "customer_001",
+    "Mei Tanaka",
+    "Address changed at the customer's request: 4-2-8 Shibakoen, Minato-ku.",
+    "Address change",
+    "system",
+  ],
+  [
+    "customer_004",
+    "Nadia Haddad",
+    "The invoice for October has the wrong VAT number. Can it be issued again?\n\nOurs is DE 811 907 980.",
+    "Invoice 2026-10-0931",
+    "customer",
+  ],
+  [
+    "customer_005",
+    "Tom Becker",
+    "We have replaced the charger free of charge; the tracking number follows by mail.",
+    "Charger does not charge",
+    "responsible_agent",
+  ],
+] as const;
+
+const worker = await startBuiltWorker();
+const browser = await openBrowser();
+try {
+  const { siteId, app } = await seed();
+  await mkdir(FOLDER, { recursive: true });
+  const site = `/console/sites/${siteId}`;
+  const latest = (await worker.admin<{ items: { chat_id: number }[] }>("GET", `/admin/sites/${siteId}/sessions`)).items;
+  const talk = `${site}/sessions/${latest[1]?.chat_id}`;
+  const pages: [string, (page: Page) => Promise<unknown>][] = [
+    ["site", (page) => page.goto(site)],
+    ["session", (page) => page.goto(talk)],
+    ["signature-check", (page) => checkSignature(page, app)],
+  ];
+  if (everything) {
+    pages.push(
+      ["sites", (page) => page.goto("/console")],
+      ["sessions", (page) => page.goto(`${site}/sessions`)],
+      ["apps", (page) => page.goto(`${site}/apps`)],
+      ["app", (page) => page.goto(`${site}/apps/${app.appid}`)],
+      ["revoke", (page) => page.goto(`${site}/apps/${app.appid}/revoke`)],
+      ["agents", (page) => page.goto(`${site}/agents`)],
+      ["bad-agents", (page) => pasteAgents(page, `${site}/agents`)],
+      ["audit", (page) => page.goto(`${site}/audit`)],
+      ["not-found", (page) => page.goto("/console/nowhere")],
+      ["secret", (page) => rotate(page, `${site}/apps/${app.appid}`)],
+    );
+  }
+  const phone = { viewport: PHONE, deviceScaleFactor: 2 };
+  await shoot("light", everything ? pages : pages.filter(([name]) => name !== "session"), { colorScheme: "light" });
+  await shoot("dark", everything ? pages : pages.filter(([name]) => name !== "session"), { colorScheme: "dark" });
+  await shoot("phone", everything ? pages : pages.filter(([name]) => name === "session"), phone);
+  if (everything) {
+    await shoot("phone-dark", pages, { ...phone, colorScheme: "dark" });
+    await shoot("chinese", pages, { locale: "zh-CN" });
+    const door = await browser.newPage({ baseURL: worker.url, viewport: DESKTOP });
+    await door.goto("/console");
+    await door.screenshot({ path: join(FOLDER, "sign-in.png") });
+  }
+} finally {
+  await browser.close();
+  await worker.close();
+}
+
+async function shoot(
+  theme: string,
+  pages: [string, (page: Page) => Promise<unknown>][],
+  options: NonNullable<Parameters<typeof signedInPage>[2]>,
+): Promise<void> {
+  const page = await signedInPage(browser, worker, options);
+  for (const [name, open] of pages) {
+    await open(page);
+    await page.screenshot({ path: join(FOLDER, `${name}-${theme}.png`), fullPage: everything });
+  }
+  await page.context().close();
+}
+
+async function seed() {
+  const site = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Northwind Store" });
+  await worker.admin("POST", "/admin/sites", { name: "Southwind Outlet" });
+  for (const agent of AGENTS) await worker.admin("POST", `/admin/sites/${site.id}/agents`, agent);
+  await worker.admin("PATCH", `/admin/sites/${site.id}/agents/10436`, { status: "disabled" });
+  const issue = (name: string) =>
+    worker.admin<{ appid: string; secret: string }>("POST", `/admin/sites/${site.id}/apps`, { name });
+  const app = await issue("Shop back end");
+  const old = await issue("Warehouse");
+  await worker.admin("DELETE", `/admin/apps/${(await issue("Old CRM")).appid}`);
+  await worker.admin("POST", `/admin/apps/${old.appid}/rotate`, { overlap_seconds: 86_400 });
+  const client = new AgentSessionClient({ baseUrl: worker.url, ...app });
+  for (const [index, [id, name, content, title, sender]] of SESSIONS.entries()) {
+    const agentIds = [10411, 10427, 10428].slice(index % 2);
+    await client.createSession({
+      customer: { id, name, ip: `203.0.113.${10 + index}` },
+      ...{ content, title, sender, agentIds },
+      responsibleAgentId: agentIds[0] ?? 0,
+    });
+  }
+  return { siteId: site.id, app };
+}
+
+/** A caller that signs sorted keys and sends another order. */
+async function checkSignature(page: Page, app: { appid: string; secret: string }): Promise<void> {
+  const fields = {
+    sbs: "customer_001",
+    kefu_id: [10411, 10427],
+    fzr_uid: 10411,
+    ip: "127.0.0.1",
+    sbs_mc: "客户",
+    content: "Initial message",
+  };
+  const { body } = await prepare(app, fields);
+  const sorted = Object.fromEntries(Object.entries(JSON.parse(body)).sort(([a], [b]) => (a < b ? -1 : 1)));
+  await page.goto("/console/signature-check");
+  await page.locator("textarea[name=body]").fill(body);
+  await page.locator("input[name=signature]").fill(await sign(app.secret, JSON.stringify(sorted)));
+  await page.locator("main button").click();
+  await page.locator(".checks").waitFor();
+}
+
+async function pasteAgents(page: Page, path: string): Promise<void> {
+  await page.goto(path);
+  await page
+    .locator("textarea[name=list]")
+    .fill("10501, Ana Souza\nten, Ben\n10411, Amara again\n10501, Ana once more");
+  await page.locator("form:has(textarea) button").click();
+  await page.locator(".notice.bad").waitFor();
+}
+
+async function rotate(page: Page, path: string): Promise<void> {
+  await page.goto(path);
+  await page.locator("form[action$=rotate] button").click();
+  await page.locator("#secret").waitFor();
+}

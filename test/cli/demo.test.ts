@@ -1,0 +1,19 @@
+import { existsSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { runCli } from "../support/run-cli.ts";
+
+it("npm run demo finds every answer and the store as the contract says, and leaves nothing behind", async () => {
+  const ours = () => readdirSync(tmpdir()).filter((name) => name.startsWith("agent-session-"));
+  const secrets = join(import.meta.dirname, "../../.dev.vars");
+  const before = { folders: ours(), secrets: existsSync(secrets) };
+  const { exitCode, stdout, stderr } = await runCli("demo", []);
+  expect(stderr).toBe("");
+  expect(stdout).not.toContain("✗");
+  const [, passed] = /^(\d+) passed, 0 failed$/.exec(stdout.trimEnd().split("\n").at(-1) ?? "") ?? [];
+  expect(Number(passed)).toBe(stdout.split("✓").length - 1);
+  expect(Number(passed)).toBeGreaterThanOrEqual(30);
+  expect(exitCode).toBe(0);
+  expect({ folders: ours(), secrets: existsSync(secrets) }).toEqual(before);
+});

@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FakeCloudflare } from "../support/fake-cloudflare.ts";
+import { run, runCli } from "../support/run-cli.ts";
+
+const SECRETS = ["MASTER_KEY", "ADMIN_TOKEN"];
+
+let fake: FakeCloudflare;
+
+beforeEach(async () => {
+  fake = await FakeCloudflare.start();
+});
+
+afterEach(async () => {
+  await fake.close();
+});
+
+const deploy = (...args: string[]) => runCli("deploy", args, { env: fake.environment });
+
+/** What the serving version of a Worker is bound to: "binding" to "name of what it is bound to". */
+function boundTo(worker: string): Record<string, string | undefined> {
+  const databases = new Map([...fake.databases.values()].map(({ uuid, name }) => [uuid, name]));
+  const bindings = fake.workers.get(worker)?.versions.at(-1) ?? [];
+  return Object.fromEntries(
+    bindings
+      .filter(({ type }) => type === "d1" || type === "kv_namespace")
+      .map(({ name, id, namespace_id }) => [
+        name,
+        databases.get(id as string) ?? fake.namespaces.get(namespace_id as string),
+      ]),
+  );
+}
+
+/** The migrations that a database has. */
+function migrationsOf(database: string): unknown[] {
+  const data = fake.databases.get(database)?.data;
+  return (
+    data
+      ?.prepare("SELECT name FROM d1_migrations ORDER BY id")
+      .all()
+      .map(({ name }) => name) ?? []
+  );
+}
+
+describe("npm run deploy", { timeout: 120_000 }, () => {
+  it("creates the database near a place, migrates it, provisions KV and deploys; the second time it only deploys", async () => {
+    fake.addWorker("agent-session", SECRETS);
+    const first = await deploy("--location", "apac");
+    expect(first).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(first.stdout).toContain("Created database agent-session near apac.");
+    expect(first.stdout).toContain("https://agent-session.fake.workers.dev");
+    expect([...fake.databases.values()].map(({ name, location }) => [name, location])).toEqual([
+      ["agent-session", "apac"],
+    ]);
+    const migrations = migrationsOf("agent-session");
+    expect(migrations[0]).toBe("0000_init.sql");
+    const bound = { DB: "agent-session", NONCES: "agent-session-nonces", CREDENTIALS: "agent-session-credentials" };
+    expect(boundTo("agent-session")).toEqual(bound);
+    expect(fake.workers.get("agent-session")?.crons).toEqual(["*/5 * * * *"]);
+    // The tables are there before the version that asks them.
+    const migrated = fake.calls.findLastIndex((call) => call.endsWith("/query"));
+    expect(migrated).toBeLessThan(fake.calls.findIndex((call) => call.endsWith("/versions")));
+
+    fake.calls.length = 0;
+    const second = await deploy("--location", "weur");
+    expect(second).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(second.stdout).toContain("agent-session is there already: --location has no effect");
+    expect(fake.calls).not.toContain("POST /d1/database");
+    expect(fake.calls).not.toContain("POST /storage/kv/namespaces");
+    expect([fake.databases.size, fake.namespaces.size]).toEqual([1, 2]);
+    expect(migrationsOf("agent-session")).toEqual(migrations);
+    expect(boundTo("agent-session")).toEqual(bound);
+    expect(fake.workers.get("agent-session")?.versions).toHaveLength(3);
+    expect(fake.unknown).toEqual([]);
+  });
+
+  it("stops before anything is made while a stage has no secrets; after the commands it prints, the stage deploys", async () => {
+    const stopped = await deploy("--env", "staging");
+    expect(stopped.exitCode).toBe(1);
+    expect(stopped.stderr).toContain("MASTER_KEY and ADMIN_TOKEN are not set");
+    expect(fake.writes()).toEqual([]);
+
+    const commands = stopped.stderr.split("\n").filter((line) => line.startsWith("  "));
+    expect(commands).toHaveLength(3);
+    // Just so, except that nothing is left in the home folder.
+    const script = commands.join("\n").replaceAll(/tee \S+/g, "cat");
+    const { exitCode, stdout } = await run("sh", ["-e"], { env: fake.environment, input: script });
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining("Uploaded secret ADMIN_TOKEN")]);
+    expect([...(fake.workers.get("agent-session-staging")?.secrets ?? [])]).toEqual(SECRETS);
+
+    expect(await deploy("--env=staging", "--var", "REPLAY_LOOK_MS:7")).toMatchObject({ exitCode: 0, stderr: "" });
+    expect([...fake.databases.values()].map(({ name, location }) => [name, location])).toEqual([
+      ["agent-session-staging", undefined],
+    ]);
+    expect(migrationsOf("agent-session-staging")).not.toEqual([]);
+    expect(boundTo("agent-session-staging")).toEqual({
+      DB: "agent-session-staging",
+      NONCES: "agent-session-staging-nonces",
+      CREDENTIALS: "agent-session-staging-credentials",
+    });
+    const version = fake.workers.get("agent-session-staging")?.versions.at(-1);
+    expect(version?.find(({ name }) => name === "REPLAY_LOOK_MS")).toMatchObject({ text: "7" });
+    expect([...fake.workers.keys()]).toEqual(["agent-session-staging"]);
+    expect(fake.unknown).toEqual([]);
+  });
+
+  it("names the one secret that is missing, for the Worker of no stage too", async () => {
+    fake.addWorker("agent-session", ["MASTER_KEY"]);
+    const { exitCode, stderr } = await deploy();
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("ADMIN_TOKEN is not set");
+    expect(stderr).toContain("npx wrangler secret put ADMIN_TOKEN --env ''");
+    expect(stderr).not.toContain("secret put MASTER_KEY");
+    expect((await deploy("--name", "another")).stderr).toContain("put MASTER_KEY --env '' --name another");
+    expect(fake.writes()).toEqual([]);
+  });
+
+  it("stops with what was said when a step fails", async () => {
+    fake.addWorker("agent-session", SECRETS);
+    const location = await deploy("--location", "moon");
+    expect(location.exitCode).toBe(1);
+    expect(location.stderr).toContain("agent-session could not be created");
+    expect(location.stderr).toContain('"moon"');
+    expect(fake.writes()).toEqual([]);
+
+    const stage = await deploy("--env", "nowhere");
+    expect(stage.exitCode).toBe(1);
+    expect(stage.stderr).toContain("nowhere");
+    expect(fake.writes()).toEqual([]);
+  });
+});

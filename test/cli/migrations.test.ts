@@ -1,0 +1,44 @@
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+const run = promisify(execFile);
+const ROOT = join(import.meta.dirname, "../..");
+const DRIZZLE_KIT = join(ROOT, "node_modules/drizzle-kit/bin.cjs");
+
+let copy: string;
+
+beforeEach(async () => {
+  copy = await mkdtemp(join(tmpdir(), "migrations-"));
+  await cp(join(ROOT, "migrations"), copy, { recursive: true });
+});
+afterEach(() => rm(copy, { recursive: true, force: true }));
+
+async function filesBelow(folder: string): Promise<Record<string, string>> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const read = paths.sort().map(async (path) => [path.slice(folder.length + 1), await readFile(path, "utf8")] as const);
+  return Object.fromEntries(await Promise.all(read));
+}
+
+describe("the migrations", () => {
+  it("say all that the schema says: drizzle-kit has nothing to add", async () => {
+    // drizzle-kit puts "./" before the folder it is given.
+    const options = ["--dialect", "sqlite", "--schema", "src/store/schema.ts", "--out", relative(ROOT, copy)];
+    const { stdout } = await run(process.execPath, [DRIZZLE_KIT, "generate", ...options], { cwd: ROOT });
+    expect(stdout).toContain("No schema changes");
+    expect(await filesBelow(copy)).toEqual(await filesBelow(join(ROOT, "migrations")));
+  });
+
+  it("are all in the journal, in order, and no others are there", async () => {
+    const journal = JSON.parse(await readFile(join(copy, "meta/_journal.json"), "utf8")) as {
+      entries: { idx: number; tag: string }[];
+    };
+    const files = (await readdir(copy)).filter((name) => name.endsWith(".sql")).sort();
+    expect(journal.entries.map(({ tag }) => `${tag}.sql`)).toEqual(files);
+    expect(journal.entries.map(({ idx }) => idx)).toEqual(files.map((_, i) => i));
+  });
+});

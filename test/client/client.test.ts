@@ -1,0 +1,256 @@
+import { describe, expect, it } from "vitest";
+import { AgentSessionClient, AgentSessionError } from "../../src/client/client.ts";
+import { newSession, service } from "./service.ts";
+
+describe("createSession", () => {
+  it("stores what it was given and gives the chat id", async () => {
+    const { world, client, sent } = await service();
+    const result = await client.createSession(newSession({ title: "订单", sender: "customer" }));
+    expect(result).toEqual({
+      chatId: expect.any(Number),
+      replayed: false,
+      requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+    const { customers, sessions, participants, messages } = await world.stored();
+    expect(customers).toMatchObject([{ external_id: "customer_001", name: "王伟", ip: "127.0.0.1" }]);
+    expect(sessions).toMatchObject([
+      { id: result.chatId, status: "waiting", responsible_agent_id: 1, visitor_title: "订单", agent_title: "订单" },
+    ]);
+    expect(participants).toMatchObject([{ agent_id: 2 }]);
+    expect(messages).toMatchObject([{ sender: "visitor", content: "我的订单在哪里？" }]);
+    expect(sent).toHaveLength(1);
+  });
+
+  it("leaves title and sender_type out when they are undefined", async () => {
+    const { world, client, sent } = await service();
+    await client.createSession(newSession({ title: undefined, sender: undefined }));
+    expect(sent[0]?.fields).not.toHaveProperty("title");
+    expect(sent[0]?.fields).not.toHaveProperty("sender_type");
+    expect((await world.stored()).messages).toMatchObject([{ sender: "agent", sender_uid: 1 }]);
+  });
+
+  it.each([
+    ["customer", "waiting", "visitor", null],
+    ["responsible_agent", "replied", "agent", 1],
+    ["system", "waiting", "agent", 0],
+  ] as const)("sends as %s", async (sender, status, stored, uid) => {
+    const { world, client } = await service();
+    await client.createSession(newSession({ sender }));
+    const { sessions, messages } = await world.stored();
+    expect(sessions).toMatchObject([{ status }]);
+    expect(messages).toMatchObject([{ sender: stored, sender_uid: uid }]);
+  });
+
+  it("refuses a sender that is none, rather than send as the default one", async () => {
+    const { client, sent } = await service();
+    const session = newSession({ sender: "toString" as "customer" });
+    await expect(client.createSession(session)).rejects.toThrow(new TypeError('sender: "toString" is not a sender'));
+    expect(sent).toHaveLength(0);
+  });
+
+  it.each([
+    [12345678901234567890n, "12345678901234567890"],
+    [9007199254740991, "9007199254740991"],
+    [-7, "-7"],
+    [0n, "0"],
+  ])("writes the customer id %s as a JSON integer with these digits", async (id, digits) => {
+    const { world, client, sent } = await service();
+    await client.createSession(newSession({ customer: { ...newSession().customer, id } }));
+    expect(sent[0]?.text).toContain(`"sbs":${digits},`);
+    expect((await world.stored()).customers).toMatchObject([{ external_id: digits }]);
+  });
+
+  it.each([2 ** 53, -(2 ** 53), 1e21, Number.NaN, Number.POSITIVE_INFINITY])(
+    "refuses the number %s, whose digits are not certain",
+    async (id) => {
+      const { client, sent } = await service();
+      await expect(client.createSession(newSession({ customer: { ...newSession().customer, id } }))).rejects.toThrow(
+        TypeError,
+      );
+      await expect(client.createSession(newSession({ agentIds: [1, id] }))).rejects.toThrow(/^kefu_id\[1\]: /);
+      await expect(client.addAgents({ chatId: id, agentIds: [3] })).rejects.toThrow(/^chat_id: /);
+      await expect(client.addAgents({ chatId: 1, agentIds: [3, id] })).rejects.toThrow(/^agentIds: /);
+      expect(sent).toHaveLength(0);
+    },
+  );
+
+  it("calls a success without a chat_id unexpected", async () => {
+    const { client } = await service([() => Response.json({ code: 1, msg: "ok", data: "" })]);
+    await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "unexpected", status: 200 });
+  });
+});
+
+describe("addAgents", () => {
+  it("adds agents to a session", async () => {
+    const { world, client, sent } = await service();
+    const { chatId } = await client.createSession(newSession({ agentIds: [1] }));
+    expect(await client.addAgents({ chatId, agentIds: [2, 3] })).toEqual({
+      replayed: false,
+      requestId: expect.any(String),
+    });
+    expect(sent[1]?.fields.kefu_ids).toBe("2,3");
+    expect((await world.stored()).participants).toMatchObject([{ agent_id: 2 }, { agent_id: 3 }]);
+  });
+});
+
+describe("a key", () => {
+  it("gives the first answer again, and says so", async () => {
+    const { world, client } = await service();
+    const first = await client.createSession(newSession(), { idempotencyKey: "order-1" });
+    const again = await client.createSession(newSession(), { idempotencyKey: "order-1" });
+    expect(again).toMatchObject({ chatId: first.chatId, replayed: true });
+    expect(first.replayed).toBe(false);
+    expect((await world.stored()).sessions).toHaveLength(1);
+    await client.addAgents({ chatId: first.chatId, agentIds: [3] }, { idempotencyKey: "order-1" });
+    const added = await client.addAgents({ chatId: first.chatId, agentIds: [3] }, { idempotencyKey: "order-1" });
+    expect(added.replayed).toBe(true);
+  });
+
+  it("is another one for each call by default, and none for false", async () => {
+    const { world, client, sent } = await service();
+    await client.createSession(newSession());
+    await client.createSession(newSession());
+    await client.createSession(newSession(), { idempotencyKey: false });
+    const keys = sent.map(({ headers }) => headers.get("idempotency-key"));
+    expect(keys).toEqual([expect.any(String), expect.any(String), null]);
+    expect(keys[0]).not.toBe(keys[1]);
+    expect((await world.stored()).sessions).toHaveLength(3);
+  });
+
+  it.each(["", " ", "a b", "é", "x".repeat(256), "a\n"])(
+    "is refused as %j before anything is sent",
+    async (idempotencyKey) => {
+      const { client, sent } = await service();
+      await expect(client.createSession(newSession(), { idempotencyKey })).rejects.toThrow(TypeError);
+      expect(sent).toHaveLength(0);
+    },
+  );
+});
+
+describe("a refusal", () => {
+  const cases = [
+    ["invalid_parameters", 400, "used", { content: "" }],
+    ["invalid_parameters", 400, "another", { agentIds: [1, 99] }],
+    ["idempotency_key_reused", 422, "used", { content: "something else" }],
+  ] as const;
+
+  it.each(["by-cause", "always-200"])(
+    "is an error with its code, message, detail and request id, ERROR_STATUS %s",
+    async (mode) => {
+      const { world, client, sent } = await service([], {}, { ERROR_STATUS: mode });
+      const first = await client.createSession(newSession(), { idempotencyKey: "used" });
+      for (const [code, status, idempotencyKey, change] of cases) {
+        const error = await refused(client.createSession(newSession(change), { idempotencyKey }));
+        expect(error).toMatchObject({
+          name: "AgentSessionError",
+          code,
+          message: "参数错误",
+          status: mode === "by-cause" ? status : 200,
+          detail: expect.any(String),
+          requestId: expect.any(String),
+        });
+      }
+      const missing = await refused(client.addAgents({ chatId: first.chatId + 1000, agentIds: [3] }));
+      expect(missing).toMatchObject({ code: "session_not_found", message: "会话不存在" });
+      const nobody = await refused(client.addAgents({ chatId: first.chatId, agentIds: [1] }));
+      expect(nobody).toMatchObject({ code: "state_forbids", message: "当前状态不允许操作" });
+      world.clock.now += 1000;
+      const stale = await refused(client.createSession(newSession()));
+      expect(stale).toMatchObject({
+        code: "token_invalid",
+        message: "token验证失败!",
+        detail: expect.stringContaining("timestamp"),
+      });
+      expect(sent, "none of them is retried").toHaveLength(7);
+      expect((await world.stored()).sessions).toHaveLength(1);
+    },
+  );
+
+  it("tells which field broke which rule", async () => {
+    const { client } = await service();
+    const error = await refused(client.createSession(newSession({ content: "" })));
+    expect(error.detail).toBe("content: must be a string of 1 to 2000 characters");
+  });
+
+  it("has the code token_invalid and no detail for a wrong secret", async () => {
+    const { client } = await service([], { secret: "another secret" });
+    expect(await refused(client.createSession(newSession()))).toMatchObject({
+      code: "token_invalid",
+      status: 401,
+      detail: undefined,
+      requestId: expect.any(String),
+    });
+  });
+
+  it("is unexpected where the base URL leads elsewhere in the service", async () => {
+    const { client, sent } = await service([], { baseUrl: "http://worker/wrong/" });
+    expect(await refused(client.createSession(newSession()))).toMatchObject({
+      code: "unexpected",
+      message: "接口不存在",
+    });
+    expect(sent[0]?.url).toBe("http://worker/wrong/openapi/chat/create_gd");
+  });
+});
+
+describe("send", () => {
+  it("gives a refusal back whole, with fields in wire names and no key of its own", async () => {
+    const { client, world, sent } = await service();
+    const answer = await client.send("create_gd", { sbs: 1n });
+    expect(answer).toMatchObject({ status: 400, envelope: { code: -1, msg: "参数错误", data: "" } });
+    expect(answer.headers.get("x-error-detail")).toContain("content: is required");
+    expect(answer.requestId).toBe(answer.headers.get("x-request-id"));
+    expect(sent[0]?.headers.has("idempotency-key")).toBe(false);
+    expect(sent[0]?.fields).toMatchObject({ appid: world.appid, sbs: 1 });
+  });
+
+  it("leaves what it is given as it is, stamp and key too", async () => {
+    const { client, sent } = await service();
+    const stamp = { appid: "x", timestamp: 5, ranstr: "r" };
+    expect((await client.send("add_kf", stamp, { idempotencyKey: "k" })).status).toBe(401);
+    expect(sent[0]?.fields).toEqual(stamp);
+    expect(sent[0]?.headers.get("idempotency-key")).toBe("k");
+  });
+
+  it("never retries", async () => {
+    const { client, sent } = await service([new Error("down")]);
+    await expect(client.send("create_gd", {})).rejects.toMatchObject({ code: "network" });
+    expect(sent).toHaveLength(1);
+  });
+});
+
+describe("a client", () => {
+  const good = { baseUrl: "https://example.com", appid: "a", secret: "s" };
+
+  it.each([
+    ["baseUrl", { baseUrl: "example.com" }],
+    ["baseUrl", { baseUrl: "ftp://example.com" }],
+    ["baseUrl", { baseUrl: "https://user:pass@example.com" }],
+    ["baseUrl", { baseUrl: "https://example.com/?a=1" }],
+    ["baseUrl", { baseUrl: "https://example.com/#x" }],
+    ["baseUrl", { baseUrl: undefined as unknown as string }],
+    ["appid", { appid: "" }],
+    ["secret", { secret: "" }],
+    ["secret", { secret: undefined as unknown as string }],
+    ["timeoutMs", { timeoutMs: 0 }],
+    ["timeoutMs", { timeoutMs: 2 ** 31 }],
+    ["maxTries", { maxTries: 0 }],
+    ["maxTries", { maxTries: 1.5 }],
+  ])("is not made with a bad %s: %o", (option, change) => {
+    expect(() => new AgentSessionClient({ ...good, ...change })).toThrow(TypeError);
+    expect(() => new AgentSessionClient({ ...good, ...change })).toThrow(new RegExp(`^${option}: `));
+  });
+
+  it("keeps its secret out of sight", () => {
+    const client = new AgentSessionClient({ ...good, secret: "keep-me-hidden" });
+    expect(JSON.stringify(client) + Object.keys(client)).not.toContain("keep-me-hidden");
+  });
+});
+
+async function refused(call: Promise<unknown>): Promise<AgentSessionError> {
+  const outcome = await call.then(
+    () => "accepted",
+    (error: unknown) => error,
+  );
+  if (!(outcome instanceof AgentSessionError)) throw new Error(`not an AgentSessionError: ${String(outcome)}`);
+  return outcome;
+}

@@ -1,0 +1,65 @@
+import { AgentSessionClient, type ClientOptions } from "../../src/client/client.ts";
+import { World } from "../support/world.ts";
+
+/** One request as it left the client. */
+export interface Sent {
+  url: string;
+  headers: Headers;
+  redirect: string;
+  text: string;
+  fields: Record<string, unknown>;
+}
+
+/**
+ * What the network does to one try: answers something else without asking the service, loses the answer of a request that did reach
+ * it, or (undefined) nothing.
+ */
+export type Mishap = "drop_answer" | "never" | Error | (() => Response) | undefined;
+
+/** The real service behind a network that goes wrong as told: the first mishap befalls the first try. */
+export async function service(mishaps: Mishap[] = [], options: Partial<ClientOptions> = {}, bindings = {}) {
+  const world = await World.create(bindings);
+  // The client reads the machine's clock.
+  world.clock.now = Math.floor(Date.now() / 1000);
+  const sent: Sent[] = [];
+  const network: typeof fetch = async (input, init) => {
+    const request = new Request(input, init);
+    const text = await request.clone().text();
+    sent.push({
+      url: request.url,
+      headers: request.headers,
+      redirect: request.redirect,
+      text,
+      fields: JSON.parse(text),
+    });
+    const mishap = mishaps[sent.length - 1];
+    if (mishap instanceof Error) throw mishap;
+    // As deaf to the signal as a fetch can be.
+    if (mishap === "never") return new Promise<Response>(() => {});
+    if (typeof mishap === "function") return mishap();
+    const response = await world.fetch(request);
+    if (mishap !== "drop_answer") return response;
+    await response.body?.cancel();
+    throw new TypeError("fetch failed", { cause: new Error("read ECONNRESET") });
+  };
+  const client = new AgentSessionClient({
+    baseUrl: "http://worker",
+    appid: world.appid,
+    secret: world.secret,
+    fetch: network,
+    ...options,
+  });
+  return { world, client, sent };
+}
+
+/** A session that is accepted. */
+export const newSession = (change = {}) => ({
+  customer: { id: "customer_001", name: "王伟", ip: "127.0.0.1" },
+  content: "我的订单在哪里？",
+  agentIds: [1, 2],
+  responsibleAgentId: 1,
+  ...change,
+});
+
+export const refusal = (status: number, msg: string, headers: Record<string, string> = {}) =>
+  Response.json({ code: -1, msg, data: "" }, { status, headers });

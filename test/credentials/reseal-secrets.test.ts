@@ -1,0 +1,175 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { AppDesk } from "../../src/credentials/app-desk.ts";
+import { APPS_PER_CALL, resealSecrets } from "../../src/credentials/reseal-secrets.ts";
+import { revokeApp } from "../../src/credentials/revoke-app.ts";
+import { rotateSecret } from "../../src/credentials/rotate-secret.ts";
+import { importKeyring, type Keyring, seal, sealedWith, UnsealError } from "../../src/credentials/sealed-secret.ts";
+import { replacing } from "../support/replacing.ts";
+import { NOW, World } from "../support/world.ts";
+
+const OLD_TEXT = env.MASTER_KEY;
+const NEW_TEXT = Uint8Array.fromBase64(OLD_TEXT).toReversed().toBase64();
+const OLD = await importKeyring([Uint8Array.fromBase64(OLD_TEXT)]);
+const BOTH = await importKeyring([Uint8Array.fromBase64(NEW_TEXT), Uint8Array.fromBase64(OLD_TEXT)]);
+const NEW_ID = BOTH.sealing.id;
+
+// Re-sealing is about every app there is; storage is this file's own.
+beforeEach(async () => void (await env.DB.exec("DELETE FROM apps")));
+afterEach(() => void vi.restoreAllMocks());
+
+const deskWith = (keyring: Keyring, db = env.DB): AppDesk => ({
+  db,
+  by: { actor: "admin-api", now: NOW },
+  keyring: async () => keyring,
+  forget: () => {},
+});
+
+type Row = { appid: string; version: number; secret: string; previous_secret: string | null };
+
+async function rows(): Promise<Row[]> {
+  return (await env.DB.prepare("SELECT * FROM apps ORDER BY appid").all<Row>()).results;
+}
+
+const sealsOf = (row: Row | undefined) => [
+  sealedWith(row?.secret ?? ""),
+  row?.previous_secret == null ? null : sealedWith(row.previous_secret),
+];
+
+/** Many apps sealed with the old key, in the order of their appids. */
+async function putApps(siteId: number, count: number): Promise<void> {
+  const insert = env.DB.prepare(
+    "INSERT INTO apps (appid, site_id, name, version, secret, created_at) VALUES (?, ?, 'N', 1, ?, 0)",
+  );
+  const apps = Array.from({ length: count }, async (_, i) => {
+    const appid = `app-${String(i).padStart(4, "0")}`;
+    return insert.bind(appid, siteId, await seal(OLD, appid, "current", "secret of this app"));
+  });
+  await env.DB.batch(await Promise.all(apps));
+}
+
+describe("re-sealing", () => {
+  it("seals both slots anew, changes nothing else, and has nothing left to do", async () => {
+    const world = await World.create();
+    await rotateSecret(deskWith(OLD), world.appid, 60);
+    const [before] = await rows();
+    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 2, remaining: 0 });
+    const [after] = await rows();
+    expect(sealsOf(after)).toEqual([NEW_ID, NEW_ID]);
+    expect({ ...after, secret: "", previous_secret: "" }).toEqual({ ...before, secret: "", previous_secret: "" });
+    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 0, remaining: 0 });
+    expect(await rows()).toEqual([after]);
+  });
+
+  it("renews only the slot that needs it", async () => {
+    const world = await World.create();
+    await rotateSecret(deskWith(BOTH), world.appid, 60);
+    const [before] = await rows();
+    const previous = await seal(OLD, world.appid, "previous", world.secret);
+    await env.DB.prepare("UPDATE apps SET previous_secret = ?").bind(previous).run();
+    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 1, remaining: 0 });
+    const [after] = await rows();
+    expect(after?.secret).toBe(before?.secret);
+    expect(sealsOf(after)).toEqual([NEW_ID, NEW_ID]);
+  });
+
+  it("renews revoked apps too, so that nothing needs the old key", async () => {
+    const world = await World.create();
+    await revokeApp(deskWith(OLD), world.appid);
+    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 1, remaining: 0 });
+  });
+
+  it("has nothing to do without apps", async () => {
+    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 0, remaining: 0 });
+  });
+
+  it("takes one bite a call, and is done when nothing remains", async () => {
+    const world = await World.create();
+    await env.DB.exec("DELETE FROM apps");
+    await putApps(world.siteId, 2 * APPS_PER_CALL + 1);
+    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: APPS_PER_CALL, remaining: APPS_PER_CALL + 1 });
+    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: APPS_PER_CALL, remaining: 1 });
+    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 1, remaining: 0 });
+    expect((await rows()).every((row) => sealedWith(row.secret) === NEW_ID)).toBe(true);
+  });
+
+  it("never overwrites a rotation that came between, and counts what that left", async () => {
+    const world = await World.create();
+    let rotated: { secret: string } | undefined;
+    const batch = async (statements: D1PreparedStatement[]) => {
+      rotated ??= (await rotateSecret(deskWith(OLD), world.appid, 60)) as { secret: string };
+      return env.DB.batch(statements);
+    };
+    expect(await resealSecrets(deskWith(BOTH, replacing(env.DB, { batch })))).toEqual({ resealed: 0, remaining: 2 });
+    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 2, remaining: 0 });
+    world.secret = rotated?.secret ?? "";
+    const isolate = world.anotherIsolate({ MASTER_KEY: NEW_TEXT });
+    expect((await isolate.create()).status).toBe(200);
+  });
+
+  it("does what it can when one secret does not open, and then says which", async () => {
+    const world = await World.create();
+    await env.DB.exec("DELETE FROM apps");
+    await putApps(world.siteId, 3);
+    await env.DB.prepare("UPDATE apps SET secret = 'v1.00000000.x.y' WHERE appid = 'app-0001'").run();
+    await expect(resealSecrets(deskWith(BOTH))).rejects.toThrow(
+      new UnsealError(
+        `the current secret of app app-0001 was sealed with master key 00000000; MASTER_KEY is ${NEW_ID}`,
+      ),
+    );
+    expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([NEW_ID, "00000000", NEW_ID]);
+  });
+
+  it("leaves an entry in the audit log, and none when there was nothing to do", async () => {
+    await World.create();
+    const entries = async () =>
+      (await env.DB.prepare("SELECT * FROM audit_log WHERE action = 'secrets.resealed'").all()).results;
+    const before = (await entries()).length;
+    await resealSecrets(deskWith(BOTH));
+    await resealSecrets(deskWith(BOTH));
+    expect((await entries()).slice(before)).toMatchObject([
+      { site_id: null, at: NOW, actor: "admin-api", details: '{"apps":1}' },
+    ]);
+  });
+});
+
+describe("rotating the master key", () => {
+  const line = (spy: { mock: { calls: unknown[][] } }) => JSON.parse(String(spy.mock.calls.at(-1)?.[0]));
+
+  it("goes from one key to the next without a refused request", async () => {
+    const world = await World.create();
+    expect((await world.create()).status).toBe(200);
+
+    const during = world.anotherIsolate({ MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT });
+    expect((await during.create()).status).toBe(200);
+    const answer = await during.admin("POST", "/admin/reseal");
+    expect([answer.status, await answer.json()]).toEqual([200, { resealed: 1, remaining: 0 }]);
+    expect((await during.create()).status).toBe(200);
+
+    // KV still holds the record that the old key sealed.
+    expect(sealedWith((await env.CREDENTIALS.get<Row>(`app:${world.appid}`, "json"))?.secret ?? "")).toBe(
+      OLD.sealing.id,
+    );
+    const after = world.anotherIsolate({ MASTER_KEY: NEW_TEXT });
+    expect((await after.create()).status).toBe(200);
+    expect(sealedWith((await env.CREDENTIALS.get<Row>(`app:${world.appid}`, "json"))?.secret ?? "")).toBe(NEW_ID);
+  });
+
+  it("needs MASTER_KEY_PREVIOUS: without it every use of a secret is a 500, and the log says why", async () => {
+    const world = await World.create();
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const wrong = world.anotherIsolate({ MASTER_KEY: NEW_TEXT });
+    const fault = `UnsealError: the current secret of app ${world.appid} was sealed with master key ${OLD.sealing.id}; MASTER_KEY is ${NEW_ID}`;
+
+    expect(await wrong.create()).toMatchObject({ status: 500, envelope: { code: -1, msg: "系统错误", data: "" } });
+    expect(line(error)).toMatchObject({ status: 500, reason: "master_key_wrong", fault });
+
+    for (const path of ["/admin/reseal", `/admin/apps/${world.appid}/rotate`]) {
+      const answer = await wrong.admin("POST", path);
+      expect(answer.status).toBe(500);
+      expect(answer.headers.get("content-type")).toBe("application/problem+json");
+      expect(line(error)).toMatchObject({ status: 500, reason: "master_key_wrong", fault });
+    }
+    expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([OLD.sealing.id]);
+  });
+});

@@ -1,0 +1,391 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it, vi } from "vitest";
+import { APPID, CredentialResolver, type Credentials } from "../../src/credentials/resolve-credentials.ts";
+import { importKeyring, seal } from "../../src/credentials/sealed-secret.ts";
+import { Refusal } from "../../src/errors.ts";
+import { countingDb } from "../support/counting-db.ts";
+import { replacing } from "../support/replacing.ts";
+import { NOW, World } from "../support/world.ts";
+
+const MASTER_KEY = Uint8Array.fromBase64(env.MASTER_KEY);
+const OTHER_KEY = MASTER_KEY.toReversed();
+
+type Change = { directory?: D1Database; credentials?: KVNamespace | undefined; masterKeys?: [Uint8Array<ArrayBuffer>] };
+
+/** A resolver as an isolate has it, on real D1 and KV, whose round trips are counted. */
+class Isolate {
+  readonly clock = { now: NOW };
+  readonly resolver = new CredentialResolver(() => this.clock.now * 1000);
+  readonly trips: { single: number; batches: number };
+  readonly kvGets: string[] = [];
+  readonly bindings;
+  askedBeforeDatabase = 0;
+  readonly #left: Promise<unknown>[] = [];
+  readonly waitUntil = (work: Promise<unknown>) => void this.#left.push(work);
+
+  constructor(change: Change = {}) {
+    const { db, trips } = countingDb(change.directory ?? env.DB);
+    const kv = "credentials" in change ? change.credentials : env.CREDENTIALS;
+    const counted =
+      kv &&
+      replacing(kv, {
+        get: (key: string, type: "json") => {
+          this.kvGets.push(key);
+          return kv.get(key, type);
+        },
+      });
+    this.trips = trips;
+    this.bindings = { directory: db, credentials: counted, masterKeys: change.masterKeys ?? [MASTER_KEY] };
+  }
+
+  async resolve(appid: string) {
+    const found = await this.resolver.resolve(this.bindings, appid, this.waitUntil, async () => {
+      this.askedBeforeDatabase++;
+    });
+    await this.settled();
+    return found;
+  }
+
+  async refresh(than: Credentials): Promise<Credentials | undefined> {
+    const fresh = await this.resolver.refresh(this.bindings, than, this.waitUntil);
+    await this.settled();
+    return fresh;
+  }
+
+  async forget(appid: string): Promise<void> {
+    this.resolver.forget(this.bindings, appid, this.waitUntil);
+    await this.settled();
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#left.splice(0));
+  }
+}
+
+const kvKey = (appid: string) => `app:${appid}`;
+
+async function rotate(world: World, overlapSeconds: number): Promise<void> {
+  const answer = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: overlapSeconds });
+  if (!answer.ok) throw new Error(await answer.text());
+}
+
+/** An isolate that knows version 1 of the world's app. */
+async function warm(world: World, change: Change = {}): Promise<{ isolate: Isolate; known: Credentials }> {
+  const isolate = new Isolate(change);
+  const found = await isolate.resolve(world.appid);
+  if (found === undefined) throw new Error("the app is not there");
+  isolate.trips.single = 0;
+  isolate.kvGets.length = 0;
+  return { isolate, known: found.credentials };
+}
+
+async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
+  const thrown: unknown = await call.catch((error: unknown) => error);
+  if (!(thrown instanceof Refusal)) throw new Error(`not a Refusal: ${String(thrown)}`);
+  return thrown;
+}
+
+describe("resolving", () => {
+  it("asks the isolate, then KV, then D1, and fills what it passed", async () => {
+    const { appid, siteId } = await World.create();
+    const first = new Isolate();
+    const expected = { appid, siteId, version: 1, revoked: false, keys: [{ slot: "current" }] };
+    expect(await first.resolve(appid)).toMatchObject({ source: "d1", credentials: expected });
+    expect([first.kvGets, first.trips.single, first.askedBeforeDatabase]).toEqual([[kvKey(appid)], 1, 1]);
+
+    expect(await first.resolve(appid)).toMatchObject({ source: "isolate", credentials: expected });
+    expect([first.kvGets.length, first.trips.single, first.askedBeforeDatabase]).toEqual([1, 1, 1]);
+
+    const second = new Isolate();
+    expect(await second.resolve(appid)).toMatchObject({ source: "kv", credentials: expected });
+    expect(await second.resolve(appid)).toMatchObject({ source: "isolate" });
+    expect([second.kvGets.length, second.trips.single, second.askedBeforeDatabase]).toEqual([1, 0, 0]);
+  });
+
+  it("believes the isolate for 300 s", async () => {
+    const world = await World.create();
+    const { isolate } = await warm(world);
+    isolate.clock.now += 299;
+    expect(await isolate.resolve(world.appid)).toMatchObject({ source: "isolate" });
+    isolate.clock.now += 1;
+    expect(await isolate.resolve(world.appid)).toMatchObject({ source: "kv" });
+  });
+
+  it("lets KV keep a sealed record for a day, and no secret", async () => {
+    const world = await World.create();
+    const puts: unknown[][] = [];
+    const credentials = replacing(env.CREDENTIALS, { put: async (...given: unknown[]) => void puts.push(given) });
+    await new Isolate({ credentials }).resolve(world.appid);
+    const sealed = await env.DB.prepare("SELECT secret FROM apps WHERE appid = ?").bind(world.appid).first("secret");
+    expect(puts).toEqual([[kvKey(world.appid), expect.any(String), { expirationTtl: 86_400 }]]);
+    expect(JSON.parse(String(puts[0]?.[1]))).toEqual({
+      appid: world.appid,
+      siteId: world.siteId,
+      version: 1,
+      secret: sealed,
+      previousSecret: null,
+      previousExpiresAt: null,
+      revokedAt: null,
+    });
+    expect(String(puts[0]?.[1])).not.toContain(world.secret);
+  });
+
+  it("does not know an appid that D1 does not know, and remembers nothing of it", async () => {
+    const isolate = new Isolate();
+    expect(await isolate.resolve("unknown-app")).toBeUndefined();
+    expect(await isolate.resolve("unknown-app")).toBeUndefined();
+    expect([isolate.trips.single, isolate.askedBeforeDatabase]).toEqual([2, 2]);
+    expect(await env.CREDENTIALS.get(kvKey("unknown-app"))).toBeNull();
+  });
+
+  it.each([[""], ["a".repeat(65)], ["with blank"], ["a\n"], ["a/b"], ["."], ["漢字"], ["a'--"], ["\0"]])(
+    "asks nobody about %j, which no app can be called",
+    async (appid) => {
+      const isolate = new Isolate();
+      expect(APPID.test(appid)).toBe(false);
+      expect(await isolate.resolve(appid)).toBeUndefined();
+      expect([isolate.kvGets, isolate.trips, isolate.askedBeforeDatabase]).toEqual([[], { single: 0, batches: 0 }, 0]);
+    },
+  );
+
+  it("does not ask D1 when it is told not to", async () => {
+    const { appid } = await World.create();
+    const isolate = new Isolate();
+    const limited = new Refusal("too_many_requests", { reason: "client_limit" });
+    const call = isolate.resolver.resolve(isolate.bindings, appid, isolate.waitUntil, () => Promise.reject(limited));
+    expect(await refusalOf(call)).toBe(limited);
+    expect(isolate.trips.single).toBe(0);
+  });
+
+  it("knows a revoked app as such, whatever sealed its secret", async () => {
+    const world = await World.create();
+    await world.admin("DELETE", `/admin/apps/${world.appid}`);
+    const found = await new Isolate({ masterKeys: [OTHER_KEY] }).resolve(world.appid);
+    expect(found?.credentials).toMatchObject({ revoked: true, keys: [] });
+  });
+
+  it("knows the previous secret until its overlap ends", async () => {
+    const world = await World.create();
+    await rotate(world, 60);
+    const slots = async (now: number) => {
+      const isolate = new Isolate({ credentials: undefined });
+      isolate.clock.now = now;
+      const found = await isolate.resolve(world.appid);
+      return found?.credentials.keys.map(({ slot, expiresAt }) => [slot, expiresAt]);
+    };
+    const current = ["current", Number.POSITIVE_INFINITY];
+    expect(await slots(NOW + 59)).toEqual([current, ["previous", NOW + 60]]);
+    expect(await slots(NOW + 60)).toEqual([current]);
+  });
+
+  it("lets the app go that was learnt first when it knows a thousand", async () => {
+    const keyring = await importKeyring([MASTER_KEY]);
+    const record = async (key: string) => {
+      const appid = key.slice("app:".length);
+      const secret = await seal(keyring, appid, "current", "secret of this app");
+      const none = { previousSecret: null, previousExpiresAt: null, revokedAt: null };
+      return { appid, siteId: 1, version: 1, secret, ...none };
+    };
+    const isolate = new Isolate({ credentials: replacing(env.CREDENTIALS, { get: record }) });
+    const ask = async (i: number) => (await isolate.resolve(`app-${i}`))?.source;
+    for (let i = 0; i < 1000; i++) await ask(i);
+    expect(await ask(0)).toBe("isolate");
+    expect(await ask(1000)).toBe("kv");
+    expect([await ask(1), await ask(999), await ask(0)]).toEqual(["isolate", "isolate", "kv"]);
+  });
+});
+
+describe("resolving without a good answer of KV", () => {
+  const never = new Promise<never>(() => {});
+  const boom = () => {
+    throw new Error("KV is down");
+  };
+
+  it.each<[string, KVNamespace | undefined]>([
+    ["is not bound", undefined],
+    ["throws at once", replacing(env.CREDENTIALS, { get: boom })],
+    ["rejects", replacing(env.CREDENTIALS, { get: async () => boom() })],
+    ["hangs for ever", replacing(env.CREDENTIALS, { get: () => never })],
+  ])("asks D1 when KV %s", async (_, credentials) => {
+    const { appid } = await World.create();
+    await new Isolate().resolve(appid);
+    const isolate = new Isolate({ credentials });
+    expect(await isolate.resolve(appid)).toMatchObject({ source: "d1", credentials: { appid, revoked: false } });
+    expect(isolate.trips.single).toBe(1);
+  });
+
+  const good = { siteId: 1, version: 1, secret: "v1.00000000.x.y", previousSecret: null, previousExpiresAt: null };
+
+  it.each<[string, string]>([
+    ["no JSON", "{"],
+    ["null", "null"],
+    ["a number", "5"],
+    ["a string", '"v1"'],
+    ["an array", "[]"],
+    ["an empty object", "{}"],
+    ["a record of another app", JSON.stringify({ ...good, appid: "another-app", revokedAt: 1 })],
+    ["a record without a site", JSON.stringify({ ...good, appid: "APPID", siteId: undefined, revokedAt: 1 })],
+    ["a record without a version", JSON.stringify({ ...good, appid: "APPID", version: "1", revokedAt: 1 })],
+    ["a record without a secret", JSON.stringify({ ...good, appid: "APPID", secret: null, revokedAt: 1 })],
+    ["a record without revokedAt", JSON.stringify({ ...good, appid: "APPID" })],
+    ["a record without previousSecret", JSON.stringify({ ...good, appid: "APPID", previousSecret: 1, revokedAt: 1 })],
+    ["a previous end in words", JSON.stringify({ ...good, appid: "APPID", previousExpiresAt: "soon", revokedAt: 1 })],
+    ["a secret in another form", JSON.stringify({ ...good, appid: "APPID", secret: "plain text", revokedAt: null })],
+    ["a retired master key", JSON.stringify({ ...good, appid: "APPID", revokedAt: null })],
+  ])("asks D1 when KV holds %s, and puts it right", async (_, text) => {
+    const { appid } = await World.create();
+    await env.CREDENTIALS.put(kvKey(appid), text.replace("APPID", appid));
+    const isolate = new Isolate();
+    expect(await isolate.resolve(appid)).toMatchObject({ source: "d1", credentials: { appid, revoked: false } });
+    expect(await new Isolate().resolve(appid)).toMatchObject({ source: "kv", credentials: { appid, revoked: false } });
+  });
+
+  it("takes no previous secret from a record that does not say when it ends", async () => {
+    const { appid } = await World.create();
+    await new Isolate().resolve(appid);
+    const record = await env.CREDENTIALS.get<Record<string, unknown>>(kvKey(appid), "json");
+    await env.CREDENTIALS.put(kvKey(appid), JSON.stringify({ ...record, previousSecret: "v1.00000000.x.y" }));
+    const found = await new Isolate().resolve(appid);
+    expect(found).toMatchObject({ source: "kv", credentials: { keys: [{ slot: "current" }] } });
+    expect(found?.credentials.keys).toHaveLength(1);
+  });
+
+  it.each<[string, "put" | "delete", () => unknown]>([
+    ["take a record, throwing", "put", boom],
+    ["take a record", "put", async () => boom()],
+    ["drop a record, throwing", "delete", boom],
+    ["drop a record", "delete", async () => boom()],
+  ])("goes on with a warning when KV does not %s", async (_, method, fault) => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const { appid } = await World.create();
+    const isolate = new Isolate({ credentials: replacing(env.CREDENTIALS, { [method]: fault }) });
+    expect(await isolate.resolve(appid)).toMatchObject({ source: "d1" });
+    await isolate.forget(appid);
+    expect(warn.mock.calls.map(([line]) => JSON.parse(String(line)))).toEqual([
+      { warning: expect.stringMatching(/^CREDENTIALS did not (take|drop) a record: D1 /), appid },
+    ]);
+    warn.mockRestore();
+  });
+});
+
+describe("resolving without a good answer of D1", () => {
+  it("is unavailable when D1 does not answer", async () => {
+    const { appid } = await World.create();
+    const prepare = () => {
+      throw new Error("D1_ERROR: D1 is overloaded");
+    };
+    const isolate = new Isolate({ directory: replacing(env.DB, { prepare }) });
+    const { code, context } = await refusalOf(isolate.resolve(appid));
+    expect([code, context.reason]).toEqual(["unavailable", "d1_unavailable"]);
+    expect(await new Isolate().resolve(appid)).toMatchObject({ source: "d1" });
+  });
+
+  it("says that MASTER_KEY is wrong, and tells KV nothing", async () => {
+    const { appid } = await World.create();
+    const isolate = new Isolate({ masterKeys: [OTHER_KEY] });
+    const { code, context } = await refusalOf(isolate.resolve(appid));
+    expect([code, context.reason]).toEqual(["internal", "master_key_wrong"]);
+    const { sealing } = await importKeyring([OTHER_KEY]);
+    expect(String(context.cause)).toMatch(
+      new RegExp(`^UnsealError: the current secret of app ${appid} was sealed .* MASTER_KEY is ${sealing.id}$`),
+    );
+    expect(await env.CREDENTIALS.get(kvKey(appid))).toBeNull();
+  });
+
+  it("does not take another fault for a wrong MASTER_KEY: a secret that is empty", async () => {
+    const { appid } = await World.create();
+    const empty = await seal(await importKeyring([MASTER_KEY]), appid, "current", "");
+    await env.DB.prepare("UPDATE apps SET secret = ? WHERE appid = ?").bind(empty, appid).run();
+    await expect(new Isolate().resolve(appid)).rejects.not.toBeInstanceOf(Refusal);
+  });
+});
+
+describe("refreshing", () => {
+  it("reads D1 past both caches and finds a new version", async () => {
+    const world = await World.create();
+    const { isolate, known } = await warm(world);
+    await rotate(world, 60);
+    expect(await isolate.refresh(known)).toMatchObject({
+      version: 2,
+      keys: [{ slot: "current" }, { slot: "previous" }],
+    });
+    expect([isolate.trips.single, isolate.kvGets]).toEqual([1, []]);
+    expect(await isolate.resolve(world.appid)).toMatchObject({ source: "isolate", credentials: { version: 2 } });
+    expect(await new Isolate().resolve(world.appid)).toMatchObject({ source: "kv", credentials: { version: 2 } });
+  });
+
+  it("finds that an app was revoked", async () => {
+    const world = await World.create();
+    const { isolate, known } = await warm(world);
+    await world.admin("DELETE", `/admin/apps/${world.appid}`);
+    expect(await isolate.refresh(known)).toMatchObject({ version: 1, revoked: true, keys: [] });
+  });
+
+  it("asks D1 in vain at most once in 5 s", async () => {
+    const world = await World.create();
+    const { isolate, known } = await warm(world);
+    const trips = async () => {
+      expect(await isolate.refresh(known)).toBeUndefined();
+      return isolate.trips.single;
+    };
+    expect([await trips(), await trips()]).toEqual([1, 1]);
+    isolate.clock.now += 4;
+    expect(await trips()).toBe(1);
+    isolate.clock.now += 1;
+    expect([await trips(), await trips()]).toEqual([2, 2]);
+  });
+
+  it("counts each app for itself", async () => {
+    const [world, other] = [await World.create(), await World.create()];
+    const { isolate, known } = await warm(world);
+    const another = await isolate.resolve(other.appid);
+    isolate.trips.single = 0;
+    await isolate.refresh(known);
+    if (another !== undefined) await isolate.refresh(another.credentials);
+    expect(isolate.trips.single).toBe(2);
+  });
+
+  it("does not hold a find against the app: the next change is found at once", async () => {
+    const world = await World.create();
+    const { isolate, known } = await warm(world);
+    await rotate(world, 60);
+    const second = await isolate.refresh(known);
+    await rotate(world, 60);
+    expect(second && (await isolate.refresh(second))).toMatchObject({ version: 3 });
+  });
+
+  it("starts anew after the app was forgotten", async () => {
+    const world = await World.create();
+    const { isolate, known } = await warm(world);
+    await isolate.refresh(known);
+    await isolate.forget(world.appid);
+    await isolate.refresh(known);
+    expect(isolate.trips.single).toBe(2);
+  });
+
+  it("drops an app that is gone, as after a restore of the database", async () => {
+    const world = await World.create();
+    const { isolate, known } = await warm(world, { credentials: undefined });
+    await env.DB.prepare("DELETE FROM apps WHERE appid = ?").bind(world.appid).run();
+    expect(await isolate.refresh(known)).toBeUndefined();
+    expect(await isolate.resolve(world.appid)).toBeUndefined();
+  });
+});
+
+describe("forgetting", () => {
+  it("drops an app here and in KV", async () => {
+    const world = await World.create();
+    const { isolate } = await warm(world);
+    expect(await env.CREDENTIALS.get(kvKey(world.appid))).not.toBeNull();
+    await isolate.forget(world.appid);
+    expect(await env.CREDENTIALS.get(kvKey(world.appid))).toBeNull();
+    expect(await isolate.resolve(world.appid)).toMatchObject({ source: "d1" });
+  });
+
+  it("does without KV", async () => {
+    const world = await World.create();
+    const { isolate } = await warm(world, { credentials: undefined });
+    await isolate.forget(world.appid);
+    expect(await isolate.resolve(world.appid)).toMatchObject({ source: "d1" });
+  });
+});

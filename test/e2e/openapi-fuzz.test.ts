@@ -1,0 +1,142 @@
+import { createHmac, randomUUID } from "node:crypto";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
+import { METHODS, openApi, undocumented } from "../support/matches-openapi.ts";
+
+/** What a fuzzer that is pointed at openapi.json does: requests that the document calls valid, and requests of any kind. */
+
+const RUNS = { numRuns: 30 };
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON of any shape
+type Json = any;
+type Operation = { method: string; template: string; operation: Json; parameters: Json[] };
+
+const OPERATIONS: Operation[] = Object.entries(openApi.paths).flatMap(([template, item]) =>
+  METHODS.filter((method) => method in item).map((method) => ({
+    method: method.toUpperCase(),
+    template,
+    operation: item[method],
+    parameters: [...(item.parameters ?? []), ...(item[method].parameters ?? [])],
+  })),
+);
+const named = OPERATIONS.map((each) => [`${each.method} ${each.template}`, each] as const);
+
+let worker: BuiltWorker;
+let site: { siteId: number; appid: string; secret: string };
+beforeAll(async () => {
+  worker = await startBuiltWorker();
+  site = await worker.provision([1, 2, 3]);
+});
+afterAll(() => worker.close());
+
+describe.each(named)("%s", (_, { method, template, operation, parameters }) => {
+  const body = bodyOf(operation);
+
+  test("takes what the document calls valid, and answers as documented", async () => {
+    const request = fc.record({
+      values: valuesOf(parameters),
+      body: body === undefined ? fc.constant(undefined) : body,
+    });
+    await fc.assert(
+      fc.asyncProperty(request, async ({ values, body }) => {
+        const { status, detail } = await send(method, template, values, body);
+        // The one rule that JSON Schema cannot say is kept by `coherent`; which agents a site has is not a matter of form.
+        if (status === 400) expect(detail).toMatch(/^kefu_id: unknown, foreign or disabled/);
+      }),
+      RUNS,
+    );
+  });
+
+  test("answers anything as documented, and never with a 5xx", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.json({ maxDepth: 3 }), valuesOf(parameters), async (text, values) => {
+        const { status } = await send(method, template, values, method === "GET" ? undefined : text);
+        expect(status).toBeLessThan(500);
+      }),
+      RUNS,
+    );
+  });
+});
+
+/** Sends what is given, signed or with the token, and holds the answer against the document. */
+async function send(method: string, template: string, values: Record<string, string>, body: unknown) {
+  const url = new URL(
+    template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? "")),
+    worker.url,
+  );
+  for (const [name, value] of Object.entries(values)) {
+    if (name.startsWith("?")) url.searchParams.set(name.slice(1), value);
+  }
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(values)) {
+    if (name.startsWith(":")) headers.set(name.slice(1), value);
+  }
+  let text = typeof body === "string" ? body : body === undefined ? undefined : JSON.stringify(body);
+  if (template.startsWith("/openapi/")) {
+    if (typeof body === "object") text = JSON.stringify(coherent(body as Json));
+    headers.set(
+      "x-chat-signature",
+      createHmac("sha256", site.secret)
+        .update(text ?? "")
+        .digest("hex"),
+    );
+  } else {
+    headers.set("authorization", `Bearer ${worker.adminToken}`);
+  }
+  if (text !== undefined) headers.set("content-type", "application/json");
+  const answer = await fetch(url, { method, headers, ...(text !== undefined && { body: text }) });
+  const read = await answer.text();
+  const { status } = answer;
+  expect(undocumented({ method, path: url.pathname, status, headers: answer.headers, text: read })).toEqual([]);
+  return { status, detail: answer.headers.get("x-error-detail") ?? read };
+}
+
+/** Of this app, fresh, used once, and fzr_uid among kefu_id. */
+function coherent(body: Json): Json {
+  const stamp = { appid: site.appid, timestamp: Math.floor(Date.now() / 1000), ranstr: randomUUID() };
+  const agents = body.kefu_id !== undefined && { fzr_uid: body.kefu_id[0] };
+  return { ...body, ...stamp, ...agents };
+}
+
+function bodyOf(operation: Json): fc.Arbitrary<Json> | undefined {
+  const schema = operation.requestBody?.content["application/json"].schema;
+  return schema && arbitraryOf(openApi.components.schemas[schema.$ref.split("/").at(-1)]);
+}
+
+/** Values of parameters by name: `?` before those of the query, `:` before headers. */
+function valuesOf(parameters: Json[]): fc.Arbitrary<Record<string, string>> {
+  const marks: Record<string, string> = { path: "", query: "?", header: ":" };
+  const entries = parameters.map((each) => [`${marks[each.in]}${each.name}`, arbitraryOf(each.schema).map(String)]);
+  const requiredKeys = parameters.filter((each) => each.required).map((each) => each.name);
+  return fc.record(Object.fromEntries(entries), { requiredKeys }) as fc.Arbitrary<Record<string, string>>;
+}
+
+/** Values that a schema calls valid. */
+function arbitraryOf(schema: Json): fc.Arbitrary<Json> {
+  if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map(arbitraryOf));
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
+  if (schema.type === "integer") {
+    // Beyond 2^53 JSON.stringify writes exponents, which are not integers as written.
+    const min = Math.max(schema.minimum ?? schema.exclusiveMinimum, Number.MIN_SAFE_INTEGER);
+    const max = Math.min(schema.maximum ?? schema.exclusiveMaximum, Number.MAX_SAFE_INTEGER);
+    return fc.oneof(fc.integer({ min, max }), fc.constantFrom(min, max));
+  }
+  if (schema.type === "array") {
+    return fc.array(arbitraryOf(schema.items), { minLength: schema.minItems, maxLength: schema.maxItems, size: "max" });
+  }
+  if (schema.type === "object") {
+    const properties = Object.entries(schema.properties).map(([name, each]) => [name, arbitraryOf(each)]);
+    const whole = fc.record(Object.fromEntries(properties), { requiredKeys: schema.required ?? [] });
+    return whole.filter((value) => Object.keys(value).length >= (schema.minProperties ?? 0));
+  }
+  if (schema.format === "ipv4") return fc.ipV4();
+  if (schema.format === "ipv6") return fc.ipV6();
+  if (schema.pattern !== undefined) {
+    const matching = fc.stringMatching(new RegExp(schema.pattern), { size: "medium" });
+    return matching.filter((text) => text.length <= (schema.maxLength ?? Number.POSITIVE_INFINITY));
+  }
+  const { minLength, maxLength } = schema;
+  const text = (length: object) => fc.string({ unit: "binary", size: "max", ...length });
+  return fc.oneof(text({ minLength, maxLength }), text({ minLength: maxLength, maxLength }));
+}

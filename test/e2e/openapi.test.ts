@@ -1,0 +1,227 @@
+import { createHmac, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
+import { METHODS, openApi, templateOf, undocumented } from "../support/matches-openapi.ts";
+
+/**
+ * Every operation, every answer that it can give, against openapi.json. 503 needs a database that does not answer:
+ * test/openapi/faults.test.ts.
+ */
+const NOT_HERE = ["503"];
+
+let worker: BuiltWorker;
+let misconfigured: BuiltWorker;
+let site: { siteId: number; appid: string; secret: string };
+const seen = new Set<string>();
+
+beforeAll(async () => {
+  worker = await startBuiltWorker();
+  misconfigured = await startBuiltWorker({ vars: { REPLAY_LOOK_MS: "soon" } });
+  site = await worker.provision();
+});
+afterAll(async () => {
+  await worker.close();
+  await misconfigured.close();
+});
+
+/** Sends, holds the answer against the document, and gives its status. */
+async function call(method: string, path: string, init: RequestInit = {}, at = worker): Promise<number> {
+  return (await exchange(method, path, init, at)).status;
+}
+
+async function exchange(method: string, path: string, init: RequestInit, at = worker) {
+  const url = new URL(path, at.url);
+  const answer = await fetch(url, { method, ...init });
+  const text = await answer.text();
+  const { status, headers } = answer;
+  expect(undocumented({ method, path: url.pathname, status, headers, text })).toEqual([]);
+  const template = templateOf(url.pathname) ?? "";
+  const operations = METHODS.filter((name) => name in (openApi.paths[template] ?? {}));
+  const meant = operations.includes(method.toLowerCase()) ? [method.toLowerCase()] : operations;
+  for (const name of meant) seen.add(`${name} ${template} ${status}`);
+  return { status, headers, text };
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+function signed(fields: Record<string, unknown>, headers: Record<string, string> = {}): RequestInit {
+  const stamp = { appid: site.appid, timestamp: Math.floor(Date.now() / 1000), ranstr: randomUUID() };
+  const body = JSON.stringify({ ...stamp, ...fields });
+  const signature = createHmac("sha256", site.secret).update(body).digest("hex");
+  return { body, headers: { ...JSON_TYPE, "x-chat-signature": signature, ...headers } };
+}
+
+const admin = (body?: unknown, headers: Record<string, string> = {}): RequestInit => ({
+  headers: { authorization: `Bearer ${worker.adminToken}`, ...(body !== undefined && JSON_TYPE), ...headers },
+  ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+});
+
+const CREATE = "/openapi/chat/create_gd";
+const ADD = "/openapi/chat/add_kf";
+
+const session = (change: Record<string, unknown> = {}) => ({
+  sbs: "customer_001",
+  ip: "2001:db8::1",
+  sbs_mc: "王伟",
+  content: "我的订单在哪里？",
+  title: "Order",
+  kefu_id: [10411],
+  fzr_uid: 10411,
+  ...change,
+});
+
+async function newSession(): Promise<number> {
+  const { text } = await exchange("POST", CREATE, signed(session()));
+  return (JSON.parse(text) as { data: { chat_id: number } }).data.chat_id;
+}
+
+describe("the signed operations answer as documented", () => {
+  test("a success, and a success given again", async () => {
+    const key = { "idempotency-key": randomUUID() };
+    expect(await call("POST", CREATE, signed(session({ sbs: 1001, sender_type: 1 }), key))).toBe(200);
+    const again = await exchange("POST", CREATE, signed(session({ sbs: 1001, sender_type: 1 }), key));
+    expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, "true"]);
+    const chat_id = await newSession();
+    expect(await call("POST", ADD, signed({ chat_id, kefu_ids: "10427, 10428" }))).toBe(200);
+  });
+
+  test("every refusal that its caller can bring about", async () => {
+    const chat_id = await newSession();
+    const stale = { timestamp: 1781683144 };
+    const used = signed(session());
+    expect(await call("POST", CREATE, used)).toBe(200);
+    expect(await call("POST", CREATE, used)).toBe(401);
+    const large = JSON.stringify({ appid: site.appid, content: "x".repeat(65_536) });
+    for (const [path, good, other] of [
+      [CREATE, session(), session({ content: "Another" })],
+      [ADD, { chat_id, kefu_ids: [10427] }, { chat_id, kefu_ids: [10428] }],
+    ] as const) {
+      expect(await call("POST", path, { body: "[]", headers: JSON_TYPE })).toBe(400);
+      expect(await call("POST", path, signed({ ranstr: "" }))).toBe(400);
+      expect(await call("POST", path, signed(good, { "idempotency-key": "with a blank" }))).toBe(400);
+      expect(await call("POST", path, { body: JSON.stringify(good), headers: JSON_TYPE })).toBe(400);
+      expect(await call("POST", path, signed(good, { "x-chat-signature": "" }))).toBe(401);
+      expect(await call("POST", path, signed({ ...good, ...stale }))).toBe(401);
+      expect(await call("GET", path)).toBe(405);
+      expect(await call("DELETE", path)).toBe(405);
+      expect(await call("POST", path, { body: large, headers: JSON_TYPE })).toBe(413);
+      expect(await call("POST", path, signed(good, { "content-type": "text/plain" }))).toBe(415);
+      expect(await call("POST", path, signed(good, { "content-encoding": "gzip" }))).toBe(415);
+      const key = { "idempotency-key": randomUUID() };
+      expect(await call("POST", path, signed(good, key))).toBe(200);
+      expect(await call("POST", path, signed(other, key))).toBe(422);
+    }
+    expect(await call("POST", CREATE, signed(session({ kefu_id: [10411, 999] })))).toBe(400);
+    expect(await call("POST", CREATE, signed(session({ fzr_uid: 10427 })))).toBe(400);
+    expect(await call("POST", ADD, signed({ chat_id: -1, kefu_ids: [10427] }))).toBe(404);
+    expect(await call("POST", ADD, signed({ chat_id, kefu_ids: [999] }))).toBe(409);
+  });
+});
+
+describe("the admin API answers as documented", () => {
+  test("what it does", async () => {
+    const at = `/admin/sites/${site.siteId}`;
+    const chat_id = await newSession();
+    expect(await call("POST", "/admin/sites", admin({ name: "Shop" }))).toBe(201);
+    const issued = await exchange("POST", `${at}/apps`, admin({ name: "App" }));
+    expect(issued.status).toBe(201);
+    const { appid } = JSON.parse(issued.text) as { appid: string };
+    expect(await call("POST", `/admin/apps/${appid}/rotate`, admin())).toBe(200);
+    expect(await call("POST", `/admin/apps/${appid}/rotate`, admin({ overlap_seconds: 0 }))).toBe(200);
+    expect(await call("DELETE", `/admin/apps/${appid}`, admin())).toBe(204);
+    expect(await call("POST", `/admin/apps/${appid}/rotate`, admin())).toBe(409);
+    expect(await call("POST", "/admin/reseal", admin())).toBe(200);
+    expect(await call("POST", `${at}/agents`, admin({ id: 77, name: "Li Na" }))).toBe(201);
+    expect(await call("PATCH", `${at}/agents/77`, admin({ name: "Na Li", status: "disabled" }))).toBe(200);
+    expect(await call("GET", `${at}/sessions/${chat_id}`, admin())).toBe(200);
+    for (const list of ["/admin/sites", `${at}/apps`, `${at}/agents`, `${at}/sessions`, "/admin/audit"]) {
+      const first = await exchange("GET", `${list}?limit=1`, admin());
+      const { next_cursor } = JSON.parse(first.text) as { next_cursor: string };
+      expect(next_cursor).toBeTypeOf("string");
+      expect(await call("GET", `${list}?cursor=${next_cursor}`, admin())).toBe(200);
+      expect(await call("GET", `${list}?limit=100`, admin())).toBe(200);
+    }
+    expect(await call("GET", `${at}/sessions?status=replied&sbs=customer_001`, admin())).toBe(200);
+    expect(await call("GET", `/admin/audit?site_id=${site.siteId}`, admin())).toBe(200);
+  });
+
+  test("every refusal that its caller can bring about", async () => {
+    const at = `/admin/sites/${site.siteId}`;
+    const rotate = `/admin/apps/${site.appid}/rotate`;
+    const writes: [string, string, string][] = [
+      ["POST", "/admin/sites", ""],
+      ["POST", `${at}/apps`, "/admin/sites/999999/apps"],
+      ["POST", rotate, "/admin/apps/unknown/rotate"],
+      ["POST", `${at}/agents`, "/admin/sites/999999/agents"],
+      ["PATCH", `${at}/agents/10411`, `${at}/agents/none`],
+    ];
+    const valid: Record<string, unknown> = { [`${at}/agents`]: { id: 88, name: "x" }, [rotate]: {} };
+    for (const [method, path, missing] of writes) {
+      const big = { name: "x".repeat(65_536) };
+      expect(await call(method, path, admin("{"))).toBe(400);
+      expect(await call(method, path, admin({ surplus: 1 }))).toBe(400);
+      expect(await call(method, path, admin(big))).toBe(413);
+      expect(await call(method, path, admin({}, { "content-type": "text/plain" }))).toBe(415);
+      if (missing !== "") expect(await call(method, missing, admin(valid[path] ?? { name: "x" }))).toBe(404);
+    }
+    expect(await call("POST", `${at}/apps`, admin({ name: "x", appid: site.appid }))).toBe(409);
+    expect(await call("POST", `${at}/agents`, admin({ id: 10411, name: "x" }))).toBe(409);
+    expect(await call("DELETE", "/admin/apps/unknown", admin())).toBe(404);
+    for (const list of ["/admin/sites", `${at}/apps`, `${at}/agents`, `${at}/sessions`, "/admin/audit"]) {
+      expect(await call("GET", `${list}?limit=101`, admin())).toBe(400);
+      expect(await call("GET", `${list}?cursor=%20`, admin())).toBe(400);
+    }
+    for (const list of ["apps", "agents", "sessions", "sessions/1"]) {
+      expect(await call("GET", `/admin/sites/999999/${list}`, admin())).toBe(404);
+    }
+    expect(await call("GET", `${at}/sessions/999999`, admin())).toBe(404);
+    for (const { path } of operations().filter((each) => each.path.startsWith("/admin"))) {
+      expect(await call("PUT", path, admin())).toBe(405);
+    }
+  });
+});
+
+test("health answers as documented", async () => {
+  expect(await call("GET", "/healthz")).toBe(200);
+  expect(await call("POST", "/healthz")).toBe(405);
+});
+
+test("a deployment that is not configured answers 500 as documented", async () => {
+  for (const { method, path } of operations()) {
+    const init = path.startsWith("/admin") ? admin() : method === "POST" ? signed({}) : {};
+    expect(await call(method, path, init, misconfigured)).toBe(500);
+  }
+});
+
+test("a wrong token is 401, and from one address too many failures are 429, as documented", async () => {
+  const wrong = { headers: { authorization: "Bearer wrong", ...JSON_TYPE } };
+  const forged = { body: JSON.stringify({ appid: site.appid }), headers: JSON_TYPE };
+  const refused = operations().filter(({ path }) => path !== "/healthz");
+  const attempt = ({ method, path }: { method: string; path: string }) =>
+    call(method, path, path.startsWith("/admin") ? wrong : forged);
+  for (const operation of refused) expect(await attempt(operation)).toBe(401);
+  for (let failures = 0; failures < 300; failures += 25) {
+    await Promise.all(Array.from({ length: 25 }, () => fetch(new URL("/admin/sites", worker.url), wrong)));
+  }
+  for (const operation of refused) expect(await attempt(operation)).toBe(429);
+});
+
+test("every documented answer was seen", () => {
+  const documented = Object.entries(openApi.paths).flatMap(([template, item]) =>
+    METHODS.filter((method) => method in item).flatMap((method) => {
+      const { responses } = item[method] as { responses: Record<string, unknown> };
+      const statuses = Object.keys(responses).filter((status) => !NOT_HERE.includes(status));
+      return statuses.map((status) => `${method} ${template} ${status}`);
+    }),
+  );
+  expect([...seen].sort()).toEqual(documented.sort());
+});
+
+/** Every operation, with its path on this site. */
+function operations(): { method: string; path: string }[] {
+  const values = { site_id: site.siteId, id: 10411, chat_id: 1, appid: site.appid };
+  return Object.entries(openApi.paths).flatMap(([template, item]) => {
+    const path = template.replace(/\{(\w+)\}/g, (_, name) => String(values[name as keyof typeof values]));
+    return METHODS.filter((method) => method in item).map((method) => ({ method: method.toUpperCase(), path }));
+  });
+}

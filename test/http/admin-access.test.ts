@@ -1,0 +1,202 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Bindings } from "../../src/env.ts";
+import { ADMIN_CALLS, problem, read } from "../support/admin-calls.ts";
+import { replacing } from "../support/replacing.ts";
+import { ADMIN_TOKEN, World } from "../support/world.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+const CALLS = ADMIN_CALLS.map(([method, path, body]) => {
+  const name = `${method} ${path({ siteId: ":site_id", appid: ":appid" } as never)}`;
+  return { name, method, path, body };
+});
+
+function request(method: string, path: string, headers: Record<string, string>, body?: unknown): Request {
+  const json = body === undefined ? {} : { "content-type": "application/json" };
+  const text = body === undefined ? null : JSON.stringify(body);
+  return new Request(`http://worker${path}`, { method, headers: { ...json, ...headers }, body: text });
+}
+
+const bearer = { authorization: `Bearer ${ADMIN_TOKEN}` };
+
+async function appRow(world: World) {
+  return env.DB.prepare("SELECT * FROM apps WHERE appid = ?").bind(world.appid).first();
+}
+
+describe("every admin call", () => {
+  it.each(CALLS)("$name answers with the token, and is never stored by anyone on the way", async (each) => {
+    const world = await World.create();
+    const response = await world.fetch(request(each.method, each.path(world), bearer, each.body));
+    expect(response.ok).toBe(true);
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+    if (response.status !== 204) expect(response.headers.get("content-type")).toBe("application/json");
+  });
+
+  it.each(CALLS)("$name is 401 without the token, and does nothing", async (each) => {
+    const world = await World.create();
+    const before = await appRow(world);
+    const { status, headers, body } = await read(
+      await world.fetch(request(each.method, each.path(world), {}, each.body)),
+    );
+    expect({ status, body }).toEqual(problem(401, "Unauthorized"));
+    expect(headers.get("www-authenticate")).toBe("Bearer");
+    expect(headers.get("content-type")).toBe("application/problem+json");
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(await appRow(world)).toEqual(before);
+  });
+
+  it.each(CALLS)("$name is a 503 when D1 does not answer", async (each) => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const boom = () => {
+      throw new Error("D1_ERROR: D1 DB is overloaded. Requests queued for too long.");
+    };
+    const world = await World.create({ DB: replacing(env.DB, { prepare: boom, batch: boom }) });
+    const { status, headers, body } = await read(
+      await world.fetch(request(each.method, each.path(world), bearer, each.body)),
+    );
+    expect({ status, body }).toEqual(problem(503, "Temporarily unavailable"));
+    expect(headers.get("content-type")).toBe("application/problem+json");
+    expect(headers.get("retry-after")).toBe("1");
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(JSON.stringify(body)).not.toContain("D1");
+  });
+});
+
+describe("the admin token", () => {
+  const access = async (authorization: string | undefined, change: Partial<Bindings> = {}) => {
+    const world = await World.create(change);
+    const headers: Record<string, string> = authorization === undefined ? {} : { authorization };
+    return (await world.fetch(request("GET", "/admin/sites", headers))).status;
+  };
+
+  it.each([
+    ["of any case in the scheme", `bearer ${ADMIN_TOKEN}`],
+    ["after several blanks", `Bearer   ${ADMIN_TOKEN}`],
+  ])("is taken %s", async (_, authorization) => {
+    expect(await access(authorization)).toBe(200);
+  });
+
+  it.each([
+    ["none", undefined],
+    ["an empty header", ""],
+    ["the scheme alone", "Bearer"],
+    ["the token alone", ADMIN_TOKEN],
+    ["another scheme", `Basic ${ADMIN_TOKEN}`],
+    ["a wrong token", `Bearer ${ADMIN_TOKEN.slice(0, -1)}x`],
+    ["a short token", `Bearer ${ADMIN_TOKEN.slice(0, -1)}`],
+    ["a longer token", `Bearer ${ADMIN_TOKEN}x`],
+    ["another case", `Bearer ${ADMIN_TOKEN.toUpperCase()}`],
+    ["two tokens", `Bearer ${ADMIN_TOKEN} ${ADMIN_TOKEN}`],
+    ["a list", `Bearer x, Bearer ${ADMIN_TOKEN}`],
+  ])("is refused: %s", async (_, authorization) => {
+    expect(await access(authorization)).toBe(401);
+  });
+
+  it.each([
+    ["missing", undefined],
+    ["empty", ""],
+    ["short", "abcdefghijklmnopqrstuvwxyz01234"],
+    ["a placeholder", "change-me-0123456789-abcdefghijklmnop"],
+  ])("opens nothing when ADMIN_TOKEN is %s, whatever is sent", async (_, token) => {
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    const change = { ADMIN_TOKEN: token } as unknown as Partial<Bindings>;
+    for (const sent of [token, undefined, "undefined", ADMIN_TOKEN]) {
+      expect(await access(`Bearer ${sent ?? ""}`, change)).toBe(401);
+    }
+  });
+
+  it("does not stop signed calls when it is missing", async () => {
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    const world = await World.create({ ADMIN_TOKEN: undefined } as unknown as Partial<Bindings>);
+    expect((await world.create()).status).toBe(200);
+  });
+
+  it("is limited by client address when it is wrong, and only then", async () => {
+    const keys: string[] = [];
+    const CLIENT_LIMIT = {
+      limit: async ({ key }: { key: string }) => {
+        keys.push(key);
+        return { success: keys.length <= 2 };
+      },
+    } as unknown as RateLimit;
+    const world = await World.create({ CLIENT_LIMIT });
+    const from = { "cf-connecting-ip": "192.0.2.7" };
+    const send = async (headers: Record<string, string>) =>
+      read(await world.fetch(request("GET", "/admin/sites", { ...from, ...headers })));
+    expect((await send({})).status).toBe(401);
+    expect((await send({ authorization: "Bearer wrong" })).status).toBe(401);
+    const limited = await send({ authorization: "Bearer wrong" });
+    expect({ status: limited.status, body: limited.body }).toEqual(problem(429, "Too many requests"));
+    expect(limited.headers.get("retry-after")).toBe("60");
+    expect(limited.headers.get("cache-control")).toBe("no-store");
+    expect((await send(bearer)).status).toBe(200);
+    expect(keys).toEqual(["192.0.2.7", "192.0.2.7", "192.0.2.7"]);
+  });
+});
+
+describe("under /admin", () => {
+  it.each([
+    ["GET", "/admin"],
+    ["GET", "/admin/"],
+    ["GET", "/admin/nothing"],
+    ["POST", "/admin/sites/"],
+    ["GET", "/admin/sites/1"],
+    ["GET", "/admin/sites/1/apps/x"],
+    ["POST", "/admin/apps"],
+    ["GET", "/admin/sites/1/agents/1/more"],
+  ])("%s %s is no call: a 404 problem, or 401 without the token", async (method, path) => {
+    const world = await World.create();
+    const found = await read(await world.fetch(request(method, path, bearer)));
+    expect({ status: found.status, body: found.body }).toEqual(problem(404, "Not found"));
+    expect(found.headers.get("content-type")).toBe("application/problem+json");
+    expect(found.headers.get("cache-control")).toBe("no-store");
+    expect((await world.fetch(request(method, path, {}))).status).toBe(401);
+  });
+
+  it.each([
+    ["PUT", "/admin/sites", "POST, GET"],
+    ["DELETE", "/admin/sites", "POST, GET"],
+    ["PUT", "/admin/sites/1/apps", "POST, GET"],
+    ["GET", "/admin/apps/x/rotate", "POST"],
+    ["GET", "/admin/apps/x", "DELETE"],
+    ["GET", "/admin/reseal", "POST"],
+    ["DELETE", "/admin/sites/1/agents", "POST, GET"],
+    ["GET", "/admin/sites/1/agents/1", "PATCH"],
+    ["POST", "/admin/sites/1/sessions", "GET"],
+    ["DELETE", "/admin/sites/1/sessions/1", "GET"],
+    ["POST", "/admin/audit", "GET"],
+  ])("%s %s is a 405 problem that names %s", async (method, path, allow) => {
+    const world = await World.create();
+    const { status, headers, body } = await read(await world.fetch(request(method, path, bearer)));
+    expect({ status, body }).toEqual(problem(405, "Method not allowed"));
+    expect(headers.get("allow")).toBe(allow);
+    expect((await world.fetch(request(method, path, {}))).status).toBe(401);
+  });
+
+  it("answers problems with their own status also when ERROR_STATUS is always-200", async () => {
+    const world = await World.create({ ERROR_STATUS: "always-200" } as unknown as Partial<Bindings>);
+    expect((await world.fetch(request("GET", "/admin/nothing", bearer))).status).toBe(404);
+    expect((await world.fetch(request("GET", "/admin/sites", {}))).status).toBe(401);
+  });
+
+  it("leaves paths that only begin alike to the envelope", async () => {
+    const world = await World.create();
+    const { status, body } = await read(await world.fetch(request("GET", "/administrator", bearer)));
+    expect({ status, body }).toEqual({ status: 404, body: { code: -1, msg: "接口不存在", data: "" } });
+  });
+
+  it("is a 500 problem when the deployment is not configured, and the log says why", async () => {
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const world = await World.create({ MASTER_KEY: "changeme" });
+    const { status, headers, body } = await read(await world.fetch(request("GET", "/admin/sites", bearer)));
+    expect({ status, body }).toEqual(problem(500, "Internal error"));
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(error).toHaveBeenCalledTimes(1);
+    expect(JSON.parse(String(error.mock.calls[0]?.[0]))).toMatchObject({
+      reason: "configuration",
+      fault: "ConfigurationError: MASTER_KEY must be 32 bytes in base64",
+    });
+  });
+});

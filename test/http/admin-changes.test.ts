@@ -1,0 +1,382 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { type AdminAnswer, call, problem, read } from "../support/admin-calls.ts";
+import { ADMIN_TOKEN, hmac, NOW, World } from "../support/world.ts";
+
+/** Ids that are no ids, or of nothing. */
+const NO_IDS = [
+  "0",
+  "-1",
+  "1.5",
+  "abc",
+  "01",
+  "+1",
+  "1e3",
+  "%20",
+  "9007199254740992",
+  "99999999999999999999",
+  "999999",
+];
+
+const gist = ({ status, body }: AdminAnswer) => ({ status, body });
+const bad = (field: string, message: string) => problem(400, "Invalid input", [{ field, message }]);
+
+const NAME = "must be a string of 1 to 100 characters";
+const ID = "must be an integer from 1 to 9007199254740991";
+
+async function rows(sql: string, ...values: (string | number)[]): Promise<Record<string, unknown>[]> {
+  const bound = env.DB.prepare(sql).bind(...values);
+  return (await bound.all()).results;
+}
+
+const agentsOf = (world: World) => rows("SELECT * FROM agents WHERE site_id = ? ORDER BY id", world.siteId);
+const appRow = async (world: World) => (await rows("SELECT * FROM apps WHERE appid = ?", world.appid))[0];
+
+describe("POST /admin/sites", () => {
+  it("is 201 with id and name, and stores the site", async () => {
+    const world = await World.create();
+    const answer = await call(world, "POST", "/admin/sites", { name: "  A 漢字 <b>site</b> 😀 " });
+    expect(gist(answer)).toEqual({
+      status: 201,
+      body: { id: expect.any(Number), name: "  A 漢字 <b>site</b> 😀 " },
+    });
+    const { id } = answer.body as { id: number };
+    expect(await rows("SELECT * FROM sites WHERE id = ?", id)).toEqual([
+      { id, name: "  A 漢字 <b>site</b> 😀 ", created_at: NOW },
+    ]);
+    expect(await call(world, "POST", "/admin/sites", { name: "Site" })).toMatchObject({ status: 201 });
+  });
+
+  it.each(["x", "漢".repeat(100), "😀".repeat(100)])("takes a name of 1 to 100 code points: %.5s…", async (name) => {
+    const world = await World.create();
+    expect(await call(world, "POST", "/admin/sites", { name })).toMatchObject({ status: 201, body: { name } });
+  });
+
+  it.each<[unknown, string]>([
+    ["", NAME],
+    ["x".repeat(101), NAME],
+    ["😀".repeat(101), NAME],
+    ["lone \ud800", NAME],
+    [5, NAME],
+    [null, NAME],
+    [["x"], NAME],
+    [undefined, "is required"],
+  ])("refuses the name %j", async (name, message) => {
+    const world = await World.create();
+    expect(gist(await call(world, "POST", "/admin/sites", { name }))).toEqual(bad("name", message));
+  });
+
+  it("names a field that it does not know, and every bad field at once", async () => {
+    const world = await World.create();
+    expect(gist(await call(world, "POST", "/admin/sites", { name: "x", id: 7 }))).toEqual(
+      bad("id", "is not a field of this call"),
+    );
+    expect(gist(await call(world, "POST", "/admin/sites", { name: 1, other: 7 }))).toEqual(
+      problem(400, "Invalid input", [
+        { field: "name", message: NAME },
+        { field: "other", message: "is not a field of this call" },
+      ]),
+    );
+  });
+});
+
+describe("the body of an admin call", () => {
+  const send = async (world: World, body: BodyInit | null, headers: Record<string, string> = {}) => {
+    const authorization = `Bearer ${ADMIN_TOKEN}`;
+    const init = { method: "POST", headers: { authorization, ...headers }, body };
+    return gist(await read(await world.fetch(new Request("http://worker/admin/sites", init))));
+  };
+  const json = { "content-type": "application/json" };
+
+  it.each<[string, BodyInit | null]>([
+    ["nothing", null],
+    ["an empty text", ""],
+    ["no JSON", "name=x"],
+    ["an array", '[{"name":"x"}]'],
+    ["a string", '"x"'],
+    ["null", "null"],
+    ["bad UTF-8", new Uint8Array([0x7b, 0x7d, 0xff])],
+    ["a BOM", '\ufeff{"name":"x"}'],
+    ["brackets without end", `${"[".repeat(30_000)}${"]".repeat(30_000)}`],
+  ])("is refused when it is %s", async (_, body) => {
+    expect(await send(await World.create(), body, json)).toEqual(bad("", "the body must be a JSON object in UTF-8"));
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ["text", { "content-type": "text/plain" }],
+    ["a form", { "content-type": "application/x-www-form-urlencoded" }],
+    ["JSON of another kind", { "content-type": "application/merge-patch+json" }],
+    ["compressed", { ...json, "content-encoding": "gzip" }],
+  ])("is 415 when it is %s", async (_, headers) => {
+    expect(await send(await World.create(), '{"name":"x"}', headers)).toEqual(problem(415, "Unsupported media type"));
+  });
+
+  it("is taken with parameters in the media type, and up to 64 KiB", async () => {
+    const world = await World.create();
+    const filled = (size: number) => `{"name":"x"${" ".repeat(size - 12)}}`;
+    expect(await send(world, '{"name":"x"}', { "content-type": "APPLICATION/json; charset=utf-8" })).toMatchObject({
+      status: 201,
+    });
+    expect(await send(world, filled(65_536), json)).toMatchObject({ status: 201 });
+    expect(await send(world, filled(65_537), json)).toEqual(problem(413, "Body too large"));
+  });
+});
+
+describe("POST /admin/sites/:site_id/apps", () => {
+  const path = (world: World) => `/admin/sites/${world.siteId}/apps`;
+
+  it("is 201 with appid, secret and name; the secret signs at once", async () => {
+    const world = await World.create();
+    const answer = await call(world, "POST", path(world), { name: "Second" });
+    expect(gist(answer)).toEqual({
+      status: 201,
+      body: {
+        appid: expect.stringMatching(/^[0-9a-f]{32}$/),
+        secret: expect.stringMatching(/^[0-9a-f]{64}$/),
+        name: "Second",
+      },
+    });
+    Object.assign(world, answer.body);
+    expect((await world.create()).status).toBe(200);
+  });
+
+  it("takes over an appid and a secret; they sign at once, also when the appid was tried before", async () => {
+    const world = await World.create();
+    const brought = { appid: `A_b-${world.siteId}`, secret: "legacy secret of 1999!" };
+    Object.assign(world, brought);
+    expect((await world.create()).status).toBe(401);
+    expect(gist(await call(world, "POST", path(world), { name: "Moved", ...brought }))).toEqual({
+      status: 201,
+      body: { ...brought, name: "Moved" },
+    });
+    expect((await world.create()).status).toBe(200);
+  });
+
+  it("is 409 when the appid is taken, here or at another site, and changes nothing", async () => {
+    const [world, other] = [await World.create(), await World.create()];
+    const before = await appRow(world);
+    for (const site of [world, other]) {
+      const again = { name: "Again", appid: world.appid, secret: "another secret" };
+      expect(gist(await call(site, "POST", path(site), again))).toEqual(problem(409, "Conflict"));
+    }
+    expect(await appRow(world)).toEqual(before);
+  });
+
+  it.each<[string, unknown, string]>([
+    ["appid", "a b", "must be 1 to 64 of A-Z a-z 0-9 _ -"],
+    ["secret", "short", "must be 8 to 256 printable ASCII characters"],
+    ["name", "", NAME],
+    ["name", undefined, "is required"],
+    ["site_id", 1, "is not a field of this call"],
+  ])("refuses %s %j, naming it", async (field, value, message) => {
+    const world = await World.create();
+    expect(gist(await call(world, "POST", path(world), { name: "N", [field]: value }))).toEqual(bad(field, message));
+  });
+
+  it.each(NO_IDS)("is 404 for site %s", async (id) => {
+    const world = await World.create();
+    const answer = await call(world, "POST", `/admin/sites/${id}/apps`, { name: "N" });
+    expect(gist(answer)).toMatchObject({ ...problem(404, "Not found"), body: { detail: "There is no such site." } });
+  });
+});
+
+describe("POST /admin/apps/:appid/rotate", () => {
+  const path = (world: World) => `/admin/apps/${world.appid}/rotate`;
+
+  it("is 200 with the new secret; both verify until the overlap ends", async () => {
+    const world = await World.create();
+    const answer = await call(world, "POST", path(world), { overlap_seconds: 60 });
+    expect(gist(answer)).toEqual({
+      status: 200,
+      body: {
+        appid: world.appid,
+        secret: expect.stringMatching(/^[0-9a-f]{64}$/),
+        previous_expires_at: NOW + 60,
+      },
+    });
+    const [old, next] = [world.secret, (answer.body as { secret: string }).secret];
+    const status = async (secret: string) => {
+      world.secret = secret;
+      return (await world.create()).status;
+    };
+    world.clock.now = NOW + 59;
+    expect([await status(old), await status(next)]).toEqual([200, 200]);
+    world.clock.now = NOW + 60;
+    expect([await status(old), await status(next)]).toEqual([401, 200]);
+  });
+
+  it.each<[string, unknown]>([
+    ["no body", undefined],
+    ["an empty object", {}],
+  ])("overlaps for a day with %s", async (_, body) => {
+    const world = await World.create();
+    expect(await call(world, "POST", path(world), body)).toMatchObject({
+      status: 200,
+      body: { previous_expires_at: NOW + 86_400 },
+    });
+  });
+
+  it.each(["application/json", "text/plain", "application/x-www-form-urlencoded"])(
+    "takes an empty body for none, as curl sends it, but no other body of another media type: %s",
+    async (type) => {
+      const world = await World.create();
+      const send = async (body: string) => {
+        const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": type };
+        return world.fetch(new Request(`http://worker${path(world)}`, { method: "POST", headers, body }));
+      };
+      expect((await send("")).status).toBe(200);
+      expect((await send("{}")).status).toBe(type === "application/json" ? 200 : 415);
+      expect((await send(`{}${" ".repeat(65_535)}`)).status).toBe(413);
+    },
+  );
+
+  it("ends the oldest when done again", async () => {
+    const world = await World.create();
+    const first = world.secret;
+    for (let i = 0; i < 2; i++) expect((await call(world, "POST", path(world))).status).toBe(200);
+    const body = JSON.stringify(world.createBody());
+    const signature = await hmac(first, body);
+    expect((await world.sendRaw("create_gd", body, { "x-chat-signature": signature })).status).toBe(401);
+  });
+
+  it.each<[unknown]>([[-1], [604_801], [0.5], ["60"], [null]])("refuses an overlap of %j", async (overlap_seconds) => {
+    const world = await World.create();
+    const before = await appRow(world);
+    expect(gist(await call(world, "POST", path(world), { overlap_seconds }))).toEqual(
+      bad("overlap_seconds", "must be an integer from 0 to 604800"),
+    );
+    expect(await appRow(world)).toEqual(before);
+  });
+
+  it("is 409 for a revoked app and 404 for an unknown one", async () => {
+    const world = await World.create();
+    await call(world, "DELETE", `/admin/apps/${world.appid}`);
+    expect(gist(await call(world, "POST", path(world)))).toEqual(problem(409, "Conflict"));
+    for (const appid of ["unknown", "a%20b", "%00", "x".repeat(300)]) {
+      const answer = await call(world, "POST", `/admin/apps/${appid}/rotate`);
+      expect(gist(answer)).toMatchObject({ ...problem(404, "Not found"), body: { detail: "There is no such app." } });
+    }
+  });
+});
+
+describe("DELETE /admin/apps/:appid", () => {
+  it("is 204 with nothing in it, holds on the next request, and may be repeated", async () => {
+    const world = await World.create();
+    expect((await world.create()).status).toBe(200);
+    for (let i = 0; i < 2; i++) {
+      expect(gist(await call(world, "DELETE", `/admin/apps/${world.appid}`))).toEqual({ status: 204, body: undefined });
+      expect((await world.create()).status).toBe(401);
+      world.clock.now++;
+    }
+    expect(await appRow(world)).toMatchObject({ revoked_at: NOW });
+  });
+
+  it("is 404 for an unknown app", async () => {
+    const world = await World.create();
+    expect(gist(await call(world, "DELETE", "/admin/apps/unknown"))).toEqual(problem(404, "Not found"));
+  });
+});
+
+describe("POST /admin/sites/:site_id/agents", () => {
+  const path = (world: World) => `/admin/sites/${world.siteId}/agents`;
+
+  it.each([[5], [9007199254740991]])("is 201 for id %d, and stores the agent", async (id) => {
+    const world = await World.create();
+    expect(gist(await call(world, "POST", path(world), { id, name: "Ana" }))).toEqual({
+      status: 201,
+      body: { id, name: "Ana", status: "normal" },
+    });
+    expect((await agentsOf(world)).at(-1)).toEqual({ site_id: world.siteId, id, name: "Ana", status: "normal" });
+    expect((await world.create({ kefu_id: [id], fzr_uid: id })).status).toBe(200);
+  });
+
+  it("is 409 for an id the site has, and leaves that agent as it is; another site may use it", async () => {
+    const [world, other] = [await World.create(), await World.create()];
+    const before = await agentsOf(world);
+    expect(gist(await call(world, "POST", path(world), { id: 4, name: "Again" }))).toEqual(problem(409, "Conflict"));
+    expect(await agentsOf(world)).toEqual(before);
+    await call(world, "POST", path(world), { id: 77, name: "Here" });
+    expect((await call(other, "POST", path(other), { id: 77, name: "There" })).status).toBe(201);
+  });
+
+  it.each<[string, unknown, string]>([
+    ["id", 0, ID],
+    ["id", -1, ID],
+    ["id", 1.5, ID],
+    ["id", 9007199254740992, ID],
+    ["id", "5", ID],
+    ["id", null, ID],
+    ["id", undefined, "is required"],
+    ["name", "x".repeat(101), NAME],
+    ["status", "disabled", "is not a field of this call"],
+  ])("refuses %s %j, naming it", async (field, value, message) => {
+    const world = await World.create();
+    const before = await agentsOf(world);
+    expect(gist(await call(world, "POST", path(world), { id: 5, name: "N", [field]: value }))).toEqual(
+      bad(field, message),
+    );
+    expect(await agentsOf(world)).toEqual(before);
+  });
+
+  it.each(NO_IDS)("is 404 for site %s", async (id) => {
+    const world = await World.create();
+    const answer = await call(world, "POST", `/admin/sites/${id}/agents`, { id: 5, name: "N" });
+    expect(gist(answer)).toEqual(problem(404, "Not found"));
+  });
+});
+
+describe("PATCH /admin/sites/:site_id/agents/:id", () => {
+  const path = (world: World, id: string | number = 1) => `/admin/sites/${world.siteId}/agents/${id}`;
+
+  it.each<[unknown, object]>([
+    [{ name: "Renamed" }, { id: 1, name: "Renamed", status: "normal" }],
+    [{ status: "disabled" }, { id: 1, name: "Agent 1", status: "disabled" }],
+    [{ status: "normal" }, { id: 1, name: "Agent 1", status: "normal" }],
+    [
+      { status: "disabled", name: "Both" },
+      { id: 1, name: "Both", status: "disabled" },
+    ],
+  ])("is 200 with the agent as it now is after %j", async (change, agent) => {
+    const world = await World.create();
+    const [, ...others] = await agentsOf(world);
+    expect(gist(await call(world, "PATCH", path(world), change))).toEqual({ status: 200, body: agent });
+    expect(await agentsOf(world)).toEqual([{ site_id: world.siteId, ...agent }, ...others]);
+  });
+
+  it("holds on the next signed call", async () => {
+    const world = await World.create();
+    await call(world, "PATCH", path(world), { status: "disabled" });
+    expect((await world.create()).status).toBe(400);
+    await call(world, "PATCH", path(world), { status: "normal" });
+    expect((await world.create()).status).toBe(200);
+  });
+
+  it.each<[object, string, string]>([
+    [{}, "", "must change status or name"],
+    [{ status: "busy" }, "status", 'must be "normal" or "disabled"'],
+    [{ status: null }, "status", 'must be "normal" or "disabled"'],
+    [{ name: "" }, "name", NAME],
+    [{ name: null }, "name", NAME],
+    [{ name: "N", id: 9 }, "id", "is not a field of this call"],
+  ])("refuses %j, naming the field", async (change, field, message) => {
+    const world = await World.create();
+    const before = await agentsOf(world);
+    expect(gist(await call(world, "PATCH", path(world), change))).toEqual(bad(field, message));
+    expect(await agentsOf(world)).toEqual(before);
+  });
+
+  it.each(NO_IDS)("is 404 for agent %s and for site %s", async (id) => {
+    const world = await World.create();
+    const agent = await call(world, "PATCH", path(world, id), { name: "N" });
+    expect(gist(agent)).toMatchObject({ ...problem(404, "Not found"), body: { detail: "There is no such agent." } });
+    const site = await call(world, "PATCH", `/admin/sites/${id}/agents/1`, { name: "N" });
+    expect(gist(site)).toMatchObject({ ...problem(404, "Not found"), body: { detail: "There is no such site." } });
+  });
+
+  it("does not reach another site's agent", async () => {
+    const [world, other] = [await World.create(), await World.create()];
+    await call(other, "POST", `/admin/sites/${other.siteId}/agents`, { id: 77, name: "There" });
+    expect(gist(await call(world, "PATCH", path(world, 77), { name: "N" }))).toEqual(problem(404, "Not found"));
+    expect((await agentsOf(other)).at(-1)).toMatchObject({ id: 77, name: "There" });
+  });
+});

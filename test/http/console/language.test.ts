@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import chinese from "../../../src/assets/console/zh.json";
+import { languageOf, startsOf } from "../../../src/http/console/view.ts";
+import { ConsoleVisitor } from "../../support/console-visitor.ts";
+import { World } from "../../support/world.ts";
+
+const SOURCES = Object.values(
+  import.meta.glob("../../../src/http/console/**/*.{ts,tsx}", { query: "?raw", import: "default", eager: true }),
+);
+
+/** Rules of the schemas that a form can break; their texts are put together from messages. */
+const RULES = [
+  "Is required",
+  "Must be a string of {0} to {1} characters",
+  "Must be an integer from {0} to {1}",
+  "Must be {0} to {1} of A-Z a-z {2}-{3} _ -",
+  "Must be {0} to {1} printable ASCII characters",
+];
+
+const texts = new Set([
+  ...RULES,
+  ...SOURCES.flatMap((source) =>
+    [...source.matchAll(/\bt\(\s*("(?:[^"\\]|\\.)*")/g)].map(([, text = ""]) => JSON.parse(text)),
+  ),
+]);
+
+describe("the Chinese texts", () => {
+  it("are there for every English one, and for nothing else", () => {
+    expect(texts.size).toBeGreaterThan(150);
+    expect(Object.keys(chinese).sort()).toEqual([...texts].sort());
+  });
+
+  it("take the same values as the English ones", () => {
+    const values = (text: string) => [...new Set(text.match(/\{\d\}/g))].sort();
+    for (const [english, text] of Object.entries(chinese))
+      expect([text, values(text)]).toEqual([text, values(english)]);
+  });
+});
+
+describe("the language of a page", () => {
+  it.each([
+    ["zh-CN,zh;q=0.9,en;q=0.8", "zh"],
+    ["en-US,en;q=0.9,zh-CN;q=0.8", "en"],
+    ["de, zh;q=0.5, en;q=0.4", "zh"],
+    ["zh;q=0, en;q=0.1", "en"],
+    ["de", "en"],
+    ["", "en"],
+  ])("follows Accept-Language: %s", (header, language) => {
+    expect(languageOf(new Request("https://worker", { headers: { "accept-language": header } }))).toBe(language);
+  });
+
+  it("is said in the page, and the switch outlasts Accept-Language", async () => {
+    const world = await World.create();
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const inChinese = await (await visitor.get("/console", { "accept-language": "zh-CN" })).text();
+    expect(inChinese).toContain('<html lang="zh-CN">');
+    expect(inChinese).toContain("创建站点");
+    expect(inChinese).toMatch(/lang="en">English</);
+    const back = `/console/sites/${world.siteId}/sessions?status=waiting`;
+    const answer = await visitor.post("/console/language", { language: "zh", back });
+    expect([answer.status, answer.headers.get("location")]).toEqual([303, back]);
+    expect(answer.headers.getSetCookie()[0]).toMatch(/^__Host-language=zh; .*Secure; HttpOnly; SameSite=Strict$/);
+    expect(await (await visitor.get("/console", { "accept-language": "en" })).text()).toContain('<html lang="zh-CN">');
+    await visitor.post("/console/language", { language: "en", back: "https://evil.example" });
+    expect(await (await visitor.get("/console", { "accept-language": "zh" })).text()).toContain('<html lang="en">');
+  });
+});
+
+describe("the reader's day and week", () => {
+  const seconds = (text: string) => Date.parse(text) / 1000;
+  it.each([
+    ["UTC", "2027-01-15T08:00:00Z", "2027-01-15T00:00:00Z", "2027-01-11T00:00:00Z"],
+    ["Asia/Shanghai", "2027-01-15T18:00:00Z", "2027-01-15T16:00:00Z", "2027-01-10T16:00:00Z"],
+    ["America/New_York", "2027-01-11T03:00:00Z", "2027-01-10T05:00:00Z", "2027-01-04T05:00:00Z"],
+    ["Asia/Kathmandu", "2027-01-11T00:00:00Z", "2027-01-10T18:15:00Z", "2027-01-10T18:15:00Z"],
+    // Clocks went forward on Sunday, 28 March 2027, at 01:00 UTC, and go back on 31 October at 01:00 UTC.
+    ["Europe/Berlin", "2027-03-28T12:00:00Z", "2027-03-27T23:00:00Z", "2027-03-21T23:00:00Z"],
+    ["Europe/Berlin", "2027-10-31T23:30:00Z", "2027-10-31T23:00:00Z", "2027-10-31T23:00:00Z"],
+    ["Europe/Berlin", "2027-10-31T12:00:00Z", "2027-10-30T22:00:00Z", "2027-10-24T22:00:00Z"],
+  ])("begin at midnight and on Monday in %s at %s", (zone, now, day, week) => {
+    expect(startsOf(seconds(now), zone)).toEqual({ day: seconds(day), week: seconds(week) });
+  });
+});

@@ -1,0 +1,142 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { INVALID_PARAMETERS, SIGNED_ROUTES, TOKEN_INVALID } from "../support/signed-routes.ts";
+import { type Replacements, World } from "../support/world.ts";
+
+const failure = (msg: string) => ({ code: -1, msg, data: "" });
+const CREATE = "/openapi/chat/create_gd";
+const ADD = "/openapi/chat/add_kf";
+const OTHER_KEY = "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=";
+
+/** Every failure that needs no signature, as a caller sees it. */
+const FAILURES: [name: string, path: string, init: RequestInit, status: number, msg: string, allow?: string][] = [
+  ["an unknown path", "/nowhere", { method: "POST" }, 404, "接口不存在"],
+  ["the root", "/", {}, 404, "接口不存在"],
+  ["a longer path", `${CREATE}/x`, { method: "POST" }, 404, "接口不存在"],
+  ["a path in upper case", CREATE.toUpperCase(), { method: "POST" }, 404, "接口不存在"],
+  ...["GET", "PUT", "PATCH", "DELETE", "OPTIONS"].flatMap((method): typeof FAILURES => [
+    [`${method} on create_gd`, CREATE, { method }, 405, "请求方法错误", "POST"],
+    [`${method} on add_kf`, ADD, { method }, 405, "请求方法错误", "POST"],
+  ]),
+  ["no content type", CREATE, { method: "POST", body: new Uint8Array(2) }, 415, "参数错误"],
+  ["text", ADD, post("{}", { "content-type": "text/plain" }), 415, "参数错误"],
+  ["a form", CREATE, post("a=1", { "content-type": "application/x-www-form-urlencoded" }), 415, "参数错误"],
+  ["JSON of another kind", CREATE, post("{}", { "content-type": "application/json-patch+json" }), 415, "参数错误"],
+  ["two content types", CREATE, post("{}", { "content-type": "application/json, text/plain" }), 415, "参数错误"],
+  ["a coded body", CREATE, post("{}", { "content-encoding": "gzip" }), 415, "参数错误"],
+  ["an identity coding", ADD, post("{}", { "content-encoding": "identity" }), 415, "参数错误"],
+  ["no body", CREATE, { method: "POST", headers: { "content-type": "application/json" } }, 400, "参数错误"],
+  ["an empty body", ADD, post(""), 400, "参数错误"],
+  ["a body that is not JSON", CREATE, post("appid=1"), 400, "参数错误"],
+  ["no appid", ADD, post("{}"), 400, "参数错误"],
+  ["an empty appid", ADD, post('{"appid":""}'), 400, "参数错误"],
+  ["an appid of 65 characters", CREATE, post(`{"appid":"${"a".repeat(65)}"}`), 400, "参数错误"],
+  ["a numeric appid", CREATE, post('{"appid":1}'), 400, "参数错误"],
+  ["an appid of 64 characters", CREATE, post(`{"appid":"${"👍".repeat(64)}"}`), 401, "token验证失败!"],
+  ["too long a body", ADD, post("x".repeat(65_537)), 413, "参数错误"],
+];
+
+function post(body: string, headers: Record<string, string> = {}): RequestInit {
+  return { method: "POST", body, headers: { "content-type": "application/json", ...headers } };
+}
+
+describe("a failure", () => {
+  it.each(FAILURES)(
+    "is an envelope with its status and a request id: %s",
+    async (_, path, init, status, msg, allow) => {
+      const world = await World.create();
+      const response = await world.fetch(request(path, init));
+      expect({ status: response.status, allow: response.headers.get("allow") }).toEqual({
+        status,
+        allow: allow ?? null,
+      });
+      expect(response.headers.get("content-type")).toMatch(/^application\/json/);
+      expectOwnRequestId(response.headers);
+      expect(response.headers.has("x-error-detail")).toBe(false);
+      expect(await response.json()).toEqual(failure(msg));
+    },
+  );
+
+  it.each(FAILURES)(
+    "has status 200 under always-200 and is otherwise the same: %s",
+    async (_, path, init, __, msg, allow) => {
+      const world = await World.create({ ERROR_STATUS: "always-200" });
+      const response = await world.fetch(request(path, init));
+      expect({ status: response.status, allow: response.headers.get("allow") }).toEqual({
+        status: 200,
+        allow: allow ?? null,
+      });
+      expectOwnRequestId(response.headers);
+      expect(await response.json()).toEqual(failure(msg));
+    },
+  );
+
+  it.each([
+    ["token_invalid", (world: World) => world.create({ timestamp: 1 }), TOKEN_INVALID],
+    ["invalid_parameters", (world: World) => world.create({ sbs: null }), INVALID_PARAMETERS],
+    ["agents_invalid", (world: World) => world.create({ kefu_id: [1, 404] }), INVALID_PARAMETERS],
+    ["session_not_found", (world: World) => world.add(404_404), failure("会话不存在")],
+    [
+      "state_forbids",
+      async (world: World) => world.add(await world.chatId(), { kefu_ids: [1] }),
+      failure("当前状态不允许操作"),
+    ],
+  ])("of a signed request has status 200 under always-200: %s", async (_, act, envelope) => {
+    const answer = await act(await World.create({ ERROR_STATUS: "always-200" }));
+    expect({ status: answer.status, envelope: answer.envelope }).toEqual({ status: 200, envelope });
+    expect(answer.headers.has("x-error-detail")).toBe(true);
+    expectOwnRequestId(answer.headers);
+  });
+
+  it.each<[string, Replacements]>([
+    ["DB is not bound", { DB: undefined }],
+    ["MASTER_KEY is not set", { MASTER_KEY: undefined }],
+    ["MASTER_KEY is empty", { MASTER_KEY: "" }],
+    ["MASTER_KEY is not base64", { MASTER_KEY: "not base64!" }],
+    ["MASTER_KEY is short", { MASTER_KEY: "AAEC" }],
+    ["MASTER_KEY is a placeholder", { MASTER_KEY: `${"A".repeat(43)}=` }],
+    ["MASTER_KEY is another one", { MASTER_KEY: OTHER_KEY }],
+    ["a var makes no sense", { ERROR_STATUS: "sometimes" }],
+  ])("is 500 系统错误, not a wrong signature, when %s", async (_, bindings) => {
+    const world = await World.create(bindings);
+    for (const { operation, acceptable } of SIGNED_ROUTES) {
+      const { status, envelope, headers } = await world.send(operation, await acceptable(world));
+      expect({ status, envelope }).toEqual({ status: 500, envelope: failure("系统错误") });
+      expect(headers.has("x-error-detail")).toBe(false);
+      expectOwnRequestId(headers);
+    }
+    expect((await world.stored()).nonces).toEqual([]);
+  });
+
+  it("is 500 with a wrong MASTER_KEY although KV holds the record too", async () => {
+    const world = await World.create();
+    expect((await world.create()).status).toBe(200);
+    expect(await env.CREDENTIALS.get(`app:${world.appid}`)).not.toBeNull();
+    expect((await world.anotherIsolate({ MASTER_KEY: OTHER_KEY }).create()).status).toBe(500);
+  });
+});
+
+describe("x-request-id", () => {
+  it("is of the Worker's making on every answer, never the caller's", async () => {
+    const world = await World.create();
+    const answers = await Promise.all([0, 1].map(() => world.create({}, { "x-request-id": CALLERS_ID })));
+    for (const { status, headers } of answers) {
+      expect(status).toBe(200);
+      expectOwnRequestId(headers);
+    }
+    expect(answers[0]?.headers.get("x-request-id")).not.toBe(answers[1]?.headers.get("x-request-id"));
+  });
+});
+
+const CALLERS_ID = "11111111-2222-4333-8444-555555555555";
+
+function request(path: string, init: RequestInit): Request {
+  const made = new Request(`http://worker${path}`, init);
+  made.headers.set("x-request-id", CALLERS_ID);
+  return made;
+}
+
+function expectOwnRequestId(headers: Headers): void {
+  expect(headers.get("x-request-id")).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(headers.get("x-request-id")).not.toBe(CALLERS_ID);
+}

@@ -1,0 +1,60 @@
+import { Hono } from "hono";
+import { describe, expect, it } from "vitest";
+import { Refusal } from "../../src/errors.ts";
+import type { App } from "../../src/http/context.ts";
+import { fail } from "../../src/http/envelope.ts";
+import { type Body, NOW, World } from "../support/world.ts";
+
+describe("x-error-detail", () => {
+  const MARK = "ZEBRA漢";
+  const MARKED: Body = { sbs: null, ip: MARK, sbs_mc: MARK.repeat(9), content: 7, title: "", [MARK]: MARK };
+
+  it.each([
+    ["of create_gd", "create_gd", { ...MARKED, kefu_id: [MARK], fzr_uid: MARK, sender_type: MARK }],
+    ["of add_kf", "add_kf", { ...MARKED, chat_id: MARK, kefu_ids: MARK }],
+    ["of add_kf's array", "add_kf", { chat_id: [MARK], kefu_ids: [{ [MARK]: MARK }] }],
+    ["of the stamp", "create_gd", { timestamp: MARK, ranstr: [MARK] }],
+    ["about freshness", "add_kf", { timestamp: NOW + 301, [MARK]: MARK }],
+  ] as const)("is ASCII and repeats nothing the caller sent: %s", async (_, operation, change) => {
+    const world = await World.create();
+    const body = { ...(operation === "create_gd" ? world.createBody() : world.addBody(1)), ...change };
+    const { headers } = await world.send(operation, body);
+    const detail = headers.get("x-error-detail") ?? "";
+    expect(detail).toMatch(/^[\x20-\x7e]{10,}$/);
+    expect(detail).not.toContain("ZEBRA");
+  });
+
+  it("names every field that is wrong, each once", async () => {
+    const world = await World.create();
+    const { headers } = await world.create({ sbs: "", ip: undefined, kefu_id: ["1", "2"], fzr_uid: 0, sender_type: 4 });
+    expect(headers.get("x-error-detail")?.split("; ")).toEqual([
+      "sbs: must be a string of 1 to 64 characters",
+      "ip: is required",
+      "kefu_id.0: must be an integer from 1 to 9007199254740991",
+      "kefu_id.1: must be an integer from 1 to 9007199254740991",
+      "fzr_uid: must be an integer from 1 to 9007199254740991",
+      "sender_type: must be 1, 2 or 3",
+    ]);
+  });
+
+  it("is not there without a valid signature, whatever else is wrong", async () => {
+    const world = await World.create();
+    const body = JSON.stringify(world.createBody({ timestamp: null, sbs: null }));
+    const { status, headers } = await world.sendRaw("create_gd", body, { "x-chat-signature": "0".repeat(64) });
+    expect(status).toBe(401);
+    expect(headers.has("x-error-detail")).toBe(false);
+  });
+
+  it("is held back until the signature is known to be valid, whoever refuses", async () => {
+    const refusal = new Refusal("invalid_parameters", { reason: "any", detail: "any detail" });
+    for (const signatureValid of [undefined, false, true]) {
+      const app = new Hono<App>();
+      app.all((c) => {
+        c.set("trace", { requestId: "id", ...(signatureValid !== undefined && { signatureValid }) });
+        return fail(c, refusal, false);
+      });
+      const { headers } = await app.request("/");
+      expect(headers.get("x-error-detail")).toBe(signatureValid === true ? "any detail" : null);
+    }
+  });
+});

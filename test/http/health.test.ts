@@ -1,0 +1,96 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Bindings } from "../../src/env.ts";
+import { replacing } from "../support/replacing.ts";
+import { World } from "../support/world.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+const boom = () => {
+  throw new Error("down");
+};
+const deadDb = replacing(env.DB, { prepare: boom });
+const deadKv = (kv: KVNamespace) => replacing(kv, { get: async () => boom() });
+
+async function healthz(world: World): Promise<{ status: number; body: unknown }> {
+  const response = await world.fetch(new Request("http://worker/healthz"));
+  expect(response.headers.get("cache-control")).toBe("no-store");
+  return { status: response.status, body: await response.json() };
+}
+
+const OK = { status: 200, body: { status: "ok", d1: "ok", kv: "ok" } };
+const DEGRADED = { status: 200, body: { status: "degraded", d1: "ok", kv: "down" } };
+const ABSENT = { status: 200, body: { status: "degraded", d1: "ok", kv: "absent" } };
+
+describe("GET /healthz", () => {
+  it.each<[string, Record<string, unknown>, object]>([
+    ["ok when all answer", {}, OK],
+    ["degraded when NONCES fails", { NONCES: deadKv(env.NONCES) }, DEGRADED],
+    ["degraded when CREDENTIALS fails", { CREDENTIALS: deadKv(env.CREDENTIALS) }, DEGRADED],
+    ["degraded when KV throws at once", { NONCES: replacing(env.NONCES, { get: boom }) }, DEGRADED],
+    ["degraded when NONCES is not bound", { NONCES: undefined }, ABSENT],
+    ["degraded when CREDENTIALS is not bound", { CREDENTIALS: undefined }, ABSENT],
+    [
+      "degraded when one is not bound and the other fails",
+      { NONCES: undefined, CREDENTIALS: deadKv(env.CREDENTIALS) },
+      DEGRADED,
+    ],
+    ["down when D1 fails", { DB: deadDb }, { status: 503, body: { status: "down", d1: "down", kv: "ok" } }],
+    [
+      "down when both fail",
+      { DB: deadDb, NONCES: deadKv(env.NONCES) },
+      { status: 503, body: { status: "down", d1: "down", kv: "down" } },
+    ],
+  ])("is %s", async (_, change, expected) => {
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    expect(await healthz(await World.create(change as Partial<Bindings>))).toEqual(expected);
+  });
+
+  it("does not wait for ever for a KV that hangs", async () => {
+    const hanging = replacing(env.NONCES, { get: () => new Promise(() => {}) });
+    expect(await healthz(await World.create({ NONCES: hanging }))).toEqual(DEGRADED);
+  });
+
+  it("asks at most every 5 s, and again when the clock went back", async () => {
+    let asked = 0;
+    const prepare = (sql: string) => {
+      asked++;
+      return env.DB.prepare(sql);
+    };
+    const world = await World.create({ DB: replacing(env.DB, { prepare }) });
+    const askedAt = async (seconds: number) => {
+      world.clock.now += seconds;
+      expect(await healthz(world)).toEqual(OK);
+      return asked;
+    };
+    expect([await askedAt(0), await askedAt(0), await askedAt(4)]).toEqual([1, 1, 1]);
+    expect([await askedAt(1), await askedAt(4)]).toEqual([2, 2]);
+    expect(await askedAt(-3600)).toBe(3);
+  });
+
+  it("keeps a bad state for those 5 s, and finds the cure after them", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    let down = true;
+    const prepare = (sql: string) => (down ? boom() : env.DB.prepare(sql));
+    const world = await World.create({ DB: replacing(env.DB, { prepare }) });
+    expect((await healthz(world)).status).toBe(503);
+    down = false;
+    expect((await healthz(world)).status).toBe(503);
+    world.clock.now += 5;
+    expect(await healthz(world)).toEqual(OK);
+  });
+
+  it("needs no token, and none of its words tell more than its state", async () => {
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    const world = await World.create({ ADMIN_TOKEN: undefined } as unknown as Partial<Bindings>);
+    expect(await healthz(world)).toEqual(OK);
+  });
+
+  it("is a 500 when the deployment is not configured", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const world = await World.create({ MASTER_KEY: "" });
+    const response = await world.fetch(new Request("http://worker/healthz"));
+    expect([response.status, await response.json()]).toEqual([500, { code: -1, msg: "系统错误", data: "" }]);
+  });
+});

@@ -1,0 +1,22 @@
+import { describe, expect, it } from "vitest";
+import { replaySuite } from "../support/replay-suite.ts";
+import { secretSuite } from "../support/secret-suite.ts";
+import { signatureSuite } from "../support/signature-suite.ts";
+import { expectTokenInvalid, SIGNED_ROUTES } from "../support/signed-routes.ts";
+import { World } from "../support/world.ts";
+
+describe.each(SIGNED_ROUTES)("POST /openapi/chat/$operation", (route) => {
+  signatureSuite(route);
+  secretSuite(route);
+  replaySuite(route);
+
+  it("shares its ranstrs with every other signed route of the app", async () => {
+    const world = await World.create({ NONCES: undefined });
+    const body = await route.acceptable(world);
+    expect((await world.send(route.operation, body)).envelope.code).toBe(1);
+    for (const other of SIGNED_ROUTES) {
+      const again = await other.acceptable(world, { ranstr: body.ranstr });
+      await expectTokenInvalid(world, () => world.send(other.operation, again));
+    }
+  });
+});

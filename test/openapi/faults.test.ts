@@ -1,0 +1,56 @@
+import { env } from "cloudflare:workers";
+import { expect, test } from "vitest";
+import { openApiDocument } from "../../src/openapi/document.ts";
+import { replacing } from "../support/replacing.ts";
+import { World } from "../support/world.ts";
+
+/** The answers of test/e2e/openapi.test.ts that need a database which does not answer. */
+
+const document = openApiDocument("1.0.0");
+const { responses } = document.components;
+const lost = () => Promise.reject(new Error("D1_ERROR: Network connection lost."));
+const silent = replacing(env.DB, {
+  batch: lost,
+  prepare: () => {
+    const statement = { bind: () => statement, first: lost, all: lost, run: lost, raw: lost };
+    return statement;
+  },
+});
+
+const exampleOf = (response: unknown) => {
+  const [content] = Object.values((response as { content: Record<string, Record<string, unknown>> }).content);
+  const { unavailable } = (content?.examples ?? {}) as { unavailable?: { value: unknown } };
+  return unavailable?.value ?? content?.example;
+};
+
+test.each(["create_gd", "add_kf"] as const)("%s answers the documented 503 when D1 is lost", async (operation) => {
+  const world = await World.create({ DB: silent });
+  const body = operation === "create_gd" ? world.createBody() : world.addBody(1);
+  const { status, headers, envelope } = await world.send(operation, body);
+  expect([status, envelope]).toEqual([503, exampleOf(responses.unavailable)]);
+  expect(document.paths[`/openapi/chat/${operation}`].post.responses).toHaveProperty("503");
+  expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
+  expect(headers.get("x-request-id")).not.toBeNull();
+});
+
+test("the admin API answers the documented 503 when D1 is lost", async () => {
+  const world = await World.create({ DB: silent });
+  for (const [method, path, body] of [
+    ["GET", "/admin/sites", undefined],
+    ["POST", "/admin/sites", { name: "x" }],
+    ["GET", `/admin/sites/${world.siteId}/sessions`, undefined],
+    ["POST", `/admin/apps/${world.appid}/rotate`, {}],
+    ["GET", "/admin/audit", undefined],
+  ] as const) {
+    const answer = await world.admin(method, path, body);
+    expect([path, answer.status, await answer.json()]).toEqual([path, 503, exampleOf(responses.problem_503)]);
+    expect(answer.headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
+    expect(answer.headers.get("content-type")).toBe("application/problem+json");
+  }
+});
+
+test("health answers the documented 503 when D1 is lost", async () => {
+  const world = await World.create({ DB: silent });
+  const answer = await world.fetch(new Request("http://worker/healthz"));
+  expect([answer.status, await answer.json()]).toEqual([503, exampleOf(document.paths["/healthz"].get.responses[503])]);
+});

@@ -1,0 +1,226 @@
+import { describe, expect, test } from "vitest";
+import type * as z from "zod/mini";
+import { issueAppSchema } from "../../src/credentials/issue-app.ts";
+import { rotateSecretSchema } from "../../src/credentials/rotate-secret.ts";
+import { newAgentSchema } from "../../src/directory/add-agents-to-site.ts";
+import { agentChangeSchema } from "../../src/directory/change-agent.ts";
+import { newSiteSchema } from "../../src/directory/create-site.ts";
+import { auditQuerySchema } from "../../src/directory/list-audit-log.ts";
+import { sessionQuerySchema } from "../../src/directory/list-sessions-of-site.ts";
+import { idCursorSchema, pageQuerySchema } from "../../src/directory/page.ts";
+import { openApiDocument } from "../../src/openapi/document.ts";
+import type { JsonSchema } from "../../src/openapi/json-schema.ts";
+import { addAgentsWireSchema } from "../../src/sessions/add-agents-schema.ts";
+import { createSessionWireSchema } from "../../src/sessions/create-session-schema.ts";
+import { parseIdempotencyKey } from "../../src/sessions/idempotency-key.ts";
+import { requestStampSchema } from "../../src/sessions/request-stamp.ts";
+import { World } from "../support/world.ts";
+
+const document = openApiDocument("1.0.0");
+const { schemas } = document.components;
+
+/** Each documented body beside what validates it, and a body that is accepted. */
+const BODIES: [string, JsonSchema, z.ZodMiniType[], Record<string, unknown>][] = [
+  [
+    "CreateSession",
+    without(schemas.CreateSession, "appid", "sbs"),
+    [requestStampSchema, createSessionWireSchema],
+    { timestamp: 1, ranstr: "r", sbs: "s", ip: "::1", sbs_mc: "n", content: "c", title: "t", kefu_id: [1], fzr_uid: 1 },
+  ],
+  [
+    "AddAgents",
+    without(schemas.AddAgents, "appid"),
+    [requestStampSchema, addAgentsWireSchema],
+    { timestamp: 1, ranstr: "r", chat_id: 1, kefu_ids: "1" },
+  ],
+  ["NewSite", schemas.NewSite, [newSiteSchema], { name: "n" }],
+  ["NewApp", schemas.NewApp, [issueAppSchema], { name: "n", appid: "a", secret: "12345678" }],
+  ["Rotation", schemas.Rotation, [rotateSecretSchema], { overlap_seconds: 1 }],
+  ["NewAgent", schemas.NewAgent, [newAgentSchema], { id: 1, name: "n" }],
+  ["AgentChange", schemas.AgentChange, [agentChangeSchema], { name: "n", status: "normal" }],
+];
+
+describe.each(BODIES)("openapi.json says of %s what its schema does", (_, documented, validators, body) => {
+  const accepts = (change: Record<string, unknown>) =>
+    validators.every((schema) => schema.safeParse({ ...body, ...change }).success);
+  const properties = Object.entries(documented.properties ?? {});
+
+  test("a body of the kind is accepted", () => {
+    expect(accepts({})).toBe(true);
+    expect(
+      Object.keys(body).every((name) => properties.some(([property]) => property === name) || name === "sbs"),
+    ).toBe(true);
+  });
+
+  test.each(properties)("%s: at its limits accepted, beyond them refused", (name, property) => {
+    const { inside, outside } = probes(property);
+    expect(inside.length + outside.length).toBeGreaterThan(1);
+    expect(inside.filter((value) => !accepts({ [name]: value }))).toEqual([]);
+    expect(outside.filter((value) => accepts({ [name]: value }))).toEqual([]);
+  });
+
+  test.each(properties)("%s: required, or not", (name) => {
+    expect(accepts({ [name]: undefined })).toBe(!documented.required?.includes(name));
+  });
+
+  test("an empty body is accepted, or not", () => {
+    const needsNothing = documented.minProperties === undefined && (documented.required ?? []).length === 0;
+    expect(validators.every((schema) => schema.safeParse({}).success)).toBe(needsNothing);
+  });
+
+  test("a field that is not described is ignored, or refused", () => {
+    expect(accepts({ not_a_field: 1 })).toBe(documented.additionalProperties !== false);
+  });
+});
+
+describe("the limits are the contract's", () => {
+  test.each([
+    ["sbs_mc", 1, 30],
+    ["content", 1, 2000],
+    ["title", 1, 120],
+    ["ranstr", 1, 128],
+  ])("%s: %i to %i characters", (name, minLength, maxLength) => {
+    expect(schemas.CreateSession.properties?.[name]).toMatchObject({ type: "string", minLength, maxLength });
+  });
+
+  test("kefu_id and kefu_ids: 1 to 100", () => {
+    expect(schemas.CreateSession.properties?.kefu_id).toMatchObject({ minItems: 1, maxItems: 100 });
+    expect(schemas.AddAgents.properties?.kefu_ids?.anyOf).toEqual([
+      expect.objectContaining({ type: "string", pattern: expect.stringContaining("{0,99}") }),
+      expect.objectContaining({ type: "array", minItems: 1, maxItems: 100 }),
+    ]);
+  });
+});
+
+test("sbs: text of 1 to 64 characters, or an integer of as many digits, as documented", async () => {
+  const [text, integer] = schemas.CreateSession.properties?.sbs?.anyOf ?? [];
+  expect(text).toEqual({ type: "string", minLength: 1, maxLength: 64 });
+  expect(integer).toEqual({ type: "integer", exclusiveMinimum: -1e63, exclusiveMaximum: 1e64 });
+  const world = await World.create();
+  const status = async (sbs: string) => {
+    const body = JSON.stringify(world.createBody({ sbs: 0 })).replace('"sbs":0', `"sbs":${sbs}`);
+    return (await world.send("create_gd", body)).status;
+  };
+  for (const sbs of ['"a"', JSON.stringify("😀".repeat(64)), "9".repeat(64), `-${"9".repeat(63)}`, "0"]) {
+    expect([sbs, await status(sbs)]).toEqual([sbs, 200]);
+  }
+  for (const sbs of ['""', JSON.stringify("a".repeat(65)), "1".padEnd(65, "0"), `-${"1".padEnd(64, "0")}`, "1.5"]) {
+    expect([sbs, await status(sbs)]).toEqual([sbs, 400]);
+  }
+});
+
+test("appid: 1 to 64 characters, as documented", async () => {
+  const world = await World.create();
+  const status = async (appid: unknown) => (await world.create({ appid })).status;
+  for (const operation of [schemas.CreateSession, schemas.AddAgents]) {
+    const { inside, outside } = probes(operation.properties?.appid ?? {});
+    for (const appid of inside) expect([appid, await status(appid)]).toEqual([appid, 401]);
+    for (const appid of outside) expect([appid, await status(appid)]).toEqual([appid, 400]);
+  }
+});
+
+test("kefu_ids as text: what its documented pattern takes is accepted", () => {
+  const pattern = new RegExp((schemas.AddAgents.properties?.kefu_ids?.anyOf?.[0]?.pattern ?? "(") as string);
+  const accepts = (kefu_ids: string) => addAgentsWireSchema.safeParse({ chat_id: 1, kefu_ids }).success;
+  const ids = (count: number) => Array.from({ length: count }, (_, i) => 999_999_999_999_999 - i).join(" ,\t");
+  for (const list of ["1", " 1 , 2 ", ids(100)]) expect([pattern.test(list), accepts(list)]).toEqual([true, true]);
+  for (const list of ["", ",", "1,", "0", "01", "1,,2", "-1", "1.5", "a", ids(101), "9".repeat(16)]) {
+    expect([list, pattern.test(list), accepts(list)]).toEqual([list, false, false]);
+  }
+});
+
+test("Idempotency-Key: 1 to 255 visible ASCII characters, as documented", () => {
+  const [parameter] = document.paths["/openapi/chat/create_gd"].post.parameters;
+  const schema = parameter?.schema as JsonSchema;
+  const pattern = new RegExp(schema.pattern as string);
+  const accepts = (key: string) => {
+    try {
+      return parseIdempotencyKey(key) === key;
+    } catch {
+      return false;
+    }
+  };
+  for (const key of ["!", "~", "k".repeat(255), "", "k".repeat(256), "a b", "é", "\u007f"]) {
+    const fits = key.length >= Number(schema.minLength) && key.length <= Number(schema.maxLength) && pattern.test(key);
+    expect([key, accepts(key)]).toEqual([key, fits]);
+  }
+});
+
+describe("queries take what is documented", () => {
+  const parameters = (path: keyof typeof document.paths) => {
+    const { get } = document.paths[path] as { get: { parameters: { name: string; schema: JsonSchema }[] } };
+    return get.parameters;
+  };
+
+  test.each([
+    ["/admin/sites", pageQuerySchema],
+    ["/admin/sites/{site_id}/sessions", sessionQuerySchema],
+    ["/admin/audit", auditQuerySchema],
+  ] as const)("%s", (path, schema) => {
+    expect(parameters(path).map(({ name }) => name)).toEqual(expect.arrayContaining(["limit", "cursor"]));
+    for (const { name, schema: documented } of parameters(path).filter((each) => each.name !== "cursor")) {
+      const { inside, outside } = probes(documented);
+      expect(inside.length).toBeGreaterThan(0);
+      expect([name, ...inside.filter((value) => !accepts(schema, name, value))]).toEqual([name]);
+      // In a query everything is text, so only text can be wrong for text.
+      const wrong = outside.filter((value) => documented.type !== "string" || typeof value === "string");
+      expect([name, ...wrong.filter((value) => accepts(schema, name, value))]).toEqual([name]);
+    }
+  });
+
+  test("a cursor is up to 16 digits", () => {
+    const cursor = parameters("/admin/sites").find(({ name }) => name === "cursor")?.schema;
+    const pattern = new RegExp(cursor?.pattern as string);
+    for (const value of ["0", "9".repeat(16), "", "9".repeat(17), "-1", "a"]) {
+      expect([value, idCursorSchema.safeParse(value).success]).toEqual([value, pattern.test(value)]);
+    }
+  });
+
+  const accepts = (schema: z.ZodMiniType, name: string, value: unknown) =>
+    schema.safeParse({ [name]: String(value) }).success;
+});
+
+/** Values at the limits that a schema states, and the nearest beyond them. */
+function probes(schema: JsonSchema): { inside: unknown[]; outside: unknown[] } {
+  const inside: unknown[] = [];
+  const outside: unknown[] = [];
+  const { minLength, maxLength, minimum, maximum, minItems, maxItems, pattern, format, type } = schema as {
+    [keyword: string]: number | undefined;
+  } & { pattern?: string; format?: string; type?: string };
+  for (const branch of schema.anyOf ?? []) inside.push(...probes(branch).inside);
+  // Counted in code points: of a character outside the first plane JavaScript's length says 2.
+  const unit = pattern === undefined ? "😀" : "a";
+  if (minLength !== undefined) inside.push(unit.repeat(minLength));
+  if (minLength !== undefined) outside.push(unit.repeat(minLength - 1));
+  if (maxLength !== undefined) inside.push(unit.repeat(maxLength));
+  if (maxLength !== undefined) outside.push(unit.repeat(maxLength + 1));
+  if (pattern !== undefined && minLength !== undefined) outside.push("é".repeat(minLength));
+  if (type === "string" && minLength !== undefined) outside.push(1, null);
+  if (minimum !== undefined) inside.push(minimum);
+  if (minimum !== undefined) outside.push(minimum - 1);
+  if (maximum !== undefined) inside.push(maximum);
+  if (maximum !== undefined) outside.push(maximum + 1);
+  if (type === "integer") outside.push(1.5, "x", null);
+  const ids = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+  if (minItems !== undefined) inside.push(ids(minItems));
+  if (minItems !== undefined) outside.push(ids(minItems - 1));
+  if (maxItems !== undefined) inside.push(ids(maxItems));
+  if (maxItems !== undefined) outside.push(ids(maxItems + 1));
+  if (schema.anyOf !== undefined) outside.push(...[{}, null, true], ...ofArrays(schema.anyOf));
+  if (format === "ipv4") inside.push("127.0.0.1", "255.255.255.255");
+  if (format === "ipv6") inside.push("::1", "2001:db8::1");
+  if (schema.anyOf?.some((branch) => branch.format !== undefined)) outside.push("256.0.0.1", "localhost", "1::2::3");
+  const allowed = schema.enum as unknown[] | undefined;
+  if (allowed !== undefined) inside.push(...allowed);
+  if (allowed !== undefined) outside.push("another", 0, 4);
+  return { inside, outside };
+}
+
+const ofArrays = (branches: JsonSchema[]) =>
+  branches.filter(({ type }) => type === "array").flatMap((branch) => probes(branch).outside);
+
+/** Of fields that are tested by themselves. */
+function without(schema: JsonSchema, ...names: string[]): JsonSchema {
+  const properties = Object.entries(schema.properties ?? {}).filter(([name]) => !names.includes(name));
+  return { ...schema, properties: Object.fromEntries(properties) };
+}

@@ -1,0 +1,87 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { lookForNonce, nonceKey, nonceTtl, rememberNonce, seenWithin } from "../../src/replay/nonce-look.ts";
+import { replacing } from "../support/replacing.ts";
+
+const never = new Promise<never>(() => {});
+const boom = () => {
+  throw new Error("KV is down");
+};
+
+describe("nonceKey", () => {
+  it("tells apart what concatenation would mix up", async () => {
+    const keys = await Promise.all([
+      nonceKey("a", "bc"),
+      nonceKey("ab", "c"),
+      nonceKey("abc", ""),
+      nonceKey("a", "BC"),
+    ]);
+    expect(new Set(keys).size).toBe(4);
+    expect(keys[0]).toBe(await nonceKey("a", "bc"));
+  });
+
+  it.each([
+    ["a dot", "."],
+    ["two dots", ".."],
+    ["128 ideographs", "漢".repeat(128)],
+    ["a lone surrogate", "\ud800"],
+    ["60,000 letters", "x".repeat(60_000)],
+  ])("gives KV a key that it takes, whatever the ranstr: %s", async (_, ranstr) => {
+    const key = nonceKey("app", ranstr);
+    await rememberNonce(env.NONCES, key, 60);
+    expect(await lookForNonce(env.NONCES, key)).toBe(true);
+  });
+});
+
+describe("lookForNonce", () => {
+  it("finds what was remembered and nothing else", async () => {
+    await rememberNonce(env.NONCES, nonceKey("app", "used"), 60);
+    expect(await lookForNonce(env.NONCES, nonceKey("app", "used"))).toBe(true);
+    expect(await lookForNonce(env.NONCES, nonceKey("app", "new"))).toBe(false);
+    expect(await lookForNonce(env.NONCES, nonceKey("another app", "used"))).toBe(false);
+  });
+
+  it.each([
+    ["is not bound", undefined],
+    ["throws", replacing(env.NONCES, { get: boom })],
+    ["rejects", replacing(env.NONCES, { get: async () => boom() })],
+  ])("knows nothing when KV %s", async (_, kv) => {
+    await rememberNonce(env.NONCES, nonceKey("app", "used"), 60);
+    expect(await lookForNonce(kv, nonceKey("app", "used"))).toBe(false);
+  });
+});
+
+describe("seenWithin", () => {
+  it("gives the look's answer when it comes in time, and false when it does not", async () => {
+    expect(await seenWithin(Promise.resolve(true), 10_000)).toBe(true);
+    expect(await seenWithin(Promise.resolve(false), 10_000)).toBe(false);
+    expect(await seenWithin(never, 1)).toBe(false);
+  });
+});
+
+describe("rememberNonce", () => {
+  it("asks KV to forget when the nonce has expired", async () => {
+    const puts: unknown[][] = [];
+    await rememberNonce(
+      replacing(env.NONCES, { put: async (...given: unknown[]) => void puts.push(given) }),
+      nonceKey("app", "ranstr"),
+      660,
+    );
+    expect(puts).toEqual([[await nonceKey("app", "ranstr"), expect.any(String), { expirationTtl: 660 }]]);
+  });
+
+  it.each([
+    ["is not bound", undefined],
+    ["throws", replacing(env.NONCES, { put: boom })],
+    ["rejects", replacing(env.NONCES, { put: async () => boom() })],
+  ])("does not mind when KV %s", async (_, kv) => {
+    await expect(rememberNonce(kv, nonceKey("app", "ranstr"), 60)).resolves.toBeUndefined();
+  });
+});
+
+describe("nonceTtl", () => {
+  it.each([
+    [300, 660],
+    [0, 60],
+  ])("outlives both edges of a tolerance of %i seconds", (tolerance, ttl) => expect(nonceTtl(tolerance)).toBe(ttl));
+});

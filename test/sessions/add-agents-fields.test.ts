@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import { seedAgents } from "../support/seed-agents.ts";
+import { expectUnwritten, INVALID_PARAMETERS } from "../support/signed-routes.ts";
+import { type Body, World } from "../support/world.ts";
+
+const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
+const IDS_RULE =
+  /^kefu_ids(: must be 1 to 100 distinct agent ids, as positive integers between commas or as an array|\.\d: must be an integer from 1 to 9007199254740991)$/;
+
+describe("kefu_ids of add_kf", () => {
+  it.each<[string, unknown, number[]]>([
+    ["blanks around ids", " 3 ,\t101 ", [3, 101]],
+    ["blanks around one id", "  3  ", [3]],
+    ["whole numbers with a point in an array", [3.0], [3]],
+    ["100 ids in a string", from(101, 100).join(","), from(101, 100)],
+    ["100 ids in an array", from(101, 100), from(101, 100)],
+    ["100 ids named ten times each", Array(10).fill(from(101, 100).join(",")).join(","), from(101, 100)],
+  ])("may have %s", async (_, kefu_ids, agentIds) => {
+    const { world, chatId } = await siteWithSession();
+    expect((await world.add(chatId, { kefu_ids })).status).toBe(200);
+    expect((await world.stored()).participants.map(({ agent_id }) => agent_id)).toEqual(agentIds);
+  });
+
+  it.each<[string, unknown]>([
+    ["empty", ""],
+    ["blank", " "],
+    ["a comma", ","],
+    ["a trailing comma", "3,"],
+    ["a leading comma", ",3"],
+    ["two commas in a row", "3,,101"],
+    ["a blank between commas", "3, ,101"],
+    ["a blank inside an id", "1 01"],
+    ["a leading zero", "03"],
+    ["zero", "0"],
+    ["a zero among others", "3,0"],
+    ["a minus", "-3"],
+    ["a plus", "+3"],
+    ["a fraction", "3.0"],
+    ["an exponent", "1e2"],
+    ["hex", "0x3"],
+    ["semicolons", "3;101"],
+    ["a full-width comma", "3，101"],
+    ["full-width digits", "３"],
+    ["a line break", "3\n,101"],
+    ["a line break at the end", "3\n"],
+    ["a no-break space", "3,\u00a0101"],
+    ["brackets", "[3]"],
+    ["a word", "all"],
+    ["an id past 2^53", "9007199254740992"],
+    ["an id past all numbers", "9".repeat(400)],
+    ["101 ids in a string", from(101, 101).join(",")],
+    ["101 ids in an array", from(101, 101)],
+    ["an empty array", []],
+    ["a number", 3],
+    ["null", null],
+    ["a boolean", true],
+    ["an object", { 0: 3, length: 1 }],
+    ["strings in an array", ["3", "101"]],
+    ["a string among numbers", [3, "101"]],
+    ["a fraction in an array", [3, 101.5]],
+    ["zero in an array", [0]],
+    ["a negative id in an array", [3, -1]],
+    ["an id past 2^53 in an array", [2 ** 53]],
+    ["null in an array", [3, null]],
+    ["an array in an array", [[3]]],
+  ])("are 参数错误 with %s, and nothing is stored", async (_, kefu_ids) => {
+    const { world, chatId } = await siteWithSession();
+    expect(await refusal(world, world.addBody(chatId, { kefu_ids }))).toMatch(IDS_RULE);
+  });
+
+  it("are required", async () => {
+    const { world, chatId } = await siteWithSession();
+    expect(await refusal(world, world.addBody(chatId, { kefu_ids: undefined }))).toBe("kefu_ids: is required");
+  });
+});
+
+describe("chat_id of add_kf", () => {
+  it.each<[string, (chatId: number) => unknown]>([
+    ["a string", (chatId) => String(chatId)],
+    ["null", () => null],
+    ["empty", () => ""],
+    ["an array", (chatId) => [chatId]],
+    ["a boolean", () => true],
+    ["a fraction", (chatId) => chatId + 0.5],
+    ["past 2^53", () => 2 ** 53],
+    ["past -2^53", () => -(2 ** 53)],
+  ])("is 参数错误 when %s, and nothing is stored", async (_, write) => {
+    const { world, chatId } = await siteWithSession();
+    expect(await refusal(world, world.addBody(chatId, { chat_id: write(chatId) }))).toBe("chat_id: must be an integer");
+  });
+
+  it("is required", async () => {
+    const { world, chatId } = await siteWithSession();
+    expect(await refusal(world, world.addBody(chatId, { chat_id: undefined }))).toBe("chat_id: is required");
+  });
+
+  it("is the same session however the integer is written", async () => {
+    const { world, chatId } = await siteWithSession();
+    const body = JSON.stringify(world.addBody(chatId)).replace(`"chat_id":${chatId}`, `"chat_id":${chatId}.0e0`);
+    expect(body).toContain(".0e0");
+    expect((await world.send("add_kf", body)).status).toBe(200);
+  });
+});
+
+/** A session with agent 1 alone; agents 3 and 101 to 201 may join. */
+async function siteWithSession(): Promise<{ world: World; chatId: number }> {
+  const world = await World.create();
+  await seedAgents(world, from(101, 101));
+  return { world, chatId: await world.chatId({ kefu_id: [1] }) };
+}
+
+/** Expects 参数错误 and nothing stored; gives the detail. */
+async function refusal(world: World, body: Body): Promise<string | null> {
+  const { status, envelope, headers } = await expectUnwritten(world, () => world.send("add_kf", body));
+  expect({ status, envelope }).toEqual({ status: 400, envelope: INVALID_PARAMETERS });
+  return headers.get("x-error-detail");
+}

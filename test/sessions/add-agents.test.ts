@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { seedAgents } from "../support/seed-agents.ts";
+import { seedSession } from "../support/seed-session.ts";
+import { rowsAdded } from "../support/signed-routes.ts";
+import { type Body, NOW, World } from "../support/world.ts";
+
+const OK = { code: 1, msg: "ok", data: "" };
+const NOT_FOUND = { code: -1, msg: "会话不存在", data: "" };
+const STATE_FORBIDS = { code: -1, msg: "当前状态不允许操作", data: "" };
+const NONE_LEFT = "kefu_ids: none is new to the session, of this site and in normal status";
+
+describe("add_kf", () => {
+  it("makes valid new agents participants, added by the responsible agent, and changes nothing else", async () => {
+    const world = await World.create();
+    const chatId = await world.chatId({ kefu_id: [2, 1], fzr_uid: 2, title: "Title" });
+    const before = await world.stored();
+    world.clock.now += 60;
+    const { status, envelope } = await world.add(chatId, { kefu_ids: "3" });
+    expect({ status, envelope }).toEqual({ status: 200, envelope: OK });
+    const after = await world.stored();
+    expect(after.participants).toEqual([
+      { session_id: chatId, agent_id: 1, added_by: 2, added_at: NOW },
+      { session_id: chatId, agent_id: 3, added_by: 2, added_at: NOW + 60 },
+    ]);
+    expect(rowsAdded(before, after)).toEqual({ participants: 1, nonces: 1 });
+    expect(after.sessions).toEqual(before.sessions);
+    expect(after.messages).toEqual(before.messages);
+  });
+
+  it.each<[string, unknown, number[]]>([
+    ["one id in a string", "3", [2, 3]],
+    ["a string", "3,101", [2, 3, 101]],
+    ["an array", [101, 3], [2, 3, 101]],
+    ["one already there", "2,3", [2, 3]],
+    ["the responsible agent", [1, 3], [2, 3]],
+    ["one disabled", "4,3", [2, 3]],
+    ["one unknown", [404, 3], [2, 3]],
+    ["one of another site", "777,3", [2, 3]],
+    ["one named twice", "3,3,3", [2, 3]],
+    ["all of that", [3, 1, 2, 4, 404, 777, 3, 101], [2, 3, 101]],
+    ["the greatest id", "9007199254740991", [2, Number.MAX_SAFE_INTEGER]],
+  ])("takes %s and lets the valid new agents join", async (_, kefu_ids, agentIds) => {
+    const { world, chatId } = await siteWithSession();
+    expect((await world.add(chatId, { kefu_ids })).envelope).toEqual(OK);
+    const { participants } = await world.stored();
+    expect(participants.map(({ agent_id }) => agent_id)).toEqual(agentIds);
+    expect(new Set(participants.map(({ added_by }) => added_by))).toEqual(new Set([1]));
+  });
+
+  it.each<[string, unknown]>([
+    ["already there", "2"],
+    ["the responsible one", [1]],
+    ["disabled", "4"],
+    ["unknown", [404]],
+    ["of another site", "777"],
+    ["one of these", [1, 2, 4, 404, 777]],
+  ])("refuses when every agent is %s, and stores only the ranstr", async (_, kefu_ids) => {
+    const { world, chatId } = await siteWithSession();
+    await expectRefused(world, () => world.add(chatId, { kefu_ids }), 409, STATE_FORBIDS, NONE_LEFT);
+  });
+
+  it("refuses to add agents again that it has added", async () => {
+    const { world, chatId } = await siteWithSession();
+    expect((await world.add(chatId)).envelope).toEqual(OK);
+    await expectRefused(world, () => world.add(chatId), 409, STATE_FORBIDS, NONE_LEFT);
+  });
+
+  it("follows a change of an agent's status at once", async () => {
+    const { world, chatId } = await siteWithSession();
+    const set = (id: number, status: string) =>
+      world.admin("PATCH", `/admin/sites/${world.siteId}/agents/${id}`, { status });
+    await set(3, "disabled");
+    await expectRefused(world, () => world.add(chatId), 409, STATE_FORBIDS, NONE_LEFT);
+    await set(3, "normal");
+    expect((await world.add(chatId)).envelope).toEqual(OK);
+  });
+
+  it("lets valid agents join although the responsible one has been disabled since", async () => {
+    const { world, chatId } = await siteWithSession();
+    await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/1`, { status: "disabled" });
+    expect((await world.add(chatId)).envelope).toEqual(OK);
+  });
+
+  it("refuses a session that is no ticket", async () => {
+    const { world } = await siteWithSession();
+    const chatId = await seedSession(world, { kind: "chat" });
+    const detail = "chat_id: is not a ticket session";
+    await expectRefused(world, () => world.add(chatId), 409, STATE_FORBIDS, detail);
+  });
+
+  it("refuses a session without a responsible agent", async () => {
+    const { world } = await siteWithSession();
+    const chatId = await seedSession(world, { responsibleAgentId: null });
+    const detail = "chat_id: the session has no responsible agent";
+    await expectRefused(world, () => world.add(chatId), 409, STATE_FORBIDS, detail);
+  });
+
+  it("answers another site's session as one that does not exist, and leaves both sites as they were", async () => {
+    const { world, other } = await siteWithSession();
+    const foreign = await other.chatId();
+    const before = await other.stored();
+    await expectNotFound(world, () => world.add(foreign));
+    expect(await other.stored()).toEqual(before);
+  });
+
+  it.each(["0", "-1", "1e3", "9007199254740991", "-9007199254740991", "999999999"])(
+    "finds no session %s",
+    async (chatId) => {
+      const { world } = await siteWithSession();
+      await expectNotFound(world, () => world.send("add_kf", written(world, chatId)));
+    },
+  );
+
+  it("counts one agent once when many requests name it at once", async () => {
+    const { world, chatId } = await siteWithSession();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => world.add(chatId, { kefu_ids: "3,101" })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)]);
+    expect((await world.stored()).participants.map(({ agent_id }) => agent_id)).toEqual([2, 3, 101]);
+  });
+});
+
+/** Agents 1 (responsible) and 2 are on the session, 3 and 101 are not, 4 is disabled, 777 is of the other site, 404 of none. */
+async function siteWithSession(): Promise<{ world: World; other: World; chatId: number }> {
+  const [world, other] = [await World.create(), await World.create()];
+  await seedAgents(world, [101, Number.MAX_SAFE_INTEGER]);
+  await seedAgents(other, [777]);
+  return { world, other, chatId: await world.chatId() };
+}
+
+async function expectRefused(
+  world: World,
+  act: () => ReturnType<World["add"]>,
+  expectedStatus: number,
+  expected: Body,
+  detail: string,
+): Promise<void> {
+  const before = await world.stored();
+  const { status, envelope, headers } = await act();
+  expect({ status, envelope }).toEqual({ status: expectedStatus, envelope: expected });
+  expect(headers.get("x-error-detail")).toBe(detail);
+  expect(rowsAdded(before, await world.stored())).toEqual({ nonces: 1 });
+}
+
+function expectNotFound(world: World, act: () => ReturnType<World["add"]>): Promise<void> {
+  return expectRefused(world, act, 404, NOT_FOUND, "chat_id: no such session on this site");
+}
+
+/** An add_kf body whose chat_id is written exactly so. */
+function written(world: World, chatId: string): string {
+  return JSON.stringify(world.addBody(-7)).replace('"chat_id":-7', `"chat_id":${chatId}`);
+}

@@ -1,0 +1,218 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Refusal } from "../../src/errors.ts";
+import { databaseFault, runBatch, withRetries } from "../../src/store/run-batch.ts";
+import { FAULTS, type Fault, Faults, faultyD1, TRANSIENT_MESSAGE } from "../support/faulty-bindings.ts";
+import { withoutWaiting } from "../support/patient-fetch.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Texts of D1's error list, and of SQLite through D1, as workerd throws them: with a cause that repeats them bare. */
+const d1Error = (text: string) => new Error(`D1_ERROR: ${text}`, { cause: new Error(text) });
+
+const TRANSIENT = [
+  "D1 DB reset because its code was updated.",
+  "Internal error while starting up D1 DB storage caused object to be reset.",
+  "Network connection lost.",
+  "Internal error in D1 DB storage caused object to be reset.",
+  "Cannot resolve D1 DB due to transient issue on remote node.",
+];
+
+const UNKNOWN = [
+  "Can't read from request stream because client disconnected.",
+  "D1 DB storage operation exceeded timeout which caused object to be reset.",
+  "D1 DB is overloaded. Requests queued for too long.",
+  "D1 DB is overloaded. Too many requests queued.",
+  "D1 DB's isolate exceeded its memory limit and was reset.",
+  "D1 DB exceeded its CPU time limit and was reset.",
+  "Exceeded maximum DB size.",
+  "database is locked: SQLITE_BUSY",
+  "database or disk is full: SQLITE_FULL",
+  "out of memory: SQLITE_NOMEM",
+  "disk I/O error: SQLITE_IOERR",
+  "interrupted: SQLITE_INTERRUPT",
+  "Failed to parse body as JSON, got: <html>",
+];
+
+const REFUSED = [
+  'near "SELEC": syntax error at offset 0: SQLITE_ERROR',
+  "no such table: sessions: SQLITE_ERROR",
+  "UNIQUE constraint failed: sites.id: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_PRIMARYKEY)",
+  "FOREIGN KEY constraint failed: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_FOREIGNKEY)",
+  "datatype mismatch: SQLITE_MISMATCH",
+  "string or blob too big: SQLITE_TOOBIG",
+  "Wrong number of parameter bindings for SQL query.",
+];
+
+/** How a call that fails each time with the given things ends, and after how many tries. */
+async function outcomeOf(...thrown: unknown[]): Promise<{ refusal: Refusal; tries: number }> {
+  let tries = 0;
+  const call = () => {
+    const next = thrown[Math.min(tries, thrown.length - 1)];
+    tries += 1;
+    return Promise.reject(next);
+  };
+  const refusal = await withoutWaiting(
+    withRetries(call).catch((error: unknown) => error),
+    new Faults(),
+  );
+  expect(refusal).toBeInstanceOf(Refusal);
+  return { refusal: refusal as Refusal, tries };
+}
+
+describe("withRetries", () => {
+  it.each(TRANSIENT)("tries three times and then does not know: %s", async (text) => {
+    const { refusal, tries } = await outcomeOf(d1Error(text));
+    expect(tries).toBe(3);
+    expect(refusal).toMatchObject({ code: "unavailable", context: { retryAfter: expect.any(Number) } });
+  });
+
+  it("takes a lost connection for transient also when it comes bare, not from D1", async () => {
+    expect((await outcomeOf(new Error("Network connection lost."))).tries).toBe(3);
+  });
+
+  it.each(UNKNOWN)("does not try again and does not know: %s", async (text) => {
+    const { refusal, tries } = await outcomeOf(d1Error(text));
+    expect(tries).toBe(1);
+    expect(refusal).toMatchObject({ code: "unavailable", context: { retryAfter: expect.any(Number) } });
+  });
+
+  it.each([[new Error("boom")], [new TypeError("x is not a function")], ["text"], [undefined], [null], [{}]])(
+    "does not know what any other thrown thing means: %s",
+    async (thrown) => {
+      const { refusal, tries } = await outcomeOf(thrown);
+      expect(tries).toBe(1);
+      expect(refusal.code).toBe("unavailable");
+    },
+  );
+
+  it.each(REFUSED)("knows that nothing was written when the first try is refused: %s", async (text) => {
+    const { refusal, tries } = await outcomeOf(d1Error(text));
+    expect(tries).toBe(1);
+    expect(refusal.code).toBe("internal");
+  });
+
+  it.each(REFUSED)("does not know when a try before the refused one was lost: %s", async (text) => {
+    const { refusal, tries } = await outcomeOf(d1Error("Network connection lost."), d1Error(text));
+    expect(tries).toBe(2);
+    expect(refusal.code).toBe("unavailable");
+  });
+
+  it("tries again after a call that throws at once", async () => {
+    let tries = 0;
+    const call = () => {
+      tries += 1;
+      if (tries === 1) throw new Error(TRANSIENT_MESSAGE);
+      return Promise.resolve("answer");
+    };
+    expect(await withoutWaiting(withRetries(call), new Faults())).toBe("answer");
+    expect(tries).toBe(2);
+  });
+
+  it("gives each try 3 s and all of them 8 s, pauses included", async () => {
+    const since = Date.now();
+    const begun: number[] = [];
+    const silent = () => {
+      begun.push(Date.now() - since);
+      return new Promise<never>(() => {});
+    };
+    const ended = withRetries(silent).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(7_999);
+    expect(begun).toHaveLength(3);
+    // A pause is 25 to 50 ms after the first try, 50 to 100 after the second.
+    expect(begun[0]).toBe(0);
+    expect(begun[1]).toSatisfy((ms: number) => ms >= 3_025 && ms <= 3_051);
+    expect(begun[2]).toSatisfy((ms: number) => ms >= 6_075 && ms <= 6_153);
+    expect(vi.getTimerCount()).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await ended).toMatchObject({ code: "unavailable" });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("runBatch", () => {
+  /** A table of its own shows what was committed, and an insert that is safe to run twice stands for any batch. */
+  const insert = (name: string) => (db: D1Database) => () => [
+    db.prepare("INSERT INTO kept (name) VALUES (?) ON CONFLICT DO NOTHING").bind(name),
+    db.prepare("SELECT name FROM kept WHERE name = ?").bind(name),
+  ];
+
+  beforeEach(async () => {
+    await env.DB.batch([
+      env.DB.prepare("DROP TABLE IF EXISTS kept"),
+      env.DB.prepare("CREATE TABLE kept (name TEXT PRIMARY KEY)"),
+    ]);
+  });
+
+  const kept = async () => (await env.DB.prepare("SELECT name FROM kept").all()).results;
+
+  it.each(FAULTS)("gives the row and keeps it once when the first of three tries fails: %s", async (fault) => {
+    const faults = new Faults(({ nth }) => (nth === 0 ? fault : undefined));
+    const db = faultyD1(env.DB, faults);
+    expect(await withoutWaiting(runBatch(db, insert("a")(db)), faults)).toEqual({ name: "a" });
+    expect(faults.calls).toEqual(["DB.batch", "DB.batch"]);
+    await faults.end();
+    expect(await kept()).toEqual([{ name: "a" }]);
+  });
+
+  it.each<[Fault, number]>([
+    ["before", 0],
+    ["during", 0],
+    ["after", 1],
+    ["throws", 0],
+    ["never done", 0],
+    ["done in silence", 1],
+    ["late", 0],
+  ])("does not know when all three fail %s", async (fault, rows) => {
+    const faults = new Faults(() => fault);
+    const db = faultyD1(env.DB, faults);
+    const ended = withoutWaiting(runBatch(db, insert("a")(db)), faults);
+    await expect(ended).rejects.toMatchObject({ code: "unavailable" });
+    expect(faults.calls).toHaveLength(3);
+    expect(await kept()).toHaveLength(rows);
+    await faults.end();
+  });
+
+  it("does not know when the database answers without the row", async () => {
+    const ended = runBatch(env.DB, () => [env.DB.prepare("SELECT name FROM kept")]);
+    await expect(ended).rejects.toMatchObject({ code: "unavailable", context: { retryAfter: expect.any(Number) } });
+  });
+
+  it("takes a statement that cannot be bound for a fault of its own and does not ask for a retry", async () => {
+    const ended = runBatch(env.DB, () => [env.DB.prepare("SELECT ?").bind(1n as never)]);
+    await expect(ended).rejects.toMatchObject({ code: "internal" });
+  });
+});
+
+describe("databaseFault", () => {
+  it.each([...TRANSIENT, ...UNKNOWN])("is unavailable: %s", (text) => {
+    expect(databaseFault(d1Error(text))).toMatchObject({ code: "unavailable" });
+  });
+
+  it.each(REFUSED)("is internal: %s", (text) =>
+    expect(databaseFault(d1Error(text))).toMatchObject({ code: "internal" }),
+  );
+
+  it.each(["Network connection lost.", "internal error; reference = 0123456789abcdef"])(
+    "knows a fault of the way to D1: %s",
+    (text) => expect(databaseFault(new Error(text))).toMatchObject({ code: "unavailable" }),
+  );
+
+  it("looks at what D1 said, not at a wrapper that quotes parameters", () => {
+    const wrapped = (text: string) =>
+      new Error("Failed query: INSERT … params: constraint failed, D1_TYPE_ERROR", { cause: d1Error(text) });
+    expect(databaseFault(wrapped("D1 DB is overloaded. Too many requests queued."))).toMatchObject({
+      code: "unavailable",
+    });
+    expect(databaseFault(wrapped("UNIQUE constraint failed: sites.id: SQLITE_CONSTRAINT"))).toMatchObject({
+      code: "internal",
+    });
+  });
+
+  it("leaves alone what no database threw", () => {
+    expect(databaseFault(new TypeError("x is not a function"))).toBeUndefined();
+    expect(databaseFault("constraint failed")).toBeUndefined();
+    expect(databaseFault(undefined)).toBeUndefined();
+  });
+});

@@ -1,0 +1,131 @@
+import { env } from "cloudflare:workers";
+import { is } from "drizzle-orm";
+import { getTableConfig, type SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
+import { describe, expect, it } from "vitest";
+import * as schema from "../../src/store/schema.ts";
+
+/** drizzle-kit cannot say it and a table it rebuilds loses it silently, so this list holds it in place. */
+const WITHOUT_ROWID = ["agents", "apps", "idempotency_keys", "messages", "nonces", "participants"];
+
+const TABLES = Object.values(schema)
+  .filter((value) => is(value, SQLiteTable))
+  .map((table) => getTableConfig(table));
+
+/** Tables of D1 itself and of the migrations. */
+const NOT_OURS = /^(sqlite_|_cf_|d1_migrations$)/;
+
+async function rows<Row>(sql: string, ...values: string[]): Promise<Row[]> {
+  return (
+    await env.DB.prepare(sql)
+      .bind(...values)
+      .all<Row>()
+  ).results;
+}
+
+async function storedTables(): Promise<string[]> {
+  const found = await rows<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name");
+  return found.map(({ name }) => name).filter((name) => !NOT_OURS.test(name));
+}
+
+const names = (columns: { name: string }[]) => columns.map(({ name }) => name);
+const byName = <T extends { name: string }>(list: T[]) => list.sort((a, b) => (a.name < b.name ? -1 : 1));
+
+/** What the schema says of a table. */
+function declared(config: (typeof TABLES)[number]) {
+  const { columns, primaryKeys, indexes, foreignKeys, uniqueConstraints, checks } = config;
+  const single = columns.filter((column) => column.primary);
+  const key = names(single.length > 0 ? single : (primaryKeys[0]?.columns ?? []));
+  return {
+    columns: columns.map((column) => ({
+      name: column.name,
+      type: column.getSQLType(),
+      notNull: column.notNull,
+      default: column.default ?? null,
+      keyPosition: key.indexOf(column.name) + 1,
+    })),
+    indexes: byName(
+      indexes.map(({ config: index }) => ({
+        name: index.name,
+        unique: index.unique,
+        partial: index.where !== undefined,
+        columns: names(index.columns as SQLiteColumn[]),
+      })),
+    ),
+    foreignKeys: foreignKeys.map((foreignKey) => {
+      const { columns: from, foreignTable, foreignColumns } = foreignKey.reference();
+      return { table: getTableConfig(foreignTable).name, from: names(from), to: names(foreignColumns) };
+    }),
+    // The rows that SQLite lists for these are not compared, so there must be none.
+    uncompared: [...uniqueConstraints, ...checks, ...columns.filter((column) => column.isUnique)],
+  };
+}
+
+/** What D1 says of a table after all migrations. */
+async function stored(table: string) {
+  const columns = await rows<{ name: string; type: string; notnull: number; dflt_value: unknown; pk: number }>(
+    `SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info(?) ORDER BY cid`,
+    table,
+  );
+  const indexes = await rows<{ name: string; unique: number; partial: number }>(
+    `SELECT name, "unique", partial FROM pragma_index_list(?) WHERE origin <> 'pk'`,
+    table,
+  );
+  const indexed = async (index: string) =>
+    names(await rows<{ name: string }>("SELECT name FROM pragma_index_info(?) ORDER BY seqno", index));
+  const foreignKeys = await rows<{ table: string; from: string; to: string }>(
+    `SELECT "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq`,
+    table,
+  );
+  return {
+    columns: columns.map(({ name, type, notnull, dflt_value, pk }) => ({
+      name,
+      type: type.toLowerCase(),
+      notNull: notnull === 1,
+      default: dflt_value,
+      keyPosition: pk,
+    })),
+    indexes: byName(
+      await Promise.all(
+        indexes.map(async ({ name, unique, partial }) => ({
+          name,
+          unique: unique === 1,
+          partial: partial === 1,
+          columns: await indexed(name),
+        })),
+      ),
+    ),
+    foreignKeys: foreignKeys.map(({ table: referenced, from, to }) => ({ table: referenced, from: [from], to: [to] })),
+    uncompared: [],
+  };
+}
+
+describe("the migrated database", () => {
+  it("has the schema's tables and no other", async () => {
+    expect(await storedTables()).toEqual(names(byName(TABLES)));
+  });
+
+  it.each(TABLES.map((config) => [config.name, config] as const))("has %s as the schema says", async (name, config) => {
+    expect(await stored(name)).toEqual(declared(config));
+  });
+
+  it("keeps WITHOUT ROWID exactly where it was decided", async () => {
+    const without = await rows<{ name: string }>("SELECT name FROM pragma_table_list WHERE wr = 1 ORDER BY name");
+    expect(names(without).filter((name) => !NOT_OURS.test(name))).toEqual(WITHOUT_ROWID);
+  });
+
+  it("has an integer rowid for key in every other table, and AUTOINCREMENT nowhere", async () => {
+    for (const table of (await storedTables()).filter((name) => !WITHOUT_ROWID.includes(name))) {
+      const { columns } = await stored(table);
+      expect(columns.filter(({ keyPosition }) => keyPosition > 0)).toMatchObject([{ name: "id", type: "integer" }]);
+    }
+    const sql = await rows<{ sql: string }>("SELECT sql FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'");
+    expect(sql.filter(({ sql: text }) => !/d1_migrations|_cf_/.test(text))).toEqual([]);
+  });
+
+  it("lets no table of a site's own data refer to sites or apps", async () => {
+    for (const { name } of TABLES.filter((config) => config.name !== "apps")) {
+      const referred = (await stored(name)).foreignKeys.map(({ table }) => table);
+      expect(referred.filter((table) => table === "sites" || table === "apps")).toEqual([]);
+    }
+  });
+});

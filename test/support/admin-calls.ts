@@ -1,0 +1,47 @@
+import { expect } from "vitest";
+import type { World } from "./world.ts";
+
+/** Every call of the admin API, as paths of a world. */
+export const ADMIN_CALLS: [method: string, path: (world: World) => string, body?: unknown][] = [
+  ["POST", () => "/admin/sites", { name: "Another" }],
+  ["GET", () => "/admin/sites"],
+  ["POST", ({ siteId }) => `/admin/sites/${siteId}/apps`, { name: "Another" }],
+  ["GET", ({ siteId }) => `/admin/sites/${siteId}/apps`],
+  ["POST", ({ appid }) => `/admin/apps/${appid}/rotate`, { overlap_seconds: 60 }],
+  ["POST", () => "/admin/reseal"],
+  ["POST", ({ siteId }) => `/admin/sites/${siteId}/agents`, { id: 99, name: "Another" }],
+  ["PATCH", ({ siteId }) => `/admin/sites/${siteId}/agents/1`, { name: "Renamed" }],
+  ["GET", ({ siteId }) => `/admin/sites/${siteId}/agents`],
+  ["GET", ({ siteId }) => `/admin/sites/${siteId}/sessions`],
+  ["GET", () => "/admin/audit"],
+  ["DELETE", ({ appid }) => `/admin/apps/${appid}`],
+];
+
+export interface AdminAnswer {
+  status: number;
+  headers: Headers;
+  body: unknown;
+}
+
+/** Calls the admin API and reads the answer, JSON or nothing. */
+export async function call(world: World, method: string, path: string, body?: unknown): Promise<AdminAnswer> {
+  return read(await world.admin(method, path, body));
+}
+
+export async function read(response: Response): Promise<AdminAnswer> {
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === "" ? undefined : (JSON.parse(text) as unknown),
+  };
+}
+
+/** Problem details of one status, with these bad fields if any. */
+export function problem(status: number, title: string, errors?: { field: string; message: string }[]) {
+  const detail = errors?.map(({ field, message }) => (field === "" ? message : `${field}: ${message}`)).join("; ");
+  return {
+    status,
+    body: { type: "about:blank", title, status, detail: detail ?? expect.any(String), ...(errors && { errors }) },
+  };
+}

@@ -1,0 +1,83 @@
+import { join } from "node:path";
+import { createTestHarness } from "wrangler";
+import type { Bindings } from "../../src/env.ts";
+
+export interface BuiltWorker {
+  /** No slash at the end; the port is the system's choice. */
+  url: string;
+  adminToken: string;
+  /** D1 and KV of the running Worker, to look at what was stored. */
+  env: Bindings;
+  /** The Worker's own log lines so far. */
+  logs: () => string[];
+  /** Calls the admin API and gives its JSON, or throws with the problem. */
+  admin: <T = unknown>(method: string, path: string, body?: unknown) => Promise<T>;
+  /** A fresh site with an app and these agents in normal status. */
+  provision: (agentIds?: number[]) => Promise<{ siteId: number; appid: string; secret: string }>;
+  /** Runs the cron handler once. */
+  scheduled: (time?: Date) => Promise<void>;
+  close: () => Promise<void>;
+}
+
+/**
+ * The Worker as `wrangler deploy` bundles it, over real HTTP on 127.0.0.1, on local D1 and KV of its own with all migrations applied.
+ * State goes with `close()`. Secrets are made here; a `.dev.vars` is not looked at.
+ *
+ * @param vars override those of wrangler.toml, `{ ERROR_STATUS: "always-200" }` for one
+ */
+export async function startBuiltWorker(options: { vars?: Record<string, string> } = {}): Promise<BuiltWorker> {
+  // Otherwise the runtime asks a server of Cloudflare's where this machine is, and warns when there is no network.
+  process.env.CLOUDFLARE_CF_FETCH_ENABLED = "false";
+  const adminToken = randomHex(24);
+  const harness = createTestHarness({
+    root: join(import.meta.dirname, "../.."),
+    workers: [
+      {
+        configPath: "wrangler.toml",
+        secrets: { MASTER_KEY: Buffer.from(randomHex(32), "hex").toString("base64"), ADMIN_TOKEN: adminToken },
+        ...(options.vars !== undefined && { vars: options.vars }),
+      },
+    ],
+  });
+  const { url } = await harness.listen();
+  const worker = harness.getWorker<Bindings & Record<string, unknown>>();
+  await worker.applyD1Migrations("DB");
+
+  async function admin<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await fetch(new URL(path, url), {
+      method,
+      headers: {
+        authorization: `Bearer ${adminToken}`,
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+    return (text === "" ? undefined : JSON.parse(text)) as T;
+  }
+
+  return {
+    url: url.origin,
+    adminToken,
+    env: await worker.getEnv(),
+    logs: () => harness.getLogs().map((entry) => entry.message),
+    admin,
+    async provision(agentIds = [10411, 10427, 10428]) {
+      const site = await admin<{ id: number }>("POST", "/admin/sites", { name: "Site" });
+      for (const id of agentIds) {
+        await admin("POST", `/admin/sites/${site.id}/agents`, { id, name: `Agent ${id}` });
+      }
+      const app = await admin<{ appid: string; secret: string }>("POST", `/admin/sites/${site.id}/apps`, {
+        name: "App",
+      });
+      return { siteId: site.id, appid: app.appid, secret: app.secret };
+    },
+    async scheduled(time = new Date()) {
+      await worker.scheduled({ cron: "*/5 * * * *", scheduledTime: time });
+    },
+    close: () => harness.close(),
+  };
+}
+
+const randomHex = (bytes: number) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString("hex");

@@ -1,0 +1,211 @@
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { DatabaseSync } from "node:sqlite";
+
+export interface FakeDatabase {
+  uuid: string;
+  name: string;
+  location: string | undefined;
+  /** What is in it: SQL is really run. */
+  data: DatabaseSync;
+}
+
+export interface FakeWorker {
+  secrets: Set<string>;
+  /** The bindings of each upload, with what they inherited. The first may be the empty Worker that holds secrets. */
+  versions: Binding[][];
+  crons: string[];
+  subdomain: { enabled: boolean; previews_enabled: boolean };
+}
+
+type Binding = { name: string; type: string } & Record<string, unknown>;
+
+interface Call {
+  method: string;
+  path: string;
+  body: Buffer;
+  contentType: string;
+}
+
+interface Reply {
+  status?: number;
+  result?: unknown;
+  errors?: { code: number; message: string }[];
+}
+
+/**
+ * As much of the Cloudflare API as a deployment asks of it, on a port of its own, with one account and a memory. What it does not know
+ * it answers with 404 and keeps in `unknown`, so that a wrangler that asks for more is noticed.
+ */
+export class FakeCloudflare {
+  readonly accountId = "0123456789abcdef0123456789abcdef";
+  /** By name. */
+  readonly databases = new Map<string, FakeDatabase>();
+  /** Title by id. */
+  readonly namespaces = new Map<string, string>();
+  readonly workers = new Map<string, FakeWorker>();
+  readonly calls: string[] = [];
+  readonly unknown: string[] = [];
+  readonly #server = createServer((request, response) => void this.#answer(request, response));
+
+  static async start(): Promise<FakeCloudflare> {
+    const fake = new FakeCloudflare();
+    await new Promise<void>((resolve) => fake.#server.listen(0, "127.0.0.1", resolve));
+    return fake;
+  }
+
+  /** What makes wrangler talk to this instead of the real one. */
+  get environment(): Record<string, string> {
+    const { port } = this.#server.address() as AddressInfo;
+    return {
+      CLOUDFLARE_API_BASE_URL: `http://127.0.0.1:${port}/client/v4`,
+      CLOUDFLARE_API_TOKEN: "fake-token",
+      CLOUDFLARE_ACCOUNT_ID: this.accountId,
+    };
+  }
+
+  /** As `wrangler secret put` leaves it: an empty Worker, nothing served. */
+  addWorker(name: string, secrets: string[]): void {
+    this.workers.set(name, emptyWorker(new Set(secrets)));
+  }
+
+  /** The calls that changed something. */
+  writes(): string[] {
+    return this.calls.filter((call) => !call.startsWith("GET "));
+  }
+
+  close(): Promise<void> {
+    this.#server.closeAllConnections();
+    return new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { pathname } = new URL(request.url ?? "/", "http://fake");
+    const path = pathname.replace("/client/v4", "").replace(`/accounts/${this.accountId}`, "");
+    const method = request.method ?? "";
+    const contentType = request.headers["content-type"] ?? "";
+    this.calls.push(`${method} ${path}`);
+    const reply = await this.#route({ method, path, body: Buffer.concat(chunks), contentType });
+    if (reply === undefined) this.unknown.push(`${method} ${path}`);
+    const { status = 200, result = null, errors = [] } = reply ?? failure(404, 10000, "The fake has no such route.");
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(JSON.stringify({ success: errors.length === 0, errors, messages: [], result }));
+  }
+
+  #route(call: Call): Reply | undefined | Promise<Reply | undefined> {
+    const [, area, kind, name, ...more] = call.path.split("/").map(decodeURIComponent);
+    const action = more.join("/");
+    if (area === "d1" && kind === "database") return this.#d1(call, name, action);
+    if (call.path === "/storage/kv/namespaces") return this.#kv(call);
+    if (call.path === "/workers/subdomain") return { result: { subdomain: "fake" } };
+    if (area === "workers" && kind !== undefined && name !== undefined) return this.#worker(call, kind, name, action);
+    return undefined;
+  }
+
+  #d1({ method, body }: Call, idOrName: string | undefined, action: string): Reply | undefined {
+    if (idOrName === undefined) {
+      if (method === "GET") return { result: [...this.databases.values()].map(publicDatabase) };
+      const { name, primary_location_hint: location } = JSON.parse(body.toString());
+      if (this.databases.has(name)) return failure(400, 7502, "A database with that name already exists.");
+      const database = { uuid: randomUUID(), name, location, data: new DatabaseSync(":memory:") };
+      this.databases.set(name, database);
+      return { result: publicDatabase(database) };
+    }
+    const database = [...this.databases.values()].find(({ uuid, name }) => uuid === idOrName || name === idOrName);
+    if (database === undefined) return failure(404, 7404, "The database could not be found.");
+    if (action === "" && method === "GET") return { result: publicDatabase(database) };
+    if (action === "query" && method === "POST")
+      return { result: runSql(database.data, JSON.parse(body.toString()).sql) };
+    return undefined;
+  }
+
+  #kv({ method, body }: Call): Reply {
+    if (method === "GET") return { result: [...this.namespaces].map(([id, title]) => ({ id, title })) };
+    const id = randomUUID().replaceAll("-", "");
+    this.namespaces.set(id, JSON.parse(body.toString()).title);
+    return { result: { id } };
+  }
+
+  async #worker(call: Call, kind: string, name: string, action: string): Promise<Reply | undefined> {
+    const route = `${call.method} ${kind} ${action}`.trim();
+    if (route === "PUT scripts" && !this.workers.has(name)) this.addWorker(name, []);
+    const worker = this.workers.get(name);
+    if (worker === undefined) return failure(404, 10007, "This Worker does not exist on your account.");
+    switch (route) {
+      case "GET services": {
+        const script = { tag: "tag", tags: [], last_deployed_from: "wrangler" };
+        return { result: { default_environment: { environment: "production", script } } };
+      }
+      case "GET workers":
+        return { result: { subdomain: worker.subdomain } };
+      case "GET scripts secrets":
+        return { result: [...worker.secrets].map((secret) => ({ name: secret, type: "secret_text" })) };
+      case "PUT scripts secrets":
+        worker.secrets.add(JSON.parse(call.body.toString()).name);
+        return { result: {} };
+      case "GET scripts settings":
+        return { result: { bindings: worker.versions.at(-1) ?? [] } };
+      case "PUT scripts":
+      case "POST scripts versions":
+        return upload(worker, await uploadedBindings(call));
+      case "PUT scripts schedules":
+        worker.crons = JSON.parse(call.body.toString()).map(({ cron }: { cron: string }) => cron);
+        return { result: {} };
+      case "POST scripts subdomain":
+        worker.subdomain = JSON.parse(call.body.toString());
+        return { result: worker.subdomain };
+      // The files are all there already, says an empty list of buckets to upload.
+      case "POST scripts assets-upload-session":
+        return { result: { jwt: "assets", buckets: [] } };
+      case "GET scripts deployments":
+        return { result: { deployments: [] } };
+      case "POST scripts deployments":
+      case "PATCH scripts script-settings":
+        return { result: {} };
+      default:
+        return undefined;
+    }
+  }
+}
+
+function emptyWorker(secrets: Set<string>): FakeWorker {
+  return { secrets, versions: [[]], crons: [], subdomain: { enabled: false, previews_enabled: false } };
+}
+
+/** Takes a version over, as strict as the real one: what inherits must have something to inherit. */
+function upload(worker: FakeWorker, bindings: Binding[]): Reply {
+  const before = worker.versions.at(-1) ?? [];
+  const resolved = bindings.map((binding) => {
+    if (binding.type !== "inherit") return binding;
+    if (worker.secrets.has(binding.name)) return { name: binding.name, type: "secret_text" };
+    return before.find(({ name }) => name === binding.name);
+  });
+  const missing = bindings.find((_, index) => resolved[index] === undefined);
+  if (missing !== undefined)
+    return failure(400, 10057, `inherit binding '${missing.name}' is invalid: nothing to inherit`);
+  worker.versions.push(resolved.filter((binding) => binding !== undefined));
+  const id = randomUUID();
+  return {
+    result: { id, deployment_id: id, etag: "etag", startup_time_ms: 1, resources: { script: { etag: "etag" } } },
+  };
+}
+
+async function uploadedBindings({ body, contentType }: Call): Promise<Binding[]> {
+  const form = await new Response(new Uint8Array(body), { headers: { "content-type": contentType } }).formData();
+  const metadata = form.get("metadata");
+  return JSON.parse(typeof metadata === "string" ? metadata : ((await metadata?.text()) ?? "{}")).bindings ?? [];
+}
+
+/** As D1 answers, one statement or many. */
+function runSql(data: DatabaseSync, sql: string) {
+  const asks = /^\s*select\b/i.test(sql);
+  if (!asks) data.exec(sql);
+  return [{ success: true, results: asks ? data.prepare(sql).all() : [], meta: { duration: 0 } }];
+}
+
+const publicDatabase = ({ uuid, name }: FakeDatabase) => ({ uuid, name, version: "production" });
+
+const failure = (status: number, code: number, message: string): Reply => ({ status, errors: [{ code, message }] });

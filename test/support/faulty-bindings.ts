@@ -1,0 +1,147 @@
+import { replacing } from "./replacing.ts";
+
+/** How a call of a binding goes wrong. `during` and `never done` leave nothing behind; `after` and `done in silence` leave it done. */
+export type Fault =
+  /** Fails before it reaches the binding. */
+  | "before"
+  /** Fails in mid-way: what was begun is rolled back. */
+  | "during"
+  /** Is done, then the answer is lost and an error comes instead. */
+  | "after"
+  /** Throws at once instead of giving a promise. */
+  | "throws"
+  /** Never reaches the binding and never answers. */
+  | "never done"
+  /** Is done and never answers. */
+  | "done in silence"
+  /** Answers nothing until the faults are over, and is done only then. */
+  | "late";
+
+export const FAULTS: Fault[] = ["before", "during", "after", "throws", "never done", "done in silence", "late"];
+
+/** One call of a binding: `DB.batch`, and how many of that name came before it. */
+export interface Call {
+  name: string;
+  nth: number;
+}
+
+/** What D1 says of a lost connection, and a fault that it documents as transient. */
+export const TRANSIENT_MESSAGE = "D1_ERROR: Network connection lost.";
+
+type Plan = (call: Call) => Fault | undefined;
+
+/** Faults on their way through wrapped bindings: a plan says which call fails how, until {@link Faults.end}. */
+export class Faults {
+  /** Every call since the plan was made, in order. */
+  calls: string[] = [];
+  #plan: Plan;
+  readonly #message: string;
+  #late: (() => Promise<unknown>)[] = [];
+  #silent: ((error: Error) => void)[] = [];
+  #working = 0;
+
+  constructor(plan: Plan = () => undefined, message = TRANSIENT_MESSAGE) {
+    this.#plan = plan;
+    this.#message = message;
+  }
+
+  /** Another plan from here on; calls are counted anew. */
+  plan(plan: Plan): void {
+    this.#plan = plan;
+    this.calls = [];
+  }
+
+  /** True while somebody waits for a call that will not answer and for nothing else. */
+  get isSilent(): boolean {
+    return this.#working === 0 && this.#silent.length + this.#late.length > 0;
+  }
+
+  /** No more faults: late calls are done now, silent ones fail so that nothing waits for ever. */
+  async end(): Promise<void> {
+    this.#plan = () => undefined;
+    for (const fail of this.#silent.splice(0)) fail(this.#error());
+    await Promise.all(this.#late.splice(0).map((work) => work()));
+  }
+
+  /** Not an async function: `throws` must throw at once. */
+  through<T>(name: string, work: () => Promise<T>, rolledBack?: () => Promise<unknown>): Promise<T> {
+    const nth = this.calls.filter((each) => each === name).length;
+    this.calls.push(name);
+    const fault = this.#plan({ name, nth });
+    if (fault === "throws") throw this.#error();
+    return this.#run(fault, work, rolledBack);
+  }
+
+  async #run<T>(fault: Fault | undefined, work: () => Promise<T>, rolledBack?: () => Promise<unknown>): Promise<T> {
+    if (fault === undefined) return this.#busy(work);
+    if (fault === "during" && rolledBack !== undefined) await this.#busy(rolledBack);
+    if (fault === "after" || fault === "done in silence") await this.#busy(work);
+    if (fault === "late") {
+      return new Promise<T>((resolve, reject) => {
+        this.#late.push(() => work().then(resolve, reject));
+      });
+    }
+    if (fault === "never done" || fault === "done in silence") {
+      return new Promise<T>((_, reject) => this.#silent.push(reject));
+    }
+    throw this.#error();
+  }
+
+  async #busy<T>(work: () => Promise<T>): Promise<T> {
+    this.#working += 1;
+    try {
+      return await work();
+    } finally {
+      this.#working -= 1;
+    }
+  }
+
+  #error(): Error {
+    return new Error(this.#message);
+  }
+}
+
+/** A database whose `prepare`, `batch` and single statements go through the faults. */
+export function faultyD1(db: D1Database, faults: Faults): D1Database {
+  const real = new WeakMap<object, D1PreparedStatement>();
+  const wrap = (statement: D1PreparedStatement): D1PreparedStatement => {
+    const single = (method: "first" | "all" | "run" | "raw") =>
+      function viaFaults(...given: unknown[]) {
+        const call = statement[method] as (...given: unknown[]) => Promise<unknown>;
+        return faults.through(`DB.${method}`, () => call.apply(statement, given));
+      };
+    const wrapped = replacing(statement, {
+      bind: (...values: unknown[]) => wrap(statement.bind(...values)),
+      first: single("first"),
+      all: single("all"),
+      run: single("run"),
+      raw: single("raw"),
+    });
+    real.set(wrapped, statement);
+    return wrapped;
+  };
+  const unwrap = (statement: D1PreparedStatement) => real.get(statement) ?? statement;
+  return replacing(db, {
+    prepare: (sql: string) => wrap(db.prepare(sql)),
+    batch: (statements: D1PreparedStatement[]) => {
+      const batch = statements.map(unwrap);
+      const rolledBack = () => db.batch([...batch, db.prepare("SELECT no_such_function()")]).catch(() => {});
+      return faults.through("DB.batch", () => db.batch(batch), rolledBack);
+    },
+  });
+}
+
+/** A namespace whose calls go through the faults, under the name of its binding. */
+export function faultyKv(kv: KVNamespace, faults: Faults, name: string): KVNamespace {
+  const via = (method: "get" | "put" | "delete") =>
+    function viaFaults(...given: unknown[]) {
+      const call = kv[method] as (...given: unknown[]) => Promise<unknown>;
+      return faults.through(`${name}.${method}`, () => call.apply(kv, given));
+    };
+  return replacing(kv, { get: via("get"), put: via("put"), delete: via("delete") });
+}
+
+/** A rate limit whose calls go through the faults. */
+export function faultyLimit(limit: RateLimit, faults: Faults, name: string): RateLimit {
+  return { limit: (options) => faults.through(`${name}.limit`, () => limit.limit(options)) };
+}

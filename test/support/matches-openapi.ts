@@ -1,0 +1,120 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+
+/** Holds real answers against openapi.json. For tests that run in node. */
+
+// biome-ignore lint/suspicious/noExplicitAny: JSON of any shape, walked by names that a test would miss at once
+type Json = any;
+
+export const openApi = JSON.parse(readFileSync(join(import.meta.dirname, "../../src/assets/openapi.json"), "utf8")) as {
+  paths: Record<string, Record<string, Json>>;
+  components: Json;
+};
+
+export const METHODS = ["get", "post", "put", "patch", "delete"];
+
+/** Headers of the service's own: one that the document does not name is as wrong as one that is missing. */
+const OWN_HEADERS = [
+  "x-request-id",
+  "x-error-detail",
+  "idempotency-replayed",
+  "retry-after",
+  "allow",
+  "www-authenticate",
+];
+
+const ajv = new Ajv2020({ allErrors: true, formats: { uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/ } });
+const compiled = new Map<string, ValidateFunction>();
+
+export interface Exchange {
+  method: string;
+  /** Without origin and query. */
+  path: string;
+  status: number;
+  headers: Headers;
+  /** The body. */
+  text: string;
+}
+
+/**
+ * What is wrong with an answer, as the document has it; nothing when it is as documented.
+ *
+ * @throws Error when the document does not have the path
+ */
+export function undocumented({ method, path, status, headers, text }: Exchange): string[] {
+  const template = templateOf(path);
+  if (template === undefined) throw new Error(`${path} is not in openapi.json`);
+  const operations: Json = openApi.paths[template];
+  // Another method than those is a 405, which each operation of the path describes.
+  const operation = operations[method.toLowerCase()] ?? operations[METHODS.find((name) => name in operations) ?? ""];
+  if (!(method.toLowerCase() in operations) && status !== 405) return [`${method} is answered with ${status}, not 405`];
+  const response = resolve(operation.responses[status]);
+  if (response === undefined) return [`the status ${status} is not documented`];
+  return [...wrongHeaders(response.headers ?? {}, headers), ...wrongBody(response, headers, text)].map(
+    (fault) => `${method} ${template} ${status}: ${fault}`,
+  );
+}
+
+/** A fetch that throws when an answer on a documented path is not as documented; for clients that take a fetch. */
+export function documentedFetch(through: typeof fetch = fetch): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const path = new URL(request.url).pathname;
+    const answer = await through(request);
+    if (templateOf(path) === undefined) return answer;
+    const text = await answer.clone().text();
+    const faults = undocumented({ method: request.method, path, status: answer.status, headers: answer.headers, text });
+    if (faults.length > 0) throw new Error(faults.join("\n"));
+    return answer;
+  };
+}
+
+/** The path as the document writes it. */
+export function templateOf(path: string): string | undefined {
+  return Object.keys(openApi.paths).find((template) =>
+    new RegExp(`^${template.replace(/\{[^}]+\}/g, "[^/]+")}$`).test(path),
+  );
+}
+
+function wrongHeaders(documented: Json, headers: Headers): string[] {
+  const named = new Map(Object.entries(documented).map(([name, each]) => [name.toLowerCase(), resolve(each)]));
+  const surplus = OWN_HEADERS.filter((name) => headers.has(name) && !named.has(name));
+  const wrong = [...named].flatMap(([name, { required, schema }]) => {
+    const value = headers.get(name);
+    if (value === null) return required === true ? [`the header ${name} is missing`] : [];
+    const typed = schema.type === "integer" ? Number(value) : value;
+    return faults(schema, typed).map((fault) => `the header ${name} ${fault}`);
+  });
+  return [...surplus.map((name) => `the header ${name} is not documented`), ...wrong];
+}
+
+function wrongBody(response: Json, headers: Headers, text: string): string[] {
+  if (response.content === undefined) return text === "" ? [] : ["there should be no body"];
+  const media = headers.get("content-type")?.split(";")[0] ?? "none";
+  const content = response.content[media];
+  if (content === undefined) return [`the media type ${media} is not documented`];
+  return faults(content.schema, JSON.parse(text)).map((fault) => `the body ${fault}: ${text}`);
+}
+
+function faults(schema: Json, value: unknown): string[] {
+  const whole = withoutReferences(schema);
+  const key = JSON.stringify(whole);
+  const validate = compiled.get(key) ?? ajv.compile(whole);
+  compiled.set(key, validate);
+  return validate(value) ? [] : (validate.errors ?? []).map((error) => `${error.instancePath} ${error.message}`);
+}
+
+function withoutReferences(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutReferences);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(resolve(value)).map(([name, each]) => [name, withoutReferences(each)]));
+}
+
+function resolve(value: Json): Json {
+  if (typeof value?.$ref !== "string") return value;
+  return value.$ref
+    .slice(2)
+    .split("/")
+    .reduce((found: Json, name: string) => found[name], openApi);
+}

@@ -1,0 +1,47 @@
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { vi } from "vitest";
+import type { Faults } from "./faulty-bindings.ts";
+import { type Answer, hmac, type World } from "./world.ts";
+
+/** Real milliseconds between two looks, and fake ones that pass meanwhile: few while a binding works, many while all are silent. */
+const LOOK_EVERY_MS = 1;
+const WHILE_WORKING_MS = 5;
+const WHILE_SILENT_MS = 250;
+
+/**
+ * Waits for what may wait for a binding that is silent: time limits of seconds pass at once. Needs fake timers
+ * (`setTimeout`, `clearTimeout`, `Date`).
+ */
+export async function withoutWaiting<T>(work: Promise<T>, faults: Faults): Promise<T> {
+  let settled = false;
+  const done = () => {
+    settled = true;
+  };
+  work.then(done, done);
+  while (!settled) {
+    await vi.advanceTimersByTimeAsync(faults.isSilent ? WHILE_SILENT_MS : WHILE_WORKING_MS);
+    await scheduler.wait(LOOK_EVERY_MS);
+  }
+  return work;
+}
+
+/** Starts a signed call; `rest` is what it left to `waitUntil`, which a silent binding holds up until its faults end. */
+export async function startCall(
+  world: World,
+  operation: "create_gd" | "add_kf",
+  body: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Promise<{ answer: Promise<Answer>; rest: () => Promise<void> }> {
+  const context = createExecutionContext();
+  const text = JSON.stringify(body);
+  const request = new Request(`http://worker/openapi/chat/${operation}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-chat-signature": await hmac(world.secret, text), ...headers },
+    body: text,
+  });
+  const answer = (async () => {
+    const response = await world.app.fetch(request, world.env, context);
+    return { status: response.status, headers: response.headers, envelope: await response.json<Answer["envelope"]>() };
+  })();
+  return { answer, rest: () => waitOnExecutionContext(context) };
+}

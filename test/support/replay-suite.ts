@@ -1,0 +1,180 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { countingDb } from "./counting-db.ts";
+import {
+  expectAccepted,
+  expectTokenInvalid,
+  expectUnwritten,
+  INVALID_PARAMETERS,
+  rowsAdded,
+  type SignedRoute,
+  TOKEN_INVALID,
+} from "./signed-routes.ts";
+import { staleKv } from "./stale-kv.ts";
+import { type Body, NOW, type Replacements, World } from "./world.ts";
+
+/** KV never decides, so the same must hold whatever it knows. */
+const KV_STATES: [string, () => Replacements][] = [
+  ["KV knows", () => ({ REPLAY_LOOK_MS: "1000" })],
+  ["KV is not bound", () => ({ NONCES: undefined })],
+  ["KV still answers its first miss", () => ({ NONCES: staleKv(env.NONCES), REPLAY_LOOK_MS: "1000" })],
+  ["KV is not waited for", () => ({ REPLAY_LOOK_MS: "0" })],
+];
+
+/** Freshness and one use per ranstr, for one route. Design: README, "Decisions". */
+export function replaySuite(route: SignedRoute): void {
+  const { operation } = route;
+
+  describe("timestamp", () => {
+    it.each([-300, 300])("is accepted %i seconds off", async (off) => {
+      const world = await World.create();
+      const body = await route.acceptable(world, { timestamp: NOW + off });
+      await expectAccepted(world, route, () => world.send(operation, body));
+    });
+
+    it.each([-301, 301, -NOW, NOW * 999])("is refused %i seconds off, and the ranstr is not used up", async (off) => {
+      const world = await World.create();
+      const body = await route.acceptable(world);
+      const stale = { ...body, timestamp: NOW + off };
+      const { headers } = await expectTokenInvalid(world, () => world.send(operation, stale));
+      expect(headers.get("x-error-detail")).toBe(`timestamp: must be within 300 s of ${NOW}, Unix seconds`);
+      await expectAccepted(world, route, () => world.send(operation, body));
+    });
+
+    it("is held to TIMESTAMP_TOLERANCE_SECONDS", async () => {
+      const world = await World.create({ TIMESTAMP_TOLERANCE_SECONDS: "10" });
+      const body = await route.acceptable(world);
+      const at = (off: number) => world.send(operation, { ...body, timestamp: NOW + off });
+      await expectTokenInvalid(world, () => at(-11));
+      await expectTokenInvalid(world, () => at(11));
+      await expectAccepted(world, route, () => at(-10));
+    });
+
+    it.each([
+      ["missing", { timestamp: undefined }],
+      ["a string", { timestamp: String(NOW) }],
+      ["a fraction", { timestamp: NOW + 0.5 }],
+      ["null", { timestamp: null }],
+      ["past 2^53", { timestamp: 2 ** 53 }],
+    ])("is 参数错误 when %s, and the ranstr is not used up", async (_, change) => refusesStamp(change, "timestamp"));
+  });
+
+  describe("ranstr", () => {
+    it.each([["r"], ["漢".repeat(128)], ["👍🏽".repeat(64)], ["."], ["\0"], [" "]])(
+      "is accepted with 1 to 128 characters: %.8s",
+      async (ranstr) => {
+        const world = await World.create();
+        const body = await route.acceptable(world, { ranstr });
+        await expectAccepted(world, route, () => world.send(operation, body));
+        await expectTokenInvalid(world, () => world.send(operation, body));
+      },
+    );
+
+    it.each([
+      ["missing", { ranstr: undefined }],
+      ["empty", { ranstr: "" }],
+      ["129 characters", { ranstr: "x".repeat(129) }],
+      ["a number", { ranstr: 12345 }],
+      ["null", { ranstr: null }],
+      ["a lone surrogate", { ranstr: "\ud800" }],
+    ])("is 参数错误 when %s", async (_, change) => refusesStamp(change, "ranstr"));
+
+    it("counts by appid and by its exact characters", async () => {
+      const [world, other] = [await World.create(), await World.create()];
+      for (const [of, ranstr] of [
+        [world, "abc"],
+        [world, "ABC"],
+        [other, "abc"],
+      ] as const) {
+        const body = await route.acceptable(of, { ranstr });
+        await expectAccepted(of, route, () => of.send(operation, body));
+      }
+    });
+  });
+
+  async function refusesStamp(change: Body, field: string): Promise<void> {
+    const world = await World.create();
+    const body = await route.acceptable(world);
+    const { status, envelope, headers } = await expectUnwritten(world, () =>
+      world.send(operation, { ...body, ...change }),
+    );
+    expect({ status, envelope }).toEqual({ status: 400, envelope: INVALID_PARAMETERS });
+    expect(headers.get("x-error-detail")).toMatch(new RegExp(`^${field}: `));
+    await expectAccepted(world, route, () => world.send(operation, body));
+  }
+
+  describe.each(KV_STATES)("replay, when %s", (_, bindings) => {
+    it("is refused: the same bytes, and other bytes with the same ranstr", async () => {
+      const world = await World.create(bindings());
+      const body = await route.acceptable(world);
+      await expectAccepted(world, route, () => world.send(operation, body));
+      const { headers } = await expectTokenInvalid(world, () => world.send(operation, body));
+      expect(headers.get("x-error-detail")).toBe("ranstr: was already used");
+      await expectTokenInvalid(world, () => world.send(operation, body, { "idempotency-key": "k" }));
+      const another = await route.acceptable(world, { ranstr: body.ranstr });
+      await expectTokenInvalid(world, () => world.send(operation, another));
+      await expectTokenInvalid(world, () => world.anotherIsolate().send(operation, body));
+    });
+
+    it("is refused after the operation itself refused: that used the ranstr up, and wrote nothing else", async () => {
+      const world = await World.create(bindings());
+      const body = await route.refusable(world);
+      const before = await world.stored();
+      const refused = await world.send(operation, body);
+      expect(refused.envelope).toMatchObject({ code: -1, data: "" });
+      expect(refused.status).not.toBe(401);
+      expect(rowsAdded(before, await world.stored())).toEqual({ nonces: 1 });
+      const good = await route.acceptable(world, { ranstr: body.ranstr });
+      await expectTokenInvalid(world, () => world.send(operation, body));
+      await expectTokenInvalid(world, () => world.send(operation, good));
+    });
+
+    it("lets one of 50 identical requests through, with one x-request-id and over two isolates", async () => {
+      const world = await World.create(bindings());
+      const isolates = [world, world.anotherIsolate()] as const;
+      const body = JSON.stringify(await route.acceptable(world));
+      const before = await world.stored();
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, (_each, i) =>
+          isolates[i % 2 === 0 ? 0 : 1].send(operation, body, { "x-request-id": "one-and-the-same" }),
+        ),
+      );
+      expect(answers.filter(({ status, envelope }) => status === 200 && envelope.code === 1)).toHaveLength(1);
+      const others = answers.filter(({ status }) => status !== 200).map(({ envelope }) => envelope);
+      expect(others).toEqual(Array(49).fill(TOKEN_INVALID));
+      expect(rowsAdded(before, await world.stored())).toEqual(route.adds);
+      expect(new Set(answers.map(({ headers }) => headers.get("x-request-id"))).size).toBe(50);
+    });
+  });
+
+  it("asks the database nothing for a replay that KV knows, and one batch for an accepted request", async () => {
+    const { db, trips } = countingDb(env.DB);
+    const world = await World.create({ DB: db, REPLAY_LOOK_MS: "1000" });
+    await world.send(operation, await route.acceptable(world));
+    expect(trips).toEqual({ batches: 1, single: 1 });
+    const body = await route.acceptable(world);
+    await world.send(operation, body);
+    expect(trips).toEqual({ batches: 2, single: 1 });
+    await expectTokenInvalid(world, () => world.send(operation, body));
+    expect(trips).toEqual({ batches: 2, single: 1 });
+  });
+
+  it("lets a ranstr be used again once it is forgotten, 2 × tolerance + 60 s later, and not a second earlier", async () => {
+    const world = await World.create({ NONCES: undefined });
+    const body = await route.acceptable(world);
+    await expectAccepted(world, route, () => world.send(operation, body));
+    const { nonces } = await world.stored();
+    expect(nonces).toMatchObject([{ appid: world.appid, ranstr: body.ranstr, expires_at: NOW + 660 }]);
+    const again = (timestamp: number) => route.acceptable(world, { ranstr: body.ranstr, timestamp });
+    world.clock.now = NOW + 659;
+    const early = await again(NOW + 659);
+    await expectTokenInvalid(world, () => world.send(operation, early));
+    world.clock.now = NOW + 660;
+    const late = await again(NOW + 660);
+    const { nonces: _, ...added } = route.adds;
+    const before = await world.stored();
+    expect((await world.send(operation, late)).envelope.code).toBe(1);
+    expect(rowsAdded(before, await world.stored())).toEqual(added);
+    expect((await world.stored()).nonces).toMatchObject([{ ranstr: body.ranstr, expires_at: NOW + 1320 }]);
+  });
+}

@@ -1,0 +1,39 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+
+export interface CliResult {
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs one of src/cli/ as npm does, with nothing of this process's settings that it would read. */
+export function runCli(
+  name: string,
+  args: readonly string[],
+  { env = {}, input = "" }: { env?: Record<string, string>; input?: string | Uint8Array } = {},
+): Promise<CliResult> {
+  return run(process.execPath, [join(import.meta.dirname, `../../src/cli/${name}.ts`), ...args], { env, input });
+}
+
+export function run(
+  program: string,
+  args: readonly string[],
+  { env = {}, input = "" }: { env?: Record<string, string>; input?: string | Uint8Array } = {},
+): Promise<CliResult> {
+  const { APPID, SECRET, BASE_URL, CLOUDFLARE_ENV, NODE_ENV, ...own } = process.env;
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { env: { ...own, ...env }, stdio: "pipe" });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    child.on("error", reject);
+    child.on("close", (exitCode) => resolve({ exitCode, stdout, stderr }));
+    child.stdin.end(input);
+  });
+}
