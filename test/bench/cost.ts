@@ -98,7 +98,7 @@ export async function measureCost(bundle: ProductionBundle): Promise<Measurement
     notes: [
       `Prune deleted ${gone} rows and wrote ${prune.rowsWritten}, reading ${prune.rowsRead}.`,
       `KV's write of the ranstr is ${Math.round((DOLLARS_PER_MILLION.kvWrites / whole) * 100)} % of a create. D1 is the authority on replays, so NONCES may stay unbound: then a replay costs a D1 batch that writes nothing.`,
-      `List prices beyond what the plan includes, CPU taken as ${CPU_MS} ms; Workers Logs, when kept, are $0.60 per million lines more.`,
+      `List prices beyond what the plan includes, CPU taken as ${CPU_MS} ms; Workers Logs, when kept, are billed by the line besides.`,
     ],
   };
 }
