@@ -12,8 +12,7 @@ export const rule = (text: string) => ({
  * as something else than was sent. Nothing is trimmed. As of every refine here, `params` are its rule in JSON Schema's words, for
  * openapi.json.
  */
-export function text(min: number, max: number) {
-  const message = `must be a string of ${min} to ${max} characters`;
+export function text(min: number, max: number, message = `must be a string of ${min} to ${max} characters`) {
   const fits = (value: string) => value.isWellFormed() && countWithin(value, min, max);
   const params = { minLength: min, maxLength: max };
   return z.string(rule(message)).check(z.refine(fits, { error: message, params }));
@@ -27,22 +26,31 @@ export const positiveId = z.int(rule(POSITIVE_ID)).check(z.minimum(1, POSITIVE_I
 /** What operators call a site, an app or an agent. */
 export const displayName = text(1, 100);
 
-/** What was wrong, field by field, in one line: `sbs: is required; fzr_uid: must be one of kefu_id`. */
-export function describeIssues(error: z.core.$ZodError): string {
-  return fieldIssues(error)
-    .map(({ field, message }) => (field === "" ? message : `${field}: ${message}`))
-    .join("; ");
+export interface FieldIssue {
+  /** Where it is, `kefu_id.3`; empty when the whole is meant. */
+  field: string;
+  message: string;
 }
 
-/** The first thing wrong with each field, named by its path. */
-export function fieldIssues(error: z.core.$ZodError): { field: string; message: string }[] {
-  const byField = new Map<string, string>();
+/** What was wrong, field by field, in one line: `sbs: is required; fzr_uid: must be one of kefu_id`. */
+export function describeIssues(issues: FieldIssue[]): string {
+  return issues.map(({ field, message }) => (field === "" ? message : `${field}: ${message}`)).join("; ");
+}
+
+/** The first thing wrong with each field; of a list with thousands of wrong elements the first one only. */
+export function fieldIssues(error: z.core.$ZodError): FieldIssue[] {
+  const byField = new Map<string, FieldIssue>();
+  const note = (field: PropertyKey, issue: FieldIssue) => {
+    if (!byField.has(String(field))) byField.set(String(field), issue);
+  };
   for (const issue of error.issues) {
-    const field = issue.code === "unrecognized_keys" ? (issue.keys[0] ?? "") : issue.path.map(String).join(".");
-    const message = issue.code === "unrecognized_keys" ? "is not a field of this call" : issue.message;
-    if (!byField.has(field)) byField.set(field, message);
+    if (issue.code === "unrecognized_keys") {
+      for (const key of issue.keys.slice(0, 10)) note(key, { field: key, message: "is not a field of this call" });
+    } else {
+      note(issue.path[0] ?? "", { field: issue.path.map(String).join("."), message: issue.message });
+    }
   }
-  return [...byField].map(([field, message]) => ({ field, message }));
+  return [...byField.values()];
 }
 
 function countWithin(value: string, min: number, max: number): boolean {

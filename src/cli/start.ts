@@ -18,10 +18,12 @@ async function start(): Promise<number> {
   const applied = await applyMigrations(environment);
   if (applied !== 0) return applied;
   if (!ownSecrets) {
+    const port = optionValues(args, ["--port"]).values.at(-1);
+    const url = port === undefined ? "" : ` --url http://localhost:${port}`;
     console.log(`
 The admin API's token is ADMIN_TOKEN in ${file}. Issue an app and an agent with it (README, "First call"), then, in another terminal:
 
-  npm run call -- create_gd --appid … --secret … '{"sbs":"customer_001","ip":"127.0.0.1","sbs_mc":"Wang Wei","content":"Hello","kefu_id":[10411],"fzr_uid":10411}'
+  npm run call -- create_gd${url} --appid … --secret … '{"sbs":"customer_001","ip":"127.0.0.1","sbs_mc":"Wang Wei","content":"Hello","kefu_id":[10411],"fzr_uid":10411}'
 `);
   }
   // With this option wrangler has nothing to warn about crons: http://…/__scheduled runs them.

@@ -1,6 +1,6 @@
 import { importKey } from "../signing/import-key.ts";
 import { verifySignature } from "../signing/verify-signature.ts";
-import type { CredentialBindings, CredentialResolver, Credentials, Source } from "./resolve-credentials.ts";
+import type { CredentialBindings, CredentialResolver, Credentials, LookUp, Source } from "./resolve-credentials.ts";
 
 /** An app whose signature was valid, and which of its secrets made it. */
 export interface Caller {
@@ -39,10 +39,9 @@ export async function authenticate(
   resolver: CredentialResolver,
   bindings: CredentialBindings,
   request: SignedBytes,
-  waitUntil: (work: Promise<unknown>) => void,
-  beforeDatabase: () => Promise<void>,
+  lookUp: LookUp,
 ): Promise<Authentication> {
-  const found = await resolver.resolve(bindings, request.appid, waitUntil, beforeDatabase);
+  const found = await resolver.resolve(bindings, request.appid, lookUp);
   if (found === undefined || found.credentials.revoked) {
     dummyKey ??= await importKey("no app has this secret");
     await verifySignature(request.body, request.signature, [{ slot: "current", key: dummyKey }]);
@@ -50,7 +49,7 @@ export async function authenticate(
   }
   const first = await verify(found.credentials, found.source, request);
   if (first.ok || first.reason !== "signature_mismatch" || found.source === "d1") return first;
-  const fresh = await resolver.refresh(bindings, found.credentials, waitUntil);
+  const fresh = await resolver.refresh(bindings, found.credentials, lookUp);
   return fresh === undefined ? first : verify(fresh, "d1", request);
 }
 

@@ -47,9 +47,13 @@ export function bodyVariants(pasted: string): BodyVariant[] {
     add({ ...variant, text: `${bare}\r\n`, end: "newline_added" });
   }
   const value = parse(lf);
-  for (const variant of value === undefined ? [] : rewritings(value)) {
-    add(variant);
-    add({ ...variant, text: `${variant.text}\n`, end: "newline_added" });
+  try {
+    for (const variant of value === undefined ? [] : rewritings(value)) {
+      add(variant);
+      add({ ...variant, text: `${variant.text}\n`, end: "newline_added" });
+    }
+  } catch {
+    // Thousands of brackets within one another are more than can be written anew, and nobody's mistake.
   }
   return [...variants.values()];
 }

@@ -18,6 +18,8 @@ export interface SignatureDiagnosis {
   signature: ReadSignature;
   /** What the signature was made of, when that could be found out. */
   match: SignatureMatch | undefined;
+  /** What was made of the app's secret and the body in place of an HMAC. */
+  instead?: "plain_hash" | "swapped";
   /** Whether the server takes it. */
   valid: boolean;
 }
@@ -37,7 +39,25 @@ export async function diagnoseSignature(
   const match = signature.bytes && (await findMatch(bodyVariants(pasted.body), signature.bytes, secrets));
   const asSent = match !== undefined && match.body.end === undefined && match.body.rewritten === undefined;
   const valid = signature.faults.length === 0 && asSent && match.key === "as_it_is" && match.expiresAt > now;
-  return { signature, match, valid };
+  const instead = match === undefined && signature.bytes && (await findOther(pasted.body, signature.bytes, secrets));
+  return { signature, match, valid, ...(instead && { instead }) };
+}
+
+/** SHA-256 without a key, over the body alone or joined with a secret; HMAC with key and message the wrong way round. */
+async function findOther(body: string, signature: Uint8Array, secrets: readonly OpenSecret[]) {
+  const encode = (text: string) => Uint8Array.from(new TextEncoder().encode(text));
+  const signed = signature.toHex();
+  for (const text of [body, ...secrets.flatMap(({ secret }) => [secret + body, body + secret])]) {
+    const hash = await crypto.subtle.digest("SHA-256", encode(text));
+    if (new Uint8Array(hash).toHex() === signed) return "plain_hash";
+  }
+  if (body === "") return undefined;
+  const key = await crypto.subtle.importKey("raw", encode(body), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  for (const { secret } of secrets) {
+    const mac = await crypto.subtle.sign("HMAC", key, encode(secret));
+    if (new Uint8Array(mac).toHex() === signed) return "swapped";
+  }
+  return undefined;
 }
 
 async function findMatch(

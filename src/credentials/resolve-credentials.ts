@@ -16,6 +16,15 @@ export interface Credentials {
 
 export type Source = "isolate" | "kv" | "d1";
 
+/** How one request may look credentials up. */
+export interface LookUp {
+  waitUntil: (work: Promise<unknown>) => void;
+  /** Runs before D1 is asked about an appid or a signature that no cache knows, and may throw to prevent it. */
+  beforeDatabase: () => Promise<void>;
+  /** By when D1 must have answered, in milliseconds since the epoch. */
+  answerBy: number;
+}
+
 export interface CredentialBindings {
   directory: D1Database;
   credentials: KVNamespace | undefined;
@@ -57,14 +66,12 @@ export class CredentialResolver {
   }
 
   /**
-   * @param beforeDatabase runs before D1 is asked about an appid that no cache knows, and may throw to prevent it
    * @throws Refusal `unavailable` when D1 is needed and does not answer, `internal` when MASTER_KEY does not open the record
    */
   async resolve(
     bindings: CredentialBindings,
     appid: string,
-    waitUntil: (work: Promise<unknown>) => void,
-    beforeDatabase: () => Promise<void>,
+    lookUp: LookUp,
   ): Promise<{ credentials: Credentials; source: Source } | undefined> {
     if (!APPID.test(appid)) return undefined;
     const cached = this.#cached.get(appid);
@@ -72,23 +79,21 @@ export class CredentialResolver {
       return { credentials: cached.credentials, source: "isolate" };
     const fromKv = await this.#readKv(bindings, appid);
     if (fromKv !== undefined) return { credentials: fromKv, source: "kv" };
-    await beforeDatabase();
-    const fromD1 = await this.#readD1(bindings, appid, waitUntil);
+    // An isolate that knew the app a while ago still knows that it is no invention.
+    if (cached === undefined) await lookUp.beforeDatabase();
+    const fromD1 = await this.#readD1(bindings, appid, lookUp);
     return fromD1 && { credentials: fromD1, source: "d1" };
   }
 
   /**
-   * A fresh D1 read for a signature that failed on a cached record. At most one read in vain per appid in 5 s, so that forgers cost
-   * D1 next to nothing; undefined when there is nothing newer than `than`.
+   * A fresh D1 read for a signature that failed on a cached record; undefined when there is nothing newer than `than`. After a read in
+   * vain there is none for this appid for 5 s, and `beforeDatabase` bounds those who forge many at once, so forgers cost D1 little.
    */
-  async refresh(
-    bindings: CredentialBindings,
-    than: Credentials,
-    waitUntil: (work: Promise<unknown>) => void,
-  ): Promise<Credentials | undefined> {
+  async refresh(bindings: CredentialBindings, than: Credentials, lookUp: LookUp): Promise<Credentials | undefined> {
     const { appid, version } = than;
     if (this.#now() < (this.#refreshedInVain.get(appid) ?? 0) + REFRESH_PAUSE_MS) return undefined;
-    const fresh = await this.#readD1(bindings, appid, waitUntil);
+    await lookUp.beforeDatabase();
+    const fresh = await this.#readD1(bindings, appid, lookUp);
     if (fresh !== undefined && (fresh.version !== version || fresh.revoked)) return fresh;
     remember(this.#refreshedInVain, appid, this.#now());
     return undefined;
@@ -120,9 +125,9 @@ export class CredentialResolver {
   async #readD1(
     bindings: CredentialBindings,
     appid: string,
-    waitUntil: (work: Promise<unknown>) => void,
+    { waitUntil, answerBy }: LookUp,
   ): Promise<Credentials | undefined> {
-    const record = await findApp(bindings.directory, appid);
+    const record = await findApp(bindings.directory, appid, answerBy);
     if (record === null) {
       this.#cached.delete(appid);
       return undefined;

@@ -20,19 +20,28 @@ export type Rotated = { appid: string; secret: string; previous_expires_at: numb
 /**
  * Gives an app a new secret; the one before it verifies until the overlap ends, any older one no more.
  *
- * @returns the new secret, for the only time; `missing` for an unknown app, `revoked` for a revoked one, `busy` when others keep rotating it
+ * @param expectedVersion rotates only an app that is still at it: a form that is sent twice rotates once
+ * @returns the new secret, for the only time; `missing` for an unknown app, `revoked` for a revoked one, `busy` when others did or keep rotating it
  * @throws UnsealError when MASTER_KEY does not open the secret in place
  */
 export async function rotateSecret(
   desk: AppDesk,
   appid: string,
   overlapSeconds: number,
+  expectedVersion?: number,
 ): Promise<Rotated | "missing" | "revoked" | "busy"> {
   const keyring = await desk.keyring();
+  let mine: { sealed: string; rotated: Rotated } | undefined;
   for (let attempt = 0; attempt < 3; attempt++) {
     const app = await findApp(desk.db, appid);
     if (app === null) return "missing";
     if (app.revokedAt !== null) return "revoked";
+    // Written by the try before, whose answer was lost. Rotating once more would end the secret that is in use.
+    if (mine !== undefined && app.secret === mine.sealed) {
+      desk.forget(appid);
+      return mine.rotated;
+    }
+    if (expectedVersion !== undefined && app.version !== expectedVersion) return "busy";
     const secret = newSecret();
     const previousExpiresAt = desk.by.now + overlapSeconds;
     const next = {
@@ -43,9 +52,10 @@ export async function rotateSecret(
       previousSecret: await seal(keyring, appid, "previous", await unseal(keyring, appid, "current", app.secret)),
       previousExpiresAt,
     };
+    mine = { sealed: next.secret, rotated: { appid, secret, previous_expires_at: previousExpiresAt } };
     if (!(await replaceSecret(desk.db, next, desk.by))) continue;
     desk.forget(appid);
-    return { appid, secret, previous_expires_at: previousExpiresAt };
+    return mine.rotated;
   }
   return "busy";
 }

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 const LIMIT_RULE = "must be an integer from 1 to 100";
 
 /** Query of every list: `limit`, and the `next_cursor` of the page before. */
-export const pageQuerySchema = z.object({
+export const pageQuerySchema = z.strictObject({
   limit: z._default(
     z.pipe(
       z.string().check(z.regex(/^\d{1,3}$/, LIMIT_RULE)),

@@ -22,12 +22,17 @@ export function parseAgentList(text: string): { agents: ListedAgent[]; bad: BadL
     if (raw.trim() === "") continue;
     const line = index + 1;
     const refuse = (problem: BadLine["problem"]) => bad.push({ line, text: raw.trim(), problem });
-    const [, id, name] = /^\s*([^,，\t]*?)\s*[,，\t]\s*(.*?)\s*$/.exec(raw) ?? [];
+    const comma = raw.trim().search(/[,，\t]/);
+    const id = raw.trim().slice(0, comma).trim();
+    const name = raw
+      .trim()
+      .slice(comma + 1)
+      .trim();
     if (agents.length === MOST_LISTED_AGENTS) {
       refuse("too_many");
       break;
     }
-    if (id === undefined || name === undefined) refuse("form");
+    if (comma === -1) refuse("form");
     else if (!/^[1-9]\d*$/.test(id)) refuse("id");
     else {
       const checked = newAgentSchema.safeParse({ id: Number(id), name });

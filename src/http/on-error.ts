@@ -1,4 +1,3 @@
-import { HTTPException } from "hono/http-exception";
 import { UnsealError } from "../credentials/sealed-secret.ts";
 import { type Bindings, ConfigurationError, settingsOf } from "../env.ts";
 import { Refusal, WIRE_ERRORS } from "../errors.ts";
@@ -15,10 +14,9 @@ import { answerProblem, Problem } from "./problem.ts";
 export function onError(error: Error, c: RequestContext): Response {
   // The console's pages have a view from its first middleware on; what failed before is answered like any call.
   const inConsole = c.var.view !== undefined;
-  if (error instanceof Problem || error instanceof HTTPException) {
+  if (error instanceof Problem) {
     c.var.trace.reason = `problem_${error.status}`;
-    if (inConsole) return errorPage(c, error.status as Problem["status"]);
-    if (error instanceof Problem) return answerProblem(c, error);
+    return inConsole ? errorPage(c, error.status) : answerProblem(c, error);
   }
   const refusal = refusalOf(error, c);
   if (inConsole) return errorPage(c, WIRE_ERRORS[refusal.code].status as Problem["status"]);

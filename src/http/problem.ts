@@ -1,4 +1,5 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { describeIssues, type FieldIssue } from "../fields.ts";
 import type { RequestContext } from "./context.ts";
 
 /** An admin call refused; answered as RFC 9457 problem details. */
@@ -7,7 +8,7 @@ export class Problem extends Error {
   readonly status: ContentfulStatusCode;
   readonly title: string;
   readonly detail: string;
-  readonly more: { errors?: { field: string; message: string }[]; headers?: Record<string, string> };
+  readonly more: { errors?: FieldIssue[]; headers?: Record<string, string> };
 
   constructor(status: ContentfulStatusCode, title: string, detail: string, more: Problem["more"] = {}) {
     super(`${status} ${title}`);
@@ -21,9 +22,8 @@ export class Problem extends Error {
 export const notFound = (what: string) => new Problem(404, "Not found", `There is no such ${what}.`);
 
 /** Bad input, naming each field: `errors` holds them one by one, `detail` in one line. */
-export function badInput(errors: { field: string; message: string }[]): Problem {
-  const detail = errors.map(({ field, message }) => (field === "" ? message : `${field}: ${message}`)).join("; ");
-  return new Problem(400, "Invalid input", detail, { errors });
+export function badInput(errors: FieldIssue[]): Problem {
+  return new Problem(400, "Invalid input", describeIssues(errors), { errors });
 }
 
 export function answerProblem(c: RequestContext, { status, title, detail, more }: Problem): Response {

@@ -16,9 +16,9 @@ export async function readBody(request: Request): Promise<ArrayBuffer> {
   if (announced !== null) {
     if (Number(announced) > MAX_BODY_BYTES) throw tooLarge();
     // The runtime holds a body to the length it announced.
-    return request.arrayBuffer();
+    return whole(() => request.arrayBuffer());
   }
-  return readChunks(request.body);
+  return whole(() => readChunks(request.body));
 }
 
 /** @throws Refusal `media_type_unsupported` */
@@ -50,6 +50,16 @@ export async function readChunks(
     }
   }
   return bytes.buffer.slice(0, length);
+}
+
+/** A body that ends before its time is the caller's fault, though the runtime words it like an outage. */
+async function whole(read: () => Promise<ArrayBuffer>): Promise<ArrayBuffer> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw new Refusal("invalid_parameters", { reason: "body_cut_off" });
+  }
 }
 
 const tooLarge = () => new Refusal("body_too_large", { reason: "body_too_large" });

@@ -18,6 +18,9 @@ export async function readInput<Output>(
   schema: z.ZodMiniType<Output>,
   whenEmpty?: Record<string, unknown>,
 ): Promise<Output> {
+  // No call with a body takes a query: `rotate?overlap_seconds=0` must not pass for a rotation with the default.
+  const [stray] = Object.keys(c.req.query());
+  if (stray !== undefined) throw badInput([{ field: stray, message: "belongs in the body" }]);
   const { raw } = c.req;
   let bytes: ArrayBuffer;
   if (whenEmpty === undefined) bytes = await readBody(raw);

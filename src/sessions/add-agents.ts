@@ -21,6 +21,6 @@ const REFUSALS = {
  */
 export async function addAgents(db: D1Database, claim: Claim, input: AddAgents): Promise<Settlement> {
   const request = { ...claim, sessionId: input.sessionId, agents: JSON.stringify(input.agentIds) };
-  const row = await runBatch<VerdictRow>(db, () => addAgentsBatch(db, request));
+  const row = await runBatch<VerdictRow>(db, () => addAgentsBatch(db, request), claim.answerBy);
   return settle(verdict<AddAgentsOutcome>(row), REFUSALS);
 }

@@ -9,7 +9,7 @@ export const SENDERS = { 1: "customer", 2: "responsible_agent", 3: "system" } as
 
 /** Fields of create_gd on the wire, contract section 4.1. A numeric sbs arrives here as its digits. */
 export const createSessionWireSchema = z.object({
-  sbs: text(1, 64),
+  sbs: text(1, 64, "must be a string of 1 to 64 characters, or an integer of as many digits"),
   ip: z.union([z.ipv4(IP_RULE), z.ipv6(IP_RULE)], IP_RULE),
   sbs_mc: text(1, 30),
   content: text(1, 2000),

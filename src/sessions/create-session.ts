@@ -17,7 +17,8 @@ const OPENINGS = {
 const REFUSALS = {
   agents_invalid: {
     code: "invalid_parameters",
-    detail: (agentIds: number[]) => `kefu_id: unknown, foreign or disabled: ${agentIds.join(", ")}`,
+    // Twenty tell what is wrong, and a hundred would not fit every proxy's idea of a header.
+    detail: (agentIds: number[]) => `kefu_id: unknown, foreign or disabled: ${agentIds.slice(0, 20).join(", ")}`,
   },
 } as const;
 
@@ -44,6 +45,6 @@ export async function createSession(db: D1Database, claim: Claim, input: CreateS
     autoTitle: autoTitle(input.content),
     content: input.content,
   };
-  const row = await runBatch<VerdictRow>(db, () => createSessionBatch(db, session));
+  const row = await runBatch<VerdictRow>(db, () => createSessionBatch(db, session), claim.answerBy);
   return settle(verdict<keyof typeof REFUSALS>(row), REFUSALS);
 }

@@ -31,6 +31,7 @@ const claimAdd = claim<NewParticipants>("add_agents", (v) => ({
   sessionId: sql`${v.sessionId}`,
 }));
 
+// changes(): only together with the claim itself. An agent who turns valid before a retry does not join by it.
 const insertJoining = statement<NewParticipants>(
   (v) => sql`${insertInto(
     participants,
@@ -40,7 +41,7 @@ const insertJoining = statement<NewParticipants>(
     participants.addedAt,
   )}
   SELECT ${v.sessionId}, asked.value, ${sessions.responsibleAgentId}, ${v.now} ${joining(v)}
-    AND EXISTS (SELECT 1 FROM ${nonces} WHERE ${accepted(v)})`,
+    AND EXISTS (SELECT 1 FROM ${nonces} WHERE ${accepted(v)}) AND changes() > 0`,
 );
 
 const rememberAdd = rememberKey("add_agents");

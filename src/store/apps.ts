@@ -28,8 +28,9 @@ const selectApp = statement<{ appid: string }>(
   FROM ${apps} WHERE ${apps.appid} = ${v.appid}`,
 );
 
-export function findApp(db: D1Database, appid: string): Promise<AppRecord | null> {
-  return withRetries(() => selectApp(db, { appid }).first<AppRecord>());
+/** @param answerBy see {@link withRetries} */
+export function findApp(db: D1Database, appid: string, answerBy?: number): Promise<AppRecord | null> {
+  return withRetries(() => selectApp(db, { appid }).first<AppRecord>(), answerBy);
 }
 
 type NewApp = { appid: string; siteId: number; name: string; secret: string /** JSON. */; brought: string };
@@ -80,7 +81,8 @@ const auditReplace = audit<Author & { appid: string }>((v) => ({
 
 /** Puts a rotated record in place if nobody rotated or revoked since `version` was read; false when somebody did. */
 export async function replaceSecret(db: D1Database, change: Rotation, by: Author): Promise<boolean> {
-  const [replaced] = await db.batch([replace(db, change), auditReplace(db, { ...by, appid: change.appid })]);
+  const batch = () => [replace(db, change), auditReplace(db, { ...by, appid: change.appid })];
+  const [replaced] = await withRetries(() => db.batch(batch()));
   return replaced?.meta.changes === 1;
 }
 

@@ -29,6 +29,8 @@ export type Claim = {
   /** SHA-256 of what the request means, in hex; compared only when there is a key. */
   meaning: string;
   keyExpiresAt: number;
+  /** By when D1 must have answered, in milliseconds since the epoch. */
+  answerBy: number;
 };
 
 /** What any operation may come to, and what it adds of its own. */

@@ -28,13 +28,13 @@ class TryTimedOut extends Error {
  * Runs one database call with retries. The call must be safe to run twice: a try whose answer was lost may have committed, and
  * a try that was given up may still commit later. Batches are safe because a claim knows its owner (claim.ts).
  *
+ * @param answerBy when to give up at the latest, in milliseconds since the epoch; several calls of one request share it
  * @throws Refusal `unavailable` when the outcome is unknown, `internal` when the database refused the statement
  */
-export async function withRetries<T>(call: () => Promise<T>): Promise<T> {
-  const deadline = Date.now() + WHOLE_LIMIT_MS;
+export async function withRetries<T>(call: () => Promise<T>, answerBy = Date.now() + WHOLE_LIMIT_MS): Promise<T> {
   let fault: unknown;
   for (let attempt = 1; attempt <= TRIES; attempt++) {
-    const left = deadline - Date.now();
+    const left = answerBy - Date.now();
     if (left <= 0) break;
     const limit = Math.min(TRY_LIMIT_MS, left);
     try {
@@ -71,9 +71,13 @@ const refused = (cause: unknown) => new Refusal("internal", { reason: "d1_statem
 const unanswered = (cause: unknown) => new Refusal("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });
 
 /** Runs a batch (one round trip, one transaction) with retries and gives the one row of its last statement. */
-export async function runBatch<Row>(db: D1Database, batch: () => D1PreparedStatement[]): Promise<Row> {
-  const results = await withRetries(() => db.batch<Row>(batch()));
-  const row = results.at(-1)?.results[0];
+export async function runBatch<Row>(
+  db: D1Database,
+  batch: () => D1PreparedStatement[],
+  answerBy?: number,
+): Promise<Row> {
+  const results = await withRetries(() => db.batch<Row>(batch()), answerBy);
+  const row = Array.isArray(results) ? results.at(-1)?.results?.[0] : undefined;
   if (row === undefined) throw new Refusal("unavailable", { reason: "d1_answer_incomplete", retryAfter: 1 });
   return row;
 }

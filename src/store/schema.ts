@@ -150,8 +150,8 @@ export const idempotencyKeys = sqliteTable(
 );
 
 /**
- * What operators did: one row in the same batch as the change itself. A change to a site's own data is written in that site's
- * database, like the data.
+ * What operators did: one row in the same batch as the change itself, and so in the database that is changed. The day sites have
+ * databases of their own, whoever lists this table has several to ask.
  */
 export const auditLog = sqliteTable(
   "audit_log",

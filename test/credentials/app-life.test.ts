@@ -242,6 +242,23 @@ describe("revoking an app", () => {
 });
 
 describe("an app's change", () => {
+  it("is known as its own when the answer was lost: the secret in use keeps its overlap", async () => {
+    const { appid } = await World.create();
+    let tries = 0;
+    const db = replacing(env.DB, {
+      batch: async (statements: D1PreparedStatement[]) => {
+        const results = await env.DB.batch(statements);
+        if (++tries === 1) throw new Error("Network connection lost.");
+        return results;
+      },
+    });
+    const rotated = await rotateSecret(deskAt(NOW, { db }), appid, 60);
+    expect(rotated).toMatchObject({ appid, previous_expires_at: NOW + 60 });
+    expect(await rowOf(appid)).toMatchObject({ version: 2, previous_expires_at: NOW + 60 });
+    const { secret } = rotated as { secret: string };
+    expect(await unseal(KEYRING, appid, "current", String((await rowOf(appid)).secret))).toBe(secret);
+  });
+
   it("is wholly undone when a later statement of its batch fails", async () => {
     const { appid, siteId } = await World.create();
     const before = await rowOf(appid);
@@ -250,7 +267,7 @@ describe("an app's change", () => {
         env.DB.batch([...statements, env.DB.prepare("INSERT INTO sites (id, name) VALUES (1, NULL)")]),
     });
     const desk = deskAt(NOW, { db: failing });
-    await expect(rotateSecret(desk, appid, 60)).rejects.toThrow(/constraint/);
+    await expect(rotateSecret(desk, appid, 60)).rejects.toMatchObject({ code: "internal" });
     await expect(revokeApp(desk, appid)).rejects.toThrow(/constraint/);
     await expect(issueApp(desk, siteId, { name: "N", appid: `failed-${siteId}` })).rejects.toThrow(/constraint/);
     expect(await rowOf(appid)).toEqual(before);

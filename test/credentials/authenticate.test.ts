@@ -22,13 +22,11 @@ function isolateOf() {
   const left: Promise<unknown>[] = [];
   const check = async (appid: string, signature: string | undefined) => {
     const request = { appid, signature, body: BODY.buffer, now: clock.now };
-    const found = await authenticate(
-      resolver,
-      bindings,
-      request,
-      (work) => void left.push(work),
-      async () => {},
-    );
+    const found = await authenticate(resolver, bindings, request, {
+      waitUntil: (work) => void left.push(work),
+      beforeDatabase: async () => {},
+      answerBy: Date.now() + 8_000,
+    });
     await Promise.all(left.splice(0));
     return found;
   };

@@ -56,6 +56,11 @@ describe("a signature the server refuses", () => {
     },
   );
 
+  it("is read of a body with thousands of brackets in one another", async () => {
+    const deep = `{"x":${"[".repeat(30_000)}${"]".repeat(30_000)}}`;
+    expect(await found(`${deep}\n`, deep)).toMatchObject({ valid: false, match: { body: { end: "newline_added" } } });
+  });
+
   it("has no match when a value was changed after signing", async () => {
     expect(await found(BODY.replace("客户", "顾客"), BODY)).toMatchObject({ valid: false, match: undefined });
   });

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { APPID, CredentialResolver, type Credentials } from "../../src/credentials/resolve-credentials.ts";
+import { APPID, CredentialResolver, type Credentials, type LookUp } from "../../src/credentials/resolve-credentials.ts";
 import { importKeyring, seal } from "../../src/credentials/sealed-secret.ts";
 import { Refusal } from "../../src/errors.ts";
 import { countingDb } from "../support/counting-db.ts";
@@ -38,16 +38,18 @@ class Isolate {
     this.bindings = { directory: db, credentials: counted, masterKeys: change.masterKeys ?? [MASTER_KEY] };
   }
 
+  lookUp(beforeDatabase = async () => void this.askedBeforeDatabase++): LookUp {
+    return { waitUntil: this.waitUntil, beforeDatabase, answerBy: Date.now() + 8_000 };
+  }
+
   async resolve(appid: string) {
-    const found = await this.resolver.resolve(this.bindings, appid, this.waitUntil, async () => {
-      this.askedBeforeDatabase++;
-    });
+    const found = await this.resolver.resolve(this.bindings, appid, this.lookUp());
     await this.settled();
     return found;
   }
 
   async refresh(than: Credentials): Promise<Credentials | undefined> {
-    const fresh = await this.resolver.refresh(this.bindings, than, this.waitUntil);
+    const fresh = await this.resolver.refresh(this.bindings, than, this.lookUp());
     await this.settled();
     return fresh;
   }
@@ -152,7 +154,11 @@ describe("resolving", () => {
     const { appid } = await World.create();
     const isolate = new Isolate();
     const limited = new Refusal("too_many_requests", { reason: "client_limit" });
-    const call = isolate.resolver.resolve(isolate.bindings, appid, isolate.waitUntil, () => Promise.reject(limited));
+    const call = isolate.resolver.resolve(
+      isolate.bindings,
+      appid,
+      isolate.lookUp(() => Promise.reject(limited)),
+    );
     expect(await refusalOf(call)).toBe(limited);
     expect(isolate.trips.single).toBe(0);
   });

@@ -183,6 +183,15 @@ describe("POST /admin/sites/:site_id/apps", () => {
 describe("POST /admin/apps/:appid/rotate", () => {
   const path = (world: World) => `/admin/apps/${world.appid}/rotate`;
 
+  it("refuses an overlap in the query, where it would pass for the default", async () => {
+    const world = await World.create();
+    for (const body of [{}, undefined]) {
+      const answer = await call(world, "POST", `${path(world)}?overlap_seconds=0`, body);
+      expect(gist(answer)).toEqual(bad("overlap_seconds", "belongs in the body"));
+    }
+    expect((await world.create()).status).toBe(200);
+  });
+
   it("is 200 with the new secret; both verify until the overlap ends", async () => {
     const world = await World.create();
     const answer = await call(world, "POST", path(world), { overlap_seconds: 60 });

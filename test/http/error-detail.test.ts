@@ -28,13 +28,31 @@ describe("x-error-detail", () => {
     const world = await World.create();
     const { headers } = await world.create({ sbs: "", ip: undefined, kefu_id: ["1", "2"], fzr_uid: 0, sender_type: 4 });
     expect(headers.get("x-error-detail")?.split("; ")).toEqual([
-      "sbs: must be a string of 1 to 64 characters",
+      "sbs: must be a string of 1 to 64 characters, or an integer of as many digits",
       "ip: is required",
       "kefu_id.0: must be an integer from 1 to 9007199254740991",
-      "kefu_id.1: must be an integer from 1 to 9007199254740991",
       "fzr_uid: must be an integer from 1 to 9007199254740991",
       "sender_type: must be 1, 2 or 3",
     ]);
+  });
+
+  it("names the first wrong element of a list only, and stays short enough for every proxy", async () => {
+    const world = await World.create();
+    const chatId = await world.chatId();
+    const wrong = [
+      Array(10_000).fill("x"),
+      Array(20_000).fill(0),
+      Array(100)
+        .keys()
+        .map((id) => 2 ** 52 + id)
+        .toArray(),
+    ];
+    for (const ids of wrong) {
+      for (const answer of [await world.create({ kefu_id: ids }), await world.add(chatId, { kefu_ids: ids })]) {
+        expect(answer.envelope.code).toBe(-1);
+        expect(answer.headers.get("x-error-detail")?.length).toBeLessThan(500);
+      }
+    }
   });
 
   it("is not there without a valid signature, whatever else is wrong", async () => {

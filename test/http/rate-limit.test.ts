@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { APP_LIMIT_PERIOD, CLIENT_LIMIT_PERIOD, withinRate } from "../../src/http/rate-limit.ts";
+import { APP_LIMIT_PERIOD, CLIENT_LIMIT_PERIOD, clientAddress, withinRate } from "../../src/http/rate-limit.ts";
 import { FAULTS, Faults, faultyD1, faultyLimit } from "../support/faulty-bindings.ts";
 import { startCall, withoutWaiting } from "../support/patient-fetch.ts";
 import { expectUnwritten } from "../support/signed-routes.ts";
@@ -54,10 +54,19 @@ describe("the limit of an app", () => {
     const { world, app } = await limitedWorld({});
     await world.create();
     await world.create({ content: "" });
-    await world.create({ timestamp: world.clock.now - 301 });
     await world.create({ kefu_id: [1, 404] });
     await world.add(404);
-    expect(app.keys).toEqual(Array(5).fill(world.appid));
+    expect(app.keys).toEqual(Array(4).fill(world.appid));
+  });
+
+  it("is not used up by one captured request, sent again or kept until it is stale", async () => {
+    const { world, app } = await limitedWorld({ app: 1 });
+    const body = world.createBody();
+    expect((await world.send("create_gd", body)).status).toBe(200);
+    expect((await world.send("create_gd", body)).status).toBe(401);
+    world.clock.now += 301;
+    expect((await world.send("create_gd", body)).status).toBe(401);
+    expect(app.keys).toHaveLength(1);
   });
 
   it("does not count what is not the app's own: a wrong signature, an unknown appid, no JSON", async () => {
@@ -166,6 +175,37 @@ describe("the limit of a client address", () => {
     await expectUnwritten(world, async () => expectLimited(await world.send("create_gd", text, key), 60));
     client.most = 1_000;
     expect((await world.send("create_gd", text, key)).status).toBe(200);
+  });
+
+  it("lets a flood of forged signatures for a cached app cost no more reads than it lets pass, all at once too", async () => {
+    const { world, trips } = await limitedWorld({ client: 3 });
+    await world.chatId();
+    const before = trips();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => world.sendRaw("create_gd", JSON.stringify(world.createBody()), forged)),
+    );
+    expect(trips() - before).toBeLessThanOrEqual(3);
+    expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(17);
+  });
+
+  it("does not stand between an app that was cached a while ago and a KV that is down", async () => {
+    const { world, client } = await limitedWorld({ client: 0 });
+    client.most = 1;
+    await world.chatId();
+    client.most = 0;
+    world.clock.now += 301;
+    const isolated = Object.assign(world.env, { CREDENTIALS: undefined });
+    expect(isolated.CREDENTIALS).toBeUndefined();
+    expect((await world.create()).status).toBe(200);
+  });
+
+  it("counts IPv6 by the 64 bits that one client has, however they are written", () => {
+    const key = (ip: string) => clientAddress(new Request("http://worker/", { headers: address(ip) }));
+    const same = ["2001:db8:0:7::1", "2001:db8:0:7:ffff:1:2:3", "2001:db8:0:7::", "2001:db8:0:7:1::9"];
+    expect(new Set(same.map(key)).size).toBe(1);
+    expect(key("2001:db8:0:8::1")).not.toBe(key(same[0] ?? ""));
+    expect([key("::1"), key("203.0.113.7")]).toEqual(["0:0:0:0", "203.0.113.7"]);
+    expect(clientAddress(new Request("http://worker/"))).toBe("unknown");
   });
 
   it("lets a flood of unknown appids cost no more reads of the database than it lets pass", async () => {

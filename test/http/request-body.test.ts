@@ -156,6 +156,25 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
   });
 });
 
+describe("a body that ends before its time", () => {
+  it("is the caller's fault, not an outage, whatever the runtime calls it", async () => {
+    const world = await World.create();
+    const cutOff = (length: Record<string, string>) => {
+      const body = new ReadableStream({
+        pull(controller) {
+          controller.error(new Error("Network connection lost."));
+        },
+      });
+      const headers = { "content-type": "application/json", "x-chat-signature": "0".repeat(64), ...length };
+      return world.fetch(new Request("http://worker/openapi/chat/create_gd", { method: "POST", headers, body }));
+    };
+    for (const length of [{}, { "content-length": "100" }]) {
+      const answer = await cutOff(length);
+      expect([answer.status, await answer.json()]).toEqual([400, INVALID_PARAMETERS]);
+    }
+  });
+});
+
 describe("the body of create_gd with a numeric sbs", () => {
   it("is an answer of the contract with 30,000 closed brackets in an unknown field, and the isolate goes on", async () => {
     const world = await World.create();

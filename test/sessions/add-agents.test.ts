@@ -1,4 +1,6 @@
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { replacing } from "../support/replacing.ts";
 import { seedAgents } from "../support/seed-agents.ts";
 import { seedSession } from "../support/seed-session.ts";
 import { rowsAdded } from "../support/signed-routes.ts";
@@ -149,3 +151,23 @@ function expectNotFound(world: World, act: () => ReturnType<World["add"]>): Prom
 function written(world: World, chatId: string): string {
   return JSON.stringify(world.addBody(-7)).replace('"chat_id":-7', `"chat_id":${chatId}`);
 }
+
+describe("the Worker's own retry", () => {
+  it("adds nobody who turned valid after the try whose answer was lost", async () => {
+    let tries = 0;
+    const DB = replacing(env.DB, {
+      batch: async (statements: D1PreparedStatement[]) => {
+        const results = await env.DB.batch(statements);
+        if (++tries > 1) return results;
+        await env.DB.prepare("UPDATE agents SET status = 'normal' WHERE site_id = ? AND id = 4").bind(siteId).run();
+        throw new Error("Network connection lost.");
+      },
+    });
+    const plain = await World.create();
+    const { siteId } = plain;
+    const chatId = await plain.chatId();
+    const { envelope } = await plain.anotherIsolate({ DB }).add(chatId, { kefu_ids: "3,4" });
+    expect([envelope, tries]).toEqual([OK, 2]);
+    expect((await plain.stored()).participants.map((each) => each.agent_id)).toEqual([2, 3]);
+  });
+});

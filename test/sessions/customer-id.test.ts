@@ -52,7 +52,9 @@ describe("sbs of create_gd", () => {
       world.send("create_gd", written(world, sbs)),
     );
     expect({ status, envelope }).toEqual({ status: 400, envelope: INVALID_PARAMETERS });
-    expect(headers.get("x-error-detail")).toBe("sbs: must be a string of 1 to 64 characters");
+    expect(headers.get("x-error-detail")).toBe(
+      "sbs: must be a string of 1 to 64 characters, or an integer of as many digits",
+    );
   });
 
   it.each(["007", "+1", ".5", "1.", "0x10", "NaN", "Infinity"])("written as %s is no JSON", async (sbs) => {

@@ -3,11 +3,20 @@ import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
-import { BITE_ROWS, BITES_PER_RUN, prune } from "../../src/store/prune.ts";
+import { pruneKeys, pruneNonces } from "../../src/store/prune.ts";
 import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
 
 const LIVE = NOW + 1;
+
+/** Small, so that a few rows are many bites. */
+const BITE_ROWS = 50;
+const BITES_PER_RUN = 60;
+
+async function prune(db: D1Database, now: number) {
+  const limits = { biteRows: BITE_ROWS, bites: BITES_PER_RUN };
+  return { nonces: await pruneNonces(db, now, limits), keys: await pruneKeys(db, now, limits) };
+}
 
 // Storage is this file's own, and what one test leaves must not be pruned by the next.
 beforeEach(async () => void (await env.DB.batch([sql("DELETE FROM nonces"), sql("DELETE FROM idempotency_keys")])));
@@ -102,10 +111,10 @@ describe("prune", () => {
     const odd = ["\0", "a\0", "a\0b", "a\0c", "\u{10ffff}", "😀\0😀", "\uffff", "漢字", "é", "é", "'; --", "%"];
     for (const [i, text] of odd.entries()) {
       const place = String(i).padStart(2, "0");
-      await putManyNonces(`${place} before`, BITE_ROWS - 1, BITE_ROWS);
+      await putManyNonces(`${place} before`, BITE_ROWS - 2, BITE_ROWS);
       await putNonces([`${place} odd`, text, NOW], [`${place} odd`, `${text}\0`, LIVE]);
     }
-    expect((await prune(env.DB, NOW)).nonces).toBe(odd.length * BITE_ROWS);
+    expect((await prune(env.DB, NOW)).nonces).toBe(odd.length * (BITE_ROWS - 1));
     expect((await left("nonces")).map((row) => row.ranstr)).toEqual(odd.map((text) => `${text}\0`));
   });
 
@@ -145,7 +154,7 @@ describe("prune", () => {
     const bites = 10;
     await putManyNonces("a", 2 * bites * BITE_ROWS, 2);
     await prune(counting, NOW);
-    // Once to find a bite's end and once to remove it, and a removed row is read once more to be removed.
+    // Once to find a bite's end and once to look for what is due, and a removed row is read once more to be removed.
     expect(read).toBeLessThanOrEqual(3 * 2 * bites * BITE_ROWS);
     expect(read).toBeGreaterThanOrEqual(2 * bites * BITE_ROWS);
   });
@@ -162,6 +171,18 @@ describe("the scheduled handler", () => {
     expect(await left("idempotency_keys")).toMatchObject([{ key: "live" }]);
     expect(log.mock.calls).toEqual([[JSON.stringify({ pruned: { nonces: 1, keys: 1 } })]]);
     log.mockRestore();
+  });
+
+  it("leaves idempotency keys to the first run of an hour, since a walk finds a day of live ones", async () => {
+    vi.spyOn(console, "log").mockImplementation(() => {});
+    await putKeys(["a", "add_agents", "gone", NOW]);
+    const runAt = (seconds: number) =>
+      worker.scheduled(createScheduledController({ scheduledTime: seconds * 1000 }), env as Bindings);
+    await runAt(NOW + 300);
+    expect(await left("idempotency_keys")).toHaveLength(1);
+    await runAt(NOW + 3600);
+    expect(await left("idempotency_keys")).toHaveLength(0);
+    vi.restoreAllMocks();
   });
 
   it("leaves a request's nonce for 2 × tolerance + 60 s, and its session for ever", async () => {

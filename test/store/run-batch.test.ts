@@ -4,6 +4,7 @@ import { Refusal } from "../../src/errors.ts";
 import { databaseFault, runBatch, withRetries } from "../../src/store/run-batch.ts";
 import { FAULTS, type Fault, Faults, faultyD1, TRANSIENT_MESSAGE } from "../support/faulty-bindings.ts";
 import { withoutWaiting } from "../support/patient-fetch.ts";
+import { replacing } from "../support/replacing.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
@@ -214,5 +215,23 @@ describe("databaseFault", () => {
     expect(databaseFault(new TypeError("x is not a function"))).toBeUndefined();
     expect(databaseFault("constraint failed")).toBeUndefined();
     expect(databaseFault(undefined)).toBeUndefined();
+  });
+});
+
+describe("calls of one request", () => {
+  it("share the time there is: the second gives up when the first has used it", async () => {
+    const answerBy = Date.now() + 4_000;
+    const hanging = () => new Promise<never>(() => {});
+    const both = withRetries(hanging, answerBy)
+      .catch(() => withRetries(hanging, answerBy))
+      .catch((error: Refusal) => ({ code: error.code, late: Date.now() - answerBy }));
+    await vi.advanceTimersByTimeAsync(16_000);
+    const { code, late } = (await both) as { code: string; late: number };
+    expect([code, late <= 200]).toEqual(["unavailable", true]);
+  });
+
+  it.each([null, {}, "x", [null], [{}]])("do not know what was done when D1 answers %j", async (answer) => {
+    const db = replacing(env.DB, { batch: async () => answer });
+    await expect(runBatch(db, () => [])).rejects.toMatchObject({ code: "unavailable" });
   });
 });

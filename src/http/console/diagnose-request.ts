@@ -3,7 +3,7 @@ import { openSecrets } from "../../credentials/open-secrets.ts";
 import type { Keyring } from "../../credentials/sealed-secret.ts";
 import { homeDatabase, type Settings } from "../../env.ts";
 import type { ErrorCode } from "../../errors.ts";
-import { describeIssues } from "../../fields.ts";
+import { describeIssues, fieldIssues } from "../../fields.ts";
 import { requestStampSchema } from "../../sessions/request-stamp.ts";
 import { checkFreshness } from "../../signing/check-freshness.ts";
 import { listUnfitAgents } from "../../store/agents.ts";
@@ -103,7 +103,7 @@ async function readFields(
   const { siteId } = app;
   const stamp = requestStampSchema.safeParse(fields);
   if (!stamp.success) {
-    findings.push({ about: "stamp", detail: describeIssues(stamp.error), refusal: "invalid_parameters" });
+    findings.push({ about: "stamp", detail: describeIssues(fieldIssues(stamp.error)), refusal: "invalid_parameters" });
   } else {
     const { timestamp, ranstr } = stamp.data;
     const tolerance = settings.timestampToleranceSeconds;
@@ -159,8 +159,13 @@ async function readAdd(db: D1Database, siteId: number, fields: Record<string, un
 
 function aboutFields(
   operation: "create_gd" | "add_kf",
-  input: { success: boolean; error?: Parameters<typeof describeIssues>[0] | undefined },
+  input: { success: boolean; error?: Parameters<typeof fieldIssues>[0] | undefined },
 ): Finding {
   if (input.error === undefined) return { about: "fields", operation };
-  return { about: "fields", operation, detail: describeIssues(input.error), refusal: "invalid_parameters" };
+  return {
+    about: "fields",
+    operation,
+    detail: describeIssues(fieldIssues(input.error)),
+    refusal: "invalid_parameters",
+  };
 }

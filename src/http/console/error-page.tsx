@@ -11,7 +11,7 @@ export function errorPage(c: RequestContext, status: ContentfulStatusCode): Resp
       t("This form came from elsewhere"),
       t("Only the console's own pages may send forms here. Nothing was changed."),
     ],
-    404: [t("There is no such page"), t("What it was about may be on another site.")],
+    404: [t("There is no such page"), t("Nothing here goes by that address.")],
     413: [t("That is too long"), t("Nothing was changed.")],
     503: [t("The database does not answer"), t("Try again in a moment.")],
   };
@@ -24,7 +24,9 @@ export function errorPage(c: RequestContext, status: ContentfulStatusCode): Resp
         x-request-id <code>{c.var.trace.requestId}</code>
       </p>
       <p>
-        <a href="/console">{t("To the sites")}</a>
+        <a class="button plain" href="/console">
+          {t("To the sites")}
+        </a>
       </p>
     </section>
   );

@@ -42,7 +42,7 @@ function Layout({ v, title, section = "sites", site, back, body }: Page & { v: V
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
-        <title>{`${title} · Agent Session`}</title>
+        <title>{[...new Set([title, site?.name ?? title, "Agent Session"])].join(" · ")}</title>
         <link rel="icon" href="/console/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/console/console.css" />
         <script src="/console/console.js" defer />

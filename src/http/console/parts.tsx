@@ -62,6 +62,7 @@ export function Field(props: {
   required?: boolean;
   maxlength?: number;
   autocomplete?: string;
+  autofocus?: boolean;
   code?: boolean;
 }) {
   const { name, label, value = "", error, hint, type = "text", rows, code, ...rest } = props;
@@ -73,6 +74,8 @@ export function Field(props: {
     spellcheck: code ? false : undefined,
     "aria-invalid": error ? "true" : undefined,
     "aria-describedby": described || undefined,
+    // What is wrong may be far down the page that comes back.
+    autofocus: error ? true : undefined,
     ...rest,
   };
   return (

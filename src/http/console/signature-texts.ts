@@ -1,4 +1,4 @@
-import type { Rewriting } from "../../credentials/body-variants.ts";
+import type { BodyVariant, Rewriting } from "../../credentials/body-variants.ts";
 import type { SignatureDiagnosis, SignatureMatch } from "../../credentials/diagnose-signature.ts";
 import type { SignatureFault } from "../../credentials/read-signature.ts";
 import type { Finding } from "./diagnose-request.ts";
@@ -81,11 +81,17 @@ export function explain(v: View, finding: Finding): Explained {
   }
 }
 
-function explainSignature(v: View, { signature, match, valid }: SignatureDiagnosis): Explained {
+function explainSignature(v: View, { signature, match, valid, instead }: SignatureDiagnosis): Explained {
   const { t } = v;
   const texts = signature.faults.map((fault) => faultText(v, fault, signature.hexDigits ?? 0));
   if (match === undefined) {
-    if (signature.bytes !== undefined) {
+    if (instead !== undefined) {
+      texts.push(
+        instead === "swapped"
+          ? t("Key and message are swapped: the secret is the key of the HMAC, the body its message.")
+          : t("It is a plain SHA-256 hash. Sign with HMAC-SHA256: the secret is its key, the body its message."),
+      );
+    } else if (signature.bytes !== undefined) {
       texts.push(
         t(
           "No secret of this app makes this signature of this body, nor of any usual rewriting of it. The secret is another one, or the body was changed after it was signed. Sign the very bytes you send, with the secret shown when the app was issued or last rotated.",
@@ -157,17 +163,28 @@ function matchTexts(v: View, { body, slot, expiresAt, key }: SignatureMatch): st
       ),
     );
   }
-  if (body.lineEnds !== undefined) {
-    const [fits, other] = body.lineEnds === "lf" ? ["LF (\\n)", "CRLF (\\r\\n)"] : ["CRLF (\\r\\n)", "LF (\\n)"];
+  const ends = lineEnds(body);
+  if (ends !== undefined) {
     texts.push(
       t(
         "A form cannot keep line ends, so both were tried: the signature fits {0}. If the body is sent with {1}, the server refuses it.",
-        fits,
-        other,
+        ends.fits,
+        ends.other,
       ),
     );
   }
   return texts;
+}
+
+/** Which line ends the signature fits, where the pasted text cannot tell: a form makes all of them CRLF. */
+export function lineEndsOf(finding: Finding): { fits: string; other: string } | undefined {
+  return finding.about === "signature" && finding.diagnosis.match ? lineEnds(finding.diagnosis.match.body) : undefined;
+}
+
+function lineEnds({ lineEnds, text }: BodyVariant) {
+  if (lineEnds === undefined || !text.includes("\n")) return undefined;
+  const [lf, crlf] = ["LF (\\n)", "CRLF (\\r\\n)"];
+  return lineEnds === "lf" ? { fits: lf, other: crlf } : { fits: crlf, other: lf };
 }
 
 function rewritingText(v: View, rewritten: Rewriting[]): string {

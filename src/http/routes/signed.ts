@@ -1,9 +1,10 @@
 import type { Handler } from "hono";
 import type * as z from "zod/mini";
 import { authenticate } from "../../credentials/authenticate.ts";
+import type { LookUp } from "../../credentials/resolve-credentials.ts";
 import { homeDatabase, type Settings, settingsOf } from "../../env.ts";
 import { Refusal } from "../../errors.ts";
-import { describeIssues } from "../../fields.ts";
+import { describeIssues, fieldIssues } from "../../fields.ts";
 import { lookForNonce, nonceKey, nonceTtl, rememberNonce, seenWithin } from "../../replay/nonce-look.ts";
 import { IDEMPOTENCY_SECONDS, parseIdempotencyKey } from "../../sessions/idempotency-key.ts";
 import { meaningOf } from "../../sessions/meaning.ts";
@@ -11,6 +12,7 @@ import { requestStampSchema } from "../../sessions/request-stamp.ts";
 import type { Settlement } from "../../sessions/settlement.ts";
 import { checkFreshness } from "../../signing/check-freshness.ts";
 import type { Claim } from "../../store/claim.ts";
+import { WHOLE_LIMIT_MS } from "../../store/run-batch.ts";
 import type { App, RequestContext } from "../context.ts";
 import { succeed } from "../envelope.ts";
 import { parseJsonObject } from "../parse-json.ts";
@@ -44,11 +46,8 @@ export function signed<Input>(operation: SignedOperation<Input>): Handler<App> {
     const look = nonce === undefined ? Promise.resolve(false) : lookForNonce(settings.nonces, nonce);
 
     const now = Math.floor(isolate.now() / 1000);
-    const caller = await verifiedCaller(c, settings, { appid, body, now }, waitUntil);
-    if (!(await withinRate(settings.appLimit, appid))) {
-      throw new Refusal("too_many_requests", { reason: "app_limit", retryAfter: APP_LIMIT_PERIOD });
-    }
-
+    const answerBy = Date.now() + WHOLE_LIMIT_MS;
+    const caller = await verifiedCaller(c, settings, { appid, body, now }, { waitUntil, answerBy });
     const stamp = parse(requestStampSchema, fields);
     const fresh = checkFreshness(stamp.timestamp, now, settings.timestampToleranceSeconds);
     if (!fresh.ok) {
@@ -58,6 +57,10 @@ export function signed<Input>(operation: SignedOperation<Input>): Handler<App> {
     const lookedSince = Date.now();
     if (await seenWithin(look, settings.replayLookMs)) throw replayed("ranstr_seen_by_kv");
     trace.kvMs = Date.now() - lookedSince;
+    // Not before: whoever captured one old request could use up the app's limit with it.
+    if (!(await withinRate(settings.appLimit, appid))) {
+      throw new Refusal("too_many_requests", { reason: "app_limit", retryAfter: APP_LIMIT_PERIOD });
+    }
 
     const input = parse(operation.schema, fields);
     const key = parseIdempotencyKey(c.req.header("idempotency-key"));
@@ -77,6 +80,7 @@ export function signed<Input>(operation: SignedOperation<Input>): Handler<App> {
         key,
         meaning: key === null ? "" : await meaningOf(input),
         keyExpiresAt: now + IDEMPOTENCY_SECONDS,
+        answerBy,
       },
       input,
     );
@@ -99,7 +103,7 @@ async function verifiedCaller(
   c: RequestContext,
   settings: Settings,
   request: { appid: string; body: ArrayBuffer; now: number },
-  waitUntil: (work: Promise<unknown>) => void,
+  lookUp: Omit<LookUp, "beforeDatabase">,
 ) {
   const isolate = c.get("isolate");
   const trace = c.get("trace");
@@ -111,7 +115,12 @@ async function verifiedCaller(
     throw new Refusal("too_many_requests", { reason: "client_limit", retryAfter: CLIENT_LIMIT_PERIOD });
   };
   const signature = c.req.header("x-chat-signature");
-  const found = await authenticate(isolate.credentials, settings, { ...request, signature }, waitUntil, countClient);
+  const found = await authenticate(
+    isolate.credentials,
+    settings,
+    { ...request, signature },
+    { ...lookUp, beforeDatabase: countClient },
+  );
   trace.credentialsMs = Date.now() - since;
   if (!found.ok) {
     if (found.reason !== "app_unknown") trace.appid = request.appid;
@@ -127,7 +136,10 @@ async function verifiedCaller(
 function parse<Output>(schema: z.ZodMiniType<Output>, fields: Record<string, unknown>): Output {
   const result = schema.safeParse(fields);
   if (result.success) return result.data;
-  throw new Refusal("invalid_parameters", { reason: "fields_invalid", detail: describeIssues(result.error) });
+  throw new Refusal("invalid_parameters", {
+    reason: "fields_invalid",
+    detail: describeIssues(fieldIssues(result.error)),
+  });
 }
 
 /** The contract gives an appid no form; 1 to 64 characters keeps what is looked up and logged small. */

@@ -6,7 +6,7 @@ const CSP = {
   "default-src": "'none'",
   "style-src": "'self'",
   "script-src": "'self'",
-  "img-src": "'self' data:",
+  "img-src": "'self'",
   "form-action": "'self'",
   "frame-ancestors": "'none'",
   "base-uri": "'none'",
@@ -95,6 +95,12 @@ describe("a form from elsewhere", () => {
     ];
     for (const headers of origins) {
       expect((await visitor.post(agent, { status: "disabled" }, headers)).status).toBe(403);
+    }
+    const revoke = `/console/sites/${world.siteId}/apps/${world.appid}/revoke`;
+    for (const type of ["application/json", "application/xml", "text/plain", ""]) {
+      for (const from of origins.slice(0, 3)) {
+        expect((await visitor.post(revoke, {}, { "content-type": type, ...from })).status).toBe(403);
+      }
     }
     const text = await visitor.post(
       agent,

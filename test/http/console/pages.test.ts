@@ -21,6 +21,8 @@ describe("sites", () => {
     expect(page).toContain("<h1>&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;co&#39;</h1>");
     expect(page).not.toContain("<script>alert");
     expect(page).toContain("The site was created.");
+    const sessions = await visitor.page(`${answer.headers.get("location")?.split("?")[0]}/sessions`);
+    expect(sessions).toContain("<title>Sessions · &lt;script&gt;");
   });
 
   it("need a name; what is wrong stands beside the field and what was typed stays", async () => {
@@ -29,7 +31,7 @@ describe("sites", () => {
     expect(answer.status).toBe(400);
     const page = await answer.text();
     expect(page).toContain(`value="${"x".repeat(101)}"`);
-    expect(page).toContain('aria-describedby="name-error"');
+    expect(page).toMatch(/<input [^>]*aria-describedby="name-error" autofocus/);
     expect(page).toContain('<p class="error" id="name-error">Must be a string of 1 to 100 characters</p>');
   });
 
@@ -100,6 +102,23 @@ describe("apps", () => {
     world.secret = next;
     expect((await world.create()).status).toBe(200);
     expect(await visitor.page(path)).not.toContain(next);
+  });
+
+  it("are rotated once by a form that is sent again, so that the secret in use is not pushed out", async () => {
+    const { world, visitor, site } = await start();
+    const path = `${site}/apps/${world.appid}`;
+    const version = /name="version" value="(\d+)"/.exec(await visitor.page(path))?.[1] ?? "";
+    const form = { overlap_seconds: "3600", version };
+    const next = shown(await (await visitor.post(`${path}/rotate`, form)).text(), "secret");
+    const again = await visitor.post(`${path}/rotate`, form);
+    expect(again.status).toBe(409);
+    const page = await again.text();
+    expect(page).toContain("The app was rotated since this form was shown.");
+    expect(page).not.toContain('id="secret"');
+    for (const secret of [world.secret, next]) {
+      world.secret = secret;
+      expect((await world.create()).status).toBe(200);
+    }
   });
 
   it.each(["", "-1", "604801", "1.5", "soon"])("are not rotated with an overlap of %j", async (overlap_seconds) => {
@@ -235,9 +254,9 @@ describe("sessions", () => {
     expect(page).toContain('<li class="visitor">');
     expect(page).toContain("<strong>&lt;b&gt;Mei&lt;/b&gt;</strong>");
     for (const text of [
-      "Agent 1 (1)",
-      "Agent 2 (2)",
-      "Agent 3 (3)",
+      "<bdi>Agent 1</bdi> (1)",
+      "<bdi>Agent 2</bdi> (2)",
+      "<bdi>Agent 3</bdi> (3)",
       "&lt;i&gt;Title&lt;/i&gt;",
       "127.0.0.1",
       "Waiting",

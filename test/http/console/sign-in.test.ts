@@ -106,6 +106,9 @@ describe("signing in", () => {
       "/console@evil.example",
       "/admin",
       "/console\\evil",
+      "/console/../admin",
+      "/console/%2e%2e/admin",
+      "/console//evil.example",
     ]) {
       expect(await to(next)).toBe("/console");
     }

@@ -111,12 +111,41 @@ describe("the signature check", () => {
     const body = JSON.stringify(world.createBody(), null, 2);
     const sent = body.replaceAll("\n", "\r\n");
     const lf = await check(visitor, { body: sent, signature: await hmac(world.secret, body) });
-    expect(lf.answer).toBe("The server accepts this request");
+    expect(lf.answer).toBe("The server accepts this request if its line ends are LF (\\n)");
+    expect(lf.lines.Signature?.state).toBe("Depends");
     expect(lf.lines.Signature?.text).toContain(
       "fits LF (\\n). If the body is sent with CRLF (\\r\\n), the server refuses it",
     );
     const crlf = await check(visitor, { body: sent, signature: await hmac(world.secret, sent) });
+    expect(crlf.answer).toBe("The server accepts this request if its line ends are CRLF (\\r\\n)");
     expect(crlf.lines.Signature?.text).toContain("fits CRLF (\\r\\n)");
+    // A body of one line has no line ends to choose between.
+    const one = JSON.stringify(world.createBody());
+    const line = await check(visitor, { body: `${one}\r\n`, signature: await hmac(world.secret, one) });
+    expect([line.answer, line.lines.Signature?.state]).toEqual([TOKEN, "Cause"]);
+    expect(line.lines.Signature?.text).not.toContain("both were tried");
+  });
+
+  it("takes the signature with its header's name, as a log shows it", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody());
+    const signature = `X-Chat-Signature: ${await hmac(world.secret, body)}`;
+    expect((await check(visitor, { body, signature })).answer).toBe("The server accepts this request");
+  });
+
+  it("tells a hash without a key, and an HMAC with key and message swapped", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody());
+    const hash = async (text: string) =>
+      new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toHex();
+    for (const text of [body, world.secret + body, body + world.secret]) {
+      const { answer, lines } = await check(visitor, { body, signature: await hash(text) });
+      expect([answer, lines.Signature?.text]).toEqual([TOKEN, expect.stringContaining("a plain SHA-256 hash")]);
+    }
+    const { lines } = await check(visitor, { body, signature: await hmac(body, world.secret) });
+    expect(lines.Signature?.text).toBe(
+      "Key and message are swapped: the secret is the key of the HMAC, the body its message.",
+    );
   });
 
   it("shows what was signed when the JSON was written anew, and names the other forms of a signature", async () => {

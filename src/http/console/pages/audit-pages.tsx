@@ -19,7 +19,7 @@ async function auditPage(c: RequestContext, site?: { id: number; name: string })
   const { t } = v;
   const before = idCursor(c.req.query("cursor"), Number.MAX_SAFE_INTEGER);
   const log = await listAuditLog(settingsOf(c.env).directory, site?.id, before, 50);
-  const head = [t("What"), t("Whom"), t("Details"), t("Through"), t("When")];
+  const head = [t("What"), t("Subject"), t("Details"), t("Through"), t("When")];
   const body = (
     <>
       <Table
@@ -28,8 +28,8 @@ async function auditPage(c: RequestContext, site?: { id: number; name: string })
         rows={log.items.map((entry) => [
           actionText(v, entry.action),
           <code>{entry.subject || "–"}</code>,
-          detailText(v, entry.details),
-          entry.actor === "console" ? t("Console") : t("Admin API"),
+          <span class="long">{detailText(v, entry.details)}</span>,
+          entry.actor === "console" ? t("Console") : "API",
           <Time v={v} at={entry.at} />,
           ...(site
             ? []
@@ -64,7 +64,7 @@ function detailText(v: View, details: Record<string, unknown>): string {
   const { from, to, previous_expires_at: until, brought, ...others } = details;
   const parts = Object.entries(others).map(([key, value]) => (key === "name" ? String(value) : `${key} ${value}`));
   if (from !== undefined) parts.push(`${from} → ${to}`);
-  if (Array.isArray(brought) && brought.length > 0) parts.push(`(${brought.join(", ")})`);
+  if (Array.isArray(brought) && brought.length > 0) parts.push(brought.join(", "));
   if (typeof until === "number") parts.push(v.t("previous until {0}", v.time(until)));
-  return parts.join(" ") || "–";
+  return parts.join(" · ") || "–";
 }

@@ -64,6 +64,7 @@ function signInPage(c: RequestContext, next: string, status: 200 | 401 | 429 = 2
           type="password"
           autocomplete="current-password"
           error={error}
+          autofocus
           hint={t("The deployment's ADMIN_TOKEN. You stay signed in for 12 hours.")}
           required
         />
@@ -77,5 +78,5 @@ function signInPage(c: RequestContext, next: string, status: 200 | 401 | 429 = 2
 
 /** A path of the console, whatever was asked for: no form leads out of it. */
 function consolePath(path: string | undefined): string {
-  return path !== undefined && /^\/console(?:[/?][\w\-./?=&%+]*)?$/.test(path) ? path : "/console";
+  return path !== undefined && /^\/console(?:\/[\w-]+)*(?:\?[\w\-.*=&%+]*)?$/.test(path) ? path : "/console";
 }

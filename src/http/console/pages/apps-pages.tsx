@@ -11,7 +11,7 @@ import { Field, More, Table, Time } from "../parts.tsx";
 import { readForm } from "../read-form.ts";
 import type { View } from "../view.ts";
 import { AppState } from "./app-state.tsx";
-import { secretPage } from "./secret.tsx";
+import { secretPage } from "./secret-page.tsx";
 
 type AppItem = Awaited<ReturnType<typeof listAppsOfSite>>["items"][number];
 

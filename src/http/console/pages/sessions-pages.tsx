@@ -14,7 +14,7 @@ export function sessionsPages(routes: Routes): void {
     const { t } = v;
     const { site, home } = await siteOf(c);
     const path = `/console/sites/${site.id}/sessions`;
-    const asked = { sbs: c.req.query("sbs")?.trim(), chat_id: c.req.query("chat_id")?.trim() };
+    const asked = { sbs: c.req.query("sbs"), chat_id: c.req.query("chat_id")?.trim() };
     if (asked.chat_id) {
       const found = /^[1-9]\d{0,14}$/.test(asked.chat_id) && (await readSession(home, site.id, Number(asked.chat_id)));
       if (found) return c.redirect(`${path}/${asked.chat_id}`, 303);
@@ -78,8 +78,8 @@ export function SessionTable({ v, siteId, sessions }: { v: View; siteId: number;
           {session.title.trim() || "–"}
         </a>,
         session.id,
-        <span>
-          {session.customerName}{" "}
+        <span class="pair">
+          <bdi>{session.customerName}</bdi>{" "}
           <a href={`/console/sites/${siteId}/sessions?${new URLSearchParams({ sbs: session.customerExternalId })}`}>
             {session.customerExternalId}
           </a>
@@ -102,7 +102,15 @@ function Conversation({ v, siteId, stored }: { v: View; siteId: number; stored: 
   const { t } = v;
   const { session, customer, participants, messages } = stored;
   const agent = (id: number | null, name: string | null) =>
-    id === null ? "–" : name === null ? id : `${name} (${id})`;
+    id === null ? (
+      "–"
+    ) : name === null ? (
+      id
+    ) : (
+      <>
+        <bdi>{name}</bdi> ({id})
+      </>
+    );
   const facts: [string, unknown][] = [
     [t("Status"), <Status v={v} status={session.status} />],
     [t("Customer"), customer.name],

@@ -6,7 +6,7 @@ import { diagnoseRequest, type Finding, type PastedRequest } from "../diagnose-r
 import { show } from "../layout.tsx";
 import { Badge, Field, Notice } from "../parts.tsx";
 import { readForm } from "../read-form.ts";
-import { explain } from "../signature-texts.ts";
+import { explain, lineEndsOf } from "../signature-texts.ts";
 import type { View } from "../view.ts";
 
 export function signatureCheckPage(routes: Routes): void {
@@ -17,7 +17,8 @@ export function signatureCheckPage(routes: Routes): void {
     const { appid = "", body = "", signature = "" } = await readForm(c);
     const settings = settingsOf(c.env);
     const keyring = await c.var.isolate.credentials.keyring(settings);
-    const pasted = { appid, body, signature };
+    // Out of a log or `curl -v` it comes with its name.
+    const pasted = { appid, body, signature: signature.replace(/^\s*x-chat-signature:/i, "") };
     return checkPage(c, pasted, await diagnoseRequest(settings, keyring, pasted, c.var.view.now));
   });
 }
@@ -64,22 +65,30 @@ function Verdict({ v, findings }: { v: View; findings: Finding[] }) {
   const { t } = v;
   const refusal = findings.find((finding) => finding.refusal !== undefined)?.refusal;
   const wire = refusal && WIRE_ERRORS[refusal];
+  const ends = findings.map(lineEndsOf).find((each) => each !== undefined);
   const stop = findings.findIndex((finding) => finding.refusal !== undefined);
   return (
     <>
       <Notice
-        kind={wire ? "bad" : "good"}
-        title={wire ? t("The server answers {0} {1}", wire.status, wire.message) : t("The server accepts this request")}
+        kind={wire ? "bad" : ends ? "note" : "good"}
+        title={
+          wire
+            ? t("The server answers {0} {1}", wire.status, wire.message)
+            : ends
+              ? t("The server accepts this request if its line ends are {0}", ends.fits)
+              : t("The server accepts this request")
+        }
       />
       <ol class="checks" aria-label={t("What was checked")}>
         {findings.map((finding, i) => {
           const { title, texts, signed } = explain(v, finding);
           const wrong = finding.refusal !== undefined;
-          const label = !wrong ? t("Fine") : i === stop ? t("Cause") : t("Also");
+          const depends = !wrong && lineEndsOf(finding) !== undefined;
+          const label = depends ? t("Depends") : !wrong ? t("Fine") : i === stop ? t("Cause") : t("Also");
           return (
-            <li class={wrong ? "wrong" : "fine"}>
+            <li class={wrong || depends ? "wrong" : "fine"}>
               <h2>
-                {title} <Badge kind={!wrong ? "good" : i === stop ? "bad" : "wait"} label={label} />
+                {title} <Badge kind={!wrong && !depends ? "good" : i === stop ? "bad" : "wait"} label={label} />
               </h2>
               {texts.map((text) => (
                 <p>{text}</p>

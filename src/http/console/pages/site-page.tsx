@@ -8,9 +8,9 @@ import { show } from "../layout.tsx";
 import { doneText } from "../messages.ts";
 import { Notice } from "../parts.tsx";
 import { startsOf, type View } from "../view.ts";
-import { AgentTable } from "./agents.tsx";
-import { AppTable } from "./apps.tsx";
-import { SessionTable } from "./sessions.tsx";
+import { AgentTable } from "./agents-pages.tsx";
+import { AppTable } from "./apps-pages.tsx";
+import { SessionTable } from "./sessions-pages.tsx";
 
 const SHOWN = 5;
 

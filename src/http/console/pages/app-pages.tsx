@@ -10,7 +10,7 @@ import { doneText } from "../messages.ts";
 import { Copyable, Notice, Time, Until } from "../parts.tsx";
 import { readForm } from "../read-form.ts";
 import { AppState } from "./app-state.tsx";
-import { secretPage } from "./secret.tsx";
+import { secretPage } from "./secret-page.tsx";
 
 export function appPages(routes: Routes): void {
   routes.get("/sites/:site_id/apps/:appid", (c) => appPage(c));
@@ -18,14 +18,19 @@ export function appPages(routes: Routes): void {
   routes.post("/sites/:site_id/apps/:appid/rotate", async (c) => {
     const v = c.var.view;
     const { site, app } = await appOf(c);
-    const { overlap_seconds = "" } = await readForm(c);
+    const { overlap_seconds = "", version } = await readForm(c);
     const chosen = /^\d+$/.test(overlap_seconds) ? Number(overlap_seconds) : overlap_seconds;
     const input = rotateSecretSchema.safeParse({ overlap_seconds: chosen });
     if (!input.success) return appPage(c, v.t("Choose one of the overlaps."));
-    const rotated = await rotateSecret(deskOf(c, "console"), app.appid, input.data.overlap_seconds);
+    const rotated = await rotateSecret(
+      deskOf(c, "console"),
+      app.appid,
+      input.data.overlap_seconds,
+      version === undefined ? undefined : Number(version),
+    );
     if (rotated === "revoked") return appPage(c, v.t("The app is revoked."));
     if (rotated === "missing" || rotated === "busy") {
-      return appPage(c, v.t("Others are rotating this app; try again."));
+      return appPage(c, v.t("The app was rotated since this form was shown. Nothing was changed now."));
     }
     const title = v.t("The secret was rotated");
     return secretPage(c, site, { ...rotated, title, previousExpiresAt: rotated.previous_expires_at });
@@ -125,6 +130,7 @@ async function appPage(c: RequestContext, fault?: string): Promise<Response> {
               )}
             </p>
             <form method="post" action={`${path}/rotate`}>
+              <input type="hidden" name="version" value={app.version} />
               <div class="field">
                 <label for="overlap_seconds">{t("Overlap")}</label>
                 <select id="overlap_seconds" name="overlap_seconds">
