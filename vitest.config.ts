@@ -43,7 +43,7 @@ export default defineConfig(async () => ({
     coverage: {
       provider: "istanbul" as const,
       include: ["src/**/*.{ts,tsx}"],
-      exclude: ["src/worker-configuration.d.ts", "src/cli/**", "src/openapi/**"],
+      exclude: ["worker-configuration.d.ts", "src/cli/**", "src/openapi/**"],
       reporter: ["text", "html"],
       thresholds: { "src/{signing,replay,credentials,sessions}/**": { branches: 100 } },
     },

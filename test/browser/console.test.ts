@@ -253,6 +253,30 @@ describe("safety in a browser", () => {
 });
 
 describe("what a script adds", () => {
+  it("sends a form once that is clicked twice, so that the one page with the secret is seen", async () => {
+    const { site, app } = await provision();
+    const page = await signedInPage(browser, worker);
+    let posts = 0;
+    let clickedAgain = () => {};
+    const held = new Promise<void>((resolve) => {
+      clickedAgain = resolve;
+    });
+    await page.route("**/rotate", async (route) => {
+      posts++;
+      await held;
+      await route.continue().catch(() => {});
+    });
+    await page.goto(`${site}/apps/${app.appid}`);
+    // The mouse itself: a locator would wait for the answer before it clicks again.
+    const { x, y } = (await page.locator("form[action$=rotate] button").boundingBox()) ?? { x: 0, y: 0 };
+    await page.mouse.click(x + 5, y + 5);
+    await expect.poll(() => posts).toBe(1);
+    await page.mouse.click(x + 5, y + 5);
+    clickedAgain();
+    await page.locator("#secret").waitFor();
+    expect(posts).toBe(1);
+  });
+
   it("copies a secret and counts the overlap down", async () => {
     const { site, app } = await provision();
     const page = await signedInPage(browser, worker, { permissions: ["clipboard-read", "clipboard-write"] });
@@ -294,6 +318,32 @@ describe("how it looks and reads", () => {
       await page.goto(path);
       const beyond = await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
       expect([path, beyond]).toEqual([path, 0]);
+    }
+  });
+
+  it("keeps its tables in the window, however long what callers chose is", async () => {
+    const { site, siteId, client } = await provision();
+    const long = { id: "a".repeat(64), name: "W".repeat(30), ip: "127.0.0.1" };
+    await client.createSession({ ...session, agentIds: [10411], customer: long, title: "T".repeat(120) });
+    const appid = crypto.randomUUID().repeat(2).slice(0, 64);
+    await worker.admin("POST", `/admin/sites/${siteId}/apps`, { name: "N".repeat(100), appid });
+    const page = await signedInPage(browser, worker);
+    for (const width of [1280, 900, 700, 390, 320]) {
+      await page.setViewportSize({ width, height: 800 });
+      for (const path of [
+        site,
+        `${site}/sessions`,
+        `${site}/apps`,
+        `${site}/agents`,
+        `${site}/audit`,
+        "/console/audit",
+      ]) {
+        await page.goto(path);
+        const beyond = await page.evaluate(
+          "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+        );
+        expect([width, path, beyond]).toEqual([width, path, 0]);
+      }
     }
   });
 

@@ -23,3 +23,12 @@ const countDown = () => {
   }
 };
 if (waiting.length > 0) setInterval(countDown, 1000);
+
+// A double click sends a form once: the answer to the first may be the only one to show a secret.
+for (const form of document.querySelectorAll("form[method=post]")) {
+  let sentAt = -Infinity;
+  form.addEventListener("submit", (event) => {
+    if (event.timeStamp - sentAt < 3000) event.preventDefault();
+    else sentAt = event.timeStamp;
+  });
+}
