@@ -4,11 +4,13 @@ import { operatorConsole } from "./http/console/console.tsx";
 import type { Isolate } from "./http/context.ts";
 import { newHono, type Routes } from "./http/new-hono.ts";
 import { onError } from "./http/on-error.ts";
+import { PassedLimits } from "./http/rate-limit.ts";
 import { requestLog } from "./http/request-log.ts";
 import { admin } from "./http/routes/admin.ts";
 import { health } from "./http/routes/health.ts";
 import { signed } from "./http/routes/signed.ts";
 import { addKf, createGd } from "./http/routes/signed-operations.ts";
+import { NonceMemory } from "./replay/nonce-memory.ts";
 
 /**
  * The application: order of middleware and mounts.
@@ -16,7 +18,12 @@ import { addKf, createGd } from "./http/routes/signed-operations.ts";
  * @param now milliseconds since the epoch; tests bring their own
  */
 export function createApp(now: () => number = Date.now): Routes {
-  const isolate: Isolate = { now, credentials: new CredentialResolver(now) };
+  const isolate: Isolate = {
+    now,
+    credentials: new CredentialResolver(now),
+    nonces: new NonceMemory(now),
+    limits: new PassedLimits(now),
+  };
   const app = newHono();
   app.onError(onError);
   app.notFound((c) => onError(new Refusal("route_not_found", { reason: "route_not_found" }), c));

@@ -1,3 +1,5 @@
+import { MAX_TOLERANCE_SECONDS } from "./replay/nonce-look.ts";
+
 /** Bindings, vars and secrets, read once per isolate and handed on as plain values. */
 
 /** What the runtime hands over. Everything may be missing: a deployment can be half configured. */
@@ -16,8 +18,6 @@ export interface Settings {
   adminToken: string | undefined;
   timestampToleranceSeconds: number;
   replayLookMs: number;
-  /** Failures answer HTTP 200 too, for callers that only read `code`. */
-  alwaysStatus200: boolean;
 }
 
 /** The deployment cannot serve. The message names the setting, never its value. */
@@ -47,6 +47,9 @@ export function settingsOf(env: Bindings): Settings {
   return settings;
 }
 
+/** Whether failures answer HTTP 200 too, for callers that only read `code`; also in a deployment that cannot serve otherwise. */
+export const alwaysStatus200 = (env: Bindings): boolean => env.ERROR_STATUS === "always-200";
+
 /** The database with a site's own data. All sites live in one today; ask here all the same. */
 export function homeDatabase(settings: Settings, _siteId: number): D1Database {
   return settings.directory;
@@ -56,6 +59,7 @@ function parse(env: Bindings): Settings {
   if (env.DB === undefined) throw new ConfigurationError("DB is not bound");
   if (env.MASTER_KEY === undefined || env.MASTER_KEY === "") throw new ConfigurationError("MASTER_KEY is not set");
   const previous = env.MASTER_KEY_PREVIOUS;
+  checkErrorStatus(env.ERROR_STATUS);
   return {
     directory: env.DB,
     nonces: env.NONCES,
@@ -70,10 +74,9 @@ function parse(env: Bindings): Settings {
     timestampToleranceSeconds: wholeNumber(
       "TIMESTAMP_TOLERANCE_SECONDS",
       env.TIMESTAMP_TOLERANCE_SECONDS ?? "300",
-      86_400,
+      MAX_TOLERANCE_SECONDS,
     ),
     replayLookMs: wholeNumber("REPLAY_LOOK_MS", env.REPLAY_LOOK_MS ?? "5", 1_000),
-    alwaysStatus200: errorStatus(env.ERROR_STATUS ?? "by-cause") === "always-200",
   };
 }
 
@@ -102,7 +105,7 @@ function wholeNumber(name: string, value: string, most: number): number {
   return number;
 }
 
-function errorStatus(value: string): "by-cause" | "always-200" {
-  if (value === "by-cause" || value === "always-200") return value;
+function checkErrorStatus(value: string | undefined): void {
+  if (value === undefined || value === "by-cause" || value === "always-200") return;
   throw new ConfigurationError('ERROR_STATUS must be "by-cause" or "always-200"');
 }

@@ -24,8 +24,10 @@ export const WIRE_ERRORS: Readonly<Record<ErrorCode, { status: number; message: 
 export interface RefusalContext {
   /** A short word for the log line: why, in terms an operator can search for. Never data of the caller. */
   reason: string;
-  /** English ASCII for `x-error-detail`; it leaves only once the signature was valid. */
+  /** English ASCII for `x-error-detail` and the log: which field, which rule. Never a value that the caller sent, but ids. */
   detail?: string;
+  /** The detail depends on no secret, so it leaves also where no signature was valid. */
+  open?: true;
   /** Seconds, for `Retry-After`. */
   retryAfter?: number;
   /** For `Allow` on a 405. */

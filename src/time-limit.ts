@@ -23,3 +23,8 @@ export async function withinTime<T, Late>(
     clearTimeout(timer);
   }
 }
+
+/** Waits so many milliseconds. */
+export function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

@@ -17,7 +17,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   replay: ["store", ...LEAVES],
   signing: [],
   store: [...LEAVES, "drizzle-orm"],
-  "env.ts": [],
+  "env.ts": ["replay"],
   "errors.ts": [],
   "time-limit.ts": [],
   "fields.ts": ["zod"],

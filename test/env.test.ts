@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type Bindings, ConfigurationError, homeDatabase, settingsOf } from "../src/env.ts";
+import { alwaysStatus200, type Bindings, ConfigurationError, homeDatabase, settingsOf } from "../src/env.ts";
 
 const KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const OTHER_KEY = "Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=";
@@ -37,7 +37,6 @@ describe("settings", () => {
       adminToken: TOKEN,
       timestampToleranceSeconds: 60,
       replayLookMs: 0,
-      alwaysStatus200: true,
     });
     expect(homeDatabase(settings, 1)).toBe(given.DB);
     expect(warnings()).toEqual([]);
@@ -49,7 +48,6 @@ describe("settings", () => {
     );
     expect(settings.timestampToleranceSeconds).toBe(300);
     expect(settings.replayLookMs).toBe(5);
-    expect(settings.alwaysStatus200).toBe(false);
     expect(settings.masterKeys).toHaveLength(1);
   });
 
@@ -73,7 +71,7 @@ describe("settings", () => {
   });
 
   it.each([
-    ["TIMESTAMP_TOLERANCE_SECONDS", "86400"],
+    ["TIMESTAMP_TOLERANCE_SECONDS", "900"],
     ["TIMESTAMP_TOLERANCE_SECONDS", "0"],
     ["REPLAY_LOOK_MS", "1000"],
   ])("takes %s at its limit %s", (name, value) => {
@@ -91,16 +89,25 @@ describe("settings", () => {
     ["MASTER_KEY", btoa("\0".repeat(32)), "MASTER_KEY is a placeholder"],
     ["MASTER_KEY_PREVIOUS", "changeme", "MASTER_KEY_PREVIOUS must be 32 bytes in base64"],
     ["MASTER_KEY_PREVIOUS", "A".repeat(43), "MASTER_KEY_PREVIOUS is a placeholder"],
-    ["TIMESTAMP_TOLERANCE_SECONDS", "86401", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 86400"],
-    ["TIMESTAMP_TOLERANCE_SECONDS", "-1", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 86400"],
-    ["TIMESTAMP_TOLERANCE_SECONDS", "5m", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 86400"],
-    ["TIMESTAMP_TOLERANCE_SECONDS", "", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 86400"],
+    ["TIMESTAMP_TOLERANCE_SECONDS", "901", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 900"],
+    ["TIMESTAMP_TOLERANCE_SECONDS", "-1", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 900"],
+    ["TIMESTAMP_TOLERANCE_SECONDS", "5m", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 900"],
+    ["TIMESTAMP_TOLERANCE_SECONDS", "", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 900"],
     ["REPLAY_LOOK_MS", "1001", "REPLAY_LOOK_MS must be a whole number up to 1000"],
     ["REPLAY_LOOK_MS", "1.5", "REPLAY_LOOK_MS must be a whole number up to 1000"],
     ["ERROR_STATUS", "always", 'ERROR_STATUS must be "by-cause" or "always-200"'],
   ])("refuses %s = %j, naming it", (name, value, message) => {
     expect(() => settingsOf(bindings({ [name]: value }))).toThrow(new ConfigurationError(message));
     expect(warnings()).toEqual([]);
+  });
+});
+
+describe("ERROR_STATUS", () => {
+  it("is known also of a deployment that cannot serve otherwise", () => {
+    const broken = { MASTER_KEY: undefined, DB: undefined };
+    expect(alwaysStatus200(bindings({ ...broken, ERROR_STATUS: "always-200" }))).toBe(true);
+    expect(alwaysStatus200(bindings({ ...broken, ERROR_STATUS: "by-cause" }))).toBe(false);
+    expect(alwaysStatus200(bindings({ ...broken, ERROR_STATUS: undefined }))).toBe(false);
   });
 });
 

@@ -1,13 +1,15 @@
 import { importKey } from "../signing/import-key.ts";
 import { verifySignature } from "../signing/verify-signature.ts";
-import type { CredentialBindings, CredentialResolver, Credentials, LookUp, Source } from "./resolve-credentials.ts";
+import type { Credentials, Found, Source } from "./resolve-credentials.ts";
 
 /** An app whose signature was valid, and which of its secrets made it. */
 export interface Caller {
   appid: string;
   siteId: number;
-  secretVersion: number;
+  secretVersion: string;
   source: Source;
+  /** What the signature was verified with. */
+  credentials: Credentials;
 }
 
 export type Authentication =
@@ -18,7 +20,6 @@ export type Authentication =
     };
 
 export interface SignedBytes {
-  appid: string;
   /** The header as received. */
   signature: string | undefined;
   /** The body as received. */
@@ -31,35 +32,19 @@ export interface SignedBytes {
 let dummyKey: CryptoKey | undefined;
 
 /**
- * Whose request is it? Contract section 5. A wrong signature, an unknown appid and a revoked one differ in the log only.
- *
- * @throws what {@link CredentialResolver.resolve} throws
+ * Whose request is it, by what is known of the appid it names? Contract section 5. A wrong signature, an unknown appid and a
+ * revoked one differ in the log only.
  */
-export async function authenticate(
-  resolver: CredentialResolver,
-  bindings: CredentialBindings,
-  request: SignedBytes,
-  lookUp: LookUp,
-): Promise<Authentication> {
-  const found = await resolver.resolve(bindings, request.appid, lookUp);
+export async function authenticate(found: Found | undefined, request: SignedBytes): Promise<Authentication> {
   if (found === undefined || found.credentials.revoked) {
     dummyKey ??= await importKey("no app has this secret");
-    await verifySignature(request.body, request.signature, [{ slot: "current", key: dummyKey }]);
+    await verifySignature(request.body, request.signature, [{ key: dummyKey }]);
     return { ok: false, reason: found === undefined ? "app_unknown" : "app_revoked" };
   }
-  const first = await verify(found.credentials, found.source, request);
-  if (first.ok || first.reason !== "signature_mismatch" || found.source === "d1") return first;
-  const fresh = await resolver.refresh(bindings, found.credentials, lookUp);
-  return fresh === undefined ? first : verify(fresh, "d1", request);
-}
-
-async function verify(credentials: Credentials, source: Source, request: SignedBytes): Promise<Authentication> {
-  const { appid, siteId, version } = credentials;
-  const keys = credentials.keys.filter((key) => key.expiresAt > request.now);
-  const result = await verifySignature(request.body, request.signature, keys);
+  const { credentials, source } = found;
+  const { appid, siteId, keys } = credentials;
+  const inForce = keys.filter((key) => key.expiresAt > request.now);
+  const result = await verifySignature(request.body, request.signature, inForce);
   if (!result.ok) return result;
-  return {
-    ok: true,
-    caller: { appid, siteId, source, secretVersion: result.slot === "current" ? version : version - 1 },
-  };
+  return { ok: true, caller: { appid, siteId, source, credentials, secretVersion: result.key.version } };
 }

@@ -30,9 +30,10 @@ export async function issueApp(
   const { name } = input;
   const appid = input.appid ?? randomHex(16);
   const secret = input.secret ?? newSecret();
-  const sealed = await seal(await desk.keyring(), appid, "current", secret);
+  const sealed = await seal(await desk.keyring(), { siteId, appid }, "current", secret);
   const brought = (["appid", "secret"] as const).filter((field) => input[field] !== undefined);
-  if (!(await insertApp(desk.db, { appid, siteId, name, secret: sealed, brought }, desk.by))) return undefined;
+  if (!(await insertApp(desk.db, { appid, siteId, name, version: newVersion(), secret: sealed, brought }, desk.by)))
+    return undefined;
   desk.forget(appid);
   return { appid, secret, name };
 }
@@ -40,6 +41,11 @@ export async function issueApp(
 /** 32 random bytes in hex: as strong as the HMAC it keys, and safe to paste anywhere. */
 export function newSecret(): string {
   return randomHex(32);
+}
+
+/** An id for a secret that nobody can guess and no other secret ever gets. */
+export function newVersion(): string {
+  return randomHex(16);
 }
 
 function randomHex(bytes: number): string {

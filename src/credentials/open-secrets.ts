@@ -21,7 +21,7 @@ export async function openSecrets(
 ): Promise<{ app: AppRecord; secrets: OpenSecret[] } | undefined> {
   const app = await findApp(db, appid);
   if (app === null) return undefined;
-  const open = (slot: Slot, sealed: string) => unseal(keyring, appid, slot, sealed);
+  const open = (slot: Slot, sealed: string) => unseal(keyring, app, slot, sealed);
   const secrets: OpenSecret[] = [
     { slot: "current", secret: await open("current", app.secret), expiresAt: Number.POSITIVE_INFINITY },
   ];

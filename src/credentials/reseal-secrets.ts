@@ -1,6 +1,6 @@
 import { countSealedOtherwise, listSealedOtherwise, replaceSeals, type SealedSecrets } from "../store/seals.ts";
 import type { AppDesk } from "./app-desk.ts";
-import { type Keyring, type Slot, seal, sealedWith, unseal } from "./sealed-secret.ts";
+import { type Keyring, type Slot, seal, sealMark, unseal } from "./sealed-secret.ts";
 
 /** Apps one call re-seals at most. */
 export const APPS_PER_CALL = 100;
@@ -17,7 +17,7 @@ export type Resealed = { resealed: number; remaining: number };
  */
 export async function resealSecrets({ db, by, ...desk }: AppDesk): Promise<Resealed> {
   const keyring = await desk.keyring();
-  const mark = `v1.${keyring.sealing.id}.`;
+  const mark = sealMark(keyring);
   const due = await listSealedOtherwise(db, mark, APPS_PER_CALL);
   const outcomes = await Promise.allSettled(due.map((app) => resealApp(keyring, app)));
   const ready = outcomes.filter((outcome) => outcome.status === "fulfilled").map(({ value }) => value);
@@ -37,16 +37,18 @@ export async function resealSecrets({ db, by, ...desk }: AppDesk): Promise<Resea
 /** The app with new seals where they are due, and how many those were. */
 async function resealApp(
   keyring: Keyring,
-  { appid, version, secret, previousSecret }: SealedSecrets,
+  { appid, siteId, version, secret, previousSecret }: SealedSecrets,
 ): Promise<{ app: SealedSecrets; slots: number }> {
   let slots = 0;
   const renew = async (slot: Slot, sealed: string) => {
-    if (sealedWith(sealed) === keyring.sealing.id) return sealed;
+    if (sealed.startsWith(sealMark(keyring))) return sealed;
     slots++;
-    return seal(keyring, appid, slot, await unseal(keyring, appid, slot, sealed));
+    const owner = { siteId, appid };
+    return seal(keyring, owner, slot, await unseal(keyring, owner, slot, sealed));
   };
   const app = {
     appid,
+    siteId,
     version,
     secret: await renew("current", secret),
     previousSecret: previousSecret === null ? null : await renew("previous", previousSecret),

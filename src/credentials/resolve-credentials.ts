@@ -1,26 +1,30 @@
 import { Refusal } from "../errors.ts";
 import { importKey } from "../signing/import-key.ts";
 import { type AppRecord, findApp } from "../store/apps.ts";
-import { withinTime } from "../time-limit.ts";
+import { TRY_LIMIT_MS } from "../store/run-batch.ts";
+import { sleep, withinTime } from "../time-limit.ts";
 import { importKeyring, type Keyring, type Slot, UnsealError, unseal } from "./sealed-secret.ts";
 
 /** What verifies an app's requests. */
 export interface Credentials {
   appid: string;
   siteId: number;
-  /** Which secret is the current one; the previous one is `version - 1`. */
-  version: number;
   revoked: boolean;
-  keys: { slot: Slot; key: CryptoKey /** Unix seconds. */; expiresAt: number }[];
+  /** The current secret's key, and the previous one's while the overlap lasts; `expiresAt` in Unix seconds. */
+  keys: { version: string; key: CryptoKey; expiresAt: number }[];
 }
 
 export type Source = "isolate" | "kv" | "d1";
 
+/** What is known of an app, and who said so. */
+export interface Found {
+  credentials: Credentials;
+  source: Source;
+}
+
 /** How one request may look credentials up. */
 export interface LookUp {
   waitUntil: (work: Promise<unknown>) => void;
-  /** Runs before D1 is asked about an appid or a signature that no cache knows, and may throw to prevent it. */
-  beforeDatabase: () => Promise<void>;
   /** By when D1 must have answered, in milliseconds since the epoch. */
   answerBy: number;
 }
@@ -40,16 +44,22 @@ const KV_TTL_SECONDS = 86_400;
 /** A cold look-up gives KV this long before it asks D1. */
 const KV_PATIENCE_MS = 50;
 const REFRESH_PAUSE_MS = 5_000;
+const CONFIRM_PAUSE_MS = 1_000;
+/** How often a request looks whether another's refresh has ended. */
+const REFRESH_LOOK_MS = 5;
 
 /**
  * Credentials of apps: isolate → KV → D1, read-through. Staleness is harmless: the batch gates every accepted request on the
- * app's row, and a signature that fails on a cached record is tried once more on a fresh one. Holds no promise or stream between
- * requests, only plain values and keys.
+ * app's row, and what fails on a cached record is tried once more on a fresh one. Holds no promise or stream between requests,
+ * only plain values and keys.
  */
 export class CredentialResolver {
   readonly #now: () => number;
   readonly #cached = new Map<string, { credentials: Credentials; until: number }>();
   readonly #refreshedInVain = new Map<string, number>();
+  /** What a request of this isolate is refreshing, and until when that is believed: a request may be cut off. */
+  readonly #refreshing = new Map<string, number>();
+  readonly #confirmed = new Map<string, number>();
   readonly #keyrings = new WeakMap<object, Keyring>();
 
   /** @param now milliseconds since the epoch */
@@ -65,44 +75,83 @@ export class CredentialResolver {
     return keyring;
   }
 
-  /**
-   * @throws Refusal `unavailable` when D1 is needed and does not answer, `internal` when MASTER_KEY does not open the record
-   */
-  async resolve(
-    bindings: CredentialBindings,
-    appid: string,
-    lookUp: LookUp,
-  ): Promise<{ credentials: Credentials; source: Source } | undefined> {
-    if (!APPID.test(appid)) return undefined;
+  /** What this isolate believes without asking anyone. */
+  cached(appid: string): Found | undefined {
     const cached = this.#cached.get(appid);
-    if (cached !== undefined && cached.until > this.#now())
-      return { credentials: cached.credentials, source: "isolate" };
-    const fromKv = await this.#readKv(bindings, appid);
-    if (fromKv !== undefined) return { credentials: fromKv, source: "kv" };
-    // An isolate that knew the app a while ago still knows that it is no invention.
-    if (cached === undefined) await lookUp.beforeDatabase();
-    const fromD1 = await this.#readD1(bindings, appid, lookUp);
-    return fromD1 && { credentials: fromD1, source: "d1" };
+    if (cached === undefined || cached.until <= this.#now()) return undefined;
+    return { credentials: cached.credentials, source: "isolate" };
   }
 
   /**
-   * A fresh D1 read for a signature that failed on a cached record; undefined when there is nothing newer than `than`. After a read in
-   * vain there is none for this appid for 5 s, and `beforeDatabase` bounds those who forge many at once, so forgers cost D1 little.
+   * Asks KV, then D1.
+   *
+   * @throws Refusal `unavailable` when D1 is needed and does not answer, `internal` when MASTER_KEY does not open the record
    */
-  async refresh(bindings: CredentialBindings, than: Credentials, lookUp: LookUp): Promise<Credentials | undefined> {
-    const { appid, version } = than;
-    if (this.#now() < (this.#refreshedInVain.get(appid) ?? 0) + REFRESH_PAUSE_MS) return undefined;
-    await lookUp.beforeDatabase();
-    const fresh = await this.#readD1(bindings, appid, lookUp);
-    if (fresh !== undefined && (fresh.version !== version || fresh.revoked)) return fresh;
-    remember(this.#refreshedInVain, appid, this.#now());
+  async load(bindings: CredentialBindings, appid: string, lookUp: LookUp): Promise<Found | undefined> {
+    if (!APPID.test(appid)) return undefined;
+    const fromKv = await this.#readKv(bindings, appid);
+    if (fromKv !== undefined) return { credentials: fromKv, source: "kv" };
+    return this.#readD1(bindings, appid, lookUp);
+  }
+
+  /**
+   * Asks D1 past both caches, and sets them right when it says something new.
+   *
+   * @param than what the caches say
+   * @throws as {@link load} does
+   */
+  reload(bindings: CredentialBindings, than: Credentials, lookUp: LookUp): Promise<Found | undefined> {
+    return this.#readD1(bindings, than.appid, lookUp, than);
+  }
+
+  /**
+   * {@link reload} for a signature that failed on a cached record; undefined when there is nothing newer than `than`. One client's
+   * requests for one app share a read, and after a read in vain there is none for them for 5 s: a forger costs D1 little, and
+   * holds up nobody at another address.
+   *
+   * @param client the address that the signature came from
+   */
+  async refresh(
+    bindings: CredentialBindings,
+    than: Credentials,
+    client: string,
+    lookUp: LookUp,
+  ): Promise<Found | undefined> {
+    const whose = `${than.appid} ${client}`;
+    const isUnderWay = () => (this.#refreshing.get(whose) ?? 0) > this.#now() && Date.now() < lookUp.answerBy;
+    while (isUnderWay()) await sleep(REFRESH_LOOK_MS);
+    const meanwhile = this.cached(than.appid);
+    if (meanwhile !== undefined && !isSame(meanwhile.credentials, than)) return meanwhile;
+    if (this.#now() < (this.#refreshedInVain.get(whose) ?? 0) + REFRESH_PAUSE_MS) return undefined;
+    this.#refreshing.set(whose, this.#now() + TRY_LIMIT_MS);
+    try {
+      const fresh = await this.reload(bindings, than, lookUp);
+      if (fresh !== undefined && !isSame(fresh.credentials, than)) return fresh;
+    } finally {
+      this.#refreshing.delete(whose);
+    }
+    remember(this.#refreshedInVain, whose, this.#now());
     return undefined;
+  }
+
+  /** {@link reload}, at most once in a second for one signature; in between `than` is believed. */
+  async confirm(
+    bindings: CredentialBindings,
+    than: Credentials,
+    signature: string,
+    lookUp: LookUp,
+  ): Promise<Found | undefined> {
+    const digits = signature.toLowerCase();
+    if (this.#now() < (this.#confirmed.get(digits) ?? 0) + CONFIRM_PAUSE_MS)
+      return { credentials: than, source: "isolate" };
+    const fresh = await this.reload(bindings, than, lookUp);
+    if (fresh !== undefined) remember(this.#confirmed, digits, this.#now());
+    return fresh;
   }
 
   /** Drops what is cached of an app, here at once and in KV soon, after a change or when the batch found it stale. */
   forget(bindings: CredentialBindings, appid: string, waitUntil: (work: Promise<unknown>) => void): void {
     this.#cached.delete(appid);
-    this.#refreshedInVain.delete(appid);
     waitUntil(dropKv(bindings.credentials, appid));
   }
 
@@ -126,7 +175,8 @@ export class CredentialResolver {
     bindings: CredentialBindings,
     appid: string,
     { waitUntil, answerBy }: LookUp,
-  ): Promise<Credentials | undefined> {
+    than?: Credentials,
+  ): Promise<Found | undefined> {
     const record = await findApp(bindings.directory, appid, answerBy);
     if (record === null) {
       this.#cached.delete(appid);
@@ -139,22 +189,24 @@ export class CredentialResolver {
       if (!(error instanceof UnsealError)) throw error;
       throw new Refusal("internal", { reason: "master_key_wrong", cause: error });
     }
-    waitUntil(writeKv(bindings.credentials, record));
-    return this.#keep(credentials);
+    if (than === undefined || !isSame(credentials, than)) waitUntil(writeKv(bindings.credentials, record));
+    return { credentials: this.#keep(credentials), source: "d1" };
   }
 
   async #open(bindings: CredentialBindings, record: AppRecord): Promise<Credentials> {
     const { appid, siteId, version } = record;
-    const credentials: Credentials = { appid, siteId, version, revoked: record.revokedAt !== null, keys: [] };
+    const credentials: Credentials = { appid, siteId, revoked: record.revokedAt !== null, keys: [] };
     if (credentials.revoked) return credentials;
     const keyring = await this.keyring(bindings);
-    const open = async (slot: Slot, sealed: string, expiresAt: number) => {
-      credentials.keys.push({ slot, key: await importKey(await unseal(keyring, appid, slot, sealed)), expiresAt });
+    const open = async (slot: Slot, version: string, sealed: string, expiresAt: number) => {
+      const key = await importKey(await unseal(keyring, record, slot, sealed));
+      credentials.keys.push({ version, key, expiresAt });
     };
-    await open("current", record.secret, Number.POSITIVE_INFINITY);
-    const overlapEnd = record.previousExpiresAt ?? 0;
-    if (record.previousSecret !== null && overlapEnd * 1000 > this.#now()) {
-      await open("previous", record.previousSecret, overlapEnd);
+    await open("current", version, record.secret, Number.POSITIVE_INFINITY);
+    const { previousVersion, previousSecret, previousExpiresAt } = record;
+    const inOverlap = (previousExpiresAt ?? 0) * 1000 > this.#now();
+    if (inOverlap && previousVersion !== null && previousSecret !== null) {
+      await open("previous", previousVersion, previousSecret, previousExpiresAt ?? 0);
     }
     return credentials;
   }
@@ -163,6 +215,13 @@ export class CredentialResolver {
     remember(this.#cached, credentials.appid, { credentials, until: this.#now() + CACHED_MS });
     return credentials;
   }
+}
+
+/** Whether two records would judge every signature alike. */
+function isSame(a: Credentials, b: Credentials): boolean {
+  const gist = ({ siteId, revoked, keys }: Credentials) =>
+    JSON.stringify([siteId, revoked, keys.map(({ version, expiresAt }) => [version, expiresAt])]);
+  return gist(a) === gist(b);
 }
 
 const kvKey = (appid: string) => `app:${appid}`;
@@ -193,8 +252,9 @@ function isRecordOf(appid: string, value: unknown): value is AppRecord {
   return (
     record.appid === appid &&
     Number.isInteger(record.siteId) &&
-    Number.isInteger(record.version) &&
+    typeof record.version === "string" &&
     typeof record.secret === "string" &&
+    (record.previousVersion === null || typeof record.previousVersion === "string") &&
     (record.previousSecret === null || typeof record.previousSecret === "string") &&
     isTime(record.previousExpiresAt) &&
     isTime(record.revokedAt)

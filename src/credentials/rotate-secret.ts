@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { findApp, replaceSecret } from "../store/apps.ts";
 import type { AppDesk } from "./app-desk.ts";
-import { newSecret } from "./issue-app.ts";
+import { newSecret, newVersion } from "./issue-app.ts";
 import { seal, unseal } from "./sealed-secret.ts";
 
 const WEEK_SECONDS = 604_800;
@@ -20,7 +20,7 @@ export type Rotated = { appid: string; secret: string; previous_expires_at: numb
 /**
  * Gives an app a new secret; the one before it verifies until the overlap ends, any older one no more.
  *
- * @param expectedVersion rotates only an app that is still at it: a form that is sent twice rotates once
+ * @param expectedVersion rotates only an app that is still at it: a call that is sent twice rotates once
  * @returns the new secret, for the only time; `missing` for an unknown app, `revoked` for a revoked one, `busy` when others did or keep rotating it
  * @throws UnsealError when MASTER_KEY does not open the secret in place
  */
@@ -28,7 +28,7 @@ export async function rotateSecret(
   desk: AppDesk,
   appid: string,
   overlapSeconds: number,
-  expectedVersion?: number,
+  expectedVersion?: string,
 ): Promise<Rotated | "missing" | "revoked" | "busy"> {
   const keyring = await desk.keyring();
   let mine: { sealed: string; rotated: Rotated } | undefined;
@@ -43,13 +43,15 @@ export async function rotateSecret(
     }
     if (expectedVersion !== undefined && app.version !== expectedVersion) return "busy";
     const secret = newSecret();
+    const current = await unseal(keyring, app, "current", app.secret);
     const previousExpiresAt = desk.by.now + overlapSeconds;
     const next = {
       appid,
-      version: app.version,
-      secret: await seal(keyring, appid, "current", secret),
+      version: newVersion(),
+      secret: await seal(keyring, app, "current", secret),
+      previousVersion: app.version,
       // Sealed anew, because the slot is part of what the seal vouches for.
-      previousSecret: await seal(keyring, appid, "previous", await unseal(keyring, appid, "current", app.secret)),
+      previousSecret: await seal(keyring, app, "previous", current),
       previousExpiresAt,
     };
     mine = { sealed: next.secret, rotated: { appid, secret, previous_expires_at: previousExpiresAt } };

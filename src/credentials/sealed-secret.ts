@@ -1,9 +1,13 @@
 /**
- * Application secrets at rest: `v1.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key, with appid and slot as associated
- * data, so that a sealed secret cannot be moved to another app or from the previous slot to the current one.
+ * Application secrets at rest: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key, with site, appid and slot as
+ * associated data, so that a sealed secret cannot be moved to another site or app, nor from the previous slot to the current one.
+ * Seals of the form before, `v1`, did not name the site; they still open, and `POST /admin/reseal` turns them into `v2`.
  */
 
 export type Slot = "current" | "previous";
+
+/** Whose secret it is. */
+export type SecretOwner = { siteId: number; appid: string };
 
 /** The master keys: the first seals, all unseal. */
 export interface Keyring {
@@ -35,18 +39,21 @@ export async function importKeyring(
   return { sealing, byId: new Map([...others, sealing].map((masterKey) => [masterKey.id, masterKey])) };
 }
 
-export async function seal(keyring: Keyring, appid: string, slot: Slot, secret: string): Promise<string> {
+export async function seal(keyring: Keyring, owner: SecretOwner, slot: Slot, secret: string): Promise<string> {
   const { id, key } = keyring.sealing;
   const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
-  const sealed = await crypto.subtle.encrypt(aesGcm(iv, appid, slot), key, new TextEncoder().encode(secret));
-  return ["v1", id, iv.toBase64(BASE64URL), new Uint8Array(sealed).toBase64(BASE64URL)].join(".");
+  const algorithm = aesGcm(iv, ASSOCIATED.v2(owner, slot));
+  const sealed = await crypto.subtle.encrypt(algorithm, key, new TextEncoder().encode(secret));
+  return ["v2", id, iv.toBase64(BASE64URL), new Uint8Array(sealed).toBase64(BASE64URL)].join(".");
 }
 
 /** @throws UnsealError */
-export async function unseal(keyring: Keyring, appid: string, slot: Slot, sealed: string): Promise<string> {
-  const [version, keyId, iv, ciphertext] = sealed.split(".");
-  if (version !== "v1" || keyId === undefined || iv === undefined || ciphertext === undefined) {
-    throw new UnsealError(`the ${slot} secret of app ${appid} is not in the v1 form`);
+export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, sealed: string): Promise<string> {
+  const { appid } = owner;
+  const [form, keyId, iv, ciphertext] = sealed.split(".");
+  const known = form === "v1" || form === "v2";
+  if (!known || keyId === undefined || iv === undefined || ciphertext === undefined) {
+    throw new UnsealError(`the ${slot} secret of app ${appid} is not in the v2 form`);
   }
   const masterKey = keyring.byId.get(keyId);
   if (masterKey === undefined) {
@@ -55,21 +62,25 @@ export async function unseal(keyring: Keyring, appid: string, slot: Slot, sealed
     );
   }
   try {
-    const algorithm = aesGcm(Uint8Array.fromBase64(iv, BASE64URL), appid, slot);
+    const algorithm = aesGcm(Uint8Array.fromBase64(iv, BASE64URL), ASSOCIATED[form](owner, slot));
     const secret = await crypto.subtle.decrypt(algorithm, masterKey.key, Uint8Array.fromBase64(ciphertext, BASE64URL));
     return new TextDecoder().decode(secret);
   } catch {
-    throw new UnsealError(`the ${slot} secret of app ${appid} is damaged or was sealed for another app`);
+    throw new UnsealError(`the ${slot} secret of app ${appid} is damaged or was sealed for another site or app`);
   }
 }
 
-/** Which master key sealed it; undefined when it is not in the v1 form. */
-export function sealedWith(sealed: string): string | undefined {
-  return /^v1\.([0-9a-f]{8})\./.exec(sealed)?.[1];
-}
+/** How a seal made now, with the current master key, begins. */
+export const sealMark = (keyring: Keyring): string => `v2.${keyring.sealing.id}.`;
 
-function aesGcm(iv: Uint8Array<ArrayBuffer>, appid: string, slot: Slot) {
-  return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(`${appid}|${slot}`) };
+/** What a seal vouches for, by its form. */
+const ASSOCIATED = {
+  v1: ({ appid }: SecretOwner, slot: Slot) => `${appid}|${slot}`,
+  v2: ({ siteId, appid }: SecretOwner, slot: Slot) => `v2|${siteId}|${appid}|${slot}`,
+};
+
+function aesGcm(iv: Uint8Array<ArrayBuffer>, associated: string) {
+  return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(associated) };
 }
 
 async function importMasterKey(bytes: Uint8Array<ArrayBuffer>): Promise<MasterKey> {

@@ -3,7 +3,7 @@ import { settingsOf } from "../env.ts";
 import { Refusal } from "../errors.ts";
 import type { App } from "./context.ts";
 import { Problem } from "./problem.ts";
-import { CLIENT_LIMIT_PERIOD, clientAddress, withinRate } from "./rate-limit.ts";
+import { CLIENT_LIMIT_PERIOD, clientAddress, failureKey, withinRate } from "./rate-limit.ts";
 
 /** Lets a request pass that carries `Authorization: Bearer ADMIN_TOKEN`; failures are counted by client address. */
 export const requireAdmin: MiddlewareHandler<App> = async function requireAdminToken(c, next) {
@@ -11,7 +11,7 @@ export const requireAdmin: MiddlewareHandler<App> = async function requireAdminT
   const { adminToken, clientLimit } = settingsOf(c.env);
   const given = /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
   if (given === undefined || adminToken === undefined || !(await isSame(given, adminToken))) {
-    if (!(await withinRate(clientLimit, clientAddress(c.req.raw)))) {
+    if (!(await withinRate(clientLimit, failureKey("operator", clientAddress(c.req.raw))))) {
       throw new Refusal("too_many_requests", { reason: "client_limit", retryAfter: CLIENT_LIMIT_PERIOD });
     }
     throw new Problem(401, "Unauthorized", "Send the admin token as Authorization: Bearer <token>.", {

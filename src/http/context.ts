@@ -1,7 +1,9 @@
 import type { Context } from "hono";
 import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
 import type { Bindings } from "../env.ts";
+import type { NonceMemory } from "../replay/nonce-memory.ts";
 import type { View } from "./console/view.ts";
+import type { PassedLimits } from "./rate-limit.ts";
 
 /** What one request leaves in the log. Never a secret, a signature, a customer's name or a message's content. */
 export interface Trace {
@@ -9,6 +11,12 @@ export interface Trace {
   /** Of a known app only: whoever mixes fields up must not find a secret in the log. */
   appid?: string;
   reason?: string;
+  /** Which field broke which rule. */
+  detail?: string;
+  /** Accepted before under the same Idempotency-Key; answered again. */
+  repeated?: boolean;
+  /** Agents that add_kf left out, each with why. */
+  ignoredAgents?: string;
   fault?: string;
   /** The failure is the service's own, also where ERROR_STATUS answers 200. */
   serverFault?: boolean;
@@ -26,6 +34,8 @@ export interface Isolate {
   /** Milliseconds since the epoch. */
   now: () => number;
   credentials: CredentialResolver;
+  nonces: NonceMemory;
+  limits: PassedLimits;
 }
 
 export type App = {

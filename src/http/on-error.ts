@@ -1,5 +1,5 @@
 import { UnsealError } from "../credentials/sealed-secret.ts";
-import { type Bindings, ConfigurationError, settingsOf } from "../env.ts";
+import { alwaysStatus200, ConfigurationError } from "../env.ts";
 import { Refusal, WIRE_ERRORS } from "../errors.ts";
 import { databaseFault, rootOf } from "../store/run-batch.ts";
 import { errorPage } from "./console/error-page.tsx";
@@ -28,6 +28,7 @@ function refusalOf(error: Error, c: RequestContext): Refusal {
   const { trace } = c.var;
   const refusal = error instanceof Refusal ? error : unexpected(error);
   trace.reason = refusal.context.reason;
+  if (refusal.context.detail !== undefined) trace.detail = refusal.context.detail;
   trace.serverFault = WIRE_ERRORS[refusal.code].status >= 500;
   if (refusal.context.cause !== undefined) trace.fault = describeFault(refusal.context.cause);
   return refusal;
@@ -77,11 +78,3 @@ function asProblem({ code, context }: Refusal): Problem {
 }
 
 const isAdmin = (c: RequestContext) => /^\/admin(\/|$)/.test(c.req.path);
-
-function alwaysStatus200(env: Bindings): boolean {
-  try {
-    return settingsOf(env).alwaysStatus200;
-  } catch {
-    return false;
-  }
-}

@@ -14,7 +14,7 @@ export async function readBody(request: Request): Promise<ArrayBuffer> {
   requireJson(request);
   const announced = request.headers.get("content-length");
   if (announced !== null) {
-    if (Number(announced) > MAX_BODY_BYTES) throw tooLarge();
+    if (Number(announced) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
     // The runtime holds a body to the length it announced.
     return whole(() => request.arrayBuffer());
   }
@@ -24,10 +24,18 @@ export async function readBody(request: Request): Promise<ArrayBuffer> {
 /** @throws Refusal `media_type_unsupported` */
 export function requireJson({ headers }: Request): void {
   if (!JSON_MEDIA_TYPE.test(headers.get("content-type") ?? "")) {
-    throw new Refusal("media_type_unsupported", { reason: "content_type_not_json" });
+    throw new Refusal("media_type_unsupported", {
+      reason: "content_type_not_json",
+      detail: "Content-Type: must be application/json",
+      open: true,
+    });
   }
   if (headers.has("content-encoding")) {
-    throw new Refusal("media_type_unsupported", { reason: "content_encoding_present" });
+    throw new Refusal("media_type_unsupported", {
+      reason: "content_encoding_present",
+      detail: "Content-Encoding: must be absent",
+      open: true,
+    });
   }
 }
 
@@ -43,7 +51,7 @@ export async function readChunks(
     for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
       if (length + chunk.value.length > most) {
         await reader.cancel();
-        throw tooLarge();
+        throw tooLarge(most);
       }
       bytes.set(chunk.value, length);
       length += chunk.value.length;
@@ -58,8 +66,17 @@ async function whole(read: () => Promise<ArrayBuffer>): Promise<ArrayBuffer> {
     return await read();
   } catch (error) {
     if (error instanceof Refusal) throw error;
-    throw new Refusal("invalid_parameters", { reason: "body_cut_off" });
+    throw new Refusal("invalid_parameters", {
+      reason: "body_cut_off",
+      detail: "body: ended before its time",
+      open: true,
+    });
   }
 }
 
-const tooLarge = () => new Refusal("body_too_large", { reason: "body_too_large" });
+const tooLarge = (most: number) =>
+  new Refusal("body_too_large", {
+    reason: "body_too_large",
+    detail: `body: must be at most ${most} bytes`,
+    open: true,
+  });

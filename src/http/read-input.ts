@@ -30,9 +30,9 @@ export async function readInput<Output>(
     if (bytes.byteLength === 0) return check(schema, whenEmpty);
     requireJson(raw);
   }
-  const fields = parseJsonObject(bytes);
-  if (fields === undefined) throw badInput([{ field: "", message: "the body must be a JSON object in UTF-8" }]);
-  return check(schema, fields);
+  const parsed = parseJsonObject(bytes);
+  if (!parsed.ok) throw badInput([{ field: "", message: "the body must be a JSON object in UTF-8" }]);
+  return check(schema, parsed.object);
 }
 
 /** @throws Problem 400 naming each bad parameter */

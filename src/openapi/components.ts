@@ -138,11 +138,16 @@ const PROBLEMS = {
     detail: "appid: is taken",
     more: [],
   },
-  413: { title: "Body too large", description: "The body is longer than 64 KiB.", detail: "Body too large.", more: [] },
+  413: {
+    title: "Body too large",
+    description: "The body is longer than 64 KiB.",
+    detail: "body: must be at most 65536 bytes",
+    more: [],
+  },
   415: {
     title: "Unsupported media type",
     description: "The body is not `application/json`, or has a Content-Encoding.",
-    detail: "Unsupported media type.",
+    detail: "Content-Type: must be application/json",
     more: [],
   },
   429: {

@@ -12,8 +12,8 @@ export async function nonceKey(appid: string, ranstr: string): Promise<string> {
 }
 
 /** Starts the look; true when KV knows the nonce, false in every other case. Never rejects. */
-export async function lookForNonce(kv: KVNamespace | undefined, key: Promise<string>): Promise<boolean> {
-  if (kv === undefined) return false;
+export async function lookForNonce(kv: KVNamespace | undefined, key: Promise<string> | undefined): Promise<boolean> {
+  if (kv === undefined || key === undefined) return false;
   try {
     return (await kv.get(await key)) !== null;
   } catch {
@@ -30,19 +30,20 @@ export function seenWithin(look: Promise<boolean>, milliseconds: number): Promis
   );
 }
 
-/** How long a ranstr is remembered: past both edges of the tolerance, with a minute to spare (also KV's least TTL). */
-export function nonceTtl(toleranceSeconds: number): number {
-  return 2 * toleranceSeconds + 60;
-}
+/** How many seconds a timestamp may be off at the most, whatever TIMESTAMP_TOLERANCE_SECONDS says. */
+export const MAX_TOLERANCE_SECONDS = 900;
+
+/**
+ * How long every ranstr is remembered, in seconds: past both edges of the widest tolerance, with a minute to spare. The same
+ * whatever the tolerance is, so that raising it admits no request whose ranstr was forgotten.
+ */
+export const NONCE_SECONDS = 2 * MAX_TOLERANCE_SECONDS + 60;
 
 /** Tells KV that the nonce is used. For `waitUntil`; never rejects, a failure only means that D1 will do the next refusal. */
-export async function rememberNonce(
-  kv: KVNamespace | undefined,
-  key: Promise<string>,
-  ttlSeconds: number,
-): Promise<void> {
+export async function rememberNonce(kv: KVNamespace | undefined, key: Promise<string> | undefined): Promise<void> {
+  if (key === undefined) return;
   try {
-    await kv?.put(await key, "1", { expirationTtl: ttlSeconds });
+    await kv?.put(await key, "1", { expirationTtl: NONCE_SECONDS });
   } catch {
     console.warn(JSON.stringify({ warning: "NONCES did not take a nonce: D1 decides alone" }));
   }

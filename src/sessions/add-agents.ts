@@ -1,26 +1,40 @@
-import { type AddAgentsOutcome, addAgentsBatch } from "../store/add-agents-batch.ts";
-import { type Claim, type VerdictRow, verdict } from "../store/claim.ts";
-import { runBatch } from "../store/run-batch.ts";
+import { type AddAgentsOutcome, addAgentsBatch, type IgnoredAgent, ignoredAgents } from "../store/add-agents-batch.ts";
+import { type Request, verdict } from "../store/claim.ts";
+import { runBatch, type Tries } from "../store/run-batch.ts";
 import type { AddAgents } from "./add-agents-schema.ts";
 import { type Settlement, settle } from "./settlement.ts";
 
-const REFUSALS = {
-  session_not_found: { code: "session_not_found", detail: () => "chat_id: no such session on this site" },
-  not_a_ticket: { code: "state_forbids", detail: () => "chat_id: is not a ticket session" },
-  no_responsible_agent: { code: "state_forbids", detail: () => "chat_id: the session has no responsible agent" },
-  no_new_agents: {
-    code: "state_forbids",
-    detail: () => "kefu_ids: none is new to the session, of this site and in normal status",
-  },
-} as const satisfies Record<AddAgentsOutcome, unknown>;
+/** The most agents that a header names. */
+const MOST_NAMED = 50;
+
+/** `777 unknown, 10430 disabled, 10411 already on the session`. */
+function describeIgnored(ignored: IgnoredAgent[]): string {
+  const named = ignored.slice(0, MOST_NAMED).map(({ id, why }) => `${id} ${why}`);
+  if (ignored.length > MOST_NAMED) named.push(`and ${ignored.length - MOST_NAMED} more`);
+  return named.join(", ");
+}
+
+const refusals = (ignored: IgnoredAgent[]) =>
+  ({
+    session_not_found: { code: "session_not_found", detail: () => "chat_id: no such session on this site" },
+    not_a_ticket: { code: "state_forbids", detail: () => "chat_id: is not a ticket session" },
+    no_responsible_agent: { code: "state_forbids", detail: () => "chat_id: the session has no responsible agent" },
+    no_new_agents: {
+      code: "state_forbids",
+      detail: () => `kefu_ids: nobody to add: ${describeIgnored(ignored)}`,
+    },
+  }) as const satisfies Record<AddAgentsOutcome, unknown>;
 
 /**
- * Adds agents to a ticket session: one batch, all of it or none. Contract section 4.2.
+ * Adds agents to a ticket session: one batch, all of it or none. Contract section 4.2. Who may not join is left out and named.
  *
  * @throws Refusal `unavailable` when it is unknown whether the batch was applied
  */
-export async function addAgents(db: D1Database, claim: Claim, input: AddAgents): Promise<Settlement> {
-  const request = { ...claim, sessionId: input.sessionId, agents: JSON.stringify(input.agentIds) };
-  const row = await runBatch<VerdictRow>(db, () => addAgentsBatch(db, request), claim.answerBy);
-  return settle(verdict<AddAgentsOutcome>(row), REFUSALS);
+export async function addAgents(db: D1Database, request: Request, input: AddAgents, tries: Tries): Promise<Settlement> {
+  const joining = { ...request, sessionId: input.sessionId, agents: JSON.stringify(input.agentIds) };
+  const rows = await runBatch(db, (attempt) => addAgentsBatch(db, { ...joining, attempt }), tries);
+  const ignored = ignoredAgents(rows);
+  const settlement = settle(verdict<AddAgentsOutcome>(rows), refusals(ignored));
+  if (settlement.kind !== "accepted" || ignored.length === 0) return settlement;
+  return { ...settlement, ignoredAgents: describeIgnored(ignored) };
 }

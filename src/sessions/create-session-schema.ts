@@ -32,7 +32,7 @@ export const createSessionSchema = z.pipe(
   z.transform((wire) => ({
     customer: { externalId: wire.sbs, name: wire.sbs_mc, ip: wire.ip },
     content: wire.content,
-    title: wire.title ?? null,
+    ...(wire.title !== undefined && { title: wire.title }),
     agentIds: [...new Set(wire.kefu_id)].sort((a, b) => a - b),
     responsibleAgentId: wire.fzr_uid,
     sender: SENDERS[wire.sender_type],

@@ -1,7 +1,6 @@
-import type { Claim, VerdictRow } from "../store/claim.ts";
-import { verdict } from "../store/claim.ts";
+import { type Request, verdict } from "../store/claim.ts";
 import { createSessionBatch } from "../store/create-session-batch.ts";
-import { runBatch } from "../store/run-batch.ts";
+import { runBatch, type Tries } from "../store/run-batch.ts";
 import { autoTitle } from "./auto-title.ts";
 import type { CreateSession } from "./create-session-schema.ts";
 import { type Settlement, settle } from "./settlement.ts";
@@ -27,12 +26,17 @@ const REFUSALS = {
  *
  * @throws Refusal `unavailable` when it is unknown whether the batch was applied
  */
-export async function createSession(db: D1Database, claim: Claim, input: CreateSession): Promise<Settlement> {
+export async function createSession(
+  db: D1Database,
+  request: Request,
+  input: CreateSession,
+  tries: Tries,
+): Promise<Settlement> {
   const { customer, agentIds, responsibleAgentId } = input;
   const opening = OPENINGS[input.sender];
   const senderUid = { customer: null, responsible_agent: responsibleAgentId, system: 0 }[input.sender];
   const session = {
-    ...claim,
+    ...request,
     ...opening,
     senderUid,
     responsibleAgentId,
@@ -41,10 +45,10 @@ export async function createSession(db: D1Database, claim: Claim, input: CreateS
     customerExternalId: customer.externalId,
     customerName: customer.name,
     customerIp: customer.ip,
-    title: input.title,
+    title: input.title ?? null,
     autoTitle: autoTitle(input.content),
     content: input.content,
   };
-  const row = await runBatch<VerdictRow>(db, () => createSessionBatch(db, session), claim.answerBy);
-  return settle(verdict<keyof typeof REFUSALS>(row), REFUSALS);
+  const rows = await runBatch(db, (attempt) => createSessionBatch(db, { ...session, attempt }), tries);
+  return settle(verdict<keyof typeof REFUSALS>(rows), REFUSALS);
 }

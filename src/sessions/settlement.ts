@@ -3,8 +3,10 @@ import type { Verdict } from "../store/claim.ts";
 
 /** How a batch ended for the request that sent it. */
 export type Settlement =
-  /** Done now, or (`repeated`) done before under the same Idempotency-Key and the same meaning. */
-  | { kind: "accepted" | "repeated"; sessionId: number }
+  /** Done now. `ignoredAgents`: whom add_kf left out, each with why, in the words of `x-ignored-agents`. */
+  | { kind: "accepted"; sessionId: number; ignoredAgents?: string }
+  /** Done before under the same Idempotency-Key and the same meaning. */
+  | { kind: "repeated"; sessionId: number }
   /** Nothing written but the nonce. */
   | { kind: "refused"; refusal: Refusal }
   /** Another request used this ranstr; nothing written. */

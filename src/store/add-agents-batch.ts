@@ -1,5 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
-import { accepted, type Claim, claim, rememberKey, selectVerdict } from "./claim.ts";
+import { accepted, type Claim, claim, made, rememberKey, selectVerdict } from "./claim.ts";
 import { agents, nonces, participants, sessions } from "./schema.ts";
 import { insertInto, type Placeholders, statement } from "./statement.ts";
 
@@ -22,6 +22,31 @@ const joining = (v: Values): SQL => sql`FROM json_each(${v.agents}) AS asked
   WHERE ${agents.id} <> ${sessions.responsibleAgentId} AND NOT EXISTS (SELECT 1 FROM ${participants}
     WHERE ${participants.sessionId} = ${v.sessionId} AND ${participants.agentId} = asked.value)`;
 
+/** An agent who was asked for and may not join. */
+export interface IgnoredAgent {
+  id: number;
+  why: "already on the session" | "unknown" | "disabled";
+}
+
+// Stands before the insert. A second try finds the agents of the first among the participants, and knows them by their time.
+const selectIgnored = statement<NewParticipants>(
+  (v) => sql`SELECT asked.value AS id, CASE
+      WHEN asked.value = ${sessions.responsibleAgentId} OR EXISTS (SELECT 1 FROM ${participants}
+        WHERE ${participants.sessionId} = ${v.sessionId} AND ${participants.agentId} = asked.value
+          AND (${participants.addedAt} <> ${v.now} OR EXISTS (SELECT 1 FROM ${nonces} WHERE ${made(v)})))
+        THEN 'already on the session'
+      WHEN ${agents.id} IS NULL THEN 'unknown'
+      WHEN ${agents.status} <> 'normal' THEN 'disabled' END AS why
+    FROM json_each(${v.agents}) AS asked CROSS JOIN ${sessions} ON ${session(v)}
+    LEFT JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value
+    WHERE why IS NOT NULL ORDER BY asked.key`,
+);
+
+/** The agents of a run batch that were left out, by id. */
+export function ignoredAgents(rows: unknown[][]): IgnoredAgent[] {
+  return (rows[1] ?? []) as IgnoredAgent[];
+}
+
 const claimAdd = claim<NewParticipants>("add_agents", (v) => ({
   refusals: sql`WHEN NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)}) THEN 'session_not_found'
     WHEN EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.kind} <> 'ticket') THEN 'not_a_ticket'
@@ -31,7 +56,7 @@ const claimAdd = claim<NewParticipants>("add_agents", (v) => ({
   sessionId: sql`${v.sessionId}`,
 }));
 
-// changes(): only together with the claim itself. An agent who turns valid before a retry does not join by it.
+// Only by the try that made the claim: an agent who turns valid before a second try does not join by it.
 const insertJoining = statement<NewParticipants>(
   (v) => sql`${insertInto(
     participants,
@@ -41,17 +66,18 @@ const insertJoining = statement<NewParticipants>(
     participants.addedAt,
   )}
   SELECT ${v.sessionId}, asked.value, ${sessions.responsibleAgentId}, ${v.now} ${joining(v)}
-    AND EXISTS (SELECT 1 FROM ${nonces} WHERE ${accepted(v)}) AND changes() > 0`,
+    AND EXISTS (SELECT 1 FROM ${nonces} WHERE ${accepted(v)}) ON CONFLICT DO NOTHING`,
 );
 
 const rememberAdd = rememberKey("add_agents");
 
 const selectAddVerdict = selectVerdict<NewParticipants>(() => ({ outcome: "none", agents: sql`NULL` }));
 
-/** The one batch of add_kf. Its last result is a `VerdictRow` whose outcome may be any {@link AddAgentsOutcome}. */
+/** The one batch of add_kf. Its second result are the {@link ignoredAgents}; its last is a `VerdictRow` whose outcome may be any {@link AddAgentsOutcome}. */
 export function addAgentsBatch(db: D1Database, request: NewParticipants): D1PreparedStatement[] {
   return [
     claimAdd(db, request),
+    selectIgnored(db, request),
     insertJoining(db, request),
     ...(request.key === null ? [] : [rememberAdd(db, request)]),
     selectAddVerdict(db, request),

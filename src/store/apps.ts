@@ -8,8 +8,9 @@ import { insertInto, statement } from "./statement.ts";
 export type AppRecord = {
   appid: string;
   siteId: number;
-  version: number;
+  version: string;
   secret: string;
+  previousVersion: string | null;
   previousSecret: string | null;
   previousExpiresAt: number | null;
   revokedAt: number | null;
@@ -23,7 +24,7 @@ export type AppSummary = Pick<AppRecord, "appid" | "siteId" | "version" | "previ
 
 const selectApp = statement<{ appid: string }>(
   (v) => sql`SELECT ${apps.appid} AS "appid", ${apps.siteId} AS "siteId", ${apps.version} AS "version",
-    ${apps.secret} AS "secret", ${apps.previousSecret} AS "previousSecret",
+    ${apps.secret} AS "secret", ${apps.previousVersion} AS "previousVersion", ${apps.previousSecret} AS "previousSecret",
     ${apps.previousExpiresAt} AS "previousExpiresAt", ${apps.revokedAt} AS "revokedAt"
   FROM ${apps} WHERE ${apps.appid} = ${v.appid}`,
 );
@@ -33,11 +34,19 @@ export function findApp(db: D1Database, appid: string, answerBy?: number): Promi
   return withRetries(() => selectApp(db, { appid }).first<AppRecord>(), answerBy);
 }
 
-type NewApp = { appid: string; siteId: number; name: string; secret: string /** JSON. */; brought: string };
+type NewApp = {
+  appid: string;
+  siteId: number;
+  name: string;
+  version: string;
+  secret: string;
+  /** JSON. */
+  brought: string;
+};
 
 const insert = statement<NewApp & { now: number }>(
   (v) => sql`${insertInto(apps, apps.appid, apps.siteId, apps.name, apps.version, apps.secret, apps.createdAt)}
-    VALUES (${v.appid}, ${v.siteId}, ${v.name}, 1, ${v.secret}, ${v.now}) ON CONFLICT DO NOTHING`,
+    VALUES (${v.appid}, ${v.siteId}, ${v.name}, ${v.version}, ${v.secret}, ${v.now}) ON CONFLICT DO NOTHING`,
 );
 
 const auditInsert = audit<NewApp & Author>((v) => ({
@@ -63,12 +72,20 @@ export async function insertApp(
   return inserted?.meta.changes === 1;
 }
 
-type Rotation = { appid: string; version: number; secret: string; previousSecret: string; previousExpiresAt: number };
+type Rotation = {
+  appid: string;
+  version: string;
+  secret: string;
+  /** Of the secret that was in place when the rotation began. */
+  previousVersion: string;
+  previousSecret: string;
+  previousExpiresAt: number;
+};
 
 const replace = statement<Rotation>(
-  (v) => sql`UPDATE ${apps} SET version = version + 1, secret = ${v.secret}, previous_secret = ${v.previousSecret},
-      previous_expires_at = ${v.previousExpiresAt}
-    WHERE ${apps.appid} = ${v.appid} AND ${apps.version} = ${v.version} AND ${apps.revokedAt} IS NULL`,
+  (v) => sql`UPDATE ${apps} SET version = ${v.version}, secret = ${v.secret}, previous_version = ${v.previousVersion},
+      previous_secret = ${v.previousSecret}, previous_expires_at = ${v.previousExpiresAt}
+    WHERE ${apps.appid} = ${v.appid} AND ${apps.version} = ${v.previousVersion} AND ${apps.revokedAt} IS NULL`,
 );
 
 const auditReplace = audit<Author & { appid: string }>((v) => ({
@@ -79,7 +96,7 @@ const auditReplace = audit<Author & { appid: string }>((v) => ({
   from: changedApp(v.appid),
 }));
 
-/** Puts a rotated record in place if nobody rotated or revoked since `version` was read; false when somebody did. */
+/** Puts a rotated record in place if nobody rotated or revoked since `previousVersion` was read; false when somebody did. */
 export async function replaceSecret(db: D1Database, change: Rotation, by: Author): Promise<boolean> {
   const batch = () => [replace(db, change), auditReplace(db, { ...by, appid: change.appid })];
   const [replaced] = await withRetries(() => db.batch(batch()));

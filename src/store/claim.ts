@@ -5,9 +5,10 @@ import { insertInto, type Placeholders, statement, takeExcluded } from "./statem
 /**
  * The claim on a ranstr: the first statement of every batch, its gate and its decision.
  *
- * Gate: the app is there, not revoked, and the secret that verified is still good, whatever a cache believed.
- * Decision: computed once, by whoever claims, and kept in the nonce row. Every later statement asks for "my nonce says accepted",
- * so a replay (another owner) changes nothing and the Worker's own retry (same owner) gets the same decision and the same ids.
+ * Gate: the app is there, of that very site, not revoked, and the secret that verified is still good, whatever a cache believed.
+ * Decision: computed once, by whoever claims, and kept in the nonce row. Every later statement asks for "the nonce that this very
+ * try made says accepted". So a replay (another owner) changes nothing, and the Worker's own second try (same owner, another
+ * attempt) only reads what the first decided: it cannot bring back what was erased in between.
  */
 
 export type Operation = "create_session" | "add_agents";
@@ -17,10 +18,12 @@ export type Claim = {
   appid: string;
   siteId: number;
   /** The version of the secret that verified the signature. */
-  secretVersion: number;
+  secretVersion: string;
   ranstr: string;
   /** A fresh random id per request, never the caller's: it tells the Worker's own retry from a replay. */
   owner: string;
+  /** Which try of the request this is, from 1. No two tries of one owner have the same. */
+  attempt: number;
   /** Unix seconds. */
   now: number;
   nonceExpiresAt: number;
@@ -29,9 +32,10 @@ export type Claim = {
   /** SHA-256 of what the request means, in hex; compared only when there is a key. */
   meaning: string;
   keyExpiresAt: number;
-  /** By when D1 must have answered, in milliseconds since the epoch. */
-  answerBy: number;
 };
+
+/** A claim before it is known which try of the request makes it. */
+export type Request<Values extends Claim = Claim> = Omit<Values, "attempt">;
 
 /** What any operation may come to, and what it adds of its own. */
 type Own<Outcome extends string> = "accepted" | "repeated" | "key_reused" | Outcome;
@@ -43,10 +47,10 @@ export type Verdict<Outcome extends string> =
   | { claim: "credentials_stale" };
 
 /** The secret that verified is the current one, or the one before it while the overlap lasts. */
-const appIsGood = (v: Placeholders<Claim>): SQL => sql`${apps.appid} = ${v.appid}
+const appIsGood = (v: Placeholders<Claim>): SQL => sql`${apps.appid} = ${v.appid} AND ${apps.siteId} = ${v.siteId}
   AND ${apps.revokedAt} IS NULL
   AND (${apps.version} = ${v.secretVersion}
-    OR (${apps.version} = ${v.secretVersion} + 1 AND ${apps.previousExpiresAt} > ${v.now}))`;
+    OR (${apps.previousVersion} = ${v.secretVersion} AND ${apps.previousExpiresAt} > ${v.now}))`;
 
 /**
  * Claims the ranstr and decides. An expired nonce of the same name is taken over; a live one is left as it is.
@@ -73,19 +77,32 @@ export function claim<Values extends Claim>(
         ON ${idempotencyKeys.appid} = ${v.appid} AND ${idempotencyKeys.operation} = ${sql.raw(`'${operation}'`)}
         AND ${idempotencyKeys.key} = ${v.key} AND ${idempotencyKeys.expiresAt} > ${v.now}
       WHERE ${appIsGood(v)})
-    ${insertInto(nonces, nonces.appid, nonces.ranstr, nonces.owner, nonces.expiresAt, nonces.outcome, nonces.sessionId)}
-    SELECT ${v.appid}, ${v.ranstr}, ${v.owner}, ${v.nonceExpiresAt}, outcome, CASE outcome
+    ${insertInto(
+      nonces,
+      nonces.appid,
+      nonces.ranstr,
+      nonces.owner,
+      nonces.attempt,
+      nonces.expiresAt,
+      nonces.outcome,
+      nonces.sessionId,
+    )}
+    SELECT ${v.appid}, ${v.ranstr}, ${v.owner}, ${v.attempt}, ${v.nonceExpiresAt}, outcome, CASE outcome
       WHEN 'accepted' THEN ${sessionId}
       WHEN 'repeated' THEN first_session_id END
     FROM decision WHERE true
-    ON CONFLICT DO UPDATE SET ${takeExcluded(nonces.owner, nonces.expiresAt, nonces.outcome, nonces.sessionId)}
+    ON CONFLICT DO UPDATE SET
+      ${takeExcluded(nonces.owner, nonces.attempt, nonces.expiresAt, nonces.outcome, nonces.sessionId)}
       WHERE ${nonces.expiresAt} <= ${v.now}`;
   });
 }
 
-/** The condition every later statement carries: this request holds the claim and was accepted. Needs `nonces` in its FROM. */
-export const accepted = (v: Placeholders<Claim>): SQL => sql`${nonces.appid} = ${v.appid}
-  AND ${nonces.ranstr} = ${v.ranstr} AND ${nonces.owner} = ${v.owner} AND ${nonces.outcome} = 'accepted'`;
+/** This very try made the claim. Needs `nonces` in its FROM. */
+export const made = (v: Placeholders<Claim>): SQL => sql`${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr}
+  AND ${nonces.owner} = ${v.owner} AND ${nonces.attempt} = ${v.attempt}`;
+
+/** The condition that every later statement which writes carries: this very try made the claim, and was accepted. */
+export const accepted = (v: Placeholders<Claim>): SQL => sql`${made(v)} AND ${nonces.outcome} = 'accepted'`;
 
 /** Remembers the answer under the caller's Idempotency-Key; part of a batch only when there is one. */
 export const rememberKey = (operation: Operation) =>
@@ -107,7 +124,7 @@ export const rememberKey = (operation: Operation) =>
   );
 
 /** The row {@link verdict} reads. */
-export type VerdictRow = {
+type VerdictRow = {
   app_is_good: number;
   mine: number | null;
   outcome: string | null;
@@ -135,8 +152,9 @@ export function selectVerdict<Values extends Claim>(
   });
 }
 
-/** Folds the row into a verdict. A claim held is believed first: it was decided while the app was good. */
-export function verdict<Outcome extends string>(row: VerdictRow): Verdict<Outcome> {
+/** Folds the row of a batch's last statement into a verdict. A claim held is believed first: it was decided while the app was good. */
+export function verdict<Outcome extends string>(rows: unknown[][]): Verdict<Outcome> {
+  const row = rows.at(-1)?.[0] as VerdictRow;
   if (row.mine === 1) {
     return {
       claim: "held",

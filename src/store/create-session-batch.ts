@@ -25,11 +25,10 @@ const claimSession = claim<NewSession>("create_session", (v) => ({
   refusals: sql`WHEN EXISTS (SELECT 1 FROM json_each(${v.agents}) AS asked LEFT JOIN ${agents}
     ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'
     WHERE ${agents.id} IS NULL) THEN 'agents_invalid'`,
-  // Reserved here, inside the transaction, so that a retry finds the same id without a second written row.
+  // Chosen here, inside the transaction, so that a second try finds the same id without another written row.
   sessionId: sql`(SELECT coalesce(max(${sessions.id}), 0) + 1 FROM ${sessions})`,
 }));
 
-// A late retry must not put an older name over a newer one, hence the look for the session it would have made.
 const upsertCustomer = statement<NewSession>(
   (v) => sql`${insertInto(
     customers,
@@ -42,7 +41,6 @@ const upsertCustomer = statement<NewSession>(
   )}
   SELECT ${v.siteId}, ${v.customerExternalId}, ${v.customerName}, ${v.customerIp}, ${v.now}, ${v.now}
   FROM ${nonces} WHERE ${accepted(v)}
-    AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${sessions.id} = ${nonces.sessionId})
   ON CONFLICT DO UPDATE SET ${takeExcluded(customers.name, customers.ip, customers.updatedAt)}`,
 );
 

@@ -1,5 +1,5 @@
 import { Refusal } from "../errors.ts";
-import { withinTime } from "../time-limit.ts";
+import { sleep, withinTime } from "../time-limit.ts";
 
 /** At most this many tries, each with its own limit, all within the whole. Milliseconds. */
 export const TRIES = 3;
@@ -26,21 +26,26 @@ class TryTimedOut extends Error {
 
 /**
  * Runs one database call with retries. The call must be safe to run twice: a try whose answer was lost may have committed, and
- * a try that was given up may still commit later. Batches are safe because a claim knows its owner (claim.ts).
+ * a try that was given up may still commit later. Batches are safe because a claim knows its owner and its try (claim.ts).
  *
+ * @param call is told which try it is, from 1
  * @param answerBy when to give up at the latest, in milliseconds since the epoch; several calls of one request share it
  * @throws Refusal `unavailable` when the outcome is unknown, `internal` when the database refused the statement
  */
-export async function withRetries<T>(call: () => Promise<T>, answerBy = Date.now() + WHOLE_LIMIT_MS): Promise<T> {
+export async function withRetries<T>(
+  call: (attempt: number) => Promise<T>,
+  answerBy = Date.now() + WHOLE_LIMIT_MS,
+): Promise<T> {
   let fault: unknown;
   for (let attempt = 1; attempt <= TRIES; attempt++) {
     const left = answerBy - Date.now();
     if (left <= 0) break;
     const limit = Math.min(TRY_LIMIT_MS, left);
     try {
-      return await withinTime(limit, call, () => {
+      const late = () => {
         throw new TryTimedOut(`no answer in ${limit} ms`);
-      });
+      };
+      return await withinTime(limit, () => call(attempt), late);
     } catch (error) {
       fault = error;
       const { message } = rootOf(error);
@@ -70,20 +75,35 @@ export function rootOf(error: unknown): Error {
 const refused = (cause: unknown) => new Refusal("internal", { reason: "d1_statement_refused", cause });
 const unanswered = (cause: unknown) => new Refusal("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });
 
-/** Runs a batch (one round trip, one transaction) with retries and gives the one row of its last statement. */
-export async function runBatch<Row>(
+/** When and how often a batch may be tried. */
+export interface Tries {
+  /** Milliseconds since the epoch; see {@link withRetries}. */
+  answerBy: number;
+  /** How many tries of the same request came before. */
+  before: number;
+}
+
+/**
+ * Runs a batch (one round trip, one transaction) with retries and gives the rows of each of its statements.
+ *
+ * @param batch makes the statements of a try, told which of the request's tries it is, from 1
+ * @throws as {@link withRetries} does; Refusal `unavailable` also when the last statement, which tells the outcome, gave no row
+ */
+export async function runBatch(
   db: D1Database,
-  batch: () => D1PreparedStatement[],
-  answerBy?: number,
-): Promise<Row> {
-  const results = await withRetries(() => db.batch<Row>(batch()), answerBy);
-  const row = Array.isArray(results) ? results.at(-1)?.results?.[0] : undefined;
-  if (row === undefined) throw new Refusal("unavailable", { reason: "d1_answer_incomplete", retryAfter: 1 });
-  return row;
+  batch: (attempt: number) => D1PreparedStatement[],
+  { answerBy, before }: Tries,
+): Promise<unknown[][]> {
+  const results = await withRetries((attempt) => db.batch<unknown>(batch(before + attempt)), answerBy);
+  const rows = Array.isArray(results) ? results.map((result) => result?.results ?? []) : [];
+  if (rows.at(-1)?.[0] === undefined) {
+    throw new Refusal("unavailable", { reason: "d1_answer_incomplete", retryAfter: 1 });
+  }
+  return rows;
 }
 
 /** 25–50 ms after the first try, 50–100 after the second: long enough for a failover, short beside a round trip. */
 function jitteredPause(attempt: number): Promise<void> {
   const base = 25 * 2 ** (attempt - 1);
-  return new Promise((resolve) => setTimeout(resolve, base + Math.random() * base));
+  return sleep(base + Math.random() * base);
 }

@@ -24,9 +24,10 @@ export const apps = sqliteTable(
       .notNull()
       .references(() => sites.id),
     name: text().notNull(),
-    /** Which secret is the current one; a rotation adds 1. */
-    version: integer().notNull(),
+    /** A random id of the current secret. No counter: one that Time Travel undid must never come again for another secret. */
+    version: text().notNull(),
     secret: text().notNull(),
+    previousVersion: text("previous_version"),
     previousSecret: text("previous_secret"),
     previousExpiresAt: integer("previous_expires_at"),
     revokedAt: integer("revoked_at"),
@@ -118,7 +119,7 @@ export const messages = sqliteTable(
 
 /**
  * A used ranstr, and what was decided for the request that claimed it: the claim is the first statement of every batch, and all
- * later statements follow what it says. Running the same batch again (same owner) therefore changes nothing.
+ * later statements follow what it says. Running the same batch again (same owner, another attempt) therefore changes nothing.
  */
 export const nonces = sqliteTable(
   "nonces",
@@ -127,6 +128,8 @@ export const nonces = sqliteTable(
     ranstr: text().notNull(),
     /** A random id of the one request that holds the claim; it never leaves the Worker. */
     owner: text().notNull(),
+    /** Which of the request's tries made the row, from 1: that one alone writes what follows. */
+    attempt: integer().notNull(),
     expiresAt: integer("expires_at").notNull(),
     outcome: text().notNull(),
     sessionId: integer("session_id"),
@@ -168,3 +171,28 @@ export const auditLog = sqliteTable(
   },
   (t) => [index("audit_log_by_site").on(t.siteId)],
 );
+
+/** Where a job that works through a table in several runs goes on: the key of the last row it looked at, as JSON. */
+export const jobs = sqliteTable("jobs", {
+  name: text().primaryKey(),
+  place: text().notNull(),
+});
+
+/** Who is signed in to the console. Signing out deletes the row, so a copied cookie ends with it. */
+export const consoleSessions = sqliteTable("console_sessions", {
+  /** SHA-256, in hex, of what the cookie holds: a copy of the table signs nobody in. */
+  id: text().primaryKey(),
+  createdAt: integer("created_at").notNull(),
+  expiresAt: integer("expires_at").notNull(),
+});
+
+/** A form of the console that was sent: sent again it changes nothing and leads to where the first one led. */
+export const consoleForms = sqliteTable("console_forms", {
+  /** A random id that the form carries. */
+  id: text().primaryKey(),
+  /** The console session the form was made for. */
+  sessionId: text("session_id").notNull(),
+  /** Path and query of the page that shows what came of it; null until that is known. */
+  location: text(),
+  expiresAt: integer("expires_at").notNull(),
+});

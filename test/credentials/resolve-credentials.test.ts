@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { APPID, CredentialResolver, type Credentials, type LookUp } from "../../src/credentials/resolve-credentials.ts";
+import { APPID, CredentialResolver, type Credentials, type Found } from "../../src/credentials/resolve-credentials.ts";
 import { importKeyring, seal } from "../../src/credentials/sealed-secret.ts";
 import { Refusal } from "../../src/errors.ts";
 import { countingDb } from "../support/counting-db.ts";
@@ -19,7 +19,6 @@ class Isolate {
   readonly trips: { single: number; batches: number };
   readonly kvGets: string[] = [];
   readonly bindings;
-  askedBeforeDatabase = 0;
   readonly #left: Promise<unknown>[] = [];
   readonly waitUntil = (work: Promise<unknown>) => void this.#left.push(work);
 
@@ -38,20 +37,21 @@ class Isolate {
     this.bindings = { directory: db, credentials: counted, masterKeys: change.masterKeys ?? [MASTER_KEY] };
   }
 
-  lookUp(beforeDatabase = async () => void this.askedBeforeDatabase++): LookUp {
-    return { waitUntil: this.waitUntil, beforeDatabase, answerBy: Date.now() + 8_000 };
+  get lookUp() {
+    return { waitUntil: this.waitUntil, answerBy: Date.now() + 8_000 };
   }
 
-  async resolve(appid: string) {
-    const found = await this.resolver.resolve(this.bindings, appid, this.lookUp());
+  /** As a request asks: the isolate's own cache, then the others. */
+  async resolve(appid: string): Promise<Found | undefined> {
+    const found = this.resolver.cached(appid) ?? (await this.resolver.load(this.bindings, appid, this.lookUp));
     await this.settled();
     return found;
   }
 
-  async refresh(than: Credentials): Promise<Credentials | undefined> {
-    const fresh = await this.resolver.refresh(this.bindings, than, this.lookUp());
+  async refresh(than: Credentials, client = "192.0.2.1"): Promise<Credentials | undefined> {
+    const fresh = await this.resolver.refresh(this.bindings, than, client, this.lookUp);
     await this.settled();
-    return fresh;
+    return fresh?.credentials;
   }
 
   async forget(appid: string): Promise<void> {
@@ -71,7 +71,11 @@ async function rotate(world: World, overlapSeconds: number): Promise<void> {
   if (!answer.ok) throw new Error(await answer.text());
 }
 
-/** An isolate that knows version 1 of the world's app. */
+/** The version of an app's current secret, as stored. */
+const versionOf = (world: World) =>
+  env.DB.prepare("SELECT version FROM apps WHERE appid = ?").bind(world.appid).first<string>("version");
+
+/** An isolate that knows the first secret of the world's app. */
 async function warm(world: World, change: Change = {}): Promise<{ isolate: Isolate; known: Credentials }> {
   const isolate = new Isolate(change);
   const found = await isolate.resolve(world.appid);
@@ -89,19 +93,20 @@ async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
 
 describe("resolving", () => {
   it("asks the isolate, then KV, then D1, and fills what it passed", async () => {
-    const { appid, siteId } = await World.create();
+    const world = await World.create();
+    const { appid, siteId } = world;
     const first = new Isolate();
-    const expected = { appid, siteId, version: 1, revoked: false, keys: [{ slot: "current" }] };
+    const expected = { appid, siteId, revoked: false, keys: [{ version: await versionOf(world) }] };
     expect(await first.resolve(appid)).toMatchObject({ source: "d1", credentials: expected });
-    expect([first.kvGets, first.trips.single, first.askedBeforeDatabase]).toEqual([[kvKey(appid)], 1, 1]);
+    expect([first.kvGets, first.trips.single]).toEqual([[kvKey(appid)], 1]);
 
     expect(await first.resolve(appid)).toMatchObject({ source: "isolate", credentials: expected });
-    expect([first.kvGets.length, first.trips.single, first.askedBeforeDatabase]).toEqual([1, 1, 1]);
+    expect([first.kvGets.length, first.trips.single]).toEqual([1, 1]);
 
     const second = new Isolate();
     expect(await second.resolve(appid)).toMatchObject({ source: "kv", credentials: expected });
     expect(await second.resolve(appid)).toMatchObject({ source: "isolate" });
-    expect([second.kvGets.length, second.trips.single, second.askedBeforeDatabase]).toEqual([1, 0, 0]);
+    expect([second.kvGets.length, second.trips.single]).toEqual([1, 0]);
   });
 
   it("believes the isolate for 300 s", async () => {
@@ -123,8 +128,9 @@ describe("resolving", () => {
     expect(JSON.parse(String(puts[0]?.[1]))).toEqual({
       appid: world.appid,
       siteId: world.siteId,
-      version: 1,
+      version: await versionOf(world),
       secret: sealed,
+      previousVersion: null,
       previousSecret: null,
       previousExpiresAt: null,
       revokedAt: null,
@@ -136,7 +142,7 @@ describe("resolving", () => {
     const isolate = new Isolate();
     expect(await isolate.resolve("unknown-app")).toBeUndefined();
     expect(await isolate.resolve("unknown-app")).toBeUndefined();
-    expect([isolate.trips.single, isolate.askedBeforeDatabase]).toEqual([2, 2]);
+    expect(isolate.trips.single).toBe(2);
     expect(await env.CREDENTIALS.get(kvKey("unknown-app"))).toBeNull();
   });
 
@@ -146,22 +152,9 @@ describe("resolving", () => {
       const isolate = new Isolate();
       expect(APPID.test(appid)).toBe(false);
       expect(await isolate.resolve(appid)).toBeUndefined();
-      expect([isolate.kvGets, isolate.trips, isolate.askedBeforeDatabase]).toEqual([[], { single: 0, batches: 0 }, 0]);
+      expect([isolate.kvGets, isolate.trips]).toEqual([[], { single: 0, batches: 0 }]);
     },
   );
-
-  it("does not ask D1 when it is told not to", async () => {
-    const { appid } = await World.create();
-    const isolate = new Isolate();
-    const limited = new Refusal("too_many_requests", { reason: "client_limit" });
-    const call = isolate.resolver.resolve(
-      isolate.bindings,
-      appid,
-      isolate.lookUp(() => Promise.reject(limited)),
-    );
-    expect(await refusalOf(call)).toBe(limited);
-    expect(isolate.trips.single).toBe(0);
-  });
 
   it("knows a revoked app as such, whatever sealed its secret", async () => {
     const world = await World.create();
@@ -172,25 +165,26 @@ describe("resolving", () => {
 
   it("knows the previous secret until its overlap ends", async () => {
     const world = await World.create();
+    const first = await versionOf(world);
     await rotate(world, 60);
-    const slots = async (now: number) => {
+    const known = async (now: number) => {
       const isolate = new Isolate({ credentials: undefined });
       isolate.clock.now = now;
       const found = await isolate.resolve(world.appid);
-      return found?.credentials.keys.map(({ slot, expiresAt }) => [slot, expiresAt]);
+      return found?.credentials.keys.map(({ version, expiresAt }) => [version, expiresAt]);
     };
-    const current = ["current", Number.POSITIVE_INFINITY];
-    expect(await slots(NOW + 59)).toEqual([current, ["previous", NOW + 60]]);
-    expect(await slots(NOW + 60)).toEqual([current]);
+    const current = [await versionOf(world), Number.POSITIVE_INFINITY];
+    expect(await known(NOW + 59)).toEqual([current, [first, NOW + 60]]);
+    expect(await known(NOW + 60)).toEqual([current]);
   });
 
   it("lets the app go that was learnt first when it knows a thousand", async () => {
     const keyring = await importKeyring([MASTER_KEY]);
     const record = async (key: string) => {
       const appid = key.slice("app:".length);
-      const secret = await seal(keyring, appid, "current", "secret of this app");
-      const none = { previousSecret: null, previousExpiresAt: null, revokedAt: null };
-      return { appid, siteId: 1, version: 1, secret, ...none };
+      const secret = await seal(keyring, { siteId: 1, appid }, "current", "secret of this app");
+      const none = { previousVersion: null, previousSecret: null, previousExpiresAt: null, revokedAt: null };
+      return { appid, siteId: 1, version: "a", secret, ...none };
     };
     const isolate = new Isolate({ credentials: replacing(env.CREDENTIALS, { get: record }) });
     const ask = async (i: number) => (await isolate.resolve(`app-${i}`))?.source;
@@ -220,7 +214,8 @@ describe("resolving without a good answer of KV", () => {
     expect(isolate.trips.single).toBe(1);
   });
 
-  const good = { siteId: 1, version: 1, secret: "v1.00000000.x.y", previousSecret: null, previousExpiresAt: null };
+  const none = { previousVersion: null, previousSecret: null, previousExpiresAt: null };
+  const good = { siteId: 1, version: "a", secret: "v2.00000000.x.y", ...none };
 
   it.each<[string, string]>([
     ["no JSON", "{"],
@@ -231,9 +226,10 @@ describe("resolving without a good answer of KV", () => {
     ["an empty object", "{}"],
     ["a record of another app", JSON.stringify({ ...good, appid: "another-app", revokedAt: 1 })],
     ["a record without a site", JSON.stringify({ ...good, appid: "APPID", siteId: undefined, revokedAt: 1 })],
-    ["a record without a version", JSON.stringify({ ...good, appid: "APPID", version: "1", revokedAt: 1 })],
+    ["a record without a version", JSON.stringify({ ...good, appid: "APPID", version: 1, revokedAt: 1 })],
     ["a record without a secret", JSON.stringify({ ...good, appid: "APPID", secret: null, revokedAt: 1 })],
     ["a record without revokedAt", JSON.stringify({ ...good, appid: "APPID" })],
+    ["a previous version in figures", JSON.stringify({ ...good, appid: "APPID", previousVersion: 1, revokedAt: 1 })],
     ["a record without previousSecret", JSON.stringify({ ...good, appid: "APPID", previousSecret: 1, revokedAt: 1 })],
     ["a previous end in words", JSON.stringify({ ...good, appid: "APPID", previousExpiresAt: "soon", revokedAt: 1 })],
     ["a secret in another form", JSON.stringify({ ...good, appid: "APPID", secret: "plain text", revokedAt: null })],
@@ -250,9 +246,12 @@ describe("resolving without a good answer of KV", () => {
     const { appid } = await World.create();
     await new Isolate().resolve(appid);
     const record = await env.CREDENTIALS.get<Record<string, unknown>>(kvKey(appid), "json");
-    await env.CREDENTIALS.put(kvKey(appid), JSON.stringify({ ...record, previousSecret: "v1.00000000.x.y" }));
+    await env.CREDENTIALS.put(
+      kvKey(appid),
+      JSON.stringify({ ...record, previousVersion: "b", previousSecret: "v2.00000000.x.y" }),
+    );
     const found = await new Isolate().resolve(appid);
-    expect(found).toMatchObject({ source: "kv", credentials: { keys: [{ slot: "current" }] } });
+    expect(found).toMatchObject({ source: "kv", credentials: { keys: [{ expiresAt: Number.POSITIVE_INFINITY }] } });
     expect(found?.credentials.keys).toHaveLength(1);
   });
 
@@ -299,8 +298,8 @@ describe("resolving without a good answer of D1", () => {
   });
 
   it("does not take another fault for a wrong MASTER_KEY: a secret that is empty", async () => {
-    const { appid } = await World.create();
-    const empty = await seal(await importKeyring([MASTER_KEY]), appid, "current", "");
+    const { appid, siteId } = await World.create();
+    const empty = await seal(await importKeyring([MASTER_KEY]), { siteId, appid }, "current", "");
     await env.DB.prepare("UPDATE apps SET secret = ? WHERE appid = ?").bind(empty, appid).run();
     await expect(new Isolate().resolve(appid)).rejects.not.toBeInstanceOf(Refusal);
   });
@@ -310,21 +309,20 @@ describe("refreshing", () => {
   it("reads D1 past both caches and finds a new version", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
+    const before = await versionOf(world);
     await rotate(world, 60);
-    expect(await isolate.refresh(known)).toMatchObject({
-      version: 2,
-      keys: [{ slot: "current" }, { slot: "previous" }],
-    });
+    const keys = [{ version: await versionOf(world) }, { version: before }];
+    expect(await isolate.refresh(known)).toMatchObject({ keys });
     expect([isolate.trips.single, isolate.kvGets]).toEqual([1, []]);
-    expect(await isolate.resolve(world.appid)).toMatchObject({ source: "isolate", credentials: { version: 2 } });
-    expect(await new Isolate().resolve(world.appid)).toMatchObject({ source: "kv", credentials: { version: 2 } });
+    expect(await isolate.resolve(world.appid)).toMatchObject({ source: "isolate", credentials: { keys } });
+    expect(await new Isolate().resolve(world.appid)).toMatchObject({ source: "kv", credentials: { keys } });
   });
 
   it("finds that an app was revoked", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
-    expect(await isolate.refresh(known)).toMatchObject({ version: 1, revoked: true, keys: [] });
+    expect(await isolate.refresh(known)).toMatchObject({ revoked: true, keys: [] });
   });
 
   it("asks D1 in vain at most once in 5 s", async () => {
@@ -357,16 +355,57 @@ describe("refreshing", () => {
     await rotate(world, 60);
     const second = await isolate.refresh(known);
     await rotate(world, 60);
-    expect(second && (await isolate.refresh(second))).toMatchObject({ version: 3 });
+    const third = second && (await isolate.refresh(second));
+    expect(third?.keys[0]?.version).toBe(await versionOf(world));
   });
 
-  it("starts anew after the app was forgotten", async () => {
+  it("holds up nobody at another address: a client's reads in vain are its own", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
-    await isolate.refresh(known);
-    await isolate.forget(world.appid);
-    await isolate.refresh(known);
+    expect(await isolate.refresh(known, "192.0.2.66")).toBeUndefined();
+    await rotate(world, 0);
+    expect(await isolate.refresh(known, "192.0.2.66")).toBeUndefined();
+    expect((await isolate.refresh(known, "192.0.2.1"))?.keys[0]?.version).toBe(await versionOf(world));
+    // What one address found helps the other.
+    expect((await isolate.refresh(known, "192.0.2.66"))?.keys[0]?.version).toBe(await versionOf(world));
     expect(isolate.trips.single).toBe(2);
+  });
+
+  it("reads once for a client's requests that come at once, and tells all of them what it found", async () => {
+    const world = await World.create();
+    const { isolate, known } = await warm(world);
+    const together = () => Promise.all(Array.from({ length: 20 }, () => isolate.refresh(known)));
+    await rotate(world, 0);
+    const found = await together();
+    expect(new Set(found.map((each) => each?.keys[0]?.version))).toEqual(new Set([await versionOf(world)]));
+    expect(isolate.trips.single).toBe(1);
+  });
+
+  it("tells KV only what is new", async () => {
+    const world = await World.create();
+    const puts: string[] = [];
+    const put = async (...given: [string, string]) => {
+      puts.push(given[0]);
+      await env.CREDENTIALS.put(...given);
+    };
+    const { isolate, known } = await warm(world, { credentials: replacing(env.CREDENTIALS, { put }) });
+    puts.length = 0;
+    await isolate.refresh(known);
+    expect(puts).toEqual([]);
+    await rotate(world, 60);
+    isolate.clock.now += 5;
+    await isolate.refresh(known);
+    expect(puts).toEqual([kvKey(world.appid)]);
+  });
+
+  it("finds that a revocation was undone, as after a restore of the database", async () => {
+    const world = await World.create();
+    await world.admin("DELETE", `/admin/apps/${world.appid}`);
+    const { isolate, known } = await warm(world);
+    expect(known.revoked).toBe(true);
+    await env.DB.prepare("UPDATE apps SET revoked_at = NULL WHERE appid = ?").bind(world.appid).run();
+    expect(await isolate.refresh(known)).toMatchObject({ revoked: false, keys: [{}] });
+    expect(await new Isolate().resolve(world.appid)).toMatchObject({ source: "kv", credentials: { revoked: false } });
   });
 
   it("drops an app that is gone, as after a restore of the database", async () => {
@@ -375,6 +414,31 @@ describe("refreshing", () => {
     await env.DB.prepare("DELETE FROM apps WHERE appid = ?").bind(world.appid).run();
     expect(await isolate.refresh(known)).toBeUndefined();
     expect(await isolate.resolve(world.appid)).toBeUndefined();
+  });
+});
+
+describe("confirming", () => {
+  it("asks D1 once in a second for one signature, and for each other one", async () => {
+    const world = await World.create();
+    const { isolate, known } = await warm(world);
+    const confirm = (signature: string) => isolate.resolver.confirm(isolate.bindings, known, signature, isolate.lookUp);
+    expect(await confirm("ab")).toMatchObject({ source: "d1" });
+    expect(await confirm("AB")).toMatchObject({ source: "isolate", credentials: known });
+    expect(isolate.trips.single).toBe(1);
+    await confirm("cd");
+    expect(isolate.trips.single).toBe(2);
+    isolate.clock.now += 1;
+    await confirm("ab");
+    expect(isolate.trips.single).toBe(3);
+  });
+
+  it("finds at once that the app was revoked", async () => {
+    const world = await World.create();
+    const { isolate, known } = await warm(world);
+    await world.admin("DELETE", `/admin/apps/${world.appid}`);
+    const found = await isolate.resolver.confirm(isolate.bindings, known, "ab", isolate.lookUp);
+    expect(found?.credentials.revoked).toBe(true);
+    expect(await isolate.resolve(world.appid)).toMatchObject({ credentials: { revoked: true } });
   });
 });
 

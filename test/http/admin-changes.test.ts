@@ -102,13 +102,18 @@ describe("the body of an admin call", () => {
     expect(await send(await World.create(), body, json)).toEqual(bad("", "the body must be a JSON object in UTF-8"));
   });
 
-  it.each<[string, Record<string, string>]>([
-    ["text", { "content-type": "text/plain" }],
-    ["a form", { "content-type": "application/x-www-form-urlencoded" }],
-    ["JSON of another kind", { "content-type": "application/merge-patch+json" }],
-    ["compressed", { ...json, "content-encoding": "gzip" }],
-  ])("is 415 when it is %s", async (_, headers) => {
-    expect(await send(await World.create(), '{"name":"x"}', headers)).toEqual(problem(415, "Unsupported media type"));
+  const JSON_WANTED = "Content-Type: must be application/json";
+  it.each<[string, string, Record<string, string>]>([
+    ["text", JSON_WANTED, { "content-type": "text/plain" }],
+    ["a form", JSON_WANTED, { "content-type": "application/x-www-form-urlencoded" }],
+    ["JSON of another kind", JSON_WANTED, { "content-type": "application/merge-patch+json" }],
+    ["compressed", "Content-Encoding: must be absent", { ...json, "content-encoding": "gzip" }],
+  ])("is 415 when it is %s, and says what it must be: %s", async (_, detail, headers) => {
+    const { status, body } = await send(await World.create(), '{"name":"x"}', headers);
+    expect({ status, body }).toEqual({
+      status: 415,
+      body: { type: "about:blank", title: "Unsupported media type", status: 415, detail },
+    });
   });
 
   it("is taken with parameters in the media type, and up to 64 KiB", async () => {
@@ -118,7 +123,15 @@ describe("the body of an admin call", () => {
       status: 201,
     });
     expect(await send(world, filled(65_536), json)).toMatchObject({ status: 201 });
-    expect(await send(world, filled(65_537), json)).toEqual(problem(413, "Body too large"));
+    expect(await send(world, filled(65_537), json)).toEqual({
+      status: 413,
+      body: {
+        type: "about:blank",
+        title: "Body too large",
+        status: 413,
+        detail: "body: must be at most 65536 bytes",
+      },
+    });
   });
 });
 

@@ -8,42 +8,71 @@ const CREATE = "/openapi/chat/create_gd";
 const ADD = "/openapi/chat/add_kf";
 const OTHER_KEY = "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=";
 
+const MEDIA_TYPE = { detail: "Content-Type: must be application/json" };
+const ENCODING = { detail: "Content-Encoding: must be absent" };
+const NOT_JSON = { detail: "body: must be JSON" };
+const NO_APPID = { detail: "appid: must be a string of 1 to 64 characters" };
+
 /** Every failure that needs no signature, as a caller sees it. */
-const FAILURES: [name: string, path: string, init: RequestInit, status: number, msg: string, allow?: string][] = [
+const FAILURES: [
+  name: string,
+  path: string,
+  init: RequestInit,
+  status: number,
+  msg: string,
+  more?: { allow?: string; detail?: string },
+][] = [
   ["an unknown path", "/nowhere", { method: "POST" }, 404, "接口不存在"],
   ["the root", "/", {}, 404, "接口不存在"],
   ["a longer path", `${CREATE}/x`, { method: "POST" }, 404, "接口不存在"],
   ["a path in upper case", CREATE.toUpperCase(), { method: "POST" }, 404, "接口不存在"],
   ...["GET", "PUT", "PATCH", "DELETE", "OPTIONS"].flatMap((method): typeof FAILURES => [
-    [`${method} on create_gd`, CREATE, { method }, 405, "请求方法错误", "POST"],
-    [`${method} on add_kf`, ADD, { method }, 405, "请求方法错误", "POST"],
+    [`${method} on create_gd`, CREATE, { method }, 405, "请求方法错误", { allow: "POST" }],
+    [`${method} on add_kf`, ADD, { method }, 405, "请求方法错误", { allow: "POST" }],
   ]),
-  ["no content type", CREATE, { method: "POST", body: new Uint8Array(2) }, 415, "参数错误"],
-  ["text", ADD, post("{}", { "content-type": "text/plain" }), 415, "参数错误"],
-  ["a form", CREATE, post("a=1", { "content-type": "application/x-www-form-urlencoded" }), 415, "参数错误"],
-  ["JSON of another kind", CREATE, post("{}", { "content-type": "application/json-patch+json" }), 415, "参数错误"],
-  ["two content types", CREATE, post("{}", { "content-type": "application/json, text/plain" }), 415, "参数错误"],
-  ["a coded body", CREATE, post("{}", { "content-encoding": "gzip" }), 415, "参数错误"],
-  ["an identity coding", ADD, post("{}", { "content-encoding": "identity" }), 415, "参数错误"],
-  ["no body", CREATE, { method: "POST", headers: { "content-type": "application/json" } }, 400, "参数错误"],
-  ["an empty body", ADD, post(""), 400, "参数错误"],
-  ["a body that is not JSON", CREATE, post("appid=1"), 400, "参数错误"],
-  ["no appid", ADD, post("{}"), 400, "参数错误"],
-  ["an empty appid", ADD, post('{"appid":""}'), 400, "参数错误"],
-  ["an appid of 65 characters", CREATE, post(`{"appid":"${"a".repeat(65)}"}`), 400, "参数错误"],
-  ["a numeric appid", CREATE, post('{"appid":1}'), 400, "参数错误"],
+  ["no content type", CREATE, { method: "POST", body: new Uint8Array(2) }, 415, "参数错误", MEDIA_TYPE],
+  ["text", ADD, post("{}", { "content-type": "text/plain" }), 415, "参数错误", MEDIA_TYPE],
+  ["a form", CREATE, post("a=1", { "content-type": "application/x-www-form-urlencoded" }), 415, "参数错误", MEDIA_TYPE],
+  [
+    "JSON of another kind",
+    CREATE,
+    post("{}", { "content-type": "application/json-patch+json" }),
+    415,
+    "参数错误",
+    MEDIA_TYPE,
+  ],
+  [
+    "two content types",
+    CREATE,
+    post("{}", { "content-type": "application/json, text/plain" }),
+    415,
+    "参数错误",
+    MEDIA_TYPE,
+  ],
+  ["a coded body", CREATE, post("{}", { "content-encoding": "gzip" }), 415, "参数错误", ENCODING],
+  ["an identity coding", ADD, post("{}", { "content-encoding": "identity" }), 415, "参数错误", ENCODING],
+  ["no body", CREATE, { method: "POST", headers: { "content-type": "application/json" } }, 400, "参数错误", NOT_JSON],
+  ["an empty body", ADD, post(""), 400, "参数错误", NOT_JSON],
+  ["a body that is not JSON", CREATE, post("appid=1"), 400, "参数错误", NOT_JSON],
+  ["a body that is no object", ADD, post("[]"), 400, "参数错误", { detail: "body: must be a JSON object" }],
+  ["a byte order mark", ADD, post("\ufeff{}"), 400, "参数错误", { detail: "body: must have no byte order mark" }],
+  ["bytes that are no UTF-8", CREATE, post(Uint8Array.of(0xff)), 400, "参数错误", { detail: "body: must be UTF-8" }],
+  ["no appid", ADD, post("{}"), 400, "参数错误", NO_APPID],
+  ["an empty appid", ADD, post('{"appid":""}'), 400, "参数错误", NO_APPID],
+  ["an appid of 65 characters", CREATE, post(`{"appid":"${"a".repeat(65)}"}`), 400, "参数错误", NO_APPID],
+  ["a numeric appid", CREATE, post('{"appid":1}'), 400, "参数错误", NO_APPID],
   ["an appid of 64 characters", CREATE, post(`{"appid":"${"👍".repeat(64)}"}`), 401, "token验证失败!"],
-  ["too long a body", ADD, post("x".repeat(65_537)), 413, "参数错误"],
+  ["too long a body", ADD, post("x".repeat(65_537)), 413, "参数错误", { detail: "body: must be at most 65536 bytes" }],
 ];
 
-function post(body: string, headers: Record<string, string> = {}): RequestInit {
+function post(body: BodyInit, headers: Record<string, string> = {}): RequestInit {
   return { method: "POST", body, headers: { "content-type": "application/json", ...headers } };
 }
 
 describe("a failure", () => {
   it.each(FAILURES)(
     "is an envelope with its status and a request id: %s",
-    async (_, path, init, status, msg, allow) => {
+    async (_, path, init, status, msg, { allow, detail } = {}) => {
       const world = await World.create();
       const response = await world.fetch(request(path, init));
       expect({ status: response.status, allow: response.headers.get("allow") }).toEqual({
@@ -52,14 +81,14 @@ describe("a failure", () => {
       });
       expect(response.headers.get("content-type")).toMatch(/^application\/json/);
       expectOwnRequestId(response.headers);
-      expect(response.headers.has("x-error-detail")).toBe(false);
+      expect(response.headers.get("x-error-detail")).toBe(detail ?? null);
       expect(await response.json()).toEqual(failure(msg));
     },
   );
 
   it.each(FAILURES)(
     "has status 200 under always-200 and is otherwise the same: %s",
-    async (_, path, init, __, msg, allow) => {
+    async (_, path, init, __, msg, { allow } = {}) => {
       const world = await World.create({ ERROR_STATUS: "always-200" });
       const response = await world.fetch(request(path, init));
       expect({ status: response.status, allow: response.headers.get("allow") }).toEqual({
@@ -106,6 +135,16 @@ describe("a failure", () => {
       expectOwnRequestId(headers);
     }
     expect((await world.stored()).nonces).toEqual([]);
+  });
+
+  it.each<[string, Replacements]>([
+    ["DB is not bound", { DB: undefined }],
+    ["MASTER_KEY is not set", { MASTER_KEY: undefined }],
+    ["MASTER_KEY is another one", { MASTER_KEY: OTHER_KEY }],
+    ["another var makes no sense", { REPLAY_LOOK_MS: "soon" }],
+  ])("has status 200 under always-200 also when %s", async (_, bindings) => {
+    const { status, envelope } = await (await World.create({ ...bindings, ERROR_STATUS: "always-200" })).create();
+    expect({ status, envelope }).toEqual({ status: 200, envelope: failure("系统错误") });
   });
 
   it("is 500 with a wrong MASTER_KEY although KV holds the record too", async () => {

@@ -1,9 +1,11 @@
+import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { Refusal } from "../../src/errors.ts";
 import type { App } from "../../src/http/context.ts";
 import { fail } from "../../src/http/envelope.ts";
-import { type Body, NOW, World } from "../support/world.ts";
+import { replacing } from "../support/replacing.ts";
+import { type Answer, type Body, NOW, World } from "../support/world.ts";
 
 describe("x-error-detail", () => {
   const MARK = "ZEBRA漢";
@@ -50,7 +52,7 @@ describe("x-error-detail", () => {
     for (const ids of wrong) {
       for (const answer of [await world.create({ kefu_id: ids }), await world.add(chatId, { kefu_ids: ids })]) {
         expect(answer.envelope.code).toBe(-1);
-        expect(answer.headers.get("x-error-detail")?.length).toBeLessThan(500);
+        expect(answer.headers.get("x-error-detail")?.length).toBeLessThan(2_200);
       }
     }
   });
@@ -63,16 +65,62 @@ describe("x-error-detail", () => {
     expect(headers.has("x-error-detail")).toBe(false);
   });
 
-  it("is held back until the signature is known to be valid, whoever refuses", async () => {
+  it.each([
+    ["a bad field", { sbs: null }],
+    ["a bad ranstr", { ranstr: "" }],
+    ["a stale timestamp", { timestamp: NOW - 301 }],
+  ])(
+    "is not there for a revoked app that this isolate still believes in: %s looks like a wrong signature",
+    async (_, change) => {
+      const operator = await World.create();
+      const world = operator.anotherIsolate();
+      await world.chatId();
+      await operator.admin("DELETE", `/admin/apps/${world.appid}`);
+      const answer = await world.create(change);
+      const forged = await world.create(change, { "x-chat-signature": "0".repeat(64) });
+      const seen = ({ status, envelope, headers }: Answer) => {
+        const { "x-request-id": _id, ...others } = Object.fromEntries(headers);
+        return { status, envelope, others };
+      };
+      expect(seen(answer)).toEqual(seen(forged));
+      expect(answer.status).toBe(401);
+    },
+  );
+
+  it("is there for an app whose revocation was undone, as after a restore, in an isolate that never heard of either", async () => {
+    const world = await World.create();
+    await world.admin("DELETE", `/admin/apps/${world.appid}`);
+    expect((await world.create()).status).toBe(401);
+    await env.DB.prepare("UPDATE apps SET revoked_at = NULL WHERE appid = ?").bind(world.appid).run();
+    const fresh = world.anotherIsolate();
+    expect((await fresh.create({ sbs: null })).headers.get("x-error-detail")).toMatch(/^sbs: /);
+    expect((await fresh.create()).status).toBe(200);
+  });
+
+  it("does not wait for a database that does not answer", async () => {
+    const world = await World.create();
+    await world.chatId();
+    const prepare = () => {
+      throw new Error("D1_ERROR: D1 DB is overloaded. Too many requests queued.");
+    };
+    const answer = await Object.assign(world, { env: { ...world.env, DB: replacing(env.DB, { prepare }) } }).create({
+      sbs: null,
+    });
+    expect([answer.status, answer.headers.get("x-error-detail")]).toEqual([400, expect.stringMatching(/^sbs: /)]);
+  });
+
+  it("is held back until the signature is known to be valid, whoever refuses, unless it depends on no secret", async () => {
     const refusal = new Refusal("invalid_parameters", { reason: "any", detail: "any detail" });
+    const open = new Refusal("invalid_parameters", { reason: "any", detail: "any detail", open: true });
     for (const signatureValid of [undefined, false, true]) {
       const app = new Hono<App>();
-      app.all((c) => {
+      app.all("/:open", (c) => {
         c.set("trace", { requestId: "id", ...(signatureValid !== undefined && { signatureValid }) });
-        return fail(c, refusal, false);
+        return fail(c, c.req.param("open") === "open" ? open : refusal, false);
       });
-      const { headers } = await app.request("/");
-      expect(headers.get("x-error-detail")).toBe(signatureValid === true ? "any detail" : null);
+      const detailOf = async (path: string) => (await app.request(path)).headers.get("x-error-detail");
+      expect(await detailOf("/held-back")).toBe(signatureValid === true ? "any detail" : null);
+      expect(await detailOf("/open")).toBe("any detail");
     }
   });
 });

@@ -7,11 +7,23 @@ const LARGE = "x".repeat(64 * 1024 + 1);
 
 /** Each request fails two checks or more; the earlier one answers. In the order in which the checks are made. */
 const CASES: [string, (world: World, body: Body) => Promise<[body: string, headers: HeadersInit]>, Expected][] = [
-  ["media type before size", async () => [LARGE, { "content-type": "text/plain" }], { status: 415 }],
-  ["coding before size", async () => [LARGE, { "content-encoding": "gzip" }], { status: 415 }],
-  ["size before JSON", async () => [LARGE, {}], { status: 413 }],
-  ["JSON before signature", async () => ["{", {}], { status: 400 }],
-  ["a string appid before signature", async (_, body) => [text(body, { appid: 7 }), FORGED], { status: 400 }],
+  [
+    "media type before size",
+    async () => [LARGE, { "content-type": "text/plain" }],
+    { status: 415, detail: "Content-Type: must be application/json" },
+  ],
+  [
+    "coding before size",
+    async () => [LARGE, { "content-encoding": "gzip" }],
+    { status: 415, detail: "Content-Encoding: must be absent" },
+  ],
+  ["size before JSON", async () => [LARGE, {}], { status: 413, detail: "body: must be at most 65536 bytes" }],
+  ["JSON before signature", async () => ["{", {}], { status: 400, detail: "body: must be JSON" }],
+  [
+    "a string appid before signature",
+    async (_, body) => [text(body, { appid: 7 }), FORGED],
+    { status: 400, detail: "appid: must be a string of 1 to 64 characters" },
+  ],
   ["signature before types", async (_, body) => [text(body, { timestamp: "now" }), FORGED], { status: 401 }],
   ["signature before freshness", async (_, body) => [text(body, { timestamp: 1 }), FORGED], { status: 401 }],
   ["signature before fields", async (_, body) => [text(body, NO_FIELDS), FORGED], { status: 401 }],

@@ -79,17 +79,38 @@ describe("the request log", () => {
     [
       "a stale timestamp",
       (world) => world.create({ timestamp: NOW - 301 }),
-      { status: 401, reason: "timestamp_stale", appid: "APPID", credentials_from: "d1" },
+      {
+        status: 401,
+        reason: "timestamp_stale",
+        detail: `timestamp: must be within 300 s of ${NOW}, Unix seconds`,
+        appid: "APPID",
+        credentials_from: "d1",
+      },
     ],
     [
       "a bad field",
       (world) => world.create({ fzr_uid: 9 }),
-      { status: 400, reason: "fields_invalid", appid: "APPID", credentials_from: "d1", kv_ms: TIME },
+      {
+        status: 400,
+        reason: "fields_invalid",
+        detail: "fzr_uid: must be one of kefu_id",
+        appid: "APPID",
+        credentials_from: "d1",
+        kv_ms: TIME,
+      },
     ],
     [
       "a disabled agent",
       (world) => world.create({ kefu_id: [4], fzr_uid: 4 }),
-      { status: 400, reason: "agents_invalid", appid: "APPID", credentials_from: "d1", kv_ms: TIME, d1_ms: TIME },
+      {
+        status: 400,
+        reason: "agents_invalid",
+        detail: "kefu_id: unknown, foreign or disabled: 4",
+        appid: "APPID",
+        credentials_from: "d1",
+        kv_ms: TIME,
+        d1_ms: TIME,
+      },
     ],
     [
       "a wrong signature",
@@ -101,12 +122,21 @@ describe("the request log", () => {
       (world) => world.create({ appid: "secret-typed-here" }),
       { status: 401, reason: "app_unknown" },
     ],
-    ["a body that is no JSON", (world) => world.send("create_gd", "{"), { status: 400, reason: "body_malformed" }],
+    [
+      "a body that is no JSON",
+      (world) => world.send("create_gd", "{"),
+      { status: 400, reason: "body_not_json", detail: "body: must be JSON" },
+    ],
+    [
+      "a wrong media type",
+      (world) => world.create({}, { "content-type": "text/plain" }),
+      { status: 415, reason: "content_type_not_json", detail: "Content-Type: must be application/json" },
+    ],
   ])("says why: %s", async (_, send, expected) => {
     const world = await quietWorld();
     await send(world);
     const { status, reason, appid, ...times } = expected;
-    const authenticated = reason !== "body_malformed";
+    const authenticated = status === 401 || appid !== undefined;
     expect(lines(log)).toEqual([
       {
         request_id: expect.stringMatching(UUID),
@@ -122,6 +152,19 @@ describe("the request log", () => {
       },
     ]);
     expect([lines(error), lines(warn)]).toEqual([[], []]);
+  });
+
+  it("tells a repeat from a first answer, and whom an add left out", async () => {
+    const world = await quietWorld();
+    const key = { "idempotency-key": "k" };
+    await world.create({}, key);
+    const { envelope } = await world.create({}, key);
+    await world.add((envelope.data as { chat_id: number }).chat_id, { kefu_ids: [1, 3, 4, 404] });
+    expect(lines(log).map(({ outcome, ignored_agents }) => [outcome, ignored_agents])).toEqual([
+      ["ok", undefined],
+      ["repeated", undefined],
+      ["ok", "1 already on the session, 4 disabled, 404 unknown"],
+    ]);
   });
 
   it("names routes by their pattern, never by what a caller wrote", async () => {

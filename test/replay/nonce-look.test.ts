@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { lookForNonce, nonceKey, nonceTtl, rememberNonce, seenWithin } from "../../src/replay/nonce-look.ts";
+import { lookForNonce, nonceKey, rememberNonce, seenWithin } from "../../src/replay/nonce-look.ts";
 import { replacing } from "../support/replacing.ts";
 
 const never = new Promise<never>(() => {});
@@ -28,14 +28,14 @@ describe("nonceKey", () => {
     ["60,000 letters", "x".repeat(60_000)],
   ])("gives KV a key that it takes, whatever the ranstr: %s", async (_, ranstr) => {
     const key = nonceKey("app", ranstr);
-    await rememberNonce(env.NONCES, key, 60);
+    await rememberNonce(env.NONCES, key);
     expect(await lookForNonce(env.NONCES, key)).toBe(true);
   });
 });
 
 describe("lookForNonce", () => {
   it("finds what was remembered and nothing else", async () => {
-    await rememberNonce(env.NONCES, nonceKey("app", "used"), 60);
+    await rememberNonce(env.NONCES, nonceKey("app", "used"));
     expect(await lookForNonce(env.NONCES, nonceKey("app", "used"))).toBe(true);
     expect(await lookForNonce(env.NONCES, nonceKey("app", "new"))).toBe(false);
     expect(await lookForNonce(env.NONCES, nonceKey("another app", "used"))).toBe(false);
@@ -46,7 +46,7 @@ describe("lookForNonce", () => {
     ["throws", replacing(env.NONCES, { get: boom })],
     ["rejects", replacing(env.NONCES, { get: async () => boom() })],
   ])("knows nothing when KV %s", async (_, kv) => {
-    await rememberNonce(env.NONCES, nonceKey("app", "used"), 60);
+    await rememberNonce(env.NONCES, nonceKey("app", "used"));
     expect(await lookForNonce(kv, nonceKey("app", "used"))).toBe(false);
   });
 });
@@ -65,9 +65,8 @@ describe("rememberNonce", () => {
     await rememberNonce(
       replacing(env.NONCES, { put: async (...given: unknown[]) => void puts.push(given) }),
       nonceKey("app", "ranstr"),
-      660,
     );
-    expect(puts).toEqual([[await nonceKey("app", "ranstr"), expect.any(String), { expirationTtl: 660 }]]);
+    expect(puts).toEqual([[await nonceKey("app", "ranstr"), expect.any(String), { expirationTtl: 1_860 }]]);
   });
 
   it.each([
@@ -75,13 +74,6 @@ describe("rememberNonce", () => {
     ["throws", replacing(env.NONCES, { put: boom })],
     ["rejects", replacing(env.NONCES, { put: async () => boom() })],
   ])("does not mind when KV %s", async (_, kv) => {
-    await expect(rememberNonce(kv, nonceKey("app", "ranstr"), 60)).resolves.toBeUndefined();
+    await expect(rememberNonce(kv, nonceKey("app", "ranstr"))).resolves.toBeUndefined();
   });
-});
-
-describe("nonceTtl", () => {
-  it.each([
-    [300, 660],
-    [0, 60],
-  ])("outlives both edges of a tolerance of %i seconds", (tolerance, ttl) => expect(nonceTtl(tolerance)).toBe(ttl));
 });

@@ -9,7 +9,7 @@ import { type Body, NOW, World } from "../support/world.ts";
 const OK = { code: 1, msg: "ok", data: "" };
 const NOT_FOUND = { code: -1, msg: "会话不存在", data: "" };
 const STATE_FORBIDS = { code: -1, msg: "当前状态不允许操作", data: "" };
-const NONE_LEFT = "kefu_ids: none is new to the session, of this site and in normal status";
+const nobody = (why: string) => `kefu_ids: nobody to add: ${why}`;
 
 describe("add_kf", () => {
   it("makes valid new agents participants, added by the responsible agent, and changes nothing else", async () => {
@@ -49,22 +49,44 @@ describe("add_kf", () => {
     expect(new Set(participants.map(({ added_by }) => added_by))).toEqual(new Set([1]));
   });
 
-  it.each<[string, unknown]>([
-    ["already there", "2"],
-    ["the responsible one", [1]],
-    ["disabled", "4"],
-    ["unknown", [404]],
-    ["of another site", "777"],
-    ["one of these", [1, 2, 4, 404, 777]],
-  ])("refuses when every agent is %s, and stores only the ranstr", async (_, kefu_ids) => {
+  it.each<[string, unknown, string]>([
+    ["already there", "2", "2 already on the session"],
+    ["the responsible one", [1], "1 already on the session"],
+    ["disabled", "4", "4 disabled"],
+    ["unknown", [404], "404 unknown"],
+    ["of another site", "777", "777 unknown"],
+    [
+      "one of these",
+      [777, 1, 2, 4, 404],
+      "1 already on the session, 2 already on the session, 4 disabled, 404 unknown, 777 unknown",
+    ],
+  ])("refuses when every agent is %s, names each and why, and stores only the ranstr", async (_, kefu_ids, why) => {
     const { world, chatId } = await siteWithSession();
-    await expectRefused(world, () => world.add(chatId, { kefu_ids }), 409, STATE_FORBIDS, NONE_LEFT);
+    await expectRefused(world, () => world.add(chatId, { kefu_ids }), 409, STATE_FORBIDS, nobody(why));
+  });
+
+  it("names in x-ignored-agents whom it left out and why, and has no such header when all join", async () => {
+    const { world, chatId } = await siteWithSession();
+    const typo = await world.add(chatId, { kefu_ids: "777,3,4,2" });
+    expect(typo.envelope).toEqual(OK);
+    expect(typo.headers.get("x-ignored-agents")).toBe("2 already on the session, 4 disabled, 777 unknown");
+    const all = await world.add(chatId, { kefu_ids: "101" });
+    expect(all.envelope).toEqual(OK);
+    expect(all.headers.has("x-ignored-agents")).toBe(false);
+  });
+
+  it("names fifty at the most, so that every proxy takes the header", async () => {
+    const { world, chatId } = await siteWithSession();
+    const unknown = Array.from({ length: 99 }, (_, i) => Number.MAX_SAFE_INTEGER - 99 + i);
+    const { headers, envelope } = await world.add(chatId, { kefu_ids: [3, ...unknown] });
+    expect(envelope).toEqual(OK);
+    expect(headers.get("x-ignored-agents")).toMatch(/^(\d{16} unknown, ){50}and 49 more$/);
   });
 
   it("refuses to add agents again that it has added", async () => {
     const { world, chatId } = await siteWithSession();
     expect((await world.add(chatId)).envelope).toEqual(OK);
-    await expectRefused(world, () => world.add(chatId), 409, STATE_FORBIDS, NONE_LEFT);
+    await expectRefused(world, () => world.add(chatId), 409, STATE_FORBIDS, nobody("3 already on the session"));
   });
 
   it("follows a change of an agent's status at once", async () => {
@@ -72,7 +94,7 @@ describe("add_kf", () => {
     const set = (id: number, status: string) =>
       world.admin("PATCH", `/admin/sites/${world.siteId}/agents/${id}`, { status });
     await set(3, "disabled");
-    await expectRefused(world, () => world.add(chatId), 409, STATE_FORBIDS, NONE_LEFT);
+    await expectRefused(world, () => world.add(chatId), 409, STATE_FORBIDS, nobody("3 disabled"));
     await set(3, "normal");
     expect((await world.add(chatId)).envelope).toEqual(OK);
   });
@@ -169,5 +191,22 @@ describe("the Worker's own retry", () => {
     const { envelope } = await plain.anotherIsolate({ DB }).add(chatId, { kefu_ids: "3,4" });
     expect([envelope, tries]).toEqual([OK, 2]);
     expect((await plain.stored()).participants.map((each) => each.agent_id)).toEqual([2, 3]);
+  });
+
+  it("tells an agent of the first try, whose answer was lost, from one who was there before", async () => {
+    let tries = 0;
+    const DB = replacing(env.DB, {
+      batch: async (statements: D1PreparedStatement[]) => {
+        const results = await env.DB.batch(statements);
+        if (++tries > 1) return results;
+        throw new Error("Network connection lost.");
+      },
+    });
+    const plain = await World.create();
+    const chatId = await plain.chatId();
+    plain.clock.now += 1;
+    const { envelope, headers } = await plain.anotherIsolate({ DB }).add(chatId, { kefu_ids: "2,3,404" });
+    expect([envelope, tries]).toEqual([OK, 2]);
+    expect(headers.get("x-ignored-agents")).toBe("2 already on the session, 404 unknown");
   });
 });

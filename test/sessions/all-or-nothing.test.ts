@@ -38,4 +38,44 @@ describe.each(SIGNED_ROUTES)("the batch of $operation", (route) => {
     const adds = "idempotency-key" in headers ? { ...route.adds, keys: 1 } : route.adds;
     await expectAccepted(world, { ...route, adds }, () => send(body));
   });
+
+  it.each(["lost", "late"])(
+    "brings nothing back that was erased between a %s answer and the second try",
+    async (kind) => {
+      const plain = await World.create();
+      const body = JSON.stringify(await route.acceptable(plain));
+      const tables = ["messages", "participants"];
+      const erase = async () => {
+        await env.DB.batch([
+          ...tables.map((table) =>
+            env.DB.prepare(`DELETE FROM ${table} WHERE session_id IN (SELECT id FROM sessions WHERE site_id = ?)`).bind(
+              plain.siteId,
+            ),
+          ),
+          env.DB.prepare("DELETE FROM sessions WHERE site_id = ?").bind(plain.siteId),
+          env.DB.prepare("DELETE FROM customers WHERE site_id = ?").bind(plain.siteId),
+        ]);
+      };
+      let tries = 0;
+      let first: Promise<unknown> | undefined;
+      const batch = async (statements: D1PreparedStatement[]) => {
+        if (++tries > 1) return env.DB.batch(statements);
+        if (kind === "lost") {
+          await env.DB.batch(statements);
+          await erase();
+        } else {
+          // Another try has the claim when this one arrives.
+          first = new Promise((resolve) => setTimeout(resolve, 200)).then(() => env.DB.batch(statements));
+        }
+        throw new Error("Network connection lost.");
+      };
+      const answer = await plain.anotherIsolate({ DB: replacing(env.DB, { batch }) }).send(route.operation, body);
+      expect([answer.status, tries]).toEqual([200, 2]);
+      if (kind === "late") await erase();
+      await first;
+      const { nonces, ...rows } = await plain.stored();
+      expect(nonces).toMatchObject([{ outcome: "accepted" }]);
+      expect(Object.values(rows).flat()).toEqual([]);
+    },
+  );
 });

@@ -69,7 +69,7 @@ async function statementsOf(call: (world: World) => Promise<{ status: number }>,
 const suspiciousOf = async (statements: Bound[]) =>
   (await Promise.all(statements.map(async (statement) => suspicious(await planOf(statement))))).flat();
 
-const startOf = ({ sql }: Bound) => /^(WITH decision|INSERT INTO "\w+"|SELECT (EXISTS|"apps"))/.exec(sql)?.[0];
+const startOf = ({ sql }: Bound) => /^(WITH decision|INSERT INTO "\w+"|SELECT (EXISTS|"apps"|asked))/.exec(sql)?.[0];
 
 const KEY = { "idempotency-key": "key" };
 
@@ -96,6 +96,7 @@ describe("the query plans of the signed path", () => {
     expect(statements.map(startOf)).toEqual([
       'SELECT "apps"',
       "WITH decision",
+      "SELECT asked",
       'INSERT INTO "participants"',
       'INSERT INTO "idempotency_keys"',
       "SELECT EXISTS",

@@ -46,6 +46,8 @@ const REFUSED = [
   "Wrong number of parameter bindings for SQL query.",
 ];
 
+const tries = (before = 0) => ({ answerBy: Date.now() + 8_000, before });
+
 /** How a call that fails each time with the given things ends, and after how many tries. */
 async function outcomeOf(...thrown: unknown[]): Promise<{ refusal: Refusal; tries: number }> {
   let tries = 0;
@@ -151,7 +153,7 @@ describe("runBatch", () => {
   it.each(FAULTS)("gives the row and keeps it once when the first of three tries fails: %s", async (fault) => {
     const faults = new Faults(({ nth }) => (nth === 0 ? fault : undefined));
     const db = faultyD1(env.DB, faults);
-    expect(await withoutWaiting(runBatch(db, insert("a")(db)), faults)).toEqual({ name: "a" });
+    expect(await withoutWaiting(runBatch(db, insert("a")(db), tries()), faults)).toEqual([[], [{ name: "a" }]]);
     expect(faults.calls).toEqual(["DB.batch", "DB.batch"]);
     await faults.end();
     expect(await kept()).toEqual([{ name: "a" }]);
@@ -168,20 +170,32 @@ describe("runBatch", () => {
   ])("does not know when all three fail %s", async (fault, rows) => {
     const faults = new Faults(() => fault);
     const db = faultyD1(env.DB, faults);
-    const ended = withoutWaiting(runBatch(db, insert("a")(db)), faults);
+    const ended = withoutWaiting(runBatch(db, insert("a")(db), tries()), faults);
     await expect(ended).rejects.toMatchObject({ code: "unavailable" });
     expect(faults.calls).toHaveLength(3);
     expect(await kept()).toHaveLength(rows);
     await faults.end();
   });
 
+  it("tells each try which of the request's it is, those before it counted", async () => {
+    const faults = new Faults(({ nth }) => (nth < 2 ? "before" : undefined));
+    const db = faultyD1(env.DB, faults);
+    const told: number[] = [];
+    const batch = (attempt: number) => {
+      told.push(attempt);
+      return [db.prepare("SELECT 1 AS one")];
+    };
+    await withoutWaiting(runBatch(db, batch, tries(3)), faults);
+    expect(told).toEqual([4, 5, 6]);
+  });
+
   it("does not know when the database answers without the row", async () => {
-    const ended = runBatch(env.DB, () => [env.DB.prepare("SELECT name FROM kept")]);
+    const ended = runBatch(env.DB, () => [env.DB.prepare("SELECT name FROM kept")], tries());
     await expect(ended).rejects.toMatchObject({ code: "unavailable", context: { retryAfter: expect.any(Number) } });
   });
 
   it("takes a statement that cannot be bound for a fault of its own and does not ask for a retry", async () => {
-    const ended = runBatch(env.DB, () => [env.DB.prepare("SELECT ?").bind(1n as never)]);
+    const ended = runBatch(env.DB, () => [env.DB.prepare("SELECT ?").bind(1n as never)], tries());
     await expect(ended).rejects.toMatchObject({ code: "internal" });
   });
 });
@@ -232,6 +246,6 @@ describe("calls of one request", () => {
 
   it.each([null, {}, "x", [null], [{}]])("do not know what was done when D1 answers %j", async (answer) => {
     const db = replacing(env.DB, { batch: async () => answer });
-    await expect(runBatch(db, () => [])).rejects.toMatchObject({ code: "unavailable" });
+    await expect(runBatch(db, () => [], tries())).rejects.toMatchObject({ code: "unavailable" });
   });
 });

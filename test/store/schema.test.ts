@@ -5,7 +5,17 @@ import { describe, expect, it } from "vitest";
 import * as schema from "../../src/store/schema.ts";
 
 /** drizzle-kit cannot say it and a table it rebuilds loses it silently, so this list holds it in place. */
-const WITHOUT_ROWID = ["agents", "apps", "idempotency_keys", "messages", "nonces", "participants"];
+const WITHOUT_ROWID = [
+  "agents",
+  "apps",
+  "console_forms",
+  "console_sessions",
+  "idempotency_keys",
+  "jobs",
+  "messages",
+  "nonces",
+  "participants",
+];
 
 const TABLES = Object.values(schema)
   .filter((value) => is(value, SQLiteTable))

@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { countingDb } from "./counting-db.ts";
+import { replacing } from "./replacing.ts";
 import {
   expectAccepted,
   expectTokenInvalid,
@@ -147,6 +148,50 @@ export function replaySuite(route: SignedRoute): void {
     });
   });
 
+  it("refuses a stale request that was used, when the tolerance is raised to its most and all expired nonces are pruned", async () => {
+    const world = await World.create({ NONCES: undefined, TIMESTAMP_TOLERANCE_SECONDS: "0" });
+    const body = await route.acceptable(world);
+    await expectAccepted(world, route, () => world.send(operation, body));
+    const raised = world.anotherIsolate({ TIMESTAMP_TOLERANCE_SECONDS: "900" });
+    for (const later of [61, 661, 900]) {
+      raised.clock.now = NOW + later;
+      await env.DB.prepare("DELETE FROM nonces WHERE expires_at <= ?").bind(raised.clock.now).run();
+      await expectTokenInvalid(raised, () => raised.anotherIsolate().send(operation, body));
+    }
+  });
+
+  it("asks neither KV nor the database about a replay that this isolate has seen, and writes KV nothing", async () => {
+    const { db, trips } = countingDb(env.DB);
+    const kvCalls: string[] = [];
+    const counted =
+      (name: "get" | "put") =>
+      (...given: [string]) => {
+        kvCalls.push(name);
+        return (env.NONCES[name] as (...given: [string]) => Promise<unknown>).apply(env.NONCES, given);
+      };
+    const NONCES = replacing(env.NONCES, { get: counted("get"), put: counted("put") });
+    const first = await World.create({ DB: db, NONCES });
+    const body = JSON.stringify(await route.acceptable(first));
+    const accepting = async () => (await first.send(operation, body)).status;
+    expect([await accepting(), kvCalls.splice(0)]).toEqual([200, ["get", "put"]]);
+    // One isolate accepted it, another learns of it from KV, a third, without KV, from the database.
+    const isolates = [
+      first,
+      first.anotherIsolate({ REPLAY_LOOK_MS: "1000" }),
+      first.anotherIsolate({ NONCES: undefined }),
+    ];
+    for (const [i, isolate] of isolates.entries()) {
+      if (i > 0) await expectTokenInvalid(isolate, () => isolate.send(operation, body));
+      kvCalls.length = 0;
+      const before = { ...trips };
+      for (let n = 0; n < 5; n++) {
+        const { headers } = await expectTokenInvalid(isolate, () => isolate.send(operation, body));
+        expect(headers.get("x-error-detail")).toBe("ranstr: was already used");
+      }
+      expect([kvCalls, trips]).toEqual([[], before]);
+    }
+  });
+
   it("asks the database nothing for a replay that KV knows, and one batch for an accepted request", async () => {
     const { db, trips } = countingDb(env.DB);
     const world = await World.create({ DB: db, REPLAY_LOOK_MS: "1000" });
@@ -159,22 +204,27 @@ export function replaySuite(route: SignedRoute): void {
     expect(trips).toEqual({ batches: 2, single: 1 });
   });
 
-  it("lets a ranstr be used again once it is forgotten, 2 × tolerance + 60 s later, and not a second earlier", async () => {
-    const world = await World.create({ NONCES: undefined });
-    const body = await route.acceptable(world);
-    await expectAccepted(world, route, () => world.send(operation, body));
-    const { nonces } = await world.stored();
-    expect(nonces).toMatchObject([{ appid: world.appid, ranstr: body.ranstr, expires_at: NOW + 660 }]);
-    const again = (timestamp: number) => route.acceptable(world, { ranstr: body.ranstr, timestamp });
-    world.clock.now = NOW + 659;
-    const early = await again(NOW + 659);
-    await expectTokenInvalid(world, () => world.send(operation, early));
-    world.clock.now = NOW + 660;
-    const late = await again(NOW + 660);
-    const { nonces: _, ...added } = route.adds;
-    const before = await world.stored();
-    expect((await world.send(operation, late)).envelope.code).toBe(1);
-    expect(rowsAdded(before, await world.stored())).toEqual(added);
-    expect((await world.stored()).nonces).toMatchObject([{ ranstr: body.ranstr, expires_at: NOW + 1320 }]);
-  });
+  it.each(["300", "10"])(
+    "lets a ranstr be used again 1,860 s later and not a second earlier, with a tolerance of %s s",
+    async (tolerance) => {
+      const world = await World.create({ NONCES: undefined, TIMESTAMP_TOLERANCE_SECONDS: tolerance });
+      const body = await route.acceptable(world);
+      await expectAccepted(world, route, () => world.send(operation, body));
+      const { nonces } = await world.stored();
+      expect(nonces).toMatchObject([{ appid: world.appid, ranstr: body.ranstr, expires_at: NOW + 1_860 }]);
+      const again = (timestamp: number) => route.acceptable(world, { ranstr: body.ranstr, timestamp });
+      world.clock.now = NOW + 1_859;
+      const early = await again(NOW + 1_859);
+      await expectTokenInvalid(world, () => world.send(operation, early));
+      const elsewhere = world.anotherIsolate();
+      await expectTokenInvalid(elsewhere, () => elsewhere.send(operation, early));
+      world.clock.now = NOW + 1_860;
+      const late = await again(NOW + 1_860);
+      const { nonces: _, ...added } = route.adds;
+      const before = await world.stored();
+      expect((await world.send(operation, late)).envelope.code).toBe(1);
+      expect(rowsAdded(before, await world.stored())).toEqual(added);
+      expect((await world.stored()).nonces).toMatchObject([{ ranstr: body.ranstr, expires_at: NOW + 3_720 }]);
+    },
+  );
 }

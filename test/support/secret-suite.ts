@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { countingDb } from "./counting-db.ts";
 import { expectAccepted, expectTokenInvalid, type SignedRoute } from "./signed-routes.ts";
 import { staleKv } from "./stale-kv.ts";
-import { World } from "./world.ts";
+import { type Replacements, World } from "./world.ts";
 
 /** Where an operator's change has not arrived. */
 const BEHIND = [
@@ -109,5 +109,83 @@ export function secretSuite(route: SignedRoute): void {
     await refuses(world.anotherIsolate());
     world.secret = fresh;
     await accepts(world);
+  });
+
+  describe("an appid that is gone and was issued again, with its secret, to another site", () => {
+    async function reissued(change: Replacements = {}) {
+      const before = await World.create(change);
+      const next = await World.create();
+      await send(before);
+      await env.DB.prepare("DELETE FROM apps WHERE appid = ?").bind(before.appid).run();
+      const { appid, secret } = before;
+      const issued = await next.admin("POST", `/admin/sites/${next.siteId}/apps`, { name: "Again", appid, secret });
+      expect(issued.status).toBe(201);
+      Object.assign(next, { appid, secret });
+      return { before, next };
+    }
+
+    it.each<[string, Replacements]>([
+      ["with KV", {}],
+      ["without KV", { CREDENTIALS: undefined }],
+    ])("writes into that site and no other, in an isolate that knew the first, %s", async (_, change) => {
+      const { before, next } = await reissued(change);
+      const body = await route.acceptable(next);
+      const { nonces: _of, keys: _them, ...stored } = await before.stored();
+      await expectAccepted(next, route, () => before.send(route.operation, body));
+      // Nonces and keys are kept by appid, so they are the same for both.
+      const { nonces: _also, keys: _those, ...rows } = await before.stored();
+      expect(rows).toEqual(stored);
+    });
+  });
+
+  it("believes no record of KV that names another site: its seal does not open", async () => {
+    const [world, other] = [await World.create(), await World.create()];
+    await send(world);
+    const key = `app:${world.appid}`;
+    const record = await env.CREDENTIALS.get<Record<string, unknown>>(key, "json");
+    await env.CREDENTIALS.put(key, JSON.stringify({ ...record, siteId: other.siteId }));
+    const fresh = world.anotherIsolate();
+    const before = await other.stored();
+    await accepts(fresh);
+    expect(await other.stored()).toEqual(before);
+  });
+
+  it("writes nothing for a site that the app is not of, whatever a record says", async () => {
+    const [world, other] = [await World.create(), await World.create()];
+    await env.DB.prepare("UPDATE apps SET site_id = ? WHERE appid = ?").bind(other.siteId, world.appid).run();
+    const body = await route.acceptable(world);
+    const before = [await world.stored(), await other.stored()];
+    const answer = await world.send(route.operation, body);
+    expect(answer.envelope.code).toBe(-1);
+    expect([await world.stored(), await other.stored()]).toEqual(before);
+  });
+
+  it("accepts an app whose revocation was undone, as after a restore, on the next request of any isolate", async () => {
+    const world = await World.create();
+    await send(world);
+    expect((await world.admin("DELETE", `/admin/apps/${world.appid}`)).status).toBe(204);
+    // The isolate that heard of it, and KV by it.
+    const heard = world.anotherIsolate();
+    await refuses(heard);
+    await env.DB.prepare("UPDATE apps SET revoked_at = NULL WHERE appid = ?").bind(world.appid).run();
+    await accepts(world.anotherIsolate());
+    heard.clock.now += 5;
+    await accepts(heard);
+  });
+
+  it("refuses for good a secret whose rotation was undone, also when the app is rotated again", async () => {
+    const world = await World.create();
+    const old = world.secret;
+    const row = await env.DB.prepare("SELECT * FROM apps WHERE appid = ?").bind(world.appid).first();
+    const undone = await rotate(world, 0);
+    const isolate = Object.assign(world.anotherIsolate(), { secret: undone });
+    await send(isolate);
+    const names = Object.keys(row ?? {});
+    await env.DB.prepare(`UPDATE apps SET ${names.map((name) => `${name} = ?`).join(", ")} WHERE appid = ?`)
+      .bind(...Object.values(row ?? {}), world.appid)
+      .run();
+    const again = await rotate(world, 60);
+    await refuses(isolate);
+    for (const secret of [old, again]) await accepts(Object.assign(isolate, { secret }));
   });
 }

@@ -69,8 +69,9 @@ function readBody(text: string, findings: Finding[]): Record<string, unknown> | 
   if (text.trim() === "") return refuse("empty");
   if (bytes.byteLength > MAX_BODY_BYTES) return refuse("too_large");
   if (text.startsWith("\ufeff")) return refuse("byte_order_mark");
-  const fields = parseJsonObject(bytes, createGd.digitsOf);
-  if (fields === undefined) return refuse("not_json", parserSays(text));
+  const parsed = parseJsonObject(bytes, createGd.digitsOf);
+  if (!parsed.ok) return refuse("not_json", parserSays(text));
+  const fields = parsed.object;
   const { appid } = fields;
   if (typeof appid !== "string" || appid === "" || [...appid].length > 64) return refuse("no_appid") ?? fields;
   findings.push({ about: "body" });

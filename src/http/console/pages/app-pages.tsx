@@ -22,12 +22,7 @@ export function appPages(routes: Routes): void {
     const chosen = /^\d+$/.test(overlap_seconds) ? Number(overlap_seconds) : overlap_seconds;
     const input = rotateSecretSchema.safeParse({ overlap_seconds: chosen });
     if (!input.success) return appPage(c, v.t("Choose one of the overlaps."));
-    const rotated = await rotateSecret(
-      deskOf(c, "console"),
-      app.appid,
-      input.data.overlap_seconds,
-      version === undefined ? undefined : Number(version),
-    );
+    const rotated = await rotateSecret(deskOf(c, "console"), app.appid, input.data.overlap_seconds, version);
     if (rotated === "revoked") return appPage(c, v.t("The app is revoked."));
     if (rotated === "missing" || rotated === "busy") {
       return appPage(c, v.t("The app was rotated since this form was shown. Nothing was changed now."));
