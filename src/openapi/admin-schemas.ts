@@ -40,9 +40,16 @@ const customer = {
 };
 const created = time("When it was created.", TIME);
 
-const page = (item: JsonSchema): JsonSchema =>
+/** Of a named schema, so that generated code has a name for what is in the list. */
+const listOf = (description: string, entry: string): JsonSchema => ({
+  type: "array",
+  description,
+  items: { $ref: `#/components/schemas/${entry}` },
+});
+
+const page = (entry: string): JsonSchema =>
   exactly({
-    items: { type: "array", description: "At most `limit` of them.", items: item },
+    items: listOf("At most `limit` of them.", entry),
     next_cursor: orNull(string("Give it as `cursor` for the next page; null on the last.", { examples: ["1"] })),
   });
 
@@ -78,17 +85,17 @@ export const adminSchemas = {
     name: NAME("What the agent is called", "Li Na"),
   }),
   Site: exactly(site),
-  SitePage: page(exactly({ ...site, created_at: created })),
+  SiteEntry: exactly({ ...site, created_at: created }),
+  SitePage: page("SiteEntry"),
   IssuedApp: exactly({ appid, secret, name: name("What the app is called", "Shop back end") }),
-  AppPage: page(
-    exactly({
-      appid,
-      name: name("What the app is called", "Shop back end"),
-      previous_expires_at: orNull(time("Until when the secret before verifies; null when there is none.", TIME)),
-      revoked_at: orNull(time("When it was revoked; null while it is in use.", TIME)),
-      created_at: created,
-    }),
-  ),
+  App: exactly({
+    appid,
+    name: name("What the app is called", "Shop back end"),
+    previous_expires_at: orNull(time("Until when the secret before verifies; null when there is none.", TIME)),
+    revoked_at: orNull(time("When it was revoked; null while it is in use.", TIME)),
+    created_at: created,
+  }),
+  AppPage: page("App"),
   RotatedApp: exactly({
     appid,
     secret,
@@ -102,8 +109,9 @@ export const adminSchemas = {
     }),
   }),
   Agent: exactly(agent),
-  AgentPage: page(exactly(agent)),
-  SessionPage: page(exactly({ ...summary, customer: exactly(customer), created_at: created })),
+  AgentPage: page("Agent"),
+  SessionSummary: exactly({ ...summary, customer: exactly(customer), created_at: created }),
+  SessionPage: page("SessionSummary"),
   Session: exactly({
     ...summary,
     visitor_title: orNull(string("The title given at creation.", { examples: ["Order Consultation"] })),
@@ -111,43 +119,40 @@ export const adminSchemas = {
     auto_title: orNull(string("Summed up from the first message.", { examples: ["Initial message"] })),
     created_at: created,
     customer: exactly({ ...customer, ip: string("The customer's address.", { examples: ["127.0.0.1"] }) }),
-    participants: {
-      type: "array",
-      description: "Agents on the session beside the responsible one.",
-      items: exactly({ agent_id: agentId, added_by: integer("The responsible agent at the time.", { minimum: 1 }) }),
-    },
-    messages: {
-      type: "array",
-      description: "What was said, in order.",
-      items: exactly({
-        sender: string("The side it is from.", { enum: ["visitor", "agent"] }),
-        sender_uid: orNull(integer("The agent's id; 0 when the system wrote it; null for the visitor.")),
-        content: string("The text, as it was sent."),
-      }),
+    participants: listOf("Agents on the session beside the responsible one.", "Participant"),
+    messages: listOf("What was said, in order.", "Message"),
+  }),
+  Participant: exactly({ agent_id: agentId, added_by: integer("The responsible agent at the time.", { minimum: 1 }) }),
+  Message: exactly({
+    sender: string("The side it is from.", { enum: ["visitor", "agent"] }),
+    sender_uid: orNull(integer("The agent's id; 0 when the system wrote it; null for the visitor.")),
+    content: string("The text, as it was sent."),
+  }),
+  AuditEntry: exactly({
+    id: integer("Higher is later.", { minimum: 1, examples: [17] }),
+    site_id: orNull(integer("The site; null for what belongs to none.", { examples: [1] })),
+    at: time("When.", TIME),
+    actor: string("Which door it came through.", { enum: ["admin-api", "console"] }),
+    action: string("What was done.", {
+      enum: [
+        "site.created",
+        "app.issued",
+        "app.brought_along",
+        "app.rotated",
+        "app.revoked",
+        "agent.added",
+        "agent.renamed",
+        "agent.enabled",
+        "agent.disabled",
+        "secrets.resealed",
+      ],
+    }),
+    subject: string("The id or the appid of what was changed.", { examples: ["1"] }),
+    details: {
+      type: "object",
+      description: "More of it, different from action to action. Never a secret.",
+      additionalProperties: true,
     },
   }),
-  AuditPage: page(
-    exactly({
-      id: integer("Higher is later.", { minimum: 1, examples: [17] }),
-      site_id: orNull(integer("The site; null for what belongs to none.", { examples: [1] })),
-      at: time("When.", TIME),
-      actor: string("Which door it came through.", { enum: ["admin-api", "console"] }),
-      action: string("What was done.", {
-        enum: [
-          "site.created",
-          "app.issued",
-          "app.brought_along",
-          "app.rotated",
-          "app.revoked",
-          "agent.added",
-          "agent.renamed",
-          "agent.enabled",
-          "agent.disabled",
-          "secrets.resealed",
-        ],
-      }),
-      subject: string("The id or the appid of what was changed.", { examples: ["1"] }),
-      details: { type: "object", description: "More of it, different from action to action. Never a secret." },
-    }),
-  ),
+  AuditPage: page("AuditEntry"),
 };

@@ -12,7 +12,7 @@ export type Words = Record<string, JsonSchema>;
 
 /**
  * An object schema as JSON Schema 2020-12, as what callers send. The rules of a refine come from its `params`; `words` are laid
- * over the fields, a keyword given as undefined takes it away.
+ * over the fields, a keyword given as undefined takes it away. A default of a body's field is said in its description.
  *
  * @param io "output" for a query, whose schemas read text and give integers: OpenAPI describes the integers
  * @throws Error when `words` names a field that the schema does not have, or leaves one without a description
@@ -34,9 +34,12 @@ export function jsonSchemaOf(schema: z.ZodMiniType, words: Words, io: "input" | 
   for (const [name, field] of Object.entries(described.properties)) {
     const said = words[name];
     if (said?.description === undefined) throw new Error(`the field ${name} has no description`);
-    described.properties[name] = Object.fromEntries(
-      Object.entries({ ...field, ...said }).filter(([, value]) => value !== undefined),
-    );
+    const { default: fallback, ...rules } = field;
+    const whole: JsonSchema = { ...rules, ...said };
+    if (io === "output") whole.default = fallback;
+    // Client generators take a body's field that has a default for one that is always there, and make callers send it.
+    else if (fallback !== undefined) whole.description = `${said.description}\n\nLeft out, it is ${fallback}.`;
+    described.properties[name] = Object.fromEntries(Object.entries(whole).filter(([, value]) => value !== undefined));
   }
   return described;
 }

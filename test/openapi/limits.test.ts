@@ -73,6 +73,16 @@ describe.each(BODIES)("openapi.json says of %s what its schema does", (_, docume
   });
 });
 
+describe("a default", () => {
+  test("of a body's field is said in words: generators have callers send a field that has one", () => {
+    for (const schema of Object.values(schemas)) {
+      for (const property of Object.values(schema.properties ?? {})) expect(property).not.toHaveProperty("default");
+    }
+    expect(schemas.CreateSession.properties?.sender_type?.description).toMatch(/\n\nLeft out, it is 2\.$/);
+    expect(schemas.Rotation.properties?.overlap_seconds?.description).toMatch(/\n\nLeft out, it is 86400\.$/);
+  });
+});
+
 describe("the limits are the contract's", () => {
   test.each([
     ["sbs_mc", 1, 30],
