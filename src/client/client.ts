@@ -1,9 +1,12 @@
 import { AgentSessionError } from "./errors.ts";
-import { readAnswer, refusalOf, type WireAnswer } from "./read-answer.ts";
-import { prepare } from "./sign.ts";
+import { OWN_NAMES, type OwnNames } from "./field-names.ts";
+import type { Fetch, Signal } from "./platform.ts";
+import { clockOf, readAnswer, refusalOf, type WireAnswer } from "./read-answer.ts";
+import { prepareAt } from "./sign.ts";
 import { pause, TryTimedOut, withinLimit } from "./within-limit.ts";
 
 export { AgentSessionError, type AgentSessionErrorCode } from "./errors.ts";
+export type { AnswerBody, AnswerHeaders, Fetch, FetchedAnswer, FetchInit, Signal, SignalShape } from "./platform.ts";
 export type { WireAnswer } from "./read-answer.ts";
 export { prepare, sign } from "./sign.ts";
 
@@ -14,7 +17,7 @@ export interface ClientOptions {
   /** Belongs on a server: never ship it to a browser or a phone. */
   secret: string;
   /** Default: the platform's. */
-  fetch?: typeof globalThis.fetch | undefined;
+  fetch?: Fetch | undefined;
   /** Milliseconds one try may take, its answer read whole. Default 10,000. */
   timeoutMs?: number | undefined;
   /** The first try counts. Default 4. */
@@ -28,7 +31,7 @@ export interface CallOptions {
    */
   idempotencyKey?: string | false | undefined;
   /** Ends the call at once, pauses too; it rejects with the signal's reason. */
-  signal?: AbortSignal | undefined;
+  signal?: Signal | undefined;
 }
 
 export interface NewSession {
@@ -67,9 +70,11 @@ const LONGEST_RETRY_AFTER = 60;
 export class AgentSessionClient {
   readonly #baseUrl: string;
   readonly #app: { appid: string; secret: string };
-  readonly #fetch: typeof globalThis.fetch;
+  readonly #fetch: Fetch;
   readonly #timeoutMs: number;
   readonly #maxTries: number;
+  /** Seconds that the service's clock is ahead of this machine's, once a refusal has told. */
+  #clockOffset = 0;
 
   /** @throws TypeError naming the option that cannot be used */
   constructor(options: ClientOptions) {
@@ -86,10 +91,12 @@ export class AgentSessionClient {
    * @throws AgentSessionError when the last try failed, TypeError for input that JSON cannot carry exactly
    */
   async createSession(session: NewSession, options: CallOptions = {}): Promise<CallResult & { chatId: number }> {
+    const { customer } = session;
+    if (typeof customer !== "object" || customer === null) throw new TypeError("customer: must be an object");
     const fields = {
-      sbs: session.customer.id,
-      sbs_mc: session.customer.name,
-      ip: session.customer.ip,
+      sbs: customer.id,
+      sbs_mc: customer.name,
+      ip: customer.ip,
       content: session.content,
       title: session.title,
       kefu_id: session.agentIds,
@@ -100,7 +107,7 @@ export class AgentSessionClient {
     const { chat_id } = (answer.envelope.data ?? {}) as { chat_id?: unknown };
     if (typeof chat_id !== "number" || !Number.isSafeInteger(chat_id)) {
       const { status, requestId } = answer;
-      throw new AgentSessionError("unexpected", "a success without a chat_id", { status, requestId });
+      throw new AgentSessionError("unexpected", "a success without the session's id", { status, requestId });
     }
     return { chatId: chat_id, ...resultOf(answer) };
   }
@@ -114,6 +121,7 @@ export class AgentSessionClient {
     request: { chatId: number; agentIds: readonly number[] },
     options: CallOptions = {},
   ): Promise<CallResult> {
+    if (!Array.isArray(request.agentIds)) throw new TypeError("agentIds: must be an array");
     const unsafe = request.agentIds.find((id) => !Number.isSafeInteger(id));
     if (unsafe !== undefined) throw new TypeError(`agentIds: ${unsafe} is not an integer that a number holds exactly`);
     const fields = { chat_id: request.chatId, kefu_ids: request.agentIds.join(",") };
@@ -127,21 +135,29 @@ export class AgentSessionClient {
    * @throws AgentSessionError when no envelope came back; a refusal is a return value
    */
   send(operation: Operation, fields: Record<string, unknown>, options: CallOptions = {}): Promise<WireAnswer> {
-    return this.#try(operation, fields, usableKey(options.idempotencyKey ?? false), options.signal);
+    return this.#try(operation, fields, {}, usableKey(options.idempotencyKey ?? false), options.signal);
   }
 
   async #call(operation: Operation, fields: Record<string, unknown>, options: CallOptions): Promise<WireAnswer> {
     const key = usableKey(options.idempotencyKey ?? crypto.randomUUID());
+    const names = OWN_NAMES[operation];
+    let clockCorrected = false;
     for (let tries = 1; ; tries++) {
-      const failure = await this.#try(operation, fields, key, options.signal).then(
-        (answer) => (answer.envelope.code === 1 ? answer : refusalOf(answer)),
-        (error: unknown) => {
-          if (error instanceof AgentSessionError) return error;
-          throw error;
-        },
-      );
-      if (!(failure instanceof AgentSessionError)) return failure;
-      if (tries >= this.#maxTries || !mayRetry(failure, key !== undefined)) throw failure;
+      const outcome = await this.#try(operation, fields, names, key, options.signal).catch((error: unknown) => {
+        if (error instanceof AgentSessionError) return error;
+        throw error;
+      });
+      if (!(outcome instanceof AgentSessionError) && outcome.envelope.code === 1) return outcome;
+      const failure = outcome instanceof AgentSessionError ? outcome : refusalOf(outcome, names);
+      const clock = outcome instanceof AgentSessionError ? undefined : clockOf(outcome);
+      if (clock !== undefined) this.#clockOffset = clock - machineClock();
+      if (tries >= this.#maxTries) throw failure;
+      // A stale request did nothing, so it is safe without a key too. Once a call: a second refusal says that time is not the cause.
+      if (clock !== undefined && !clockCorrected) {
+        clockCorrected = true;
+        continue;
+      }
+      if (!mayRetry(failure, key !== undefined)) throw failure;
       await pause(pauseBefore(tries, failure.retryAfter), options.signal);
     }
   }
@@ -150,10 +166,11 @@ export class AgentSessionClient {
   async #try(
     operation: Operation,
     fields: Record<string, unknown>,
+    names: OwnNames,
     key: string | undefined,
-    signal: AbortSignal | undefined,
+    signal: Signal | undefined,
   ): Promise<WireAnswer> {
-    const { body, signature } = await prepare(this.#app, fields);
+    const { body, signature } = await prepareAt(machineClock() + this.#clockOffset, this.#app, fields, names);
     signal?.throwIfAborted();
     const headers = {
       accept: "application/json",
@@ -167,8 +184,7 @@ export class AgentSessionClient {
     try {
       return await withinLimit(this.#timeoutMs, signal, async (limit) => {
         // A followed redirect would turn the POST into a GET or carry the signed body elsewhere.
-        const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: limit });
-        return readAnswer(response, await response.text());
+        return readAnswer(await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: limit }));
       });
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason;
@@ -178,6 +194,9 @@ export class AgentSessionClient {
     }
   }
 }
+
+/** Unix seconds. */
+const machineClock = () => Math.floor(Date.now() / 1000);
 
 /** A 429 did nothing. After the others the call may have been done, and only a key keeps it from being done twice. */
 function mayRetry(failure: AgentSessionError, keyed: boolean): boolean {

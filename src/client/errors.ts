@@ -7,7 +7,7 @@ export type AgentSessionErrorCode =
   | "idempotency_key_reused"
   /** Over a limit; nothing was done. */
   | "too_many_requests"
-  /** The service could not answer: with a key, calling again settles whether the call was done. */
+  /** The service, or a gateway before it, could not answer: with a key, calling again settles whether the call was done. */
   | "unavailable"
   /** A fault of the deployment. */
   | "internal"
@@ -27,13 +27,13 @@ export interface AgentSessionErrorContext {
   cause?: unknown;
 }
 
-/** A call that did not succeed. `message` is the envelope's `msg` where there was one. */
+/** A call that did not succeed. `message` is the service's, with the detail where there is one. */
 export class AgentSessionError extends Error {
   override readonly name = "AgentSessionError";
   readonly code: AgentSessionErrorCode;
   /** HTTP status; undefined when there was no answer. */
   readonly status: number | undefined;
-  /** `x-error-detail`: which field, which rule. */
+  /** Which field, which rule, in this client's names: `customer.name: must be a string of 1 to 30 characters`. */
   readonly detail: string | undefined;
   /** `x-request-id`, to quote to the operator. */
   readonly requestId: string | undefined;

@@ -1,9 +1,11 @@
 import { AgentSessionError, type AgentSessionErrorCode } from "./errors.ts";
+import { inOwnNames, type OwnNames } from "./field-names.ts";
+import type { AnswerBody, AnswerHeaders, FetchedAnswer } from "./platform.ts";
 
 /** What came back, whatever it says. */
 export interface WireAnswer {
   status: number;
-  headers: Headers;
+  headers: AnswerHeaders;
   /** `code` is 1 for a success and -1 for a refusal. */
   envelope: { code: number; msg: string; data: unknown };
   /** `x-request-id`, to quote to the operator. */
@@ -28,40 +30,43 @@ const BY_STATUS: Readonly<Record<number, AgentSessionErrorCode>> = {
   401: "token_invalid",
   404: "session_not_found",
   409: "state_forbids",
-  429: "too_many_requests",
-  500: "internal",
-  503: "unavailable",
 };
 
+/** The service answers a call with a few hundred bytes. Whatever is longer is another's, and nothing to keep in memory. */
+const LONGEST_ANSWER = 1024 * 1024;
+
 /**
- * Takes the envelope out of an answer.
+ * Reads an answer and takes the envelope out of it.
  *
- * @throws AgentSessionError when it is another's: `unavailable` for a 5xx (a proxy that found nobody behind it),
+ * @throws AgentSessionError when it is another's: `unavailable` for a 408 and a 5xx (a gateway that got no answer from the service),
  *   `too_many_requests` for a 429, else `unexpected`
  */
-export function readAnswer(response: Response, text: string): WireAnswer {
+export async function readAnswer(response: FetchedAnswer): Promise<WireAnswer> {
   const { status, headers } = response;
-  const envelope = parseEnvelope(text);
-  if (envelope !== undefined) return { status, headers, envelope, requestId: requestIdOf(headers) };
-  const code = status >= 500 ? "unavailable" : status === 429 ? "too_many_requests" : "unexpected";
-  const location = headers.get("location");
-  const what = location === null ? (headers.get("content-type") ?? "no content type") : `a redirect to ${location}`;
-  throw new AgentSessionError(code, `HTTP ${status} with ${what}: not an answer of this service`, {
-    status,
-    requestId: requestIdOf(headers),
-    retryAfter: retryAfterOf(headers),
-  });
+  const text = await readText(response.body);
+  const envelope = text === undefined ? undefined : parseEnvelope(text, status);
+  const requestId = headers.get("x-request-id") ?? undefined;
+  if (envelope !== undefined) return { status, headers, envelope, requestId };
+  const code = isGateways(status) ? "unavailable" : status === 429 ? "too_many_requests" : "unexpected";
+  const message = `HTTP ${status} with ${text === undefined ? "more than 1 MiB" : kindOf(headers)}: not an answer of this service`;
+  throw new AgentSessionError(code, message, { status, requestId, retryAfter: retryAfterOf(headers) });
 }
 
-/** The refusal an envelope with another `code` than 1 is. */
-export function refusalOf({ status, headers, envelope, requestId }: WireAnswer): AgentSessionError {
-  const detail = headers.get("x-error-detail") ?? undefined;
-  return new AgentSessionError(codeOf(status, envelope.msg, detail), envelope.msg, {
-    status,
-    detail,
-    requestId,
-    retryAfter: retryAfterOf(headers),
-  });
+/** The refusal an envelope with another `code` than 1 is, in the client's names of the fields. */
+export function refusalOf({ status, headers, envelope, requestId }: WireAnswer, names: OwnNames): AgentSessionError {
+  const said = headers.get("x-error-detail") ?? undefined;
+  const detail = said === undefined ? undefined : inOwnNames(said, names);
+  const message = detail === undefined ? envelope.msg : `${envelope.msg} (${detail})`;
+  const context = { status, detail, requestId, retryAfter: retryAfterOf(headers) };
+  return new AgentSessionError(codeOf(status, envelope.msg, said), message, context);
+}
+
+/** The service's clock in Unix seconds, when it refused because this machine's is another; undefined for any other answer. */
+export function clockOf({ headers, envelope }: WireAnswer): number | undefined {
+  const detail = headers.get("x-error-detail") ?? "";
+  if (BY_MESSAGE[envelope.msg] !== "token_invalid" || !detail.startsWith("timestamp: ")) return undefined;
+  const said = /\bof (\d{1,12}), Unix seconds/.exec(detail)?.[1];
+  return said === undefined ? dateOf(headers.get("date")) : Number(said);
 }
 
 function codeOf(status: number, message: string, detail: string | undefined): AgentSessionErrorCode {
@@ -72,20 +77,60 @@ function codeOf(status: number, message: string, detail: string | undefined): Ag
   return BY_MESSAGE[message] ?? BY_STATUS[status] ?? "unexpected";
 }
 
-function parseEnvelope(text: string): WireAnswer["envelope"] | undefined {
+/** A gateway's JSON may have `code` and `msg` too: the service's are of this form, with a status and a message of its own. */
+function parseEnvelope(text: string, status: number): WireAnswer["envelope"] | undefined {
   try {
     const value = JSON.parse(text) as Partial<WireAnswer["envelope"]> | null;
-    if (typeof value?.code !== "number" || typeof value.msg !== "string") return undefined;
+    if ((value?.code !== 1 && value?.code !== -1) || typeof value.msg !== "string") return undefined;
+    if (value.code === 1 && status !== 200) return undefined;
+    const known = Object.hasOwn(BY_MESSAGE, value.msg);
+    if (isGateways(status) && !(known && (status === 500 || status === 503))) return undefined;
+    if (status === 429 && !known) return undefined;
     return { code: value.code, msg: value.msg, data: value.data };
   } catch {
     return undefined;
   }
 }
 
-const requestIdOf = (headers: Headers) => headers.get("x-request-id") ?? undefined;
+const isGateways = (status: number) => status >= 500 || status === 408;
 
-/** Only the form in seconds; this service sends no dates. */
-function retryAfterOf(headers: Headers): number | undefined {
+function kindOf(headers: AnswerHeaders): string {
+  const location = headers.get("location");
+  return location === null ? (headers.get("content-type") ?? "no content type") : `a redirect to ${location}`;
+}
+
+/** @returns undefined when it is longer than {@link LONGEST_ANSWER}; the rest is not fetched */
+async function readText(body: AnswerBody | null): Promise<string | undefined> {
+  if (!body) return "";
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let length = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done || value === undefined) return text + decoder.decode();
+    length += value.byteLength;
+    if (length > LONGEST_ANSWER) {
+      reader.cancel().catch(() => {});
+      return undefined;
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+/** Seconds. A date counts from the answer's own clock, where it tells it. */
+function retryAfterOf(headers: AnswerHeaders): number | undefined {
   const value = headers.get("retry-after");
-  return value !== null && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
+  if (value === null) return undefined;
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  const until = dateOf(value);
+  if (until === undefined) return undefined;
+  return Math.max(0, until - (dateOf(headers.get("date")) ?? Math.floor(Date.now() / 1000)));
+}
+
+/** An HTTP date in any of its three forms, in Unix seconds. The oldest form names no zone and means GMT as well. */
+function dateOf(value: string | null): number | undefined {
+  if (value === null || !/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(value)) return undefined;
+  const milliseconds = Date.parse(value.endsWith("GMT") ? value : `${value} GMT`);
+  return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
 }

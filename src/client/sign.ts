@@ -1,3 +1,5 @@
+import type { OwnNames } from "./field-names.ts";
+
 /** How a request is signed. WebCrypto only: Node 20 and later, Deno, Bun, Workers. */
 
 const encoder = new TextEncoder();
@@ -25,17 +27,27 @@ export async function sign(secret: string, body: string | Uint8Array): Promise<s
  * @throws TypeError when a number is not finite, is an integer beyond 2^53 − 1 (its digits are already lost: use a bigint) or JSON
  *   has no form for a value
  */
-export async function prepare(
+export function prepare(
   app: { appid: string; secret: string },
   fields: Record<string, unknown>,
 ): Promise<{ body: string; signature: string }> {
-  const stamp = { appid: app.appid, timestamp: Math.floor(Date.now() / 1000), ranstr: crypto.randomUUID() };
-  const body = toJson({ ...stamp, ...fields }, "");
+  return prepareAt(Math.floor(Date.now() / 1000), app, fields, {});
+}
+
+/** {@link prepare} with a clock of its own, in Unix seconds, and errors that call fields by these names. */
+export async function prepareAt(
+  now: number,
+  app: { appid: string; secret: string },
+  fields: Record<string, unknown>,
+  names: OwnNames,
+): Promise<{ body: string; signature: string }> {
+  const stamp = { appid: app.appid, timestamp: now, ranstr: crypto.randomUUID() };
+  const body = toJson({ ...stamp, ...fields }, "", names);
   return { body, signature: await sign(app.secret, body) };
 }
 
 /** JSON.stringify with two differences: a bigint is an integer, and a number whose digits are lost is refused. */
-function toJson(value: unknown, path: string): string {
+function toJson(value: unknown, path: string, names: OwnNames): string {
   if (typeof value === "bigint") return value.toString();
   if (typeof value === "number") {
     if (!Number.isFinite(value)) throw new TypeError(`${path}: is not a finite number`);
@@ -45,11 +57,12 @@ function toJson(value: unknown, path: string): string {
       );
     }
   }
-  if (Array.isArray(value)) return `[${value.map((item, index) => toJson(item, `${path}[${index}]`)).join(",")}]`;
+  if (Array.isArray(value))
+    return `[${value.map((item, index) => toJson(item, `${path}[${index}]`, names)).join(",")}]`;
   if (typeof value === "object" && value !== null && !("toJSON" in value)) {
     const present = Object.entries(value).filter(([, item]) => item !== undefined);
-    const inside = (name: string) => (path === "" ? name : `${path}.${name}`);
-    return `{${present.map(([name, item]) => `${JSON.stringify(name)}:${toJson(item, inside(name))}`).join(",")}}`;
+    const inside = (name: string) => (path === "" ? (names[name] ?? name) : `${path}.${name}`);
+    return `{${present.map(([name, item]) => `${JSON.stringify(name)}:${toJson(item, inside(name), names)}`).join(",")}}`;
   }
   const json: string | undefined = JSON.stringify(value);
   if (json === undefined) throw new TypeError(`${path}: JSON has no form for a ${typeof value}`);

@@ -1,3 +1,5 @@
+import type { Signal } from "./platform.ts";
+
 /** No answer within the limit of one try. */
 export class TryTimedOut extends Error {
   override readonly name = "TryTimedOut";
@@ -11,8 +13,8 @@ export class TryTimedOut extends Error {
  */
 export function withinLimit<T>(
   milliseconds: number,
-  caller: AbortSignal | undefined,
-  work: (signal: AbortSignal) => Promise<T>,
+  caller: Signal | undefined,
+  work: (signal: Signal) => Promise<T>,
 ): Promise<T> {
   const controller = new AbortController();
   return new Promise<T>((resolve, reject) => {
@@ -32,7 +34,7 @@ export function withinLimit<T>(
 }
 
 /** @throws the reason of `caller`, at the moment it aborts */
-export function pause(milliseconds: number, caller: AbortSignal | undefined): Promise<void> {
+export function pause(milliseconds: number, caller: Signal | undefined): Promise<void> {
   return new Promise<void>((resolve, reject) => {
     const release = listen(caller, (reason) => {
       clearTimeout(timer);
@@ -46,7 +48,7 @@ export function pause(milliseconds: number, caller: AbortSignal | undefined): Pr
 }
 
 /** @returns what stops listening, so that a signal that outlives many calls keeps nothing of them */
-function listen(signal: AbortSignal | undefined, aborted: (reason: unknown) => void): () => void {
+function listen(signal: Signal | undefined, aborted: (reason: unknown) => void): () => void {
   const onAbort = () => aborted(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
   return () => signal?.removeEventListener("abort", onAbort);

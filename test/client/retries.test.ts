@@ -36,6 +36,14 @@ const html =
       headers: { "content-type": "text/html", ...headers },
     });
 
+const json =
+  (status: number, body: unknown, headers: Record<string, string> = {}) =>
+  () =>
+    Response.json(body, { status, headers });
+/** An answer that never ends, in pieces of 64 KiB. */
+const endless = (status: number, cancel = () => {}) =>
+  new Response(new ReadableStream({ pull: (c) => c.enqueue(new Uint8Array(65_536).fill(32)), cancel }), { status });
+
 describe("a try that failed", () => {
   it("opens exactly one session when the answer was lost, and gives its chat id", async () => {
     const { world, client, sent } = await service(["drop_answer"]);
@@ -86,7 +94,15 @@ describe("a try that failed", () => {
     ["the service, unavailable", "unavailable", 503, away()],
     ["a proxy that found nobody behind it", "unavailable", 502, html(502)],
     ["a proxy in a JSON of its own", "unavailable", 504, () => Response.json({ message: "timeout" }, { status: 504 })],
+    ["a gateway whose JSON looks like an envelope", "unavailable", 502, json(502, { code: 502, msg: "Bad Gateway" })],
+    ["a gateway with a refusal of its own", "unavailable", 504, json(504, { code: -1, msg: "timeout", data: "" })],
+    ["a gateway that borrows a message", "unavailable", 502, json(502, { code: -1, msg: "系统错误", data: "" })],
+    ["a gateway that says ok", "unavailable", 520, json(520, { code: 1, msg: "ok", data: { chat_id: 5 } })],
+    ["a gateway's 500", "unavailable", 500, json(500, { code: -1, msg: "upstream failed" })],
+    ["a gateway that waited too long", "unavailable", 408, html(408)],
+    ["a gateway with an endless page", "unavailable", 502, () => endless(502)],
     ["the rate limit", "too_many_requests", 429, busy()],
+    ["a gateway's rate limit in JSON", "too_many_requests", 429, json(429, { code: 1, msg: "slow down" })],
     ["a proxy's rate limit", "too_many_requests", 429, html(429)],
     ["an unavailable service that answers 200 always", "unavailable", 200, () => refusal(200, "服务暂时不可用")],
     ["a rate limit that answers 200 always", "too_many_requests", 200, () => refusal(200, "请求过于频繁")],
@@ -114,7 +130,9 @@ describe("a try that failed", () => {
     ["an HTML page", "unexpected", html(200)],
     ["a proxy's 403", "unexpected", html(403)],
     ["a redirect", "unexpected", html(307, { location: "https://elsewhere.example/" })],
-    ["JSON that is no envelope", "unexpected", () => Response.json([1, "msg"])],
+    ["JSON that is no envelope", "unexpected", json(200, [1, "msg"])],
+    ["an envelope with another code", "unexpected", json(200, { code: 0, msg: "ok", data: "" })],
+    ["an endless answer", "unexpected", () => endless(200)],
   ])("because of %s is not repeated", async (_, code, mishap) => {
     const { client, sent } = await service([mishap]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({ code });
@@ -136,6 +154,7 @@ describe("without a key", () => {
     ["a lost answer", "network", "drop_answer"],
     ["a 503", "unavailable", away(1)],
     ["a proxy's 502", "unavailable", html(502)],
+    ["a gateway's 502 in JSON", "unavailable", json(502, { code: 502, msg: "Bad Gateway" })],
   ] as const)("%s is final, because the call may have been done", async (_, code, mishap) => {
     const { world, client, sent } = await service([mishap]);
     await expect(client.createSession(newSession(), { idempotencyKey: false })).rejects.toMatchObject({ code });
@@ -187,10 +206,175 @@ describe("the pause", () => {
     expect(pauses.asked).toEqual([]);
   });
 
-  it("takes no notice of a Retry-After that is no number of seconds", async () => {
-    const { client } = await service([html(503, { "retry-after": "Fri, 31 Dec 2027 23:59:59 GMT" })]);
+  it.each([
+    ["of today's form", "Sun, 06 Nov 1994 08:49:37 GMT"],
+    ["of the old form", "Sunday, 06-Nov-94 08:49:37 GMT"],
+    ["of the oldest form", "Sun Nov  6 08:49:37 1994"],
+  ])("counts a Retry-After that is a date %s from the answer's own clock", async (_, until) => {
+    const headers = { date: "Sun, 06 Nov 1994 08:49:30 GMT", "retry-after": until };
+    const { client } = await service([html(503, headers)]);
     await client.createSession(newSession());
-    expect(pauses.asked[0]).toBeLessThanOrEqual(250);
+    expect(pauses.asked[0]).toBeGreaterThan(7000);
+    expect(pauses.asked[0]).toBeLessThanOrEqual(7250);
+  });
+
+  it("counts it from this machine's clock where the answer tells no other", async () => {
+    const now = Date.UTC(2026, 10, 21);
+    vi.spyOn(Date, "now").mockReturnValue(now);
+    const { client } = await service([html(503, { "retry-after": new Date(now + 9000).toUTCString() })]);
+    await client.createSession(newSession());
+    expect(pauses.asked[0]).toBeGreaterThan(9000);
+    expect(pauses.asked[0]).toBeLessThanOrEqual(9250);
+  });
+
+  it("is not begun for a date more than a minute away", async () => {
+    const headers = { date: "Sun, 06 Nov 1994 08:49:30 GMT", "retry-after": "Sun, 06 Nov 1994 08:50:31 GMT" };
+    const { client, sent } = await service([html(503, headers)]);
+    await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "unavailable", retryAfter: 61 });
+    expect(sent).toHaveLength(1);
+  });
+
+  it.each(["Sun, 06 Nov 1994 08:49:37 GMT", "soon", "-5", "1.5", "", "Sunday", "2099-01-01"])(
+    "takes no notice of a Retry-After that is past or no time: %s",
+    async (value) => {
+      const { client } = await service([html(503, { "retry-after": value })]);
+      await client.createSession(newSession());
+      expect(pauses.asked[0]).toBeLessThanOrEqual(250);
+    },
+  );
+});
+
+describe("a machine whose clock is off", () => {
+  const stale = (detail: string, headers = {}) =>
+    refusal(401, "token验证失败!", { "x-error-detail": detail, ...headers });
+
+  it.each([
+    [1000, "by-cause", "a-key"],
+    [-1000, "by-cause", false],
+    [86_400, "always-200", "a-key"],
+    [-301, "always-200", false],
+  ] as const)("by %i s is corrected at once, with one more try: ERROR_STATUS %s, key %s", async (off, mode, key) => {
+    const { world, client, sent } = await service([], {}, { ERROR_STATUS: mode });
+    world.clock.now += off;
+    const result = await client.createSession(newSession(), { idempotencyKey: key });
+    expect(result.replayed).toBe(false);
+    expect(sent).toHaveLength(2);
+    expect(Math.abs(Number(sent[1]?.fields.timestamp) - world.clock.now)).toBeLessThan(60);
+    expect(sent[1]?.fields.ranstr).not.toBe(sent[0]?.fields.ranstr);
+    expect(sent[1]?.headers.get("idempotency-key")).toBe(sent[0]?.headers.get("idempotency-key"));
+    expect(pauses.asked).toEqual([]);
+    const { sessions, nonces } = await world.stored();
+    expect(sessions).toMatchObject([{ id: result.chatId }]);
+    expect(nonces).toHaveLength(1);
+  });
+
+  it("is known to be off from then on", async () => {
+    const { world, client, sent } = await service();
+    world.clock.now -= 1000;
+    const { chatId } = await client.createSession(newSession());
+    await client.addAgents({ chatId, agentIds: [3] });
+    expect((await client.send("create_gd", {})).headers.get("x-error-detail")).not.toContain("timestamp");
+    expect(sent).toHaveLength(4);
+  });
+
+  it("is corrected again once it was set right", async () => {
+    const { world, client, sent } = await service();
+    world.clock.now -= 1000;
+    await client.createSession(newSession());
+    world.clock.now += 1000;
+    await client.createSession(newSession());
+    expect(sent).toHaveLength(4);
+    expect((await world.stored()).sessions).toHaveLength(2);
+  });
+
+  it("is corrected for each of the calls made at the same moment", async () => {
+    const { world, client, sent } = await service();
+    world.clock.now += 1000;
+    await Promise.all([1, 2, 3].map(() => client.createSession(newSession())));
+    expect(sent).toHaveLength(6);
+    expect((await world.stored()).sessions).toHaveLength(3);
+  });
+
+  it("is told by the Date header when the detail holds no time", async () => {
+    const date = new Date((Math.floor(Date.now() / 1000) - 5000) * 1000).toUTCString();
+    const { world, client, sent } = await service([() => stale("timestamp: is stale", { date })]);
+    world.clock.now -= 5000;
+    await client.createSession(newSession());
+    expect(sent).toHaveLength(2);
+  });
+
+  it("is corrected once in a call: a second refusal is final", async () => {
+    const again = () => stale("timestamp: must be within 300 s of 1781683144, Unix seconds");
+    const { client, sent } = await service([again, again, again]);
+    await expect(client.createSession(newSession())).rejects.toMatchObject({
+      code: "token_invalid",
+      message: "token验证失败! (timestamp: must be within 300 s of 1781683144, Unix seconds)",
+    });
+    expect(sent.map(({ fields }) => fields.timestamp)[1]).toBe(1781683144);
+    expect(sent).toHaveLength(2);
+  });
+
+  it("does not get more than maxTries, and the next call is right", async () => {
+    const { world, client, sent } = await service([], { maxTries: 1 });
+    world.clock.now += 1000;
+    await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "token_invalid" });
+    await client.createSession(newSession());
+    expect(sent).toHaveLength(2);
+  });
+
+  it.each([
+    ["a wrong signature", () => refusal(401, "token验证失败!", { date: "Sun, 06 Nov 1994 08:49:37 GMT" })],
+    ["a used ranstr", () => stale("ranstr: was already used")],
+    ["a bad timestamp", () => refusal(400, "参数错误", { "x-error-detail": "timestamp: must be an integer" })],
+    ["a stale timestamp, without a time", () => stale("timestamp: is stale")],
+  ])("is not what %s says, which is final", async (_, mishap) => {
+    const { client, sent } = await service([mishap]);
+    await expect(client.createSession(newSession())).rejects.toMatchObject({ name: "AgentSessionError" });
+    expect(sent).toHaveLength(1);
+  });
+});
+
+describe("an answer", () => {
+  it("longer than 1 MiB is given up, and said to be", async () => {
+    let cancelled = false;
+    const { client } = await service([
+      () =>
+        endless(200, () => {
+          cancelled = true;
+        }),
+    ]);
+    await expect(client.createSession(newSession())).rejects.toMatchObject({
+      code: "unexpected",
+      status: 200,
+      message: "HTTP 200 with more than 1 MiB: not an answer of this service",
+    });
+    expect(cancelled).toBe(true);
+  });
+
+  it("of 1 MiB is read", async () => {
+    const text = JSON.stringify({ code: 1, msg: "ok", data: { chat_id: 5 } }).padEnd(1024 * 1024);
+    const { client } = await service([() => new Response(text)]);
+    expect(await client.createSession(newSession())).toMatchObject({ chatId: 5 });
+    const longer = await service([() => new Response(`${text} `)]);
+    await expect(longer.client.createSession(newSession())).rejects.toMatchObject({ code: "unexpected" });
+  });
+
+  it("in pieces that cut a character in two is read whole", async () => {
+    const bytes = new TextEncoder().encode('{"code":-1,"msg":"参数错误","data":""}');
+    const pieces = () =>
+      new ReadableStream({
+        start(controller) {
+          for (const byte of bytes) controller.enqueue(new Uint8Array([byte]));
+          controller.close();
+        },
+      });
+    const { client } = await service([() => new Response(pieces(), { status: 400 })]);
+    await expect(client.createSession(newSession())).rejects.toMatchObject({ message: "参数错误" });
+  });
+
+  it("without a body is not the service's", async () => {
+    const { client } = await service([() => new Response(null, { status: 204 })]);
+    await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "unexpected", status: 204 });
   });
 });
 
