@@ -1,6 +1,9 @@
-/** `npm run build:client`: makes src/client/ a publishable ESM package with types, in dist/client/ (or the folder given). */
+/**
+ * `npm run build:client`: makes src/client/ a publishable ESM package with types, in dist/client/ (or the folder given), and beside
+ * its files the tarball that `npm publish` and `npm install` take. Its path is the last line.
+ */
 
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
@@ -22,21 +25,32 @@ for (const name of readdirSync(target).filter((file) => file.endsWith(".d.ts")))
   writeFileSync(join(target, name), types.replace(/(from "\.\/[\w-]+)\.ts"/g, '$1.js"'));
 }
 
-const { version, license } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Record<string, string>;
+interface Manifest {
+  version: string;
+  license: string;
+  repository: { type: string; url: string };
+}
+const { version, license, repository } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
 const manifest = {
-  name: "agent-session-client",
+  name: "@agent-session/client",
   version,
   description:
     "Opens customer-support sessions on an agent-session service and adds agents to them: signed, retried, done once.",
   license,
+  repository: { ...repository, directory: "src/client" },
   type: "module",
   sideEffects: false,
   engines: { node: ">=20" },
   exports: { ".": { types: "./client.d.ts", default: "./client.js" }, "./package.json": "./package.json" },
   types: "./client.d.ts",
   files: ["*.js", "*.d.ts"],
+  // Scoped packages are private to the registry unless they say this.
+  publishConfig: { access: "public" },
 };
 writeFileSync(join(target, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
 copyFileSync(join(source, "README.md"), join(target, "README.md"));
 copyFileSync(join(root, "LICENSE"), join(target, "LICENSE"));
-console.log(`agent-session-client ${version} is in ${target}; publish it with: npm publish ${target}`);
+
+execFileSync("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", target], { cwd: target });
+const tarball = join(target, `agent-session-client-${version}.tgz`);
+console.log(`${manifest.name} ${version} is built. Publish it with: npm publish ${tarball}\n${tarball}`);

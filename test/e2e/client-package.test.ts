@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, "../..");
 
 /** What a caller writes; in TypeScript, so that it shows that the types are good too. */
 const USE = `
-import { AgentSessionClient, AgentSessionError, sign } from "agent-session-client";
+import { AgentSessionClient, AgentSessionError, sign } from "@agent-session/client";
 
 export interface Target { baseUrl: string; appid: string; secret: string }
 
@@ -29,7 +29,7 @@ export async function use(target: Target) {
   const again = await client.addAgents({ chatId, agentIds: [10427, 10428] }, { idempotencyKey: \`add-\${chatId}\` });
   const refusal = await client.addAgents({ chatId, agentIds: [10427] }).catch((error: unknown) => {
     if (!(error instanceof AgentSessionError)) throw error;
-    return { code: error.code, status: error.status, message: error.message };
+    return { code: error.code, status: error.status, named: !error.message.includes("kefu_ids") };
   });
   const { envelope } = await client.send("create_gd", { sbs: "only" });
   const signature: string = await sign("Jefe", "what do ya want for nothing?");
@@ -40,7 +40,7 @@ export async function use(target: Target) {
 const USED = {
   chatId: expect.any(Number),
   replayed: [false, false, true],
-  refusal: { code: "state_forbids", status: 409, message: "当前状态不允许操作" },
+  refusal: { code: "state_forbids", status: 409, named: true },
   code: -1,
   signature: "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
 };
@@ -48,24 +48,45 @@ const USED = {
 /** The node that runs the tests, and the machine's own where that is another: the package promises 20 and later. */
 const NODES = [process.execPath, "/usr/bin/node", "/usr/local/bin/node"].filter(existsSync);
 
+/** What a caller gives of its platform, in the types of that platform. */
+const PLATFORMS = {
+  "no platform's types": {
+    options: ["--lib", "ES2022", "--types", ""],
+    use: "declare const fetch: Fetch; const signal: SignalShape | undefined = undefined;",
+  },
+  "the DOM's": {
+    options: ["--lib", "ES2022,DOM", "--types", ""],
+    use: "const { fetch } = globalThis; const signal = AbortSignal.timeout(1000);",
+  },
+  "Node's": {
+    options: ["--lib", "ES2023", "--types", "node", "--typeRoots", join(ROOT, "node_modules/@types")],
+    use: "const { fetch } = globalThis; const signal = AbortSignal.timeout(1000);",
+  },
+  "a Worker's": {
+    // wrangler's file of types is not one that passes --skipLibCheck false.
+    options: ["--lib", "ES2024", "--types", "", join(ROOT, "worker-configuration.d.ts"), "--skipLibCheck", "true"],
+    use: "declare const service: Fetcher; const fetch = service.fetch.bind(service); const signal = AbortSignal.timeout(1000);",
+  },
+};
+
 let folder: string;
+let tarball: string;
 let worker: BuiltWorker;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "client-package-"));
-  const built = join(folder, "built");
-  execFileSync(process.execPath, ["src/cli/build-client.ts", built], { cwd: ROOT });
-  execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: built });
-  const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz")) ?? "";
+  const build = ["src/cli/build-client.ts", join(folder, "built")];
+  const said = execFileSync(process.execPath, build, { cwd: ROOT, encoding: "utf8" });
+  tarball = said.trimEnd().split("\n").at(-1) ?? "";
 
   const elsewhere = join(folder, "elsewhere");
   mkdirSync(elsewhere);
   writeFileSync(join(elsewhere, "package.json"), '{"private":true,"type":"module"}');
-  execFileSync("npm", ["install", "--offline", "--no-audit", "--no-fund", "--silent", `../${tarball}`], {
+  execFileSync("npm", ["install", "--offline", "--no-audit", "--no-fund", "--silent", tarball], {
     cwd: elsewhere,
   });
   writeFileSync(join(elsewhere, "use.ts"), USE);
-  compile("NodeNext", ["--target", "ES2022"]);
+  compile("NodeNext", ["--target", "ES2022", "use.ts"]);
   writeFileSync(
     join(elsewhere, "main.js"),
     'import { use } from "./use.js";\nconsole.log(JSON.stringify(await use(JSON.parse(process.argv[2]))));\n',
@@ -83,24 +104,20 @@ afterAll(async () => {
 });
 
 /** Strict, the package's own declarations checked as well, and nothing of this repository's settings. */
-function compile(resolution: "NodeNext" | "Bundler", more: string[]) {
+function compile(resolution: "NodeNext" | "Bundler", more: string[], platform = PLATFORMS["the DOM's"].options) {
   const module = resolution === "Bundler" ? "ESNext" : resolution;
-  const strict = [
-    "--strict",
-    "--exactOptionalPropertyTypes",
-    "--skipLibCheck",
-    "false",
-    "--types",
-    "",
-    "--lib",
-    "ES2022,DOM",
-  ];
-  const options = ["--ignoreConfig", "--module", module, "--moduleResolution", resolution, ...strict, ...more];
-  const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
-  execFileSync(process.execPath, [compiler, ...options, "use.ts"], {
+  const strict = ["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
+  const options = ["--ignoreConfig", "--module", module, "--moduleResolution", resolution, ...strict];
+  tool("typescript/bin/tsc", [...options, ...platform, ...more]);
+}
+
+/** Runs a tool of this repository's in the caller's place. @throws Error with what it said, when it fails */
+function tool(bin: string, args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, "node_modules", bin), ...args], {
     cwd: join(folder, "elsewhere"),
     encoding: "utf8",
   });
+  if (status !== 0) throw new Error(`${bin}: ${stdout}${stderr}`);
 }
 
 async function target(): Promise<{ baseUrl: string; appid: string; secret: string; siteId: number }> {
@@ -121,8 +138,8 @@ async function expectStored(siteId: number, chatId: number) {
 
 describe("the installed package", () => {
   it("holds code, types, licence and readme, and needs nothing else", () => {
-    const installed = join(folder, "elsewhere/node_modules/agent-session-client");
-    const modules = ["client", "errors", "read-answer", "sign", "within-limit"];
+    const installed = join(folder, "elsewhere/node_modules/@agent-session/client");
+    const modules = ["client", "errors", "field-names", "platform", "read-answer", "sign", "within-limit"];
     const expected = [
       "LICENSE",
       "README.md",
@@ -132,15 +149,22 @@ describe("the installed package", () => {
     expect(readdirSync(installed).sort()).toEqual(expected.sort());
     const manifest = JSON.parse(readFileSync(join(installed, "package.json"), "utf8"));
     const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-    expect(manifest).toMatchObject({ name: "agent-session-client", version, license: "MIT", sideEffects: false });
+    expect(manifest).toMatchObject({
+      name: "@agent-session/client",
+      version,
+      license: "MIT",
+      sideEffects: false,
+      repository: { type: "git", url: expect.stringMatching(/^git\+https:/), directory: "src/client" },
+      publishConfig: { access: "public" },
+    });
     expect(manifest).not.toHaveProperty("dependencies");
     expect(readdirSync(join(folder, "elsewhere/node_modules")).filter((name) => !name.startsWith("."))).toEqual([
-      "agent-session-client",
+      "@agent-session",
     ]);
   });
 
   it("imports nothing of a platform's", () => {
-    const installed = join(folder, "elsewhere/node_modules/agent-session-client");
+    const installed = join(folder, "elsewhere/node_modules/@agent-session/client");
     for (const name of readdirSync(installed).filter((file) => /\.(js|d\.ts)$/.test(file))) {
       const imported = [...readFileSync(join(installed, name), "utf8").matchAll(/from "([^"]+)"/g)].map(
         ([, from]) => from,
@@ -150,8 +174,27 @@ describe("the installed package", () => {
   });
 
   it("has types for both ways of resolving a package", () => {
-    compile("Bundler", ["--noEmit"]);
-    compile("NodeNext", ["--noEmit"]);
+    compile("Bundler", ["--noEmit", "use.ts"]);
+    compile("NodeNext", ["--noEmit", "use.ts"]);
+  });
+
+  it.each(Object.keys(PLATFORMS) as (keyof typeof PLATFORMS)[])("has types that compile with %s", (name) => {
+    const { options, use } = PLATFORMS[name];
+    const source = [
+      'import { AgentSessionClient, type Fetch, type SignalShape } from "@agent-session/client";',
+      use,
+      'export const client = new AgentSessionClient({ baseUrl: "https://a.example", appid: "a", secret: "s", fetch });',
+      "export const added = client.addAgents({ chatId: 1, agentIds: [2] }, { signal });",
+      'export const header = async () => (await client.send("add_kf", {})).headers.get("x-request-id");',
+      "export type Unused = [Fetch, SignalShape];",
+    ];
+    writeFileSync(join(folder, "elsewhere/platform.ts"), source.join("\n"));
+    compile("NodeNext", ["--noEmit", "--target", "ES2022", "platform.ts", "use.ts"], options);
+  });
+
+  it("is as publint and attw want a package of modules to be", () => {
+    tool("publint/src/cli.js", [tarball, "--strict"]);
+    tool("@arethetypeswrong/cli/dist/index.js", [tarball, "--profile", "esm-only"]);
   });
 
   it.each(NODES)("works in plain Node: %s", async (node) => {
