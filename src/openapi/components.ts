@@ -1,6 +1,7 @@
 import { type ErrorCode, WIRE_ERRORS } from "../errors.ts";
 import { FAILURES } from "./failures.ts";
 import type { JsonSchema } from "./json-schema.ts";
+import { ACCEPTED_VECTOR, VECTOR_SECRET } from "./signature-vectors.ts";
 
 /** What more than one operation refers to. */
 
@@ -226,13 +227,13 @@ export const securitySchemes = {
       "lower case is canonical. Serialise the body once, sign that string, send that string: a body that is serialised again after",
       "signing differs in blanks, in `\\u` escapes or in the order of its fields, and fails. `appid` in the body says whose secret it is.",
       "",
-      "Check yours: with the key `YOUR_APP_SECRET`, the body",
+      `Check yours: with the key \`${VECTOR_SECRET}\`, the body`,
       "",
       "```json",
-      '{"appid":"1b621280becdb0fa3d3e041ff69e1e1f","sbs":"1001","timestamp":1767772879,"ranstr":"4ad0faec14a58112","kefu_id":"10078","ip":""}',
+      ACCEPTED_VECTOR.body,
       "```",
       "",
-      "gives `3fe1d90717d63866edb34f803e33d72bcee7aa197e380bf79f4fd674aedb6f0c`.",
+      `gives \`${ACCEPTED_VECTOR.signature}\`. Its fields are valid for \`create_gd\`, apart from its fixed timestamp.`,
       "",
       "A missing, malformed or wrong signature is 401 `token验证失败!`. Programs in six languages: [the guide](/docs/#sign).",
     ].join("\n"),

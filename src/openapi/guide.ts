@@ -1,5 +1,6 @@
 import { type ErrorCode, WIRE_ERRORS } from "../errors.ts";
 import { FAILURES } from "./failures.ts";
+import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "./signature-vectors.ts";
 import { signedPaths } from "./signed-operations.ts";
 
 /** A signing example as its file has it. */
@@ -30,6 +31,11 @@ export function guidePage(page: string, examples: Example[]): string {
   const codes = Object.keys(WIRE_ERRORS) as ErrorCode[];
   const parts = {
     "create-example": escapeHtml(example),
+    "vector-secret": VECTOR_SECRET,
+    "accepted-body": escapeHtml(ACCEPTED_VECTOR.body),
+    "accepted-signature": ACCEPTED_VECTOR.signature,
+    "documented-body": escapeHtml(DOCUMENTED_VECTOR.body),
+    "documented-signature": DOCUMENTED_VECTOR.signature,
     examples: examplesHtml(examples),
     refusals: codes.map(refusalHtml).join("\n"),
     "refusal-links": codes

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WIRE_ERRORS } from "../../src/errors.ts";
+import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR } from "../../src/openapi/signature-vectors.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -106,6 +107,13 @@ describe("the guide", () => {
     expect(await answer.text()).toBe(source);
     expect(textOf(html)).toContain(source.trimEnd());
     expect(source).toContain("Pitfalls of ");
+  });
+
+  test("gives the signature vectors whole", () => {
+    for (const { body, signature } of [ACCEPTED_VECTOR, DOCUMENTED_VECTOR]) {
+      expect(textOf(html)).toContain(body);
+      expect(textOf(html)).toContain(signature);
+    }
   });
 
   test("names every refusal, with its message, status, cause and cure", () => {

@@ -1,6 +1,7 @@
 import { applyD1Migrations, reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
+import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "../../src/openapi/signature-vectors.ts";
 import { seedAgents } from "../support/seed-agents.ts";
 import { seedSession } from "../support/seed-session.ts";
 import { hmac, World } from "../support/world.ts";
@@ -17,10 +18,10 @@ const ADD_ARRAY =
   '{"appid":"42d7c13c16e7ed0479f2418eb8894310","timestamp":1781683144,"ranstr":"codex1033048655","chat_id":900220,"kefu_ids":[10427,10428]}';
 
 /** The documented app brought along, on an empty deployment whose clock shows the documented second. */
-async function documentedWorld(): Promise<World> {
+async function documentedWorld(secret = "a secret of the caller's own"): Promise<World> {
   const world = await World.create();
   world.clock.now = TIMESTAMP;
-  const brought = { name: "Documented", appid: APPID, secret: "a secret of the caller's own" };
+  const brought = { name: "Documented", appid: APPID, secret };
   expect((await world.admin("POST", `/admin/sites/${world.siteId}/apps`, brought)).status).toBe(201);
   Object.assign(world, brought);
   await seedAgents(world, [10411, 10427, 10428]);
@@ -86,5 +87,35 @@ describe("the documented examples, byte for byte", () => {
     const signature = await hmac(world.secret, next(ADD_ARRAY, "codex1033048657"));
     const again = await world.sendRaw("add_kf", next(ADD_ARRAY, "codex1033048657"), { "x-chat-signature": signature });
     expect(again.envelope).toEqual({ code: -1, msg: "当前状态不允许操作", data: "" });
+  });
+});
+
+describe("the signature vectors of the guide and the README", () => {
+  it.each([ACCEPTED_VECTOR, DOCUMENTED_VECTOR])("are right: %o", async ({ body, signature }) => {
+    expect(await hmac(VECTOR_SECRET, body)).toBe(signature);
+  });
+
+  it("the one that is said to be accepted is, at its timestamp, and a session is opened as it says", async () => {
+    await reset();
+    await applyD1Migrations(env.DB, env.MIGRATIONS);
+    const world = await documentedWorld(VECTOR_SECRET);
+    const { body, signature } = ACCEPTED_VECTOR;
+    const answer = await world.sendRaw("create_gd", body, { "x-chat-signature": signature });
+    expect(answer).toMatchObject({ status: 200, envelope: { code: 1, msg: "ok" } });
+    const { sessions, customers, messages } = await world.stored();
+    expect(sessions).toMatchObject([{ responsible_agent_id: 10411, visitor_title: "订单" }]);
+    expect(customers).toMatchObject([{ external_id: "customer_001", name: "王伟" }]);
+    expect(messages).toMatchObject([{ content: "我的订单在哪里？" }]);
+  });
+
+  it("the same bytes are refused later, for their timestamp alone", async () => {
+    await reset();
+    await applyD1Migrations(env.DB, env.MIGRATIONS);
+    const world = await documentedWorld(VECTOR_SECRET);
+    world.clock.now += 301;
+    const { body, signature } = ACCEPTED_VECTOR;
+    const answer = await world.sendRaw("create_gd", body, { "x-chat-signature": signature });
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get("x-error-detail")).toMatch(/^timestamp: /);
   });
 });
