@@ -25,7 +25,7 @@ export default defineConfig(async () => ({
         test: {
           name: "workerd",
           include: ["test/**/*.test.ts"],
-          exclude: ["test/e2e/**", "test/bench/**", "test/browser/**", "test/cli/**"],
+          exclude: ["**/node_modules/**", "test/e2e/**", "test/bench/**", "test/browser/**", "test/cli/**"],
           setupFiles: ["./test/support/apply-migrations.ts"],
         },
       },
