@@ -5,16 +5,18 @@ export interface BodyVariant {
   lineEnds?: "lf" | "crlf";
   /** Something at the end of what was signed that is not at the end of what was pasted, or the other way round. */
   end?: "newline_added" | "newline_removed";
-  /** The JSON was written anew between signing and sending. */
+  /** The JSON was written anew between signing and sending: what was signed is like this, what was pasted is not. */
   rewritten?: Rewriting[];
 }
 
 export type Rewriting =
+  | "numbers_rounded"
+  | "keys_sorted"
+  | "keys_documented"
   | "compact"
   | "spaced"
   | "indented"
-  | "keys_sorted"
-  | "keys_documented"
+  | "unescaped"
   | "unicode_escaped"
   | "slashes_escaped"
   | "html_escaped";
@@ -25,80 +27,133 @@ type Json = Record<string, unknown>;
 const DOCUMENTED =
   "appid timestamp ranstr sbs ip sbs_mc content title kefu_id fzr_uid sender_type chat_id kefu_ids".split(" ");
 
-/** The texts a caller may have signed, the pasted one first, each once. */
-export function bodyVariants(pasted: string): BodyVariant[] {
-  const variants = new Map<string, BodyVariant>();
-  const add = (variant: BodyVariant) => {
-    if (!variants.has(variant.text)) variants.set(variant.text, variant);
-  };
+/** No call's body is longer than 64 KiB or, by the contract, deeper than 2; indenting what is both would take gigabytes. */
+const MOST_CHARACTERS = 64 * 1024;
+const MOST_LEVELS = 32;
+
+/** The texts a caller may have signed, the pasted one first. Made one at a time, so that each can go before the next comes. */
+export function* bodyVariants(pasted: string): Generator<BodyVariant> {
   const lf = pasted.replace(/\r\n?/g, "\n");
-  const crlf = lf.replaceAll("\n", "\r\n");
   const asPasted: BodyVariant[] = lf.includes("\n")
     ? [
         { text: lf, lineEnds: "lf" },
-        { text: crlf, lineEnds: "crlf" },
+        { text: lf.replaceAll("\n", "\r\n"), lineEnds: "crlf" },
       ]
     : [{ text: pasted }];
-  for (const variant of asPasted) add(variant);
+  yield* asPasted;
   for (const variant of asPasted) {
-    const bare = variant.text.replace(/[\r\n]+$/, "");
-    add({ ...variant, text: bare, end: "newline_removed" });
-    add({ ...variant, text: `${bare}\n`, end: "newline_added" });
-    add({ ...variant, text: `${bare}\r\n`, end: "newline_added" });
+    const text = withoutLineEnd(variant.text);
+    if (text !== variant.text) yield { ...variant, text, end: "newline_removed" };
+    for (const end of ["\n", "\r\n"]) yield { ...variant, text: text + end, end: "newline_added" };
   }
-  const value = parse(lf);
-  try {
-    for (const variant of value === undefined ? [] : rewritings(value)) {
-      add(variant);
-      add({ ...variant, text: `${variant.text}\n`, end: "newline_added" });
-    }
-  } catch {
-    // Thousands of brackets within one another are more than can be written anew, and nobody's mistake.
+  if (!isJsonObject(lf) || isTooMuchToRewrite(lf)) return;
+  for (const variant of rewritings(withoutLineEnd(lf))) {
+    yield variant;
+    yield { ...variant, text: `${variant.text}\n`, end: "newline_added" };
   }
-  return [...variants.values()];
 }
 
-function parse(text: string): Json | undefined {
+/** Whether a body is left as it was pasted although it is JSON. */
+export function isTooMuchToRewrite(text: string): boolean {
+  if (text.length > MOST_CHARACTERS) return true;
+  if (!isJsonObject(text)) return false;
+  let level = 0;
+  for (const [bracket] of skeleton(text).matchAll(/[[\]{}]/g)) {
+    level += bracket === "[" || bracket === "{" ? 1 : -1;
+    if (level > MOST_LEVELS) return true;
+  }
+  return false;
+}
+
+/** A loop: to find an end, a regular expression starts anew at each of thousands of line ends. */
+function withoutLineEnd(text: string): string {
+  let length = text.length;
+  while (text[length - 1] === "\n" || text[length - 1] === "\r") length--;
+  return text.slice(0, length);
+}
+
+function isJsonObject(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+    return typeof value === "object" && value !== null && !Array.isArray(value);
   } catch {
-    return undefined;
+    return false;
   }
 }
 
-function* rewritings(value: Json): Generator<BodyVariant> {
-  const orders: [Json, Rewriting[]][] = [
-    [value, []],
-    [sorted(value, (a, b) => (a < b ? -1 : 1)) as Json, ["keys_sorted"]],
-    [sorted(value, (a, b) => rank(a) - rank(b)) as Json, ["keys_documented"]],
-  ];
-  const layouts: [(value: unknown) => string, Rewriting][] = [
-    [(each) => JSON.stringify(each), "compact"],
-    [spaced, "spaced"],
-    [(each) => JSON.stringify(each, null, 2), "indented"],
-    [(each) => JSON.stringify(each, null, 4), "indented"],
-  ];
-  const unicode = (text: string) => text.replace(/[\u007f-\uffff]/g, escaped);
-  const slashes = (text: string) => text.replaceAll("/", "\\/");
-  const escapes: [(text: string) => string, Rewriting[]][] = [
-    [(text) => text, []],
-    [unicode, ["unicode_escaped"]],
-    [slashes, ["slashes_escaped"]],
-    [(text) => slashes(unicode(text)), ["unicode_escaped", "slashes_escaped"]],
-    [(text) => text.replace(/[<>&]/g, escaped), ["html_escaped"]],
-  ];
-  for (const [ordered, order] of orders) {
-    for (const [write, layout] of layouts) {
-      const text = write(ordered);
-      for (const [rewrite, how] of escapes) yield { text: rewrite(text), rewritten: [layout, ...order, ...how] };
+const STRING = /"(?:[^"\\]|\\.)*"/g;
+
+/** JSON without what its strings say: its brackets, blanks and numbers. */
+const skeleton = (json: string) => json.replace(STRING, '""');
+
+const stringsOf = (json: string) => json.match(STRING)?.join() ?? "";
+
+/** Every usual way to write a JSON object, but the way `pasted` is written. */
+function* rewritings(pasted: string): Generator<BodyVariant> {
+  const value = JSON.parse(pasted, asWritten as (key: string, value: unknown) => unknown) as Json;
+  const compact = written(JSON.stringify(value));
+  const rounded = JSON.parse(pasted) as Json;
+  const numbers: [Json, Rewriting[]][] = [[value, []]];
+  if (JSON.stringify(rounded) !== compact) numbers.push([rounded, ["numbers_rounded"]]);
+  const orders: [(value: Json) => Json, Rewriting[]][] = [[(each) => each, []]];
+  for (const [by, order] of ORDERS) {
+    const inOrder = (each: Json) => sorted(each, by) as Json;
+    if (written(JSON.stringify(inOrder(value))) !== compact) orders.push([inOrder, [order]]);
+  }
+  const layouts = LAYOUTS.map(([write, layout]): [typeof write, Rewriting[]] => {
+    return [write, skeleton(written(write(value))) === skeleton(pasted) ? [] : [layout]];
+  });
+  const strings = stringsOf(pasted);
+  const escapes = new Map<string, [(text: string) => string, Rewriting[]]>();
+  for (const [rewrite, how] of ESCAPES) {
+    const inside = stringsOf(rewrite(compact));
+    if (!escapes.has(inside)) escapes.set(inside, [rewrite, inside === strings ? [] : how]);
+  }
+  for (const [each, number] of numbers) {
+    for (const [order, key] of orders) {
+      for (const [write, layout] of layouts) {
+        const text = written(write(order(each)));
+        if (text.length > 2 * MOST_CHARACTERS) continue;
+        for (const [rewrite, how] of escapes.values()) {
+          const rewritten = [...number, ...key, ...layout, ...how];
+          if (rewritten.length > 0) yield { text: rewrite(text), rewritten };
+        }
+      }
     }
   }
 }
 
-const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+/** Numbers keep the digits they have: as a string that starts with NUL, which {@link written} makes a number again. */
+const asWritten = (_key: string, value: unknown, { source }: { source?: string }) =>
+  typeof value === "number" ? `\0${source}` : value;
+
+const written = (json: string) => json.replace(/"\\u0000([-+.\dEe]+)"/g, "$1");
 
 const rank = (key: string) => (DOCUMENTED.includes(key) ? DOCUMENTED.indexOf(key) : DOCUMENTED.length);
+
+const ORDERS: [(a: string, b: string) => number, Rewriting][] = [
+  [(a, b) => (a < b ? -1 : 1), "keys_sorted"],
+  [(a, b) => rank(a) - rank(b), "keys_documented"],
+];
+
+const LAYOUTS: [(value: unknown) => string, Rewriting][] = [
+  [(each) => JSON.stringify(each), "compact"],
+  [spaced, "spaced"],
+  [(each) => JSON.stringify(each, null, 2), "indented"],
+  [(each) => JSON.stringify(each, null, 4), "indented"],
+];
+
+const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const unicode = (text: string) => text.replace(/[\u007f-\uffff]/g, escaped);
+const slashes = (text: string) => text.replaceAll("/", "\\/");
+
+const ESCAPES: [(text: string) => string, Rewriting[]][] = [
+  [(text) => text, ["unescaped"]],
+  [unicode, ["unicode_escaped"]],
+  [slashes, ["slashes_escaped"]],
+  [(text) => slashes(unicode(text)), ["unicode_escaped", "slashes_escaped"]],
+  [(text) => text.replace(/[<>&]/g, escaped), ["html_escaped"]],
+];
 
 function sorted(value: unknown, by: (a: string, b: string) => number): unknown {
   if (Array.isArray(value)) return value.map((each) => sorted(each, by));

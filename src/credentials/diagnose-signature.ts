@@ -1,4 +1,4 @@
-import { type BodyVariant, bodyVariants } from "./body-variants.ts";
+import { type BodyVariant, bodyVariants, isTooMuchToRewrite } from "./body-variants.ts";
 import type { OpenSecret } from "./open-secrets.ts";
 import { type ReadSignature, readSignature } from "./read-signature.ts";
 import type { Slot } from "./sealed-secret.ts";
@@ -20,7 +20,11 @@ export interface SignatureDiagnosis {
   match: SignatureMatch | undefined;
   /** What was made of the app's secret and the body in place of an HMAC. */
   instead?: "plain_hash" | "swapped";
-  /** Whether the server takes it. */
+  /** The body is longer or deeper than any call's, so only its line ends were varied. */
+  notRewritten?: true;
+  /** It is of the pasted text and in the right form: the server takes it for as long as the secret works. */
+  exact: boolean;
+  /** Whether the server takes it now. */
   valid: boolean;
 }
 
@@ -36,11 +40,14 @@ export async function diagnoseSignature(
   now: number,
 ): Promise<SignatureDiagnosis> {
   const signature = readSignature(pasted.signature);
-  const match = signature.bytes && (await findMatch(bodyVariants(pasted.body), signature.bytes, secrets));
+  const match = signature.bytes && (await findMatch(pasted.body, signature.bytes, secrets));
   const asSent = match !== undefined && match.body.end === undefined && match.body.rewritten === undefined;
-  const valid = signature.faults.length === 0 && asSent && match.key === "as_it_is" && match.expiresAt > now;
-  const instead = match === undefined && signature.bytes && (await findOther(pasted.body, signature.bytes, secrets));
-  return { signature, match, valid, ...(instead && { instead }) };
+  const exact = signature.faults.length === 0 && asSent && match.key === "as_it_is";
+  const valid = exact && match.expiresAt > now;
+  if (match !== undefined || signature.bytes === undefined) return { signature, match, exact, valid };
+  const instead = await findOther(pasted.body, signature.bytes, secrets);
+  const notRewritten = isTooMuchToRewrite(pasted.body);
+  return { signature, match, exact, valid, ...(instead && { instead }), ...(notRewritten && { notRewritten }) };
 }
 
 /** SHA-256 without a key, over the body alone or joined with a secret; HMAC with key and message the wrong way round. */
@@ -61,19 +68,22 @@ async function findOther(body: string, signature: Uint8Array, secrets: readonly 
 }
 
 async function findMatch(
-  variants: BodyVariant[],
+  pasted: string,
   signature: Uint8Array<ArrayBuffer>,
   secrets: readonly OpenSecret[],
 ): Promise<SignatureMatch | undefined> {
-  const encoder = new TextEncoder();
-  const bodies = variants.map((body) => ({ body, bytes: encoder.encode(body.text) }));
+  const keys: (Omit<SignatureMatch, "body"> & { hmac: CryptoKey })[] = [];
   for (const { slot, secret, expiresAt } of secrets) {
-    for (const [form, bytes] of keyForms(secret)) {
-      const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
-      for (const { body, bytes } of bodies) {
-        if (form !== "as_it_is" && body.rewritten !== undefined) break;
-        if (await crypto.subtle.verify("HMAC", key, signature, bytes)) return { body, slot, expiresAt, key: form };
-      }
+    for (const [key, bytes] of keyForms(secret)) {
+      const hmac = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
+      keys.push({ slot, expiresAt, key, hmac });
+    }
+  }
+  for (const body of bodyVariants(pasted)) {
+    const bytes = new TextEncoder().encode(body.text);
+    for (const { hmac, ...how } of keys) {
+      if (how.key !== "as_it_is" && body.rewritten !== undefined) continue;
+      if (await crypto.subtle.verify("HMAC", hmac, signature, bytes)) return { body, ...how };
     }
   }
   return undefined;

@@ -93,7 +93,9 @@ describe("a signature the server refuses", () => {
   const sorted = JSON.stringify(Object.fromEntries(Object.entries(FIELDS).sort(([a], [b]) => (a < b ? -1 : 1))));
   it.each([
     ["JSON.stringify", BODY, pretty, ["compact"]],
-    ["sorted keys", sorted, BODY, ["compact", "keys_sorted"]],
+    ["sorted keys", sorted, BODY, ["keys_sorted"]],
+    ["sorted keys without the line end that was sent", sorted, `${BODY}\n`, ["keys_sorted"]],
+    ["sorted keys without spaces", sorted, pretty, ["keys_sorted", "compact"]],
     [
       "the documentation's order",
       JSON.stringify({
@@ -105,13 +107,13 @@ describe("a signature the server refuses", () => {
         kefu_id: [2, 1],
       }),
       BODY,
-      ["compact", "keys_documented"],
+      ["keys_documented"],
     ],
     [
       "the documented order, own fields last",
       `{"appid":"app","ranstr":"r/1","note":1}`,
       `{"note":1,"ranstr":"r/1","appid":"app"}`,
-      ["compact", "keys_documented"],
+      ["keys_documented"],
     ],
     [
       "Python's json.dumps",
@@ -123,15 +125,30 @@ describe("a signature the server refuses", () => {
       "Python's json.dumps with ensure_ascii=False and sort_keys",
       `{"appid": "app", "content": "a < b & c", "kefu_id": [2, 1], "ranstr": "r/1", "sbs_mc": "客户", "timestamp": ${NOW}}`,
       BODY,
-      ["spaced", "keys_sorted"],
+      ["keys_sorted", "spaced"],
     ],
     [
       "PHP's json_encode",
       asUnicode(BODY, /[^\0-\x7f]/g).replaceAll("/", "\\/"),
       BODY,
-      ["compact", "unicode_escaped", "slashes_escaped"],
+      ["unicode_escaped", "slashes_escaped"],
     ],
-    ["Go's json.Marshal", asUnicode(BODY, /[<>&]/g), BODY, ["compact", "html_escaped"]],
+    ["Go's json.Marshal", asUnicode(BODY, /[<>&]/g), BODY, ["html_escaped"]],
+    ["characters as they are, where escapes were sent", BODY, asUnicode(BODY, /[^\0-\x7f]/g), ["unescaped"]],
+    [
+      "sorted keys, where escapes were signed and sent",
+      asUnicode(sorted, /[^\0-\x7f]/g),
+      asUnicode(BODY, /[^\0-\x7f]/g),
+      ["keys_sorted"],
+    ],
+    ["spaces beside digits beyond 2^53", '{"sbs": 12345678901234567890}', '{"sbs":12345678901234567890}', ["spaced"]],
+    [
+      "the digits JavaScript keeps",
+      '{"sbs":12345678901234567000}',
+      '{"sbs":12345678901234567890}',
+      ["numbers_rounded"],
+    ],
+    ["numbers as JavaScript writes them", '{"sbs":1}', '{"sbs":1.0}', ["numbers_rounded"]],
     ["an indented form", JSON.stringify(FIELDS, null, 2), BODY, ["indented"]],
   ])("was made of %s instead of what was sent", async (_, signed, sent, rewritten) => {
     const diagnosis = await found(signed, sent);
@@ -173,18 +190,50 @@ describe("a signature in another form", () => {
     ["a".repeat(40), { faults: ["length"], hexDigits: 40 }],
     ["not a signature", { faults: ["unreadable"] }],
   ])("is named when nothing can be made of it: %j", async (pasted, read) => {
-    expect(await diagnose(BODY, pasted)).toEqual({ valid: false, match: undefined, signature: read });
+    expect(await diagnose(BODY, pasted)).toEqual({ exact: false, valid: false, match: undefined, signature: read });
   });
 });
 
 describe("the variants of a body", () => {
-  it("start with the body itself and hold each text once", () => {
-    const texts = bodyVariants(BODY).map(({ text }) => text);
+  const counted = (body: string) => {
+    const variants = [...bodyVariants(body)];
+    const characters = variants.reduce((sum, { text }) => sum + text.length, 0);
+    return { variants: variants.length, characters, rewritten: variants.some(({ rewritten }) => rewritten) };
+  };
+  const nested = (levels: number, inside = "") => `{"x":${"[".repeat(levels)}${inside}${"]".repeat(levels)}}`;
+
+  it("start with the body itself, which no other is called", () => {
+    const texts = [...bodyVariants(BODY)].map(({ text }) => text);
     expect(texts[0]).toBe(BODY);
-    expect(new Set(texts).size).toBe(texts.length);
+    expect(texts.filter((text) => text === BODY)).toHaveLength(1);
   });
 
   it("of what is no JSON object are line ends only", () => {
-    expect(bodyVariants("[1]").map(({ text }) => text)).toEqual(["[1]", "[1]\n", "[1]\r\n"]);
+    expect([...bodyVariants("[1]")].map(({ text }) => text)).toEqual(["[1]", "[1]\n", "[1]\r\n"]);
+  });
+
+  it("are not rewritten beyond 32 levels or 64 KiB", () => {
+    expect(counted(nested(31)).rewritten).toBe(true);
+    expect(counted(nested(2_000))).toEqual({ variants: 3, characters: 3 * 4_006 + 3, rewritten: false });
+    expect(counted(nested(1, `"${"x".repeat(65_527)}"`)).rewritten).toBe(false);
+    // Brackets within a string are no levels.
+    expect(counted(`{"x":"${"[".repeat(100)}\\"${"{".repeat(100)}"}`).rewritten).toBe(true);
+  });
+
+  it("come to a few megabytes, however the body is made", () => {
+    const wide = nested(31, Array(30_000).fill("1").join(","));
+    const mixed = JSON.stringify({ b: "客/<".repeat(10_000), a: 1e30 });
+    for (const body of [wide, mixed]) {
+      const { variants, characters, rewritten } = counted(body);
+      expect(rewritten).toBe(true);
+      expect(variants).toBeLessThan(250);
+      expect(characters).toBeLessThan(32 * 1024 * 1024);
+    }
+  });
+
+  it("are told to be left out where nothing else was found", async () => {
+    expect(await diagnose(nested(2_000), "a".repeat(64))).toMatchObject({ match: undefined, notRewritten: true });
+    expect(await diagnose(BODY, "a".repeat(64))).not.toHaveProperty("notRewritten");
+    expect(await diagnose("{", "a".repeat(64))).not.toHaveProperty("notRewritten");
   });
 });

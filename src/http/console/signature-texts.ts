@@ -81,7 +81,8 @@ export function explain(v: View, finding: Finding): Explained {
   }
 }
 
-function explainSignature(v: View, { signature, match, valid, instead }: SignatureDiagnosis): Explained {
+function explainSignature(v: View, diagnosis: SignatureDiagnosis): Explained {
+  const { signature, match, valid, instead, notRewritten } = diagnosis;
   const { t } = v;
   const texts = signature.faults.map((fault) => faultText(v, fault, signature.hexDigits ?? 0));
   if (match === undefined) {
@@ -98,6 +99,8 @@ function explainSignature(v: View, { signature, match, valid, instead }: Signatu
         ),
       );
     }
+    if (notRewritten)
+      texts.push(t("Rewritings were not tried: the body is over 64 KiB or nested over 32 levels deep."));
     return { title: t("Signature"), texts };
   }
   texts.push(...matchTexts(v, match));
@@ -190,6 +193,8 @@ function lineEnds({ lineEnds, text }: BodyVariant) {
 function rewritingText(v: View, rewritten: Rewriting[]): string {
   const { t } = v;
   const texts: Record<Rewriting, string> = {
+    numbers_rounded: t("numbers as JavaScript writes them, which loses digits beyond 2^53"),
+    unescaped: t("characters as they are, without \\ escapes"),
     compact: t("no spaces"),
     spaced: t("a space after each comma and colon"),
     indented: t("indented"),
