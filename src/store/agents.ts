@@ -105,14 +105,17 @@ export async function listAgents(db: D1Database, siteId: number, after: number, 
   return (await list(db, { siteId, after, limit }).all<Agent>()).results;
 }
 
-const selectUnfit = statement<{ siteId: number; asked: string }>(
-  (v) => sql`SELECT asked.value AS "id" FROM json_each(${v.asked}) AS asked LEFT JOIN ${agents}
-    ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'
-    WHERE ${agents.id} IS NULL`,
+const selectStatuses = statement<{ siteId: number; asked: string }>(
+  (v) => sql`SELECT ${agents.id} AS "id", ${agents.status} AS "status" FROM json_each(${v.asked}) AS asked
+    CROSS JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value`,
 );
 
-/** Those of the ids that are not a site's agents in normal status. */
-export async function listUnfitAgents(db: D1Database, siteId: number, asked: number[]): Promise<number[]> {
-  const { results } = await selectUnfit(db, { siteId, asked: JSON.stringify(asked) }).all<{ id: number }>();
-  return results.map(({ id }) => id);
+/** The status of each of the ids that is an agent of the site. */
+export async function agentStatuses(
+  db: D1Database,
+  siteId: number,
+  asked: number[],
+): Promise<Map<number, AgentStatus>> {
+  const { results } = await selectStatuses(db, { siteId, asked: JSON.stringify(asked) }).all<Omit<Agent, "name">>();
+  return new Map(results.map(({ id, status }) => [id, status]));
 }

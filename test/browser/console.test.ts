@@ -154,7 +154,7 @@ describe("the signature check in a browser", () => {
       .map(([key, value]) => `${JSON.stringify(key)}: ${JSON.stringify(value)}`)
       .join(", ")}}`;
     const cases: [string, string, string][] = [
-      [body, signature, "The server accepts this request"],
+      [body, signature, "Sent now, the server accepts this request"],
       [body, await sign("wrong", body), "No secret of this app makes this signature"],
       [body, await sign(app.secret, `${body}\n`), "ends with a line end that the pasted body does not have"],
       [`${body}\n`, signature, "has no line end at its end, the pasted body does"],
@@ -167,6 +167,7 @@ describe("the signature check in a browser", () => {
       [late.body, late.signature, "It is in milliseconds"],
       [unknown.body, unknown.signature, "There is no app nobody here"],
     ];
+    await page.getByLabel("Which call is it?").selectOption("create_gd");
     for (const [sent, signed, said] of cases) {
       await page.getByLabel("Body, as it was sent").fill(sent);
       await page.getByLabel("Signature (x-chat-signature)").fill(signed);
@@ -178,6 +179,38 @@ describe("the signature check in a browser", () => {
     expect((await used.send("create_gd", JSON.parse(body))).status).toBe(200);
     expect(worker.logs().join("\n")).not.toContain(signature);
   });
+
+  it.each([
+    ["with script", true],
+    ["without script", false],
+  ])(
+    "keeps request and verdict through a switch of the language, and checks on Enter, %s",
+    async (_, javaScriptEnabled) => {
+      const { app } = await provision();
+      const page = await signedInPage(browser, worker, { javaScriptEnabled });
+      await page.goto("/console/signature-check");
+      const { body } = await prepare(app, { sbs: "1", content: "multiple\nlines" });
+      const pretty = JSON.stringify(JSON.parse(body), null, 2);
+      const filled = async () => [
+        await page.locator("select[name=operation]").inputValue(),
+        await page.locator("textarea[name=body]").inputValue(),
+        await page.locator("input[name=signature]").inputValue(),
+      ];
+      await page.locator("textarea[name=body]").fill(pretty);
+      await Promise.all([page.waitForNavigation(), press(page, "中文")]);
+      expect(await page.locator("html").getAttribute("lang")).toBe("zh-CN");
+      expect([await filled(), await page.locator(".checks").count()]).toEqual([["", pretty, ""], 0]);
+      await page.locator("select[name=operation]").selectOption("create_gd");
+      await page.locator("input[name=signature]").fill(await sign(app.secret, pretty));
+      await Promise.all([page.waitForNavigation(), page.locator("input[name=signature]").press("Enter")]);
+      const verdict = await page.locator(".notice").innerText();
+      expect(verdict).toContain("现在发送，服务器会回答 400 参数错误");
+      const before = await filled();
+      await Promise.all([page.waitForNavigation(), press(page, "English")]);
+      expect(await page.locator(".notice").innerText()).toContain("Sent now, the server answers 400 参数错误");
+      expect([await filled(), new URL(page.url()).search]).toEqual([before, "?draft=1"]);
+    },
+  );
 });
 
 describe("safety in a browser", () => {
@@ -382,7 +415,7 @@ describe("how it looks and reads", () => {
       await page.goto(path);
       expect([path, await violations(page)]).toEqual([path, []]);
     }
-    await page.goto("/console/signature-check");
+    await page.goto("/console/signature-check?operation=create_gd");
     await page.locator("textarea").fill(JSON.stringify({ appid: world.app.appid }));
     await page.locator("main button").click();
     expect(["a check", await violations(page)]).toEqual(["a check", []]);

@@ -151,7 +151,7 @@ async function checkSignature(page: Page, app: { appid: string; secret: string }
   };
   const { body } = await prepare(app, fields);
   const sorted = Object.fromEntries(Object.entries(JSON.parse(body)).sort(([a], [b]) => (a < b ? -1 : 1)));
-  await page.goto("/console/signature-check");
+  await page.goto("/console/signature-check?operation=create_gd");
   await page.locator("textarea[name=body]").fill(body);
   await page.locator("input[name=signature]").fill(await sign(app.secret, JSON.stringify(sorted)));
   await page.locator("main button").click();

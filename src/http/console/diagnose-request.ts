@@ -1,4 +1,4 @@
-import { diagnoseSignature, type SignatureDiagnosis } from "../../credentials/diagnose-signature.ts";
+import { diagnoseSignature } from "../../credentials/diagnose-signature.ts";
 import { openSecrets } from "../../credentials/open-secrets.ts";
 import type { Keyring } from "../../credentials/sealed-secret.ts";
 import { homeDatabase, type Settings } from "../../env.ts";
@@ -6,167 +6,246 @@ import type { ErrorCode } from "../../errors.ts";
 import { describeIssues, fieldIssues } from "../../fields.ts";
 import { requestStampSchema } from "../../sessions/request-stamp.ts";
 import { checkFreshness } from "../../signing/check-freshness.ts";
-import { listUnfitAgents } from "../../store/agents.ts";
+import type { AddAgentsOutcome } from "../../store/add-agents-batch.ts";
+import { agentStatuses } from "../../store/agents.ts";
 import { findNonce } from "../../store/nonces.ts";
 import { readSession } from "../../store/sessions.ts";
 import { parseJsonObject } from "../parse-json.ts";
 import { MAX_BODY_BYTES } from "../read-body.ts";
+import type { SignedOperation } from "../routes/signed.ts";
 import { addKf, createGd } from "../routes/signed-operations.ts";
+import { lineEndsOf, signatureTexts, timestampText } from "./signature-texts.ts";
+import type { View } from "./view.ts";
 
-/** What was found, in the order in which the server looks. The first with a `refusal` is what it would answer. */
-export type Finding = { refusal?: ErrorCode } & (
-  | { about: "body"; fault?: "empty" | "too_large" | "not_json" | "byte_order_mark" | "no_appid"; parser?: string }
-  | { about: "app"; fault?: "unknown" | "revoked"; appid: string; siteId?: number; revokedAt?: number }
-  | { about: "other_appid"; pasted: string; sent: string }
-  | { about: "signature"; diagnosis: SignatureDiagnosis }
-  | { about: "stamp"; detail: string }
-  | { about: "timestamp"; fault?: "stale" | "ahead" | "milliseconds"; timestamp: number; tolerance: number }
-  | { about: "ranstr"; fault?: "used"; outcome?: string; sessionId?: number | null; siteId: number }
-  | { about: "fields"; operation: "create_gd" | "add_kf"; detail?: string }
-  | { about: "operation"; detail?: string }
-);
+export const OPERATIONS = { create_gd: createGd, add_kf: addKf };
 
 export interface PastedRequest {
+  operation: keyof typeof OPERATIONS;
   appid: string;
   body: string;
   signature: string;
 }
 
+/** What D1 refuses for, and how that is answered. */
+export const OUTCOMES = {
+  agents_invalid: "invalid_parameters",
+  key_reused: "idempotency_key_reused",
+  session_not_found: "session_not_found",
+  not_a_ticket: "state_forbids",
+  no_responsible_agent: "state_forbids",
+  no_new_agents: "state_forbids",
+} as const satisfies Record<AddAgentsOutcome | "agents_invalid" | "key_reused", ErrorCode>;
+
+type Outcome = keyof typeof OUTCOMES;
+
+/** One line of the check: what was looked at, and what to know or do about it. */
+export interface Line {
+  title: string;
+  texts: string[];
+  refusal?: ErrorCode | undefined;
+  /** What D1 would refuse for. */
+  outcome?: Outcome;
+  /** The refusal is the timestamp's: checked a while after it was sent, every request gets it. */
+  outdated?: boolean;
+  /** The text that the signature does fit, when it is not the pasted one. */
+  signed?: string | undefined;
+  /** Which line ends the signature fits, where the pasted text cannot tell. */
+  ends?: { fits: string; other: string } | undefined;
+}
+
+export interface Diagnosis {
+  /** What the call was answered, while its ranstr is remembered. */
+  answered?: { siteId: number; sessionId: number | null; refusedFor?: Outcome };
+  /** In the order in which the server looks: the first with a `refusal` is what it would answer now. */
+  lines: Line[];
+}
+
+const line = (title: string, text: string, refusal?: ErrorCode): Line => ({ title, texts: [text], refusal });
+
+/** A request of a known app while it is looked at. */
+interface Reading {
+  v: View;
+  db: D1Database;
+  siteId: number;
+  appid: string;
+  fields: Record<string, unknown>;
+  lines: Line[];
+  /** The call that used the ranstr. */
+  used?: { outcome: string; sessionId: number | null } | undefined;
+}
+
 /**
- * What the server would make of a request, and why. Reads what the request would read, writes nothing, keeps nothing.
- *
- * @param now Unix seconds
+ * What the server answered to a request and would answer now, and why. Reads what the request would read, writes nothing, keeps
+ * nothing.
  */
 export async function diagnoseRequest(
+  v: View,
   settings: Settings,
   keyring: Keyring,
   pasted: PastedRequest,
-  now: number,
-): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  const fields = readBody(pasted.body, findings);
-  const sent = typeof fields?.appid === "string" ? fields.appid : undefined;
-  const appid = sent ?? pasted.appid.trim();
-  if (sent !== undefined && pasted.appid.trim() !== "" && pasted.appid.trim() !== sent) {
-    findings.push({ about: "other_appid", pasted: pasted.appid.trim(), sent });
+): Promise<Diagnosis> {
+  const { t } = v;
+  const lines: Line[] = [];
+  const fields = readBody(v, pasted, lines);
+  const given = pasted.appid.trim();
+  const appid = typeof fields?.appid === "string" ? fields.appid : given;
+  if (given !== "" && given !== appid) {
+    const text = t("You pasted {0}, the body says {1}. The server goes by the body.", given, appid);
+    lines.push(line(t("Two appids"), text));
   }
-  const opened = appid === "" ? undefined : await openSecrets(settings.directory, keyring, appid);
-  if (appid !== "") findings.push(aboutApp(appid, opened?.app));
-  if (opened === undefined) return findings;
-  const diagnosis = await diagnoseSignature(pasted, opened.secrets, now);
-  findings.push({ about: "signature", diagnosis, ...(!diagnosis.valid && { refusal: "token_invalid" }) });
-  if (fields !== undefined) await readFields(settings, opened.app, fields, now, findings);
-  return findings;
+  if (appid === "") return { lines };
+  const opened = await openSecrets(settings.directory, keyring, appid);
+  if (opened === undefined) {
+    const text = t("There is no app {0} here. Look for a slip in copying, or for another environment's appid.", appid);
+    return { lines: [...lines, line(t("App"), text, "token_invalid")] };
+  }
+  const { siteId, revokedAt } = opened.app;
+  if (revokedAt === null) lines.push(line(t("App"), t("Known, of site {0}.", siteId)));
+  else {
+    const text = t("The app was revoked on {0}. Issue another and use its secret.", v.time(revokedAt));
+    lines.push(line(t("App"), text, "token_invalid"));
+  }
+  const diagnosis = await diagnoseSignature(pasted, opened.secrets, v.now);
+  const { body } = diagnosis.match ?? {};
+  lines.push({
+    title: t("Signature"),
+    texts: signatureTexts(v, diagnosis),
+    refusal: diagnosis.valid ? undefined : "token_invalid",
+    signed: body?.rewritten && body.text,
+    ends: body && lineEndsOf(body),
+  });
+  if (fields === undefined) return { lines };
+  const reading: Reading = { v, db: homeDatabase(settings, siteId), siteId, appid, fields, lines };
+  reading.used = await readStamp(reading, settings.timestampToleranceSeconds);
+  const isItsOwn = await (pasted.operation === "create_gd" ? readCreate(reading) : readAdd(reading));
+  if (reading.used === undefined || !isItsOwn || !diagnosis.exact) return { lines };
+  const { outcome, sessionId } = reading.used;
+  const refused = Object.hasOwn(OUTCOMES, outcome) && { refusedFor: outcome as Outcome };
+  return { lines, answered: { siteId, sessionId, ...refused } };
 }
 
-function readBody(text: string, findings: Finding[]): Record<string, unknown> | undefined {
-  const bytes = Uint8Array.from(new TextEncoder().encode(text)).buffer;
-  const refuse = (fault: Extract<Finding, { about: "body" }>["fault"], parser?: string) => {
-    const refusal = fault === "too_large" ? "body_too_large" : "invalid_parameters";
-    findings.push({ about: "body", refusal, ...(fault && { fault }), ...(parser && { parser }) });
-    return undefined;
-  };
-  if (text.trim() === "") return refuse("empty");
-  if (bytes.byteLength > MAX_BODY_BYTES) return refuse("too_large");
-  if (text.startsWith("\ufeff")) return refuse("byte_order_mark");
-  const parsed = parseJsonObject(bytes, createGd.digitsOf);
-  if (!parsed.ok) return refuse("not_json", parserSays(text));
+function readBody({ t }: View, { body, operation }: PastedRequest, lines: Line[]): Record<string, unknown> | undefined {
+  const say = (text: string, refusal?: ErrorCode) => void lines.push(line(t("Body"), text, refusal));
+  const bytes = Uint8Array.from(new TextEncoder().encode(body)).buffer;
+  if (bytes.byteLength > MAX_BODY_BYTES) return say(t("The body is over 64 KiB."), "body_too_large");
+  const parsed = parseJsonObject(bytes, OPERATIONS[operation].digitsOf);
+  if (!parsed.ok) return say(notJson(t, body), "invalid_parameters");
   const fields = parsed.object;
   const { appid } = fields;
-  if (typeof appid !== "string" || appid === "" || [...appid].length > 64) return refuse("no_appid") ?? fields;
-  findings.push({ about: "body" });
+  const isAppid = typeof appid === "string" && appid !== "" && [...appid].length <= 64;
+  if (isAppid) say(t("A JSON object with an appid."));
+  else say(t("The body has no appid, a string of 1 to 64 characters."), "invalid_parameters");
   return fields;
 }
 
-function parserSays(text: string): string | undefined {
+function notJson(t: View["t"], body: string): string {
+  if (body.trim() === "") return t("The body is empty.");
+  if (body.startsWith("\ufeff")) return t("A byte order mark stands before the JSON: send UTF-8 without BOM.");
+  if (/^\w+=/.test(body)) {
+    return t("The body is URL-encoded. Send JSON; with the media type of a form the server answers 415.");
+  }
   try {
-    JSON.parse(text);
-    return undefined;
+    JSON.parse(body);
+    return t("The body is not a JSON object.");
   } catch (error) {
-    return (error as Error).message;
+    return `${t("The body is not a JSON object.")} ${(error as Error).message}`;
   }
 }
 
-function aboutApp(appid: string, app: { siteId: number; revokedAt: number | null } | undefined): Finding {
-  if (app === undefined) return { about: "app", appid, fault: "unknown", refusal: "token_invalid" };
-  const { siteId, revokedAt } = app;
-  if (revokedAt === null) return { about: "app", appid, siteId };
-  return { about: "app", appid, siteId, revokedAt, fault: "revoked", refusal: "token_invalid" };
-}
-
-async function readFields(
-  settings: Settings,
-  app: { appid: string; siteId: number },
-  fields: Record<string, unknown>,
-  now: number,
-  findings: Finding[],
-): Promise<void> {
-  const { siteId } = app;
+async function readStamp({ v, db, appid, fields, lines }: Reading, tolerance: number): Promise<Reading["used"]> {
+  const { t } = v;
   const stamp = requestStampSchema.safeParse(fields);
   if (!stamp.success) {
-    findings.push({ about: "stamp", detail: describeIssues(fieldIssues(stamp.error)), refusal: "invalid_parameters" });
-  } else {
-    const { timestamp, ranstr } = stamp.data;
-    const tolerance = settings.timestampToleranceSeconds;
-    const fresh = checkFreshness(timestamp, now, tolerance);
-    const fault = fresh.ok ? undefined : fresh.reason === "timestamp_stale" ? "stale" : "ahead";
-    // Milliseconds of now, read as seconds, are in the year 50,000.
-    const milliseconds = fault === "ahead" && timestamp > 100_000_000_000;
-    findings.push({
-      ...{ about: "timestamp", timestamp, tolerance },
-      ...(fault && { fault: milliseconds ? "milliseconds" : fault, refusal: "token_invalid" }),
-    });
-    const used = await findNonce(homeDatabase(settings, siteId), app.appid, ranstr, now);
-    findings.push({
-      ...{ about: "ranstr", siteId },
-      ...(used && { fault: "used", outcome: used.outcome, sessionId: used.sessionId, refusal: "token_invalid" }),
-    });
+    const detail = describeIssues(fieldIssues(stamp.error));
+    lines.push(line(t("timestamp and ranstr"), detail, "invalid_parameters"));
+    return undefined;
   }
-  await (fields.chat_id === undefined && fields.kefu_ids === undefined ? readCreate : readAdd)(
-    homeDatabase(settings, siteId),
-    siteId,
-    fields,
-    findings,
-  );
+  const { timestamp, ranstr } = stamp.data;
+  const outdated = !checkFreshness(timestamp, v.now, tolerance).ok;
+  const text = outdated ? timestampText(v, timestamp, tolerance) : t("Fresh.");
+  lines.push({ ...line("timestamp", text, outdated ? "token_invalid" : undefined), outdated });
+  const used = await findNonce(db, appid, ranstr, v.now);
+  if (used === null) {
+    lines.push(line("ranstr", t("Not used yet.")));
+    return undefined;
+  }
+  const texts = [
+    t("It was used before. Every request, a retry too, needs a ranstr of its own and a new signature."),
+    used.sessionId === null
+      ? t("That request was refused: {0}.", used.outcome)
+      : t("That request was accepted: session {0}.", used.sessionId),
+  ];
+  lines.push({ title: "ranstr", texts, refusal: "token_invalid" });
+  return used;
 }
 
-async function readCreate(db: D1Database, siteId: number, fields: Record<string, unknown>, findings: Finding[]) {
-  const input = createGd.schema.safeParse(fields);
-  findings.push(aboutFields("create_gd", input));
-  if (!input.success) return;
-  const unfit = await listUnfitAgents(db, siteId, input.data.agentIds);
-  const detail = `kefu_id: unknown, foreign or disabled: ${unfit.join(", ")}`;
-  findings.push({ about: "operation", ...(unfit.length > 0 && { detail, refusal: "invalid_parameters" }) });
+/** @returns whether it may be this very call that used the ranstr, as far as what that one left can tell */
+async function readCreate(reading: Reading): Promise<boolean> {
+  const { v, db, siteId, used } = reading;
+  const input = readFields(reading, "create_gd", createGd);
+  if (input === undefined) return false;
+  if (used?.sessionId) {
+    const made = await readSession(db, siteId, used.sessionId);
+    if (made === undefined) return true;
+    return made.customer.externalId === input.customer.externalId && made.messages[0]?.content === input.content;
+  }
+  const statuses = await agentStatuses(db, siteId, input.agentIds);
+  const unfit = input.agentIds.filter((id) => statuses.get(id) !== "normal");
+  const detail = `kefu_id: unknown, foreign or disabled: ${unfit.slice(0, 20).join(", ")}`;
+  conclude(reading, unfit.length > 0 ? ["agents_invalid", detail] : v.t("Nothing stands in the way."));
+  return used?.outcome === "agents_invalid" || used?.outcome === "key_reused";
 }
 
-async function readAdd(db: D1Database, siteId: number, fields: Record<string, unknown>, findings: Finding[]) {
-  const input = addKf.schema.safeParse(fields);
-  findings.push(aboutFields("add_kf", input));
-  if (!input.success) return;
-  const { sessionId, agentIds } = input.data;
-  const stored = await readSession(db, siteId, sessionId);
-  const unfit = await listUnfitAgents(db, siteId, agentIds);
-  const present = new Set([stored?.session.responsibleAgentId, ...(stored?.participants ?? []).map((p) => p.agentId)]);
-  const joining = agentIds.filter((id) => !unfit.includes(id) && !present.has(id));
-  const refuse = (refusal: ErrorCode, detail: string) => findings.push({ about: "operation", refusal, detail });
-  if (stored === undefined) refuse("session_not_found", "chat_id: no such session on this site");
-  else if (stored.session.kind !== "ticket") refuse("state_forbids", "chat_id: is not a ticket session");
-  else if (stored.session.responsibleAgentId === null)
-    refuse("state_forbids", "chat_id: the session has no responsible agent");
-  else if (joining.length === 0)
-    refuse("state_forbids", "kefu_ids: none is new to the session, of this site and in normal status");
-  else findings.push({ about: "operation" });
-}
-
-function aboutFields(
-  operation: "create_gd" | "add_kf",
-  input: { success: boolean; error?: Parameters<typeof fieldIssues>[0] | undefined },
-): Finding {
-  if (input.error === undefined) return { about: "fields", operation };
-  return {
-    about: "fields",
-    operation,
-    detail: describeIssues(fieldIssues(input.error)),
-    refusal: "invalid_parameters",
+/** @returns as {@link readCreate} */
+async function readAdd(reading: Reading): Promise<boolean> {
+  const { v, db, siteId, used } = reading;
+  const input = readFields(reading, "add_kf", addKf);
+  if (input === undefined) return false;
+  if (used?.sessionId) return used.sessionId === input.sessionId;
+  const { session, participants = [] } = (await readSession(db, siteId, input.sessionId)) ?? {};
+  const present = new Set([session?.responsibleAgentId, ...participants.map(({ agentId }) => agentId)]);
+  const statuses = await agentStatuses(db, siteId, input.agentIds);
+  const ignored = input.agentIds.flatMap((id) => {
+    const why = present.has(id) ? "already on the session" : (statuses.get(id) ?? "unknown");
+    return why === "normal" ? [] : [`${id} ${why}`];
+  });
+  const verdict = (): [Outcome, string] | string => {
+    if (session === undefined) return ["session_not_found", "chat_id: no such session on this site"];
+    if (session.kind !== "ticket") return ["not_a_ticket", "chat_id: is not a ticket session"];
+    const { responsibleAgentId } = session;
+    if (responsibleAgentId === null) return ["no_responsible_agent", "chat_id: the session has no responsible agent"];
+    if (ignored.length === input.agentIds.length)
+      return ["no_new_agents", `kefu_ids: nobody to add: ${listed(ignored)}`];
+    if (ignored.length === 0) return v.t("Nothing stands in the way.");
+    return v.t("These are ignored, the others are added: {0}", listed(ignored));
   };
+  conclude(reading, verdict());
+  return used !== undefined && used.outcome !== "agents_invalid";
+}
+
+/** As the server words it in `x-ignored-agents`. */
+function listed(ignored: string[], most = 50): string {
+  const more = ignored.length > most ? [`and ${ignored.length - most} more`] : [];
+  return [...ignored.slice(0, most), ...more].join(", ");
+}
+
+function conclude({ v, lines }: Reading, verdict: [Outcome, string] | string): void {
+  const title = v.t("Agents and session");
+  if (typeof verdict === "string") return void lines.push(line(title, verdict));
+  const [outcome, detail] = verdict;
+  lines.push({ ...line(title, detail, OUTCOMES[outcome]), outcome });
+}
+
+function readFields<Input>(
+  { v, fields, lines }: Reading,
+  name: PastedRequest["operation"],
+  { schema }: SignedOperation<Input>,
+): Input | undefined {
+  const input = schema.safeParse(fields);
+  const texts = [input.success ? v.t("All as they should be.") : describeIssues(fieldIssues(input.error))];
+  const isCreate = "content" in fields || "sbs" in fields;
+  const looks = isCreate === "chat_id" in fields ? name : isCreate ? "create_gd" : "add_kf";
+  if (looks !== name) texts.push(v.t("The body looks like one of {0}, but was checked as one of {1}.", looks, name));
+  lines.push({ title: v.t("Fields of {0}", name), texts, refusal: input.success ? undefined : "invalid_parameters" });
+  return input.data;
 }

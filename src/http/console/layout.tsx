@@ -12,6 +12,8 @@ export interface Page {
   site?: { id: number; name: string; tab?: "overview" | "sessions" | "apps" | "agents" | "audit" };
   /** Where the language switch comes back to when the page itself answers a form. */
   back?: string;
+  /** A form by its id and its path: the language switch takes along what is in it. */
+  filled?: { id: string; path: string } | undefined;
   body: Child;
 }
 
@@ -20,7 +22,7 @@ export function show(c: RequestContext, page: Page, status: ContentfulStatusCode
   return c.html(`<!doctype html>${String(<Layout v={c.var.view} {...page} />)}`, status);
 }
 
-function Layout({ v, title, section = "sites", site, back, body }: Page & { v: View }) {
+function Layout({ v, title, section = "sites", site, back, filled, body }: Page & { v: View }) {
   const { t } = v;
   const chinese = v.language === "zh";
   const current = (here: boolean) => (here ? "page" : undefined);
@@ -65,15 +67,33 @@ function Layout({ v, title, section = "sites", site, back, body }: Page & { v: V
             </nav>
           )}
           <div class="tools">
-            <Action
-              action="/console/language"
-              label={chinese ? "English" : "中文"}
-              lang={chinese ? "en" : "zh-CN"}
-              quiet
-            >
-              <input type="hidden" name="language" value={chinese ? "en" : "zh"} />
-              <input type="hidden" name="back" value={back ?? v.here} />
-            </Action>
+            {filled ? (
+              <>
+                {/* Enter in a field presses the form's first button, and that must not be the switch. */}
+                {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing but Enter in a field reaches it */}
+                <button type="submit" form={filled.id} class="unseen" tabindex={-1} aria-hidden="true" />
+                <button
+                  type="submit"
+                  form={filled.id}
+                  formaction={`/console/language?${new URLSearchParams({ language: chinese ? "en" : "zh", draft: filled.path })}`}
+                  formnovalidate
+                  class="quiet"
+                  lang={chinese ? "en" : "zh-CN"}
+                >
+                  {chinese ? "English" : "中文"}
+                </button>
+              </>
+            ) : (
+              <Action
+                action="/console/language"
+                label={chinese ? "English" : "中文"}
+                lang={chinese ? "en" : "zh-CN"}
+                quiet
+              >
+                <input type="hidden" name="language" value={chinese ? "en" : "zh"} />
+                <input type="hidden" name="back" value={back ?? v.here} />
+              </Action>
+            )}
             {v.signedIn && <Action action="/console/sign-out" label={t("Sign out")} quiet />}
           </div>
         </header>

@@ -1,112 +1,48 @@
 import type { BodyVariant, Rewriting } from "../../credentials/body-variants.ts";
 import type { SignatureDiagnosis, SignatureMatch } from "../../credentials/diagnose-signature.ts";
 import type { SignatureFault } from "../../credentials/read-signature.ts";
-import type { Finding } from "./diagnose-request.ts";
 import type { View } from "./view.ts";
 
-/** One line of the check: what was looked at, and what to know or do about it. */
-export interface Explained {
-  title: string;
-  texts: string[];
-  /** The text that the signature does fit, when it is not the pasted one. */
-  signed?: string;
-}
-
-export function explain(v: View, finding: Finding): Explained {
-  const { t } = v;
-  switch (finding.about) {
-    case "body": {
-      const texts = {
-        empty: t("The body is empty."),
-        too_large: t("The body is over 64 KiB."),
-        not_json: t("The body is not a JSON object."),
-        byte_order_mark: t("A byte order mark stands before the JSON: send UTF-8 without BOM."),
-        no_appid: t("The body has no appid, a string of 1 to 64 characters."),
-      };
-      const { fault, parser } = finding;
-      const said = fault === undefined ? [t("A JSON object with an appid.")] : [texts[fault]];
-      return { title: t("Body"), texts: parser === undefined ? said : [...said, parser] };
-    }
-    case "other_appid":
-      return {
-        title: t("Two appids"),
-        texts: [t("You pasted {0}, the body says {1}. The server goes by the body.", finding.pasted, finding.sent)],
-      };
-    case "app": {
-      const { fault, appid } = finding;
-      const texts = {
-        unknown: t("There is no app {0} here. Look for a slip in copying, or for another environment's appid.", appid),
-        revoked: t("The app was revoked on {0}. Issue another and use its secret.", v.time(finding.revokedAt ?? 0)),
-      };
-      const known = t("Known, of site {0}.", finding.siteId);
-      return { title: t("App"), texts: [fault === undefined ? known : texts[fault]] };
-    }
-    case "signature":
-      return explainSignature(v, finding.diagnosis);
-    case "stamp":
-      return { title: t("timestamp and ranstr"), texts: [finding.detail] };
-    case "timestamp": {
-      const { timestamp, tolerance, fault } = finding;
-      const apart = Math.abs(v.now - timestamp);
-      const texts = {
-        stale: t(
-          "It is {0} old; {1} s are allowed. If it was fresh when you sent it, this was not the cause then: see the other lines. Otherwise set the sender's clock and sign anew for each try.",
-          span(v, apart),
-          tolerance,
-        ),
-        ahead: t("It is {0} ahead; {1} s are allowed. Set the sender's clock.", span(v, apart), tolerance),
-        milliseconds: t("It is in milliseconds. Send Unix seconds: {0}.", Math.floor(timestamp / 1000)),
-      };
-      return { title: "timestamp", texts: [fault === undefined ? t("Fresh.") : texts[fault]] };
-    }
-    case "ranstr": {
-      if (finding.fault === undefined) return { title: "ranstr", texts: [t("Not used yet.")] };
-      const became =
-        finding.outcome === "accepted" || finding.outcome === "repeated"
-          ? t("That request was accepted: session {0}.", finding.sessionId ?? "")
-          : t("That request was refused: {0}.", finding.outcome);
-      const used = t("It was used before. Every request, a retry too, needs a ranstr of its own and a new signature.");
-      return { title: "ranstr", texts: [used, became] };
-    }
-    case "fields":
-      return {
-        title: t("Fields of {0}", finding.operation),
-        texts: [finding.detail ?? t("All as they should be.")],
-      };
-    case "operation":
-      return {
-        title: t("Agents and session"),
-        texts: [finding.detail ?? t("Nothing stands in the way.")],
-      };
+/** Why a timestamp is not within the tolerance, and what to do. */
+export function timestampText(v: View, timestamp: number, tolerance: number): string {
+  const { t, now } = v;
+  if (timestamp < now) {
+    return t(
+      "It is {0} old; {1} s are allowed. If it was fresh when you sent it, this was not the cause then: see the other lines. Otherwise set the sender's clock and sign anew for each try.",
+      span(v, now - timestamp),
+      tolerance,
+    );
   }
+  // Milliseconds of now, read as seconds, are in the year 50,000.
+  if (timestamp > 100_000_000_000) {
+    return t("It is in milliseconds. Send Unix seconds: {0}.", Math.floor(timestamp / 1000));
+  }
+  const ahead = timestamp - now;
+  const text = t("It is {0} ahead; {1} s are allowed. Set the sender's clock.", span(v, ahead), tolerance);
+  const wholeHours = ahead > 3_000 && (ahead + 300) % 3_600 <= 600;
+  return wholeHours ? text + t(" Is it a local time, taken for UTC?") : text;
 }
 
-function explainSignature(v: View, diagnosis: SignatureDiagnosis): Explained {
+/** What there is to say about a signature. */
+export function signatureTexts(v: View, diagnosis: SignatureDiagnosis): string[] {
+  const { t } = v;
   const { signature, match, valid, instead, notRewritten } = diagnosis;
-  const { t } = v;
   const texts = signature.faults.map((fault) => faultText(v, fault, signature.hexDigits ?? 0));
-  if (match === undefined) {
-    if (instead !== undefined) {
-      texts.push(
-        instead === "swapped"
-          ? t("Key and message are swapped: the secret is the key of the HMAC, the body its message.")
-          : t("It is a plain SHA-256 hash. Sign with HMAC-SHA256: the secret is its key, the body its message."),
-      );
-    } else if (signature.bytes !== undefined) {
-      texts.push(
-        t(
-          "No secret of this app makes this signature of this body, nor of any usual rewriting of it. The secret is another one, or the body was changed after it was signed. Sign the very bytes you send, with the secret shown when the app was issued or last rotated.",
-        ),
-      );
-    }
-    if (notRewritten)
-      texts.push(t("Rewritings were not tried: the body is over 64 KiB or nested over 32 levels deep."));
-    return { title: t("Signature"), texts };
+  if (valid) texts.push(t("Valid."));
+  if (match !== undefined) return [...texts, ...matchTexts(v, match)];
+  if (instead === "swapped") {
+    texts.push(t("Key and message are swapped: the secret is the key of the HMAC, the body its message."));
+  } else if (instead === "plain_hash") {
+    texts.push(t("It is a plain SHA-256 hash. Sign with HMAC-SHA256: the secret is its key, the body its message."));
+  } else if (signature.bytes !== undefined) {
+    texts.push(
+      t(
+        "No secret of this app makes this signature of this body, nor of any usual rewriting of it. The secret is another one, or the body was changed after it was signed. Sign the very bytes you send, with the secret shown when the app was issued or last rotated.",
+      ),
+    );
   }
-  texts.push(...matchTexts(v, match));
-  if (valid) texts.unshift(t("Valid."));
-  const { body } = match;
-  return { title: t("Signature"), texts, ...(body.rewritten !== undefined && { signed: body.text }) };
+  if (notRewritten) texts.push(t("Rewritings were not tried: the body is over 64 KiB or nested over 32 levels deep."));
+  return texts;
 }
 
 function faultText(v: View, fault: SignatureFault, digits: number): string {
@@ -166,7 +102,7 @@ function matchTexts(v: View, { body, slot, expiresAt, key }: SignatureMatch): st
       ),
     );
   }
-  const ends = lineEnds(body);
+  const ends = lineEndsOf(body);
   if (ends !== undefined) {
     texts.push(
       t(
@@ -180,11 +116,7 @@ function matchTexts(v: View, { body, slot, expiresAt, key }: SignatureMatch): st
 }
 
 /** Which line ends the signature fits, where the pasted text cannot tell: a form makes all of them CRLF. */
-export function lineEndsOf(finding: Finding): { fits: string; other: string } | undefined {
-  return finding.about === "signature" && finding.diagnosis.match ? lineEnds(finding.diagnosis.match.body) : undefined;
-}
-
-function lineEnds({ lineEnds, text }: BodyVariant) {
+export function lineEndsOf({ lineEnds, text }: BodyVariant) {
   if (lineEnds === undefined || !text.includes("\n")) return undefined;
   const [lf, crlf] = ["LF (\\n)", "CRLF (\\r\\n)"];
   return lineEnds === "lf" ? { fits: lf, other: crlf } : { fits: crlf, other: lf };
@@ -207,8 +139,9 @@ function rewritingText(v: View, rewritten: Rewriting[]): string {
   return rewritten.map((each) => texts[each]).join(t(", "));
 }
 
+/** Rounded: what was eight hours ahead when it was sent is a little less by now. */
 function span({ t }: View, seconds: number): string {
-  if (seconds >= 172_800) return t("{0} d", Math.floor(seconds / 86_400));
-  if (seconds >= 7_200) return t("{0} h", Math.floor(seconds / 3_600));
-  return seconds >= 120 ? t("{0} min", Math.floor(seconds / 60)) : t("{0} s", seconds);
+  if (seconds >= 172_800) return t("{0} d", Math.round(seconds / 86_400));
+  if (seconds >= 7_200) return t("{0} h", Math.round(seconds / 3_600));
+  return seconds >= 120 ? t("{0} min", Math.round(seconds / 60)) : t("{0} s", seconds);
 }

@@ -55,7 +55,7 @@ describe("every page of the console, refusals too", () => {
       [200, visitor.get(`${site}/audit`)],
       [200, visitor.get("/console/audit")],
       [200, visitor.get("/console/signature-check")],
-      [200, visitor.post("/console/signature-check", { body: "{" })],
+      [200, visitor.post("/console/signature-check", { operation: "create_gd", body: "{" })],
       [400, visitor.post("/console/sites", { name: "" })],
       [400, visitor.get(`${site}/sessions?cursor=x`)],
       [404, visitor.get("/console/nowhere")],

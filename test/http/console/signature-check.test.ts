@@ -1,5 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
+import { seedAgents } from "../../support/seed-agents.ts";
+import { seedSession } from "../../support/seed-session.ts";
 import { type Body, hmac, NOW, World } from "../../support/world.ts";
 
 async function start() {
@@ -7,9 +9,15 @@ async function start() {
   return { world, visitor: await ConsoleVisitor.signedIn(world) };
 }
 
+type Operation = "create_gd" | "add_kf";
+
 interface Verdict {
-  /** What the server would answer, as the page says it. */
+  /** What the call was answered, when the page knows, with what stands under it. */
+  was: string | undefined;
+  /** What it would be answered now. */
   answer: string;
+  /** What stands under that. */
+  note: string;
   /** Each line of the check: what it is about, how it is, what it says. */
   lines: Record<string, { state: string; text: string }>;
 }
@@ -25,26 +33,35 @@ const plain = (html: string) =>
     .replace(/\s+/g, " ")
     .trim();
 
+/** Presses "Check" with every field of the real form. */
 async function check(
   visitor: ConsoleVisitor,
-  pasted: { appid?: string; body: string; signature: string },
+  pasted: { operation?: Operation; appid?: string; body: string; signature: string },
 ): Promise<Verdict> {
-  const answer = await visitor.post("/console/signature-check", { appid: "", ...pasted });
+  const answer = await visitor.post("/console/signature-check", { operation: "create_gd", appid: "", ...pasted });
   expect(answer.status).toBe(200);
-  const page = await answer.text();
-  const lines = [
-    ...page.matchAll(/<li class="(?:fine|wrong)"><h2>(.*?)<span class="badge \w+">(\w+)<\/span><\/h2>(.*?)<\/li>/gs),
-  ];
+  return verdictOf(await answer.text());
+}
+
+function verdictOf(page: string): Verdict {
+  const lines = page.matchAll(
+    /<li class="(?:fine|wrong)"><h2>(.*?)<span class="badge \w+">([\w ]+)<\/span><\/h2>(.*?)<\/li>/gs,
+  );
+  const notices = [...page.matchAll(/<section class="notice[^>]*><h2>(.*?)<\/h2>(.*?)<\/section>/gs)].reverse();
+  const [now, was] = notices.map(([, title = "", text = ""]) => [plain(title), plain(text)]);
   return {
-    answer: plain(/<section class="notice.*?<h2>(.*?)<\/h2>/s.exec(page)?.[1] ?? ""),
+    was: was?.join(": "),
+    answer: now?.[0] ?? "",
+    note: now?.[1] ?? "",
     lines: Object.fromEntries(
-      lines.map(([, about = "", state = "", text = ""]) => [plain(about), { state, text: plain(text) }]),
+      [...lines].map(([, about = "", state = "", text = ""]) => [plain(about), { state, text: plain(text) }]),
     ),
   };
 }
 
-const TOKEN = "The server answers 401 token验证失败!";
-const PARAMETERS = "The server answers 400 参数错误";
+const ACCEPTS = "Sent now, the server accepts this request";
+const TOKEN = "Sent now, the server answers 401 token验证失败!";
+const PARAMETERS = "Sent now, the server answers 400 参数错误";
 
 /** Checks a signed create_gd body. */
 async function checkSigned(world: World, visitor: ConsoleVisitor, change: Body = {}): Promise<Verdict> {
@@ -62,7 +79,7 @@ describe("the signature check", () => {
     const { answer, lines } = await check(visitor, { appid: world.appid, body, signature });
     const logged = log.mock.calls.flat().join("\n");
     log.mockRestore();
-    expect(answer).toBe("The server accepts this request");
+    expect(answer).toBe(ACCEPTS);
     expect(Object.values(lines).map(({ state }) => state)).toEqual(Array(7).fill("Fine"));
     expect(await world.stored()).toEqual(before);
     expect(logged).toContain("/console/signature-check");
@@ -79,7 +96,7 @@ describe("the signature check", () => {
     ]);
     const body = JSON.stringify(world.createBody());
     const two = await check(visitor, { appid: "another", body, signature: await hmac(world.secret, body) });
-    expect(two.answer).toBe("The server accepts this request");
+    expect(two.answer).toBe(ACCEPTS);
     expect(two.lines["Two appids"]?.text).toContain(`You pasted another, the body says ${world.appid}`);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
     const revoked = await checkSigned(world, visitor);
@@ -98,7 +115,7 @@ describe("the signature check", () => {
     ]);
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 100 });
     const inside = await checkSigned(world, visitor);
-    expect(inside.answer).toBe("The server accepts this request");
+    expect(inside.answer).toBe(ACCEPTS);
     expect(inside.lines.Signature?.text).toContain("Signed with the previous secret, which still works until");
     world.clock.now = NOW + 100;
     const after = await checkSigned(world, visitor);
@@ -111,13 +128,13 @@ describe("the signature check", () => {
     const body = JSON.stringify(world.createBody(), null, 2);
     const sent = body.replaceAll("\n", "\r\n");
     const lf = await check(visitor, { body: sent, signature: await hmac(world.secret, body) });
-    expect(lf.answer).toBe("The server accepts this request if its line ends are LF (\\n)");
+    expect(lf.answer).toBe("Sent now, the server accepts this request if its line ends are LF (\\n)");
     expect(lf.lines.Signature?.state).toBe("Depends");
     expect(lf.lines.Signature?.text).toContain(
       "fits LF (\\n). If the body is sent with CRLF (\\r\\n), the server refuses it",
     );
     const crlf = await check(visitor, { body: sent, signature: await hmac(world.secret, sent) });
-    expect(crlf.answer).toBe("The server accepts this request if its line ends are CRLF (\\r\\n)");
+    expect(crlf.answer).toBe("Sent now, the server accepts this request if its line ends are CRLF (\\r\\n)");
     expect(crlf.lines.Signature?.text).toContain("fits CRLF (\\r\\n)");
     // A body of one line has no line ends to choose between.
     const one = JSON.stringify(world.createBody());
@@ -130,7 +147,7 @@ describe("the signature check", () => {
     const { world, visitor } = await start();
     const body = JSON.stringify(world.createBody());
     const signature = `X-Chat-Signature: ${await hmac(world.secret, body)}`;
-    expect((await check(visitor, { body, signature })).answer).toBe("The server accepts this request");
+    expect((await check(visitor, { body, signature })).answer).toBe(ACCEPTS);
   });
 
   it("tells a hash without a key, and an HMAC with key and message swapped", async () => {
@@ -180,7 +197,7 @@ describe("the signature check", () => {
       TOKEN,
       expect.stringContaining("It is 5 min old; 300 s"),
     ]);
-    expect((await at(NOW - 300)).answer).toBe("The server accepts this request");
+    expect((await at(NOW - 300)).answer).toBe(ACCEPTS);
     expect((await at(NOW + 301)).lines.timestamp?.text).toContain("It is 5 min ahead");
     const milliseconds = await at(NOW * 1000);
     expect([milliseconds.answer, milliseconds.lines.timestamp?.text]).toEqual([
@@ -194,16 +211,98 @@ describe("the signature check", () => {
     ]);
   });
 
-  it("names a used ranstr and what became of the request that used it", async () => {
+  it("says first that a call was accepted, and only then that its ranstr is used", async () => {
     const { world, visitor } = await start();
-    const id = await world.chatId({ ranstr: "once" });
-    const used = await checkSigned(world, visitor, { ranstr: "once" });
-    expect([used.answer, used.lines.ranstr?.state]).toEqual([TOKEN, "Cause"]);
-    expect(used.lines.ranstr?.text).toContain(`That request was accepted: session ${id}.`);
-    await world.create({ ranstr: "twice", kefu_id: [99], fzr_uid: 99 });
-    expect((await checkSigned(world, visitor, { ranstr: "twice" })).lines.ranstr?.text).toContain(
-      "That request was refused: agents_invalid.",
+    const body = JSON.stringify(world.createBody());
+    const sent = await world.send("create_gd", body);
+    const { chat_id } = sent.envelope.data as { chat_id: number };
+    const signature = await hmac(world.secret, body);
+    const { was, answer, note, lines } = await check(visitor, { body, signature });
+    expect([was, answer]).toEqual([`This call was accepted: session ${chat_id}: To the session`, TOKEN]);
+    expect(note).toContain("A ranstr can be used once");
+    expect(Object.values(lines).map(({ state }) => state)).not.toContain("Cause");
+    expect(lines.ranstr?.state).toBe("If sent again");
+    const page = await (
+      await visitor.post("/console/signature-check", { operation: "create_gd", body, signature })
+    ).text();
+    expect(page).toContain(`href="/console/sites/${world.siteId}/sessions/${chat_id}"`);
+    const add = JSON.stringify(world.addBody(chat_id));
+    await world.send("add_kf", add);
+    const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
+    expect(added.was).toContain(`This call was accepted: session ${chat_id}`);
+  });
+
+  it("says first what a call was refused for, and does not blame the ranstr for it", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody({ kefu_id: [1, 99] }));
+    expect((await world.send("create_gd", body)).status).toBe(400);
+    const signature = await hmac(world.secret, body);
+    // However long ago, while it is remembered.
+    for (const now of [NOW, NOW + 400]) {
+      world.clock.now = now;
+      const { was, answer, lines } = await check(visitor, { body, signature });
+      expect(was).toBe("This call was answered 400 参数错误: kefu_id: unknown, foreign or disabled: 99");
+      expect(answer).toBe(TOKEN);
+      expect([lines["Agents and session"]?.state, lines.ranstr?.state]).toEqual(["Cause", "If sent again"]);
+    }
+    await seedAgents(world, [99]);
+    const mended = await check(visitor, { body, signature });
+    expect(mended.was).toBe(
+      "This call was answered 400 参数错误: What it was refused for has changed since: agents_invalid.",
     );
+    const add = JSON.stringify(world.addBody(999_999));
+    expect((await world.send("add_kf", add)).status).toBe(404);
+    const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
+    expect(added.was).toBe("This call was answered 404 会话不存在: chat_id: no such session on this site");
+  });
+
+  it("does not take a call that used the ranstr before for this one", async () => {
+    const { world, visitor } = await start();
+    const ranstr = "shared";
+    const id = await world.chatId({ ranstr });
+    const others: Parameters<typeof check>[1][] = [
+      { body: JSON.stringify(world.createBody({ ranstr, content: "Another" })), signature: "" },
+      { body: JSON.stringify(world.createBody({ ranstr, sbs: "another" })), signature: "" },
+      { operation: "add_kf", body: JSON.stringify(world.addBody(id + 1, { ranstr })), signature: "" },
+      { body: JSON.stringify(world.createBody({ ranstr, sbs_mc: "" })), signature: "" },
+    ];
+    for (const other of others) {
+      const { was, lines } = await check(visitor, { ...other, signature: await hmac(world.secret, other.body) });
+      expect([was, lines.ranstr?.state]).toEqual([undefined, "Cause"]);
+      expect(lines.ranstr?.text).toContain(`That request was accepted: session ${id}.`);
+    }
+    await world.create({ ranstr: "refused", kefu_id: [1, 99] });
+    const add = JSON.stringify(world.addBody(id, { ranstr: "refused" }));
+    const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
+    expect([added.was, added.lines.ranstr?.text]).toEqual([undefined, expect.stringContaining("agents_invalid")]);
+  });
+
+  it("says nothing of what a call was answered whose signature does not fit", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody());
+    await world.send("create_gd", body);
+    expect(await check(visitor, { body, signature: "0".repeat(64) })).toMatchObject({ was: undefined, answer: TOKEN });
+  });
+
+  it("says of a request that is no longer fresh what else is wrong with it", async () => {
+    const { world, visitor } = await start();
+    const old = { timestamp: NOW - 7_200 };
+    expect((await checkSigned(world, visitor, old)).note).toBe("With a fresh timestamp it accepts the request.");
+    const { note, lines } = await checkSigned(world, visitor, { ...old, sbs: "" });
+    expect([note, lines.timestamp?.text]).toEqual([
+      "With a fresh timestamp it answers 400 参数错误.",
+      expect.stringContaining("It is 2 h old"),
+    ]);
+  });
+
+  it("takes a timestamp some whole hours ahead for a local time", async () => {
+    const { world, visitor } = await start();
+    const said = async (ahead: number) =>
+      (await checkSigned(world, visitor, { timestamp: NOW + ahead })).lines.timestamp;
+    const text = "It is 8 h ahead; 300 s are allowed. Set the sender's clock.";
+    expect((await said(28_790))?.text).toBe(`${text} Is it a local time, taken for UTC?`);
+    expect((await said(27_900))?.text).toBe(text);
+    expect((await said(301))?.text).not.toContain("local time");
   });
 
   it("names field errors as the server does, agents and sessions too", async () => {
@@ -218,20 +317,117 @@ describe("the signature check", () => {
       const { answer, lines } = await checkSigned(world, visitor, change);
       expect([answer, lines[about]]).toEqual([PARAMETERS, { state: "Cause", text: detail }]);
     }
+  });
+
+  it("names the agents that add_kf ignores, each with why, and refuses when none is left", async () => {
+    const { world, visitor } = await start();
     const id = await world.chatId({ kefu_id: [1, 2] });
-    const adds: [Body, string][] = [
-      [{ chat_id: 999_999 }, "The server answers 404 会话不存在"],
-      [{ chat_id: id, kefu_ids: "1,2,4,99" }, "The server answers 409 当前状态不允许操作"],
-      [{ chat_id: id, kefu_ids: "x" }, PARAMETERS],
-      [{ chat_id: id, kefu_ids: "2,3" }, "The server accepts this request"],
-    ];
-    for (const [change, expected] of adds) {
-      const body = JSON.stringify(world.addBody(id, change));
-      expect((await check(visitor, { body, signature: await hmac(world.secret, body) })).answer).toBe(expected);
-      const { status, envelope } = await world.add(id, change);
-      const wire = status === 200 ? "The server accepts this request" : `The server answers ${status} ${envelope.msg}`;
-      expect(wire).toBe(expected);
+    const said = async (kefu_ids: unknown) => {
+      const body = JSON.stringify(world.addBody(id, { kefu_ids }));
+      const verdict = await check(visitor, { operation: "add_kf", body, signature: await hmac(world.secret, body) });
+      return [verdict.answer, verdict.lines["Agents and session"]];
+    };
+    const ignored = "1 already on the session, 2 already on the session, 4 disabled, 99 unknown";
+    expect(await said("1,2,3,4,99")).toEqual([
+      ACCEPTS,
+      { state: "Fine", text: `These are ignored, the others are added: ${ignored}` },
+    ]);
+    expect(await said([99, 4, 2, 1])).toEqual([
+      "Sent now, the server answers 409 当前状态不允许操作",
+      { state: "Cause", text: `kefu_ids: nobody to add: ${ignored}` },
+    ]);
+    const [, many] = await said(Array.from({ length: 53 }, (_, i) => 1_000 + i));
+    expect(many).toEqual({ state: "Cause", text: expect.stringMatching(/ 1049 unknown, and 3 more$/) });
+  });
+
+  it("judges by the chosen call, and says when the body looks like one of the other", async () => {
+    const { world, visitor } = await start();
+    const create = JSON.stringify(world.createBody());
+    const asAdd = await check(visitor, {
+      operation: "add_kf",
+      body: create,
+      signature: await hmac(world.secret, create),
+    });
+    expect([asAdd.answer, asAdd.lines["Fields of add_kf"]]).toEqual([
+      PARAMETERS,
+      {
+        state: "Cause",
+        text: expect.stringMatching(/^chat_id: .*; kefu_ids: .* The body looks like one of create_gd, but was checked/),
+      },
+    ]);
+    const add = JSON.stringify(world.addBody(1));
+    const asCreate = await check(visitor, { body: add, signature: await hmac(world.secret, add) });
+    expect(asCreate.lines["Fields of create_gd"]?.text).toContain("looks like one of add_kf");
+    const stray = await checkSigned(world, visitor, { chat_id: 1 });
+    expect([stray.answer, stray.lines["Fields of create_gd"]?.text]).toEqual([ACCEPTS, "All as they should be."]);
+  });
+
+  it("checks nothing until the call is chosen, which only a link chooses beforehand", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody());
+    for (const operation of ["", "constructor", "close_gd"]) {
+      const answer = await visitor.post("/console/signature-check", { operation, appid: "", body, signature: "" });
+      const page = await answer.text();
+      expect([answer.status, page.includes('class="checks"')]).toEqual([400, false]);
+      expect(page).toMatch(
+        /<select id="operation" [^>]*autofocus[^>]* aria-invalid="true" aria-describedby="operation-error"/,
+      );
+      expect(plain(page)).toContain(body);
     }
+    expect(await visitor.page("/console/signature-check")).not.toContain("selected");
+    expect(await visitor.page("/console/signature-check?operation=add_kf")).toMatch(/<option selected[^>]*>add_kf</);
+  });
+
+  it("says of a body nested too deep to rewrite, and of a URL-encoded one, what they are", async () => {
+    const { world, visitor } = await start();
+    const deep = JSON.stringify(world.createBody()).replace("{", `{"x":${"[".repeat(2_000)}${"]".repeat(2_000)},`);
+    const { answer, lines } = await check(visitor, { body: deep, signature: await hmac("wrong", deep) });
+    expect([answer, lines.Signature?.text]).toEqual([TOKEN, expect.stringContaining("Rewritings were not tried")]);
+    const form = await check(visitor, { body: `appid=${world.appid}&timestamp=1`, signature: "" });
+    expect([form.answer, form.lines.Body?.text]).toEqual([PARAMETERS, expect.stringContaining("URL-encoded")]);
+  });
+
+  /** Presses the language switch of a page that shows the form as filled; `typed` is what stands in it. */
+  async function switchLanguage(visitor: ConsoleVisitor, page: string, typed: Record<string, string>) {
+    const [, address = ""] = /<button type="submit" form="check" formaction="([^"]*)" formnovalidate/.exec(page) ?? [];
+    const fields = page.includes('name="checked" value="yes"') ? { checked: "yes", ...typed } : typed;
+    const sentOn = await visitor.post(address.replaceAll("&amp;", "&"), fields);
+    // A browser sends the same form on.
+    expect(sentOn.status).toBe(307);
+    const location = sentOn.headers.get("location") ?? "";
+    return { answer: await visitor.post(location, fields), addresses: [address, location] };
+  }
+
+  it("keeps the request and its verdict when the language is switched, and puts neither into an address or a log", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody({ content: "a very private message" }));
+    const signature = await hmac("wrong", body);
+    const pasted = { operation: "create_gd", appid: "", body, signature };
+    const checked = await (await visitor.post("/console/signature-check", pasted)).text();
+    const log = vi.spyOn(console, "log");
+    const { answer, addresses } = await switchLanguage(visitor, checked, pasted);
+    const logged = log.mock.calls.flat().join("\n");
+    log.mockRestore();
+    const page = await answer.text();
+    expect(answer.status).toBe(200);
+    expect(page).toContain('<html lang="zh-CN">');
+    expect(page).toContain("现在发送，服务器会回答 401 token验证失败!");
+    expect(plain(page)).toContain(body);
+    expect(page).toContain(`value="${signature}"`);
+    expect(page).toMatch(/<option selected[^>]*>create_gd</);
+    for (const secret of ["private", signature, world.appid])
+      expect([logged, ...addresses].join()).not.toContain(secret);
+  });
+
+  it("keeps what is typed, and checks nothing, when the language is switched before", async () => {
+    const { visitor } = await start();
+    const typed = { operation: "", appid: "", body: '{"a":1}', signature: "" };
+    const { answer } = await switchLanguage(visitor, await visitor.page("/console/signature-check"), typed);
+    const page = await answer.text();
+    expect([answer.status, page.includes('class="checks"'), page.includes("operation-error")]).toEqual([
+      ...[200, false, false],
+    ]);
+    expect(plain(page)).toContain('{"a":1}');
   });
 
   it("names what is wrong with a body that is no JSON object", async () => {
@@ -258,9 +454,206 @@ describe("the signature check", () => {
 
   it("puts back what was pasted, escaped", async () => {
     const { visitor } = await start();
-    const page = await (
-      await visitor.post("/console/signature-check", { body: "</textarea><script>1</script>" })
-    ).text();
+    const body = "</textarea><script>1</script>";
+    const page = await (await visitor.post("/console/signature-check", { operation: "create_gd", body })).text();
     expect(page).toContain("&lt;/textarea&gt;&lt;script&gt;1&lt;/script&gt;</textarea>");
+  });
+});
+
+/** A request of either call, and what the server answers to it. */
+interface Case {
+  body: string | Body;
+  operation?: Operation;
+  /** The right one unless given. */
+  signature?: string;
+}
+
+const NESTED = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+const twice = async (world: World, operation: Operation, body: Body, first: number) => {
+  expect((await world.send(operation, body)).status).toBe(first);
+  return { operation, body };
+};
+
+const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
+  ["a good create", 200, (world) => ({ body: world.createBody() })],
+  [
+    "a create with a number beyond 2^53",
+    200,
+    (world) => ({
+      body: JSON.stringify(world.createBody({ sbs: 7 })).replace('"sbs":7', '"sbs":12345678901234567890'),
+    }),
+  ],
+  ["a create with a fraction for sbs", 400, (world) => ({ body: world.createBody({ sbs: 1.5 }) })],
+  [
+    "a create with a stray chat_id and kefu_ids",
+    200,
+    (world) => ({ body: world.createBody({ chat_id: 1, kefu_ids: "x" }) }),
+  ],
+  ["a create with 2,000 brackets in one another", 200, (world) => ({ body: world.createBody({ x: NESTED(2_000) }) })],
+  [
+    "an agent list with 2,000 brackets in one another",
+    400,
+    (world) => ({ body: world.createBody({ kefu_id: NESTED(2_000) }) }),
+  ],
+  ["a create with an unknown agent", 400, (world) => ({ body: world.createBody({ kefu_id: [1, 99] }) })],
+  ["a create with a disabled agent", 400, (world) => ({ body: world.createBody({ kefu_id: [1, 4] }) })],
+  ["a create whose agents are a text", 400, (world) => ({ body: world.createBody({ kefu_id: "1,2" }) })],
+  ["a create with wrong types", 400, (world) => ({ body: world.createBody({ fzr_uid: "1", sender_type: "2" }) })],
+  ["a create whose responsible agent is not listed", 400, (world) => ({ body: world.createBody({ fzr_uid: 3 }) })],
+  ["a create with half a character", 400, (world) => ({ body: world.createBody({ content: "\ud83d" }) })],
+  ["a create without fields", 400, (world) => ({ body: world.createBody({ sbs: undefined, ip: undefined }) })],
+  ["a body of add_kf", 400, (world) => ({ body: world.addBody(1) })],
+  ["a timestamp that is a text", 400, (world) => ({ body: world.createBody({ timestamp: String(NOW) }) })],
+  ["a ranstr of 129 characters", 400, (world) => ({ body: world.createBody({ ranstr: "x".repeat(129) }) })],
+  ["a timestamp 300 seconds old", 200, (world) => ({ body: world.createBody({ timestamp: NOW - 300 }) })],
+  ["a timestamp 301 seconds old", 401, (world) => ({ body: world.createBody({ timestamp: NOW - 301 }) })],
+  [
+    "a timestamp 301 seconds ahead, and no sbs",
+    401,
+    (world) => ({ body: world.createBody({ timestamp: NOW + 301, sbs: "" }) }),
+  ],
+  ["a ranstr used with success", 401, (world) => twice(world, "create_gd", world.createBody(), 200)],
+  [
+    "a ranstr used without success",
+    401,
+    (world) => twice(world, "create_gd", world.createBody({ kefu_id: [1, 99] }), 400),
+  ],
+  [
+    "a ranstr that another create used",
+    401,
+    async (world) => {
+      await world.chatId({ ranstr: "shared" });
+      return { body: world.createBody({ ranstr: "shared", content: "Another", sbs: "" }) };
+    },
+  ],
+  [
+    "a wrong secret",
+    401,
+    async (world) => {
+      const body = JSON.stringify(world.createBody());
+      return { body, signature: await hmac("wrong", body) };
+    },
+  ],
+  ["no signature", 401, (world) => ({ body: world.createBody(), signature: "" })],
+  [
+    "a signature in capitals",
+    200,
+    async (world) => {
+      const body = JSON.stringify(world.createBody());
+      return { body, signature: (await hmac(world.secret, body)).toUpperCase() };
+    },
+  ],
+  [
+    "a signature in base64",
+    401,
+    async (world) => {
+      const body = JSON.stringify(world.createBody());
+      return { body, signature: Uint8Array.fromHex(await hmac(world.secret, body)).toBase64() };
+    },
+  ],
+  [
+    "a line end that was not signed",
+    401,
+    async (world) => {
+      const body = JSON.stringify(world.createBody());
+      return { body: `${body}\r\n`, signature: await hmac(world.secret, body) };
+    },
+  ],
+  [
+    "the previous secret within its overlap",
+    200,
+    async (world) => {
+      await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 100 });
+      return { body: world.createBody() };
+    },
+  ],
+  [
+    "the previous secret without an overlap",
+    401,
+    async (world) => {
+      await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
+      return { body: world.createBody({ sbs: "" }) };
+    },
+  ],
+  ["an unknown app", 401, (world) => ({ body: world.createBody({ appid: "nobody" }) })],
+  [
+    "a revoked app and a bad field",
+    401,
+    async (world) => {
+      await world.admin("DELETE", `/admin/apps/${world.appid}`);
+      return { body: world.createBody({ sbs: "" }) };
+    },
+  ],
+  ["an appid that is a number", 400, (world) => ({ body: world.createBody({ appid: 7 }) })],
+  ["an appid of 65 characters", 400, (world) => ({ body: world.createBody({ appid: "x".repeat(65) }) })],
+  ["65,536 bytes", 400, (world) => ({ body: padded(world, 65_536) })],
+  ["65,537 bytes", 413, (world) => ({ body: padded(world, 65_537) })],
+  ["a byte order mark", 400, (world) => ({ body: `\ufeff${JSON.stringify(world.createBody())}` })],
+  ["nothing", 400, () => ({ body: "" })],
+  ["an array", 400, (world) => ({ body: JSON.stringify([world.createBody()]) })],
+  ["30,000 open brackets", 400, () => ({ body: "[".repeat(30_000) })],
+  ["a URL-encoded body", 400, (world) => ({ body: `appid=${world.appid}` })],
+  ["a good add", 200, async (world) => add(world, await world.chatId())],
+  [
+    "an add of one new agent among others",
+    200,
+    async (world) => add(world, await world.chatId(), { kefu_ids: [1, 3, 4, 99] }),
+  ],
+  ["a body of create_gd", 400, (world) => ({ operation: "add_kf", body: world.createBody() })],
+  ["an add to an unknown session", 404, (world) => add(world, 999_999)],
+  ["an add to another site's session", 404, async (world) => add(world, await (await World.create()).chatId())],
+  ["an add to a chat", 409, async (world) => add(world, await seedSession(world, { kind: "chat" }))],
+  [
+    "an add to a session without a responsible agent",
+    409,
+    async (world) => add(world, await seedSession(world, { responsibleAgentId: null })),
+  ],
+  ["an add of none that is new", 409, async (world) => add(world, await world.chatId(), { kefu_ids: "1, 2,4,99" })],
+  ["an add of no number", 400, async (world) => add(world, await world.chatId(), { kefu_ids: "3;4" })],
+  ["an add to a text", 400, (world) => ({ operation: "add_kf", body: world.addBody(1, { chat_id: "1" }) })],
+  [
+    "an add whose ranstr was used with success",
+    401,
+    async (world) => twice(world, "add_kf", world.addBody(await world.chatId()), 200),
+  ],
+  [
+    "an add whose ranstr was used without success",
+    401,
+    async (world) => twice(world, "add_kf", world.addBody(999_999), 404),
+  ],
+];
+
+const add = (world: World, chatId: number, change: Body = {}): Case => ({
+  operation: "add_kf",
+  body: world.addBody(chatId, change),
+});
+
+/** A create of that many bytes that lacks a field. */
+function padded(world: World, bytes: number): string {
+  const body = JSON.stringify(world.createBody({ ip: undefined, note: "" }));
+  return body.replace('"note":""', `"note":"${"x".repeat(bytes - body.length)}"`);
+}
+
+describe("the signature check says what the server answers", () => {
+  it.each(CASES)("to %s: %d", async (_, status, make) => {
+    // KV is waited for, so that replays are seen before fields are looked at.
+    const world = await World.create({ REPLAY_LOOK_MS: "1000" });
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const { operation = "create_gd", ...made } = await make(world);
+    const body = typeof made.body === "string" ? made.body : JSON.stringify(made.body);
+    const { signature = await hmac(world.secret, body) } = made;
+    const said = await check(visitor, { operation, body, signature });
+    const sent = await world.sendRaw(operation, body, signature === "" ? {} : { "x-chat-signature": signature });
+    expect(sent.status).toBe(status);
+    expect(said.answer).toBe(status === 200 ? ACCEPTS : `Sent now, the server answers ${status} ${sent.envelope.msg}`);
+    const [about, cause] = Object.entries(said.lines).find(([, { state }]) => state === "Cause") ?? [];
+    if (about?.startsWith("Fields of")) expect(cause?.text).toContain(sent.headers.get("x-error-detail"));
+  });
+
+  it("with status 200 where every failure has it", async () => {
+    const world = await World.create({ ERROR_STATUS: "always-200" });
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const { answer } = await checkSigned(world, visitor, { sbs: "" });
+    expect(answer).toBe("Sent now, the server answers 200 参数错误");
   });
 });

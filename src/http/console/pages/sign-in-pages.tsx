@@ -46,9 +46,13 @@ export function signInPages(routes: Routes): void {
   });
 
   routes.post("/language", async (c) => {
-    const { language, back } = await readForm(c);
+    // With a form that was filled in the choice stands in the address: the body is that form's own.
+    const draft = c.req.query("draft");
+    const { language, back } = draft === undefined ? await readForm(c) : c.req.query();
     c.header("set-cookie", hostCookie(LANGUAGE_COOKIE, language === "zh" ? "zh" : "en", YEAR_SECONDS));
-    return c.redirect(consolePath(back), 303);
+    if (draft === undefined) return c.redirect(consolePath(back), 303);
+    // The browser sends the same form on to its own path.
+    return c.redirect(`${consolePath(draft)}?draft=1`, 307);
   });
 }
 

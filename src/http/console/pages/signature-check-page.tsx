@@ -1,54 +1,87 @@
 import { settingsOf } from "../../../env.ts";
-import { WIRE_ERRORS } from "../../../errors.ts";
+import { type ErrorCode, WIRE_ERRORS } from "../../../errors.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
-import { diagnoseRequest, type Finding, type PastedRequest } from "../diagnose-request.ts";
+import { type Diagnosis, diagnoseRequest, OPERATIONS, OUTCOMES, type PastedRequest } from "../diagnose-request.ts";
 import { show } from "../layout.tsx";
 import { Badge, Field, Notice } from "../parts.tsx";
 import { readForm } from "../read-form.ts";
-import { explain, lineEndsOf } from "../signature-texts.ts";
-import type { View } from "../view.ts";
+
+const PATH = "/console/signature-check";
+
+type Form = Record<string, string>;
 
 export function signatureCheckPage(routes: Routes): void {
-  routes.get("/signature-check", (c) => checkPage(c, { appid: "", body: "", signature: "" }));
+  routes.get("/signature-check", (c) => checkPage(c, c.req.query()));
 
   // The page itself is the answer: a redirect would have to carry or keep what was pasted.
   routes.post("/signature-check", async (c) => {
-    const { appid = "", body = "", signature = "" } = await readForm(c);
+    const form = await readForm(c);
+    // The language switch sends the form as it stands: where there was no verdict there is none afterwards.
+    if (c.req.query("draft") !== undefined && form.checked === undefined) return checkPage(c, form);
+    const { operation, appid = "", body = "", signature = "" } = form;
+    if (!isOperation(operation)) return checkPage(c, form, c.var.view.t("Choose the call."));
     const settings = settingsOf(c.env);
     const keyring = await c.var.isolate.credentials.keyring(settings);
     // Out of a log or `curl -v` it comes with its name.
-    const pasted = { appid, body, signature: signature.replace(/^\s*x-chat-signature:/i, "") };
-    return checkPage(c, pasted, await diagnoseRequest(settings, keyring, pasted, c.var.view.now));
+    const pasted = { operation, appid, body, signature: signature.replace(/^\s*x-chat-signature:/i, "") };
+    return checkPage(c, form, await diagnoseRequest(c.var.view, settings, keyring, pasted));
   });
 }
 
-function checkPage(c: RequestContext, pasted: PastedRequest, findings?: Finding[]): Response {
-  const v = c.var.view;
-  const { t } = v;
+function isOperation(name: string | undefined): name is PastedRequest["operation"] {
+  return name !== undefined && Object.hasOwn(OPERATIONS, name);
+}
+
+/** @param result what was found, or what is wrong with the choice of the call; none before anything was checked */
+function checkPage(c: RequestContext, form: Form, result?: Diagnosis | string): Response {
+  const { t } = c.var.view;
+  const error = typeof result === "string" ? result : undefined;
   const body = (
     <>
-      {findings && <Verdict v={v} findings={findings} />}
+      {result !== undefined && typeof result !== "string" && <Verdict c={c} diagnosis={result} />}
       <section class="card">
         <p>
           {t(
             "Paste a request that was refused. The check says what the server answers and why. Nothing you paste is stored or logged, and the ranstr stays unused.",
           )}
         </p>
-        <form method="post" action="/console/signature-check">
+        <form method="post" action={PATH} id="check">
+          {result !== undefined && <input type="hidden" name="checked" value="yes" />}
+          <div class="field">
+            <label for="operation">{t("Which call is it?")}</label>
+            <select
+              id="operation"
+              name="operation"
+              required
+              autofocus={error !== undefined}
+              aria-invalid={error && "true"}
+              aria-describedby={error && "operation-error"}
+            >
+              <option value="">{t("Choose the call.")}</option>
+              {Object.keys(OPERATIONS).map((each) => (
+                <option selected={each === form.operation}>{each}</option>
+              ))}
+            </select>
+            {error && (
+              <p class="error" id="operation-error">
+                {error}
+              </p>
+            )}
+          </div>
           <Field
             label="appid"
             name="appid"
-            value={pasted.appid}
+            value={form.appid}
             hint={t("May be left empty when the body has it.")}
             maxlength={128}
             code
           />
-          <Field label={t("Body, as it was sent")} name="body" value={pasted.body} rows={8} required code />
+          <Field label={t("Body, as it was sent")} name="body" value={form.body} rows={8} required code />
           <Field
             label={t("Signature (x-chat-signature)")}
             name="signature"
-            value={pasted.signature}
+            value={form.signature}
             maxlength={512}
             code
           />
@@ -57,46 +90,79 @@ function checkPage(c: RequestContext, pasted: PastedRequest, findings?: Finding[
       </section>
     </>
   );
-  const title = t("Signature check");
-  return show(c, { title, section: "check", back: "/console/signature-check", body });
+  const filled = { id: "check", path: PATH };
+  return show(c, { title: t("Signature check"), section: "check", filled, body }, error ? 400 : 200);
 }
 
-function Verdict({ v, findings }: { v: View; findings: Finding[] }) {
-  const { t } = v;
-  const refusal = findings.find((finding) => finding.refusal !== undefined)?.refusal;
-  const wire = refusal && WIRE_ERRORS[refusal];
-  const ends = findings.map(lineEndsOf).find((each) => each !== undefined);
-  const stop = findings.findIndex((finding) => finding.refusal !== undefined);
+function Verdict({ c, diagnosis: { answered, lines } }: { c: RequestContext; diagnosis: Diagnosis }) {
+  const { t } = c.var.view;
+  const wireOf = (refusal: ErrorCode) => {
+    const { status, message } = WIRE_ERRORS[refusal];
+    return [settingsOf(c.env).alwaysStatus200 ? 200 : status, message];
+  };
+  const refused = lines.filter(({ refusal }) => refusal !== undefined);
+  const [stop, next] = refused;
+  const ends = lines.find((line) => line.ends)?.ends;
+  const { sessionId, refusedFor } = answered ?? {};
+  const cause = answered ? refused.find(({ outcome }) => outcome !== undefined && outcome === refusedFor) : stop;
   return (
     <>
+      {refusedFor && (
+        <Notice kind="bad" title={t("This call was answered {0} {1}", ...wireOf(OUTCOMES[refusedFor]))}>
+          <p>{cause?.texts ?? t("What it was refused for has changed since: {0}.", refusedFor)}</p>
+        </Notice>
+      )}
+      {sessionId && (
+        <Notice kind="good" title={t("This call was accepted: session {0}", sessionId)}>
+          <p>
+            <a href={`/console/sites/${answered?.siteId}/sessions/${sessionId}`}>{t("To the session")}</a>
+          </p>
+        </Notice>
+      )}
       <Notice
-        kind={wire ? "bad" : ends ? "note" : "good"}
+        kind={answered || (ends && !stop) ? "note" : stop ? "bad" : "good"}
         title={
-          wire
-            ? t("The server answers {0} {1}", wire.status, wire.message)
+          stop?.refusal
+            ? t("Sent now, the server answers {0} {1}", ...wireOf(stop.refusal))
             : ends
-              ? t("The server accepts this request if its line ends are {0}", ends.fits)
-              : t("The server accepts this request")
+              ? t("Sent now, the server accepts this request if its line ends are {0}", ends.fits)
+              : t("Sent now, the server accepts this request")
         }
-      />
+      >
+        {answered ? (
+          <p>
+            {t(
+              "A ranstr can be used once: sent again, the same bytes are refused, whatever they were answered first. Each try needs a new ranstr, the time of the try and a new signature.",
+            )}
+          </p>
+        ) : (
+          stop?.outdated && (
+            <p>
+              {next?.refusal
+                ? t("With a fresh timestamp it answers {0} {1}.", ...wireOf(next.refusal))
+                : t("With a fresh timestamp it accepts the request.")}
+            </p>
+          )
+        )}
+      </Notice>
       <ol class="checks" aria-label={t("What was checked")}>
-        {findings.map((finding, i) => {
-          const { title, texts, signed } = explain(v, finding);
-          const wrong = finding.refusal !== undefined;
-          const depends = !wrong && lineEndsOf(finding) !== undefined;
-          const label = depends ? t("Depends") : !wrong ? t("Fine") : i === stop ? t("Cause") : t("Also");
+        {lines.map((line) => {
+          const depends = !line.refusal && line.ends;
+          const also = answered ? t("If sent again") : t("Also");
+          const label = depends ? t("Depends") : !line.refusal ? t("Fine") : line === cause ? t("Cause") : also;
           return (
-            <li class={wrong || depends ? "wrong" : "fine"}>
+            <li class={line.refusal || depends ? "wrong" : "fine"}>
               <h2>
-                {title} <Badge kind={!wrong && !depends ? "good" : i === stop ? "bad" : "wait"} label={label} />
+                {line.title}{" "}
+                <Badge kind={line === cause ? "bad" : line.refusal || depends ? "wait" : "good"} label={label} />
               </h2>
-              {texts.map((text) => (
+              {line.texts.map((text) => (
                 <p>{text}</p>
               ))}
-              {signed !== undefined && (
+              {line.signed !== undefined && (
                 <>
                   <p>{t("This is what was signed:")}</p>
-                  <pre tabindex={0}>{signed}</pre>
+                  <pre tabindex={0}>{line.signed}</pre>
                 </>
               )}
             </li>
