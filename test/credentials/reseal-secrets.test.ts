@@ -4,8 +4,9 @@ import type { AppDesk } from "../../src/credentials/app-desk.ts";
 import { APPS_PER_CALL, resealSecrets } from "../../src/credentials/reseal-secrets.ts";
 import { revokeApp } from "../../src/credentials/revoke-app.ts";
 import { rotateSecret } from "../../src/credentials/rotate-secret.ts";
-import { importKeyring, type Keyring, seal, sealedWith, UnsealError } from "../../src/credentials/sealed-secret.ts";
+import { importKeyring, type Keyring, seal, UnsealError, unseal } from "../../src/credentials/sealed-secret.ts";
 import { replacing } from "../support/replacing.ts";
+import { sealedByHand } from "../support/sealed-by-hand.ts";
 import { NOW, World } from "../support/world.ts";
 
 const OLD_TEXT = env.MASTER_KEY;
@@ -13,6 +14,7 @@ const NEW_TEXT = Uint8Array.fromBase64(OLD_TEXT).toReversed().toBase64();
 const OLD = await importKeyring([Uint8Array.fromBase64(OLD_TEXT)]);
 const BOTH = await importKeyring([Uint8Array.fromBase64(NEW_TEXT), Uint8Array.fromBase64(OLD_TEXT)]);
 const NEW_ID = BOTH.sealing.id;
+const [OLD_SEAL, NEW_SEAL] = [`v2.${OLD.sealing.id}`, `v2.${NEW_ID}`];
 
 // Re-sealing is about every app there is; storage is this file's own.
 beforeEach(async () => void (await env.DB.exec("DELETE FROM apps")));
@@ -25,11 +27,14 @@ const deskWith = (keyring: Keyring, db = env.DB): AppDesk => ({
   forget: () => {},
 });
 
-type Row = { appid: string; version: number; secret: string; previous_secret: string | null };
+type Row = { appid: string; site_id: number; version: string; secret: string; previous_secret: string | null };
 
 async function rows(): Promise<Row[]> {
   return (await env.DB.prepare("SELECT * FROM apps ORDER BY appid").all<Row>()).results;
 }
+
+/** Form and key of a seal. */
+const sealedWith = (sealed: string) => sealed.split(".", 2).join(".");
 
 const sealsOf = (row: Row | undefined) => [
   sealedWith(row?.secret ?? ""),
@@ -39,11 +44,11 @@ const sealsOf = (row: Row | undefined) => [
 /** Many apps sealed with the old key, in the order of their appids. */
 async function putApps(siteId: number, count: number): Promise<void> {
   const insert = env.DB.prepare(
-    "INSERT INTO apps (appid, site_id, name, version, secret, created_at) VALUES (?, ?, 'N', 1, ?, 0)",
+    "INSERT INTO apps (appid, site_id, name, version, secret, created_at) VALUES (?, ?, 'N', 'first', ?, 0)",
   );
   const apps = Array.from({ length: count }, async (_, i) => {
     const appid = `app-${String(i).padStart(4, "0")}`;
-    return insert.bind(appid, siteId, await seal(OLD, appid, "current", "secret of this app"));
+    return insert.bind(appid, siteId, await seal(OLD, { siteId, appid }, "current", "secret of this app"));
   });
   await env.DB.batch(await Promise.all(apps));
 }
@@ -55,7 +60,7 @@ describe("re-sealing", () => {
     const [before] = await rows();
     expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 2, remaining: 0 });
     const [after] = await rows();
-    expect(sealsOf(after)).toEqual([NEW_ID, NEW_ID]);
+    expect(sealsOf(after)).toEqual([NEW_SEAL, NEW_SEAL]);
     expect({ ...after, secret: "", previous_secret: "" }).toEqual({ ...before, secret: "", previous_secret: "" });
     expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 0, remaining: 0 });
     expect(await rows()).toEqual([after]);
@@ -65,12 +70,30 @@ describe("re-sealing", () => {
     const world = await World.create();
     await rotateSecret(deskWith(BOTH), world.appid, 60);
     const [before] = await rows();
-    const previous = await seal(OLD, world.appid, "previous", world.secret);
+    const previous = await seal(OLD, world, "previous", world.secret);
     await env.DB.prepare("UPDATE apps SET previous_secret = ?").bind(previous).run();
     expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 1, remaining: 0 });
     const [after] = await rows();
     expect(after?.secret).toBe(before?.secret);
-    expect(sealsOf(after)).toEqual([NEW_ID, NEW_ID]);
+    expect(sealsOf(after)).toEqual([NEW_SEAL, NEW_SEAL]);
+  });
+
+  it("turns seals of the form before, v1, into v2, also where the master key stays the same", async () => {
+    const world = await World.create();
+    await rotateSecret(deskWith(OLD), world.appid, 60);
+    const key = Uint8Array.fromBase64(OLD_TEXT);
+    const [current, previous] = [
+      await sealedByHand(key, "v1", `${world.appid}|current`, world.secret),
+      await sealedByHand(key, "v1", `${world.appid}|previous`, "another secret"),
+    ];
+    await env.DB.prepare("UPDATE apps SET secret = ?, previous_secret = ?").bind(current, previous).run();
+    expect((await world.anotherIsolate({ CREDENTIALS: undefined }).create()).status).toBe(200);
+    expect(await resealSecrets(deskWith(OLD))).toEqual({ resealed: 2, remaining: 0 });
+    const [after] = await rows();
+    expect(sealsOf(after)).toEqual([OLD_SEAL, OLD_SEAL]);
+    expect(await unseal(OLD, world, "current", after?.secret ?? "")).toBe(world.secret);
+    expect(await unseal(OLD, world, "previous", after?.previous_secret ?? "")).toBe("another secret");
+    expect((await world.anotherIsolate({ CREDENTIALS: undefined }).create()).status).toBe(200);
   });
 
   it("renews revoked apps too, so that nothing needs the old key", async () => {
@@ -90,7 +113,7 @@ describe("re-sealing", () => {
     expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: APPS_PER_CALL, remaining: APPS_PER_CALL + 1 });
     expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: APPS_PER_CALL, remaining: 1 });
     expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 1, remaining: 0 });
-    expect((await rows()).every((row) => sealedWith(row.secret) === NEW_ID)).toBe(true);
+    expect((await rows()).every((row) => sealedWith(row.secret) === NEW_SEAL)).toBe(true);
   });
 
   it("never overwrites a rotation that came between, and counts what that left", async () => {
@@ -117,7 +140,7 @@ describe("re-sealing", () => {
         `the current secret of app app-0001 was sealed with master key 00000000; MASTER_KEY is ${NEW_ID}`,
       ),
     );
-    expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([NEW_ID, "00000000", NEW_ID]);
+    expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL, "v1.00000000", NEW_SEAL]);
   });
 
   it("leaves an entry in the audit log, and none when there was nothing to do", async () => {
@@ -147,12 +170,10 @@ describe("rotating the master key", () => {
     expect((await during.create()).status).toBe(200);
 
     // KV still holds the record that the old key sealed.
-    expect(sealedWith((await env.CREDENTIALS.get<Row>(`app:${world.appid}`, "json"))?.secret ?? "")).toBe(
-      OLD.sealing.id,
-    );
+    expect(sealedWith((await env.CREDENTIALS.get<Row>(`app:${world.appid}`, "json"))?.secret ?? "")).toBe(OLD_SEAL);
     const after = world.anotherIsolate({ MASTER_KEY: NEW_TEXT });
     expect((await after.create()).status).toBe(200);
-    expect(sealedWith((await env.CREDENTIALS.get<Row>(`app:${world.appid}`, "json"))?.secret ?? "")).toBe(NEW_ID);
+    expect(sealedWith((await env.CREDENTIALS.get<Row>(`app:${world.appid}`, "json"))?.secret ?? "")).toBe(NEW_SEAL);
   });
 
   it("needs MASTER_KEY_PREVIOUS: without it every use of a secret is a 500, and the log says why", async () => {
@@ -170,6 +191,6 @@ describe("rotating the master key", () => {
       expect(answer.headers.get("content-type")).toBe("application/problem+json");
       expect(line(error)).toMatchObject({ status: 500, reason: "master_key_wrong", fault });
     }
-    expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([OLD.sealing.id]);
+    expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([OLD_SEAL]);
   });
 });

@@ -1,35 +1,38 @@
 import { describe, expect, it } from "vitest";
 import {
   importKeyring,
+  type SecretOwner,
   type Slot,
   seal,
-  sealedWith,
+  sealMark,
   UnsealError,
   unseal,
 } from "../../src/credentials/sealed-secret.ts";
+import { sealedByHand } from "../support/sealed-by-hand.ts";
 
 const bytes = (start: number) => Uint8Array.from({ length: 32 }, (_, i) => start + i);
 const OLD = bytes(0);
 const NEW = bytes(100);
 
+const OWNER = { siteId: 7, appid: "app" };
 const SECRET = "s3cret with spaces ~";
 
 describe("a sealed secret", () => {
   it("opens to what was sealed, for the same app and slot", async () => {
     const keyring = await importKeyring([OLD]);
     for (const slot of ["current", "previous"] as const) {
-      const sealed = await seal(keyring, "app", slot, SECRET);
-      expect(await unseal(keyring, "app", slot, sealed)).toBe(SECRET);
+      const sealed = await seal(keyring, OWNER, slot, SECRET);
+      expect(await unseal(keyring, OWNER, slot, sealed)).toBe(SECRET);
     }
   });
 
-  it("has the form v1.<key id>.<iv>.<ciphertext>, holds nothing readable and is never the same twice", async () => {
+  it("has the form v2.<key id>.<iv>.<ciphertext>, holds nothing readable and is never the same twice", async () => {
     const keyring = await importKeyring([OLD]);
     const [first, second] = [
-      await seal(keyring, "app", "current", SECRET),
-      await seal(keyring, "app", "current", SECRET),
+      await seal(keyring, OWNER, "current", SECRET),
+      await seal(keyring, OWNER, "current", SECRET),
     ];
-    expect(first).toMatch(/^v1\.[0-9a-f]{8}\.[\w-]{16}\.[\w-]+$/);
+    expect(first).toMatch(/^v2\.[0-9a-f]{8}\.[\w-]{16}\.[\w-]+$/);
     expect(first).not.toContain("s3cret");
     expect(first).not.toBe(second);
   });
@@ -37,31 +40,50 @@ describe("a sealed secret", () => {
   it("names the master key that sealed it: the first four bytes of the key's SHA-256", async () => {
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", OLD));
     const keyring = await importKeyring([OLD]);
-    const sealed = await seal(keyring, "app", "current", SECRET);
-    expect(sealedWith(sealed)).toBe(digest.slice(0, 4).toHex());
+    const sealed = await seal(keyring, OWNER, "current", SECRET);
     expect(keyring.sealing.id).toBe(digest.slice(0, 4).toHex());
-    expect(sealedWith("v2.00000000.x.y")).toBeUndefined();
-    expect(sealedWith("plain text")).toBeUndefined();
+    expect(sealMark(keyring)).toBe(`v2.${digest.slice(0, 4).toHex()}.`);
+    expect(sealed.startsWith(sealMark(keyring))).toBe(true);
   });
 
-  it("is AES-256-GCM with appid and slot as associated data, as any other implementation reads it", async () => {
-    const sealed = await seal(await importKeyring([OLD]), "app", "previous", SECRET);
+  it("is AES-256-GCM with site, appid and slot as associated data, as any other implementation reads it", async () => {
+    const sealed = await seal(await importKeyring([OLD]), OWNER, "previous", SECRET);
     const [, , iv, ciphertext] = sealed.split(".");
     const read = (text = "") => Uint8Array.fromBase64(text, { alphabet: "base64url" });
     const key = await crypto.subtle.importKey("raw", OLD, "AES-GCM", false, ["decrypt"]);
-    const algorithm = { name: "AES-GCM", iv: read(iv), additionalData: new TextEncoder().encode("app|previous") };
+    const algorithm = { name: "AES-GCM", iv: read(iv), additionalData: new TextEncoder().encode("v2|7|app|previous") };
     expect(new TextDecoder().decode(await crypto.subtle.decrypt(algorithm, key, read(ciphertext)))).toBe(SECRET);
   });
 
-  it.each<[string, string, Slot]>([
-    ["another app", "app2", "current"],
-    ["the other slot", "app", "previous"],
-  ])("does not open for %s", async (_, appid, slot) => {
+  it.each<[string, SecretOwner, Slot]>([
+    ["another site", { siteId: 8, appid: "app" }, "current"],
+    ["another app", { siteId: 7, appid: "app2" }, "current"],
+    ["the other slot", OWNER, "previous"],
+  ])("does not open for %s", async (_, owner, slot) => {
     const keyring = await importKeyring([OLD]);
-    const sealed = await seal(keyring, "app", "current", SECRET);
-    await expect(unseal(keyring, appid, slot, sealed)).rejects.toThrow(
-      new UnsealError(`the ${slot} secret of app ${appid} is damaged or was sealed for another app`),
+    const sealed = await seal(keyring, OWNER, "current", SECRET);
+    await expect(unseal(keyring, owner, slot, sealed)).rejects.toThrow(
+      new UnsealError(`the ${slot} secret of app ${owner.appid} is damaged or was sealed for another site or app`),
     );
+  });
+
+  it.each<Slot>(["current", "previous"])("opens in the form before, v1, which names no site: %s", async (slot) => {
+    const keyring = await importKeyring([OLD]);
+    const sealed = await sealedByHand(OLD, "v1", `app|${slot}`, SECRET);
+    expect(sealed).toMatch(/^v1\./);
+    expect(await unseal(keyring, OWNER, slot, sealed)).toBe(SECRET);
+    expect(sealed.startsWith(sealMark(keyring))).toBe(false);
+  });
+
+  it("vouches for nothing else when v1 is called v2, or v2 called v1", async () => {
+    const keyring = await importKeyring([OLD]);
+    const [v1, v2] = [
+      await sealedByHand(OLD, "v1", "app|current", SECRET),
+      await seal(keyring, OWNER, "current", SECRET),
+    ];
+    for (const renamed of [v1.replace("v1", "v2"), v2.replace("v2", "v1")]) {
+      await expect(unseal(keyring, OWNER, "current", renamed)).rejects.toThrow(/damaged or was sealed for another/);
+    }
   });
 
   it.each<[string, (parts: string[]) => string[]]>([
@@ -73,27 +95,27 @@ describe("a sealed secret", () => {
     ["what is not base64", ([v, id, iv]) => [v, id, iv, "?!"] as string[]],
   ])("does not open with %s", async (_, damage) => {
     const keyring = await importKeyring([OLD]);
-    const sealed = await seal(keyring, "app", "current", SECRET);
+    const sealed = await seal(keyring, OWNER, "current", SECRET);
     const damaged = damage(sealed.split(".")).join(".");
     expect(damaged).not.toBe(sealed);
-    await expect(unseal(keyring, "app", "current", damaged)).rejects.toThrow(
-      new UnsealError("the current secret of app app is damaged or was sealed for another app"),
+    await expect(unseal(keyring, OWNER, "current", damaged)).rejects.toThrow(
+      new UnsealError("the current secret of app app is damaged or was sealed for another site or app"),
     );
   });
 
-  it.each([[""], ["s3cret"], ["v1"], ["v1.00000000"], ["v1.00000000.iv"], ["v2.00000000.iv.text"]])(
+  it.each([[""], ["s3cret"], ["v1"], ["v1.00000000"], ["v1.00000000.iv"], ["v2.00000000.iv"], ["v3.00000000.iv.text"]])(
     "does not open in another form: %j",
     async (text) => {
-      await expect(unseal(await importKeyring([OLD]), "app", "current", text)).rejects.toThrow(
-        new UnsealError("the current secret of app app is not in the v1 form"),
+      await expect(unseal(await importKeyring([OLD]), OWNER, "current", text)).rejects.toThrow(
+        new UnsealError("the current secret of app app is not in the v2 form"),
       );
     },
   );
 
   it("does not open without its master key, and says which one sealed it", async () => {
     const [old, other] = [await importKeyring([OLD]), await importKeyring([NEW])];
-    const sealed = await seal(old, "app", "current", SECRET);
-    await expect(unseal(other, "app", "current", sealed)).rejects.toThrow(
+    const sealed = await seal(old, OWNER, "current", SECRET);
+    await expect(unseal(other, OWNER, "current", sealed)).rejects.toThrow(
       new UnsealError(
         `the current secret of app app was sealed with master key ${old.sealing.id}; MASTER_KEY is ${other.sealing.id}`,
       ),
@@ -104,17 +126,17 @@ describe("a sealed secret", () => {
 describe("a keyring", () => {
   it("seals with the first key and opens with all", async () => {
     const [old, both, only] = [await importKeyring([OLD]), await importKeyring([NEW, OLD]), await importKeyring([NEW])];
-    const before = await seal(old, "app", "current", SECRET);
-    const after = await seal(both, "app", "current", SECRET);
-    expect(await unseal(both, "app", "current", before)).toBe(SECRET);
-    expect(await unseal(both, "app", "current", after)).toBe(SECRET);
-    expect(await unseal(only, "app", "current", after)).toBe(SECRET);
-    await expect(unseal(old, "app", "current", after)).rejects.toThrow(UnsealError);
+    const before = await seal(old, OWNER, "current", SECRET);
+    const after = await seal(both, OWNER, "current", SECRET);
+    expect(await unseal(both, OWNER, "current", before)).toBe(SECRET);
+    expect(await unseal(both, OWNER, "current", after)).toBe(SECRET);
+    expect(await unseal(only, OWNER, "current", after)).toBe(SECRET);
+    await expect(unseal(old, OWNER, "current", after)).rejects.toThrow(UnsealError);
   });
 
   it("may hold one key twice", async () => {
     const keyring = await importKeyring([OLD, OLD]);
-    expect(await unseal(keyring, "app", "current", await seal(keyring, "app", "current", SECRET))).toBe(SECRET);
+    expect(await unseal(keyring, OWNER, "current", await seal(keyring, OWNER, "current", SECRET))).toBe(SECRET);
   });
 });
 
