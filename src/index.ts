@@ -1,18 +1,18 @@
 import { createApp } from "./app.ts";
 import { type Bindings, settingsOf } from "./env.ts";
-import { pruneKeys, pruneNonces } from "./store/prune.ts";
+import { prune } from "./store/prune.ts";
 
 const app = createApp();
 
 export default {
   fetch: app.fetch,
 
-  /** Prunes what has expired: nonces at each run of the cron trigger (wrangler.toml), idempotency keys at an hour's first. */
+  /** Prunes what has expired, at each run of the cron trigger (wrangler.toml). Throws at the end when a table failed, so that Cloudflare shows it. */
   async scheduled(controller, env) {
-    const { directory } = settingsOf(env);
-    const now = Math.floor(controller.scheduledTime / 1000);
-    const nonces = await pruneNonces(directory, now);
-    const keys = now % 3600 < 300 ? await pruneKeys(directory, now) : 0;
-    console.log(JSON.stringify({ pruned: { nonces, keys } }));
+    const { removed, faults } = await prune(settingsOf(env).directory, Math.floor(controller.scheduledTime / 1000));
+    console.log(JSON.stringify({ pruned: removed }));
+    const failed = Object.entries(faults);
+    for (const [table, fault] of failed) console.error(JSON.stringify({ not_pruned: table, fault }));
+    if (failed.length > 0) throw new Error(`not pruned: ${failed.map(([table]) => table).join(", ")}`);
   },
 } satisfies ExportedHandler<Bindings>;

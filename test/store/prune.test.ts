@@ -1,9 +1,9 @@
 import { createScheduledController } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/env.ts";
 import worker from "../../src/index.ts";
-import { pruneKeys, pruneNonces } from "../../src/store/prune.ts";
+import { type PruneLimits, prune } from "../../src/store/prune.ts";
 import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
 
@@ -11,31 +11,43 @@ const LIVE = NOW + 1;
 
 /** Small, so that a few rows are many bites. */
 const BITE_ROWS = 50;
-const BITES_PER_RUN = 60;
 
-async function prune(db: D1Database, now: number) {
-  const limits = { biteRows: BITE_ROWS, bites: BITES_PER_RUN };
-  return { nonces: await pruneNonces(db, now, limits), keys: await pruneKeys(db, now, limits) };
-}
-
-// Storage is this file's own, and what one test leaves must not be pruned by the next.
-beforeEach(async () => void (await env.DB.batch([sql("DELETE FROM nonces"), sql("DELETE FROM idempotency_keys")])));
+const TABLES = ["nonces", "idempotency_keys", "console_sessions", "console_forms", "jobs"] as const;
 
 const sql = (text: string, ...values: (string | number)[]) => env.DB.prepare(text).bind(...values);
 
+// Storage is this file's own, and what one test leaves must not be pruned by the next.
+beforeEach(async () => void (await env.DB.batch(TABLES.map((table) => sql(`DELETE FROM ${table}`)))));
+afterEach(() => void vi.restoreAllMocks());
+
+const NONE = { nonces: 0, idempotency_keys: 0, console_sessions: 0, console_forms: 0 };
+
+/** What one run removes; none of these may fail. */
+async function pruned(now = NOW, limits: Partial<PruneLimits> = {}, db = env.DB) {
+  const { removed, faults } = await prune(db, now, { biteRows: BITE_ROWS, statements: 900, ...limits });
+  expect(faults).toEqual({});
+  return removed;
+}
+
 async function putNonces(...list: [appid: string, ranstr: string, expiresAt: number][]): Promise<void> {
-  await env.DB.batch(list.map((row) => sql("INSERT INTO nonces VALUES (?, ?, 'owner', ?, 'accepted', 1)", ...row)));
+  await env.DB.batch(list.map((row) => sql("INSERT INTO nonces VALUES (?, ?, 'owner', 1, ?, 'accepted', 1)", ...row)));
 }
 
 async function putKeys(...list: [appid: string, operation: string, key: string, expiresAt: number][]): Promise<void> {
   await env.DB.batch(list.map((row) => sql("INSERT INTO idempotency_keys VALUES (?, ?, ?, 'meaning', 1, ?)", ...row)));
 }
 
+const putSession = (id: string, expiresAt: number) =>
+  sql("INSERT INTO console_sessions VALUES (?, 0, ?)", id, expiresAt).run();
+const putForm = (id: string, expiresAt: number) =>
+  sql("INSERT INTO console_forms VALUES (?, 'session', NULL, ?)", id, expiresAt).run();
+
 /** Nonces of one appid with ranstr 1 … count, seven digits, of which every `liveEvery`-th is live. */
 async function putManyNonces(appid: string, count: number, liveEvery: number): Promise<void> {
   await sql(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-     INSERT INTO nonces SELECT ?, printf('%07d', i), 'owner', CASE i % ? WHEN 0 THEN ? ELSE ? END, 'accepted', 1 FROM n`,
+     INSERT INTO nonces
+     SELECT ?, printf('%07d', i), 'owner', 1, CASE i % ? WHEN 0 THEN ? ELSE ? END, 'accepted', 1 FROM n`,
     count,
     appid,
     liveEvery,
@@ -44,18 +56,50 @@ async function putManyNonces(appid: string, count: number, liveEvery: number): P
   ).run();
 }
 
-async function left(table: "nonces" | "idempotency_keys"): Promise<Record<string, unknown>[]> {
-  return (await sql(`SELECT * FROM ${table} ORDER BY 1, 2, 3`).all()).results;
+async function left(table: (typeof TABLES)[number]): Promise<Record<string, unknown>[]> {
+  return (await sql(`SELECT * FROM ${table} ORDER BY 1, 2`).all()).results;
 }
 
 async function countLeft(): Promise<number | null> {
   return sql("SELECT count(*) AS rows FROM nonces").first<number>("rows");
 }
 
+interface Seen {
+  statements: number;
+  rowsRead: number;
+}
+
+/** A database that counts each statement sent, alone or in a batch, and may fail those that name something. */
+function watched(failing?: { naming: string; times: number; error: string }): { db: D1Database; seen: Seen } {
+  const seen: Seen = { statements: 0, rowsRead: 0 };
+  const texts = new WeakMap<object, string>();
+  const send = async (statements: D1PreparedStatement[]) => {
+    seen.statements += statements.length;
+    const named = statements.some((each) => texts.get(each)?.includes(failing?.naming ?? ""));
+    if (failing !== undefined && named && failing.times-- > 0) throw new Error(failing.error);
+    const results = await env.DB.batch<Record<string, unknown>>(statements);
+    for (const { meta } of results) seen.rowsRead += meta.rows_read;
+    return results;
+  };
+  const prepare = (text: string) => ({
+    bind: (...values: unknown[]) => {
+      const bound = env.DB.prepare(text).bind(...values);
+      texts.set(bound, text);
+      return Object.assign(bound, {
+        first: async (column?: string) => {
+          const row = (await send([bound]))[0]?.results[0];
+          return row === undefined ? null : column === undefined ? row : row[column];
+        },
+      });
+    },
+  });
+  return { db: replacing(env.DB, { prepare, batch: send }), seen };
+}
+
 describe("prune", () => {
   it("removes nonces from the second on at which they expire, and keeps the live ones", async () => {
     await putNonces(["a", "long gone", 1], ["a", "expires now", NOW], ["a", "live", LIVE], ["b", "gone", NOW - 1]);
-    expect(await prune(env.DB, NOW)).toEqual({ nonces: 3, keys: 0 });
+    expect(await pruned()).toEqual({ ...NONE, nonces: 3 });
     expect(await left("nonces")).toMatchObject([{ appid: "a", ranstr: "live" }]);
   });
 
@@ -66,15 +110,23 @@ describe("prune", () => {
       ["b", "add_agents", "k", LIVE],
       ["b", "create_session", "k", NOW - 1],
     );
-    expect(await prune(env.DB, NOW)).toEqual({ nonces: 0, keys: 2 });
+    expect(await pruned()).toEqual({ ...NONE, idempotency_keys: 2 });
     expect(await left("idempotency_keys")).toMatchObject([
       { appid: "a", operation: "create_session" },
       { appid: "b", operation: "add_agents" },
     ]);
   });
 
-  it("has nothing to do in empty tables", async () => {
-    expect(await prune(env.DB, NOW)).toEqual({ nonces: 0, keys: 0 });
+  it("removes console sessions and forms from the second on at which they expire, and keeps the live ones", async () => {
+    await Promise.all([putSession("gone", NOW), putSession("live", LIVE), putForm("gone", NOW), putForm("live", LIVE)]);
+    expect(await pruned()).toEqual({ ...NONE, console_sessions: 1, console_forms: 1 });
+    expect(await left("console_sessions")).toMatchObject([{ id: "live" }]);
+    expect(await left("console_forms")).toMatchObject([{ id: "live" }]);
+  });
+
+  it("has nothing to do in empty tables, and writes nothing", async () => {
+    expect(await pruned()).toEqual(NONE);
+    expect(await left("jobs")).toEqual([]);
   });
 
   it.each([BITE_ROWS - 1, BITE_ROWS, BITE_ROWS + 1, 3 * BITE_ROWS])(
@@ -82,7 +134,7 @@ describe("prune", () => {
     async (expired) => {
       // Of two rows one is live, so that bites do not end where the tables do.
       await putManyNonces("a", 2 * expired, 2);
-      expect(await prune(env.DB, NOW)).toEqual({ nonces: expired, keys: 0 });
+      expect(await pruned()).toEqual({ ...NONE, nonces: expired });
       const rows = await left("nonces");
       expect(rows).toHaveLength(expired);
       expect(rows.every((row) => row.expires_at === LIVE)).toBe(true);
@@ -91,7 +143,7 @@ describe("prune", () => {
 
   it("goes on across apps", async () => {
     for (const appid of ["a", "b", "c"]) await putManyNonces(appid, BITE_ROWS, 5);
-    expect((await prune(env.DB, NOW)).nonces).toBe(3 * BITE_ROWS * 0.8);
+    expect((await pruned()).nonces).toBe(3 * BITE_ROWS * 0.8);
     expect(await countLeft()).toBe(3 * BITE_ROWS * 0.2);
   });
 
@@ -103,7 +155,7 @@ describe("prune", () => {
       i < 5 ? LIVE : NOW,
     ];
     await putKeys(...Array.from({ length: 2 * BITE_ROWS + 5 }, key));
-    expect((await prune(env.DB, NOW)).keys).toBe(2 * BITE_ROWS);
+    expect((await pruned()).idempotency_keys).toBe(2 * BITE_ROWS);
     expect(await left("idempotency_keys")).toHaveLength(5);
   });
 
@@ -114,86 +166,183 @@ describe("prune", () => {
       await putManyNonces(`${place} before`, BITE_ROWS - 2, BITE_ROWS);
       await putNonces([`${place} odd`, text, NOW], [`${place} odd`, `${text}\0`, LIVE]);
     }
-    expect((await prune(env.DB, NOW)).nonces).toBe(odd.length * (BITE_ROWS - 1));
+    // Small runs, so that odd keys are also kept as places and read again.
+    let removed = 0;
+    for (let run = 0; run < 60; run++)
+      removed += (await pruned(NOW, { biteRows: BITE_ROWS - 1, statements: 24 })).nonces;
+    expect(removed).toBe(odd.length * (BITE_ROWS - 1));
     expect((await left("nonces")).map((row) => row.ranstr)).toEqual(odd.map((text) => `${text}\0`));
   });
 
-  it("stops after so many bites, and the next run does the rest", async () => {
-    const [most, rest] = [BITE_ROWS * BITES_PER_RUN, 2 * BITE_ROWS + 7];
-    await putManyNonces("a", most + rest, most + rest + 1);
-    await putKeys(["a", "add_agents", "k", NOW]);
-    expect(await prune(env.DB, NOW)).toEqual({ nonces: most, keys: 1 });
-    expect(await countLeft()).toBe(rest);
-    expect(await prune(env.DB, NOW)).toEqual({ nonces: rest, keys: 0 });
-  });
-
   it("reads each stored row a fixed number of times, however many bites", async () => {
-    let read = 0;
-    const counting = replacing(env.DB, {
-      prepare: (text: string) => ({
-        bind: (...values: unknown[]) => ({
-          first: async () =>
-            note(
-              await env.DB.prepare(text)
-                .bind(...values)
-                .all(),
-            ).results[0] ?? null,
-          run: async () =>
-            note(
-              await env.DB.prepare(text)
-                .bind(...values)
-                .run(),
-            ),
-        }),
-      }),
-    });
-    const note = <T extends D1Result>(result: T): T => {
-      read += result.meta.rows_read;
-      return result;
-    };
+    const { db, seen } = watched();
     const bites = 10;
     await putManyNonces("a", 2 * bites * BITE_ROWS, 2);
-    await prune(counting, NOW);
+    await pruned(NOW, {}, db);
     // Once to find a bite's end and once to look for what is due, and a removed row is read once more to be removed.
-    expect(read).toBeLessThanOrEqual(3 * 2 * bites * BITE_ROWS);
-    expect(read).toBeGreaterThanOrEqual(2 * bites * BITE_ROWS);
+    expect(seen.rowsRead).toBeLessThanOrEqual(3 * 2 * bites * BITE_ROWS + 100);
+    expect(seen.rowsRead).toBeGreaterThanOrEqual(2 * bites * BITE_ROWS);
+  });
+});
+
+describe("a run that cannot look at everything", () => {
+  const few = { statements: 60 };
+
+  it("leaves the rest to the next runs: expired rows behind any number of live ones are reached", async () => {
+    await putManyNonces("a live", 40 * BITE_ROWS, 1);
+    await putNonces(["b", "gone", NOW]);
+    let runs = 0;
+    for (let removed = 0; removed === 0 && runs < 20; runs++) removed = (await pruned(NOW, few)).nonces;
+    expect(runs).toBeGreaterThan(1);
+    expect(runs).toBeLessThan(20);
+    expect(await countLeft()).toBe(40 * BITE_ROWS);
+  });
+
+  it("begins again at the start, and reaches what expired behind it", async () => {
+    await putManyNonces("b live", 40 * BITE_ROWS, 1);
+    await pruned(NOW, few);
+    const [place] = await left("jobs");
+    expect(place).toEqual({ name: "prune nonces", place: expect.stringMatching(/^\["b live","\d{7}"\]$/) });
+    await putNonces(["a", "gone", NOW]);
+    let runs = 0;
+    for (let removed = 0; removed === 0 && runs < 20; runs++) removed = (await pruned(NOW, few)).nonces;
+    expect(runs).toBeLessThan(20);
+  });
+
+  it("looks at the whole table once when it can, wherever the run before stopped", async () => {
+    await putManyNonces("b live", 40 * BITE_ROWS, 1);
+    await pruned(NOW, few);
+    await putNonces(["a", "gone", NOW], ["c", "gone", NOW]);
+    const { db, seen } = watched();
+    expect(await pruned(NOW, {}, db)).toEqual({ ...NONE, nonces: 2 });
+    expect(await left("jobs")).toMatchObject([{ place: '["",""]' }]);
+    expect(seen.rowsRead).toBeLessThan(3 * 40 * BITE_ROWS);
+  });
+
+  it.each([24, 60, 100, 300])("sends no more than %d statements", async (statements) => {
+    await putManyNonces("a", 200 * BITE_ROWS, 2);
+    const { db, seen } = watched();
+    await pruned(NOW, { statements }, db);
+    expect(seen.statements).toBeLessThanOrEqual(statements);
+    expect(seen.statements).toBeGreaterThan(statements - 24);
+  });
+
+  it("counts tries that failed as statements too", async () => {
+    await putManyNonces("a", 200 * BITE_ROWS, 2);
+    const { db, seen } = watched({ naming: "DELETE", times: 2, error: "D1_ERROR: Network connection lost." });
+    await pruned(NOW, { statements: 100 }, db);
+    expect(seen.statements).toBeLessThanOrEqual(100);
+  });
+
+  it("starves no table, and gives what one does not need to the others", async () => {
+    await putManyNonces("a", 100 * BITE_ROWS, 2);
+    for (let i = 0; i < 3; i++) {
+      await putKeys(["a", "add_agents", `k${i}`, NOW]);
+      await putSession(`s${i}`, NOW);
+      await putForm(`f${i}`, NOW);
+    }
+    const { nonces, ...others } = await pruned(NOW, { statements: 120 });
+    expect(others).toEqual({ idempotency_keys: 3, console_sessions: 3, console_forms: 3 });
+    // Three statements a bite, half of whose rows are live.
+    expect(nonces).toBeGreaterThan((120 / 3 / 2) * (BITE_ROWS / 2));
+  });
+
+  it("keeps the place with each bite, so that a run that is cut off was not in vain", async () => {
+    await putManyNonces("a", 4 * BITE_ROWS, 2);
+    const batch = vi.fn((statements: D1PreparedStatement[]) => {
+      if (batch.mock.calls.length > 2) throw new Error("D1_ERROR: no more");
+      return env.DB.batch(statements);
+    });
+    await prune(replacing(env.DB, { batch }), NOW, { biteRows: BITE_ROWS, statements: 900 });
+    expect(await countLeft()).toBeLessThan(4 * BITE_ROWS);
+    expect((await left("jobs"))[0]).toMatchObject({ place: expect.stringMatching(/^\["a","\d{7}"\]$/) });
+  });
+
+  it.each(["", "null", "{", "[]", '["a"]', '["a",1]', '["a","b","c"]', '{"0":"a"}'])(
+    "begins at the start when the place kept is %j",
+    async (place) => {
+      await putNonces(["a", "gone", NOW], ["b", "live", LIVE]);
+      await sql("INSERT INTO jobs VALUES ('prune nonces', ?)", place).run();
+      expect((await pruned()).nonces).toBe(1);
+      expect(await left("jobs")).toEqual([{ name: "prune nonces", place: '["",""]' }]);
+    },
+  );
+});
+
+describe("two runs at once", () => {
+  it("remove what has expired once, keep what is live, and leave the next run a place to go on from", async () => {
+    await putManyNonces("a", 20 * BITE_ROWS, 2);
+    const few = { statements: 60 };
+    const both = await Promise.all([pruned(NOW, few), pruned(NOW, few), pruned(NOW), pruned(NOW)]);
+    const removed = both.reduce((sum, { nonces }) => sum + nonces, 0);
+    expect(removed + (await pruned()).nonces).toBe(10 * BITE_ROWS);
+    expect(await countLeft()).toBe(10 * BITE_ROWS);
+    await putNonces(["A", "gone", NOW], ["z", "gone", NOW]);
+    expect((await pruned()).nonces).toBe(2);
   });
 });
 
 describe("the scheduled handler", () => {
-  it("prunes what has expired at the time it was scheduled for, and says how much", async () => {
+  const runAt = (seconds: number, db = env.DB) => {
+    const controller = createScheduledController({ cron: "*/5 * * * *", scheduledTime: seconds * 1000 + 999 });
+    return worker.scheduled(controller, { ...env, DB: db } as Bindings);
+  };
+  const lines = (spy: { mock: { calls: unknown[][] } }) => spy.mock.calls.map(([line]) => JSON.parse(String(line)));
+
+  it("prunes what has expired at the time it was scheduled for, whatever the hour, and says how much", async () => {
     const log = vi.spyOn(console, "log").mockImplementation(() => {});
-    await putNonces(["a", "gone", NOW], ["a", "live", LIVE]);
-    await putKeys(["a", "add_agents", "gone", NOW], ["a", "add_agents", "live", LIVE]);
-    const controller = createScheduledController({ cron: "*/5 * * * *", scheduledTime: NOW * 1000 + 999 });
-    await worker.scheduled(controller, env as Bindings);
+    await putNonces(["a", "gone", NOW + 1500], ["a", "live", NOW + 1501]);
+    await putKeys(["a", "add_agents", "gone", NOW + 1500], ["a", "add_agents", "live", NOW + 1501]);
+    await runAt(NOW + 1500);
     expect(await left("nonces")).toMatchObject([{ ranstr: "live" }]);
     expect(await left("idempotency_keys")).toMatchObject([{ key: "live" }]);
-    expect(log.mock.calls).toEqual([[JSON.stringify({ pruned: { nonces: 1, keys: 1 } })]]);
-    log.mockRestore();
+    expect(lines(log)).toEqual([{ pruned: { ...NONE, nonces: 1, idempotency_keys: 1 } }]);
   });
 
-  it("leaves idempotency keys to the first run of an hour, since a walk finds a day of live ones", async () => {
-    vi.spyOn(console, "log").mockImplementation(() => {});
+  it.each([
+    ["nonces", { nonces: 0 }],
+    ["idempotency_keys", { idempotency_keys: 0 }],
+    ["console_sessions", { console_sessions: 0 }],
+    ["console_forms", { console_forms: 0 }],
+  ])("prunes the other tables when %s fails, logs why, and fails at the end", async (table, change) => {
+    const log = vi.spyOn(console, "log").mockImplementation(() => {});
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    await putNonces(["a", "gone", NOW]);
     await putKeys(["a", "add_agents", "gone", NOW]);
-    const runAt = (seconds: number) =>
-      worker.scheduled(createScheduledController({ scheduledTime: seconds * 1000 }), env as Bindings);
-    await runAt(NOW + 300);
-    expect(await left("idempotency_keys")).toHaveLength(1);
-    await runAt(NOW + 3600);
-    expect(await left("idempotency_keys")).toHaveLength(0);
-    vi.restoreAllMocks();
+    await putSession("gone", NOW);
+    await putForm("gone", NOW);
+    const fault = `D1_ERROR: no such table: ${table}: SQLITE_ERROR`;
+    const { db } = watched({ naming: `"${table}"`, times: 100, error: fault });
+    await expect(runAt(NOW, db)).rejects.toThrow(`not pruned: ${table}`);
+    const all = { nonces: 1, idempotency_keys: 1, console_sessions: 1, console_forms: 1 };
+    expect(lines(log)).toEqual([{ pruned: { ...all, ...change } }]);
+    expect(lines(error)).toEqual([{ not_pruned: table, fault }]);
+    await runAt(NOW);
+    for (const each of ["nonces", "idempotency_keys", "console_sessions", "console_forms"] as const) {
+      expect(await left(each)).toEqual([]);
+    }
   });
 
-  it("leaves a request's nonce for 2 × tolerance + 60 s, and its session for ever", async () => {
+  it("fails when D1 does not answer at all, and names every table", async () => {
+    vi.spyOn(console, "log").mockImplementation(() => {});
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const boom = () => {
+      throw new Error("D1_ERROR: D1 DB is overloaded.");
+    };
+    await expect(runAt(NOW, replacing(env.DB, { prepare: boom, batch: boom }))).rejects.toThrow(
+      "not pruned: nonces, idempotency_keys, console_sessions, console_forms",
+    );
+    expect(lines(error)).toHaveLength(4);
+  });
+
+  it("leaves a request's session for ever, and its nonce until it expires", async () => {
     const world = await World.create();
-    const body = world.createBody();
-    expect((await world.send("create_gd", body)).status).toBe(200);
+    expect((await world.send("create_gd", world.createBody())).status).toBe(200);
     const [nonce] = (await world.stored()).nonces;
     const expiresAt = Number(nonce?.expires_at);
-    expect(expiresAt).toBe(NOW + 660);
-    expect((await prune(env.DB, expiresAt - 1)).nonces).toBe(0);
-    expect((await prune(env.DB, expiresAt)).nonces).toBe(1);
+    expect(expiresAt).toBeGreaterThan(NOW + 2 * 300);
+    expect((await pruned(expiresAt - 1)).nonces).toBe(0);
+    expect((await pruned(expiresAt)).nonces).toBe(1);
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 });
