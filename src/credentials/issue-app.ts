@@ -26,16 +26,16 @@ export async function issueApp(
   desk: AppDesk,
   siteId: number,
   input: IssueApp,
-): Promise<{ appid: string; secret: string; name: string } | undefined> {
+): Promise<{ appid: string; secret: string; name: string; version: string } | undefined> {
   const { name } = input;
   const appid = input.appid ?? randomHex(16);
   const secret = input.secret ?? newSecret();
   const sealed = await seal(await desk.keyring(), { siteId, appid }, "current", secret);
   const brought = (["appid", "secret"] as const).filter((field) => input[field] !== undefined);
-  if (!(await insertApp(desk.db, { appid, siteId, name, version: newVersion(), secret: sealed, brought }, desk.by)))
-    return undefined;
+  const version = newVersion();
+  if (!(await insertApp(desk.db, { appid, siteId, name, version, secret: sealed, brought }, desk.by))) return undefined;
   desk.forget(appid);
-  return { appid, secret, name };
+  return { appid, secret, name, version };
 }
 
 /** 32 random bytes in hex: as strong as the HMAC it keys, and safe to paste anywhere. */

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { text } from "../fields.ts";
 import { findApp, replaceSecret } from "../store/apps.ts";
 import type { AppDesk } from "./app-desk.ts";
 import { newSecret, newVersion } from "./issue-app.ts";
@@ -13,14 +14,15 @@ export const rotateSecretSchema = z.strictObject({
     z.int(OVERLAP_RULE).check(z.minimum(0, OVERLAP_RULE), z.maximum(WEEK_SECONDS, OVERLAP_RULE)),
     86_400,
   ),
+  expected_version: z.optional(text(1, 100)),
 });
 
-export type Rotated = { appid: string; secret: string; previous_expires_at: number };
+export type Rotated = { appid: string; secret: string; version: string; previous_expires_at: number };
 
 /**
  * Gives an app a new secret; the one before it verifies until the overlap ends, any older one no more.
  *
- * @param expectedVersion rotates only an app that is still at it: a call that is sent twice rotates once
+ * @param expectedVersion rotates only an app that is still at it, and is `busy` otherwise: a call that is sent twice rotates once
  * @returns the new secret, for the only time; `missing` for an unknown app, `revoked` for a revoked one, `busy` when others did or keep rotating it
  * @throws UnsealError when MASTER_KEY does not open the secret in place
  */
@@ -45,16 +47,17 @@ export async function rotateSecret(
     const secret = newSecret();
     const current = await unseal(keyring, app, "current", app.secret);
     const previousExpiresAt = desk.by.now + overlapSeconds;
+    const version = newVersion();
     const next = {
       appid,
-      version: newVersion(),
+      version,
       secret: await seal(keyring, app, "current", secret),
       previousVersion: app.version,
       // Sealed anew, because the slot is part of what the seal vouches for.
       previousSecret: await seal(keyring, app, "previous", current),
       previousExpiresAt,
     };
-    mine = { sealed: next.secret, rotated: { appid, secret, previous_expires_at: previousExpiresAt } };
+    mine = { sealed: next.secret, rotated: { appid, secret, version, previous_expires_at: previousExpiresAt } };
     if (!(await replaceSecret(desk.db, next, desk.by))) continue;
     desk.forget(appid);
     return mine.rotated;

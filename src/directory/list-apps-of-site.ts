@@ -8,9 +8,10 @@ export async function listAppsOfSite(db: D1Database, siteId: number, after: stri
     rows,
     limit,
     (app) => app.appid,
-    ({ appid, name, previousExpiresAt, revokedAt, createdAt }) => ({
+    ({ appid, name, version, previousExpiresAt, revokedAt, createdAt }) => ({
       appid,
       name,
+      version,
       previous_expires_at: previousExpiresAt,
       revoked_at: revokedAt,
       created_at: createdAt,

@@ -134,7 +134,7 @@ export const adminPaths = {
       id: "rotateSecret",
       summary: "Rotate an app's secret",
       description:
-        "Gives the app a new secret. Both verify until the overlap ends; rotating again ends the oldest. The body may be left out.",
+        "Gives the app a new secret. Both verify until the overlap ends; rotating again ends the oldest, which may be the one in use: give `expected_version`, so that a call repeated after a lost answer rotates once. The body may be left out.",
       body: "Rotation",
       bodyOptional: true,
       answer: { status: 200, schema: "RotatedApp" },

@@ -19,6 +19,9 @@ const appid = string("The application identifier.", { examples: ["42d7c13c16e7ed
 const secret = string("The secret. Shown in this answer and never again.", {
   examples: ["d1f0a6c5b7e94f2f8a3c6d5e4b7a99018d2c3f4e5a6b7c8d9e0f1a2b3c4d5e6f"],
 });
+const version = string("An id of the secret in place, for `expected_version`. Each rotation makes another.", {
+  examples: ["9f2c4e6a8b0d1f3e5a7c9b1d3f5e7a90"],
+});
 const name = (whose: string, example: string) => string(`${whose}, for people.`, { examples: [example] });
 
 const site = { id: siteId, name: name("What the site is called", "Shop") };
@@ -75,6 +78,10 @@ export const adminSchemas = {
       description: "How long the secret before keeps verifying. An earlier one ends at once.",
       examples: [3600],
     },
+    expected_version: {
+      description: "The app's `version` as you know it: 409, and no rotation, when it has another by now.",
+      examples: ["9f2c4e6a8b0d1f3e5a7c9b1d3f5e7a90"],
+    },
   }),
   NewAgent: jsonSchemaOf(newAgentSchema, {
     id: { description: "Your id of the agent, unique on the site.", examples: [10411] },
@@ -87,10 +94,11 @@ export const adminSchemas = {
   Site: exactly(site),
   SiteEntry: exactly({ ...site, created_at: created }),
   SitePage: page("SiteEntry"),
-  IssuedApp: exactly({ appid, secret, name: name("What the app is called", "Shop back end") }),
+  IssuedApp: exactly({ appid, secret, name: name("What the app is called", "Shop back end"), version }),
   App: exactly({
     appid,
     name: name("What the app is called", "Shop back end"),
+    version,
     previous_expires_at: orNull(time("Until when the secret before verifies; null when there is none.", TIME)),
     revoked_at: orNull(time("When it was revoked; null while it is in use.", TIME)),
     created_at: created,
@@ -99,6 +107,7 @@ export const adminSchemas = {
   RotatedApp: exactly({
     appid,
     secret,
+    version,
     previous_expires_at: time("Until when the secret before verifies too.", TIME),
   }),
   Resealed: exactly({

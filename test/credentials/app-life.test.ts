@@ -57,13 +57,14 @@ describe("issuing an app", () => {
       appid: expect.stringMatching(/^[0-9a-f]{32}$/),
       secret: expect.stringMatching(/^[0-9a-f]{64}$/),
       name: "Name",
+      version: expect.stringMatching(/^[0-9a-f]{32}$/),
     });
     const row = await rowOf(app?.appid ?? "");
     expect(row).toEqual({
       appid: app?.appid,
       site_id: siteId,
       name: "Name",
-      version: expect.stringMatching(/^[0-9a-f]{32}$/),
+      version: app?.version,
       secret: expect.stringMatching(/^v2\./),
       previous_version: null,
       previous_secret: null,
@@ -79,7 +80,7 @@ describe("issuing an app", () => {
   it("takes over an appid, a secret or both", async () => {
     const { siteId } = await World.create();
     const appid = `brought-${siteId}`;
-    expect(await issueApp(deskAt(NOW), siteId, { name: "N", appid, secret: "brought along" })).toEqual({
+    expect(await issueApp(deskAt(NOW), siteId, { name: "N", appid, secret: "brought along" })).toMatchObject({
       appid,
       secret: "brought along",
       name: "N",
@@ -153,11 +154,12 @@ describe("rotating a secret", () => {
     expect(rotated).toEqual({
       appid,
       secret: expect.stringMatching(/^[0-9a-f]{64}$/),
+      version: expect.stringMatching(/^[0-9a-f]{32}$/),
       previous_expires_at: NOW + 65,
     });
     const row = await rowOf(appid);
     expect(row).toMatchObject({
-      version: expect.stringMatching(/^[0-9a-f]{32}$/),
+      version: (rotated as { version: string }).version,
       previous_version: before.version,
       previous_expires_at: NOW + 65,
       revoked_at: null,
@@ -209,6 +211,18 @@ describe("rotating a secret", () => {
     expect(desk.forgotten).toEqual([]);
   });
 
+  it("rotates once when it is told the version it expects, however often it is called", async () => {
+    const { appid } = await World.create();
+    const { version } = await rowOf(appid);
+    const outcomes = await Promise.all(Array.from({ length: 4 }, () => rotateSecret(deskAt(NOW), appid, 60, version)));
+    const rotated = outcomes.filter((outcome) => typeof outcome === "object");
+    expect(outcomes.filter((outcome) => outcome === "busy")).toHaveLength(3);
+    expect(await rotations(appid)).toBe(1);
+    expect(await rowOf(appid)).toMatchObject({ version: rotated[0]?.version, previous_version: version });
+    expect(await rotateSecret(deskAt(NOW), appid, 60, rotated[0]?.version)).toMatchObject({ appid });
+    expect(await rotateSecret(deskAt(NOW), appid, 60, version)).toBe("busy");
+  });
+
   it("does nothing to a revoked app, nor when it is revoked meanwhile, nor to an unknown one", async () => {
     const { appid } = await World.create();
     const { version } = await rowOf(appid);
@@ -236,6 +250,15 @@ describe("rotating a secret", () => {
       expect(rotateSecretSchema.parse({ overlap_seconds: seconds })).toEqual({ overlap_seconds: seconds });
     }
   });
+
+  it.each([[""], ["x".repeat(101)], [1], [null], [true], [["v"]], ["lone \ud800"]])(
+    "refuses to expect the version %j",
+    (expected_version) => {
+      expect(problemsOf(rotateSecretSchema, { expected_version })).toEqual([
+        { field: "expected_version", message: "must be a string of 1 to 100 characters" },
+      ]);
+    },
+  );
 
   it.each([[-1], [604_801], [1.5], ["60"], [null], [true]])("refuses an overlap of %j", (overlap_seconds) => {
     expect(problemsOf(rotateSecretSchema, { overlap_seconds })).toEqual([

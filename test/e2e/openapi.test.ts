@@ -125,7 +125,10 @@ describe("the admin API answers as documented", () => {
     expect(await call("POST", "/admin/sites", admin({ name: "Shop" }))).toBe(201);
     const issued = await exchange("POST", `${at}/apps`, admin({ name: "App" }));
     expect(issued.status).toBe(201);
-    const { appid } = JSON.parse(issued.text) as { appid: string };
+    const { appid, version } = JSON.parse(issued.text) as { appid: string; version: string };
+    const expecting = admin({ expected_version: version });
+    expect(await call("POST", `/admin/apps/${appid}/rotate`, expecting)).toBe(200);
+    expect(await call("POST", `/admin/apps/${appid}/rotate`, expecting)).toBe(409);
     expect(await call("POST", `/admin/apps/${appid}/rotate`, admin())).toBe(200);
     expect(await call("POST", `/admin/apps/${appid}/rotate`, admin({ overlap_seconds: 0 }))).toBe(200);
     expect(await call("DELETE", `/admin/apps/${appid}`, admin())).toBe(204);

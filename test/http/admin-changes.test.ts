@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type AdminAnswer, call, problem, read } from "../support/admin-calls.ts";
+import { replacing } from "../support/replacing.ts";
 import { ADMIN_TOKEN, hmac, NOW, World } from "../support/world.ts";
 
 /** Ids that are no ids, or of nothing. */
@@ -30,6 +31,13 @@ async function rows(sql: string, ...values: (string | number)[]): Promise<Record
 }
 
 const agentsOf = (world: World) => rows("SELECT * FROM agents WHERE site_id = ? ORDER BY id", world.siteId);
+/** The app's version as the list of apps tells it. */
+async function versionOf(world: World): Promise<unknown> {
+  const { body } = await call(world, "GET", `/admin/sites/${world.siteId}/apps`);
+  const { items } = body as { items: { appid: string; version: unknown }[] };
+  return items.find(({ appid }) => appid === world.appid)?.version;
+}
+
 const appRow = async (world: World) => (await rows("SELECT * FROM apps WHERE appid = ?", world.appid))[0];
 
 describe("POST /admin/sites", () => {
@@ -147,6 +155,7 @@ describe("POST /admin/sites/:site_id/apps", () => {
         appid: expect.stringMatching(/^[0-9a-f]{32}$/),
         secret: expect.stringMatching(/^[0-9a-f]{64}$/),
         name: "Second",
+        version: expect.stringMatching(/^[0-9a-f]{32}$/),
       },
     });
     Object.assign(world, answer.body);
@@ -160,7 +169,7 @@ describe("POST /admin/sites/:site_id/apps", () => {
     expect((await world.create()).status).toBe(401);
     expect(gist(await call(world, "POST", path(world), { name: "Moved", ...brought }))).toEqual({
       status: 201,
-      body: { ...brought, name: "Moved" },
+      body: { ...brought, name: "Moved", version: expect.any(String) },
     });
     expect((await world.create()).status).toBe(200);
   });
@@ -213,9 +222,11 @@ describe("POST /admin/apps/:appid/rotate", () => {
       body: {
         appid: world.appid,
         secret: expect.stringMatching(/^[0-9a-f]{64}$/),
+        version: expect.stringMatching(/^[0-9a-f]{32}$/),
         previous_expires_at: NOW + 60,
       },
     });
+    expect(await versionOf(world)).toBe((answer.body as { version: string }).version);
     const [old, next] = [world.secret, (answer.body as { secret: string }).secret];
     const status = async (secret: string) => {
       world.secret = secret;
@@ -269,6 +280,49 @@ describe("POST /admin/apps/:appid/rotate", () => {
     );
     expect(await appRow(world)).toEqual(before);
   });
+
+  it.each<[string, boolean]>([
+    ["on the way back to the operator", false],
+    ["on the way back from D1, at each try", true],
+  ])("rotates once when the answer is lost %s and the same call is sent again", async (_, inD1) => {
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const world = await World.create();
+    const batch = async (statements: D1PreparedStatement[]) => {
+      await env.DB.batch(statements);
+      throw new Error("D1_ERROR: Network connection lost.");
+    };
+    const operator = world.anotherIsolate(inD1 ? { DB: replacing(env.DB, { batch }) } : {});
+    const body = { expected_version: await versionOf(world), overlap_seconds: 60 };
+    const lost = await call(operator, "POST", path(world), body);
+    expect(lost.status).toBe(inD1 ? 503 : 200);
+    const after = await appRow(world);
+    expect(after).toMatchObject({ previous_version: body.expected_version, previous_expires_at: NOW + 60 });
+
+    const again = await call(world.anotherIsolate(), "POST", path(world), body);
+    expect(gist(again)).toEqual(problem(409, "Conflict"));
+    expect((again.body as { detail: string }).detail).toMatch(/^expected_version: the app has another version by now/);
+    expect(JSON.stringify(again.body)).not.toContain("secret");
+    expect(await appRow(world)).toEqual(after);
+    expect((await world.create()).status).toBe(200);
+    if (!inD1) {
+      world.secret = (lost.body as { secret: string }).secret;
+      expect((await world.create()).status).toBe(200);
+    }
+    const next = { ...body, expected_version: await versionOf(world) };
+    expect(gist(await call(world, "POST", path(world), next))).toMatchObject({ status: 200 });
+    error.mockRestore();
+  });
+
+  it.each<[unknown]>([[""], [1], [null], [true], [["v"]], ["x".repeat(101)]])(
+    "refuses to expect the version %j, naming it",
+    async (expected_version) => {
+      const world = await World.create();
+      const before = await appRow(world);
+      const answer = await call(world, "POST", path(world), { expected_version });
+      expect(gist(answer)).toEqual(bad("expected_version", NAME));
+      expect(await appRow(world)).toEqual(before);
+    },
+  );
 
   it("is 409 for a revoked app and 404 for an unknown one", async () => {
     const world = await World.create();

@@ -66,7 +66,7 @@ describe("GET /admin/sites", () => {
 describe("GET /admin/sites/:site_id/apps", () => {
   it("lists a site's apps by appid, without secrets, to the end", async () => {
     const world = await filled();
-    await call(world, "POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
+    const rotated = await call(world, "POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
     await call(world, "DELETE", `/admin/apps/${world.appid}`);
     const path = `/admin/sites/${world.siteId}/apps`;
     const { sizes, items } = await walk(world, path, 2);
@@ -76,14 +76,15 @@ describe("GET /admin/sites/:site_id/apps", () => {
     expect(items.find(({ appid }) => appid === world.appid)).toEqual({
       appid: world.appid,
       name: "App",
+      version: (rotated.body as { version: string }).version,
       previous_expires_at: NOW + 60,
       revoked_at: NOW,
       created_at: NOW,
     });
     expect(items.filter(({ name }) => name === "App 0")).toMatchObject([
-      { previous_expires_at: null, revoked_at: null },
+      { version: expect.stringMatching(/^[0-9a-f]{32}$/), previous_expires_at: null, revoked_at: null },
     ]);
-    expect(JSON.stringify(items)).not.toMatch(/secret|v1\./);
+    expect(JSON.stringify(items)).not.toMatch(/secret|v[12]\./);
   });
 });
 

@@ -35,7 +35,7 @@ const BODIES: [string, JsonSchema, z.ZodMiniType[], Record<string, unknown>][] =
   ],
   ["NewSite", schemas.NewSite, [newSiteSchema], { name: "n" }],
   ["NewApp", schemas.NewApp, [issueAppSchema], { name: "n", appid: "a", secret: "12345678" }],
-  ["Rotation", schemas.Rotation, [rotateSecretSchema], { overlap_seconds: 1 }],
+  ["Rotation", schemas.Rotation, [rotateSecretSchema], { overlap_seconds: 1, expected_version: "v" }],
   ["NewAgent", schemas.NewAgent, [newAgentSchema], { id: 1, name: "n" }],
   ["AgentChange", schemas.AgentChange, [agentChangeSchema], { name: "n", status: "normal" }],
 ];

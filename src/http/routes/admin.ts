@@ -24,6 +24,10 @@ import { appidCursor, idCursor, parseQuery, pathId, readInput } from "../read-in
 const ACTOR = "admin-api";
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
+/** Told whoever repeats a rotation whose answer was lost, too: once more would end the secret in use. */
+const OTHER_VERSION =
+  "expected_version: the app has another version by now, by a rotation of others or by this very call, sent before.";
+
 /** The admin API: JSON in and out, bearer token, problem details. README, "Admin API". */
 export function admin(): Routes {
   const routes = newHono();
@@ -53,10 +57,11 @@ export function admin(): Routes {
   });
 
   routes.post("/apps/:appid/rotate", async (c) => {
-    const { overlap_seconds } = await readInput(c, rotateSecretSchema, {});
-    const rotated = await rotateSecret(deskOf(c, ACTOR), c.req.param("appid"), overlap_seconds);
+    const { overlap_seconds, expected_version } = await readInput(c, rotateSecretSchema, {});
+    const rotated = await rotateSecret(deskOf(c, ACTOR), c.req.param("appid"), overlap_seconds, expected_version);
     if (rotated === "missing") throw notFound("app");
     if (rotated === "revoked") throw new Problem(409, "Conflict", "The app is revoked.");
+    if (rotated === "busy" && expected_version !== undefined) throw new Problem(409, "Conflict", OTHER_VERSION);
     if (rotated === "busy") throw new Problem(409, "Conflict", "The app is being rotated by others; try again.");
     return c.json(rotated);
   });
