@@ -14,8 +14,10 @@ export interface Settings {
   clientLimit: RateLimit | undefined;
   /** 32 bytes each; the first seals, all unseal. */
   masterKeys: [Uint8Array<ArrayBuffer>, ...Uint8Array<ArrayBuffer>[]];
-  /** Undefined when missing, too short or a placeholder: then the admin API refuses everything. */
+  /** Without what stood around it. Undefined when it cannot be used: then the admin API and the console refuse everything. */
   adminToken: string | undefined;
+  /** Why there is no admin token. */
+  adminTokenFault: AdminTokenFault | undefined;
   timestampToleranceSeconds: number;
   replayLookMs: number;
 }
@@ -26,6 +28,16 @@ export class ConfigurationError extends Error {
 }
 
 export const ADMIN_TOKEN_MIN_LENGTH = 32;
+
+/** What is wrong with ADMIN_TOKEN, as the end of a sentence. Never with a part of it. */
+export type AdminTokenFault =
+  | "is not set"
+  | "holds a line break"
+  | "holds a blank"
+  | "holds a control character"
+  | "holds a character that is not ASCII"
+  | "is shorter than 32 characters"
+  | "is a placeholder";
 
 const read = new WeakMap<Bindings, Settings>();
 
@@ -38,10 +50,9 @@ export function settingsOf(env: Bindings): Settings {
     if (env[binding] === undefined)
       console.warn(JSON.stringify({ warning: `${binding} is not bound: D1 decides alone` }));
   }
-  if (settings.adminToken === undefined) {
-    console.warn(
-      JSON.stringify({ warning: "ADMIN_TOKEN is missing, short or a placeholder: the admin API refuses everything" }),
-    );
+  if (settings.adminTokenFault !== undefined) {
+    const warning = `ADMIN_TOKEN ${settings.adminTokenFault}: the admin API and the console refuse everything`;
+    console.warn(JSON.stringify({ warning }));
   }
   read.set(env, settings);
   return settings;
@@ -70,7 +81,7 @@ function parse(env: Bindings): Settings {
       masterKey("MASTER_KEY", env.MASTER_KEY),
       ...(previous === undefined || previous === "" ? [] : [masterKey("MASTER_KEY_PREVIOUS", previous)]),
     ],
-    adminToken: adminToken(env.ADMIN_TOKEN),
+    ...adminToken(env.ADMIN_TOKEN),
     timestampToleranceSeconds: wholeNumber(
       "TIMESTAMP_TOLERANCE_SECONDS",
       env.TIMESTAMP_TOLERANCE_SECONDS ?? "300",
@@ -92,10 +103,22 @@ function masterKey(name: string, value: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-function adminToken(value: string | undefined): string | undefined {
-  if (value === undefined || value.length < ADMIN_TOKEN_MIN_LENGTH) return undefined;
-  const placeholder = /^(change|replace|your|example|placeholder)/i.test(value) || new Set(value).size < 8;
-  return placeholder ? undefined : value;
+/** A secret put from a file brings the file's last line break along, which nobody types: what stands around it is dropped. */
+function adminToken(value = ""): Pick<Settings, "adminToken" | "adminTokenFault"> {
+  const token = value.trim();
+  const fault = adminTokenFault(token);
+  return { adminToken: fault === undefined ? token : undefined, adminTokenFault: fault };
+}
+
+function adminTokenFault(token: string): AdminTokenFault | undefined {
+  if (token === "") return "is not set";
+  if (/[\r\n]/.test(token)) return "holds a line break";
+  if (/\s/.test(token)) return "holds a blank";
+  if (/\p{Cc}/u.test(token)) return "holds a control character";
+  if (/[^\x21-\x7e]/.test(token)) return "holds a character that is not ASCII";
+  if (token.length < ADMIN_TOKEN_MIN_LENGTH) return "is shorter than 32 characters";
+  if (/^(change|replace|your|example|placeholder)/i.test(token) || new Set(token).size < 8) return "is a placeholder";
+  return undefined;
 }
 
 function wholeNumber(name: string, value: string, most: number): number {

@@ -35,6 +35,7 @@ describe("settings", () => {
       clientLimit: given.CLIENT_LIMIT,
       masterKeys: [Uint8Array.fromBase64(KEY), Uint8Array.fromBase64(OTHER_KEY)],
       adminToken: TOKEN,
+      adminTokenFault: undefined,
       timestampToleranceSeconds: 60,
       replayLookMs: 0,
     });
@@ -120,19 +121,38 @@ describe("warnings", () => {
   });
 
   it.each([
-    ["missing", undefined],
-    ["short", TOKEN.slice(1)],
-    ["a placeholder", "change-me-0123456789-abcdefghijklmnop"],
-    ["a placeholder", "Your-admin-token-0123456789-abcdefgh"],
-    ["a placeholder", "replace_this_0123456789_abcdefghijk"],
-    ["a placeholder", "example-token-0123456789-abcdefghijk"],
-    ["a placeholder", "<placeholder>".repeat(3).slice(1)],
-    ["one character", "a".repeat(40)],
-    ["a short pattern", "1234567".repeat(6)],
-  ])("has no admin token, and warns once, when ADMIN_TOKEN is %s", (_, token) => {
+    ["is not set", undefined],
+    ["is not set", ""],
+    ["is not set", " \r\n\t"],
+    ["is shorter than 32 characters", TOKEN.slice(1)],
+    ["is shorter than 32 characters", `\n${TOKEN.slice(1)}\n\n`],
+    ["holds a blank", `${TOKEN} ${TOKEN}`],
+    ["holds a blank", `${TOKEN}\t${TOKEN}`],
+    ["holds a blank", `${TOKEN}\u3000${TOKEN}`],
+    ["holds a line break", `${TOKEN}\n${TOKEN}\n`],
+    ["holds a control character", `${TOKEN}\0`],
+    ["holds a control character", `${TOKEN}\x7f`],
+    ["holds a character that is not ASCII", `${TOKEN}é`],
+    ["holds a character that is not ASCII", `${TOKEN}漢`],
+    ["holds a character that is not ASCII", `${TOKEN}\u200b`],
+    ["is a placeholder", "change-me-0123456789-abcdefghijklmnop"],
+    ["is a placeholder", "Your-admin-token-0123456789-abcdefgh"],
+    ["is a placeholder", "replace_this_0123456789_abcdefghijk"],
+    ["is a placeholder", "example-token-0123456789-abcdefghijk"],
+    ["is a placeholder", "<placeholder>".repeat(3).slice(1)],
+    ["is a placeholder", "a".repeat(40)],
+    ["is a placeholder", "1234567".repeat(6)],
+  ])("has no admin token, and says once why, when ADMIN_TOKEN %s: %j", (fault, token) => {
     const given = bindings({ ADMIN_TOKEN: token });
-    expect(settingsOf(given).adminToken).toBeUndefined();
+    expect(settingsOf(given)).toMatchObject({ adminToken: undefined, adminTokenFault: fault });
     settingsOf(given);
-    expect(warnings()).toEqual(["ADMIN_TOKEN is missing, short or a placeholder: the admin API refuses everything"]);
+    expect(warnings()).toEqual([`ADMIN_TOKEN ${fault}: the admin API and the console refuse everything`]);
+  });
+
+  it.each(["\n", "\r\n", " ", "\t\n "])("drops what a file or a paste leaves around ADMIN_TOKEN: %j", (around) => {
+    for (const token of [TOKEN + around, around + TOKEN, around + TOKEN + around]) {
+      expect(settingsOf(bindings({ ADMIN_TOKEN: token })).adminToken).toBe(TOKEN);
+    }
+    expect(warnings()).toEqual([]);
   });
 });

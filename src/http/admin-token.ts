@@ -8,15 +8,17 @@ import { CLIENT_LIMIT_PERIOD, clientAddress, failureKey, withinRate } from "./ra
 /** Lets a request pass that carries `Authorization: Bearer ADMIN_TOKEN`; failures are counted by client address. */
 export const requireAdmin: MiddlewareHandler<App> = async function requireAdminToken(c, next) {
   c.header("cache-control", "no-store");
-  const { adminToken, clientLimit } = settingsOf(c.env);
+  const { adminToken, adminTokenFault, clientLimit } = settingsOf(c.env);
   const given = /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
   if (given === undefined || adminToken === undefined || !(await isSame(given, adminToken))) {
     if (!(await withinRate(clientLimit, failureKey("operator", clientAddress(c.req.raw))))) {
       throw new Refusal("too_many_requests", { reason: "client_limit", retryAfter: CLIENT_LIMIT_PERIOD });
     }
-    throw new Problem(401, "Unauthorized", "Send the admin token as Authorization: Bearer <token>.", {
-      headers: { "www-authenticate": "Bearer" },
-    });
+    const detail =
+      adminTokenFault === undefined
+        ? "Send the admin token as Authorization: Bearer <token>."
+        : `No token opens this deployment: its ADMIN_TOKEN ${adminTokenFault}.`;
+    throw new Problem(401, "Unauthorized", detail, { headers: { "www-authenticate": "Bearer" } });
   }
   await next();
 };

@@ -117,7 +117,8 @@ const PROBLEMS = {
   },
   401: {
     title: "Unauthorized",
-    description: "The bearer token is missing or wrong, or the deployment has no ADMIN_TOKEN.",
+    description:
+      "The bearer token is missing or wrong, or the deployment has no ADMIN_TOKEN that can be used: `detail` says why.",
     detail: "Send the admin token as Authorization: Bearer <token>.",
     more: ["WWW-Authenticate"],
   },

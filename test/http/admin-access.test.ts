@@ -107,6 +107,27 @@ describe("the admin token", () => {
     }
   });
 
+  it.each([
+    ["is not set", ""],
+    ["holds a blank", `${ADMIN_TOKEN} ${ADMIN_TOKEN}`],
+    ["holds a line break", `${ADMIN_TOKEN}\n${ADMIN_TOKEN}`],
+    ["holds a character that is not ASCII", `${ADMIN_TOKEN}é`],
+    ["is shorter than 32 characters", ADMIN_TOKEN.slice(0, 31)],
+  ])("says why nobody gets in when ADMIN_TOKEN %s, and nothing of it", async (fault, token) => {
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    const world = await World.create({ ADMIN_TOKEN: token });
+    const { status, headers, body } = await read(await world.fetch(request("GET", "/admin/sites", bearer)));
+    expect({ status, body }).toEqual(problem(401, "Unauthorized"));
+    expect(headers.get("www-authenticate")).toBe("Bearer");
+    const { detail } = body as { detail: string };
+    expect(detail).toBe(`No token opens this deployment: its ADMIN_TOKEN ${fault}.`);
+    if (token !== "") expect(JSON.stringify(body)).not.toContain(token.slice(0, 8));
+  });
+
+  it.each(["\n", "\r\n", " "])("opens also when it was set with %j at its end, as from a file", async (end) => {
+    expect(await access(`Bearer ${ADMIN_TOKEN}`, { ADMIN_TOKEN: ADMIN_TOKEN + end } as Partial<Bindings>)).toBe(200);
+  });
+
   it("does not stop signed calls when it is missing", async () => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const world = await World.create({ ADMIN_TOKEN: undefined } as unknown as Partial<Bindings>);

@@ -274,7 +274,7 @@ describe("a deployment that is not configured", () => {
     expect(lines(warn)).toEqual([
       { warning: "NONCES is not bound: D1 decides alone" },
       { warning: "CREDENTIALS is not bound: D1 decides alone" },
-      { warning: "ADMIN_TOKEN is missing, short or a placeholder: the admin API refuses everything" },
+      { warning: "ADMIN_TOKEN is not set: the admin API and the console refuse everything" },
     ]);
     expect(lines(log)).toHaveLength(2);
   });

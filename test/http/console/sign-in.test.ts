@@ -91,6 +91,25 @@ describe("signing in", () => {
     }
   });
 
+  it.each([
+    ["holds a blank", `${ADMIN_TOKEN} ${ADMIN_TOKEN}`],
+    ["is shorter than 32 characters", ADMIN_TOKEN.slice(0, 31)],
+  ])("says before it is tried that nobody can, when ADMIN_TOKEN %s", async (fault, token) => {
+    const visitor = new ConsoleVisitor(await World.create({ ADMIN_TOKEN: token }));
+    expect(await visitor.page("/console/sign-in")).toContain(`ADMIN_TOKEN ${fault}, so nobody can sign in.`);
+    const answer = await visitor.post("/console/sign-in", { token });
+    expect([answer.status, answer.headers.getSetCookie()]).toEqual([401, []]);
+    const page = await answer.text();
+    expect(page).toContain(`ADMIN_TOKEN ${fault}, so nobody can sign in.`);
+    expect(page).not.toContain(token);
+  });
+
+  it("works with a token that was set with a line break at its end, typed without it", async () => {
+    const world = await World.create({ ADMIN_TOKEN: `${ADMIN_TOKEN}\n` });
+    const visitor = await ConsoleVisitor.signedIn(world);
+    expect((await visitor.get("/console")).status).toBe(200);
+  });
+
   it("leads back to the page that was asked for, and to no other site", async () => {
     const world = await World.create();
     const visitor = new ConsoleVisitor(world);

@@ -5,6 +5,7 @@ import type { Routes } from "../../new-hono.ts";
 import { nowOf } from "../../operator.ts";
 import { CLIENT_LIMIT_PERIOD, clientAddress, withinRate } from "../../rate-limit.ts";
 import { show } from "../layout.tsx";
+import { noTokenText } from "../no-token-text.ts";
 import { Field } from "../parts.tsx";
 import { readForm } from "../read-form.ts";
 import { hostCookie, signedInCookie, signedOutCookie } from "../session-cookie.ts";
@@ -29,10 +30,7 @@ export function signInPages(routes: Routes): void {
       c.header("retry-after", String(CLIENT_LIMIT_PERIOD));
       return signInPage(c, next, 429, t("Too many attempts. Try again in a minute."));
     }
-    if (adminToken === undefined) {
-      const closed = t("ADMIN_TOKEN is not set, too short or a placeholder, so nobody can sign in.");
-      return signInPage(c, next, 401, closed);
-    }
+    if (adminToken === undefined) return signInPage(c, next, 401);
     if (!(await isSame((form.token ?? "").trim(), adminToken))) {
       return signInPage(c, next, 401, t("This is not the admin token."));
     }
@@ -67,7 +65,7 @@ function signInPage(c: RequestContext, next: string, status: 200 | 401 | 429 = 2
           name="token"
           type="password"
           autocomplete="current-password"
-          error={error}
+          error={error ?? noTokenText(c.var.view, settingsOf(c.env).adminTokenFault)}
           autofocus
           hint={t("The deployment's ADMIN_TOKEN. You stay signed in for 12 hours.")}
           required
