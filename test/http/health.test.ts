@@ -1,10 +1,15 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/env.ts";
+import type { Faults } from "../support/faulty-bindings.ts";
+import { withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
 import { World } from "../support/world.ts";
 
-afterEach(() => void vi.restoreAllMocks());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 const boom = () => {
   throw new Error("down");
@@ -67,6 +72,45 @@ describe("GET /healthz", () => {
     expect([await askedAt(0), await askedAt(0), await askedAt(4)]).toEqual([1, 1, 1]);
     expect([await askedAt(1), await askedAt(4)]).toEqual([2, 2]);
     expect(await askedAt(-3600)).toBe(3);
+  });
+
+  it("asks once, however many ask at the same time", async () => {
+    let asked = 0;
+    const first = async () => {
+      asked++;
+      await scheduler.wait(50);
+      return { 1: 1 };
+    };
+    const gets: string[] = [];
+    const kv = (name: "NONCES" | "CREDENTIALS") => replacing(env[name], { get: async () => void gets.push(name) });
+    const world = await World.create({
+      DB: replacing(env.DB, { prepare: () => ({ first }) }),
+      NONCES: kv("NONCES"),
+      CREDENTIALS: kv("CREDENTIALS"),
+    });
+    const answers = await Promise.all(Array.from({ length: 200 }, () => healthz(world)));
+    expect(new Set(answers.map((answer) => JSON.stringify(answer)))).toEqual(new Set([JSON.stringify(OK)]));
+    expect([asked, gets.sort()]).toEqual([1, ["CREDENTIALS", "NONCES"]]);
+    world.clock.now += 5;
+    await Promise.all(Array.from({ length: 200 }, () => healthz(world)));
+    expect(asked).toBe(2);
+  });
+
+  it("asks again, once, when the request that asked was cancelled", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    let asked = 0;
+    const first = () => (++asked === 1 ? new Promise(() => {}) : Promise.resolve({ 1: 1 }));
+    const world = await World.create({ DB: replacing(env.DB, { prepare: () => ({ first }) }) });
+    // With its request everything ends that it waited for, its timers too.
+    vi.spyOn(globalThis, "setTimeout").mockImplementationOnce((() => 0) as never);
+    void healthz(world);
+    while (asked === 0) await scheduler.wait(1);
+    const others = Promise.all(Array.from({ length: 20 }, () => healthz(world)));
+    const answers = await withoutWaiting(others, { isSilent: true } as Faults);
+    expect(answers).toEqual(Array.from({ length: 20 }, () => OK));
+    expect(asked).toBe(2);
+    expect(await healthz(world)).toEqual(OK);
+    expect(asked).toBe(2);
   });
 
   it("keeps a bad state for those 5 s, and finds the cure after them", async () => {
