@@ -1,12 +1,28 @@
+import type { MiddlewareHandler } from "hono";
 import { type AppDesk, appDesk } from "../credentials/app-desk.ts";
 import { homeDatabase, type Settings, settingsOf } from "../env.ts";
+import { Refusal } from "../errors.ts";
 import type { Actor, Author } from "../store/audit-log.ts";
+import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
 import { findSite, type Site } from "../store/sites.ts";
-import type { RequestContext } from "./context.ts";
+import { withinTime } from "../time-limit.ts";
+import type { App, RequestContext } from "./context.ts";
 import { notFound } from "./problem.ts";
 import { pathId } from "./read-input.ts";
 
 /** What both doors for operators, the admin API and the console, need of a request. */
+
+/** A call that D1 leaves waiting is a 503 after as long as a signed one. What it began may still be done. */
+export const answerInTime: MiddlewareHandler<App> = (c, next) =>
+  withinTime(WHOLE_LIMIT_MS, next, () => {
+    c.header("retry-after", "1");
+    const late = `No answer within ${WHOLE_LIMIT_MS / 1000} s.`;
+    const unknown = "What was asked for may or may not have been done: look before you repeat it.";
+    throw new Refusal("unavailable", {
+      reason: "operator_time_limit",
+      detail: c.req.method === "GET" ? late : `${late} ${unknown}`,
+    });
+  });
 
 /** Unix seconds. */
 export const nowOf = (c: RequestContext): number => Math.floor(c.var.isolate.now() / 1000);

@@ -166,7 +166,8 @@ const PROBLEMS = {
   },
   503: {
     title: "Temporarily unavailable",
-    description: "The database did not answer. It is unknown whether a change was made: look before you repeat it.",
+    description:
+      "The database did not answer, or not within 8 seconds. It is unknown whether a change was made: look before you repeat it.",
     detail: "Temporarily unavailable.",
     more: ["Retry-After"],
   },

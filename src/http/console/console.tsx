@@ -1,6 +1,6 @@
 import { settingsOf } from "../../env.ts";
 import { newHono, type Routes } from "../new-hono.ts";
-import { nowOf } from "../operator.ts";
+import { answerInTime, nowOf } from "../operator.ts";
 import { Problem } from "../problem.ts";
 import { agentsPages } from "./pages/agents-pages.tsx";
 import { appPages } from "./pages/app-pages.tsx";
@@ -42,6 +42,7 @@ function isOwn({ method, url, headers }: Request): boolean {
 /** The operator's console: pages over the functions that the admin API calls too. README, "Console". */
 export function operatorConsole(): Routes {
   const routes = newHono();
+  routes.use(answerInTime);
   routes.use(async (c, next) => {
     for (const [name, value] of HEADERS) c.header(name, value);
     c.set("view", await viewOf(c));

@@ -13,7 +13,12 @@ export function errorPage(c: RequestContext, status: ContentfulStatusCode): Resp
     ],
     404: [t("There is no such page"), t("Nothing here goes by that address.")],
     413: [t("That is too long"), t("Nothing was changed.")],
-    503: [t("The database does not answer"), t("Try again in a moment.")],
+    503: [
+      t("The database does not answer"),
+      c.req.method === "GET"
+        ? t("Try again in a moment.")
+        : t("What you sent may or may not have been done: look before you repeat it."),
+    ],
   };
   const fallback = [t("Something went wrong"), t("The log has the details under this id:")];
   const [title = "", text] = texts[status] ?? fallback;

@@ -17,7 +17,7 @@ import { sessionDetail, sessionSummary } from "../../sessions/session-view.ts";
 import { readSession } from "../../store/sessions.ts";
 import { requireAdmin } from "../admin-token.ts";
 import { newHono, type Routes } from "../new-hono.ts";
-import { authorOf, deskOf, siteOf } from "../operator.ts";
+import { answerInTime, authorOf, deskOf, siteOf } from "../operator.ts";
 import { notFound, Problem } from "../problem.ts";
 import { appidCursor, idCursor, parseQuery, pathId, readInput } from "../read-input.ts";
 
@@ -32,6 +32,7 @@ const OTHER_VERSION =
 export function admin(): Routes {
   const routes = newHono();
   routes.use(requireAdmin);
+  routes.use(answerInTime);
 
   routes.post("/sites", async (c) => {
     const input = await readInput(c, newSiteSchema);

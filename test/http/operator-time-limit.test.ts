@@ -1,0 +1,77 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ADMIN_CALLS, problem, read } from "../support/admin-calls.ts";
+import { ConsoleVisitor } from "../support/console-visitor.ts";
+import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
+import { withoutWaiting } from "../support/patient-fetch.ts";
+import { World } from "../support/world.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** Another isolate whose D1 does what it is asked to, or nothing, and never answers. */
+function silent(world: World, done: boolean): { isolate: World; faults: Faults } {
+  const faults = new Faults(() => (done ? "done in silence" : "never done"));
+  return { isolate: world.anotherIsolate({ DB: faultyD1(env.DB, faults) }), faults };
+}
+
+const CALLS = ADMIN_CALLS.map(([method, path, body]) => {
+  const name = `${method} ${path({ siteId: ":site_id", appid: ":appid" } as never)}`;
+  return { name, method, path, body };
+});
+
+describe("a D1 that never answers", () => {
+  it.each(CALLS)("is a 503 problem for $name, which says what is unknown", async ({ method, path, body }) => {
+    const world = await World.create();
+    const { isolate, faults } = silent(world, false);
+    const answer = await withoutWaiting(isolate.admin(method, path(world), body), faults);
+    const { status, headers, body: answered } = await read(answer);
+    expect({ status, body: answered }).toEqual(problem(503, "Temporarily unavailable"));
+    expect(headers.get("retry-after")).toBe("1");
+    expect(headers.get("cache-control")).toBe("no-store");
+    const { detail } = answered as { detail: string };
+    expect(/may or may not have been done: look before you repeat it/.test(detail)).toBe(method !== "GET");
+    await faults.end();
+  });
+
+  it("may have done what was asked, and the answer does not deny it", async () => {
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const world = await World.create();
+    const { isolate, faults } = silent(world, true);
+    const path = `/admin/apps/${world.appid}`;
+    const answer = await withoutWaiting(isolate.admin("DELETE", path), faults);
+    expect([answer.status, (await answer.json<{ detail: string }>()).detail]).toEqual([
+      503,
+      "No answer within 8 s. What was asked for may or may not have been done: look before you repeat it.",
+    ]);
+    expect((await world.operated()).apps[0]).toMatchObject({ revoked_at: world.clock.now });
+    const log = error.mock.calls.map(([line]) => JSON.parse(String(line)));
+    expect(log).toMatchObject([{ status: 503, reason: "operator_time_limit" }]);
+    await faults.end();
+  });
+
+  it("is a 503 page in the console, for reading and for changing", async () => {
+    const world = await World.create();
+    const { isolate, faults } = silent(world, false);
+    const { cookies } = await ConsoleVisitor.signedIn(world);
+    const visitor = new ConsoleVisitor(isolate);
+    for (const [name, value] of cookies) visitor.cookies.set(name, value);
+    const app = `/console/sites/${world.siteId}/apps/${world.appid}`;
+    const shown = await withoutWaiting(visitor.get("/console"), faults);
+    expect([shown.status, shown.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(shown.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(await shown.text()).toContain("The database does not answer");
+    const sent = await withoutWaiting(visitor.post(`${app}/revoke`, {}), faults);
+    expect([sent.status, sent.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(await sent.text()).toContain("What you sent may or may not have been done: look before you repeat it.");
+    await faults.end();
+  });
+});
