@@ -112,10 +112,21 @@ export const adminSchemas = {
   }),
   Resealed: exactly({
     resealed: integer("Secrets sealed anew by this call.", { minimum: 0, examples: [12] }),
-    remaining: integer("Secrets still sealed with an earlier key: call again until none is.", {
+    remaining: integer("Secrets that another call can still seal anew: call again until none is left.", {
       minimum: 0,
       examples: [0],
     }),
+    unopened: integer("Secrets that no master key here opens, of those this call came to.", {
+      minimum: 0,
+      examples: [0],
+    }),
+    unopened_apps: {
+      type: "array",
+      description: "The first 20 of their apps.",
+      maxItems: 20,
+      items: appid,
+      examples: [[]],
+    },
   }),
   Agent: exactly(agent),
   AgentPage: page("Agent"),

@@ -11,16 +11,25 @@ export type SealedSecrets = Pick<AppRecord, "appid" | "siteId" | "version" | "se
 const differs = (secret: typeof apps.secret | typeof apps.previousSecret, mark: unknown): SQL =>
   sql`substr(${secret}, 1, length(${mark})) <> ${mark}`;
 
-const list = statement<{ mark: string; limit: number }>(
+const list = statement<{ mark: string; after: string; limit: number }>(
   (v) => sql`SELECT ${apps.appid} AS "appid", ${apps.siteId} AS "siteId", ${apps.version} AS "version",
     ${apps.secret} AS "secret", ${apps.previousSecret} AS "previousSecret"
-  FROM ${apps} WHERE ${differs(apps.secret, v.mark)} OR ${differs(apps.previousSecret, v.mark)}
+  FROM ${apps} WHERE ${apps.appid} > ${v.after}
+    AND (${differs(apps.secret, v.mark)} OR ${differs(apps.previousSecret, v.mark)})
   ORDER BY ${apps.appid} LIMIT ${v.limit}`,
 );
 
-/** Apps with a secret whose sealed form does not start with `mark`. Reads every app: for a rare call, not worth an index. */
-export async function listSealedOtherwise(db: D1Database, mark: string, limit: number): Promise<SealedSecrets[]> {
-  return (await list(db, { mark, limit }).all<SealedSecrets>()).results;
+/**
+ * Apps with a secret whose sealed form does not start with `mark`, by appid, from the one after `after`. Reads every app: for a rare
+ * call, not worth an index.
+ */
+export async function listSealedOtherwise(
+  db: D1Database,
+  mark: string,
+  after: string,
+  limit: number,
+): Promise<SealedSecrets[]> {
+  return (await list(db, { mark, after, limit }).all<SealedSecrets>()).results;
 }
 
 const count = statement<{ mark: string }>(

@@ -36,6 +36,13 @@ async function rows(): Promise<Row[]> {
 /** Form and key of a seal. */
 const sealedWith = (sealed: string) => sealed.split(".", 2).join(".");
 
+const answer = (resealed: number, remaining: number, unopened = 0, unopened_apps: string[] = []) => ({
+  resealed,
+  remaining,
+  unopened,
+  unopened_apps,
+});
+
 const sealsOf = (row: Row | undefined) => [
   sealedWith(row?.secret ?? ""),
   row?.previous_secret == null ? null : sealedWith(row.previous_secret),
@@ -58,11 +65,11 @@ describe("re-sealing", () => {
     const world = await World.create();
     await rotateSecret(deskWith(OLD), world.appid, 60);
     const [before] = await rows();
-    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 2, remaining: 0 });
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(2, 0));
     const [after] = await rows();
     expect(sealsOf(after)).toEqual([NEW_SEAL, NEW_SEAL]);
     expect({ ...after, secret: "", previous_secret: "" }).toEqual({ ...before, secret: "", previous_secret: "" });
-    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 0, remaining: 0 });
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(0, 0));
     expect(await rows()).toEqual([after]);
   });
 
@@ -72,7 +79,7 @@ describe("re-sealing", () => {
     const [before] = await rows();
     const previous = await seal(OLD, world, "previous", world.secret);
     await env.DB.prepare("UPDATE apps SET previous_secret = ?").bind(previous).run();
-    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 1, remaining: 0 });
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0));
     const [after] = await rows();
     expect(after?.secret).toBe(before?.secret);
     expect(sealsOf(after)).toEqual([NEW_SEAL, NEW_SEAL]);
@@ -88,7 +95,7 @@ describe("re-sealing", () => {
     ];
     await env.DB.prepare("UPDATE apps SET secret = ?, previous_secret = ?").bind(current, previous).run();
     expect((await world.anotherIsolate({ CREDENTIALS: undefined }).create()).status).toBe(200);
-    expect(await resealSecrets(deskWith(OLD))).toEqual({ resealed: 2, remaining: 0 });
+    expect(await resealSecrets(deskWith(OLD))).toEqual(answer(2, 0));
     const [after] = await rows();
     expect(sealsOf(after)).toEqual([OLD_SEAL, OLD_SEAL]);
     expect(await unseal(OLD, world, "current", after?.secret ?? "")).toBe(world.secret);
@@ -99,20 +106,20 @@ describe("re-sealing", () => {
   it("renews revoked apps too, so that nothing needs the old key", async () => {
     const world = await World.create();
     await revokeApp(deskWith(OLD), world.appid);
-    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 1, remaining: 0 });
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0));
   });
 
   it("has nothing to do without apps", async () => {
-    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 0, remaining: 0 });
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(0, 0));
   });
 
   it("takes one bite a call, and is done when nothing remains", async () => {
     const world = await World.create();
     await env.DB.exec("DELETE FROM apps");
     await putApps(world.siteId, 2 * APPS_PER_CALL + 1);
-    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: APPS_PER_CALL, remaining: APPS_PER_CALL + 1 });
-    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: APPS_PER_CALL, remaining: 1 });
-    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 1, remaining: 0 });
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(APPS_PER_CALL, APPS_PER_CALL + 1));
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(APPS_PER_CALL, 1));
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0));
     expect((await rows()).every((row) => sealedWith(row.secret) === NEW_SEAL)).toBe(true);
   });
 
@@ -123,24 +130,71 @@ describe("re-sealing", () => {
       rotated ??= (await rotateSecret(deskWith(OLD), world.appid, 60)) as { secret: string };
       return env.DB.batch(statements);
     };
-    expect(await resealSecrets(deskWith(BOTH, replacing(env.DB, { batch })))).toEqual({ resealed: 0, remaining: 2 });
-    expect(await resealSecrets(deskWith(BOTH))).toEqual({ resealed: 2, remaining: 0 });
+    expect(await resealSecrets(deskWith(BOTH, replacing(env.DB, { batch })))).toEqual(answer(0, 2));
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(2, 0));
     world.secret = rotated?.secret ?? "";
     const isolate = world.anotherIsolate({ MASTER_KEY: NEW_TEXT });
     expect((await isolate.create()).status).toBe(200);
   });
 
-  it("does what it can when one secret does not open, and then says which", async () => {
+  it("does what it can when one secret does not open, and says which", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const world = await World.create();
     await env.DB.exec("DELETE FROM apps");
     await putApps(world.siteId, 3);
     await env.DB.prepare("UPDATE apps SET secret = 'v1.00000000.x.y' WHERE appid = 'app-0001'").run();
-    await expect(resealSecrets(deskWith(BOTH))).rejects.toThrow(
-      new UnsealError(
-        `the current secret of app app-0001 was sealed with master key 00000000; MASTER_KEY is ${NEW_ID}`,
-      ),
-    );
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(2, 0, 1, ["app-0001"]));
     expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL, "v1.00000000", NEW_SEAL]);
+    expect(warn.mock.calls.map(([line]) => JSON.parse(String(line)))).toEqual([
+      {
+        warning: "no master key here opens some secrets: they were not re-sealed",
+        secrets: 1,
+        apps: ["app-0001"],
+        first: `the current secret of app app-0001 was sealed with master key 00000000; MASTER_KEY is ${NEW_ID}`,
+      },
+    ]);
+  });
+
+  it("renews the slot that opens of an app whose other slot does not", async () => {
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    const world = await World.create();
+    await rotateSecret(deskWith(OLD), world.appid, 60);
+    await env.DB.prepare("UPDATE apps SET previous_secret = 'damaged'").run();
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0, 1, [world.appid]));
+    expect(await rows()).toMatchObject([{ secret: expect.stringMatching(NEW_SEAL), previous_secret: "damaged" }]);
+  });
+
+  it.each([APPS_PER_CALL, 1_000, 1_001])(
+    "goes on past %d apps that do not open and sort first, and ends",
+    async (unopened) => {
+      vi.spyOn(console, "warn").mockImplementation(() => {});
+      const world = await World.create();
+      await env.DB.exec("DELETE FROM apps");
+      await putApps(world.siteId, APPS_PER_CALL + 1);
+      await env.DB.prepare(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+         INSERT INTO apps (appid, site_id, name, version, secret, created_at)
+         SELECT printf('aaa-%05d', i), ?, 'N', 'first', 'v2.00000000.x.y', 0 FROM n`,
+      )
+        .bind(unopened, world.siteId)
+        .run();
+      const named = Array.from({ length: 20 }, (_, i) => `aaa-${String(i + 1).padStart(5, "0")}`);
+      expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(APPS_PER_CALL, 1, unopened, named));
+      expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0, unopened, named));
+      expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(0, 0, unopened, named));
+      const sealed = (await rows()).filter(({ appid }) => appid.startsWith("app-"));
+      expect(sealed.every((row) => sealedWith(row.secret) === NEW_SEAL)).toBe(true);
+    },
+  );
+
+  it("takes no other fault for a secret that does not open", async () => {
+    const world = await World.create();
+    const bytes = Uint8Array.fromBase64(NEW_TEXT);
+    const cannotSeal = await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["decrypt"]);
+    const keyring: Keyring = { ...BOTH, sealing: { id: NEW_ID, key: cannotSeal } };
+    const before = await rows();
+    await expect(resealSecrets(deskWith(keyring))).rejects.not.toBeInstanceOf(UnsealError);
+    expect([await rows(), before[0]?.appid]).toEqual([before, world.appid]);
   });
 
   it("leaves an entry in the audit log, and none when there was nothing to do", async () => {
@@ -165,8 +219,8 @@ describe("rotating the master key", () => {
 
     const during = world.anotherIsolate({ MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT });
     expect((await during.create()).status).toBe(200);
-    const answer = await during.admin("POST", "/admin/reseal");
-    expect([answer.status, await answer.json()]).toEqual([200, { resealed: 1, remaining: 0 }]);
+    const resealed = await during.admin("POST", "/admin/reseal");
+    expect([resealed.status, await resealed.json()]).toEqual([200, answer(1, 0)]);
     expect((await during.create()).status).toBe(200);
 
     // KV still holds the record that the old key sealed.
@@ -185,12 +239,15 @@ describe("rotating the master key", () => {
     expect(await wrong.create()).toMatchObject({ status: 500, envelope: { code: -1, msg: "系统错误", data: "" } });
     expect(line(error)).toMatchObject({ status: 500, reason: "master_key_wrong", fault });
 
-    for (const path of ["/admin/reseal", `/admin/apps/${world.appid}/rotate`]) {
-      const answer = await wrong.admin("POST", path);
-      expect(answer.status).toBe(500);
-      expect(answer.headers.get("content-type")).toBe("application/problem+json");
-      expect(line(error)).toMatchObject({ status: 500, reason: "master_key_wrong", fault });
-    }
+    const rotated = await wrong.admin("POST", `/admin/apps/${world.appid}/rotate`);
+    expect(rotated.status).toBe(500);
+    expect(rotated.headers.get("content-type")).toBe("application/problem+json");
+    expect(line(error)).toMatchObject({ status: 500, reason: "master_key_wrong", fault });
+
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const resealed = await wrong.admin("POST", "/admin/reseal");
+    expect([resealed.status, await resealed.json()]).toEqual([200, answer(0, 0, 1, [world.appid])]);
+    expect(line(warn)).toMatchObject({ secrets: 1, apps: [world.appid] });
     expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([OLD_SEAL]);
   });
 });
