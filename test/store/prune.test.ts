@@ -7,6 +7,9 @@ import { type PruneLimits, prune } from "../../src/store/prune.ts";
 import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
 
+// Many small statements; a machine that is busy with others needs more than the usual time.
+vi.setConfig({ testTimeout: 30_000 });
+
 const LIVE = NOW + 1;
 
 /** Small, so that a few rows are many bites. */
