@@ -7,8 +7,8 @@ import { type Settlement, settle } from "./settlement.ts";
 /** The most agents that a header names. */
 const MOST_NAMED = 50;
 
-/** `777 unknown, 10430 disabled, 10411 already on the session`. */
-function describeIgnored(ignored: IgnoredAgent[]): string {
+/** `777 unknown, 10430 disabled, 10411 already on the session`: whom an add left out, each with why. */
+export function describeIgnored(ignored: IgnoredAgent[]): string {
   const named = ignored.slice(0, MOST_NAMED).map(({ id, why }) => `${id} ${why}`);
   if (ignored.length > MOST_NAMED) named.push(`and ${ignored.length - MOST_NAMED} more`);
   return named.join(", ");

@@ -4,9 +4,10 @@ import type { Keyring } from "../../credentials/sealed-secret.ts";
 import { homeDatabase, type Settings } from "../../env.ts";
 import type { ErrorCode } from "../../errors.ts";
 import { describeIssues, fieldIssues } from "../../fields.ts";
+import { describeIgnored } from "../../sessions/add-agents.ts";
 import { requestStampSchema } from "../../sessions/request-stamp.ts";
 import { checkFreshness } from "../../signing/check-freshness.ts";
-import type { AddAgentsOutcome } from "../../store/add-agents-batch.ts";
+import type { AddAgentsOutcome, IgnoredAgent } from "../../store/add-agents-batch.ts";
 import { agentStatuses } from "../../store/agents.ts";
 import { findNonce } from "../../store/nonces.ts";
 import { readSession } from "../../store/sessions.ts";
@@ -205,9 +206,9 @@ async function readAdd(reading: Reading): Promise<boolean> {
   const { session, participants = [] } = (await readSession(db, siteId, input.sessionId)) ?? {};
   const present = new Set([session?.responsibleAgentId, ...participants.map(({ agentId }) => agentId)]);
   const statuses = await agentStatuses(db, siteId, input.agentIds);
-  const ignored = input.agentIds.flatMap((id) => {
+  const ignored = input.agentIds.flatMap((id): IgnoredAgent[] => {
     const why = present.has(id) ? "already on the session" : (statuses.get(id) ?? "unknown");
-    return why === "normal" ? [] : [`${id} ${why}`];
+    return why === "normal" ? [] : [{ id, why }];
   });
   const verdict = (): [Outcome, string] | string => {
     if (session === undefined) return ["session_not_found", "chat_id: no such session on this site"];
@@ -215,18 +216,12 @@ async function readAdd(reading: Reading): Promise<boolean> {
     const { responsibleAgentId } = session;
     if (responsibleAgentId === null) return ["no_responsible_agent", "chat_id: the session has no responsible agent"];
     if (ignored.length === input.agentIds.length)
-      return ["no_new_agents", `kefu_ids: nobody to add: ${listed(ignored)}`];
+      return ["no_new_agents", `kefu_ids: nobody to add: ${describeIgnored(ignored)}`];
     if (ignored.length === 0) return v.t("Nothing stands in the way.");
-    return v.t("These are ignored, the others are added: {0}", listed(ignored));
+    return v.t("These are ignored, the others are added: {0}", describeIgnored(ignored));
   };
   conclude(reading, verdict());
   return used !== undefined && used.outcome !== "agents_invalid";
-}
-
-/** As the server words it in `x-ignored-agents`. */
-function listed(ignored: string[], most = 50): string {
-  const more = ignored.length > most ? [`and ${ignored.length - most} more`] : [];
-  return [...ignored.slice(0, most), ...more].join(", ");
 }
 
 function conclude({ v, lines }: Reading, verdict: [Outcome, string] | string): void {

@@ -1,4 +1,4 @@
-import { settingsOf } from "../../../env.ts";
+import { alwaysStatus200, settingsOf } from "../../../env.ts";
 import { type ErrorCode, WIRE_ERRORS } from "../../../errors.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
@@ -98,7 +98,7 @@ function Verdict({ c, diagnosis: { answered, lines } }: { c: RequestContext; dia
   const { t } = c.var.view;
   const wireOf = (refusal: ErrorCode) => {
     const { status, message } = WIRE_ERRORS[refusal];
-    return [settingsOf(c.env).alwaysStatus200 ? 200 : status, message];
+    return [alwaysStatus200(c.env) ? 200 : status, message];
   };
   const refused = lines.filter(({ refusal }) => refusal !== undefined);
   const [stop, next] = refused;
