@@ -55,6 +55,13 @@ export interface CallResult {
   requestId: string | undefined;
 }
 
+/** An agent who was asked for and did not join. */
+export interface IgnoredAgent {
+  agentId: number;
+  /** `unknown`, `disabled` or `already on the session`. */
+  reason: string;
+}
+
 type Operation = "create_gd" | "add_kf";
 
 const SENDER_TYPES = { customer: 1, responsible_agent: 2, system: 3 } as const;
@@ -113,19 +120,21 @@ export class AgentSessionClient {
   }
 
   /**
-   * Adds agents to a ticket session. Those already on it, unknown or disabled are ignored; with none left it fails as `state_forbids`.
+   * Adds agents to a ticket session. Those already on it, unknown or disabled are ignored and told in `ignored` (the first 50; none in
+   * an answer that is `replayed`); with nobody left to add it fails as `state_forbids`.
    *
    * @throws as {@link createSession}
    */
   async addAgents(
     request: { chatId: number; agentIds: readonly number[] },
     options: CallOptions = {},
-  ): Promise<CallResult> {
+  ): Promise<CallResult & { ignored: IgnoredAgent[] }> {
     if (!Array.isArray(request.agentIds)) throw new TypeError("agentIds: must be an array");
     const unsafe = request.agentIds.find((id) => !Number.isSafeInteger(id));
     if (unsafe !== undefined) throw new TypeError(`agentIds: ${unsafe} is not an integer that a number holds exactly`);
     const fields = { chat_id: request.chatId, kefu_ids: request.agentIds.join(",") };
-    return resultOf(await this.#call("add_kf", fields, options));
+    const answer = await this.#call("add_kf", fields, options);
+    return { ignored: ignoredAgentsOf(answer), ...resultOf(answer) };
   }
 
   /**
@@ -209,6 +218,12 @@ function mayRetry(failure: AgentSessionError, keyed: boolean): boolean {
 function pauseBefore(tries: number, retryAfter: number | undefined): number {
   const longest = Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), LONGEST_PAUSE_MS);
   return (retryAfter ?? 0) * 1000 + longest * (0.5 + Math.random() / 2);
+}
+
+/** Reads `777 unknown, 10411 already on the session`. */
+function ignoredAgentsOf({ headers }: WireAnswer): IgnoredAgent[] {
+  const named = (headers.get("x-ignored-agents") ?? "").matchAll(/(?:^|, )(\d+) ([^,]+)/g);
+  return Array.from(named, ([, id, reason = ""]) => ({ agentId: Number(id), reason }));
 }
 
 function resultOf({ headers, requestId }: WireAnswer): CallResult {

@@ -37,8 +37,14 @@ const requestId = {
 export const headers = {
   "x-request-id": requestId,
   "x-error-detail": {
-    description: "Which field, which rule, in English. Comes only once the signature was valid.",
+    description:
+      "Which field, which rule, in English. Comes once the signature was valid, and before it for what depends on no secret: media type, size, encoding, not JSON, no appid.",
     schema: { type: "string", examples: ["fzr_uid: must be one of kefu_id"] },
+  },
+  "x-ignored-agents": {
+    description:
+      "Whom add_kf left out, each with why: `unknown` (the site has no such agent), `disabled` or `already on the session`. At most 50 are named, then `and N more`. Absent when all joined, and in an answer that is given again for an Idempotency-Key.",
+    schema: { type: "string", examples: ["777 unknown, 10430 disabled, 10411 already on the session"] },
   },
   "idempotency-replayed": {
     description: "`true` when this is the first answer to the Idempotency-Key, given again; absent otherwise.",
@@ -72,6 +78,8 @@ const MORE_HEADERS: Partial<Record<ErrorCode, (keyof typeof headers)[]>> = {
   token_invalid: ["x-error-detail"],
   session_not_found: ["x-error-detail"],
   state_forbids: ["x-error-detail"],
+  body_too_large: ["x-error-detail"],
+  media_type_unsupported: ["x-error-detail"],
   idempotency_key_reused: ["x-error-detail"],
   method_not_allowed: ["Allow"],
   too_many_requests: ["Retry-After"],

@@ -28,8 +28,8 @@ export const FAILURES: Readonly<Record<ErrorCode, Failure>> = {
       },
       {
         cause:
-          "The body is not one JSON object in UTF-8 without a byte order mark, or has no `appid` of 1 to 64 characters. This is looked at before the signature, so there is no `x-error-detail`.",
-        cure: "Send the bytes of one JSON object, with `appid` as a string.",
+          "The body is not one JSON object in UTF-8 without a byte order mark, or has no `appid` of 1 to 64 characters. This is looked at before the signature.",
+        cure: "`x-error-detail` says which. Send the bytes of one JSON object, with `appid` as a string.",
       },
     ],
   },
@@ -70,7 +70,7 @@ export const FAILURES: Readonly<Record<ErrorCode, Failure>> = {
     causes: [
       {
         cause: "None of the agents in `kefu_ids` is new to the session, of this site and in normal status.",
-        cure: "Nothing to repeat when they are on the session already; otherwise ask the operator about the agents.",
+        cure: "`x-error-detail` names each and why. Nothing to repeat when they are on the session already; otherwise ask the operator about the agents.",
       },
       {
         cause: "The session is not a ticket session, or has no responsible agent.",

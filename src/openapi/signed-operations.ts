@@ -141,9 +141,9 @@ const idempotencyKey = {
   example: "order-20260617-0042",
 };
 
-const answered = (data: JsonSchema, value: unknown) => ({
+const answered = (data: JsonSchema, value: unknown, ...more: Parameters<typeof header>) => ({
   description: "Done, and wholly in the store.",
-  headers: header("x-request-id", "idempotency-replayed"),
+  headers: header("x-request-id", "idempotency-replayed", ...more),
   content: { "application/json": { schema: envelope(data), example: { code: 1, msg: "ok", data: value } } },
 });
 
@@ -215,7 +215,7 @@ export const signedPaths = {
         array: { summary: "Ids as an array", value: { ...STAMP_EXAMPLE, chat_id: 900220, kefu_ids: [10427, 10428] } },
       }),
       responses: {
-        200: answered(string("Always empty.", { const: "" }), ""),
+        200: answered(string("Always empty.", { const: "" }), "", "x-ignored-agents"),
         ...failures(...REFUSALS, "session_not_found", "state_forbids"),
       },
     },

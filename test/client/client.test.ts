@@ -85,11 +85,25 @@ describe("addAgents", () => {
     const { world, client, sent } = await service();
     const { chatId } = await client.createSession(newSession({ agentIds: [1] }));
     expect(await client.addAgents({ chatId, agentIds: [2, 3] })).toEqual({
+      ignored: [],
       replayed: false,
       requestId: expect.any(String),
     });
     expect(sent[1]?.fields.kefu_ids).toBe("2,3");
     expect((await world.stored()).participants).toMatchObject([{ agent_id: 2 }, { agent_id: 3 }]);
+  });
+
+  it("tells who was left out and why", async () => {
+    const { client } = await service();
+    const { chatId } = await client.createSession(newSession({ agentIds: [1] }));
+    const unknown = Array.from({ length: 60 }, (_, i) => 1_000 + i);
+    const { ignored } = await client.addAgents({ chatId, agentIds: [1, 3, 4, ...unknown] });
+    expect(ignored.slice(0, 3)).toEqual([
+      { agentId: 1, reason: "already on the session" },
+      { agentId: 4, reason: "disabled" },
+      { agentId: 1_000, reason: "unknown" },
+    ]);
+    expect(ignored).toHaveLength(50);
   });
 });
 
