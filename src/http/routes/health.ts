@@ -1,6 +1,6 @@
 import type { Handler } from "hono";
 import { type Settings, settingsOf } from "../../env.ts";
-import { withinTime } from "../../time-limit.ts";
+import { sleep, withinTime } from "../../time-limit.ts";
 import type { App } from "../context.ts";
 
 const CACHED_MS = 5_000;
@@ -30,7 +30,7 @@ export function health(): Handler<App> {
         if (probingSince === since) probingSince = undefined;
         break;
       }
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      await sleep(LOOK_MS);
     }
     return c.json(last.health, last.health.d1 === "ok" ? 200 : 503, { "cache-control": "no-store" });
   };
