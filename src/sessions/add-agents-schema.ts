@@ -2,7 +2,8 @@ import * as z from "zod/mini";
 import { positiveId, rule } from "../fields.ts";
 
 const CHAT_ID_RULE = rule("must be an integer");
-const IDS_RULE = "must be 1 to 100 distinct agent ids, as positive integers between commas or as an array";
+const IDS_RULE =
+  "must be 1 to 100 agent ids (one named twice counts once), as positive integers between commas or as an array";
 
 /** "10427, 10428": positive integers between commas, blanks around them allowed. */
 const LISTED_IDS = /^[ \t]*[1-9][0-9]*[ \t]*(,[ \t]*[1-9][0-9]*[ \t]*)*$/;

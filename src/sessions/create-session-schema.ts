@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { positiveId, rule, text } from "../fields.ts";
 
-const AGENTS_RULE = "must be an array of 1 to 100 distinct agent ids";
+const AGENTS_RULE = "must be an array of 1 to 100 agent ids (one named twice counts once)";
 const SENDER_RULE = "must be 1, 2 or 3";
 const IP_RULE = rule("must be an IPv4 or IPv6 address");
 

@@ -5,7 +5,7 @@ import { type Body, World } from "../support/world.ts";
 
 const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
 const IDS_RULE =
-  /^kefu_ids(: must be 1 to 100 distinct agent ids, as positive integers between commas or as an array|\.\d: must be an integer from 1 to 9007199254740991)$/;
+  /^kefu_ids(: must be 1 to 100 agent ids \(one named twice counts once\), as positive integers between commas or as an array|\.\d: must be an integer from 1 to 9007199254740991)$/;
 
 describe("kefu_ids of add_kf", () => {
   it.each<[string, unknown, number[]]>([

@@ -6,7 +6,7 @@ import { type Body, World } from "../support/world.ts";
 const MOST = Number.MAX_SAFE_INTEGER;
 const from = (first: number, count: number) => Array.from({ length: count }, (_, i) => first + i);
 const AGENT_ID = "must be an integer from 1 to 9007199254740991";
-const AGENTS_RULE = "must be an array of 1 to 100 distinct agent ids";
+const AGENTS_RULE = "must be an array of 1 to 100 agent ids (one named twice counts once)";
 
 describe("agents of create_gd", () => {
   it.each<[string, Body, number, number[]]>([
