@@ -1,9 +1,9 @@
 /** `npm run call`: one signed call of a running server, to find out why an integration fails. */
 import { readFileSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { sign } from "../client/sign.ts";
 import { curlCommand } from "./curl-command.ts";
 import { BodyError, fillFields, parseObject } from "./fill-fields.ts";
+import { readOptions, UsageError } from "./known-options.ts";
 import { postSigned, type SignedAnswer, signedHeaders } from "./post-signed.ts";
 
 const USAGE = `npm run call -- create_gd|add_kf BODY [options]
@@ -24,8 +24,21 @@ ranstr (random) are filled in unless it has them.
 
 Exit code: 0 done, 1 refused or no answer, 2 called wrongly.`;
 
-/** Called wrongly. */
-class UsageError extends Error {}
+const OPTIONS = {
+  url: { type: "string" },
+  appid: { type: "string" },
+  secret: { type: "string" },
+  "idempotency-key": { type: "string" },
+  raw: { type: "boolean" },
+  "print-curl": { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
+/** They go into BODY. */
+const FIELDS = [
+  ...["sbs", "sbs_mc", "ip", "content", "title", "kefu_id", "fzr_uid", "sender_type", "chat_id", "kefu_ids"],
+  ...["timestamp", "ranstr"],
+];
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -43,7 +56,10 @@ async function main(args: string[]): Promise<number> {
 }
 
 async function call(args: string[]): Promise<number> {
-  const { values, positionals } = parse(args);
+  const { values, positionals } = readOptions("npm run call -- create_gd …", args, OPTIONS, {
+    allowPositionals: true,
+    mistaken: FIELDS,
+  });
   if (values.help === true) {
     console.log(USAGE);
     return 0;
@@ -77,26 +93,6 @@ async function call(args: string[]): Promise<number> {
   const answer = await postSigned(url, headers, body);
   show(answer);
   return answer.envelope?.code === 1 ? 0 : 1;
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        url: { type: "string" },
-        appid: { type: "string" },
-        secret: { type: "string" },
-        "idempotency-key": { type: "string" },
-        raw: { type: "boolean" },
-        "print-curl": { type: "boolean" },
-        help: { type: "boolean", short: "h" },
-      },
-    });
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
 }
 
 function baseUrl(given: string): string {

@@ -1,7 +1,7 @@
-/** `npm run deploy`: creates what is missing, migrates, then deploys. Arguments go to `wrangler deploy`. */
+/** `npm run deploy`: creates what is missing, migrates, then deploys. */
 import { join } from "node:path";
 import { unstable_readConfig } from "wrangler";
-import { optionValues } from "./option-values.ts";
+import { asArguments, readOptions, UsageError } from "./known-options.ts";
 import { handOverToWrangler, PROJECT_ROOT, runWrangler } from "./run-wrangler.ts";
 
 /** Stops the deployment. The message says what to do. */
@@ -16,45 +16,83 @@ const RANDOM: Readonly<Record<string, string>> = {
 const LOGIN =
   "Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN, and CLOUDFLARE_ACCOUNT_ID where there is more than one account.";
 
+const USAGE = `npm run deploy -- [options]
+
+  --location HINT        where a database that does not exist yet is made: weur, eeur, apac, oc, wnam or enam
+  --env, -e NAME         a stage of wrangler.toml, such as staging
+  --var NAME:VALUE       another value for one of [vars] in wrangler.toml; may be repeated
+  --secrets-file FILE    secrets to set along with this version; nothing is asked about those that are missing
+  --dry-run              builds, and neither makes nor changes anything
+  --help, -h             this
+
+Handed on to wrangler as they are: --name, --keep-vars, --outdir, --tag, --message, --route, --domain, --strict, --config, --cwd,
+--profile, --env-file.
+
+Exit code: 1 when it was not deployed, 2 called wrongly.`;
+
+const OPTIONS = {
+  location: { type: "string" },
+  env: { type: "string", short: "e" },
+  var: { type: "string", multiple: true },
+  "secrets-file": { type: "string" },
+  "dry-run": { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+  name: { type: "string" },
+  "keep-vars": { type: "boolean" },
+  outdir: { type: "string" },
+  tag: { type: "string" },
+  message: { type: "string" },
+  route: { type: "string", multiple: true },
+  domain: { type: "string", multiple: true },
+  strict: { type: "boolean" },
+  config: { type: "string", short: "c" },
+  cwd: { type: "string" },
+  profile: { type: "string" },
+  "env-file": { type: "string", multiple: true },
+} as const;
+
 try {
   process.exitCode = await deploy(process.argv.slice(2));
 } catch (error) {
-  console.error((error as Error).message);
-  process.exitCode = 1;
+  const { message } = error as Error;
+  const calledWrongly = error instanceof UsageError;
+  console.error(calledWrongly ? `${message}\n\nnpm run deploy -- --help tells more.` : message);
+  process.exitCode = calledWrongly ? 2 : 1;
 }
 
 async function deploy(args: string[]): Promise<number> {
-  const location = optionValues(args, ["--location"]);
-  const { values, rest } = optionValues(location.rest, ["--env", "-e"]);
   // Said even when empty: with more than one environment in the file wrangler warns of silence.
-  const environment = values.at(-1) ?? process.env.CLOUDFLARE_ENV ?? "";
-  const shared = ["--env", environment, ...passedOn(rest)];
-  const lookOnly = rest.includes("--dry-run") || rest.includes("--help") || rest.includes("-h");
-  if (!lookOnly) {
-    const config = readConfig(rest, environment);
+  const {
+    help,
+    location,
+    env = process.env.CLOUDFLARE_ENV ?? "",
+    ...options
+  } = readOptions("npm run deploy -- …", args, OPTIONS).values;
+  if (help === true) {
+    console.log(USAGE);
+    return 0;
+  }
+  if (options["dry-run"] !== true) {
+    const { config: file, cwd, profile, "env-file": envFile } = options;
+    // They say which Worker and which account, so every command needs them.
+    const shared = [
+      ...["--env", env],
+      ...Object.entries({ "--config": file, "--cwd": cwd, "--profile": profile }).flatMap(([name, value]) =>
+        value === undefined ? [] : [name, value],
+      ),
+      ...(envFile ?? []).flatMap((each) => ["--env-file", each]),
+    ];
+    const config = unstable_readConfig(
+      { config: file ?? join(PROJECT_ROOT, "wrangler.toml"), env },
+      { hideWarnings: true },
+    );
+    const worker = options.name === undefined ? [] : ["--name", options.name];
     // With a file of secrets, wrangler itself looks for what is missing.
-    const ownSecrets = optionValues(rest, ["--secrets-file"]).values.length > 0;
-    const name = optionValues(rest, ["--name"]).values.at(-1);
-    const worker = name === undefined ? [] : ["--name", name];
-    if (!ownSecrets) await requireSecrets(config.secrets?.required ?? [], worker, shared);
-    await createDatabases(config.d1_databases, location.values.at(-1), shared);
+    if (options["secrets-file"] === undefined) await requireSecrets(config.secrets?.required ?? [], worker, shared);
+    await createDatabases(config.d1_databases, location, shared);
     for (const { binding } of config.d1_databases) await migrate(binding, shared);
   }
-  return handOverToWrangler(["deploy", "--env", environment, ...rest]);
-}
-
-/** Options that say which Worker and which account, so every command needs them. */
-function passedOn(args: readonly string[]): string[] {
-  const options = [["--config", "-c"], ["--cwd"], ["--profile"]];
-  return options.flatMap((names) => {
-    const value = optionValues(args, names).values.at(-1);
-    return value === undefined ? [] : [names[0] as string, value];
-  });
-}
-
-function readConfig(args: readonly string[], environment: string) {
-  const config = optionValues(args, ["--config", "-c"]).values.at(-1) ?? join(PROJECT_ROOT, "wrangler.toml");
-  return unstable_readConfig({ config, env: environment }, { hideWarnings: true });
+  return handOverToWrangler(["deploy", ...asArguments({ env, ...options })]);
 }
 
 async function requireSecrets(
@@ -108,7 +146,8 @@ async function createDatabases(
     const created = await runWrangler(["d1", "create", name, ...hint, ...shared]);
     if (created.exitCode !== 0) throw new NotDeployed(`Database ${name} could not be created:\n${created.output}`);
     there.add(name);
-    console.log(`Created database ${name}${location === undefined ? "" : ` near ${location}`}.`);
+    const place = location === undefined ? ", placed by Cloudflare since there was no --location" : ` near ${location}`;
+    console.log(`Created database ${name}${place}.`);
   }
 }
 

@@ -1,33 +1,123 @@
-/** `npm start`: the Worker on this machine, ready to be called. Arguments go to `wrangler dev`. */
+/** `npm start`: the Worker on this machine, ready to be called. */
+import { lookup } from "node:dns/promises";
 import { existsSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { ensureDevSecrets } from "./dev-secrets.ts";
-import { optionValues } from "./option-values.ts";
+import { asArguments, readOptions, UsageError } from "./known-options.ts";
 import { handOverToWrangler, PROJECT_ROOT, runWrangler } from "./run-wrangler.ts";
 
-const args = process.argv.slice(2);
-process.exitCode = await start();
+const USAGE = `npm start -- [options]
 
-async function start(): Promise<number> {
-  const environment = optionValues(args, ["--env", "-e"]).values.at(-1) ?? process.env.CLOUDFLARE_ENV ?? "";
+  --port PORT            where to listen; default 8787, 0 for any free port
+  --ip ADDRESS           on which address; default localhost
+  --var NAME:VALUE       another value for one of [vars] in wrangler.toml; may be repeated
+  --env, -e NAME         a stage of wrangler.toml, such as staging
+  --persist-to FOLDER    where state stays between runs; default .wrangler/state
+  --env-file FILE        secrets from this file, not from .dev.vars; may be repeated
+  --help, -h             this
+
+Handed on to wrangler dev as they are: --config, --cwd, --inspector-port, --inspector-ip, --local-protocol, --https-key-path,
+--https-cert-path, --live-reload, --log-level.
+
+Exit code: 1 when it could not start, 2 called wrongly.`;
+
+const OPTIONS = {
+  port: { type: "string" },
+  ip: { type: "string" },
+  var: { type: "string", multiple: true },
+  env: { type: "string", short: "e" },
+  "persist-to": { type: "string" },
+  "env-file": { type: "string", multiple: true },
+  help: { type: "boolean", short: "h" },
+  config: { type: "string", short: "c" },
+  cwd: { type: "string" },
+  "inspector-port": { type: "string" },
+  "inspector-ip": { type: "string" },
+  "local-protocol": { type: "string" },
+  "https-key-path": { type: "string" },
+  "https-cert-path": { type: "string" },
+  "live-reload": { type: "boolean" },
+  "log-level": { type: "string" },
+} as const;
+
+const DEFAULT_PORT = 8787;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: string[]): Promise<number> {
+  try {
+    return await start(args);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(`${error.message}\n\nnpm start -- --help tells more.`);
+    return 2;
+  }
+}
+
+async function start(args: string[]): Promise<number> {
+  const {
+    help,
+    env = process.env.CLOUDFLARE_ENV ?? "",
+    ...options
+  } = readOptions("npm start -- …", args, OPTIONS).values;
+  if (help === true) {
+    console.log(USAGE);
+    return 0;
+  }
+  const port = portOf(options.port);
+  // Before anything is made. Wrangler would say so after the words below, or quietly take the next port when none was asked for.
+  if (await isInUse(options.ip ?? "localhost", port)) {
+    console.error(
+      `Port ${port} is in use, perhaps by another npm start. For another port: npm start -- --port PORT (0 for any that is free)`,
+    );
+    return 1;
+  }
   // wrangler reads either file, never both.
-  const ofEnvironment = `.dev.vars.${environment}`;
-  const file = environment !== "" && existsSync(join(PROJECT_ROOT, ofEnvironment)) ? ofEnvironment : ".dev.vars";
-  const ownSecrets = optionValues(args, ["--env-file"]).values.length > 0;
+  const ofEnvironment = `.dev.vars.${env}`;
+  const file = env !== "" && existsSync(join(PROJECT_ROOT, ofEnvironment)) ? ofEnvironment : ".dev.vars";
+  const ownSecrets = options["env-file"] !== undefined;
   if (!ownSecrets && !prepareSecrets(file)) return 1;
-  const applied = await applyMigrations(environment);
+  const { config, cwd, "persist-to": persistTo } = options;
+  const applied = await applyMigrations(
+    asArguments({
+      env,
+      ...(config !== undefined && { config }),
+      ...(cwd !== undefined && { cwd }),
+      ...(persistTo !== undefined && { "persist-to": persistTo }),
+    }),
+  );
   if (applied !== 0) return applied;
   if (!ownSecrets) {
-    const port = optionValues(args, ["--port"]).values.at(-1);
-    const url = port === undefined ? "" : ` --url http://localhost:${port}`;
+    const url = port === DEFAULT_PORT ? "" : ` --url http://localhost:${port === 0 ? "…" : port}`;
     console.log(`
 The admin API's token is ADMIN_TOKEN in ${file}. Issue an app and an agent with it (README, "First call"), then, in another terminal:
 
   npm run call -- create_gd${url} --appid … --secret … '{"sbs":"customer_001","ip":"127.0.0.1","sbs_mc":"Wang Wei","content":"Hello","kefu_id":[10411],"fzr_uid":10411}'
 `);
   }
-  // With this option wrangler has nothing to warn about crons: http://…/__scheduled runs them.
-  return handOverToWrangler(["dev", "--env", environment, "--test-scheduled", ...withoutEnvironment(args)]);
+  // With --test-scheduled wrangler has nothing to warn about crons: http://…/__scheduled runs them.
+  return handOverToWrangler(["dev", "--test-scheduled", ...asArguments({ env, ...options, port })]);
+}
+
+function portOf(given: string | undefined): number {
+  if (given === undefined) return DEFAULT_PORT;
+  if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given);
+  throw new UsageError(`--port ${given} is no number from 0 to 65535.`);
+}
+
+/** Of what else may be wrong with an address or a port, wrangler tells. */
+async function isInUse(host: string, port: number): Promise<boolean> {
+  const addresses = await lookup(host === "*" ? "::" : host, { all: true }).catch(() => []);
+  const taken = addresses.map(
+    ({ address }) =>
+      new Promise<boolean>((resolve) => {
+        const server = createServer();
+        server.on("error", (error: NodeJS.ErrnoException) => resolve(error.code === "EADDRINUSE"));
+        server.listen(port, address, () => server.close(() => resolve(false)));
+      }),
+  );
+  return (await Promise.all(taken)).includes(true);
 }
 
 /** False when the Worker would refuse to serve with what is there. */
@@ -43,20 +133,9 @@ function prepareSecrets(file: string): boolean {
   return false;
 }
 
-async function applyMigrations(environment: string): Promise<number> {
-  const shared = ["--persist-to", "--config", "--cwd"].flatMap((name) => {
-    const value = optionValues(args, name === "--config" ? [name, "-c"] : [name]).values.at(-1);
-    return value === undefined ? [] : [name, value];
-  });
-  const { exitCode, output } = await runWrangler([
-    ...["d1", "migrations", "apply", "DB", "--local", "--env", environment],
-    ...shared,
-  ]);
+async function applyMigrations(shared: readonly string[]): Promise<number> {
+  const { exitCode, output } = await runWrangler(["d1", "migrations", "apply", "DB", "--local", ...shared]);
   if (exitCode !== 0) console.error(`The migrations could not be applied:\n${output}`);
   else console.log(output.includes("No migrations to apply") ? "Database is up to date." : "Database migrated.");
   return exitCode;
-}
-
-function withoutEnvironment(all: readonly string[]): string[] {
-  return optionValues(all, ["--env", "-e"]).rest;
 }

@@ -91,6 +91,18 @@ describe("npm run call", () => {
   });
 
   it.each([
+    [["create_gd", "--appid", "my-shop", "--secret", SECRET, "{}"], "--appid, --secret"],
+    [["create_gd", "--sbs=customer_001", "--sbs_mc=Wang Wei", "--print-curl"], "--print-curl, --sbs, --sbs_mc"],
+    [["add_kf", "--raw", "{}"], "--raw"],
+  ])("exits 2 and tells of -- when npm kept options for itself: %j", async (args, kept) => {
+    const env = { BASE_URL: listener.url, APPID: "my-shop", SECRET };
+    const { exitCode, stdout, stderr } = await run("npm", ["run", "--silent", "call", ...args], { env });
+    expect(stderr).toContain(`npm kept ${kept} for itself. Options stand after "--": npm run call -- create_gd …`);
+    expect(stderr).not.toContain(SECRET);
+    expect([exitCode, stdout, listener.received]).toEqual([2, "", []]);
+  });
+
+  it.each([
     { args: ["create_gd", "{}", "--secret", SECRET], says: "appid is missing" },
     { args: ["create_gd", "{}", "--appid", "a"], says: "secret is missing" },
     { args: ["delete_gd", "{}", ...APP], says: "neither create_gd nor add_kf" },

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runWrangler } from "../../src/cli/run-wrangler.ts";
 import { FakeCloudflare } from "../support/fake-cloudflare.ts";
 import { run, runCli } from "../support/run-cli.ts";
 
@@ -112,6 +113,42 @@ describe("npm run deploy", { timeout: 120_000 }, () => {
     expect(stderr).not.toContain("secret put MASTER_KEY");
     expect((await deploy("--name", "another")).stderr).toContain("put MASTER_KEY --env '' --name another");
     expect(fake.writes()).toEqual([]);
+  });
+
+  it.each([
+    [["--dryrun"], "Unknown option '--dryrun'"],
+    [["--env", "staging", "--locaton=apac"], "Unknown option '--locaton'"],
+    [["staging"], "Unexpected argument 'staging'"],
+    [["--location"], "'--location <value>' argument missing"],
+  ])("refuses %j by name before it asks for anything", async (args, says) => {
+    const { exitCode, stdout, stderr } = await deploy(...args);
+    expect(stderr).toContain(says);
+    expect(stderr).toContain("The options are --location, --env, --var,");
+    expect([exitCode, stdout, fake.calls]).toEqual([2, "", []]);
+  });
+
+  it.each([
+    [["--dry-run"], "--dry-run"],
+    [["--env", "staging", "--var", "REPLAY_LOOK_MS:7"], "--env, --var"],
+  ])("does nothing when npm kept %j for itself, and says so", async (args, kept) => {
+    const { exitCode, stderr } = await run("npm", ["run", "--silent", "deploy", ...args], { env: fake.environment });
+    expect(stderr).toContain(`npm kept ${kept} for itself. Options stand after "--": npm run deploy -- …`);
+    expect([exitCode, fake.calls]).toEqual([2, []]);
+  });
+
+  it("lists its options with --help, all of which but the place wrangler deploy has too", async () => {
+    const { exitCode, stdout } = await deploy("--help");
+    expect([exitCode, fake.calls]).toEqual([0, []]);
+    const { stdout: known } = await runWrangler(["deploy", "--help"]);
+    const options = (stdout.match(/--[a-z][a-z-]+/g) ?? []).filter((option) => option !== "--location");
+    expect(options.length).toBeGreaterThan(10);
+    for (const option of options) expect(known).toMatch(new RegExp(`${option}\\b`));
+  });
+
+  it("builds and makes nothing with --dry-run", async () => {
+    const { exitCode, stdout } = await deploy("--dry-run");
+    expect([exitCode, fake.writes()]).toEqual([0, []]);
+    expect(stdout).toContain("--dry-run: exiting now");
   });
 
   it("stops with what was said when a step fails", async () => {

@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { runWrangler } from "../../src/cli/run-wrangler.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -53,7 +55,111 @@ describe("npm start", { timeout: 120_000 }, () => {
       for (const line of secrets.trim().split("\n")) expect(output()).not.toContain(line.slice(line.indexOf("=") + 1));
     }
   });
+
+  it("picks up an edit of the Worker and one of the docs, and keeps state and secrets", async () => {
+    const running = await start();
+    expect((await running.admin("POST", { name: "Kept" })).status).toBe(201);
+    const soon = { timeout: 40_000, interval: 200 };
+
+    edit("src/http/problem.ts", "There is no such", "Nowhere is there a");
+    await vi.waitFor(async () => {
+      const problem = await (await running.admin("GET", undefined, "/99/apps")).json();
+      expect(problem).toMatchObject({ status: 404, detail: "Nowhere is there a site." });
+    }, soon);
+    edit("src/openapi/pages/guide.html", "in five minutes", "in 5 minutes");
+    await vi.waitFor(async () => expect(await (await running.get("/docs/")).text()).toContain("in 5 minutes"), soon);
+    edit("src/errors.ts", "接口不存在", "此路不通");
+    await vi.waitFor(async () => {
+      expect(await (await running.get("/openapi/nowhere")).json()).toMatchObject({ msg: "此路不通" });
+    }, soon);
+
+    expect(await (await running.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
+    // The docs that a build writes are no reason for another build.
+    const rebuilt = [...running.output().matchAll(/^The file (\S+) changed/gm)].map(([, path]) => path);
+    expect(rebuilt.length).toBeGreaterThanOrEqual(3);
+    expect(rebuilt.filter((path) => path?.includes("src/assets"))).toEqual([]);
+    await running.stop("SIGTERM");
+  });
+
+  it.each([
+    ["asked for", (port: number) => ["--port", String(port)]],
+    ["that it takes unless told otherwise", () => []],
+  ])("says that the port %s is in use before anything else, and makes and leaves nothing", async (_, args) => {
+    const asked = args(0).length > 0;
+    const other = createServer();
+    // Should something else on this machine have the default port, so much the better.
+    await new Promise((resolve) =>
+      other.on("error", resolve).listen(asked ? 0 : 8787, "localhost", () => resolve(undefined)),
+    );
+    const port = asked ? (other.address() as AddressInfo).port : 8787;
+    const { exitCode, stdout, stderr } = await toItsEnd(process.execPath, ["src/cli/start.ts", ...args(port)]);
+    other.close();
+    expect(stderr).toContain(`Port ${port} is in use`);
+    expect(stderr).toContain("npm start -- --port PORT");
+    expect([exitCode, stdout]).toEqual([1, ""]);
+    for (const made of [".dev.vars", ".wrangler"]) expect(existsSync(join(checkout, made))).toBe(false);
+  });
+
+  it.each([
+    [["--prot", "8790"], "Unknown option '--prot'"],
+    [["-p", "8790"], "Unknown option '-p'"],
+    [["--port", "0", "--remote"], "Unknown option '--remote'"],
+    [["staging"], "Unexpected argument 'staging'"],
+    [["--port"], "'--port <value>' argument missing"],
+    [["--port", "abc"], "--port abc is no number"],
+    [["--port", "65536"], "--port 65536 is no number"],
+  ])("refuses %j by name, and makes nothing", async (args, says) => {
+    const { exitCode, stdout, stderr } = await toItsEnd(process.execPath, ["src/cli/start.ts", ...args]);
+    expect(stderr).toContain(says);
+    if (!says.includes("no number")) expect(stderr).toContain("The options are --port, --ip, --var,");
+    expect([exitCode, stdout]).toEqual([2, ""]);
+    expect(existsSync(join(checkout, ".dev.vars"))).toBe(false);
+  });
+
+  it("tells of options that npm kept for itself", async () => {
+    const { exitCode, stderr } = await toItsEnd("npm", ["start", "--silent", "--port", "8790", "--ip=127.0.0.1"]);
+    expect(stderr).toContain('npm kept --port, --ip for itself. Options stand after "--": npm start -- …');
+    expect(exitCode).toBe(2);
+    expect(existsSync(join(checkout, ".dev.vars"))).toBe(false);
+  });
+
+  it("lists its options with --help, all of which wrangler dev has too", async () => {
+    const { exitCode, stdout } = await toItsEnd(process.execPath, ["src/cli/start.ts", "--help"]);
+    expect(exitCode).toBe(0);
+    const { stdout: known } = await runWrangler(["dev", "--help"]);
+    const options = stdout.match(/--[a-z][a-z-]+/g) ?? [];
+    expect(options.length).toBeGreaterThan(10);
+    for (const option of options) expect(known).toMatch(new RegExp(`${option}\\b`));
+  });
 });
+
+function edit(path: string, before: string, after: string): void {
+  const file = join(checkout, path);
+  const text = readFileSync(file, "utf8");
+  expect(text).toContain(before);
+  writeFileSync(file, text.replaceAll(before, after));
+}
+
+/** Runs something in the checkout, and ends it when it does not end by itself. */
+function toItsEnd(program: string, args: string[]) {
+  const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
+  const ran = spawn(program, args, { cwd: checkout, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
+  child = ran;
+  let [stdout, stderr] = ["", ""];
+  ran.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  ran.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const tooLong = setTimeout(() => process.kill(-(ran.pid as number), "SIGKILL"), 40_000);
+  return new Promise<{ exitCode: number | null; stdout: string; stderr: string }>((resolve) => {
+    ran.on("close", (exitCode) => {
+      clearTimeout(tooLong);
+      resolve({ exitCode, stdout, stderr });
+    });
+  });
+}
 
 /** Starts it on a free port with its state in a folder of the test, and waits until it serves. */
 async function start() {
@@ -80,9 +186,10 @@ async function start() {
   });
   return {
     output: () => output,
-    admin(method: string, body?: unknown) {
+    get: (path: string) => fetch(`${url}${path}`),
+    admin(method: string, body?: unknown, path = "") {
       const token = /^ADMIN_TOKEN=(.*)$/m.exec(readFileSync(join(checkout, ".dev.vars"), "utf8"))?.[1];
-      return fetch(`${url}/admin/sites`, {
+      return fetch(`${url}/admin/sites${path}`, {
         method,
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
         ...(body !== undefined && { body: JSON.stringify(body) }),
