@@ -162,7 +162,8 @@ const PROBLEMS = {
   },
   429: {
     title: "Too many requests",
-    description: "More than 300 failed tokens or look-ups a minute from this address.",
+    description:
+      "Too many failed tokens or look-ups from this address: more than 300 a minute, unless the operator set another limit.",
     detail: "Too many requests.",
     more: ["Retry-After"],
   },

@@ -47,7 +47,8 @@ export const FAILURES: Readonly<Record<ErrorCode, Failure>> = {
         cure: "Ask the operator whether the app is in use and what its current secret is.",
       },
       {
-        cause: "`timestamp` is more than 300 s away from the service's clock (`x-error-detail` says so).",
+        cause:
+          "`timestamp` is too far from the service's clock: more than 300 s, unless the operator set another tolerance (`x-error-detail` says which).",
         cure: "Send Unix seconds, not milliseconds, and keep your server's clock right (NTP). Sign afresh for each try.",
       },
       {
@@ -120,7 +121,7 @@ export const FAILURES: Readonly<Record<ErrorCode, Failure>> = {
     causes: [
       {
         cause:
-          "More than 1,000 requests of this app in 10 s, or, from one address, more than 300 failed verifications a minute. Nothing was done and the `ranstr` is not used up.",
+          "Too many requests of this app or, from one address, too many failed verifications: more than 1,000 in 10 s and 300 a minute, unless the operator set other limits. Nothing was done and the `ranstr` is not used up.",
         cure: "Wait as many seconds as `Retry-After` says, then try again.",
       },
     ],

@@ -31,7 +31,7 @@ const APPID = string("The application identifier that the operator issued.", {
 const STAMP_WORDS: Words = {
   timestamp: {
     description:
-      "When the request was made, in Unix seconds; at most 300 s off, else 401. Any integer has the right form.",
+      "When the request was made, in Unix seconds; at most 300 s off unless the operator set another tolerance, else 401. Any integer has the right form.",
     examples: [STAMP_EXAMPLE.timestamp],
   },
   ranstr: {

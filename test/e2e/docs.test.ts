@@ -50,6 +50,16 @@ describe("serving", () => {
     expect([short.status, short.headers.get("location")]).toEqual([307, "/docs/"]);
   });
 
+  test("gives no limit that an operator can set without saying so", async () => {
+    const guide = (await (await get("/docs/")).text()).replaceAll(/<[^>]+>/g, "");
+    const document = JSON.stringify(await (await get("/openapi.json")).json());
+    const sentences = [guide, document].flatMap((text) => text.split(/[.;"] |\n\n|","/));
+    // The tolerance, and the requests that wrangler.toml allows an app and an address.
+    const settable = sentences.filter((sentence) => /\b(300|1,000)\b/.test(sentence));
+    expect(settable.length).toBeGreaterThan(3);
+    expect(settable.filter((sentence) => !sentence.includes("unless the operator set"))).toEqual([]);
+  });
+
   test("openapi.json is JSON that any origin may read", async () => {
     const { status, headers } = await get("/openapi.json");
     expect([status, headers.get("content-type"), headers.get("access-control-allow-origin")]).toEqual([
