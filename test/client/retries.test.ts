@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { AgentSessionClient } from "../../src/client/client.ts";
 import { newSession, refusal, service } from "./service.ts";
 
 /** The pauses between tries, in milliseconds. They are cut short. */
@@ -382,10 +383,20 @@ describe("the real rate limit", () => {
   it("is waited for as long as the service says, and the call is done once", async () => {
     let asked = 0;
     const APP_LIMIT = { limit: async () => ({ success: ++asked > 1 }) };
-    const { world, client, sent } = await service([], {}, { APP_LIMIT });
+    const { world, client } = await service([], {}, { APP_LIMIT });
+    // This one passes the limit.
     await client.createSession(newSession());
-    expect(sent).toHaveLength(2);
+    const statuses: number[] = [];
+    const fetch = async (...given: Parameters<typeof globalThis.fetch>) => {
+      const answer = await world.fetch(new Request(...given));
+      statuses.push(answer.status);
+      world.clock.now += 10;
+      return answer;
+    };
+    const { appid, secret } = world;
+    await new AgentSessionClient({ baseUrl: "http://worker", appid, secret, fetch }).createSession(newSession());
+    expect(statuses).toEqual([429, 200]);
     expect(pauses.asked[0]).toBeGreaterThan(10_000);
-    expect((await world.stored()).sessions).toHaveLength(1);
+    expect((await world.stored()).sessions).toHaveLength(2);
   });
 });

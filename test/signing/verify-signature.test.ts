@@ -27,11 +27,14 @@ const KNOWN = [
 ];
 
 const [{ key: secret, body: text, signature }] = KNOWN as [(typeof KNOWN)[0]];
-const current = async (of: string = secret) => [{ slot: "current", key: await importKey(of) }];
+const current = async (of: string = secret) => [{ version: "current", key: await importKey(of) }];
 
 describe("verifySignature", () => {
   it.each(KNOWN)("knows the vector of $name", async ({ key, body, signature }) => {
-    expect(await verifySignature(bytesOf(body), signature, await current(key))).toEqual({ ok: true, slot: "current" });
+    expect(await verifySignature(bytesOf(body), signature, await current(key))).toMatchObject({
+      ok: true,
+      key: { version: "current" },
+    });
   });
 
   it.each(KNOWN)("refuses the vector of $name once a byte of the body differs", async ({ key, body, signature }) => {
@@ -44,7 +47,10 @@ describe("verifySignature", () => {
     ["mixed-case", signature.replace(/[a-f]/, (digit) => digit.toUpperCase())],
   ])("accepts %s hex digits", async (_, given) => {
     expect(given).not.toBe(signature);
-    expect(await verifySignature(bytesOf(text), given, await current())).toEqual({ ok: true, slot: "current" });
+    expect(await verifySignature(bytesOf(text), given, await current())).toMatchObject({
+      ok: true,
+      key: { version: "current" },
+    });
   });
 
   it.each([
@@ -69,10 +75,10 @@ describe("verifySignature", () => {
     const [wrong] = await current("another secret");
     if (!right || !wrong) throw new Error("unreachable");
     const keys = [
-      { slot: "current", key: wrong.key },
-      { slot: "previous", key: right.key },
+      { version: "current", key: wrong.key },
+      { version: "previous", key: right.key },
     ];
-    expect(await verifySignature(bytesOf(text), signature, keys)).toEqual({ ok: true, slot: "previous" });
+    expect(await verifySignature(bytesOf(text), signature, keys)).toEqual({ ok: true, key: keys[1] });
     expect(await verifySignature(bytesOf(text), signature, [])).toEqual({ ok: false, reason: "signature_mismatch" });
   });
 
