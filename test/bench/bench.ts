@@ -1,6 +1,7 @@
 /**
- * `npm run bench`: trips, geography, throughput, cost and size of the Worker that `wrangler deploy` would upload, measured in workerd
- * on this machine, with what it is compared to beside it in the same run.
+ * `npm run bench`: trips, geography, load, the KV look, throughput, CPU, cost and size of the Worker that `wrangler deploy` would
+ * upload, measured in workerd on this machine, with what it is compared to beside it in the same run. What it is compared to must do
+ * the same work: that is looked at first (check-sides.ts).
  *
  *   npm run bench                          tables, then one summary in Markdown, as it stands in the README
  *   npm run bench -- --only trips,size     some parts only
@@ -13,21 +14,28 @@
  */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { checkSides } from "./check-sides.ts";
 import { measureCost } from "./cost.ts";
+import { measureCpu } from "./cpu.ts";
 import { measureGeography } from "./geography.ts";
+import { measureLook } from "./look.ts";
 import type { Goal, Measure, Measurement, Table } from "./measurement.ts";
 import { buildProductionBundle } from "./production-bundle.ts";
 import { measureSize } from "./size.ts";
 import { closeAll } from "./start-worker.ts";
 import { measureThroughput } from "./throughput.ts";
 import { measureTrips } from "./trips.ts";
+import { measureUnderLoad } from "./under-load.ts";
 
 const LIMIT_MS = 240_000;
 
 const MEASURES: Record<string, Measure> = {
   trips: measureTrips,
   geography: measureGeography,
+  load: measureUnderLoad,
+  look: measureLook,
   throughput: measureThroughput,
+  cpu: measureCpu,
   cost: measureCost,
   size: measureSize,
 };
@@ -50,6 +58,8 @@ const quiet = flags.json === true || flags.markdown === true;
 const measured: Record<string, Measurement> = {};
 try {
   const bundle = buildProductionBundle();
+  process.stderr.write("checking that all sides do the same work …\n");
+  await checkSides(bundle);
   for (const name of wanted) {
     process.stderr.write(`measuring ${name} …\n`);
     const measurement = await (MEASURES[name] as Measure)(bundle);

@@ -1,4 +1,5 @@
 import { AGENTS, addFields, createFields, type Fields, signed } from "./bench-app.ts";
+import { ownCpu } from "./cpu.ts";
 import type { Measurement } from "./measurement.ts";
 import type { Call } from "./observed-bindings.ts";
 import { observedWorker } from "./observed-production.ts";
@@ -13,9 +14,6 @@ export const DOLLARS_PER_MILLION = {
   kvReads: 0.5,
   kvWrites: 5,
 } as const;
-
-/** Milliseconds of CPU a request is charged with here. The local workerd's are not comparable: they hold D1 and KV too. */
-const CPU_MS = 1;
 
 interface Case {
   name: string;
@@ -63,10 +61,12 @@ export async function measureCost(bundle: ProductionBundle): Promise<Measurement
   const prunedRow = prune.rowsWritten / gone;
   await worker.running.close();
 
+  const { production: cpuMs } = await ownCpu(bundle);
+  const costOf = (of: Omit<Case, "name">) => dollars(of, prunedRow, cpuMs);
   const find = (name: string) => cases.find((each) => each.name === name) as Case;
   const bare = find("create, new customer, 2 agents");
   const keyed = find("create, new customer, 2 agents, with a key");
-  const [whole, withoutNonces] = [dollars(bare, prunedRow), dollars({ ...bare, kvReads: 0, kvWrites: 0 }, prunedRow)];
+  const [whole, withoutNonces] = [costOf(bare), costOf({ ...bare, kvReads: 0, kvWrites: 0 })];
   return {
     title: "Cost",
     tables: [
@@ -79,13 +79,13 @@ export async function measureCost(bundle: ProductionBundle): Promise<Measurement
           each.pruned * prunedRow,
           each.kvReads,
           each.kvWrites,
-          dollars(each, prunedRow).toFixed(2),
+          costOf(each).toFixed(2),
         ]),
       },
       {
         head: ["a million creates (new customer, 2 agents, no key)", "$"],
         rows: [
-          ...Object.entries(shares(bare, prunedRow)).map(([name, amount]) => [name, amount.toFixed(2)]),
+          ...Object.entries(shares(bare, prunedRow, cpuMs)).map(([name, amount]) => [name, amount.toFixed(2)]),
           ["all", whole.toFixed(2)],
           ["all, with NONCES not bound", withoutNonces.toFixed(2)],
         ],
@@ -98,7 +98,7 @@ export async function measureCost(bundle: ProductionBundle): Promise<Measurement
     notes: [
       `Prune deleted ${gone} rows and wrote ${prune.rowsWritten}, reading ${prune.rowsRead}.`,
       `KV's write of the ranstr is ${Math.round((DOLLARS_PER_MILLION.kvWrites / whole) * 100)} % of a create. D1 is the authority on replays, so NONCES may stay unbound: then a replay costs a D1 batch that writes nothing.`,
-      `List prices beyond what the plan includes, CPU taken as ${CPU_MS} ms; Workers Logs, when kept, are billed by the line besides.`,
+      `List prices beyond what the plan includes, CPU as measured on this machine, ${cpuMs.toFixed(2)} ms a request with HTTP; Workers Logs, when kept, are billed by the line besides.`,
     ],
   };
 }
@@ -129,11 +129,11 @@ const kvOf = (calls: Call[]) => ({
   kvWrites: sum(calls, (call) => Number(call.method === "put")),
 });
 
-function shares(of: Omit<Case, "name">, prunedRow: number): Record<string, number> {
+function shares(of: Omit<Case, "name">, prunedRow: number, cpuMs: number): Record<string, number> {
   const price = DOLLARS_PER_MILLION;
   return {
     requests: price.requests,
-    CPU: CPU_MS * price.cpuMs,
+    CPU: cpuMs * price.cpuMs,
     "D1 rows written": of.rowsWritten * price.rowsWritten,
     "D1 rows pruned": of.pruned * prunedRow * price.rowsWritten,
     "D1 rows read": of.rowsRead * price.rowsRead,
@@ -142,7 +142,7 @@ function shares(of: Omit<Case, "name">, prunedRow: number): Record<string, numbe
   };
 }
 
-const dollars = (of: Omit<Case, "name">, prunedRow: number) =>
-  Object.values(shares(of, prunedRow)).reduce((total, amount) => total + amount, 0);
+const dollars = (of: Omit<Case, "name">, prunedRow: number, cpuMs: number) =>
+  Object.values(shares(of, prunedRow, cpuMs)).reduce((total, amount) => total + amount, 0);
 
 const plural = (agents: number) => `${agents} ${agents === 1 ? "agent" : "agents"}`;

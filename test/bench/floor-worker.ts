@@ -1,6 +1,7 @@
 /**
  * Runs in workerd. The floor of throughput: create_gd with the same KV calls and the same SQL batch as production, HMAC and
- * JSON.parse, and nothing else: no framework, no validation, no log, no automatic title, no time limits, no credentials but one cached key.
+ * JSON.parse, and nothing else: no framework, no validation, no log, no automatic title, no time or rate limits, no credentials but one
+ * cached key.
  */
 import type { NamedStatement } from "./batch-text.ts";
 
@@ -54,9 +55,11 @@ export default {
       content: fields.content,
     };
     const statements = batch.map(({ sql, names }) => env.DB.prepare(sql).bind(...names.map((name) => values[name])));
-    const results = await env.DB.batch<{ session_id: number }>(statements);
+    const results = await env.DB.batch<{ session_id: number; mine: number }>(statements);
+    const verdict = results.at(-1)?.results[0];
+    if (verdict?.mine !== 1) return Response.json({ code: -1, msg: "token验证失败!", data: "" }, { status: 401 });
     context.waitUntil(env.NONCES.put(nonce, "1", { expirationTtl: 660 }));
-    return Response.json({ code: 1, msg: "ok", data: { chat_id: results.at(-1)?.results[0]?.session_id } });
+    return Response.json({ code: 1, msg: "ok", data: { chat_id: verdict.session_id } });
   },
 } satisfies ExportedHandler<Env>;
 

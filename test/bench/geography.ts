@@ -1,35 +1,33 @@
-import { APP, createFields, signed } from "./bench-app.ts";
-import type { Measurement } from "./measurement.ts";
+import { createFields, signed } from "./bench-app.ts";
+import type { Goal, Measurement } from "./measurement.ts";
 import { PRODUCTION } from "./observed-bindings.ts";
-import { observedWorker } from "./observed-production.ts";
+import { observedWorker, PEERS } from "./observed-production.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 import { median, percentile } from "./statistics.ts";
 
 const D1_MS = [10, 80, 200];
 const KV_MS = [15, 150];
-const PER_CELL = 80;
+const PER_CELL = 50;
 /** Requests begin this far apart: far less load than one isolate bears, so that what is measured is the way, not the machine. */
 const EVERY_MS = 30;
 
-const SIDES = {
-  floor: "./one-trip-worker.ts",
-  production: PRODUCTION,
-  usual: "./usual-worker.ts",
-} as const;
+const SIDES = { production: PRODUCTION, ...PEERS } as const;
 type Side = keyof typeof SIDES;
+const sides = Object.keys(SIDES) as Side[];
 
 /**
- * create_gd at simulated distances from D1 and KV, beside the floor (one D1 trip and nothing else) and the usual way (the same work,
- * one awaited query after another). All sides run in one isolate and take turns request by request, so noise hits all alike.
+ * create_gd at simulated distances from D1 and KV, one request at a time, beside the careful peer (two D1 trips), the usual way (one
+ * awaited query after another) and the floor (one D1 trip and nothing else). All sides run in one isolate and take turns request by
+ * request, so noise hits all alike. A trip takes the same time each time; what waiting in D1's queue adds is under "Under load".
  */
 export async function measureGeography(bundle: ProductionBundle): Promise<Measurement> {
   const worker = await observedWorker(bundle);
-  await worker.running.credentials.put(
-    `usual:${APP.appid}`,
-    JSON.stringify({ secret: APP.secret, siteId: APP.siteId }),
-  );
   const cells = D1_MS.flatMap((d1) =>
-    KV_MS.map((kv) => ({ d1, kv, took: { floor: [], production: [], usual: [] } as Record<Side, number[]> })),
+    KV_MS.map((kv) => ({
+      d1,
+      kv,
+      took: { production: [], careful: [], usual: [], floor: [] } as Record<Side, number[]>,
+    })),
   );
   const send = async (cell: (typeof cells)[number], side: Side) => {
     const request = signed(createFields({ sbs: crypto.randomUUID() }));
@@ -37,7 +35,7 @@ export async function measureGeography(bundle: ProductionBundle): Promise<Measur
     await worker.call("create_gd", request, { module: SIDES[side], d1: cell.d1, kv: cell.kv });
     return performance.now() - since;
   };
-  const turns = cells.flatMap((cell) => (Object.keys(SIDES) as Side[]).map((side) => ({ cell, side })));
+  const turns = cells.flatMap((cell) => sides.map((side) => ({ cell, side })));
   for (const { cell, side } of turns) await send(cell, side);
 
   const underWay: Promise<void>[] = [];
@@ -50,55 +48,57 @@ export async function measureGeography(bundle: ProductionBundle): Promise<Measur
   await Promise.all(underWay);
   await worker.running.close();
 
-  const ratios = cells.map(({ d1, kv, took }) => {
-    const p50 = { floor: median(took.floor), production: median(took.production), usual: median(took.usual) };
-    return { d1, kv, toFloor: p50.production / p50.floor, fasterThanUsual: p50.usual / p50.production };
+  const ratios = cells.map(({ d1, took }) => {
+    const p50 = (side: Side) => median(took[side]);
+    const times = (side: Side) => p50(side) / p50("production");
+    return { d1, toFloor: 1 / times("floor"), careful: times("careful"), usual: times("usual") };
   });
   const at80 = ratios.filter(({ d1 }) => d1 === 80);
-  const worstFloor = Math.max(...at80.map(({ toFloor }) => toFloor));
-  const worstUsual = Math.min(...at80.map(({ fasterThanUsual }) => fasterThanUsual));
-  const each = (values: number[]) => values.map((value) => value.toFixed(2)).join(" and ");
-  const times = (ms: number[]) => `${Math.round(median(ms))} / ${Math.round(percentile(ms, 0.99))}`;
+  const each = (values: number[], digits: number) => values.map((value) => value.toFixed(digits)).join(" and ");
+  const faster = (what: string, side: "careful" | "usual", least: number, digits: number): Goal => ({
+    what: `Faster than ${what}, D1 at 80 ms, KV 15 and 150 ms`,
+    goal: `≥ ${least} ×`,
+    result: each(
+      at80.map((ratio) => ratio[side]),
+      digits,
+    ),
+    met: at80.every((ratio) => ratio[side] >= least),
+    enforced: false,
+  });
   return {
     title: "Geography",
     tables: [
       {
         head: [
           "D1 / KV trip, ms",
-          "floor p50 / p99",
-          "production p50 / p99",
-          "usual p50 / p99",
-          "production ÷ floor",
+          ...sides.map((side) => `${side} p50 / p90`),
+          "careful ÷ production",
           "usual ÷ production",
+          "production ÷ floor",
         ],
         rows: cells.map(({ d1, kv, took }, i) => [
           `${d1} / ${kv}`,
-          times(took.floor),
-          times(took.production),
-          times(took.usual),
+          ...sides.map((side) => `${Math.round(median(took[side]))} / ${Math.round(percentile(took[side], 0.9))}`),
+          ratios[i]?.careful.toFixed(2) ?? "",
+          ratios[i]?.usual.toFixed(1) ?? "",
           ratios[i]?.toFloor.toFixed(2) ?? "",
-          ratios[i]?.fasterThanUsual.toFixed(1) ?? "",
         ]),
       },
     ],
     goals: [
+      faster("the careful peer (cached credentials, one batch to read, one to write)", "careful", 1.5, 2),
+      faster("one awaited query after another", "usual", 5, 1),
       {
-        what: "p50 beside one D1 trip of 80 ms, KV 15 and 150 ms",
-        goal: "≤ 1.25",
-        result: each(at80.map(({ toFloor }) => toFloor)),
-        met: worstFloor <= 1.25,
-        enforced: false,
-      },
-      {
-        what: "Faster than one awaited query after another, D1 at 80 ms",
-        goal: "≥ 5 ×",
-        result: each(at80.map(({ fasterThanUsual }) => fasterThanUsual)),
-        met: worstUsual >= 5,
+        what: "p50 beside one bare D1 trip of 80 ms, KV 15 and 150 ms",
+        goal: "≤ 1.25 ×",
+        result: each(
+          at80.map(({ toFloor }) => toFloor),
+          2,
+        ),
+        met: at80.every(({ toFloor }) => toFloor <= 1.25),
         enforced: false,
       },
     ],
-    notes: [
-      `${PER_CELL} requests a cell, all cells in turns, one every ${EVERY_MS} ms. p99 of so few is their slowest.`,
-    ],
+    notes: [`${PER_CELL} requests a cell, all cells in turns, one every ${EVERY_MS} ms.`],
   };
 }

@@ -6,6 +6,8 @@ export interface Call {
   rowsRead: number;
   rowsWritten: number;
   done: boolean;
+  /** What D1 was asked to do in this one call. */
+  statements: { sql: string; values: (string | number | null)[] }[];
 }
 
 /** What one request asked for. Plain data, so that a later request may read it. */
@@ -32,9 +34,14 @@ export interface Bound {
 
 /** @param recording what calls are written down in, asked when each call starts */
 export function observe<Env extends Bound>(env: Env, trips: Trips, recording: () => Recording | undefined): Env {
-  async function trip<T>(binding: string, method: string, run: () => Promise<T>): Promise<T> {
+  async function trip<T>(
+    binding: string,
+    method: string,
+    run: () => Promise<T>,
+    statements: Call["statements"] = [],
+  ): Promise<T> {
     const into = recording();
-    const call: Call = { binding, method, rowsRead: 0, rowsWritten: 0, done: false };
+    const call: Call = { binding, method, rowsRead: 0, rowsWritten: 0, done: false, statements };
     const place = into === undefined ? -1 : into.calls.push(call) - 1;
     const ms = (binding === "DB" ? trips.d1 : trips.kv) + (into?.stall?.call === place ? into.stall.ms : 0);
     if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
@@ -51,25 +58,34 @@ export function observe<Env extends Bound>(env: Env, trips: Trips, recording: ()
   }
 
   const real = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
-  function statement(prepared: D1PreparedStatement): D1PreparedStatement {
+  const said = new WeakMap<D1PreparedStatement, Call["statements"][number]>();
+  function statement(prepared: D1PreparedStatement, sql: string, values: unknown[] = []): D1PreparedStatement {
+    const text = { sql, values: values as (string | number | null)[] };
     const wrapped = {
-      bind: (...values: unknown[]) => statement(prepared.bind(...values)),
-      all: () => trip("DB", "all", () => prepared.all()),
-      run: () => trip("DB", "run", () => prepared.run()),
-      raw: () => trip("DB", "raw", () => prepared.raw()),
+      bind: (...bound: unknown[]) => statement(prepared.bind(...bound), sql, bound),
+      all: () => trip("DB", "all", () => prepared.all(), [text]),
+      run: () => trip("DB", "run", () => prepared.run(), [text]),
+      raw: () => trip("DB", "raw", () => prepared.raw(), [text]),
       // D1's own first() is all() too; this way its rows are counted.
       first: async (column?: string) => {
-        const row = (await trip("DB", "first", () => prepared.all<Record<string, unknown>>())).results[0] ?? null;
+        const all = await trip("DB", "first", () => prepared.all<Record<string, unknown>>(), [text]);
+        const row = all.results[0] ?? null;
         return row === null || column === undefined ? row : row[column];
       },
     } as unknown as D1PreparedStatement;
     real.set(wrapped, prepared);
+    said.set(wrapped, text);
     return wrapped;
   }
   const DB = {
-    prepare: (sql: string) => statement(env.DB.prepare(sql)),
+    prepare: (sql: string) => statement(env.DB.prepare(sql), sql),
     batch: (statements: D1PreparedStatement[]) =>
-      trip("DB", "batch", () => env.DB.batch(statements.map((each) => real.get(each) ?? each))),
+      trip(
+        "DB",
+        "batch",
+        () => env.DB.batch(statements.map((each) => real.get(each) ?? each)),
+        statements.map((each) => said.get(each)).filter((text) => text !== undefined),
+      ),
   } as unknown as D1Database;
 
   const namespace = (binding: "NONCES" | "CREDENTIALS"): KVNamespace => {

@@ -1,7 +1,15 @@
 import type { Call } from "./observed-bindings.ts";
 import type { Orders } from "./observed-worker.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
+import { carefulCode, tellPeers } from "./sides.ts";
 import { benchModule, issueApp, type RunningWorker, startWorker } from "./start-worker.ts";
+
+/** The Workers it is compared with, by the names of their modules. */
+export const PEERS = {
+  floor: "./one-trip-worker.ts",
+  careful: "./careful-worker.js",
+  usual: "./usual-worker.ts",
+} as const;
 
 /** The production bundle, and the Workers it is compared with, behind bindings that take simulated trips and write calls down. */
 export interface ObservedWorker {
@@ -21,13 +29,27 @@ export interface ObservedWorker {
   freshModule: () => string;
 }
 
-export async function observedWorker(bundle: ProductionBundle, { copies = 0 } = {}): Promise<ObservedWorker> {
+/** @param vars instead of those of wrangler.toml */
+export async function observedWorker(
+  bundle: ProductionBundle,
+  { copies = 0, vars = {} }: { copies?: number; vars?: Record<string, string> } = {},
+): Promise<ObservedWorker> {
   const cold = Array.from({ length: copies }, (_, i) => `production-${i}.js`);
-  const running = await startWorker(bundle, [
-    ...["observed-worker.ts", "observed-bindings.ts", "usual-worker.ts", "one-trip-worker.ts"].map(benchModule),
+  const own = [
+    "observed-worker.ts",
+    "observed-bindings.ts",
+    "counter-limit.ts",
+    "usual-worker.ts",
+    "one-trip-worker.ts",
+  ];
+  const modules = [
+    ...own.map(benchModule),
+    { name: "careful-worker.js", code: carefulCode() },
     ...["production.js", ...cold].map((name) => ({ name, code: bundle.code })),
-  ]);
+  ];
+  const running = await startWorker(bundle, modules, vars);
   await issueApp(running.url);
+  await tellPeers(running.credentials);
   const calls = async () => {
     for (let tries = 0; tries < 100; tries++) {
       const answer = await fetch(`${running.url}/bench/calls`);

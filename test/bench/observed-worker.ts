@@ -2,11 +2,16 @@
  * Runs in workerd, in front of the production bundle and of the Workers beside it: hands each request on to the module that its
  * `x-bench` header names, with bindings that take simulated round trips and write down what is asked of them.
  */
+import { countingLimits } from "./counter-limit.ts";
 import { type Bound, observe, PRODUCTION, type Recording, type Trips } from "./observed-bindings.ts";
 
 export interface Orders extends Partial<Trips> {
   /** A module, fresh modules being fresh isolates as far as its caches know. The production bundle unless said. */
   module?: string;
+  /** False leaves NONCES unbound. */
+  nonces?: boolean;
+  /** Instead of the REPLAY_LOOK_MS of wrangler.toml. */
+  lookMs?: number;
   record?: boolean;
   stall?: Recording["stall"];
 }
@@ -20,12 +25,9 @@ export default {
     if (pathname === "/bench/calls") return Response.json(recording?.calls ?? []);
     const orders = JSON.parse(request.headers.get("x-bench") ?? "{}") as Orders;
     if (orders.record === true) recording = { calls: [], stall: orders.stall };
-    const { module = PRODUCTION, d1 = 0, kv = 0 } = orders;
+    const { module = PRODUCTION } = orders;
     const worker = ((await import(module)) as { default: Required<ExportedHandler<Bound>> }).default;
-    // One per isolate and delay, as in production: what a Worker keeps by its env must be kept here too.
-    const key = `${module} ${d1} ${kv}`;
-    const observed = environments.get(key) ?? observe(env, { d1, kv }, () => recording);
-    environments.set(key, observed);
+    const observed = environment(env, module, orders);
     if (pathname === "/bench/scheduled") {
       const scheduledTime = Number(searchParams.get("time"));
       await worker.scheduled({ scheduledTime, cron: "*/5 * * * *", noRetry: () => {} } as never, observed, context);
@@ -34,3 +36,18 @@ export default {
     return worker.fetch(request as never, observed, context);
   },
 } satisfies ExportedHandler<Bound>;
+
+/** One per isolate and kind of order, as in production: what a Worker keeps by its env must be kept here too. */
+function environment(env: Bound, module: string, { d1 = 0, kv = 0, nonces = true, lookMs }: Orders): Bound {
+  const name = JSON.stringify([module, d1, kv, nonces, lookMs]);
+  const known = environments.get(name);
+  if (known !== undefined) return known;
+  const made: Bound & Record<string, unknown> = {
+    ...observe(env, { d1, kv }, () => recording),
+    ...countingLimits(),
+    ...(lookMs !== undefined && { REPLAY_LOOK_MS: String(lookMs) }),
+  };
+  if (!nonces) delete (made as Partial<Bound>).NONCES;
+  environments.set(name, made);
+  return made;
+}

@@ -18,21 +18,26 @@ export interface ProductionBundle {
 
 /** Bundles and minifies the Worker as `wrangler deploy` does, without deploying it. */
 export function buildProductionBundle(): ProductionBundle {
+  const code = bundled();
+  return { code, ...settings(), bytes: Buffer.byteLength(code), gzipBytes: gzipSync(code, { level: 9 }).length };
+}
+
+/** A Worker of this folder that imports from src/, bundled and minified the same way. */
+export function bundleBenchWorker(name: string): string {
+  return bundled(join(import.meta.dirname, name));
+}
+
+function bundled(...script: string[]): string {
   const folder = mkdtempSync(join(tmpdir(), "agent-session-bench-"));
   try {
     const wrangler = join(ROOT, "node_modules/wrangler/bin/wrangler.js");
-    const args = [wrangler, "deploy", "--dry-run", "--env", "", "--outdir", folder];
+    const args = [wrangler, "deploy", ...script, "--dry-run", "--env", "", "--outdir", folder];
     const run = spawnSync(process.execPath, args, { cwd: ROOT, encoding: "utf8" });
     if (run.status !== 0) throw new Error(`wrangler deploy --dry-run failed:\n${run.stdout}${run.stderr}`);
-    const others = readdirSync(folder).filter((name) => !["index.js", "index.js.map", "README.md"].includes(name));
-    if (others.length > 0) throw new Error(`the bench knows only a Worker of one module, not ${others.join(", ")}`);
-    const code = readFileSync(join(folder, "index.js"), "utf8");
-    return {
-      code,
-      ...settings(),
-      bytes: Buffer.byteLength(code),
-      gzipBytes: gzipSync(code, { level: 9 }).length,
-    };
+    const [module, ...others] = readdirSync(folder).filter((name) => !/\.map$|^README\.md$/.test(name));
+    if (module === undefined || others.length > 0)
+      throw new Error(`the bench knows only a Worker of one module, not ${others.join(", ")}`);
+    return readFileSync(join(folder, module), "utf8");
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -43,9 +43,6 @@ export async function startWorker(
   bindings: Record<string, unknown> = {},
 ): Promise<RunningWorker> {
   const before = childrenNamedWorkerd();
-  // In memory where the system offers it: a disk's flushes would be what is measured, on either side.
-  const storage = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "agent-session-bench-"));
-  storages.push(storage);
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
       modules: modules.map(({ name, code }) => ({ type: "ESModule", path: name, contents: code })),
@@ -61,7 +58,7 @@ export async function startWorker(
       kvNamespaces: { NONCES: "nonces", CREDENTIALS: "credentials" },
       unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
       cf: false,
-      resourcePersistencePath: storage,
+      resourcePersistencePath: temporaryFolder(),
       handleStructuredLogs: logged,
     }),
   );
@@ -80,6 +77,13 @@ export async function startWorker(
   running.add(worker);
   await provision(worker.db);
   return worker;
+}
+
+/** Gone when the bench ends. In memory where the system offers it: a disk's flushes would be what is measured, on every side. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "agent-session-bench-"));
+  storages.push(folder);
+  return folder;
 }
 
 const ADMIN_TOKEN = "bench-admin-token-0123456789abcdef-xyz";
@@ -127,12 +131,17 @@ function logged({ level, message }: { level: string; message: string }): void {
   if (level === "error" || level === "warn") process.stderr.write(`workerd: ${message.slice(0, 500)}\n`);
 }
 
-/** CPU a process has used so far, user and system, in milliseconds; NaN where there is no /proc. */
+/**
+ * CPU a process's threads have used so far, in milliseconds; NaN where there is no /proc. Of `schedstat`, which counts nanoseconds:
+ * `stat` counts ticks of 10 ms, and a round of requests takes a few of those.
+ */
 export function cpuMs(pid: number): number {
   try {
-    const fields = statOf(String(pid));
-    // utime and stime, fields 14 and 15, in ticks of 10 ms.
-    return (Number(fields[11]) + Number(fields[12])) * 10;
+    const tasks = readdirSync(`/proc/${pid}/task`);
+    const spent = tasks.map((task) =>
+      Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, "utf8").split(" ")[0]),
+    );
+    return spent.reduce((sum, nanoseconds) => sum + nanoseconds, 0) / 1e6;
   } catch {
     return Number.NaN;
   }

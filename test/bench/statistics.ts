@@ -5,3 +5,22 @@ export function percentile(values: readonly number[], share: number): number {
 }
 
 export const median = (values: readonly number[]) => percentile(values, 0.5);
+
+/** Where the median lies with 95 % confidence, by the order of the values alone, whatever their distribution. */
+export function medianInterval(values: readonly number[]): { low: number; high: number } {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [middle, reach] = [sorted.length / 2, 0.98 * Math.sqrt(sorted.length)];
+  const at = (place: number) => sorted[Math.min(sorted.length - 1, Math.max(0, Math.round(place)))] ?? Number.NaN;
+  return { low: at(middle - reach - 1), high: at(middle + reach) };
+}
+
+/** The same numbers from 0 to 1 at each run, so that a model gives the same answer for the same measurements. */
+export function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,21 +1,21 @@
-import { createBatchText } from "./batch-text.ts";
-import { APP, createFields, signed } from "./bench-app.ts";
+import { createFields, signed } from "./bench-app.ts";
 import { load, postBytes } from "./keep-alive-load.ts";
 import type { Measurement } from "./measurement.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
-import { benchModule, cpuMs, insertApp, issueApp, type RunningWorker, startWorker } from "./start-worker.ts";
+import { startSide } from "./sides.ts";
+import { cpuMs, type RunningWorker } from "./start-worker.ts";
 import { median } from "./statistics.ts";
 
 const MOST_ROUNDS = 30;
 const LEAST_ROUNDS = 6;
 /** No further round begins after this. */
-const ENOUGH_MS = 50_000;
+const ENOUGH_MS = 45_000;
 /** Short rounds, so that what else the machine does meets all sides of a round. */
 const PER_ROUND = 150;
 const CONNECTIONS = 8;
 
-const SIDES = ["production", "floor"] as const;
-type Side = (typeof SIDES)[number];
+const COMPARED = ["production", "floor", "careful"] as const;
+type Compared = (typeof COMPARED)[number];
 
 interface Round {
   perSecond: number;
@@ -24,56 +24,58 @@ interface Round {
 }
 
 /**
- * create_gd as fast as this machine does it, beside a floor Worker: same KV calls, same SQL, nothing else. Each side has a workerd
- * and a database of its own; they take turns, and what counts is the median of the rounds' ratios. Neither side has rate limits
- * bound: the local simulation of one costs more than the request does, the real one is a local counter.
+ * create_gd as fast as this machine does it, beside a floor Worker: same KV calls, same SQL, nothing else; and beside the careful peer.
+ * Each side has a workerd and a database of its own; they take turns, and what counts is the median of the rounds' ratios.
  */
 export async function measureThroughput(bundle: ProductionBundle): Promise<Measurement> {
-  const workers = {
-    production: await startWorker(bundle, [{ name: "index.js", code: bundle.code }]),
-    floor: await startWorker(bundle, [benchModule("floor-worker.ts")], { BATCH: createBatchText(), APP }),
+  const workers: Record<Compared, RunningWorker> = {
+    production: await startSide(bundle, "production"),
+    floor: await startSide(bundle, "floor"),
+    careful: await startSide(bundle, "careful"),
   };
-  await issueApp(workers.production.url);
-  await insertApp(workers.floor.db);
-  for (const side of SIDES) for (let i = 0; i < 3; i++) await round(workers[side]);
+  for (const side of COMPARED) for (let i = 0; i < 3; i++) await round(workers[side]);
 
-  const rounds: Record<Side, Round>[] = [];
+  const rounds: Record<Compared, Round>[] = [];
   const since = performance.now();
   while (rounds.length < MOST_ROUNDS && (rounds.length < LEAST_ROUNDS || performance.now() - since < ENOUGH_MS)) {
-    const done: Partial<Record<Side, Round>> = {};
-    // Who goes first changes, so that neither always follows the other.
-    for (const side of rounds.length % 2 === 0 ? SIDES : SIDES.toReversed()) done[side] = await round(workers[side]);
-    rounds.push(done as Record<Side, Round>);
+    const done: Partial<Record<Compared, Round>> = {};
+    // Who goes first changes, so that nobody always follows the same other.
+    for (const side of rounds.length % 2 === 0 ? COMPARED : COMPARED.toReversed())
+      done[side] = await round(workers[side]);
+    rounds.push(done as Record<Compared, Round>);
   }
   await sameWork(Object.values(workers));
   await Promise.all(Object.values(workers).map((worker) => worker.close()));
 
-  const perSecond = (side: Side) => Math.round(median(rounds.map((each) => each[side].perSecond)));
-  const cpu = (side: Side) => rounds.reduce((sum, each) => sum + each[side].cpu, 0) / rounds.length;
-  const ratio = median(rounds.map((each) => each.production.perSecond / each.floor.perSecond));
-  const cpuRatio = cpu("production") / cpu("floor");
+  const perSecond = (side: Compared) => Math.round(median(rounds.map((each) => each[side].perSecond)));
+  const cpu = (side: Compared) => median(rounds.map((each) => each[side].cpu));
+  const ratioTo = (side: Compared) => median(rounds.map((each) => each.production.perSecond / each[side].perSecond));
+  const cpuRatioTo = (side: Compared) => median(rounds.map((each) => each.production.cpu / each[side].cpu));
   return {
     title: "Throughput",
     tables: [
       {
-        head: ["side", "requests/s", "workerd CPU, ms a request"],
-        rows: [
-          ...SIDES.map((side) => [side, perSecond(side), decimals(cpu(side))]),
-          ["production ÷ floor", decimals(ratio), decimals(cpuRatio)],
-        ],
+        head: ["side", "requests/s", "workerd CPU, ms a request", "production's requests/s ÷", "production's CPU ÷"],
+        rows: COMPARED.map((side) => [
+          side,
+          perSecond(side),
+          decimals(cpu(side)),
+          decimals(ratioTo(side)),
+          decimals(cpuRatioTo(side)),
+        ]),
       },
     ],
     goals: [
       {
         what: "Throughput beside a hand-written floor Worker",
-        goal: "≥ 0.90",
-        result: `${decimals(ratio)}, CPU × ${decimals(cpuRatio)}`,
-        met: ratio >= 0.9,
+        goal: "≥ 0.95",
+        result: `${decimals(ratioTo("floor"))}, CPU × ${decimals(cpuRatioTo("floor"))}`,
+        met: ratioTo("floor") >= 0.95,
         enforced: false,
       },
     ],
     notes: [
-      `${rounds.length} rounds of ${PER_ROUND} requests a side in turns, over ${CONNECTIONS} connections; the ratio is the median of the rounds'. workerd's CPU holds the simulation of D1 and KV on both sides.`,
+      `${rounds.length} rounds of ${PER_ROUND} requests a side in turns, over ${CONNECTIONS} connections; a ratio is the median of the rounds'. workerd's CPU holds the simulation of D1 and KV on all sides; the Worker's own is under "CPU". Rate limits are bound: counters in the isolate.`,
     ],
   };
 }

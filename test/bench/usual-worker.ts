@@ -28,7 +28,7 @@ export default {
   async fetch(request, env, _context) {
     const body = await request.arrayBuffer();
     const fields = JSON.parse(new TextDecoder().decode(body)) as Create;
-    const app = await env.CREDENTIALS.get<{ secret: string; siteId: number }>(`usual:${fields.appid}`, "json");
+    const app = await env.CREDENTIALS.get<{ secret: string; siteId: number }>(`peer:${fields.appid}`, "json");
     if (app === null) return refuse(401, "token验证失败!");
     const algorithm = { name: "HMAC", hash: "SHA-256" };
     const secret = new TextEncoder().encode(app.secret);

@@ -1,0 +1,182 @@
+/**
+ * Runs in workerd. create_gd as a good engineer writes it without the claim in a single batch: credentials cached in the isolate, one
+ * batch that reads, one batch that writes, the KV look beside the first, the KV put in waitUntil, no framework. It shares the
+ * production Worker's schemas, signature check and automatic title, so that what differs is the way to the database.
+ *
+ * A replay that slips past the read fails the write batch on the nonce's key, and the batch is rolled back: it is as safe against
+ * replays as production. What it does not have: a retry after a lost answer, Idempotency-Key, and a revoked app or a disabled
+ * agent noticed between its two batches.
+ */
+import { autoTitle } from "../../src/sessions/auto-title.ts";
+import { type CreateSession, createSessionSchema } from "../../src/sessions/create-session-schema.ts";
+import { requestStampSchema } from "../../src/sessions/request-stamp.ts";
+import { checkFreshness } from "../../src/signing/check-freshness.ts";
+import { importKey } from "../../src/signing/import-key.ts";
+import { verifySignature } from "../../src/signing/verify-signature.ts";
+
+interface Env {
+  DB: D1Database;
+  NONCES: KVNamespace;
+  CREDENTIALS: KVNamespace;
+  APP_LIMIT: RateLimit;
+}
+
+interface CachedApp {
+  siteId: number;
+  keys: { slot: "current"; key: CryptoKey }[];
+  until: number;
+}
+
+const REFUSALS = { 400: "参数错误", 401: "token验证失败!", 413: "参数错误", 415: "参数错误", 429: "请求过于频繁" };
+const NONCE_SECONDS = 660;
+const MOST_BYTES = 64 * 1024;
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const encoder = new TextEncoder();
+const cached = new Map<string, CachedApp>();
+
+export default {
+  async fetch(request, env, context) {
+    const requestId = crypto.randomUUID();
+    const since = Date.now();
+    const answer = await createSession(request as unknown as Request, env, context);
+    answer.headers.set("x-request-id", requestId);
+    console.log(JSON.stringify({ request_id: requestId, status: answer.status, ms: Date.now() - since }));
+    return answer;
+  },
+} satisfies ExportedHandler<Env>;
+
+async function createSession(request: Request, env: Env, context: ExecutionContext): Promise<Response> {
+  if (!request.headers.get("content-type")?.toLowerCase().startsWith("application/json")) return refuse(415);
+  const body = await request.arrayBuffer();
+  if (body.byteLength > MOST_BYTES) return refuse(413);
+  const fields = parseJson(body);
+  if (typeof fields?.appid !== "string") return refuse(400);
+  const { appid } = fields;
+  const nonce = nonceKey(appid, String(fields.ranstr));
+  const look = nonce.then((key) => env.NONCES.get(key)).catch(() => null);
+
+  const app = await findApp(env, appid);
+  if (app === undefined) return refuse(401);
+  const signature = request.headers.get("x-chat-signature") ?? undefined;
+  if (!(await verifySignature(body, signature, app.keys)).ok) return refuse(401);
+  const stamp = requestStampSchema.safeParse(fields);
+  if (!stamp.success) return refuse(400);
+  const now = Math.floor(Date.now() / 1000);
+  if (!checkFreshness(stamp.data.timestamp, now, 300).ok) return refuse(401);
+  if (!(await env.APP_LIMIT.limit({ key: appid })).success) return refuse(429);
+  if (typeof fields.sbs === "number") fields.sbs = String(fields.sbs);
+  const input = createSessionSchema.safeParse(fields);
+  if (!input.success) return refuse(400);
+
+  const { ranstr } = stamp.data;
+  const reads = readAll(env.DB, { appid, siteId: app.siteId, ranstr, agents: JSON.stringify(input.data.agentIds) });
+  // Whoever knows first that the ranstr was used; for all else D1's answer counts, and a slow KV holds nothing back.
+  const seen = look.then(async (value) => (value === null ? reads : { used: true, appIsGood: true, agents: 0 }));
+  const found = await Promise.race([reads, seen]);
+  if (found.used || !found.appIsGood) return refuse(401);
+  if (found.agents !== input.data.agentIds.length) return refuse(400);
+  const sessionId = await writeAll(env.DB, { appid, siteId: app.siteId, ranstr, now }, input.data);
+  if (sessionId === undefined) return refuse(401);
+  context.waitUntil(nonce.then((key) => env.NONCES.put(key, "1", { expirationTtl: NONCE_SECONDS })));
+  return Response.json({ code: 1, msg: "ok", data: { chat_id: sessionId } });
+}
+
+const refuse = (status: keyof typeof REFUSALS) =>
+  Response.json({ code: -1, msg: REFUSALS[status], data: "" }, { status });
+
+function parseJson(body: ArrayBuffer): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(decoder.decode(body));
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Hashed: a ranstr may be longer than a key of KV. */
+async function nonceKey(appid: string, ranstr: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", encoder.encode(`${appid}:${ranstr}`));
+  return `careful:${new Uint8Array(digest).toHex()}`;
+}
+
+async function findApp(env: Env, appid: string): Promise<CachedApp | undefined> {
+  const known = cached.get(appid);
+  if (known !== undefined && known.until > Date.now()) return known;
+  const record = await env.CREDENTIALS.get<{ secret: string; siteId: number }>(`peer:${appid}`, "json");
+  if (record === null) return undefined;
+  const key = await importKey(record.secret);
+  const app: CachedApp = { siteId: record.siteId, keys: [{ slot: "current", key }], until: Date.now() + 300_000 };
+  cached.set(appid, app);
+  return app;
+}
+
+async function readAll(db: D1Database, of: { appid: string; siteId: number; ranstr: string; agents: string }) {
+  const [used, good, agents] = await db.batch([
+    db.prepare("SELECT 1 FROM nonces WHERE appid = ? AND ranstr = ?").bind(of.appid, of.ranstr),
+    db.prepare("SELECT 1 FROM apps WHERE appid = ? AND site_id = ? AND revoked_at IS NULL").bind(of.appid, of.siteId),
+    db
+      .prepare(
+        `SELECT count(*) AS agents FROM agents
+        WHERE site_id = ? AND status = 'normal' AND id IN (SELECT value FROM json_each(?))`,
+      )
+      .bind(of.siteId, of.agents),
+  ]);
+  return {
+    used: used?.results.length !== 0,
+    appIsGood: good?.results.length === 1,
+    agents: (agents?.results[0] as { agents: number } | undefined)?.agents,
+  };
+}
+
+/** Undefined when another request took the nonce since the read. */
+async function writeAll(
+  db: D1Database,
+  of: { appid: string; siteId: number; ranstr: string; now: number },
+  input: CreateSession,
+): Promise<number | undefined> {
+  const { appid, siteId, ranstr, now } = of;
+  const { customer, responsibleAgentId, title, content, sender } = input;
+  const others = JSON.stringify(input.agentIds.filter((id) => id !== responsibleAgentId));
+  const senderUid = { customer: null, responsible_agent: responsibleAgentId, system: 0 }[sender];
+  const status = sender === "responsible_agent" ? "replied" : "waiting";
+  const messageSender = sender === "customer" ? "visitor" : "agent";
+  const statements = [
+    db
+      .prepare("INSERT INTO nonces (appid, ranstr, owner, expires_at, outcome) VALUES (?, ?, '', ?, 'accepted')")
+      .bind(appid, ranstr, now + NONCE_SECONDS),
+    db
+      .prepare(
+        `INSERT INTO customers (site_id, external_id, name, ip, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)
+        ON CONFLICT DO UPDATE SET name = excluded.name, ip = excluded.ip, updated_at = excluded.updated_at`,
+      )
+      .bind(siteId, customer.externalId, customer.name, customer.ip, now, now),
+    db
+      .prepare(
+        `INSERT INTO sessions (site_id, kind, customer_id, responsible_agent_id, status, visitor_title, agent_title,
+          auto_title, created_at)
+        SELECT site_id, 'ticket', id, ?, ?, ?, ?, ?, ? FROM customers WHERE site_id = ? AND external_id = ?
+        RETURNING id`,
+      )
+      .bind(responsibleAgentId, status, title, title, autoTitle(content), now, siteId, customer.externalId),
+    // The two tables below have no rowid, so the last one stays the session's.
+    db
+      .prepare(
+        `INSERT INTO participants (session_id, agent_id, added_by, added_at)
+        SELECT last_insert_rowid(), value, ?, ? FROM json_each(?)`,
+      )
+      .bind(responsibleAgentId, now, others),
+    db
+      .prepare(
+        `INSERT INTO messages (session_id, seq, sender, sender_uid, content, created_at)
+        VALUES (last_insert_rowid(), 1, ?, ?, ?, ?)`,
+      )
+      .bind(messageSender, senderUid, content, now),
+  ];
+  try {
+    return (await db.batch<{ id: number }>(statements))[2]?.results[0]?.id;
+  } catch (error) {
+    if (error instanceof Error && /UNIQUE constraint failed: nonces/.test(error.message)) return undefined;
+    throw error;
+  }
+}

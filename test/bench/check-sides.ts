@@ -1,0 +1,130 @@
+import { AGENTS, APP, createFields, type Fields, signed } from "./bench-app.ts";
+import type { ProductionBundle } from "./production-bundle.ts";
+import { SIDES, type Side, startSide } from "./sides.ts";
+import type { RunningWorker } from "./start-worker.ts";
+
+/** Rows that are not about time: a side may be a second later than another. */
+const ROWS = {
+  customers: "SELECT id, site_id, external_id, name, ip FROM customers",
+  sessions: `SELECT id, site_id, kind, customer_id, responsible_agent_id, status, visitor_title, agent_title, auto_title
+    FROM sessions`,
+  participants: "SELECT session_id, agent_id, added_by FROM participants",
+  messages: "SELECT session_id, seq, sender, sender_uid, content FROM messages",
+  nonces: "SELECT appid, ranstr FROM nonces WHERE outcome = 'accepted'",
+};
+
+const AT_ONCE = 12;
+
+interface Sent {
+  body: string;
+  headers: Record<string, string>;
+}
+
+/**
+ * Before anything is measured: every side must answer the same requests the same way and leave the same rows as production does. A peer
+ * that did less would be no peer. The careful one is held to all refusals, the others to the replay and the signature.
+ *
+ * @throws Error that names the side and what differed
+ */
+export async function checkSides(bundle: ProductionBundle): Promise<void> {
+  const requests = { all: acceptedByAll(), careful: onlyByCareful() };
+  const found: Partial<Record<Side, { all: string; careful: string }>> = {};
+  for (const side of SIDES) {
+    const worker = await startSide(bundle, side);
+    const all = await seen(worker, requests.all, { titles: false });
+    const careful = side === "floor" || side === "usual" ? "" : await seen(worker, requests.careful, { titles: true });
+    found[side] = { all, careful };
+    await onceAtMost(worker, side);
+    await worker.close();
+  }
+  const { production } = found;
+  for (const side of SIDES) {
+    if (found[side]?.all !== production?.all) throw differs(side, found[side]?.all, production?.all);
+  }
+  if (found.careful?.careful !== production?.careful)
+    throw differs("careful", found.careful?.careful, production?.careful);
+}
+
+/**
+ * Everything that was answered and stored, as one text to compare.
+ *
+ * @param titles whether automatic titles count: the floor and the usual way cut the message off instead
+ */
+async function seen(worker: RunningWorker, requests: Sent[], { titles }: { titles: boolean }): Promise<string> {
+  const answers: string[] = [];
+  for (const request of requests) answers.push(await answerTo(worker, request));
+  const rows: string[] = [];
+  for (const [table, sql] of Object.entries(ROWS)) {
+    const { results } = await worker.db.prepare(`${sql} ORDER BY 1, 2`).all<Record<string, unknown>>();
+    rows.push(...results.map((row) => `${table} ${JSON.stringify(titles ? row : withoutTitle(row))}`));
+  }
+  return [...answers, ...rows].join("\n");
+}
+
+const withoutTitle = (row: Record<string, unknown>) => ({ ...row, auto_title: undefined });
+
+async function answerTo(worker: RunningWorker, { body, headers }: Sent): Promise<string> {
+  const url = `${worker.url}/openapi/chat/create_gd`;
+  const answer = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body,
+  });
+  return `${answer.status} ${await answer.text()}`;
+}
+
+/** One signed request sent many times at once is accepted once. */
+async function onceAtMost(worker: RunningWorker, side: Side): Promise<void> {
+  const request = sent(createFields());
+  const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => answerTo(worker, request)));
+  const accepted = answers.filter((answer) => answer.startsWith('200 {"code":1,'));
+  if (accepted.length !== 1) throw new Error(`${side} accepted one request ${accepted.length} times`);
+}
+
+function acceptedByAll(): Sent[] {
+  const first = sent(createFields());
+  const known = sent(createFields({ sbs_mc: "New Name", kefu_id: AGENTS.slice(0, 4), fzr_uid: AGENTS[2] }));
+  const forged = { ...first, headers: { "x-chat-signature": "0".repeat(64) } };
+  const stale = sent(createFields({ timestamp: Math.floor(Date.now() / 1000) - 400 }));
+  return [first, known, first, forged, stale];
+}
+
+function onlyByCareful(): Sent[] {
+  const changes: Fields[] = [
+    { sbs: "customer_002", sender_type: 1, title: undefined },
+    { sbs: "customer_003", sender_type: 3, ip: "2001:db8::1" },
+    { content: "a long sentence that goes on and on, further than forty characters, and has no end" },
+    { kefu_id: [...AGENTS.slice(0, 2), 1] },
+    { fzr_uid: AGENTS[5] },
+    { content: "x".repeat(2001) },
+    { content: "" },
+    { sbs_mc: "x".repeat(31) },
+    { sbs: undefined },
+    { sbs: "x".repeat(65) },
+    { ip: "not an address" },
+    { title: "x".repeat(121) },
+    { sender_type: 4 },
+    { kefu_id: [] },
+    { ranstr: undefined },
+    { timestamp: "today" },
+    { appid: "unknown-unknown-unknown-unknown-" },
+    { appid: undefined },
+  ];
+  const text = { ...sent(createFields()), headers: { "content-type": "text/plain" } };
+  return [...changes.map((change) => sent(createFields(change))), text, { ...text, headers: {} }, sentText("{")];
+}
+
+function sent(fields: Fields): Sent {
+  const { body, signature } = signed(fields);
+  return { body, headers: { "x-chat-signature": signature } };
+}
+
+const sentText = (body: string): Sent => ({ body, headers: { "x-chat-signature": "0".repeat(64) } });
+
+function differs(side: Side, text = "", wanted = ""): Error {
+  const [lines, wantedLines] = [text.split("\n"), wanted.split("\n")];
+  const at = wantedLines.findIndex((line, place) => line !== lines[place]);
+  return new Error(
+    `${side} does not do what production does for ${APP.appid}:\n${lines[at]}\nproduction:\n${wantedLines[at]}`,
+  );
+}

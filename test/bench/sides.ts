@@ -1,0 +1,54 @@
+import { createBatchText } from "./batch-text.ts";
+import { APP } from "./bench-app.ts";
+import { bundleBenchWorker, type ProductionBundle } from "./production-bundle.ts";
+import {
+  benchModule,
+  insertApp,
+  issueApp,
+  type RunningWorker,
+  startWorker,
+  type WorkerModule,
+} from "./start-worker.ts";
+
+/**
+ * The Workers that are compared, each on its own in a workerd:
+ * - production: the bundle that would be deployed;
+ * - careful: what a good engineer writes without the claim in a single batch;
+ * - usual: one awaited query after another;
+ * - floor: the production batch and nothing around it.
+ */
+export const SIDES = ["production", "careful", "usual", "floor"] as const;
+export type Side = (typeof SIDES)[number];
+
+/** Starts one side with its rate limits bound and the bench's app known to it. */
+export async function startSide(
+  bundle: ProductionBundle,
+  side: Side,
+  front: WorkerModule[] = [benchModule("limited-worker.ts"), benchModule("counter-limit.ts")],
+): Promise<RunningWorker> {
+  const modules = [...front, { name: "worker.js", code: codeOf(bundle, side) }];
+  const running = await startWorker(bundle, modules, side === "floor" ? { BATCH: createBatchText(), APP } : {});
+  if (side === "production") await issueApp(running.url);
+  else {
+    await insertApp(running.db);
+    await tellPeers(running.credentials);
+  }
+  return running;
+}
+
+/** The app as the careful and the usual side keep it. */
+export async function tellPeers(credentials: KVNamespace): Promise<void> {
+  await credentials.put(`peer:${APP.appid}`, JSON.stringify({ secret: APP.secret, siteId: APP.siteId }));
+}
+
+let careful: string | undefined;
+
+export function carefulCode(): string {
+  careful ??= bundleBenchWorker("careful-worker.ts");
+  return careful;
+}
+
+function codeOf(bundle: ProductionBundle, side: Side): string {
+  if (side === "production") return bundle.code;
+  return side === "careful" ? carefulCode() : benchModule(`${side}-worker.ts`).code;
+}
