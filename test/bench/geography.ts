@@ -7,7 +7,7 @@ import { median, percentile } from "./statistics.ts";
 
 const D1_MS = [10, 80, 200];
 const KV_MS = [15, 150];
-const PER_CELL = 50;
+const PER_CELL = 40;
 /** Requests begin this far apart: far less load than one isolate bears, so that what is measured is the way, not the machine. */
 const EVERY_MS = 30;
 

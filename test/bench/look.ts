@@ -5,7 +5,7 @@ import type { Orders } from "./observed-worker.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 import { median, medianInterval } from "./statistics.ts";
 
-const TURNS = 120;
+const TURNS = 80;
 const WARMING_TURNS = 10;
 
 /**

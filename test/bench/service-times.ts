@@ -12,7 +12,7 @@ export type Way = keyof typeof WAYS;
 /** For each request, how long D1 worked on each of its calls, in milliseconds. */
 export type ServiceTimes = Record<Way, number[][]>;
 
-const REQUESTS = 200;
+const REQUESTS = 150;
 const WARMING = 20;
 /** Rows there are before the first request, so that trees have a depth. */
 const OLD_ROWS = 20_000;

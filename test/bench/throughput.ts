@@ -4,14 +4,17 @@ import type { Measurement } from "./measurement.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 import { startSide } from "./sides.ts";
 import { cpuMs, type RunningWorker } from "./start-worker.ts";
-import { median } from "./statistics.ts";
+import { median, medianInterval } from "./statistics.ts";
 
-const MOST_ROUNDS = 30;
-const LEAST_ROUNDS = 6;
-/** No further round begins after this. */
-const ENOUGH_MS = 45_000;
-/** Short rounds, so that what else the machine does meets all sides of a round. */
-const PER_ROUND = 150;
+/** Two workerds that run the same code differ by a few percent as long as they live, so each side is started anew this often. */
+const STARTS = 3;
+const ROUNDS_A_START = 20;
+const LEAST_ROUNDS = 4;
+/** No further round of a start begins after this. */
+const ENOUGH_MS = 10_000;
+/** Short rounds, so that what else the machine does meets all sides of a round. Even, for customers come in pairs. */
+const PER_ROUND = 80;
+const WARMING_ROUNDS = 5;
 const CONNECTIONS = 8;
 
 const COMPARED = ["production", "floor", "careful"] as const;
@@ -23,33 +26,21 @@ interface Round {
   cpu: number;
 }
 
+type Rounds = Record<Compared, Round>[];
+
 /**
  * create_gd as fast as this machine does it, beside a floor Worker: same KV calls, same SQL, nothing else; and beside the careful peer.
  * Each side has a workerd and a database of its own; they take turns, and what counts is the median of the rounds' ratios.
  */
 export async function measureThroughput(bundle: ProductionBundle): Promise<Measurement> {
-  const workers: Record<Compared, RunningWorker> = {
-    production: await startSide(bundle, "production"),
-    floor: await startSide(bundle, "floor"),
-    careful: await startSide(bundle, "careful"),
-  };
-  for (const side of COMPARED) for (let i = 0; i < 3; i++) await round(workers[side]);
-
-  const rounds: Record<Compared, Round>[] = [];
-  const since = performance.now();
-  while (rounds.length < MOST_ROUNDS && (rounds.length < LEAST_ROUNDS || performance.now() - since < ENOUGH_MS)) {
-    const done: Partial<Record<Compared, Round>> = {};
-    // Who goes first changes, so that nobody always follows the same other.
-    for (const side of rounds.length % 2 === 0 ? COMPARED : COMPARED.toReversed())
-      done[side] = await round(workers[side]);
-    rounds.push(done as Record<Compared, Round>);
-  }
-  await sameWork(Object.values(workers));
-  await Promise.all(Object.values(workers).map((worker) => worker.close()));
+  const rounds: Rounds = [];
+  for (let start = 0; start < STARTS; start++) rounds.push(...(await roundsOfOneStart(bundle)));
 
   const perSecond = (side: Compared) => Math.round(median(rounds.map((each) => each[side].perSecond)));
   const cpu = (side: Compared) => median(rounds.map((each) => each[side].cpu));
-  const ratioTo = (side: Compared) => median(rounds.map((each) => each.production.perSecond / each[side].perSecond));
+  const ratiosTo = (side: Compared) => rounds.map((each) => each.production.perSecond / each[side].perSecond);
+  const ratioTo = (side: Compared) => median(ratiosTo(side));
+  const { low, high } = medianInterval(ratiosTo("floor"));
   const cpuRatioTo = (side: Compared) => median(rounds.map((each) => each.production.cpu / each[side].cpu));
   return {
     title: "Throughput",
@@ -69,15 +60,36 @@ export async function measureThroughput(bundle: ProductionBundle): Promise<Measu
       {
         what: "Throughput beside a hand-written floor Worker",
         goal: "≥ 0.95",
-        result: `${decimals(ratioTo("floor"))}, CPU × ${decimals(cpuRatioTo("floor"))}`,
+        result: `${decimals(ratioTo("floor"))} (95 %: ${decimals(low)} to ${decimals(high)}), CPU × ${decimals(cpuRatioTo("floor"))}`,
         met: ratioTo("floor") >= 0.95,
         enforced: false,
       },
     ],
     notes: [
-      `${rounds.length} rounds of ${PER_ROUND} requests a side in turns, over ${CONNECTIONS} connections; a ratio is the median of the rounds'. workerd's CPU holds the simulation of D1 and KV on all sides; the Worker's own is under "CPU". Rate limits are bound: counters in the isolate.`,
+      `${rounds.length} rounds in ${STARTS} starts, each of ${PER_ROUND} requests a side in turns, over ${CONNECTIONS} connections; a ratio is the median of the rounds'. workerd's CPU holds the simulation of D1 and KV on all sides; the Worker's own is under "CPU". Rate limits are bound: counters in the isolate. Production and the careful peer write a line to the log, the floor none; whatever reads the log here needs the same two cores.`,
     ],
   };
+}
+
+async function roundsOfOneStart(bundle: ProductionBundle): Promise<Rounds> {
+  const workers: Record<Compared, RunningWorker> = {
+    production: await startSide(bundle, "production"),
+    floor: await startSide(bundle, "floor"),
+    careful: await startSide(bundle, "careful"),
+  };
+  for (const side of COMPARED) for (let i = 0; i < WARMING_ROUNDS; i++) await round(workers[side]);
+  const rounds: Rounds = [];
+  const since = performance.now();
+  while (rounds.length < ROUNDS_A_START && (rounds.length < LEAST_ROUNDS || performance.now() - since < ENOUGH_MS)) {
+    const done: Partial<Rounds[number]> = {};
+    // Who goes first changes, so that nobody always follows the same other.
+    for (const side of rounds.length % 2 === 0 ? COMPARED : COMPARED.toReversed())
+      done[side] = await round(workers[side]);
+    rounds.push(done as Rounds[number]);
+  }
+  await sameWork(Object.values(workers));
+  await Promise.all(Object.values(workers).map((worker) => worker.close()));
+  return rounds;
 }
 
 let customers = 0;
