@@ -67,9 +67,9 @@ export async function measureLook(bundle: ProductionBundle): Promise<Measurement
     goals: [
       {
         what: "What the KV look adds to p50 when KV is slow (150 ms)",
-        goal: `≤ ${lookMs} ms + 2 for the timer`,
+        goal: `≤ ${lookMs} ms + 3 for the timer and the local KV`,
         result: `${slow.toFixed(1)} ms`,
-        met: slow <= lookMs + 2,
+        met: slow <= lookMs + 3,
         enforced: false,
       },
     ],
