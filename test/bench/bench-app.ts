@@ -1,11 +1,11 @@
 import { createHmac } from "node:crypto";
 
-/** The one app that all sides know. Site and version are not 1, so that no two values bound by accident look alike. */
+/** The one app that all sides know. */
 export const APP = {
   appid: "benchbenchbenchbenchbenchbench01",
   secret: "bench-secret-0123456789abcdef0123456789abcdef",
   siteId: 1,
-  version: 1,
+  version: "00000000000000000000000000000001",
 } as const;
 
 export const AGENTS = [10411, 10427, 10428, 10429, 10430, 10431, 10432, 10433] as const;

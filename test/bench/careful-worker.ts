@@ -28,7 +28,7 @@ interface CachedApp {
 }
 
 const REFUSALS = { 400: "参数错误", 401: "token验证失败!", 413: "参数错误", 415: "参数错误", 429: "请求过于频繁" };
-const NONCE_SECONDS = 660;
+const NONCE_SECONDS = 1_860;
 const MOST_BYTES = 64 * 1024;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
@@ -136,14 +136,16 @@ async function writeAll(
   input: CreateSession,
 ): Promise<number | undefined> {
   const { appid, siteId, ranstr, now } = of;
-  const { customer, responsibleAgentId, title, content, sender } = input;
+  const { customer, responsibleAgentId, title = null, content, sender } = input;
   const others = JSON.stringify(input.agentIds.filter((id) => id !== responsibleAgentId));
   const senderUid = { customer: null, responsible_agent: responsibleAgentId, system: 0 }[sender];
   const status = sender === "responsible_agent" ? "replied" : "waiting";
   const messageSender = sender === "customer" ? "visitor" : "agent";
   const statements = [
     db
-      .prepare("INSERT INTO nonces (appid, ranstr, owner, expires_at, outcome) VALUES (?, ?, '', ?, 'accepted')")
+      .prepare(
+        "INSERT INTO nonces (appid, ranstr, owner, attempt, expires_at, outcome) VALUES (?, ?, '', 1, ?, 'accepted')",
+      )
       .bind(appid, ranstr, now + NONCE_SECONDS),
     db
       .prepare(

@@ -9,10 +9,10 @@ interface Env {
   DB: D1Database;
   NONCES: KVNamespace;
   BATCH: NamedStatement[];
-  APP: { appid: string; secret: string; siteId: number; version: number };
+  APP: { appid: string; secret: string; siteId: number; version: string };
 }
 
-let app: { siteId: number; version: number; key: CryptoKey } | undefined;
+let app: { siteId: number; version: string; key: CryptoKey } | undefined;
 let batch: NamedStatement[] | undefined;
 const decoder = new TextDecoder();
 
@@ -36,8 +36,9 @@ export default {
       secretVersion: app.version,
       ranstr: fields.ranstr,
       owner: crypto.randomUUID(),
+      attempt: 1,
       now,
-      nonceExpiresAt: now + 660,
+      nonceExpiresAt: now + 1_860,
       key: null,
       meaning: "",
       keyExpiresAt: now + 86_400,
@@ -58,7 +59,7 @@ export default {
     const results = await env.DB.batch<{ session_id: number; mine: number }>(statements);
     const verdict = results.at(-1)?.results[0];
     if (verdict?.mine !== 1) return Response.json({ code: -1, msg: "token验证失败!", data: "" }, { status: 401 });
-    context.waitUntil(env.NONCES.put(nonce, "1", { expirationTtl: 660 }));
+    context.waitUntil(env.NONCES.put(nonce, "1", { expirationTtl: 1_860 }));
     return Response.json({ code: 1, msg: "ok", data: { chat_id: verdict.session_id } });
   },
 } satisfies ExportedHandler<Env>;

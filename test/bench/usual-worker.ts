@@ -46,13 +46,13 @@ export default {
       .first();
     if (good === null) return refuse(401, "token验证失败!");
     const claimed = await env.DB.prepare(
-      `INSERT INTO nonces (appid, ranstr, owner, expires_at, outcome) VALUES (?, ?, ?, ?, 'accepted')
+      `INSERT INTO nonces (appid, ranstr, owner, attempt, expires_at, outcome) VALUES (?, ?, ?, 1, ?, 'accepted')
       ON CONFLICT DO NOTHING`,
     )
-      .bind(fields.appid, fields.ranstr, crypto.randomUUID(), now + 660)
+      .bind(fields.appid, fields.ranstr, crypto.randomUUID(), now + 1_860)
       .run();
     if (claimed.meta.changes === 0) return refuse(401, "token验证失败!");
-    await env.NONCES.put(nonce, "1", { expirationTtl: 660 });
+    await env.NONCES.put(nonce, "1", { expirationTtl: 1_860 });
 
     const agents = await env.DB.prepare(
       `SELECT id FROM agents WHERE site_id = ? AND status = 'normal' AND id IN (SELECT value FROM json_each(?))`,
