@@ -10,7 +10,10 @@ const TIME = 1781683144;
 const AGENT_STATUS = { enum: ["normal", "disabled"], examples: ["normal"] };
 const SESSION_STATUS = { enum: ["waiting", "replied"], examples: ["replied"] };
 
-const NAME = (whose: string, example: string) => ({ description: `${whose}, for people.`, examples: [example] });
+const NAME = (whose: string, example: string) => ({
+  description: `${whose}, for people. At least one character can be seen, and none is a control character.`,
+  examples: [example],
+});
 const SECRET_LENGTH = { minLength: 8, maxLength: 256 };
 
 const siteId = integer("The site's id.", { minimum: 1, examples: [1] });

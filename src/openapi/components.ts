@@ -1,4 +1,5 @@
 import { type ErrorCode, WIRE_ERRORS } from "../errors.ts";
+import { NAME_RULE } from "../fields.ts";
 import { FAILURES } from "./failures.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { ACCEPTED_VECTOR, VECTOR_SECRET } from "./signature-vectors.ts";
@@ -120,7 +121,7 @@ const PROBLEMS = {
   400: {
     title: "Invalid input",
     description: "The body or the query is not as described; `errors` names each field.",
-    detail: "name: must be a string of 1 to 100 characters",
+    detail: `name: ${NAME_RULE}`,
     more: [],
   },
   401: {
@@ -186,7 +187,7 @@ type ProblemStatus = keyof typeof PROBLEMS;
 
 function problem(status: ProblemStatus) {
   const { title, description, detail, more } = PROBLEMS[status];
-  const errors = [{ field: "name", message: "must be a string of 1 to 100 characters" }];
+  const errors = [{ field: "name", message: NAME_RULE }];
   const fields = {
     type: string("Always `about:blank`: the status says what kind of problem it is.", { const: "about:blank" }),
     title: string("The kind of problem, for people.", { const: title }),

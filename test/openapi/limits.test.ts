@@ -204,7 +204,10 @@ function probes(schema: JsonSchema): { inside: unknown[]; outside: unknown[] } {
   if (minLength !== undefined) outside.push(unit.repeat(minLength - 1));
   if (maxLength !== undefined) inside.push(unit.repeat(maxLength));
   if (maxLength !== undefined) outside.push(unit.repeat(maxLength + 1));
-  if (pattern !== undefined && minLength !== undefined) outside.push("é".repeat(minLength));
+  if (pattern !== undefined && minLength !== undefined) {
+    const odd = ["é", "\u0000", "\u200b"].map((character) => character.repeat(minLength));
+    for (const text of odd) (new RegExp(pattern).test(text) ? inside : outside).push(text);
+  }
   if (type === "string" && minLength !== undefined) outside.push(1, null);
   if (minimum !== undefined) inside.push(minimum);
   if (minimum !== undefined) outside.push(minimum - 1);
@@ -234,3 +237,20 @@ function without(schema: JsonSchema, ...names: string[]): JsonSchema {
   const properties = Object.entries(schema.properties ?? {}).filter(([name]) => !names.includes(name));
   return { ...schema, properties: Object.fromEntries(properties) };
 }
+
+test.each(["NewSite", "NewApp", "NewAgent", "AgentChange"] as const)(
+  "the name of %s: what its documented pattern takes is accepted, nothing else",
+  (kind) => {
+    const { pattern, minLength, maxLength } = schemas[kind].properties?.name ?? {};
+    expect([minLength, maxLength]).toEqual([1, 100]);
+    const documented = new RegExp(pattern as string, "u");
+    for (const name of ["a", " a ", "林晓雯", "😀".repeat(100), "a\u200db", "O'Neil-Şahin", "é", "0"]) {
+      expect([name, documented.test(name), newSiteSchema.safeParse({ name }).success]).toEqual([name, true, true]);
+    }
+    const invisible = [" ", "\u00a0\u3000", "\u200b", "\u2060\ufeff", "\u00ad", "\u3164", "\u2800", "\ufe0f", "\u202e"];
+    const control = ["\u0000", "a\u0000", "a\tb", "a\nb", "\r", "\u001b[1ma", "a\u007f", "\u0085"];
+    for (const name of [...invisible, ...control]) {
+      expect([name, documented.test(name), newSiteSchema.safeParse({ name }).success]).toEqual([name, false, false]);
+    }
+  },
+);
