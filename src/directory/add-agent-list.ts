@@ -16,13 +16,21 @@ export async function addAgentList(
 ): Promise<{ added: number; bad: BadLine[] }> {
   const { agents, bad } = parseAgentList(list);
   const newcomers = agents.map(({ id, name }) => ({ id, name }));
-  if (bad.length > 0) {
-    const taken = await listTakenAgents(home, siteId, newcomers);
-    return { added: 0, bad: [...bad, ...takenLines(agents, taken)].sort((a, b) => a.line - b.line) };
-  }
+  if (bad.length > 0) return { added: 0, bad: await badAgentLines(home, siteId, list) };
   if (newcomers.length === 0) return { added: 0, bad: [] };
   const { taken } = await addAgentsToSite(home, siteId, newcomers, by);
   return taken === undefined ? { added: newcomers.length, bad: [] } : { added: 0, bad: takenLines(agents, taken) };
+}
+
+/** Every line of a list that stands in the way, in their order; writes nothing. */
+export async function badAgentLines(home: D1Database, siteId: number, list: string): Promise<BadLine[]> {
+  const { agents, bad } = parseAgentList(list);
+  const taken = await listTakenAgents(
+    home,
+    siteId,
+    agents.map(({ id, name }) => ({ id, name })),
+  );
+  return [...bad, ...takenLines(agents, taken)].sort((a, b) => a.line - b.line);
 }
 
 function takenLines(agents: ListedAgent[], taken: number[]): BadLine[] {

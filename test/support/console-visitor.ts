@@ -1,6 +1,9 @@
+import { ConsolePage } from "./console-page.ts";
 import { ADMIN_TOKEN, type World } from "./world.ts";
 
-/** A browser without a window: keeps cookies, posts forms as a same-origin page does, follows nothing. */
+const ORIGIN = "https://worker";
+
+/** A browser without a window: keeps cookies, sends a page's own forms, and follows where an answer leads when asked to. */
 export class ConsoleVisitor {
   readonly cookies = new Map<string, string>();
   readonly #world: World;
@@ -11,25 +14,56 @@ export class ConsoleVisitor {
 
   static async signedIn(world: World): Promise<ConsoleVisitor> {
     const visitor = new ConsoleVisitor(world);
-    const answer = await visitor.post("/console/sign-in", { token: ADMIN_TOKEN });
+    const answer = await visitor.signIn();
     if (answer.status !== 303) throw new Error(`sign-in was refused: ${answer.status}`);
     return visitor;
   }
 
-  get(path: string, headers: Record<string, string> = {}): Promise<Response> {
-    return this.#send(new Request(`https://worker${path}`, { headers: { ...this.#cookie(), ...headers } }));
+  /** Fills in the sign-in form, of a page that shows it or of the page itself. */
+  async signIn(token = ADMIN_TOKEN, page?: ConsolePage, headers: Record<string, string> = {}): Promise<Response> {
+    return this.submit(page ?? (await this.open("/console/sign-in")), "Sign in", { "Admin token": token }, headers);
   }
 
+  get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+    return this.#send(new Request(ORIGIN + path, { headers: { ...this.#cookie(), ...headers } }));
+  }
+
+  /** A request that no form of ours makes: for what must be refused. */
   post(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
-    const own = { "content-type": "application/x-www-form-urlencoded", "sec-fetch-site": "same-origin" };
-    const body = new URLSearchParams(fields).toString();
-    return this.#send(
-      new Request(`https://worker${path}`, {
-        method: "POST",
-        headers: { ...this.#cookie(), ...own, ...headers },
-        body,
-      }),
-    );
+    return this.#post(path, new URLSearchParams(fields).toString(), headers);
+  }
+
+  /** Presses a button of a page's form, filled in. What it leads to is not followed. */
+  submit(
+    page: ConsolePage,
+    button: string,
+    fill: Record<string, string> = {},
+    headers: Record<string, string> = {},
+  ): Promise<Response> {
+    const { method, path, body } = page.submission(button, fill);
+    return method === "GET" ? this.get(path, headers) : this.#post(path, body ?? "", headers);
+  }
+
+  /** Presses a button and follows to the page that comes of it. */
+  async press(page: ConsolePage, button: string, fill: Record<string, string> = {}): Promise<ConsolePage> {
+    const { path, body } = page.submission(button, fill);
+    return this.follow(await this.submit(page, button, fill), path, body);
+  }
+
+  /** A page, redirects followed. */
+  async open(path: string, headers: Record<string, string> = {}): Promise<ConsolePage> {
+    return this.follow(await this.get(path, headers), path);
+  }
+
+  /** What an answer leads to in the end. @param body of the POST that it answers: a 307 sends it on */
+  async follow(answer: Response, path: string, body?: string): Promise<ConsolePage> {
+    let [now, at] = [answer, path];
+    for (let hop = 0; [301, 303, 307].includes(now.status); hop++) {
+      if (hop === 5) throw new Error(`${path} leads round in circles`);
+      at = now.headers.get("location") ?? "";
+      now = now.status === 307 ? await this.#post(at, body ?? "", {}) : await this.get(at);
+    }
+    return ConsolePage.read(now, at);
   }
 
   /** The text of a page that must be there. */
@@ -37,6 +71,18 @@ export class ConsoleVisitor {
     const answer = await this.get(path);
     if (answer.status !== 200) throw new Error(`${path}: ${answer.status}`);
     return answer.text();
+  }
+
+  #post(path: string, body: string, headers: Record<string, string>): Promise<Response> {
+    const own = {
+      "content-type": "application/x-www-form-urlencoded",
+      origin: ORIGIN,
+      "sec-fetch-site": "same-origin",
+    };
+    const all = new Headers({ ...this.#cookie(), ...own, ...headers });
+    // Given as empty, a header is left out.
+    for (const [name, value] of Object.entries(headers)) if (value === "") all.delete(name);
+    return this.#send(new Request(ORIGIN + path, { method: "POST", headers: all, body }));
   }
 
   #cookie(): Record<string, string> {

@@ -6,12 +6,13 @@ import { agentsPages } from "./pages/agents-pages.tsx";
 import { appPages } from "./pages/app-pages.tsx";
 import { appsPages } from "./pages/apps-pages.tsx";
 import { auditPages } from "./pages/audit-pages.tsx";
+import { secretPage } from "./pages/secret-page.tsx";
 import { sessionsPages } from "./pages/sessions-pages.tsx";
-import { signInPages } from "./pages/sign-in-pages.tsx";
+import { askToSignIn, signInPages } from "./pages/sign-in-pages.tsx";
 import { signatureCheckPage } from "./pages/signature-check-page.tsx";
 import { sitePage } from "./pages/site-page.tsx";
 import { sitesPages } from "./pages/sites-pages.tsx";
-import { isSignedIn } from "./session-cookie.ts";
+import { sessionOf } from "./session-cookie.ts";
 import { viewOf } from "./view.ts";
 
 const SELF_ONLY = ["style-src", "script-src", "form-action"].map((directive) => `${directive} 'self'`);
@@ -46,8 +47,13 @@ export function operatorConsole(): Routes {
   routes.use(async (c, next) => {
     for (const [name, value] of HEADERS) c.header(name, value);
     c.set("view", await viewOf(c));
-    c.var.view.signedIn = await isSignedIn(c.req.raw, settingsOf(c.env).adminToken, nowOf(c));
-    await next();
+    const { method, path } = c.req;
+    if (path.endsWith("/") && (method === "GET" || method === "HEAD")) {
+      return c.redirect(path.replace(/\/+$/, "") + new URL(c.req.url).search, 301);
+    }
+    const { directory, adminToken } = settingsOf(c.env);
+    c.var.view.session = await sessionOf(c.req.raw, directory, adminToken, nowOf(c));
+    return next();
   });
   routes.use(async (c, next) => {
     if (!isOwn(c.req.raw)) throw new Problem(403, "Forbidden", "This form came from elsewhere.");
@@ -55,14 +61,13 @@ export function operatorConsole(): Routes {
   });
   signInPages(routes);
   routes.use(async (c, next) => {
-    if (c.var.view.signedIn) return next();
-    const next_page = c.req.method === "GET" ? `?${new URLSearchParams({ next: c.var.view.here })}` : "";
-    return c.redirect(`/console/sign-in${next_page}`, 303);
+    return c.var.view.session === undefined ? askToSignIn(c) : next();
   });
   sitesPages(routes);
   sitePage(routes);
   appsPages(routes);
   appPages(routes);
+  secretPage(routes);
   agentsPages(routes);
   sessionsPages(routes);
   signatureCheckPage(routes);

@@ -12,8 +12,8 @@ export interface Page {
   site?: { id: number; name: string; tab?: "overview" | "sessions" | "apps" | "agents" | "audit" };
   /** Where the language switch comes back to when the page itself answers a form. */
   back?: string;
-  /** A form by its id and its path: the language switch takes along what is in it. */
-  filled?: { id: string; path: string } | undefined;
+  /** A form that came back, and the path it is sent to: the language switch takes it along, so that it comes back once more. */
+  filled?: { path: string; values: Record<string, string> } | undefined;
   body: Child;
 }
 
@@ -25,6 +25,7 @@ export function show(c: RequestContext, page: Page, status: ContentfulStatusCode
 function Layout({ v, title, section = "sites", site, back, filled, body }: Page & { v: View }) {
   const { t } = v;
   const chinese = v.language === "zh";
+  const language = chinese ? "en" : "zh";
   const current = (here: boolean) => (here ? "page" : undefined);
   const sections = [
     ["sites", "/console", t("Sites")],
@@ -57,7 +58,7 @@ function Layout({ v, title, section = "sites", site, back, filled, body }: Page 
           <a class="brand" href="/console">
             Agent Session
           </a>
-          {v.signedIn && (
+          {v.session && (
             <nav aria-label={t("Console")}>
               {sections.map(([key, href, label]) => (
                 <a href={href} aria-current={current(section === key)}>
@@ -67,34 +68,21 @@ function Layout({ v, title, section = "sites", site, back, filled, body }: Page 
             </nav>
           )}
           <div class="tools">
-            {filled ? (
-              <>
-                {/* Enter in a field presses the form's first button, and that must not be the switch. */}
-                {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing but Enter in a field reaches it */}
-                <button type="submit" form={filled.id} class="unseen" tabindex={-1} aria-hidden="true" />
-                <button
-                  type="submit"
-                  form={filled.id}
-                  formaction={`/console/language?${new URLSearchParams({ language: chinese ? "en" : "zh", draft: filled.path })}`}
-                  formnovalidate
-                  class="quiet"
-                  lang={chinese ? "en" : "zh-CN"}
-                >
-                  {chinese ? "English" : "中文"}
-                </button>
-              </>
-            ) : (
-              <Action
-                action="/console/language"
-                label={chinese ? "English" : "中文"}
-                lang={chinese ? "en" : "zh-CN"}
-                quiet
-              >
-                <input type="hidden" name="language" value={chinese ? "en" : "zh"} />
-                <input type="hidden" name="back" value={back ?? v.here} />
-              </Action>
-            )}
-            {v.signedIn && <Action action="/console/sign-out" label={t("Sign out")} quiet />}
+            <Action
+              action={
+                filled
+                  ? `/console/language?${new URLSearchParams({ language, draft: filled.path })}`
+                  : "/console/language"
+              }
+              label={chinese ? "English" : "中文"}
+              lang={chinese ? "en" : "zh-CN"}
+              quiet
+            >
+              {Object.entries(filled?.values ?? { language, back: back ?? v.here }).map(([name, value]) => (
+                <input type="hidden" name={name} value={value} />
+              ))}
+            </Action>
+            {v.session && <Action action="/console/sign-out" label={t("Sign out")} quiet />}
           </div>
         </header>
         <main id="main" tabindex={-1}>

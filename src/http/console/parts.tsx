@@ -1,27 +1,73 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
+import type { Filled } from "./messages.ts";
 import type { View } from "./view.ts";
 
 /** What pages are made of. */
 
+/** A form that changes something: it carries what makes it count once. */
+export function Form({ v, action, children }: PropsWithChildren<{ v: View; action: string }>) {
+  return (
+    <form method="post" action={action}>
+      <input type="hidden" name="form" value={v.session?.formToken} />
+      {children}
+    </form>
+  );
+}
+
 /** A form of one button. */
 export function Action(
   props: PropsWithChildren<{
+    /** Where it changes something that counts once. */
+    v?: View;
     action: string;
     label: string;
     about?: string;
     lang?: string;
     quiet?: boolean;
-    danger?: boolean;
   }>,
 ) {
   return (
     <form method="post" action={props.action}>
+      {props.v && <input type="hidden" name="form" value={props.v.session?.formToken} />}
       {props.children}
-      <button type="submit" class={props.quiet ? "quiet" : props.danger ? "danger" : "plain"} lang={props.lang}>
+      <button type="submit" class={props.quiet ? "quiet" : "plain"} lang={props.lang}>
         {props.label}
         {props.about && <span class="unseen"> {props.about}</span>}
       </button>
     </form>
+  );
+}
+
+/** A form above a list: folded up while nobody needs it, and one Tab away. */
+export function Fold({ label, open, children }: PropsWithChildren<{ label: string; open: boolean }>) {
+  return (
+    <details class="fold" open={open}>
+      <summary class="button">{label}</summary>
+      {children}
+    </details>
+  );
+}
+
+/**
+ * Above a form that came back: what is wrong with it, each leading to its field; or that it was not sent yet.
+ *
+ * @param labels of its fields, by name
+ */
+export function Faults({ v, filled, labels }: { v: View; filled: Filled | undefined; labels: Record<string, string> }) {
+  if (filled === undefined) return null;
+  const wrong = Object.entries(filled.errors);
+  if (wrong.length === 0)
+    return <Notice kind="note" title={v.t("Nothing was changed yet: look the form over and send it.")} />;
+  return (
+    <Notice kind="bad" title={v.t("Nothing was changed.")}>
+      <ul>
+        {wrong.map(([field, text]) => (
+          <li>
+            <a href={`#${field}`}>{labels[field] ?? field}</a>: {text}
+          </li>
+        ))}
+      </ul>
+    </Notice>
   );
 }
 
@@ -59,13 +105,15 @@ export function Field(props: {
   hint?: Child;
   type?: string;
   rows?: number;
+  /** Of a choice: values and what they are called. */
+  options?: [value: string, label: string][];
   required?: boolean;
   maxlength?: number;
   autocomplete?: string;
   autofocus?: boolean;
   code?: boolean;
 }) {
-  const { name, label, value = "", error, hint, type = "text", rows, code, ...rest } = props;
+  const { name, label, value = "", error, hint, type = "text", rows, options, code, ...rest } = props;
   const described = [hint && `${name}-hint`, error && `${name}-error`].filter(Boolean).join(" ");
   const common = {
     id: name,
@@ -74,7 +122,7 @@ export function Field(props: {
     spellcheck: code ? false : undefined,
     "aria-invalid": error ? "true" : undefined,
     "aria-describedby": described || undefined,
-    // What is wrong may be far down the page that comes back.
+    // Of several a browser takes the first.
     autofocus: error ? true : undefined,
     ...rest,
   };
@@ -86,7 +134,15 @@ export function Field(props: {
           {hint}
         </p>
       )}
-      {rows === undefined ? (
+      {options !== undefined ? (
+        <select {...common}>
+          {options.map(([each, text]) => (
+            <option value={each} selected={each === value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      ) : rows === undefined ? (
         <input type={type} value={value} autocomplete="off" {...common} />
       ) : (
         // The parser drops a first line end, so it gets one to drop.
@@ -151,6 +207,10 @@ export function Copyable({ v, id, label, text }: { v: View; id: string; label: s
   );
 }
 
+/** Cursors of the pages before are kept in the address, as many as this. */
+const MOST_STEPS_BACK = 50;
+
+/** The ways to the other pages of a list. Lists only go on after a key, so the address remembers how it came here. */
 export function More({
   v,
   path,
@@ -162,17 +222,30 @@ export function More({
   query?: Record<string, string | undefined>;
   cursor: string | null;
 }) {
-  const href = (more: Record<string, string>) => {
-    const set = Object.entries({ ...query, ...more }).filter(([, value]) => value);
+  const asked = new URLSearchParams(v.here.split("?")[1]);
+  const here = asked.get("cursor");
+  if (here === null && cursor === null) return null;
+  // No cursor holds a dot; the first page has none and is kept as an empty one.
+  const trail = asked.get("trail")?.split(".") ?? [];
+  const href = (to: string | undefined, steps: string[]) => {
+    const all = {
+      ...query,
+      cursor: to,
+      trail: to && steps.length > 0 ? steps.slice(-MOST_STEPS_BACK).join(".") : undefined,
+    };
+    const set = Object.entries(all).filter(([name, value]) => value || (name === "trail" && value !== undefined));
     return set.length === 0 ? path : `${path}?${new URLSearchParams(set as [string, string][])}`;
   };
-  const first = new URLSearchParams(v.here.split("?")[1]).has("cursor");
-  if (!first && cursor === null) return null;
   return (
     <nav class="more" aria-label={v.t("Pages")}>
-      {first && <a href={href({})}>{v.t("First page")}</a>}
+      {here !== null && <a href={href(undefined, [])}>{v.t("First page")}</a>}
+      {here !== null && trail.length > 0 && (
+        <a href={href(trail.at(-1), trail.slice(0, -1))} rel="prev">
+          {v.t("Previous page")}
+        </a>
+      )}
       {cursor !== null && (
-        <a href={href({ cursor })} rel="next">
+        <a href={href(cursor, [...trail, here ?? ""])} rel="next">
           {v.t("Next page")}
         </a>
       )}

@@ -2,8 +2,8 @@ import { Refusal } from "../../errors.ts";
 import type { RequestContext } from "../context.ts";
 import { readChunks } from "../read-body.ts";
 
-/** Room for a signed body of the largest size with every byte escaped. */
-const MAX_FORM_BYTES = 256 * 1024;
+/** Room for a signed body of the largest size with every byte escaped, and for what the sign-in page adds when it sends it on. */
+const MAX_FORM_BYTES = 260 * 1024;
 
 /**
  * The fields of a posted form.

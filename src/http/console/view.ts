@@ -1,10 +1,13 @@
 import type { RequestContext } from "../context.ts";
 import { nowOf } from "../operator.ts";
-import { readCookie } from "./session-cookie.ts";
+import { type ConsoleSession, readCookie } from "./session-cookie.ts";
 
 export type Language = "en" | "zh";
 
 export const LANGUAGE_COOKIE = "__Host-language";
+
+/** Set by console.js, from what the browser knows. */
+const ZONE_COOKIE = "__Host-zone";
 
 /** What every page needs to know of who looks at it. */
 export interface View {
@@ -13,10 +16,11 @@ export interface View {
   t: (english: string, ...values: (string | number | undefined)[]) => string;
   /** Path and query, to come back to. */
   here: string;
-  signedIn: boolean;
+  /** Undefined while nobody is signed in. */
+  session: ConsoleSession | undefined;
   /** Unix seconds. */
   now: number;
-  /** Where the reader is, an IANA name; Cloudflare knows it from the address. */
+  /** The reader's own, an IANA name, as the browser told it; UTC until then. Never the address's: that may be a proxy's. */
   timeZone: string;
   /** A time of Unix seconds for a reader. */
   time: (seconds: number) => string;
@@ -37,7 +41,7 @@ export async function viewOf(c: RequestContext): Promise<View> {
     t: (english, ...values) =>
       (texts[english] ?? english).replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? "")),
     here: pathname + search,
-    signedIn: false,
+    session: undefined,
     now: nowOf(c),
     timeZone,
     time: (seconds) => format.format(seconds * 1000),
@@ -76,9 +80,9 @@ export function languageOf(request: Request): Language {
 }
 
 function timeZoneOf(request: Request): string {
-  const zone = (request.cf as { timezone?: unknown } | undefined)?.timezone;
   try {
-    return new Intl.DateTimeFormat("en", { timeZone: String(zone ?? "UTC") }).resolvedOptions().timeZone;
+    const timeZone = readCookie(request, ZONE_COOKIE) ?? "UTC";
+    return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
   } catch {
     return "UTC";
   }

@@ -26,12 +26,12 @@ describe("the audit log", () => {
     const site = `/console/sites/${world.siteId}`;
     const app = `${site}/apps/${world.appid}`;
     const moved = crypto.randomUUID();
-    await visitor.post(`${site}/apps`, { name: "Moved", appid: moved });
-    await visitor.post(`${app}/rotate`, { overlap_seconds: "60" });
-    await visitor.post(`${app}/revoke`, {});
-    await visitor.post(`${site}/agents`, { id: "10", name: "Ana" });
-    await visitor.post(`${site}/agents/10`, { name: "Ana Costa" });
-    await visitor.post(`${site}/agents/10`, { status: "disabled" });
+    await visitor.press(await visitor.open(`${site}/apps`), "Issue app", { Name: "Moved", appid: moved });
+    await visitor.press(await visitor.open(app), "Rotate", { Overlap: "3600" });
+    await visitor.press(await visitor.open(`${app}/revoke`), "Revoke for good");
+    const added = await visitor.press(await visitor.open(`${site}/agents`), "Add agent", { ID: "10", Name: "Ana" });
+    const renamed = await visitor.open(added.link("Rename Ana"));
+    await visitor.press(await visitor.press(renamed, "Rename", { Name: "Ana Costa" }), "Disable Ana Costa");
     world.clock.now = NOW + 5;
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/10`, { status: "normal", name: "Ana" });
     const by = (actor: string, at = NOW) => ({ actor, at });
@@ -41,7 +41,7 @@ describe("the audit log", () => {
         ...by("console"),
         action: "app.rotated",
         subject: world.appid,
-        details: { version: expect.stringMatching(/^[0-9a-f]{32}$/), previous_expires_at: NOW + 60 },
+        details: { version: expect.stringMatching(/^[0-9a-f]{32}$/), previous_expires_at: NOW + 3600 },
       },
       { ...by("console"), action: "app.revoked", subject: world.appid, details: { name: "App" } },
       { ...by("console"), action: "agent.added", subject: "10", details: { name: "Ana" } },
@@ -89,8 +89,7 @@ describe("the audit log", () => {
     );
     const done = answers.filter(({ status }) => status === 200).length;
     const versions = (await since(world, before)).map(({ details }) => details.version);
-    const { version } = (await world.operated()).apps[0] ?? {};
-    expect([versions.length, new Set(versions).size, versions.at(-1)]).toEqual([done, done, version]);
+    expect([versions.length, new Set(versions).size]).toEqual([done, done]);
   });
 
   it("never holds a secret, sealed or not", async () => {

@@ -11,7 +11,7 @@ const SOURCES = Object.values(
 /** Rules of the schemas that a form can break; their texts are put together from messages. */
 const RULES = [
   "Is required",
-  "Must be a string of {0} to {1} characters",
+  "Must be a string of {0} to {1} characters, at least one of them visible and none a control character",
   "Must be an integer from {0} to {1}",
   "Must be {0} to {1} of A-Z a-z {2}-{3} _ -",
   "Must be {0} to {1} printable ASCII characters",
@@ -57,12 +57,37 @@ describe("the language of a page", () => {
     expect(inChinese).toContain("创建站点");
     expect(inChinese).toMatch(/lang="en">English</);
     const back = `/console/sites/${world.siteId}/sessions?status=waiting`;
-    const answer = await visitor.post("/console/language", { language: "zh", back });
+    const answer = await visitor.submit(await visitor.open(back), "中文");
     expect([answer.status, answer.headers.get("location")]).toEqual([303, back]);
-    expect(answer.headers.getSetCookie()[0]).toMatch(/^__Host-language=zh; .*Secure; HttpOnly; SameSite=Strict$/);
+    expect(answer.headers.getSetCookie()[0]).toMatch(/^__Host-language=zh; .*Secure; HttpOnly; SameSite=Lax$/);
     expect(await (await visitor.get("/console", { "accept-language": "en" })).text()).toContain('<html lang="zh-CN">');
-    await visitor.post("/console/language", { language: "en", back: "https://evil.example" });
+    for (const path of ["/console/language", "/console/language?draft=https://evil.example&language=en"]) {
+      const away = await visitor.post(path, { language: "en", back: "https://evil.example" });
+      expect(away.headers.get("location")).toMatch(/^\/console(\?draft=1)?$/);
+    }
     expect(await (await visitor.get("/console", { "accept-language": "zh" })).text()).toContain('<html lang="en">');
+  });
+});
+
+describe("the times of a page", () => {
+  it("follow the zone that the browser told, and are UTC until it did, whatever the address tells", async () => {
+    const world = await World.create();
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const read = async () => {
+      const request = new Request(`https://worker/console/sites/${world.siteId}/audit`, {
+        headers: { cookie: [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join("; ") },
+        cf: { timezone: "America/New_York" } as never,
+      });
+      const page = await (await world.fetch(request)).text();
+      return [/<time [^>]*>([^<]*)</.exec(page)?.[1], /<footer>([^<]*)</.exec(page)?.[1]];
+    };
+    expect(await read()).toEqual(["15 Jan 2027, 08:00", "Times are in UTC."]);
+    visitor.cookies.set("__Host-zone", "Asia/Shanghai");
+    expect(await read()).toEqual(["15 Jan 2027, 16:00", "Times are in Asia/Shanghai."]);
+    for (const zone of ["Mars/Olympus", "<b>", "", "x".repeat(5000)]) {
+      visitor.cookies.set("__Host-zone", zone);
+      expect(await read()).toEqual(["15 Jan 2027, 08:00", "Times are in UTC."]);
+    }
   });
 });
 

@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import type { ConsolePage } from "../../support/console-page.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { NOW, World } from "../../support/world.ts";
 
@@ -9,30 +10,48 @@ async function start() {
   return { world, visitor, site: `/console/sites/${world.siteId}` };
 }
 
-const shown = (page: string, id: string) => new RegExp(`<code id="${id}">([^<]*)</code>`).exec(page)?.[1] ?? "";
+const shown = (page: ConsolePage, id: string) =>
+  new RegExp(`<code id="${id}">([^<]*)</code>`).exec(page.html)?.[1] ?? "";
+
+/** Names that show nothing, or hold what no name holds. */
+const BAD_NAMES = ["", " ", "\u0000", "\u3000\u200b", "\u00ad\ufeff", "Shop\u0000", "Shop\nNext", "x".repeat(101)];
+const NAME_RULE = "Must be a string of 1 to 100 characters, at least one of them visible and none a control character";
 
 describe("sites", () => {
   it("are created and led to, with what their name says escaped", async () => {
     const { visitor } = await start();
     const name = `<script>alert("1")</script> & 'co'`;
-    const answer = await visitor.post("/console/sites", { name });
-    expect(answer.status).toBe(303);
-    const page = await visitor.page(answer.headers.get("location") ?? "");
-    expect(page).toContain("<h1>&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;co&#39;</h1>");
-    expect(page).not.toContain("<script>alert");
-    expect(page).toContain("The site was created.");
-    const sessions = await visitor.page(`${answer.headers.get("location")?.split("?")[0]}/sessions`);
-    expect(sessions).toContain("<title>Sessions · &lt;script&gt;");
+    const page = await visitor.press(await visitor.open("/console"), "Create site", { Name: name });
+    expect(page.html).toContain("<h1>&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;co&#39;</h1>");
+    expect(page.html).not.toContain("<script>alert");
+    expect(page.notices).toEqual(["The site was created."]);
+    const sessions = await visitor.open(page.link("Sessions"));
+    expect(sessions.html).toContain("<title>Sessions · &lt;script&gt;");
   });
 
-  it("need a name; what is wrong stands beside the field and what was typed stays", async () => {
+  it("need a name that can be seen; what is wrong stands above the form and beside the field, what was typed stays", async () => {
     const { visitor } = await start();
-    const answer = await visitor.post("/console/sites", { name: "x".repeat(101) });
-    expect(answer.status).toBe(400);
-    const page = await answer.text();
-    expect(page).toContain(`value="${"x".repeat(101)}"`);
-    expect(page).toMatch(/<input [^>]*aria-describedby="name-error" autofocus/);
-    expect(page).toContain('<p class="error" id="name-error">Must be a string of 1 to 100 characters</p>');
+    const before = await env.DB.prepare("SELECT max(id) AS last FROM sites").first("last");
+    for (const name of BAD_NAMES) {
+      const page = await visitor.press(await visitor.open("/console"), "Create site", { Name: name });
+      expect([name, page.status]).toEqual([name, 400]);
+      expect(page.value("Name")).toBe(name.replace("\n", "\r\n"));
+      expect(page.html).toMatch(/<input [^>]*aria-invalid="true" aria-describedby="name-error" autofocus/);
+      expect(page.html).toContain(`<p class="error" id="name-error">${NAME_RULE}</p>`);
+      expect(page.notices).toEqual(["Nothing was changed."]);
+      expect(page.link("Name")).toBe("#name");
+      expect(page.html.indexOf('id="name-error"')).toBeLessThan(page.html.indexOf("<table"));
+    }
+    expect(await env.DB.prepare("SELECT max(id) AS last FROM sites").first("last")).toBe(before);
+  });
+
+  it("of before that rule can be clicked all the same", async () => {
+    const { visitor, world } = await start();
+    await env.DB.prepare("UPDATE sites SET name = ? WHERE id = ?").bind(" \u200b ", world.siteId).run();
+    const cursor = world.siteId - 1;
+    expect((await visitor.open(`/console?cursor=${cursor}`)).link(`(${world.siteId})`)).toBe(
+      `/console/sites/${world.siteId}`,
+    );
   });
 
   it("show sessions of the reader's day and week, from Monday, by status", async () => {
@@ -62,9 +81,10 @@ describe("sites", () => {
 });
 
 describe("apps", () => {
-  it("are issued with a secret shown once, which signs", async () => {
+  it("are issued with a secret that signs, shown on its own page only", async () => {
     const { world, visitor, site } = await start();
-    const page = await (await visitor.post(`${site}/apps`, { name: "Shop", appid: "", secret: "" })).text();
+    const page = await visitor.press(await visitor.open(`${site}/apps`), "Issue app", { Name: "Shop" });
+    expect([page.status, page.heading]).toEqual([200, "The app was issued"]);
     const [appid, secret] = [shown(page, "appid"), shown(page, "secret")];
     expect([appid, secret]).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), expect.stringMatching(/^[0-9a-f]{64}$/)]);
     Object.assign(world, { appid, secret });
@@ -77,26 +97,36 @@ describe("apps", () => {
   it("are brought along; a taken appid is said, and no secret comes back in a form", async () => {
     const { visitor, site } = await start();
     const appid = crypto.randomUUID();
-    const input = { name: "Moved", appid, secret: "brought-along-secret" };
-    expect(shown(await (await visitor.post(`${site}/apps`, input)).text(), "secret")).toBe("brought-along-secret");
-    const again = await visitor.post(`${site}/apps`, { ...input, secret: "another-secret-of-mine" });
+    const input = { Name: "Moved", appid, Secret: "brought-along-secret" };
+    const form = () => visitor.open(`${site}/apps`);
+    expect(shown(await visitor.press(await form(), "Issue app", input), "secret")).toBe("brought-along-secret");
+    const again = await visitor.press(await form(), "Issue app", { ...input, Secret: "another-secret-of-mine" });
     expect(again.status).toBe(400);
-    const page = await again.text();
-    expect(page).toContain("This appid is taken.");
-    expect(page).not.toContain("another-secret-of-mine");
-    const bad = await (await visitor.post(`${site}/apps`, { name: "Bad", appid: "a b", secret: "short" })).text();
-    expect(bad).toContain("Must be 1 to 64 of A-Z a-z 0-9 _ -");
-    expect(bad).toContain("Must be 8 to 256 printable ASCII characters");
-    expect(bad).toContain("<details open");
-    expect(bad).not.toContain("short");
+    expect(again.html).toContain('<p class="error" id="appid-error">This appid is taken.</p>');
+    expect(again.html).not.toContain("another-secret-of-mine");
+    const bad = await visitor.press(await form(), "Issue app", { Name: "Bad", appid: "a b", Secret: "short" });
+    expect(bad.text).toContain("appid : Must be 1 to 64 of A-Z a-z 0-9 _ -");
+    expect(bad.text).toContain("Secret : Must be 8 to 256 printable ASCII characters");
+    expect(bad.html.match(/<details [^>]*open|<details open/g)).toHaveLength(2);
+    expect(bad.html).not.toContain("short");
+    expect([bad.value("Name"), bad.value("appid"), bad.value("Secret")]).toEqual(["Bad", "a b", ""]);
+  });
+
+  it.each(BAD_NAMES)("are not issued by the name %j", async (name) => {
+    const { world, visitor, site } = await start();
+    const before = await world.operated();
+    const page = await visitor.press(await visitor.open(`${site}/apps`), "Issue app", { Name: name });
+    expect([page.status, page.link("Name")]).toEqual([400, "#name"]);
+    expect(await world.operated()).toEqual(before);
   });
 
   it("are rotated with the chosen overlap, counted down, and both secrets verify until then", async () => {
     const { world, visitor, site } = await start();
     const path = `${site}/apps/${world.appid}`;
-    const page = await (await visitor.post(`${path}/rotate`, { overlap_seconds: "3600" })).text();
+    const page = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
+    expect(page.heading).toBe("The secret was rotated");
     const next = shown(page, "secret");
-    expect(page).toContain(`data-until="${NOW + 3600}">(01:00:00)`);
+    expect(page.html).toContain(`data-until="${NOW + 3600}">(01:00:00)`);
     expect(await visitor.page(path)).toContain("Two secrets");
     expect((await world.create()).status).toBe(200);
     world.secret = next;
@@ -104,53 +134,118 @@ describe("apps", () => {
     expect(await visitor.page(path)).not.toContain(next);
   });
 
-  it("are rotated once by a form that is sent again, so that the secret in use is not pushed out", async () => {
+  it("are rotated once of two pages shown at the same time, so that the secret in use is not pushed out", async () => {
     const { world, visitor, site } = await start();
     const path = `${site}/apps/${world.appid}`;
-    const version = /name="version" value="(\d+)"/.exec(await visitor.page(path))?.[1] ?? "";
-    const form = { overlap_seconds: "3600", version };
-    const next = shown(await (await visitor.post(`${path}/rotate`, form)).text(), "secret");
-    const again = await visitor.post(`${path}/rotate`, form);
-    expect(again.status).toBe(409);
-    const page = await again.text();
-    expect(page).toContain("The app was rotated since this form was shown.");
-    expect(page).not.toContain('id="secret"');
+    const [one, two] = [await visitor.open(path), await visitor.open(path)];
+    const next = shown(await visitor.press(one, "Rotate", { Overlap: "3600" }), "secret");
+    for (const overlap of ["3600", "0"]) {
+      const again = await visitor.press(two, "Rotate", { Overlap: overlap });
+      expect([again.path.split("?")[0], again.notices]).toEqual([
+        path,
+        ["The app was rotated since this form was shown. Nothing was changed now."],
+      ]);
+      expect(again.html).not.toContain('id="secret"');
+    }
     for (const secret of [world.secret, next]) {
       world.secret = secret;
       expect((await world.create()).status).toBe(200);
     }
   });
 
+  it("are rotated inside an overlap only after a page that says which secret stops at once", async () => {
+    const { world, visitor, site } = await start();
+    const path = `${site}/apps/${world.appid}`;
+    const first = shown(await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" }), "secret");
+    const app = await visitor.open(path);
+    expect(app.text).toContain("An overlap is running: the previous secret works until 16 Jan 2027, 08:00.");
+    const before = await world.operated();
+    const asked = await visitor.press(app, "Rotate", { Overlap: "3600" });
+    expect([asked.path, asked.heading]).toEqual([
+      `${path}/rotate?overlap_seconds=3600`,
+      "Rotate the secret of this app?",
+    ]);
+    expect(asked.text).toContain(
+      "The previous secret Stops at once. Without this rotation it works until 16 Jan 2027, 08:00.",
+    );
+    expect(asked.text).toContain("The secret in use Works until 15 Jan 2027, 09:00.");
+    expect(await world.operated()).toEqual(before);
+    expect((await world.create()).status).toBe(200);
+    const next = shown(await visitor.press(asked, "Rotate now"), "secret");
+    const statuses = [];
+    for (const secret of [world.secret, first, next]) {
+      world.secret = secret;
+      statuses.push((await world.create()).status);
+    }
+    expect(statuses).toEqual([401, 200, 200]);
+  });
+
+  it("are rotated without an overlap only after a page that says that the secret in use stops at once", async () => {
+    const { world, visitor, site } = await start();
+    const path = `${site}/apps/${world.appid}`;
+    const asked = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "0" });
+    expect(asked.text).toContain("The secret in use Stops at once.");
+    expect(asked.text).not.toContain("The previous secret");
+    expect((await world.create()).status).toBe(200);
+    expect((await visitor.open(asked.link("Leave it"))).path).toBe(path);
+    const next = shown(await visitor.press(asked, "Rotate now"), "secret");
+    expect((await world.create()).status).toBe(401);
+    world.secret = next;
+    expect((await world.create()).status).toBe(200);
+  });
+
+  it("are asked about once more when another rotation came before the answer", async () => {
+    const { world, visitor, site } = await start();
+    const path = `${site}/apps/${world.appid}`;
+    const asked = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "0" });
+    await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
+    const before = await world.operated();
+    expect((await visitor.press(asked, "Rotate now")).notices).toEqual([
+      "The app was rotated since this form was shown. Nothing was changed now.",
+    ]);
+    expect(await world.operated()).toEqual(before);
+  });
+
   it.each(["", "-1", "604801", "1.5", "soon"])("are not rotated with an overlap of %j", async (overlap_seconds) => {
     const { world, visitor, site } = await start();
+    const path = `${site}/apps/${world.appid}/rotate`;
     const before = await world.operated();
-    const answer = await visitor.post(`${site}/apps/${world.appid}/rotate`, { overlap_seconds });
-    // An empty field is a 0 to Number(), and must not be one here.
-    expect(answer.status).toBe(409);
+    // No form of ours sends it. An empty field is a 0 to Number(), and must not be one here.
+    const answer = await visitor.post(path, { overlap_seconds });
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).toMatch(/<select [^>]*aria-invalid="true" aria-describedby="overlap_seconds-error"/);
+    expect((await visitor.get(`${path}?${new URLSearchParams({ overlap_seconds })}`)).status).toBe(303);
     expect(await world.operated()).toEqual(before);
   });
 
   it("are revoked after a page that asks, and only by its form", async () => {
     const { world, visitor, site } = await start();
     const path = `${site}/apps/${world.appid}`;
-    expect(await visitor.page(`${path}/revoke`)).toContain("Revoke for good");
+    const app = await visitor.open(path);
+    const asked = await visitor.open(app.link("Revoke this app…"));
     expect((await world.create()).status).toBe(200);
-    const answer = await visitor.post(`${path}/revoke`, {});
-    expect([answer.status, answer.headers.get("location")]).toEqual([303, `${path}?done=revoked`]);
+    const page = await visitor.press(asked, "Revoke for good");
+    expect([page.path.split("?")[0], page.notices]).toEqual([path, ["The app was revoked."]]);
     expect((await world.create()).status).toBe(401);
-    const page = await visitor.page(path);
-    expect(page).toContain("Revoked");
-    expect(page).not.toContain("/rotate");
-    expect((await visitor.post(`${path}/rotate`, { overlap_seconds: "0" })).status).toBe(409);
+    expect(page.text).toContain("Revoked on");
+    expect(page.has("Rotate")).toBe(false);
+    const late = await visitor.press(app, "Rotate", { Overlap: "0" });
+    expect(late.notices).toEqual(["The app is revoked."]);
   });
 
   it("of another site are not there", async () => {
     const { world, visitor } = await start();
     const other = await World.create();
     const path = `/console/sites/${other.siteId}/apps/${world.appid}`;
-    expect((await visitor.get(path)).status).toBe(404);
-    expect((await visitor.post(`${path}/revoke`, {})).status).toBe(404);
-    expect((await visitor.post(`${path}/rotate`, { overlap_seconds: "0" })).status).toBe(404);
+    const token = (await visitor.open("/console")).value("form");
+    const statuses = await Promise.all([
+      visitor.get(path),
+      visitor.get(`${path}/rotate?overlap_seconds=0`),
+      visitor.get(`${path}/secret`),
+      visitor.post(`${path}/revoke`, { form: token }),
+      visitor.post(`${path}/rotate`, { form: token, overlap_seconds: "0" }),
+    ]);
+    expect(statuses.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404]);
     expect((await world.create()).status).toBe(200);
   });
 });
@@ -158,47 +253,102 @@ describe("apps", () => {
 describe("agents", () => {
   it("are added one by one, renamed, disabled and enabled", async () => {
     const { world, visitor, site } = await start();
-    expect((await visitor.post(`${site}/agents`, { id: "10", name: "Ana, née Souza" })).status).toBe(303);
-    expect((await visitor.post(`${site}/agents/10`, { name: "Ana Costa" })).status).toBe(303);
-    expect((await visitor.post(`${site}/agents/10`, { status: "disabled" })).status).toBe(303);
+    const path = `${site}/agents`;
+    const added = await visitor.press(await visitor.open(path), "Add agent", { ID: "10", Name: "Ana, née Souza" });
+    expect(added.notices).toEqual(["The agents were added."]);
+    const form = await visitor.open(added.link("Rename Ana, née Souza"));
+    expect(form.value("Name")).toBe("Ana, née Souza");
+    const renamed = await visitor.press(form, "Rename", { Name: "Ana Costa" });
+    expect([renamed.path.split("?")[0], renamed.notices]).toEqual([path, ["The agent was renamed."]]);
+    const disabled = await visitor.press(renamed, "Disable Ana Costa");
+    expect(disabled.notices).toEqual(["The agent was disabled."]);
     expect((await world.create({ kefu_id: [10], fzr_uid: 10 })).status).toBe(400);
-    expect((await visitor.post(`${site}/agents/10`, { status: "normal" })).status).toBe(303);
+    expect((await visitor.press(disabled, "Enable Ana Costa")).notices).toEqual(["The agent was enabled."]);
     expect((await world.create({ kefu_id: [10], fzr_uid: 10 })).status).toBe(200);
     const { agents } = await world.operated();
     expect(agents.at(-1)).toEqual({ site_id: world.siteId, id: 10, name: "Ana Costa", status: "normal" });
-    expect(await visitor.page(`${site}/agents?done=renamed`)).toContain("The agent was renamed.");
+  });
+
+  it.each<[Record<string, string>, string, string]>([
+    [{ ID: "ten", Name: "Ana" }, "id", "Must be an integer from 1 to 9007199254740991"],
+    [{ ID: "", Name: "Ana" }, "id", "Must be an integer from 1 to 9007199254740991"],
+    [{ ID: "0", Name: "Ana" }, "id", "Must be an integer from 1 to 9007199254740991"],
+    [{ ID: "1", Name: "Ana" }, "id", "The site has an agent of this id."],
+    ...BAD_NAMES.map((name): [Record<string, string>, string, string] => [{ ID: "10", Name: name }, "name", NAME_RULE]),
+  ])("are not added as %j, and the field says why", async (fill, field, said) => {
+    const { world, visitor, site } = await start();
+    const before = await world.operated();
+    const page = await visitor.press(await visitor.open(`${site}/agents`), "Add agent", fill);
+    expect(page.status).toBe(400);
+    expect(page.html).toMatch(
+      new RegExp(`<input [^>]*id="${field}" [^>]*aria-invalid="true" aria-describedby="[^"]*${field}-error" autofocus`),
+    );
+    expect(page.html).toContain(`id="${field}-error">${said}</p>`);
+    expect(page.link(field === "id" ? "ID" : "Name")).toBe(`#${field}`);
+    expect(page.html.indexOf(`id="${field}-error"`)).toBeLessThan(page.html.indexOf("<table"));
+    expect(page.value("ID")).toBe(fill.ID);
+    expect(await world.operated()).toEqual(before);
+  });
+
+  it("are not renamed to what cannot be seen", async () => {
+    const { world, visitor, site } = await start();
+    const before = await world.operated();
+    for (const name of BAD_NAMES) {
+      const page = await visitor.press(await visitor.open(`${site}/agents/1`), "Rename", { Name: name });
+      expect([name, page.status, page.link("Name")]).toEqual([name, 400, "#name"]);
+    }
+    expect(await world.operated()).toEqual(before);
   });
 
   it("are pasted all or none, and every bad line is named", async () => {
     const { world, visitor, site } = await start();
     const before = await world.operated();
-    const list = "20, Ana\r\nten, Ben\r\n1, Taken\r\n20, Twice\r\n\r\n21";
-    const answer = await visitor.post(`${site}/agents`, { list });
-    expect(answer.status).toBe(400);
-    const page = await answer.text();
-    const lines = [...page.matchAll(/<li>Line (\d) <code>([^<]*)<\/code> ([^<]*)<\/li>/g)].map(([, ...said]) => said);
-    expect(lines).toEqual([
+    const paste = async (list: string) =>
+      visitor.press(await visitor.open(`${site}/agents`), "Add all", { "One agent a line: id, name": list });
+    const list = "20, Ana\r\nten, Ben\r\n1, Taken\r\n20, Twice\r\n\r\n21\r\n22, \u3000";
+    const page = await paste(list);
+    expect(page.status).toBe(400);
+    const lines = [...page.html.matchAll(/<li>Line (\d) <code>([^<]*)<\/code> ([^<]*)<\/li>/g)];
+    expect(lines.map(([, ...said]) => said)).toEqual([
       ["2", "ten, Ben", "The id must be a whole number from 1 to 9007199254740991."],
       ["3", "1, Taken", "The site has an agent of this id."],
       ["4", "20, Twice", "The id stands on an earlier line too."],
       ["6", "21", "Is not “id, name”."],
+      [
+        "7",
+        "22,",
+        "The name must have 1 to 100 characters, at least one of them visible and none a control character.",
+      ],
     ]);
-    expect(page).toContain(`>\n${list}</textarea>`);
+    expect(page.html).toContain('id="list-error">Lines that cannot be used: 5.</p>');
+    expect(page.value("One agent a line: id, name")).toBe(list);
     expect(await world.operated()).toEqual(before);
-    expect((await visitor.post(`${site}/agents`, { list: "20, Ana\r\n1, Taken" })).status).toBe(400);
+    expect((await paste("20, Ana\r\n1, Taken")).status).toBe(400);
+    expect((await paste("\n \n")).html).toContain('id="list-error">There is no line.</p>');
     expect(await world.operated()).toEqual(before);
-    expect((await visitor.post(`${site}/agents`, { list: "20, Ana\r\n21, Ben" })).status).toBe(303);
+    expect((await paste("20, Ana\r\n21, Ben")).notices).toEqual(["The agents were added."]);
     const { agents, audit } = await world.operated();
     expect(agents.slice(-2).map((agent) => agent.name)).toEqual(["Ana", "Ben"]);
     expect(audit.slice(before.audit.length).map((entry) => entry.subject)).toEqual(["20", "21"]);
   });
 
+  it("are told the first bad lines of a long list, and how many more there are", async () => {
+    const { visitor, site } = await start();
+    const form = await visitor.open(`${site}/agents`);
+    const page = await visitor.press(form, "Add all", { "One agent a line: id, name": "x\n".repeat(30_000) });
+    expect(page.html.match(/<li>Line /g)).toHaveLength(50);
+    expect(page.text).toContain("And 29950 more.");
+    const long = await visitor.press(form, "Add all", { "One agent a line: id, name": "y".repeat(250_000) });
+    expect(long.text).toContain("The list is too long to come back whole: its end is cut off here.");
+    expect(long.html.length).toBeLessThan(300_000);
+  });
+
   it("of no site are not there", async () => {
     const { visitor, site } = await start();
+    const form = (await visitor.open("/console")).value("form");
     expect((await visitor.get(`${site}/agents/99`)).status).toBe(404);
-    expect((await visitor.post(`${site}/agents/99`, { name: "Nobody" })).status).toBe(404);
-    expect((await visitor.post(`${site}/agents/1`, { name: "" })).status).toBe(400);
-    expect((await visitor.post(`${site}/agents/1`, { status: "asleep" })).status).toBe(400);
+    expect((await visitor.post(`${site}/agents/99`, { form, name: "Nobody" })).status).toBe(404);
+    expect((await visitor.post(`${site}/agents/1`, { form, status: "asleep" })).status).toBe(400);
   });
 });
 
@@ -212,13 +362,38 @@ describe("sessions", () => {
       made.unshift(await world.chatId({ sbs: `c${i % 2}`, sender_type: i % 4 === 0 ? 1 : 2 }));
     const first = await visitor.page(`${site}/sessions`);
     expect(ids(first)).toEqual(made.slice(0, 20));
-    const next = /href="([^"]*)" rel="next"/.exec(first)?.[1]?.replaceAll("&amp;", "&") ?? "";
-    expect(ids(await visitor.page(next))).toEqual(made.slice(20));
+    const page = await visitor.open(`${site}/sessions`);
+    const next = await visitor.open(page.link("Next page"));
+    expect(ids(next.html)).toEqual(made.slice(20));
     const of = (keep: (made: number) => boolean) => made.filter((_, i) => keep(22 - i));
-    expect(ids(await visitor.page(`${site}/sessions?status=waiting`))).toEqual(of((i) => i % 4 === 0));
-    expect(ids(await visitor.page(`${site}/sessions?sbs=c1`))).toEqual(of((i) => i % 2 === 1));
-    expect(ids(await visitor.page(`${site}/sessions?sbs=c0&status=replied`))).toEqual(of((i) => i % 4 === 2));
-    expect(ids(await visitor.page(`${site}/sessions?sbs=nobody`))).toEqual([]);
+    const find = async (fill: Record<string, string>) => ids((await visitor.press(page, "Find", fill)).html);
+    expect(await find({})).toEqual(made.slice(0, 20));
+    expect(await find({ Status: "waiting" })).toEqual(of((i) => i % 4 === 0));
+    expect(await find({ "Customer (sbs)": "c1" })).toEqual(of((i) => i % 2 === 1));
+    expect(await find({ "Customer (sbs)": "c0", Status: "replied" })).toEqual(of((i) => i % 4 === 2));
+    expect(await find({ "Customer (sbs)": "nobody" })).toEqual([]);
+    const found = await visitor.press(page, "Find", { "Customer (sbs)": "c0", Status: "replied" });
+    expect([found.value("Status"), found.value("Customer (sbs)")]).toEqual(["replied", "c0"]);
+    // What makes no sense as a status leaves the rest of the filter alone.
+    expect(ids(await visitor.page(`${site}/sessions?status=asleep&sbs=c1`))).toEqual(of((i) => i % 2 === 1));
+  });
+
+  it("keep the filter on their further pages, and have a way back from each", async () => {
+    const { world, visitor, site } = await start();
+    for (let i = 0; i < 45; i++) await world.chatId({ sbs: "many" });
+    await world.chatId({ sbs: "other" });
+    const one = await visitor.press(await visitor.open(`${site}/sessions`), "Find", { "Customer (sbs)": "many" });
+    const two = await visitor.open(one.link("Next page"));
+    const three = await visitor.open(two.link("Next page"));
+    expect([one, two, three].map(({ html }) => ids(html).length)).toEqual([20, 20, 5]);
+    expect(() => three.link("Next page")).toThrow();
+    const back = await visitor.open(three.link("Previous page"));
+    expect(ids(back.html)).toEqual(ids(two.html));
+    expect(ids((await visitor.open(back.link("Next page"))).html)).toEqual(ids(three.html));
+    const first = await visitor.open(back.link("Previous page"));
+    expect(ids(first.html)).toEqual(ids(one.html));
+    expect(() => first.link("Previous page")).toThrow();
+    expect(ids((await visitor.open(three.link("First page"))).html)).toEqual(ids(one.html));
   });
 
   it("of another site's customer of the same sbs stay there", async () => {
@@ -232,11 +407,13 @@ describe("sessions", () => {
   it("are found by chat_id, on their own site only", async () => {
     const { world, visitor, site } = await start();
     const id = await world.chatId();
-    const answer = await visitor.get(`${site}/sessions?chat_id=${id}`);
-    expect([answer.status, answer.headers.get("location")]).toEqual([303, `${site}/sessions/${id}`]);
+    const fill = { "Session (chat_id)": ` ${id} ` };
+    const found = await visitor.press(await visitor.open(`${site}/sessions`), "Find", fill);
+    expect([found.path, found.heading]).toEqual([`${site}/sessions/${id}`, `Session ${id}`]);
     const other = await World.create();
     const elsewhere = `/console/sites/${other.siteId}/sessions`;
-    expect(await visitor.page(`${elsewhere}?chat_id=${id}`)).toContain(`This site has no session ${id}`);
+    const missed = await visitor.press(await visitor.open(elsewhere), "Find", fill);
+    expect(missed.notices).toEqual([`This site has no session ${id}`]);
     expect((await visitor.get(`${elsewhere}/${id}`)).status).toBe(404);
   });
 

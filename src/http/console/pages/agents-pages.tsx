@@ -1,46 +1,92 @@
-import { addAgentList } from "../../../directory/add-agent-list.ts";
+import { addAgentList, badAgentLines } from "../../../directory/add-agent-list.ts";
+import { addAgentsToSite, newAgentSchema } from "../../../directory/add-agents-to-site.ts";
 import { agentChangeSchema, changeAgent } from "../../../directory/change-agent.ts";
 import { listAgentsOfSite } from "../../../directory/list-agents-of-site.ts";
 import { type BadLine, MOST_LISTED_AGENTS } from "../../../directory/parse-agent-list.ts";
-import { fieldIssues } from "../../../fields.ts";
+import { fieldIssues, isVisible } from "../../../fields.ts";
 import { type Agent, listAgents } from "../../../store/agents.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import { authorOf, siteOf } from "../../operator.ts";
 import { notFound } from "../../problem.ts";
 import { idCursor, pathId } from "../../read-input.ts";
+import { consolePath, withParameter } from "../console-path.ts";
 import { show } from "../layout.tsx";
-import { doneText, ruleText } from "../messages.ts";
-import { Action, Badge, Field, More, Notice, Table } from "../parts.tsx";
+import { doneLocation, doneNotice, type Filled, filled, isRefused } from "../messages.ts";
+import { isDraft, once } from "../once.ts";
+import { Action, Badge, Faults, Field, Fold, Form, More, Notice, Table } from "../parts.tsx";
 import { readForm } from "../read-form.ts";
 import type { View } from "../view.ts";
+
+/** Bad lines that are shown, how much of each, and how much of a list comes back in its form; characters. */
+const SHOWN_LINES = 50;
+const SHOWN_LINE_LENGTH = 120;
+const KEPT_LIST_LENGTH = 120_000;
 
 export function agentsPages(routes: Routes): void {
   routes.get("/sites/:site_id/agents", (c) => agentsPage(c));
 
-  // One agent is a list of one line.
   routes.post("/sites/:site_id/agents", async (c) => {
-    const { site, home } = await siteOf(c);
     const form = await readForm(c);
-    const list = form.list ?? `${form.id ?? ""}, ${form.name ?? ""}`;
-    const { added, bad } = await addAgentList(home, site.id, list, authorOf(c, "console"));
-    if (added === 0) return agentsPage(c, { form, bad });
-    return c.redirect(`/console/sites/${site.id}/agents?done=agents`, 303);
+    return form.list === undefined ? addOne(c, form) : addMany(c, form, form.list);
   });
 
   routes.get("/sites/:site_id/agents/:id", (c) => agentPage(c));
 
   routes.post("/sites/:site_id/agents/:id", async (c) => {
-    const v = c.var.view;
     const { site, home } = await siteOf(c);
     const form = await readForm(c);
-    const change = agentChangeSchema.safeParse(form);
-    if (!change.success) {
-      return agentPage(c, { name: form.name ?? "", fault: ruleText(v, fieldIssues(change.error)[0]?.message ?? "") });
+    const { name, status } = form;
+    const list = consolePath(form.back, `/console/sites/${site.id}/agents`);
+    const change = agentChangeSchema.safeParse({ name, status });
+    const values = { name: name ?? "", back: list };
+    if (!change.success) return agentPage(c, filled(c.var.view, values, fieldIssues(change.error)));
+    if (await isDraft(c, form)) {
+      return name === undefined ? c.redirect(list, 303) : agentPage(c, { values, errors: {} });
     }
-    const agent = await changeAgent(home, site.id, pathId(c, "id", "agent"), change.data, authorOf(c, "console"));
-    if (agent === undefined) throw notFound("agent");
-    return c.redirect(`/console/sites/${site.id}/agents?done=${change.data.status ?? "renamed"}`, 303);
+    return once(c, form, list, async () => {
+      const agent = await changeAgent(home, site.id, pathId(c, "id", "agent"), change.data, authorOf(c, "console"));
+      if (agent === undefined) throw notFound("agent");
+      return doneLocation(c, list, change.data.status ?? "renamed");
+    });
+  });
+}
+
+async function addOne(c: RequestContext, form: Record<string, string>): Promise<Response> {
+  const v = c.var.view;
+  const { site, home } = await siteOf(c);
+  const { id = "", name = "" } = form;
+  const values = { id, name: name.trim() };
+  const input = newAgentSchema.safeParse({ ...values, id: /^\s*\d+\s*$/.test(id) ? Number(id) : id });
+  if (!input.success) return agentsPage(c, { filled: filled(v, values, fieldIssues(input.error)) });
+  const taken = { filled: { values, errors: { id: v.t("The site has an agent of this id.") } } };
+  if (await isDraft(c, form)) {
+    const [known] = await listAgents(home, site.id, input.data.id - 1, 1);
+    return agentsPage(c, known?.id === input.data.id ? taken : { filled: { values, errors: {} } });
+  }
+  return once(c, form, c.req.path, async () => {
+    const { added } = await addAgentsToSite(home, site.id, [input.data], authorOf(c, "console"));
+    return added === undefined ? agentsPage(c, taken) : doneLocation(c, c.req.path, "agents");
+  });
+}
+
+async function addMany(c: RequestContext, form: Record<string, string>, list: string): Promise<Response> {
+  const { t } = c.var.view;
+  const { site, home } = await siteOf(c);
+  const values = { list: list.slice(0, KEPT_LIST_LENGTH) };
+  const refused = (bad: BadLine[]) => {
+    const errors = {
+      list: bad.length === 0 ? t("There is no line.") : t("Lines that cannot be used: {0}.", bad.length),
+    };
+    return agentsPage(c, { filled: { values, errors }, bad });
+  };
+  if (await isDraft(c, form)) {
+    const bad = await badAgentLines(home, site.id, list);
+    return bad.length > 0 ? refused(bad) : agentsPage(c, { filled: { values, errors: {} } });
+  }
+  return once(c, form, c.req.path, async () => {
+    const { added, bad } = await addAgentList(home, site.id, list, authorOf(c, "console"));
+    return added === 0 ? refused(bad) : doneLocation(c, c.req.path, "agents");
   });
 }
 
@@ -56,6 +102,8 @@ export function AgentTable({
   actions?: boolean;
 }) {
   const { t } = v;
+  // The page of the list, to come back to.
+  const here = withParameter(v.here, "done");
   const head = [t("Name"), "ID", t("Status")];
   return (
     <Table
@@ -64,20 +112,22 @@ export function AgentTable({
       rows={agents.map((agent) => {
         const path = `/console/sites/${siteId}/agents/${agent.id}`;
         const normal = agent.status === "normal";
+        const name = isVisible(agent.name) ? agent.name : `(${agent.id})`;
         const cells = [
-          agent.name,
+          name,
           agent.id,
           normal ? <Badge kind="good" label={t("Normal")} /> : <Badge kind="off" label={t("Disabled")} />,
         ];
         if (!actions) return cells;
         const change = (
           <div class="buttons">
-            <a class="button plain" href={path}>
+            <a class="button plain" href={withParameter(path, "back", here)}>
               {t("Rename")}
-              <span class="unseen"> {agent.name}</span>
+              <span class="unseen"> {name}</span>
             </a>
-            <Action action={path} label={normal ? t("Disable") : t("Enable")} about={agent.name}>
+            <Action v={v} action={path} label={normal ? t("Disable") : t("Enable")} about={name}>
               <input type="hidden" name="status" value={normal ? "disabled" : "normal"} />
+              <input type="hidden" name="back" value={here} />
             </Action>
           </div>
         );
@@ -88,109 +138,125 @@ export function AgentTable({
   );
 }
 
-type Refused = { form: Record<string, string>; bad: BadLine[] };
-
-async function agentsPage(c: RequestContext, refused?: Refused): Promise<Response> {
+/** @param again the one of its forms that came back, and which lines of a list are wrong */
+async function agentsPage(c: RequestContext, again?: { filled: Filled; bad?: BadLine[] }): Promise<Response> {
   const v = c.var.view;
   const { t } = v;
   const { site, home } = await siteOf(c);
   const path = `/console/sites/${site.id}/agents`;
   const agents = await listAgentsOfSite(home, site.id, idCursor(c.req.query("cursor"), 0), 50);
-  const done = doneText(v, c.req.query("done"));
-  const { form = {}, bad = [] } = refused ?? {};
+  const done = await doneNotice(c);
+  const { values = {}, errors = {} } = again?.filled ?? {};
   const body = (
     <>
-      {done && <Notice kind="good" title={done} />}
-      {refused && (
-        <Notice kind="bad" title={t("No agent was added")}>
-          <ul>
-            {bad.length === 0 && <li>{t("There is no line.")}</li>}
-            {bad.map(({ line, text, problem }) => (
-              <li>
-                {form.list !== undefined && `${t("Line {0}", line)} `}
-                <code>{text}</code> {lineText(v, problem)}
-              </li>
-            ))}
-          </ul>
-        </Notice>
-      )}
+      {done && <Notice {...done} />}
+      <Faults v={v} filled={again?.filled} labels={{ name: t("Name"), id: "ID", list: t("Add many") }} />
+      <Fold label={t("Add agents")} open={again !== undefined || agents.items.length === 0}>
+        <div class="two">
+          <section class="card">
+            <h2>{t("Add an agent")}</h2>
+            <Form v={v} action={path}>
+              <Field
+                label="ID"
+                name="id"
+                value={values.id}
+                error={errors.id}
+                hint={t("The number your systems know the agent by.")}
+                required
+                maxlength={16}
+              />
+              <Field label={t("Name")} name="name" value={values.name} error={errors.name} required maxlength={100} />
+              <button type="submit">{t("Add agent")}</button>
+            </Form>
+          </section>
+          <section class="card">
+            <h2>{t("Add many")}</h2>
+            <Form v={v} action={path}>
+              <Field
+                label={t("One agent a line: id, name")}
+                name="list"
+                value={values.list}
+                error={errors.list}
+                rows={6}
+                hint={t("Up to {0}; all of them or none.", MOST_LISTED_AGENTS)}
+                required
+                code
+              />
+              {values.list?.length === KEPT_LIST_LENGTH && (
+                <p class="error">{t("The list is too long to come back whole: its end is cut off here.")}</p>
+              )}
+              {again?.bad && <BadLines v={v} bad={again.bad} />}
+              <button type="submit">{t("Add all")}</button>
+            </Form>
+          </section>
+        </div>
+      </Fold>
       <AgentTable v={v} siteId={site.id} agents={agents.items} actions />
       <More v={v} path={path} cursor={agents.next_cursor} />
-      <div class="two">
-        <section class="card">
-          <h2>{t("Add an agent")}</h2>
-          <form method="post" action={path}>
-            <Field
-              label="ID"
-              name="id"
-              value={form.id}
-              hint={t("The number your systems know the agent by.")}
-              required
-              maxlength={16}
-            />
-            <Field label={t("Name")} name="name" value={form.name} required maxlength={100} />
-            <button type="submit">{t("Add agent")}</button>
-          </form>
-        </section>
-        <section class="card">
-          <h2>{t("Add many")}</h2>
-          <form method="post" action={path}>
-            <Field
-              label={t("One agent a line: id, name")}
-              name="list"
-              value={form.list}
-              rows={6}
-              hint={t("Up to {0}; all of them or none.", MOST_LISTED_AGENTS)}
-              required
-              code
-            />
-            <button type="submit">{t("Add all")}</button>
-          </form>
-        </section>
-      </div>
     </>
   );
   const page = { title: t("Agents"), site: { ...site, tab: "agents" as const }, back: path, body };
-  return show(c, page, refused ? 400 : 200);
+  return show(c, { ...page, filled: again && { path, values } }, isRefused(again?.filled) ? 400 : 200);
 }
 
-async function agentPage(c: RequestContext, refused?: { name: string; fault: string }): Promise<Response> {
+function BadLines({ v, bad }: { v: View; bad: BadLine[] }) {
+  const more = bad.length - SHOWN_LINES;
+  return (
+    <ul class="lines" tabindex={0} aria-label={v.t("Lines that cannot be used")}>
+      {bad.slice(0, SHOWN_LINES).map(({ line, text, problem }) => (
+        <li>
+          {v.t("Line {0}", line)}{" "}
+          <code>{text.length > SHOWN_LINE_LENGTH ? `${text.slice(0, SHOWN_LINE_LENGTH)}…` : text}</code>{" "}
+          {lineText(v, problem)}
+        </li>
+      ))}
+      {more > 0 && <li>{v.t("And {0} more.", more)}</li>}
+    </ul>
+  );
+}
+
+async function agentPage(c: RequestContext, again?: Filled): Promise<Response> {
   const v = c.var.view;
   const { t } = v;
   const { site, home } = await siteOf(c);
   const id = pathId(c, "id", "agent");
   const [agent] = await listAgents(home, site.id, id - 1, 1);
   if (agent?.id !== id) throw notFound("agent");
-  const path = `/console/sites/${site.id}/agents`;
+  const path = `/console/sites/${site.id}/agents/${id}`;
+  const list = consolePath(again?.values.back ?? c.req.query("back"), `/console/sites/${site.id}/agents`);
   const body = (
-    <section class="card">
-      <form method="post" action={`${path}/${id}`}>
-        <Field
-          label={t("Name")}
-          name="name"
-          value={refused?.name ?? agent.name}
-          error={refused?.fault}
-          required
-          maxlength={100}
-        />
-        <div class="buttons">
-          <button type="submit">{t("Rename")}</button>
-          <a class="button plain" href={path}>
-            {t("Leave it")}
-          </a>
-        </div>
-      </form>
-    </section>
+    <>
+      <Faults v={v} filled={again} labels={{ name: t("Name") }} />
+      <section class="card">
+        <Form v={v} action={path}>
+          <input type="hidden" name="back" value={list} />
+          <Field
+            label={t("Name")}
+            name="name"
+            value={again?.values.name ?? agent.name}
+            error={again?.errors.name ?? again?.errors.status ?? again?.errors[""]}
+            required
+            maxlength={100}
+          />
+          <div class="buttons">
+            <button type="submit">{t("Rename")}</button>
+            <a class="button plain" href={list}>
+              {t("Leave it")}
+            </a>
+          </div>
+        </Form>
+      </section>
+    </>
   );
-  const title = t("Rename agent {0}", id);
-  return show(c, { title, site: { ...site, tab: "agents" }, back: `${path}/${id}`, body }, refused ? 400 : 200);
+  const page = { title: t("Rename agent {0}", id), site: { ...site, tab: "agents" as const }, back: path, body };
+  return show(c, { ...page, filled: again && { path, values: again.values } }, isRefused(again) ? 400 : 200);
 }
 
 function lineText(v: View, problem: BadLine["problem"]): string {
   const texts: Record<BadLine["problem"], string> = {
     form: v.t("Is not “id, name”."),
     id: v.t("The id must be a whole number from 1 to 9007199254740991."),
-    name: v.t("The name must have 1 to 100 characters."),
+    name: v.t("The name must have 1 to 100 characters, at least one of them visible and none a control character."),
     repeated: v.t("The id stands on an earlier line too."),
     taken: v.t("The site has an agent of this id."),
     too_many: v.t("A list holds {0} agents at most.", MOST_LISTED_AGENTS),

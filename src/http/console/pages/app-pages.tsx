@@ -1,91 +1,88 @@
 import { revokeApp } from "../../../credentials/revoke-app.ts";
 import { rotateSecret, rotateSecretSchema } from "../../../credentials/rotate-secret.ts";
-import { findAppOfSite } from "../../../store/apps.ts";
+import { type AppSummary, findAppOfSite } from "../../../store/apps.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import { deskOf, siteOf } from "../../operator.ts";
 import { notFound } from "../../problem.ts";
 import { show } from "../layout.tsx";
-import { doneText } from "../messages.ts";
-import { Copyable, Notice, Time, Until } from "../parts.tsx";
+import { doneLocation, doneNotice, type Filled, isRefused } from "../messages.ts";
+import { isDraft, once } from "../once.ts";
+import { Copyable, Faults, Field, Form, Notice, Time, Until } from "../parts.tsx";
 import { readForm } from "../read-form.ts";
+import type { View } from "../view.ts";
 import { AppState } from "./app-state.tsx";
-import { secretPage } from "./secret-page.tsx";
+import { secretLocation } from "./secret-page.tsx";
 
 export function appPages(routes: Routes): void {
   routes.get("/sites/:site_id/apps/:appid", (c) => appPage(c));
 
+  routes.get("/sites/:site_id/apps/:appid/rotate", (c) => confirmPage(c, c.req.query("overlap_seconds")));
+
   routes.post("/sites/:site_id/apps/:appid/rotate", async (c) => {
-    const v = c.var.view;
-    const { site, app } = await appOf(c);
-    const { overlap_seconds = "", version } = await readForm(c);
-    const chosen = /^\d+$/.test(overlap_seconds) ? Number(overlap_seconds) : overlap_seconds;
-    const input = rotateSecretSchema.safeParse({ overlap_seconds: chosen });
-    if (!input.success) return appPage(c, v.t("Choose one of the overlaps."));
-    const rotated = await rotateSecret(deskOf(c, "console"), app.appid, input.data.overlap_seconds, version);
-    if (rotated === "revoked") return appPage(c, v.t("The app is revoked."));
-    if (rotated === "missing" || rotated === "busy") {
-      return appPage(c, v.t("The app was rotated since this form was shown. Nothing was changed now."));
+    const { t, now } = c.var.view;
+    const { site, app, path } = await appOf(c);
+    const form = await readForm(c);
+    const { overlap_seconds = "", version, confirmed } = form;
+    const overlap = overlapOf(overlap_seconds);
+    if (overlap === undefined) {
+      return appPage(c, { values: { overlap_seconds }, errors: { overlap_seconds: t("Choose one of the overlaps.") } });
     }
-    const title = v.t("The secret was rotated");
-    return secretPage(c, site, { ...rotated, title, previousExpiresAt: rotated.previous_expires_at });
+    if (await isDraft(c, form)) {
+      if (confirmed) return c.redirect(`${path}/rotate?overlap_seconds=${overlap}`, 303);
+      return appPage(c, { values: { overlap_seconds }, errors: {} });
+    }
+    return once(c, form, path, async () => {
+      if (app.revokedAt === null && version === app.version && !confirmed && endsASecret(app, overlap, now)) {
+        return `${path}/rotate?overlap_seconds=${overlap}`;
+      }
+      const rotated = await rotateSecret(deskOf(c, "console"), app.appid, overlap, version ?? "");
+      if (rotated === "revoked") return doneLocation(c, path, "revoked_before");
+      if (rotated === "missing" || rotated === "busy") return doneLocation(c, path, "rotated_before");
+      return secretLocation(c, site.id, app.appid);
+    });
   });
 
-  routes.get("/sites/:site_id/apps/:appid/revoke", async (c) => {
-    const { t } = c.var.view;
-    const { site, app, path } = await appOf(c);
-    const body = (
-      <section class="card">
-        <p>
-          {t(
-            "None of its secrets will verify from then on, and it cannot be undone. Calls that use it fail at once with 401.",
-          )}
-        </p>
-        <dl class="facts">
-          <dt>{t("Name")}</dt>
-          <dd>{app.name}</dd>
-          <dt>appid</dt>
-          <dd>
-            <code>{app.appid}</code>
-          </dd>
-        </dl>
-        <form method="post" action={`${path}/revoke`}>
-          <div class="buttons">
-            <button type="submit" class="danger">
-              {t("Revoke for good")}
-            </button>
-            <a class="button plain" href={path}>
-              {t("Keep it")}
-            </a>
-          </div>
-        </form>
-      </section>
-    );
-    return show(c, { title: t("Revoke this app?"), site: { ...site, tab: "apps" }, body });
-  });
+  routes.get("/sites/:site_id/apps/:appid/revoke", (c) => revokePage(c));
 
   routes.post("/sites/:site_id/apps/:appid/revoke", async (c) => {
     const { app, path } = await appOf(c);
-    await revokeApp(deskOf(c, "console"), app.appid);
-    return c.redirect(`${path}?done=revoked`, 303);
+    const form = await readForm(c);
+    if (await isDraft(c, form)) return c.redirect(`${path}/revoke`, 303);
+    return once(c, form, path, async () => {
+      await revokeApp(deskOf(c, "console"), app.appid);
+      return doneLocation(c, path, "revoked");
+    });
   });
 }
 
-async function appPage(c: RequestContext, fault?: string): Promise<Response> {
+/** A rotation that stops a secret callers may still sign with is asked about first. */
+const endsASecret = (app: AppSummary, overlap: number, now: number) => overlap === 0 || hasOverlap(app, now);
+
+const hasOverlap = ({ previousExpiresAt }: AppSummary, now: number) => (previousExpiresAt ?? 0) > now;
+
+/** @returns undefined for what is no overlap; an empty field is none, though Number() makes it 0 */
+function overlapOf(text: string): number | undefined {
+  const overlap_seconds = /^\d+$/.test(text) ? Number(text) : text;
+  return rotateSecretSchema.safeParse({ overlap_seconds }).data?.overlap_seconds;
+}
+
+const overlapsOf = ({ t }: View): [string, string][] => [
+  ["0", t("None: the old one stops now")],
+  ["3600", t("1 hour")],
+  ["86400", t("24 hours")],
+  ["604800", t("7 days")],
+];
+
+async function appPage(c: RequestContext, again?: Filled): Promise<Response> {
   const v = c.var.view;
   const { t } = v;
   const { site, app, path } = await appOf(c);
-  const done = doneText(v, c.req.query("done"));
-  const overlaps: [number, string][] = [
-    [0, t("None: the old one stops now")],
-    [3_600, t("1 hour")],
-    [86_400, t("24 hours")],
-    [604_800, t("7 days")],
-  ];
+  const done = await doneNotice(c);
   const body = (
     <>
-      {done && <Notice kind="good" title={done} />}
-      {fault && <Notice kind="bad" title={fault} />}
+      {done && <Notice {...done} />}
+      <Faults v={v} filled={again} labels={{ overlap_seconds: t("Overlap") }} />
       <section class="card">
         <dl class="facts">
           <Copyable v={v} id="appid" label="appid" text={app.appid} />
@@ -105,7 +102,7 @@ async function appPage(c: RequestContext, fault?: string): Promise<Response> {
               </dd>
             </>
           )}
-          {app.revokedAt === null && (app.previousExpiresAt ?? 0) > v.now && (
+          {app.revokedAt === null && hasOverlap(app, v.now) && (
             <>
               <dt>{t("Previous secret until")}</dt>
               <dd>
@@ -117,27 +114,30 @@ async function appPage(c: RequestContext, fault?: string): Promise<Response> {
       </section>
       {app.revokedAt === null && (
         <>
-          <section class="card">
+          <section class="card" id="rotate">
             <h2>{t("Rotate the secret")}</h2>
             <p>
-              {t(
-                "Makes a new secret. The one in use goes on working for the overlap, so callers can change over; an older one stops now.",
-              )}
+              {t("Makes a new secret. The one in use goes on working for the overlap, so callers can change over.")}
             </p>
-            <form method="post" action={`${path}/rotate`}>
+            {hasOverlap(app, v.now) && (
+              <p>
+                {t(
+                  "An overlap is running: the previous secret works until {0}. Rotating now would stop it at once; you are asked first.",
+                  v.time(app.previousExpiresAt ?? 0),
+                )}
+              </p>
+            )}
+            <Form v={v} action={`${path}/rotate`}>
               <input type="hidden" name="version" value={app.version} />
-              <div class="field">
-                <label for="overlap_seconds">{t("Overlap")}</label>
-                <select id="overlap_seconds" name="overlap_seconds">
-                  {overlaps.map(([seconds, label]) => (
-                    <option value={seconds} selected={seconds === 86_400}>
-                      {label}
-                    </option>
-                  ))}
-                </select>
-              </div>
+              <Field
+                label={t("Overlap")}
+                name="overlap_seconds"
+                value={again?.values.overlap_seconds ?? "86400"}
+                error={again?.errors.overlap_seconds}
+                options={overlapsOf(v)}
+              />
               <button type="submit">{t("Rotate")}</button>
-            </form>
+            </Form>
           </section>
           <p>
             <a class="button danger" href={`${path}/revoke`}>
@@ -148,7 +148,96 @@ async function appPage(c: RequestContext, fault?: string): Promise<Response> {
       )}
     </>
   );
-  return show(c, { title: app.name, site: { ...site, tab: "apps" }, back: path, body }, fault ? 409 : 200);
+  const page = { title: app.name, site: { ...site, tab: "apps" as const }, back: path, body };
+  const filled = again && { path: `${path}/rotate`, values: again.values };
+  return show(c, { ...page, filled }, isRefused(again) ? 400 : 200);
+}
+
+/** Says which secret stops when, before a rotation that stops one which callers may be using. */
+async function confirmPage(c: RequestContext, chosen = ""): Promise<Response> {
+  const v = c.var.view;
+  const { t } = v;
+  const { site, app, path } = await appOf(c);
+  const overlap = overlapOf(chosen);
+  if (overlap === undefined || app.revokedAt !== null) return c.redirect(path, 303);
+  const body = (
+    <section class="card">
+      <dl class="facts">
+        <dt>{t("Name")}</dt>
+        <dd>{app.name}</dd>
+        <dt>appid</dt>
+        <dd>
+          <code>{app.appid}</code>
+        </dd>
+        {hasOverlap(app, v.now) && (
+          <>
+            <dt>{t("The previous secret")}</dt>
+            <dd>
+              <strong>{t("Stops at once.")}</strong>{" "}
+              {t("Without this rotation it works until {0}.", v.time(app.previousExpiresAt ?? 0))}
+            </dd>
+          </>
+        )}
+        <dt>{t("The secret in use")}</dt>
+        <dd>
+          {overlap === 0 ? <strong>{t("Stops at once.")}</strong> : t("Works until {0}.", v.time(v.now + overlap))}
+        </dd>
+        <dt>{t("The new secret")}</dt>
+        <dd>{t("Works at once.")}</dd>
+      </dl>
+      <p>{t("Calls signed with a secret that has stopped fail at once with 401.")}</p>
+      <Form v={v} action={`${path}/rotate`}>
+        <input type="hidden" name="version" value={app.version} />
+        <input type="hidden" name="overlap_seconds" value={String(overlap)} />
+        <input type="hidden" name="confirmed" value="yes" />
+        <div class="buttons">
+          <button type="submit" class={endsASecret(app, overlap, v.now) ? "danger" : undefined}>
+            {t("Rotate now")}
+          </button>
+          <a class="button plain" href={path}>
+            {t("Leave it")}
+          </a>
+        </div>
+      </Form>
+    </section>
+  );
+  const back = `${path}/rotate?overlap_seconds=${overlap}`;
+  return show(c, { title: t("Rotate the secret of this app?"), site: { ...site, tab: "apps" }, back, body });
+}
+
+async function revokePage(c: RequestContext): Promise<Response> {
+  const v = c.var.view;
+  const { t } = v;
+  const { site, app, path } = await appOf(c);
+  const body = (
+    <section class="card">
+      <p>
+        {t(
+          "None of its secrets will verify from then on, and it cannot be undone. Calls that use it fail at once with 401.",
+        )}
+      </p>
+      <dl class="facts">
+        <dt>{t("Name")}</dt>
+        <dd>{app.name}</dd>
+        <dt>appid</dt>
+        <dd>
+          <code>{app.appid}</code>
+        </dd>
+      </dl>
+      <Form v={v} action={`${path}/revoke`}>
+        <div class="buttons">
+          <button type="submit" class="danger">
+            {t("Revoke for good")}
+          </button>
+          <a class="button plain" href={path}>
+            {t("Keep it")}
+          </a>
+        </div>
+      </Form>
+    </section>
+  );
+  const back = `${path}/revoke`;
+  return show(c, { title: t("Revoke this app?"), site: { ...site, tab: "apps" }, back, body });
 }
 
 async function appOf(c: RequestContext) {

@@ -1,4 +1,5 @@
-import { listSessionsOfSite, sessionQuerySchema } from "../../../directory/list-sessions-of-site.ts";
+import { listSessionsOfSite } from "../../../directory/list-sessions-of-site.ts";
+import { SESSION_STATUSES } from "../../../store/schema.ts";
 import { readSession, type SessionRow, type SessionStatus, type StoredSession } from "../../../store/sessions.ts";
 import type { Routes } from "../../new-hono.ts";
 import { siteOf } from "../../operator.ts";
@@ -14,39 +15,30 @@ export function sessionsPages(routes: Routes): void {
     const { t } = v;
     const { site, home } = await siteOf(c);
     const path = `/console/sites/${site.id}/sessions`;
-    const asked = { sbs: c.req.query("sbs"), chat_id: c.req.query("chat_id")?.trim() };
-    if (asked.chat_id) {
-      const found = /^[1-9]\d{0,14}$/.test(asked.chat_id) && (await readSession(home, site.id, Number(asked.chat_id)));
-      if (found) return c.redirect(`${path}/${asked.chat_id}`, 303);
+    // A browser sends what was left empty too: it filters nothing.
+    const { sbs = "", chat_id = "" } = c.req.query();
+    const chatId = chat_id.trim();
+    if (chatId) {
+      const found = /^[1-9]\d{0,14}$/.test(chatId) && (await readSession(home, site.id, Number(chatId)));
+      if (found) return c.redirect(`${path}/${chatId}`, 303);
     }
-    // A filter that makes no sense filters nothing.
-    const { status, sbs } = sessionQuerySchema.safeParse({ status: c.req.query("status"), sbs: asked.sbs || undefined })
-      .data ?? { status: undefined, sbs: undefined };
+    const status = SESSION_STATUSES.find((each) => each === c.req.query("status"));
     const before = idCursor(c.req.query("cursor"), Number.MAX_SAFE_INTEGER);
-    const sessions = await listSessionsOfSite(home, site.id, { status, sbs }, before, 20);
+    const sessions = await listSessionsOfSite(home, site.id, { status, sbs: sbs || undefined }, before, 20);
+    const statuses = SESSION_STATUSES.map((each): [string, string] => [each, statusText(v, each)]);
     const body = (
       <>
-        {asked.chat_id && <Notice kind="bad" title={t("This site has no session {0}", asked.chat_id)} />}
+        {chatId && <Notice kind="bad" title={t("This site has no session {0}", chatId)} />}
         <search>
           <form method="get" action={path} class="filter">
-            <div class="field">
-              <label for="status">{t("Status")}</label>
-              <select id="status" name="status">
-                <option value="">{t("Any")}</option>
-                {(["waiting", "replied"] as const).map((each) => (
-                  <option value={each} selected={each === status}>
-                    {statusText(v, each)}
-                  </option>
-                ))}
-              </select>
-            </div>
+            <Field label={t("Status")} name="status" value={status} options={[["", t("Any")], ...statuses]} />
             <Field label={t("Customer (sbs)")} name="sbs" value={sbs} maxlength={64} />
-            <Field label={t("Session (chat_id)")} name="chat_id" value={asked.chat_id} maxlength={16} />
+            <Field label={t("Session (chat_id)")} name="chat_id" value={chatId} maxlength={16} />
             <button type="submit">{t("Find")}</button>
           </form>
         </search>
         <SessionTable v={v} siteId={site.id} sessions={sessions.items} />
-        <More v={v} path={path} query={{ status: status ?? "", sbs: sbs ?? "" }} cursor={sessions.next_cursor} />
+        <More v={v} path={path} query={{ status, sbs }} cursor={sessions.next_cursor} />
       </>
     );
     return show(c, { title: t("Sessions"), site: { ...site, tab: "sessions" }, body });

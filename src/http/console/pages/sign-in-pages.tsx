@@ -3,82 +3,116 @@ import { isSame } from "../../admin-token.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import { nowOf } from "../../operator.ts";
-import { CLIENT_LIMIT_PERIOD, clientAddress, withinRate } from "../../rate-limit.ts";
+import { CLIENT_LIMIT_PERIOD, clientAddress, failureKey, withinRate } from "../../rate-limit.ts";
+import { consolePath, withParameter } from "../console-path.ts";
 import { show } from "../layout.tsx";
 import { noTokenText } from "../no-token-text.ts";
-import { Field } from "../parts.tsx";
+import { Field, Notice } from "../parts.tsx";
 import { readForm } from "../read-form.ts";
-import { hostCookie, signedInCookie, signedOutCookie } from "../session-cookie.ts";
+import { closeSession, hostCookie, openSession } from "../session-cookie.ts";
 import { LANGUAGE_COOKIE } from "../view.ts";
 
 const YEAR_SECONDS = 31_536_000;
 
+/** Fields of a form that came when nobody was signed in any more, and the path it was sent to. */
+type Kept = { path: string; values: Record<string, string> };
+
 /** The pages that need no sign-in: signing in and out, and the choice of language. */
 export function signInPages(routes: Routes): void {
   routes.get("/sign-in", (c) => {
-    if (c.var.view.signedIn) return c.redirect("/console", 303);
-    return signInPage(c, consolePath(c.req.query("next")));
+    const next = consolePath(c.req.query("next"));
+    return c.var.view.session === undefined ? signInPage(c, 200, { next }) : c.redirect(next, 303);
   });
 
   routes.post("/sign-in", async (c) => {
     const { t } = c.var.view;
-    const { adminToken, clientLimit } = settingsOf(c.env);
-    const form = await readForm(c);
-    const next = consolePath(form.next);
-    // Every attempt counts, before it is looked at.
-    if (!(await withinRate(clientLimit, clientAddress(c.req.raw)))) {
+    const { directory, adminToken, clientLimit } = settingsOf(c.env);
+    const { next: asked, kept: keptPath, token = "", ...form } = await readForm(c);
+    const next = consolePath(asked);
+    const kept = keptPath === undefined ? undefined : { path: consolePath(keptPath), values: withoutSecrets(form) };
+    if (adminToken === undefined) return signInPage(c, 401, { next, kept });
+    if (!(await isSame(token.trim(), adminToken))) {
+      // Failures alone count, so that nobody's wrong tokens keep out who has the right one.
+      if (await withinRate(clientLimit, failureKey("operator", clientAddress(c.req.raw)))) {
+        return signInPage(c, 401, { next, kept, error: t("This is not the admin token.") });
+      }
       c.header("retry-after", String(CLIENT_LIMIT_PERIOD));
-      return signInPage(c, next, 429, t("Too many attempts. Try again in a minute."));
+      return signInPage(c, 429, { next, kept, error: t("Too many attempts. Try again in a minute.") });
     }
-    if (adminToken === undefined) return signInPage(c, next, 401);
-    if (!(await isSame((form.token ?? "").trim(), adminToken))) {
-      return signInPage(c, next, 401, t("This is not the admin token."));
-    }
-    c.header("set-cookie", await signedInCookie(adminToken, nowOf(c)));
-    return c.redirect(next, 303);
+    c.header("set-cookie", await openSession(directory, adminToken, nowOf(c)));
+    return kept === undefined ? c.redirect(next, 303) : showAgain(c, kept.path);
   });
 
-  routes.post("/sign-out", (c) => {
-    c.header("set-cookie", signedOutCookie());
+  routes.post("/sign-out", async (c) => {
+    c.header("set-cookie", await closeSession(settingsOf(c.env).directory, c.var.view.session));
     return c.redirect("/console/sign-in", 303);
   });
 
   routes.post("/language", async (c) => {
-    // With a form that was filled in the choice stands in the address: the body is that form's own.
+    // With a form that came back the choice stands in the address: the body is that form's own.
     const draft = c.req.query("draft");
     const { language, back } = draft === undefined ? await readForm(c) : c.req.query();
     c.header("set-cookie", hostCookie(LANGUAGE_COOKIE, language === "zh" ? "zh" : "en", YEAR_SECONDS));
-    if (draft === undefined) return c.redirect(consolePath(back), 303);
-    // The browser sends the same form on to its own path.
-    return c.redirect(`${consolePath(draft)}?draft=1`, 307);
+    return draft === undefined ? c.redirect(consolePath(back), 303) : showAgain(c, consolePath(draft));
   });
 }
 
-function signInPage(c: RequestContext, next: string, status: 200 | 401 | 429 = 200, error?: string): Response {
-  const { t } = c.var.view;
-  const body = (
-    <section class="card door">
-      <form method="post" action="/console/sign-in">
-        <input type="hidden" name="next" value={next} />
-        <Field
-          label={t("Admin token")}
-          name="token"
-          type="password"
-          autocomplete="current-password"
-          error={error ?? noTokenText(c.var.view, settingsOf(c.env).adminTokenFault)}
-          autofocus
-          hint={t("The deployment's ADMIN_TOKEN. You stay signed in for 12 hours.")}
-          required
-        />
-        <button type="submit">{t("Sign in")}</button>
-      </form>
-    </section>
-  );
-  const back = `/console/sign-in?${new URLSearchParams({ next })}`;
-  return show(c, { title: t("Sign in to the console"), back, body }, status);
+/** Asks whoever is not signed in for the token. What a form brought is kept, and comes back in it. */
+export async function askToSignIn(c: RequestContext): Promise<Response> {
+  const { here } = c.var.view;
+  if (c.req.method !== "POST") return c.redirect(`/console/sign-in?${new URLSearchParams({ next: here })}`, 303);
+  const kept = { path: c.req.path, values: withoutSecrets(await readForm(c)) };
+  return signInPage(c, 401, { next: "/console", kept });
 }
 
-/** A path of the console, whatever was asked for: no form leads out of it. */
-function consolePath(path: string | undefined): string {
-  return path !== undefined && /^\/console(?:\/[\w-]+)*(?:\?[\w\-.*=&%+]*)?$/.test(path) ? path : "/console";
+/** The browser sends the same form on to its own path, which shows it filled and does nothing: see `isDraft`. */
+const showAgain = (c: RequestContext, path: string) => c.redirect(withParameter(path, "draft", "1"), 307);
+
+/** Never a secret, and not what makes a form count. */
+const withoutSecrets = (form: Record<string, string>) =>
+  Object.fromEntries(
+    Object.entries(form).filter(([name]) => !["form", "secret", "token", "next", "kept"].includes(name)),
+  );
+
+function signInPage(
+  c: RequestContext,
+  status: 200 | 401 | 429,
+  { next, kept, error }: { next: string; kept?: Kept | undefined; error?: string },
+): Response {
+  const { t } = c.var.view;
+  const body = (
+    <>
+      {kept && (
+        <Notice kind="note" title={t("You are no longer signed in")}>
+          <p>{t("Nothing was changed. Sign in, and what you entered comes back in its form; a secret does not.")}</p>
+        </Notice>
+      )}
+      <section class="card door">
+        <form method="post" action="/console/sign-in">
+          <input type="hidden" name="next" value={next} />
+          {kept && (
+            <>
+              <input type="hidden" name="kept" value={kept.path} />
+              {Object.entries(kept.values).map(([name, value]) => (
+                <input type="hidden" name={name} value={value} />
+              ))}
+            </>
+          )}
+          <Field
+            label={t("Admin token")}
+            name="token"
+            type="password"
+            autocomplete="current-password"
+            error={error ?? noTokenText(c.var.view, settingsOf(c.env).adminTokenFault)}
+            autofocus
+            hint={t("The deployment's ADMIN_TOKEN. You stay signed in for 12 hours.")}
+            required
+          />
+          <button type="submit">{t("Sign in")}</button>
+        </form>
+      </section>
+    </>
+  );
+  const back = `/console/sign-in?${new URLSearchParams({ next })}`;
+  return show(c, { title: t("Sign in to the console"), back, filled: kept, body }, status);
 }

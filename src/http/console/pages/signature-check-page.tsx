@@ -17,8 +17,6 @@ export function signatureCheckPage(routes: Routes): void {
   // The page itself is the answer: a redirect would have to carry or keep what was pasted.
   routes.post("/signature-check", async (c) => {
     const form = await readForm(c);
-    // The language switch sends the form as it stands: where there was no verdict there is none afterwards.
-    if (c.req.query("draft") !== undefined && form.checked === undefined) return checkPage(c, form);
     const { operation, appid = "", body = "", signature = "" } = form;
     if (!isOperation(operation)) return checkPage(c, form, c.var.view.t("Choose the call."));
     const settings = settingsOf(c.env);
@@ -46,8 +44,7 @@ function checkPage(c: RequestContext, form: Form, result?: Diagnosis | string): 
             "Paste a request that was refused. The check says what the server answers and why. Nothing you paste is stored or logged, and the ranstr stays unused.",
           )}
         </p>
-        <form method="post" action={PATH} id="check">
-          {result !== undefined && <input type="hidden" name="checked" value="yes" />}
+        <form method="post" action={PATH}>
           <div class="field">
             <label for="operation">{t("Which call is it?")}</label>
             <select
@@ -90,7 +87,7 @@ function checkPage(c: RequestContext, form: Form, result?: Diagnosis | string): 
       </section>
     </>
   );
-  const filled = { id: "check", path: PATH };
+  const filled = result === undefined ? undefined : { path: PATH, values: form };
   return show(c, { title: t("Signature check"), section: "check", filled, body }, error ? 400 : 200);
 }
 

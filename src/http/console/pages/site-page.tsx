@@ -5,7 +5,7 @@ import { COUNT_LIMIT, countSessions } from "../../../store/count-sessions.ts";
 import type { Routes } from "../../new-hono.ts";
 import { siteOf } from "../../operator.ts";
 import { show } from "../layout.tsx";
-import { doneText } from "../messages.ts";
+import { doneNotice } from "../messages.ts";
 import { Notice } from "../parts.tsx";
 import { startsOf, type View } from "../view.ts";
 import { AgentTable } from "./agents-pages.tsx";
@@ -27,10 +27,10 @@ export function sitePage(routes: Routes): void {
       listAgentsOfSite(home, site.id, 0, SHOWN),
     ]);
     const path = `/console/sites/${site.id}`;
-    const done = doneText(v, c.req.query("done"));
+    const done = await doneNotice(c);
     const body = (
       <>
-        {done && <Notice kind="good" title={done} />}
+        {done && <Notice {...done} />}
         <div class="tiles">
           <Counts v={v} label={t("Sessions today")} counts={today} />
           <Counts v={v} label={t("Sessions this week")} counts={thisWeek} />

@@ -1,55 +1,76 @@
 import { createSite, newSiteSchema } from "../../../directory/create-site.ts";
 import { listAllSites } from "../../../directory/list-all-sites.ts";
 import { settingsOf } from "../../../env.ts";
-import { fieldIssues } from "../../../fields.ts";
+import { fieldIssues, isVisible } from "../../../fields.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import { authorOf } from "../../operator.ts";
 import { idCursor } from "../../read-input.ts";
 import { show } from "../layout.tsx";
-import { type Filled, filled, UNFILLED } from "../messages.ts";
-import { Field, More, Table, Time } from "../parts.tsx";
+import { doneLocation, doneNotice, type Filled, filled, isRefused } from "../messages.ts";
+import { isDraft, once } from "../once.ts";
+import { Faults, Field, Fold, Form, More, Notice, Table, Time } from "../parts.tsx";
 import { readForm } from "../read-form.ts";
 
 export function sitesPages(routes: Routes): void {
-  routes.get("/", (c) => sitesPage(c, UNFILLED));
+  routes.get("/", (c) => sitesPage(c));
 
   routes.post("/sites", async (c) => {
-    const { name = "" } = await readForm(c);
+    const form = await readForm(c);
+    const { name = "" } = form;
     const input = newSiteSchema.safeParse({ name });
     if (!input.success) return sitesPage(c, filled(c.var.view, { name }, fieldIssues(input.error)));
-    const site = await createSite(settingsOf(c.env).directory, input.data, authorOf(c, "console"));
-    return c.redirect(`/console/sites/${site.id}?done=site`, 303);
+    if (await isDraft(c, form)) return sitesPage(c, { values: { name }, errors: {} });
+    return once(c, form, "/console", async () => {
+      const site = await createSite(settingsOf(c.env).directory, input.data, authorOf(c, "console"));
+      return doneLocation(c, `/console/sites/${site.id}`, "site");
+    });
   });
 }
 
-async function sitesPage(c: RequestContext, { values, errors }: Filled): Promise<Response> {
+async function sitesPage(c: RequestContext, again?: Filled): Promise<Response> {
   const v = c.var.view;
   const { t } = v;
   const sites = await listAllSites(settingsOf(c.env).directory, idCursor(c.req.query("cursor"), 0), 50);
+  const done = await doneNotice(c);
   const body = (
     <>
+      {done && <Notice {...done} />}
       <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>
+      <Faults v={v} filled={again} labels={{ name: t("Name") }} />
+      <Fold label={t("Create a site")} open={again !== undefined || sites.items.length === 0}>
+        <section class="card">
+          <Form v={v} action="/console/sites">
+            <Field
+              label={t("Name")}
+              name="name"
+              value={again?.values.name}
+              error={again?.errors.name}
+              required
+              maxlength={100}
+            />
+            <button type="submit">{t("Create site")}</button>
+          </Form>
+        </section>
+      </Fold>
       <Table
         label={t("Sites")}
         head={[t("Name"), "ID", t("Created")]}
         rows={sites.items.map((site) => [
-          <a href={`/console/sites/${site.id}`}>{site.name}</a>,
+          <a href={`/console/sites/${site.id}`}>{isVisible(site.name) ? site.name : `(${site.id})`}</a>,
           site.id,
           <Time v={v} at={site.created_at} />,
         ])}
-        empty={t("There is no site yet. Create the first one below.")}
+        empty={t("There is no site yet. Create the first one above.")}
       />
       <More v={v} path="/console" cursor={sites.next_cursor} />
-      <section class="card">
-        <h2>{t("Create a site")}</h2>
-        <form method="post" action="/console/sites">
-          <Field label={t("Name")} name="name" value={values.name} error={errors.name} required maxlength={100} />
-          <button type="submit">{t("Create site")}</button>
-        </form>
-      </section>
     </>
   );
-  const page = { title: t("Sites"), back: "/console", body };
-  return show(c, page, Object.keys(errors).length > 0 ? 400 : 200);
+  const page = {
+    title: t("Sites"),
+    back: "/console",
+    filled: again && { path: "/console/sites", values: again.values },
+    body,
+  };
+  return show(c, page, isRefused(again) ? 400 : 200);
 }

@@ -1,0 +1,244 @@
+/** A page as a person has it before them: found by what it says, filled in, and sent as a browser sends it. */
+
+/** What a browser would send, and where to. */
+export interface Submission {
+  method: "GET" | "POST";
+  /** Path and query; of a GET with the fields in the query. */
+  path: string;
+  /** `a=1&b=`, of a POST. */
+  body: string | undefined;
+}
+
+interface Control {
+  tag: "input" | "select" | "textarea" | "button";
+  type: string;
+  name: string | undefined;
+  value: string;
+  options: string[];
+  checked: boolean;
+  disabled: boolean;
+  /** What a reader calls it: its label, of a button its own text. */
+  label: string;
+  attributes: Record<string, string>;
+}
+
+interface Form {
+  id: string | undefined;
+  method: string;
+  action: string | undefined;
+  controls: Control[];
+}
+
+export class ConsolePage {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Path and query it was asked by. */
+  readonly path: string;
+  readonly html: string;
+  readonly #forms: Form[];
+
+  private constructor(answer: Response, path: string, html: string, forms: Form[]) {
+    this.status = answer.status;
+    this.headers = answer.headers;
+    this.path = path;
+    this.html = html;
+    this.#forms = forms;
+  }
+
+  /** @param path path and query that it was asked by: what a form without an action goes to */
+  static async read(answer: Response, path: string): Promise<ConsolePage> {
+    const html = await answer.text();
+    return new ConsolePage(answer, path, html, await readForms(html));
+  }
+
+  /** What can be read on the page, without marks. */
+  get text(): string {
+    return plain(this.html.replace(/^.*<body>/s, ""));
+  }
+
+  get heading(): string {
+    return plain(/<h1>(.*?)<\/h1>/s.exec(this.html)?.[1] ?? "");
+  }
+
+  /** The texts of its notices' headings. */
+  get notices(): string[] {
+    return [...this.html.matchAll(/<section class="notice [^>]*><h2>(.*?)<\/h2>/gs)].map(([, title]) =>
+      plain(title ?? ""),
+    );
+  }
+
+  /** Where a link of this text leads. */
+  link(text: string): string {
+    for (const [, attributes = "", inner = ""] of this.html.matchAll(/<a ([^>]*)>(.*?)<\/a>/gs)) {
+      if (plain(inner) === text) return decoded(/href="([^"]*)"/.exec(attributes)?.[1] ?? "");
+    }
+    throw new Error(`${this.path} has no link “${text}”`);
+  }
+
+  /** What a control holds before anybody touches it. */
+  value(label: string): string {
+    const all = this.#forms.flatMap(({ controls }) => controls);
+    const control = all.find((each) => each.tag !== "button" && isCalled(each, label));
+    if (control === undefined) throw new Error(`${this.path} has no field “${label}”`);
+    return control.value;
+  }
+
+  has(button: string): boolean {
+    return this.#forms.some(({ controls }) => controls.some((each) => isSubmit(each) && each.label === button));
+  }
+
+  /**
+   * What a browser sends when a button is pressed: every successful control of its form, empty ones and hidden ones too.
+   *
+   * @param button its whole text, the part for screen readers too
+   * @param fill values by label, or by name where there is no label
+   */
+  submission(button: string, fill: Record<string, string> = {}): Submission {
+    const form = this.#forms.find(({ controls }) => controls.some((each) => isSubmit(each) && each.label === button));
+    const pressed = form?.controls.find((each) => isSubmit(each) && each.label === button);
+    if (form === undefined || pressed === undefined) throw new Error(`${this.path} has no button “${button}”`);
+    const values = new Map(form.controls.map((control) => [control, control.value]));
+    for (const [label, value] of Object.entries(fill)) {
+      const control = form.controls.find((each) => each.tag !== "button" && isCalled(each, label));
+      if (control === undefined) throw new Error(`the form of “${button}” has no field “${label}”`);
+      if (control.tag === "select" && !control.options.includes(value)) throw new Error(`${label} has no ${value}`);
+      values.set(control, value);
+    }
+    const fields = new URLSearchParams();
+    for (const control of form.controls) {
+      if (control.name === undefined || control.disabled || (control.tag === "button" && control !== pressed)) continue;
+      if (/^(checkbox|radio)$/.test(control.type) && !control.checked) continue;
+      // A browser ends every line of a form with CRLF.
+      fields.append(control.name, (values.get(control) ?? "").replace(/\r\n|\r|\n/g, "\r\n"));
+    }
+    const action = pressed.attributes.formaction ?? form.action ?? this.path;
+    const { pathname, search } = new URL(action, `https://worker${this.path}`);
+    if ((pressed.attributes.formmethod ?? form.method).toLowerCase() !== "post") {
+      return { method: "GET", path: `${pathname}?${fields}`, body: undefined };
+    }
+    return { method: "POST", path: pathname + search, body: fields.toString() };
+  }
+}
+
+const isSubmit = ({ tag, type }: Control) => tag === "button" && type !== "button";
+const isCalled = ({ label, name, type }: Control, called: string) =>
+  label === called || (name === called && (label === "" || type === "hidden"));
+
+async function readForms(html: string): Promise<Form[]> {
+  const forms: Form[] = [];
+  const free: { control: Control; form: string }[] = [];
+  const labels = new Map<string, string>();
+  let form: Form | undefined;
+  let select: Control | undefined;
+  let option: { value: string | null; selected: boolean } | undefined;
+  let saying: { text: string } | undefined;
+  const attributesOf = (element: Element) =>
+    Object.fromEntries([...element.attributes].map(([name = "", value = ""]) => [name, decoded(value)]));
+  /** Collects the text of an element, and hands it on at its end. */
+  const listen = (element: Element, then: (text: string) => void) => {
+    const said = { text: "" };
+    saying = said;
+    element.onEndTag(() => {
+      then(decoded(said.text));
+      saying = undefined;
+    });
+  };
+  const add = (element: Element, tag: Control["tag"]): Control => {
+    const attributes = attributesOf(element);
+    const control: Control = {
+      tag,
+      type: attributes.type ?? "",
+      name: attributes.name,
+      value: attributes.value ?? "",
+      options: [],
+      checked: "checked" in attributes,
+      disabled: "disabled" in attributes,
+      label: "",
+      attributes,
+    };
+    if (attributes.form !== undefined) free.push({ control, form: attributes.form });
+    else form?.controls.push(control);
+    return control;
+  };
+  const rewriter = new HTMLRewriter()
+    .on("form", {
+      element(element) {
+        const { id, method = "get", action } = attributesOf(element);
+        form = { id, method, action, controls: [] };
+        forms.push(form);
+        element.onEndTag(() => {
+          form = undefined;
+        });
+      },
+    })
+    .on("label", {
+      element(element) {
+        const id = element.getAttribute("for") ?? "";
+        listen(element, (text) => labels.set(id, text.trim()));
+      },
+    })
+    .on("input", { element: (element) => void add(element, "input") })
+    .on("textarea", {
+      element(element) {
+        const control = add(element, "textarea");
+        listen(element, (text) => {
+          control.value = text.replace(/^\n/, "");
+        });
+      },
+    })
+    .on("button", {
+      element(element) {
+        const control = add(element, "button");
+        listen(element, (text) => {
+          control.label = text.replace(/\s+/g, " ").trim();
+        });
+      },
+    })
+    .on("select", {
+      element(element) {
+        select = add(element, "select");
+      },
+    })
+    .on("option", {
+      element(element) {
+        const owner = select;
+        option = { value: element.getAttribute("value"), selected: element.hasAttribute("selected") };
+        const { value, selected } = option;
+        listen(element, (text) => {
+          const chosen = value === null ? text.trim() : decoded(value);
+          if (owner === undefined) return;
+          if (selected || owner.options.length === 0) owner.value = chosen;
+          owner.options.push(chosen);
+        });
+      },
+    })
+    .onDocument({
+      text({ text }) {
+        if (saying !== undefined) saying.text += text;
+      },
+    });
+  await rewriter.transform(new Response(html)).text();
+  for (const { control, form: id } of free) forms.find((each) => each.id === id)?.controls.push(control);
+  for (const { controls } of forms) {
+    for (const control of controls) {
+      if (control.tag !== "button") control.label = labels.get(control.attributes.id ?? "") ?? "";
+    }
+  }
+  return forms;
+}
+
+/** Text without its marks, blanks as a browser shows them. */
+export function plain(html: string): string {
+  return decoded(html.replace(/<[^>]*>/g, " "))
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+function decoded(text: string): string {
+  return text
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
+    .replace(/&lt;/g, "<")
+    .replace(/&gt;/g, ">")
+    .replace(/&amp;/g, "&");
+}
