@@ -1,7 +1,7 @@
 /* biome-ignore-all lint/performance/useDomNodeTextContent: what a reader sees is what counts here. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { AgentSessionClient } from "../../src/client/client.ts";
 import { prepare, sign } from "../../src/client/sign.ts";
@@ -27,6 +27,12 @@ afterAll(async () => {
 });
 
 const heading = (page: Page) => page.locator("h1").innerText();
+/** Opens a form above a list, which is open already when the list is empty. */
+async function unfold(page: Page, label: string): Promise<void> {
+  if (await page.locator("details.fold[open]").count()) return;
+  await page.locator("details.fold > summary", { hasText: label }).click();
+}
+
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 const session = {
   customer: { id: "customer_001", name: "Mei Tanaka", ip: "127.0.0.1" },
@@ -52,7 +58,9 @@ const everyPage = ({ site, app, chatId }: Awaited<ReturnType<typeof provision>>)
   `${site}/sessions/${chatId}`,
   `${site}/apps`,
   `${site}/apps/${app.appid}`,
+  `${site}/apps/${app.appid}/rotate?overlap_seconds=0`,
   `${site}/apps/${app.appid}/revoke`,
+  `${site}/apps/${app.appid}/secret`,
   `${site}/agents`,
   `${site}/agents/10411`,
   `${site}/audit`,
@@ -71,6 +79,7 @@ describe.each([
     page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
     page.on("pageerror", (error) => faults.push(error.message));
 
+    await unfold(page, "Create a site");
     await page.getByLabel("Name").fill("Northwind Store");
     await press(page, "Create site");
     expect(await heading(page)).toBe("Northwind Store");
@@ -100,7 +109,7 @@ describe.each([
     await press(page, "Rotate");
     const next = await page.locator("#secret").innerText();
     expect(next).not.toBe(secret);
-    expect(await page.locator("[data-until]").innerText()).toMatch(/^\((01:00:00|00:59:\d\d)\)$/);
+    expect(await page.locator("[data-until]").last().innerText()).toMatch(/^\((01:00:00|00:59:\d\d)\)$/);
     for (const key of [secret, next]) {
       const caller = new AgentSessionClient({ baseUrl: worker.url, appid, secret: key });
       await caller.addAgents({
@@ -257,20 +266,34 @@ describe("safety in a browser", () => {
     expect(items.map(({ status }) => status)).toEqual(["normal", "normal", "normal"]);
   });
 
-  it("keeps the cookie from scripts and asks again once it is gone or expired", async () => {
+  it("keeps the cookie from scripts, and a copy of it is worth nothing after signing out", async () => {
     const page = await signedInPage(browser, worker);
-    expect(await page.evaluate("document.cookie")).toBe("");
+    // Of all cookies a script sees the one that holds the time zone.
+    expect(await page.evaluate("document.cookie")).toMatch(/^__Host-zone=[\w/+-]+$/);
     const [cookie] = (await page.context().cookies()).filter(({ name }) => name === "__Host-console");
-    expect(cookie).toMatchObject({ httpOnly: true, secure: true, sameSite: "Strict", path: "/" });
+    expect(cookie).toMatchObject({ httpOnly: true, secure: true, sameSite: "Lax", path: "/" });
     expect(cookie?.expires).toBeCloseTo(Date.now() / 1000 + 43_200, -2);
-    const [expiresAt, mac] = (cookie?.value ?? "").split(".");
-    const expired = `${Math.floor(Date.now() / 1000) - 1}.${mac}`;
-    await page.context().addCookies([{ ...cookie, value: expired } as never]);
-    await page.goto("/console/audit");
-    expect(await heading(page)).toBe("Sign in to the console");
-    await page.context().addCookies([{ ...cookie, value: `${expiresAt}.${mac}` } as never]);
-    await page.goto("/console/audit");
-    expect(await heading(page)).toBe("Audit log");
+    const copy = await browser.newPage({ baseURL: worker.url, locale: "en-GB" });
+    await copy.context().addCookies([cookie as never]);
+    await copy.goto("/console/audit");
+    expect(await heading(copy)).toBe("Audit log");
+    await press(page, "Sign out");
+    for (const each of [page, copy]) {
+      await each.context().addCookies([cookie as never]);
+      await each.goto("/console/audit");
+      expect(await heading(each)).toBe("Sign in to the console");
+    }
+  });
+
+  it("knows who is signed in when a link in a mail or on another site leads here", async () => {
+    const { site } = await provision();
+    const page = await signedInPage(browser, worker);
+    await page.route("http://elsewhere.example/", (route) =>
+      route.fulfill({ contentType: "text/html", body: `<a href="${worker.url}${site}/agents">Agents</a>` }),
+    );
+    await page.goto("http://elsewhere.example/");
+    await page.getByRole("link", { name: "Agents" }).click();
+    expect(await heading(page)).toBe("Agents");
   });
 
   it("refuses a wrong token and stays where it was", async () => {
@@ -285,8 +308,154 @@ describe("safety in a browser", () => {
   });
 });
 
+describe.each([
+  ["with script", true],
+  ["without script", false],
+])("what an operator cannot lose, %s", (_, javaScriptEnabled) => {
+  it("is a secret just shown: reloaded, in another language, after a click and back", async () => {
+    const { site, siteId } = await provision();
+    const page = await signedInPage(browser, worker, { javaScriptEnabled });
+    await page.goto(`${site}/apps`);
+    await unfold(page, "Issue an app");
+    await page.getByLabel("Name").fill("Shown");
+    await press(page, "Issue app");
+    const secret = await page.locator("#secret").innerText();
+    await page.reload();
+    expect(await page.locator("#secret").innerText()).toBe(secret);
+    await press(page, "中文");
+    expect([await heading(page), await page.locator("#secret").innerText()]).toEqual(["应用已签发", secret]);
+    await press(page, "English");
+    await page.getByRole("link", { name: "I have kept it" }).click();
+    expect(await heading(page)).toBe("Shown");
+    await page.goBack();
+    expect(await page.locator("#secret").innerText()).toBe(secret);
+    expect(page.url()).not.toContain(secret);
+    const { items } = await worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/apps`);
+    expect(items).toHaveLength(2);
+    await press(page, "Sign out");
+    await page.goBack();
+    expect(await page.content()).not.toContain(secret);
+  });
+
+  it("is the secret in use: a second rotation says what stops, and goes on only when told to", async () => {
+    const { site, app } = await provision();
+    const page = await signedInPage(browser, worker, { javaScriptEnabled });
+    await page.goto(`${site}/apps/${app.appid}`);
+    await press(page, "Rotate");
+    expect(await heading(page)).toBe("The secret was rotated");
+    await page.goto(`${site}/apps/${app.appid}`);
+    await press(page, "Rotate");
+    expect(await heading(page)).toBe("Rotate the secret of this app?");
+    expect(await page.locator("main").innerText()).toContain("Stops at once.");
+    await press(page, "中文");
+    expect(await heading(page)).toBe("轮换此应用的密钥？");
+    await press(page, "English");
+    const caller = new AgentSessionClient({ baseUrl: worker.url, ...app });
+    const body = { sbs: "1", sbs_mc: "A", ip: "127.0.0.1", content: "x", kefu_id: [10411], fzr_uid: 10411 };
+    expect((await caller.send("create_gd", body)).status).toBe(200);
+    await press(page, "Rotate now");
+    expect(await heading(page)).toBe("The secret was rotated");
+    expect((await caller.send("create_gd", body)).status).toBe(401);
+  });
+
+  it("is a pasted list, when the sign-in has ended meanwhile", async () => {
+    const { site, siteId } = await provision();
+    const page = await signedInPage(browser, worker, { javaScriptEnabled });
+    await page.goto(`${site}/agents`);
+    await unfold(page, "Add agents");
+    await page.getByLabel("One agent a line: id, name").fill("20, Ana\n21, Ben");
+    const cookies = (await page.context().cookies()).filter(({ name }) => name !== "__Host-console");
+    await page.context().clearCookies();
+    await page.context().addCookies(cookies);
+    await press(page, "Add all");
+    expect(await heading(page)).toBe("Sign in to the console");
+    await page.getByLabel("Admin token").fill(worker.adminToken);
+    await press(page, "Sign in");
+    expect(await page.getByLabel("One agent a line: id, name").inputValue()).toBe("20, Ana\n21, Ben");
+    const agents = () => worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/agents`);
+    expect((await agents()).items).toHaveLength(3);
+    await press(page, "Add all");
+    expect(await page.getByRole("status").innerText()).toBe("The agents were added.");
+    expect((await agents()).items).toHaveLength(5);
+  });
+
+  it("is the place: an error stands at its field, the field has the focus, and both are in view", async () => {
+    const { site, siteId } = await provision();
+    const agents = Array.from({ length: 60 }, (_, i) => `${100 + i}, Person ${i}`).join("\n");
+    const page = await signedInPage(browser, worker, { javaScriptEnabled });
+    await page.goto(`${site}/agents`);
+    await unfold(page, "Add agents");
+    await page.getByLabel("One agent a line: id, name").fill(agents);
+    await press(page, "Add all");
+    await unfold(page, "Add agents");
+    await page.getByLabel("ID", { exact: true }).fill("100");
+    await page.getByLabel("Name", { exact: true }).fill("Twice");
+    // Enter sends the form, whatever else is a button on the page.
+    await page.getByLabel("Name", { exact: true }).press("Enter");
+    const id = page.getByLabel("ID", { exact: true });
+    await page.getByRole("alert").waitFor();
+    expect([await id.getAttribute("aria-invalid"), await id.inputValue()]).toEqual(["true", "100"]);
+    const described = (await id.getAttribute("aria-describedby")) ?? "";
+    expect(await page.locator(`#${described.split(" ").at(-1)}`).innerText()).toBe("The site has an agent of this id.");
+    expect(await page.evaluate("document.activeElement.id")).toBe("id");
+    expect(await page.evaluate("document.activeElement.getBoundingClientRect().bottom < innerHeight")).toBe(true);
+    await page.getByRole("alert").getByRole("link", { name: "ID" }).click();
+    expect(await page.evaluate("document.activeElement.id")).toBe("id");
+    await press(page, "中文");
+    expect(await page.locator("#id-error").innerText()).toBe("站点已有该 ID 的客服。");
+    expect(await page.locator("#name").inputValue()).toBe("Twice");
+    await press(page, "English");
+
+    await page.getByRole("link", { name: "Agents", exact: true }).click();
+    await page.getByRole("link", { name: "Next page" }).click();
+    await press(page, "Disable Person 59");
+    expect(await page.getByRole("status").innerText()).toBe("The agent was disabled.");
+    expect(await page.locator("tr", { hasText: "Person 59" }).innerText()).toContain("Disabled");
+    await page.getByRole("link", { name: "Previous page" }).click();
+    expect(await page.locator("tbody tr").count()).toBe(50);
+    const { items } = await worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/agents?limit=100`);
+    expect(items).toHaveLength(63);
+  });
+});
+
+describe("a form that is sent twice", () => {
+  it("does its work once, clicked twice where no script holds the second click back", async () => {
+    const { site, siteId } = await provision();
+    const page = await signedInPage(browser, worker, { javaScriptEnabled: false });
+    await page.goto(`${site}/apps`);
+    await unfold(page, "Issue an app");
+    await page.getByLabel("Name").fill("Once");
+    const { x, y } = (await page.locator("form button", { hasText: "Issue app" }).boundingBox()) ?? { x: 0, y: 0 };
+    await page.mouse.dblclick(x + 5, y + 5);
+    await page.locator("#secret").waitFor();
+    const { items } = await worker.admin<{ items: { name: string }[] }>("GET", `/admin/sites/${siteId}/apps`);
+    expect(items.filter(({ name }) => name === "Once")).toHaveLength(1);
+  });
+
+  it("does its work once when the browser sends the same again after going back", async () => {
+    const { site, siteId } = await provision();
+    const page = await signedInPage(browser, worker);
+    await page.goto(`${site}/apps`);
+    await unfold(page, "Issue an app");
+    await page.getByLabel("Name").fill("Once");
+    const [request] = await Promise.all([
+      page.waitForRequest((each) => each.method() === "POST"),
+      press(page, "Issue app"),
+    ]);
+    await page.locator("#secret").waitFor();
+    const shown = page.url();
+    const answer = await page.request.post(request.url(), {
+      data: request.postData() ?? "",
+      headers: { "content-type": "application/x-www-form-urlencoded", origin: worker.url },
+    });
+    expect(answer.url()).toBe(shown);
+    const { items } = await worker.admin<{ items: { name: string }[] }>("GET", `/admin/sites/${siteId}/apps`);
+    expect(items.filter(({ name }) => name === "Once")).toHaveLength(1);
+  });
+});
+
 describe("what a script adds", () => {
-  it("sends a form once that is clicked twice, so that the one page with the secret is seen", async () => {
+  it("sends a form once that is clicked twice", async () => {
     const { site, app } = await provision();
     const page = await signedInPage(browser, worker);
     let posts = 0;
@@ -310,6 +479,17 @@ describe("what a script adds", () => {
     expect(posts).toBe(1);
   });
 
+  it("is the reader's own time zone, from the first page on; without one times are in UTC", async () => {
+    const { site } = await provision();
+    const footer = async (options: BrowserContextOptions) => {
+      const page = await signedInPage(browser, worker, options);
+      await page.goto(`${site}/audit`);
+      return page.locator("footer").innerText();
+    };
+    expect(await footer({ timezoneId: "Asia/Shanghai" })).toBe("Times are in Asia/Shanghai.");
+    expect(await footer({ timezoneId: "Asia/Shanghai", javaScriptEnabled: false })).toBe("Times are in UTC.");
+  });
+
   it("copies a secret and counts the overlap down", async () => {
     const { site, app } = await provision();
     const page = await signedInPage(browser, worker, { permissions: ["clipboard-read", "clipboard-write"] });
@@ -319,8 +499,9 @@ describe("what a script adds", () => {
     await page.getByRole("button", { name: "Copied" }).waitFor();
     const copied = await page.evaluate<string>("navigator.clipboard.readText()");
     expect(copied).toBe(await page.locator("#secret").innerText());
-    const left = await page.locator("[data-until]").innerText();
-    await expect.poll(() => page.locator("[data-until]").innerText(), { timeout: 5_000 }).not.toBe(left);
+    const until = page.locator("[data-until]").last();
+    const left = await until.innerText();
+    await expect.poll(() => until.innerText(), { timeout: 5_000 }).not.toBe(left);
   });
 
   it("is not missed without one: no button that does nothing", async () => {
@@ -397,8 +578,10 @@ describe("how it looks and reads", () => {
     await page.keyboard.press("Tab");
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to content");
     await page.keyboard.press("Enter");
+    // The way to add something is the first thing there, before a list of any length.
     await page.keyboard.press("Tab");
     expect(await page.evaluate(`document.activeElement.closest("main") !== null`)).toBe(true);
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Create a site");
     const outline = await page.evaluate("getComputedStyle(document.activeElement).outlineStyle");
     expect(outline).toBe("solid");
   });
@@ -420,6 +603,8 @@ describe("how it looks and reads", () => {
     await page.locator("main button").click();
     expect(["a check", await violations(page)]).toEqual(["a check", []]);
     await page.goto(`${world.site}/agents`);
+    await page.locator("details.fold > summary").click();
+    expect(["forms", await violations(page)]).toEqual(["forms", []]);
     await page.locator("textarea").fill("bad line");
     await page.locator("form:has(textarea) button").click();
     expect(["bad lines", await violations(page)]).toEqual(["bad lines", []]);

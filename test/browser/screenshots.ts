@@ -79,8 +79,11 @@ try {
       ["sessions", (page) => page.goto(`${site}/sessions`)],
       ["apps", (page) => page.goto(`${site}/apps`)],
       ["app", (page) => page.goto(`${site}/apps/${app.appid}`)],
+      ["rotate", (page) => page.goto(`${site}/apps/${app.appid}/rotate?overlap_seconds=0`)],
+      ["gone", (page) => page.goto(`${site}/apps/${app.appid}/secret`)],
       ["revoke", (page) => page.goto(`${site}/apps/${app.appid}/revoke`)],
       ["agents", (page) => page.goto(`${site}/agents`)],
+      ["bad-agent", (page) => addAgent(page, `${site}/agents`)],
       ["bad-agents", (page) => pasteAgents(page, `${site}/agents`)],
       ["audit", (page) => page.goto(`${site}/audit`)],
       ["not-found", (page) => page.goto("/console/nowhere")],
@@ -160,6 +163,7 @@ async function checkSignature(page: Page, app: { appid: string; secret: string }
 
 async function pasteAgents(page: Page, path: string): Promise<void> {
   await page.goto(path);
+  await page.locator("details.fold > summary").click();
   await page
     .locator("textarea[name=list]")
     .fill("10501, Ana Souza\nten, Ben\n10411, Amara again\n10501, Ana once more");
@@ -167,8 +171,19 @@ async function pasteAgents(page: Page, path: string): Promise<void> {
   await page.locator(".notice.bad").waitFor();
 }
 
+async function addAgent(page: Page, path: string): Promise<void> {
+  await page.goto(path);
+  await page.locator("details.fold > summary").click();
+  await page.locator("input[name=id]").fill("10411");
+  await page.locator("input[name=name]").fill("Amara again");
+  await page.locator("form:has(input[name=id]) button").click();
+  await page.locator(".notice.bad").waitFor();
+}
+
 async function rotate(page: Page, path: string): Promise<void> {
   await page.goto(path);
   await page.locator("form[action$=rotate] button").click();
+  // Every run of this rotates once more, so from the second on it is asked about.
+  if ((await page.locator("#secret").count()) === 0) await page.locator("main button").click();
   await page.locator("#secret").waitFor();
 }
