@@ -1,17 +1,20 @@
 import { sql } from "drizzle-orm";
+import { Refusal } from "../errors.ts";
+import { withinTime } from "../time-limit.ts";
+import { TRY_LIMIT_MS, withRetries } from "./run-batch.ts";
 import { consoleForms, consoleSessions } from "./schema.ts";
 import { insertInto, statement } from "./statement.ts";
 
 const insert = statement<{ id: string; now: number; expiresAt: number }>(
   (v) => sql`${insertInto(consoleSessions, consoleSessions.id, consoleSessions.createdAt, consoleSessions.expiresAt)}
-    VALUES (${v.id}, ${v.now}, ${v.expiresAt})`,
+    VALUES (${v.id}, ${v.now}, ${v.expiresAt}) ON CONFLICT DO NOTHING`,
 );
 
 export async function insertConsoleSession(
   db: D1Database,
   session: { id: string; now: number; expiresAt: number },
 ): Promise<void> {
-  await insert(db, session).run();
+  await withRetries(() => insert(db, session).run());
 }
 
 const select = statement<{ id: string; now: number }>(
@@ -20,7 +23,7 @@ const select = statement<{ id: string; now: number }>(
 );
 
 export async function isConsoleSession(db: D1Database, id: string, now: number): Promise<boolean> {
-  return (await select(db, { id, now }).first()) !== null;
+  return (await withRetries(() => select(db, { id, now }).first())) !== null;
 }
 
 const remove = statement<{ id: string }>(
@@ -28,7 +31,7 @@ const remove = statement<{ id: string }>(
 );
 
 export async function deleteConsoleSession(db: D1Database, id: string): Promise<void> {
-  await remove(db, { id }).run();
+  await withRetries(() => remove(db, { id }).run());
 }
 
 type FormKey = { id: string; sessionId: string };
@@ -52,7 +55,9 @@ export async function claimForm(
   db: D1Database,
   form: FormKey & { expiresAt: number },
 ): Promise<true | string | undefined> {
-  const [claimed, found] = await db.batch<{ location: string | null }>([claim(db, form), selectLocation(db, form)]);
+  const [claimed, found] = await inOneTry(() =>
+    db.batch<{ location: string | null }>([claim(db, form), selectLocation(db, form)]),
+  );
   return claimed?.meta.changes === 1 ? true : (found?.results[0]?.location ?? undefined);
 }
 
@@ -61,12 +66,21 @@ const settle = statement<{ id: string; location: string }>(
 );
 
 export async function settleForm(db: D1Database, id: string, location: string): Promise<void> {
-  await settle(db, { id, location }).run();
+  await withRetries(() => settle(db, { id, location }).run());
 }
 
 const release = statement<{ id: string }>((v) => sql`DELETE FROM ${consoleForms} WHERE ${consoleForms.id} = ${v.id}`);
 
-/** Gives a claimed form back: it changed nothing and may be sent again. */
+/**
+ * Gives a claimed form back: it changed nothing and may be sent again. Never tried twice: a try that comes late would take the
+ * claim of whoever sent it again.
+ */
 export async function releaseForm(db: D1Database, id: string): Promise<void> {
-  await release(db, { id }).run();
+  await inOneTry(() => release(db, { id }).run());
+}
+
+function inOneTry<T>(call: () => Promise<T>): Promise<T> {
+  return withinTime(TRY_LIMIT_MS, call, () => {
+    throw new Refusal("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
+  });
 }

@@ -163,6 +163,7 @@ describe("a secret just shown", () => {
   it("stays on its page for ten minutes: reloaded, in the other language, after a click and back", async () => {
     const { world, visitor, path, page, secret } = await rotated();
     expect(page.html).toContain(`data-until="${NOW + 600}">(00:10:00)`);
+    expect(page.headers.get("refresh")).toBe("600");
     expect((await visitor.open(page.path)).html).toContain(secret);
     const chinese = await visitor.press(page, "中文");
     expect([chinese.path, chinese.heading]).toEqual([page.path, "密钥已轮换"]);

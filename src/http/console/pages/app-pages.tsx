@@ -1,3 +1,4 @@
+import type { Child } from "hono/jsx";
 import { revokeApp } from "../../../credentials/revoke-app.ts";
 import { rotateSecret, rotateSecretSchema } from "../../../credentials/rotate-secret.ts";
 import { type AppSummary, findAppOfSite } from "../../../store/apps.ts";
@@ -157,65 +158,62 @@ async function appPage(c: RequestContext, again?: Filled): Promise<Response> {
 async function confirmPage(c: RequestContext, chosen = ""): Promise<Response> {
   const v = c.var.view;
   const { t } = v;
-  const { site, app, path } = await appOf(c);
+  const { app, path } = await appOf(c);
   const overlap = overlapOf(chosen);
   if (overlap === undefined || app.revokedAt !== null) return c.redirect(path, 303);
-  const body = (
-    <section class="card">
-      <dl class="facts">
-        <dt>{t("Name")}</dt>
-        <dd>{app.name}</dd>
-        <dt>appid</dt>
-        <dd>
-          <code>{app.appid}</code>
-        </dd>
+  const stops = <strong>{t("Stops at once.")}</strong>;
+  return askPage(c, "rotate", {
+    title: t("Rotate the secret of this app?"),
+    text: t(
+      "Calls signed with a secret that has stopped fail at once with 401: make sure first that no caller uses it any more.",
+    ),
+    facts: (
+      <>
         {hasOverlap(app, v.now) && (
           <>
             <dt>{t("The previous secret")}</dt>
             <dd>
-              <strong>{t("Stops at once.")}</strong>{" "}
-              {t("Without this rotation it works until {0}.", v.time(app.previousExpiresAt ?? 0))}
+              {stops} {t("Without this rotation it works until {0}.", v.time(app.previousExpiresAt ?? 0))}
             </dd>
           </>
         )}
         <dt>{t("The secret in use")}</dt>
-        <dd>
-          {overlap === 0 ? <strong>{t("Stops at once.")}</strong> : t("Works until {0}.", v.time(v.now + overlap))}
-        </dd>
+        <dd>{overlap === 0 ? stops : t("Works until {0}.", v.time(v.now + overlap))}</dd>
         <dt>{t("The new secret")}</dt>
         <dd>{t("Works at once.")}</dd>
-      </dl>
-      <p>{t("Calls signed with a secret that has stopped fail at once with 401.")}</p>
-      <Form v={v} action={`${path}/rotate`}>
-        <input type="hidden" name="version" value={app.version} />
-        <input type="hidden" name="overlap_seconds" value={String(overlap)} />
-        <input type="hidden" name="confirmed" value="yes" />
-        <div class="buttons">
-          <button type="submit" class={endsASecret(app, overlap, v.now) ? "danger" : undefined}>
-            {t("Rotate now")}
-          </button>
-          <a class="button plain" href={path}>
-            {t("Leave it")}
-          </a>
-        </div>
-      </Form>
-    </section>
-  );
-  const back = `${path}/rotate?overlap_seconds=${overlap}`;
-  return show(c, { title: t("Rotate the secret of this app?"), site: { ...site, tab: "apps" }, back, body });
+      </>
+    ),
+    hidden: { version: app.version, overlap_seconds: String(overlap), confirmed: "yes" },
+    button: t("Rotate now"),
+    keep: t("Leave it"),
+  });
 }
 
-async function revokePage(c: RequestContext): Promise<Response> {
+function revokePage(c: RequestContext): Promise<Response> {
+  const { t } = c.var.view;
+  return askPage(c, "revoke", {
+    title: t("Revoke this app?"),
+    text: t(
+      "None of its secrets will verify from then on, and it cannot be undone. Calls that use it fail at once with 401.",
+    ),
+    hidden: {},
+    button: t("Revoke for good"),
+    keep: t("Keep it"),
+  });
+}
+
+/** What stands between an operator and a change to an app that cannot be undone. */
+async function askPage(
+  c: RequestContext,
+  step: "rotate" | "revoke",
+  ask: { title: string; text: string; facts?: Child; hidden: Record<string, string>; button: string; keep: string },
+): Promise<Response> {
   const v = c.var.view;
   const { t } = v;
   const { site, app, path } = await appOf(c);
   const body = (
     <section class="card">
-      <p>
-        {t(
-          "None of its secrets will verify from then on, and it cannot be undone. Calls that use it fail at once with 401.",
-        )}
-      </p>
+      <p>{ask.text}</p>
       <dl class="facts">
         <dt>{t("Name")}</dt>
         <dd>{app.name}</dd>
@@ -223,21 +221,24 @@ async function revokePage(c: RequestContext): Promise<Response> {
         <dd>
           <code>{app.appid}</code>
         </dd>
+        {ask.facts}
       </dl>
-      <Form v={v} action={`${path}/revoke`}>
+      <Form v={v} action={`${path}/${step}`}>
+        {Object.entries(ask.hidden).map(([name, value]) => (
+          <input type="hidden" name={name} value={value} />
+        ))}
         <div class="buttons">
           <button type="submit" class="danger">
-            {t("Revoke for good")}
+            {ask.button}
           </button>
           <a class="button plain" href={path}>
-            {t("Keep it")}
+            {ask.keep}
           </a>
         </div>
       </Form>
     </section>
   );
-  const back = `${path}/revoke`;
-  return show(c, { title: t("Revoke this app?"), site: { ...site, tab: "apps" }, back, body });
+  return show(c, { title: ask.title, site: { ...site, tab: "apps" }, body });
 }
 
 async function appOf(c: RequestContext) {

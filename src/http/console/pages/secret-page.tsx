@@ -34,6 +34,8 @@ export function secretPage(routes: Routes): void {
     if (end === undefined || app.revokedAt !== null) {
       return show(c, { ...shown, title: t("This secret is no longer shown"), body: <Gone c={c} path={path} /> }, 410);
     }
+    // A page that is left open forgets it too.
+    c.header("refresh", String(end - v.now));
     const secret = await unseal(await deskOf(c, "console").keyring(), app, "current", app.secret);
     const body = (
       <>
@@ -78,7 +80,7 @@ function Gone({ c, path }: { c: RequestContext; path: string }) {
     <section class="card">
       <p>
         {t(
-          "A secret is shown for ten minutes, in the sign-in that made it, and not after the next rotation. Nobody can read it here again. If it was not kept, rotate: that makes a new one.",
+          "A secret is shown for ten minutes, in the sign-in that made it, and not after the next rotation. It is not shown again. If it was not kept, rotate: that makes a new one.",
         )}
       </p>
       <p>
