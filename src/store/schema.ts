@@ -188,7 +188,7 @@ export const consoleSessions = sqliteTable("console_sessions", {
 
 /** A form of the console that was sent: sent again it changes nothing and leads to where the first one led. */
 export const consoleForms = sqliteTable("console_forms", {
-  /** A random id that the form carries. */
+  /** SHA-256, in hex, of what was sent: the random token that the form carries, its path and its fields. */
   id: text().primaryKey(),
   /** The console session the form was made for. */
   sessionId: text("session_id").notNull(),
