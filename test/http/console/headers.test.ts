@@ -42,6 +42,7 @@ describe("every page of the console, refusals too", () => {
     const broken = new ConsoleVisitor(world.anotherIsolate({ DB: { prepare: failing, batch: failing } as never }));
     for (const [name, value] of visitor.cookies) broken.cookies.set(name, value);
     const sites = await visitor.open("/console");
+    const check = await visitor.open("/console/signature-check");
     const rotated = await visitor.press(await visitor.open(`${site}/apps/${world.appid}`), "Rotate");
     const out = new ConsoleVisitor(world);
     const answers: [number, Promise<Response>][] = [
@@ -60,7 +61,7 @@ describe("every page of the console, refusals too", () => {
       [200, visitor.get(`${site}/audit`)],
       [200, visitor.get("/console/audit")],
       [200, visitor.get("/console/signature-check")],
-      [200, visitor.submit(await visitor.open("/console/signature-check"), "Check", { "Body, as it was sent": "{" })],
+      [200, visitor.submit(check, "Check", { "Which call is it?": "create_gd", "Body, as it was sent": "{" })],
       [400, visitor.submit(sites, "Create site")],
       [400, visitor.get(`${site}/sessions?cursor=x`)],
       [404, visitor.get("/console/nowhere")],

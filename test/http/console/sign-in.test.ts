@@ -126,7 +126,7 @@ describe("signing in", () => {
     expect(third.headers.getSetCookie()).toEqual([]);
     expect((await attempt(ADMIN_TOKEN)).status).toBe(303);
     // Not the name that failed signatures of the same address are counted under.
-    expect(keys).toEqual(Array(3).fill("operator:203.0.113.7"));
+    expect(keys).toEqual(Array(3).fill("operator 203.0.113.7"));
   });
 
   it("is impossible while ADMIN_TOKEN is not set, also with an empty token", async () => {
@@ -257,7 +257,20 @@ describe("a form sent after the sign-in has ended", () => {
     expect((await world.operated()).apps).toHaveLength(1);
   });
 
-  it("of one button leads to the page that has it, and a check is made at once", async () => {
+  it("of a signature check is checked once signed in, for a check changes nothing", async () => {
+    const world = await World.create();
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const form = { "Which call is it?": "create_gd", "Body, as it was sent": "{" };
+    const out = new ConsoleVisitor(world);
+    const asked = await out.press(await visitor.open("/console/signature-check"), "Check", form);
+    expect(asked.status).toBe(401);
+    const back = await out.press(asked, "Sign in", { "Admin token": ADMIN_TOKEN });
+    expect([back.status, back.path]).toEqual([200, "/console/signature-check?draft=1"]);
+    expect(back.value("Body, as it was sent")).toBe("{");
+    expect(back.text).toContain("Sent now, the server answers 400");
+  });
+
+  it("of one button leads to the page that has it", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const site = `/console/sites/${world.siteId}`;
@@ -274,7 +287,6 @@ describe("a form sent after the sign-in has ended", () => {
         "Rotate now",
         `${site}/apps/${world.appid}/rotate?overlap_seconds=0`,
       ],
-      [await visitor.open("/console/signature-check"), "Check", "/console/signature-check?draft=1"],
     ] as const;
     const before = await world.operated();
     for (const [page, button, path] of pages) {

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { type ConsolePage, plain } from "../../support/console-page.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { seedAgents } from "../../support/seed-agents.ts";
 import { seedSession } from "../../support/seed-session.ts";
@@ -22,25 +23,27 @@ interface Verdict {
   lines: Record<string, { state: string; text: string }>;
 }
 
-const plain = (html: string) =>
-  html
-    .replace(/<[^>]*>/g, " ")
-    .replace(/&quot;/g, '"')
-    .replace(/&#39;/g, "'")
-    .replace(/&lt;/g, "<")
-    .replace(/&gt;/g, ">")
-    .replace(/&amp;/g, "&")
-    .replace(/\s+/g, " ")
-    .trim();
-
 /** Presses "Check" with every field of the real form. */
 async function check(
   visitor: ConsoleVisitor,
   pasted: { operation?: Operation; appid?: string; body: string; signature: string },
 ): Promise<Verdict> {
-  const answer = await visitor.post("/console/signature-check", { operation: "create_gd", appid: "", ...pasted });
-  expect(answer.status).toBe(200);
-  return verdictOf(await answer.text());
+  const page = await pressCheck(visitor, { operation: "create_gd", ...pasted });
+  expect(page.status).toBe(200);
+  return verdictOf(page.html);
+}
+
+/** Fills the form and presses its button. */
+async function pressCheck(
+  visitor: ConsoleVisitor,
+  { operation = "", appid = "", body = "", signature = "" }: { [field: string]: string },
+): Promise<ConsolePage> {
+  return visitor.press(await visitor.open("/console/signature-check"), "Check", {
+    "Which call is it?": operation,
+    appid,
+    "Body, as it was sent": body,
+    "Signature (x-chat-signature)": signature,
+  });
 }
 
 function verdictOf(page: string): Verdict {
@@ -222,10 +225,8 @@ describe("the signature check", () => {
     expect(note).toContain("A ranstr can be used once");
     expect(Object.values(lines).map(({ state }) => state)).not.toContain("Cause");
     expect(lines.ranstr?.state).toBe("If sent again");
-    const page = await (
-      await visitor.post("/console/signature-check", { operation: "create_gd", body, signature })
-    ).text();
-    expect(page).toContain(`href="/console/sites/${world.siteId}/sessions/${chat_id}"`);
+    const { html } = await pressCheck(visitor, { operation: "create_gd", body, signature });
+    expect(html).toContain(`href="/console/sites/${world.siteId}/sessions/${chat_id}"`);
     const add = JSON.stringify(world.addBody(chat_id));
     await world.send("add_kf", add);
     const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
@@ -388,46 +389,24 @@ describe("the signature check", () => {
   });
 
   /** Presses the language switch of a page that shows the form as filled; `typed` is what stands in it. */
-  async function switchLanguage(visitor: ConsoleVisitor, page: string, typed: Record<string, string>) {
-    const [, address = ""] = /<button type="submit" form="check" formaction="([^"]*)" formnovalidate/.exec(page) ?? [];
-    const fields = page.includes('name="checked" value="yes"') ? { checked: "yes", ...typed } : typed;
-    const sentOn = await visitor.post(address.replaceAll("&amp;", "&"), fields);
-    // A browser sends the same form on.
-    expect(sentOn.status).toBe(307);
-    const location = sentOn.headers.get("location") ?? "";
-    return { answer: await visitor.post(location, fields), addresses: [address, location] };
-  }
-
   it("keeps the request and its verdict when the language is switched, and puts neither into an address or a log", async () => {
     const { world, visitor } = await start();
     const body = JSON.stringify(world.createBody({ content: "a very private message" }));
     const signature = await hmac("wrong", body);
-    const pasted = { operation: "create_gd", appid: "", body, signature };
-    const checked = await (await visitor.post("/console/signature-check", pasted)).text();
+    const checked = await pressCheck(visitor, { operation: "create_gd", body, signature });
     const log = vi.spyOn(console, "log");
-    const { answer, addresses } = await switchLanguage(visitor, checked, pasted);
+    const page = await visitor.press(checked, "中文");
     const logged = log.mock.calls.flat().join("\n");
     log.mockRestore();
-    const page = await answer.text();
-    expect(answer.status).toBe(200);
-    expect(page).toContain('<html lang="zh-CN">');
-    expect(page).toContain("现在发送，服务器会回答 401 token验证失败!");
-    expect(plain(page)).toContain(body);
-    expect(page).toContain(`value="${signature}"`);
-    expect(page).toMatch(/<option selected[^>]*>create_gd</);
-    for (const secret of ["private", signature, world.appid])
-      expect([logged, ...addresses].join()).not.toContain(secret);
-  });
-
-  it("keeps what is typed, and checks nothing, when the language is switched before", async () => {
-    const { visitor } = await start();
-    const typed = { operation: "", appid: "", body: '{"a":1}', signature: "" };
-    const { answer } = await switchLanguage(visitor, await visitor.page("/console/signature-check"), typed);
-    const page = await answer.text();
-    expect([answer.status, page.includes('class="checks"'), page.includes("operation-error")]).toEqual([
-      ...[200, false, false],
-    ]);
-    expect(plain(page)).toContain('{"a":1}');
+    expect([page.status, page.path]).toEqual([200, "/console/signature-check?draft=1"]);
+    expect(page.html).toContain('<html lang="zh-CN">');
+    expect(page.text).toContain("现在发送，服务器会回答 401 token验证失败!");
+    const again = await visitor.press(page, "English");
+    expect(again.text).toContain(TOKEN);
+    expect(again.value("Which call is it?")).toBe("create_gd");
+    expect(again.value("Body, as it was sent")).toBe(body);
+    expect(again.value("Signature (x-chat-signature)")).toBe(signature);
+    for (const secret of ["private", signature, world.appid]) expect(logged).not.toContain(secret);
   });
 
   it("names what is wrong with a body that is no JSON object", async () => {
@@ -455,8 +434,8 @@ describe("the signature check", () => {
   it("puts back what was pasted, escaped", async () => {
     const { visitor } = await start();
     const body = "</textarea><script>1</script>";
-    const page = await (await visitor.post("/console/signature-check", { operation: "create_gd", body })).text();
-    expect(page).toContain("&lt;/textarea&gt;&lt;script&gt;1&lt;/script&gt;</textarea>");
+    const { html } = await pressCheck(visitor, { operation: "create_gd", body });
+    expect(html).toContain("&lt;/textarea&gt;&lt;script&gt;1&lt;/script&gt;</textarea>");
   });
 });
 
