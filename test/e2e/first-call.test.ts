@@ -60,7 +60,7 @@ describe("the first call", () => {
     const { stdout, stderr } = await shell(guide().replaceAll("sites/1/", `sites/${id + 1}/`));
     expect(stderr).toBe("");
     expect(stdout).toContain(`{"id":${id + 1},"name":"Shop"}\n`);
-    expect(stdout).toMatch(/\{"appid":"[0-9a-f]{32}","secret":".+","name":"Back end"\}\n$/);
+    expect(stdout).toMatch(/\{"appid":"[0-9a-f]{32}","secret":".+","name":"Back end","version":"[0-9a-f]{32}"\}\n$/);
   });
 
   it.each([

@@ -203,8 +203,10 @@ test("a wrong token is 401, and from one address too many failures are 429, as d
   const attempt = ({ method, path }: { method: string; path: string }) =>
     call(method, path, path.startsWith("/admin") ? wrong : forged);
   for (const operation of refused) expect(await attempt(operation)).toBe(401);
+  const signed = { ...forged, method: "POST" };
   for (let failures = 0; failures < 300; failures += 25) {
     await Promise.all(Array.from({ length: 25 }, () => fetch(new URL("/admin/sites", worker.url), wrong)));
+    await Promise.all(Array.from({ length: 25 }, () => fetch(new URL("/openapi/chat/add_kf", worker.url), signed)));
   }
   for (const operation of refused) expect(await attempt(operation)).toBe(429);
 });

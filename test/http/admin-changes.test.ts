@@ -326,7 +326,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
       const world = await World.create();
       const before = await appRow(world);
       const answer = await call(world, "POST", path(world), { expected_version });
-      expect(gist(answer)).toEqual(bad("expected_version", NAME));
+      expect(gist(answer)).toEqual(bad("expected_version", "must be a string of 1 to 100 characters"));
       expect(await appRow(world)).toEqual(before);
     },
   );
