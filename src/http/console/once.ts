@@ -1,5 +1,6 @@
 import { settingsOf } from "../../env.ts";
 import { claimForm, releaseForm, settleForm } from "../../store/console-sessions.ts";
+import { sleep } from "../../time-limit.ts";
 import type { RequestContext } from "../context.ts";
 import { Problem } from "../problem.ts";
 import { doneLocation } from "./messages.ts";
@@ -39,7 +40,7 @@ export async function once(
   const claim = { id, sessionId: session.id, expiresAt: now + SIGNED_IN_SECONDS };
   let first = await claimForm(db, claim);
   for (let look = 0; look < LOOKS && first === undefined; look++) {
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    await sleep(PAUSE_MS);
     first = await claimForm(db, claim);
   }
   if (first !== true) return c.redirect(first ?? (await doneLocation(c, list, "not_known")), 303);

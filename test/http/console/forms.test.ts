@@ -196,7 +196,8 @@ describe("a secret just shown", () => {
     const other = await World.create();
     const elsewhere = page.path.replace(path, `/console/sites/${other.siteId}/apps/${other.appid}`);
     expect((await visitor.open(elsewhere)).status).toBe(410);
-    expect((await visitor.open(page.path.replace(/.$/, (last) => (last === "A" ? "B" : "A")))).status).toBe(410);
+    const forged = page.path.replace(/\.(.)/, (_, first) => (first === "A" ? ".B" : ".A"));
+    expect((await visitor.open(forged)).status).toBe(410);
     const [, query] = page.path.split("=");
     expect((await visitor.open(page.path.replace(/=\d+/, `=${NOW + 10_000}`))).status).toBe(410);
     expect(query).toMatch(/^\d+\.[\w-]{43}$/);

@@ -40,7 +40,7 @@ export function appPages(routes: Routes): void {
       const rotated = await rotateSecret(deskOf(c, "console"), app.appid, overlap, version ?? "");
       if (rotated === "revoked") return doneLocation(c, path, "revoked_before");
       if (rotated === "missing" || rotated === "busy") return doneLocation(c, path, "rotated_before");
-      return secretLocation(c, site.id, app.appid);
+      return secretLocation(c, site.id, rotated);
     });
   });
 

@@ -36,7 +36,7 @@ export function appsPages(routes: Routes): void {
     }
     return once(c, form, `/console/sites/${site.id}/apps`, async () => {
       const app = await issueApp(deskOf(c, "console"), site.id, input.data);
-      return app === undefined ? appsPage(c, taken) : secretLocation(c, site.id, app.appid);
+      return app === undefined ? appsPage(c, taken) : secretLocation(c, site.id, app);
     });
   });
 }

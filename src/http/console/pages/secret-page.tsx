@@ -1,6 +1,5 @@
 import { unseal } from "../../../credentials/sealed-secret.ts";
-import { settingsOf } from "../../../env.ts";
-import { findApp, findAppOfSite } from "../../../store/apps.ts";
+import { findApp } from "../../../store/apps.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import { deskOf, siteOf } from "../../operator.ts";
@@ -10,12 +9,15 @@ import { Copyable, Notice, Until } from "../parts.tsx";
 import { ticketEnd, ticketFor } from "../session-cookie.ts";
 
 /** Where to lead once an app has a new secret: the page that shows it, to this console session only and for ten minutes. */
-export async function secretLocation(c: RequestContext, siteId: number, appid: string): Promise<string> {
+export async function secretLocation(
+  c: RequestContext,
+  siteId: number,
+  { appid, version }: { appid: string; version: string },
+): Promise<string> {
   const { session, now } = c.var.view;
-  const app = await findAppOfSite(settingsOf(c.env).directory, siteId, appid);
   const path = `/console/sites/${siteId}/apps/${appid}`;
-  if (session === undefined || app === undefined) return path;
-  return `${path}/secret?ticket=${await ticketFor(session, purposeOf(appid, app.version), now)}`;
+  if (session === undefined) return path;
+  return `${path}/secret?ticket=${await ticketFor(session, purposeOf(appid, version), now)}`;
 }
 
 export function secretPage(routes: Routes): void {
