@@ -26,9 +26,12 @@ describe("the memory of used ranstr", () => {
     expect(nonces.has("app", "abc")).toBe(false);
   });
 
-  it("lets the oldest go when it holds ten thousand", () => {
+  it("keeps the last five thousand at least and ten thousand at the most", () => {
     const { nonces } = memory();
-    for (let i = 0; i <= 10_000; i++) nonces.add("app", String(i), NOW + 60);
-    expect([nonces.has("app", "0"), nonces.has("app", "1"), nonces.has("app", "10000")]).toEqual([false, true, true]);
+    for (let i = 1; i <= 10_000; i++) nonces.add("app", String(i), NOW + 60);
+    const known = () => [1, 5_000, 5_001, 10_000, 10_001].map((i) => nonces.has("app", String(i)));
+    expect(known()).toEqual([true, true, true, true, false]);
+    nonces.add("app", "10001", NOW + 60);
+    expect(known()).toEqual([false, false, true, true, true]);
   });
 });
