@@ -128,10 +128,10 @@ function filled(bytes: Uint8Array, appid: string | undefined): Uint8Array<ArrayB
 
 /** The envelope stands on the last line, alone and as it came. */
 function show({ status, headers, text, envelope }: SignedAnswer): void {
-  console.log(`status           ${status}`);
-  for (const name of ["x-request-id", "x-error-detail", "idempotency-replayed", "retry-after"]) {
+  console.log(`${"status".padEnd(20)} ${status}`);
+  for (const name of ["x-request-id", "x-error-detail", "x-ignored-agents", "idempotency-replayed", "retry-after"]) {
     const value = headers.get(name);
-    if (value !== null) console.log(`${name.padEnd(16)} ${value}`);
+    if (value !== null) console.log(`${name.padEnd(20)} ${value}`);
   }
   console.log(text);
   if (envelope === undefined) console.error("This is not an answer of this service: is the URL right?");
