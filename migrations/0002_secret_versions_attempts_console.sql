@@ -45,6 +45,6 @@ CREATE TABLE `__new_nonces` (
 	PRIMARY KEY(`appid`, `ranstr`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-INSERT INTO `__new_nonces`("appid", "ranstr", "owner", "attempt", "expires_at", "outcome", "session_id") SELECT "appid", "ranstr", "owner", 1, "expires_at", "outcome", "session_id" FROM `nonces`;--> statement-breakpoint
+INSERT INTO `__new_nonces`("appid", "ranstr", "owner", "attempt", "expires_at", "outcome", "session_id") SELECT "appid", "ranstr", "owner", 1, "expires_at" + 1800, "outcome", "session_id" FROM `nonces`;--> statement-breakpoint
 DROP TABLE `nonces`;--> statement-breakpoint
 ALTER TABLE `__new_nonces` RENAME TO `nonces`;

@@ -120,8 +120,8 @@ export class AgentSessionClient {
   }
 
   /**
-   * Adds agents to a ticket session. Those already on it, unknown or disabled are ignored and told in `ignored` (the first 50; none in
-   * an answer that is `replayed`); with nobody left to add it fails as `state_forbids`.
+   * Adds agents to a ticket session. Those already on it, unknown or disabled are ignored and told in `ignored` (nobody in an
+   * answer that is `replayed`); with nobody left to add it fails as `state_forbids`.
    *
    * @throws as {@link createSession}
    */

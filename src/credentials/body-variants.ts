@@ -86,7 +86,7 @@ const STRING = /"(?:[^"\\]|\\.)*"/g;
 /** JSON without what its strings say: its brackets, blanks and numbers. */
 const skeleton = (json: string) => json.replace(STRING, '""');
 
-const stringsOf = (json: string) => json.match(STRING)?.join() ?? "";
+const stringsOf = (json: string) => [...json.matchAll(STRING)].join();
 
 /** Every usual way to write a JSON object, but the way `pasted` is written. */
 function* rewritings(pasted: string): Generator<BodyVariant> {

@@ -30,9 +30,9 @@ export async function issueApp(
   const { name } = input;
   const appid = input.appid ?? randomHex(16);
   const secret = input.secret ?? newSecret();
-  const sealed = await seal(await desk.keyring(), { siteId, appid }, "current", secret);
-  const brought = (["appid", "secret"] as const).filter((field) => input[field] !== undefined);
   const version = newVersion();
+  const sealed = await seal(await desk.keyring(), { siteId, appid, version }, "current", secret);
+  const brought = (["appid", "secret"] as const).filter((field) => input[field] !== undefined);
   if (!(await insertApp(desk.db, { appid, siteId, name, version, secret: sealed, brought }, desk.by))) return undefined;
   desk.forget(appid);
   return { appid, secret, name, version };

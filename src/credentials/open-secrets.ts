@@ -21,12 +21,12 @@ export async function openSecrets(
 ): Promise<{ app: AppRecord; secrets: OpenSecret[] } | undefined> {
   const app = await findApp(db, appid);
   if (app === null) return undefined;
-  const open = (slot: Slot, sealed: string) => unseal(keyring, app, slot, sealed);
+  const open = (slot: Slot, version: string, sealed: string) => unseal(keyring, { ...app, version }, slot, sealed);
   const secrets: OpenSecret[] = [
-    { slot: "current", secret: await open("current", app.secret), expiresAt: Number.POSITIVE_INFINITY },
+    { slot: "current", secret: await open("current", app.version, app.secret), expiresAt: Number.POSITIVE_INFINITY },
   ];
-  if (app.previousSecret !== null) {
-    const secret = await open("previous", app.previousSecret);
+  if (app.previousSecret !== null && app.previousVersion !== null) {
+    const secret = await open("previous", app.previousVersion, app.previousSecret);
     secrets.push({ slot: "previous", secret, expiresAt: Number(app.previousExpiresAt) });
   }
   return { app, secrets };

@@ -70,10 +70,11 @@ type Renewed = { app: SealedSecrets; slots: number; faults: UnsealError[] };
 
 async function renew(keyring: Keyring, found: SealedSecrets): Promise<Renewed> {
   const renewed: Renewed = { app: { ...found }, slots: 0, faults: [] };
-  const renewSlot = async (slot: Slot, sealed: string): Promise<string> => {
+  const renewSlot = async (slot: Slot, version: string, sealed: string): Promise<string> => {
     if (sealed.startsWith(sealMark(keyring))) return sealed;
     try {
-      const again = await seal(keyring, found, slot, await unseal(keyring, found, slot, sealed));
+      const owner = { ...found, version };
+      const again = await seal(keyring, owner, slot, await unseal(keyring, owner, slot, sealed));
       renewed.slots++;
       return again;
     } catch (error) {
@@ -82,8 +83,10 @@ async function renew(keyring: Keyring, found: SealedSecrets): Promise<Renewed> {
       return sealed;
     }
   };
-  const { secret, previousSecret } = found;
-  renewed.app.secret = await renewSlot("current", secret);
-  if (previousSecret !== null) renewed.app.previousSecret = await renewSlot("previous", previousSecret);
+  const { version, secret, previousVersion, previousSecret } = found;
+  renewed.app.secret = await renewSlot("current", version, secret);
+  if (previousVersion !== null && previousSecret !== null) {
+    renewed.app.previousSecret = await renewSlot("previous", previousVersion, previousSecret);
+  }
   return renewed;
 }

@@ -44,7 +44,7 @@ const KV_TTL_SECONDS = 86_400;
 /** A cold look-up gives KV this long before it asks D1. */
 const KV_PATIENCE_MS = 50;
 const REFRESH_PAUSE_MS = 5_000;
-const CONFIRM_PAUSE_MS = 1_000;
+const CONFIRMS_PER_SECOND = 10;
 /** How often a request looks whether another's refresh has ended. */
 const REFRESH_LOOK_MS = 5;
 
@@ -59,7 +59,7 @@ export class CredentialResolver {
   readonly #refreshedInVain = new Map<string, number>();
   /** What a request of this isolate is refreshing, and until when that is believed: a request may be cut off. */
   readonly #refreshing = new Map<string, number>();
-  readonly #confirmed = new Map<string, number>();
+  readonly #confirmed = new Map<string, { second: number; signatures: Set<string> }>();
   readonly #keyrings = new WeakMap<object, Keyring>();
 
   /** @param now milliseconds since the epoch */
@@ -78,8 +78,19 @@ export class CredentialResolver {
   /** What this isolate believes without asking anyone. */
   cached(appid: string): Found | undefined {
     const cached = this.#cached.get(appid);
-    if (cached === undefined || cached.until <= this.#now()) return undefined;
-    return { credentials: cached.credentials, source: "isolate" };
+    return cached !== undefined && cached.until > this.#now() ? this.known(appid) : undefined;
+  }
+
+  /** What this isolate knows, however old: for those whom it will not look up. D1 has the last word on that as well. */
+  known(appid: string): Found | undefined {
+    const cached = this.#cached.get(appid);
+    return cached && { credentials: cached.credentials, source: "isolate" };
+  }
+
+  /** What this isolate has learnt since `than` was read; undefined when that is nothing. */
+  newer(than: Credentials): Found | undefined {
+    const cached = this.cached(than.appid);
+    return cached !== undefined && !isSame(cached.credentials, than) ? cached : undefined;
   }
 
   /**
@@ -120,10 +131,10 @@ export class CredentialResolver {
     const whose = `${than.appid} ${client}`;
     const isUnderWay = () => (this.#refreshing.get(whose) ?? 0) > this.#now() && Date.now() < lookUp.answerBy;
     while (isUnderWay()) await sleep(REFRESH_LOOK_MS);
-    const meanwhile = this.cached(than.appid);
-    if (meanwhile !== undefined && !isSame(meanwhile.credentials, than)) return meanwhile;
+    const meanwhile = this.newer(than);
+    if (meanwhile !== undefined) return meanwhile;
     if (this.#now() < (this.#refreshedInVain.get(whose) ?? 0) + REFRESH_PAUSE_MS) return undefined;
-    this.#refreshing.set(whose, this.#now() + TRY_LIMIT_MS);
+    remember(this.#refreshing, whose, this.#now() + TRY_LIMIT_MS);
     try {
       const fresh = await this.reload(bindings, than, lookUp);
       if (fresh !== undefined && !isSame(fresh.credentials, than)) return fresh;
@@ -134,7 +145,10 @@ export class CredentialResolver {
     return undefined;
   }
 
-  /** {@link reload}, at most once in a second for one signature; in between `than` is believed. */
+  /**
+   * {@link reload} for a request that is refused anyway: at most once in a second for one signature and ten times for one app, so
+   * that no captured request keeps D1 busy; past that `than` is believed.
+   */
   async confirm(
     bindings: CredentialBindings,
     than: Credentials,
@@ -142,14 +156,17 @@ export class CredentialResolver {
     lookUp: LookUp,
   ): Promise<Found | undefined> {
     const digits = signature.toLowerCase();
-    if (this.#now() < (this.#confirmed.get(digits) ?? 0) + CONFIRM_PAUSE_MS)
+    const second = Math.floor(this.#now() / 1000);
+    const asked = this.#confirmed.get(than.appid);
+    const signatures = asked?.second === second ? asked.signatures : new Set<string>();
+    if (signatures.has(digits) || signatures.size >= CONFIRMS_PER_SECOND)
       return { credentials: than, source: "isolate" };
-    const fresh = await this.reload(bindings, than, lookUp);
-    if (fresh !== undefined) remember(this.#confirmed, digits, this.#now());
-    return fresh;
+    // Before the answer is here: requests that come at once share the one.
+    remember(this.#confirmed, than.appid, { second, signatures: signatures.add(digits) });
+    return this.reload(bindings, than, lookUp);
   }
 
-  /** Drops what is cached of an app, here at once and in KV soon, after a change or when the batch found it stale. */
+  /** Drops what is cached of an app after a change, here at once and in KV soon. */
   forget(bindings: CredentialBindings, appid: string, waitUntil: (work: Promise<unknown>) => void): void {
     this.#cached.delete(appid);
     waitUntil(dropKv(bindings.credentials, appid));
@@ -180,6 +197,7 @@ export class CredentialResolver {
     const record = await findApp(bindings.directory, appid, answerBy);
     if (record === null) {
       this.#cached.delete(appid);
+      if (than !== undefined) waitUntil(dropKv(bindings.credentials, appid));
       return undefined;
     }
     let credentials: Credentials;
@@ -189,7 +207,8 @@ export class CredentialResolver {
       if (!(error instanceof UnsealError)) throw error;
       throw new Refusal("internal", { reason: "master_key_wrong", cause: error });
     }
-    if (than === undefined || !isSame(credentials, than)) waitUntil(writeKv(bindings.credentials, record));
+    const believed = this.#cached.get(appid)?.credentials ?? than;
+    if (believed === undefined || !isSame(credentials, believed)) waitUntil(writeKv(bindings.credentials, record));
     return { credentials: this.#keep(credentials), source: "d1" };
   }
 
@@ -199,14 +218,14 @@ export class CredentialResolver {
     if (credentials.revoked) return credentials;
     const keyring = await this.keyring(bindings);
     const open = async (slot: Slot, version: string, sealed: string, expiresAt: number) => {
-      const key = await importKey(await unseal(keyring, record, slot, sealed));
+      const key = await importKey(await unseal(keyring, { ...record, version }, slot, sealed));
       credentials.keys.push({ version, key, expiresAt });
     };
     await open("current", version, record.secret, Number.POSITIVE_INFINITY);
-    const { previousVersion, previousSecret, previousExpiresAt } = record;
-    const inOverlap = (previousExpiresAt ?? 0) * 1000 > this.#now();
-    if (inOverlap && previousVersion !== null && previousSecret !== null) {
-      await open("previous", previousVersion, previousSecret, previousExpiresAt ?? 0);
+    const { previousVersion, previousSecret } = record;
+    const previousExpiresAt = record.previousExpiresAt ?? 0;
+    if (previousVersion !== null && previousSecret !== null && previousExpiresAt * 1000 > this.#now()) {
+      await open("previous", previousVersion, previousSecret, previousExpiresAt);
     }
     return credentials;
   }

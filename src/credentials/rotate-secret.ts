@@ -51,9 +51,9 @@ export async function rotateSecret(
     const next = {
       appid,
       version,
-      secret: await seal(keyring, app, "current", secret),
+      secret: await seal(keyring, { ...app, version }, "current", secret),
       previousVersion: app.version,
-      // Sealed anew, because the slot is part of what the seal vouches for.
+      // Sealed anew, because the slot is part of what the seal vouches for; the version stays this secret's own.
       previousSecret: await seal(keyring, app, "previous", current),
       previousExpiresAt,
     };

@@ -1,13 +1,13 @@
 /**
- * Application secrets at rest: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key, with site, appid and slot as
- * associated data, so that a sealed secret cannot be moved to another site or app, nor from the previous slot to the current one.
- * Seals of the form before, `v1`, did not name the site; they still open, and `POST /admin/reseal` turns them into `v2`.
+ * Application secrets at rest: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key, with site, appid, version and slot
+ * as associated data: a sealed secret cannot be moved to another site, app or slot, nor pass for a later secret than it is.
+ * Seals of the form before, `v1`, named appid and slot only; they still open, and `POST /admin/reseal` turns them into `v2`.
  */
 
 export type Slot = "current" | "previous";
 
-/** Whose secret it is. */
-export type SecretOwner = { siteId: number; appid: string };
+/** Whose secret it is, and which of theirs: the version is the secret's own, in whichever slot it stands. */
+export type SecretOwner = { siteId: number; appid: string; version: string };
 
 /** The master keys: the first seals, all unseal. */
 export interface Keyring {
@@ -53,7 +53,7 @@ export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, s
   const [form, keyId, iv, ciphertext] = sealed.split(".");
   const known = form === "v1" || form === "v2";
   if (!known || keyId === undefined || iv === undefined || ciphertext === undefined) {
-    throw new UnsealError(`the ${slot} secret of app ${appid} is not in the v2 form`);
+    throw new UnsealError(`the ${slot} secret of app ${appid} is in no known form`);
   }
   const masterKey = keyring.byId.get(keyId);
   if (masterKey === undefined) {
@@ -66,7 +66,9 @@ export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, s
     const secret = await crypto.subtle.decrypt(algorithm, masterKey.key, Uint8Array.fromBase64(ciphertext, BASE64URL));
     return new TextDecoder().decode(secret);
   } catch {
-    throw new UnsealError(`the ${slot} secret of app ${appid} is damaged or was sealed for another site or app`);
+    throw new UnsealError(
+      `the ${slot} secret of app ${appid} is damaged or was sealed for another site, app or version`,
+    );
   }
 }
 
@@ -76,7 +78,7 @@ export const sealMark = (keyring: Keyring): string => `v2.${keyring.sealing.id}.
 /** What a seal vouches for, by its form. */
 const ASSOCIATED = {
   v1: ({ appid }: SecretOwner, slot: Slot) => `${appid}|${slot}`,
-  v2: ({ siteId, appid }: SecretOwner, slot: Slot) => `v2|${siteId}|${appid}|${slot}`,
+  v2: ({ siteId, appid, version }: SecretOwner, slot: Slot) => `v2|${siteId}|${appid}|${version}|${slot}`,
 };
 
 function aesGcm(iv: Uint8Array<ArrayBuffer>, associated: string) {

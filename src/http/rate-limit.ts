@@ -12,7 +12,7 @@ const MOST = 10_000;
 
 /**
  * What a client's failures are counted as, each under a name of its own: whoever uses one up has the others left.
- * `signed`: a signed call whose signature did not verify. `unknown`: one of these whose appid nobody knew, which costs a look-up.
+ * `signed`: a signed call whose signature did not verify. `unknown`: one of these whose appid nobody knew.
  * `operator`: a wrong admin token.
  */
 export type Failure = "signed" | "unknown" | "operator";

@@ -44,7 +44,7 @@ export const headers = {
   },
   "x-ignored-agents": {
     description:
-      "Whom add_kf left out, each with why: `unknown` (the site has no such agent), `disabled` or `already on the session`. At most 50 are named, then `and N more`. Absent when all joined, and in an answer that is given again for an Idempotency-Key.",
+      "Whom add_kf left out, each with why: `unknown` (the site has no such agent), `disabled` or `already on the session`. In 3,000 characters at the most, then `and N more`. Absent when all joined, and in an answer that is given again for an Idempotency-Key.",
     schema: { type: "string", examples: ["777 unknown, 10430 disabled, 10411 already on the session"] },
   },
   "idempotency-replayed": {

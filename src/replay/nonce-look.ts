@@ -41,9 +41,9 @@ export const NONCE_SECONDS = 2 * MAX_TOLERANCE_SECONDS + 60;
 
 /** Tells KV that the nonce is used. For `waitUntil`; never rejects, a failure only means that D1 will do the next refusal. */
 export async function rememberNonce(kv: KVNamespace | undefined, key: Promise<string> | undefined): Promise<void> {
-  if (key === undefined) return;
+  if (kv === undefined || key === undefined) return;
   try {
-    await kv?.put(await key, "1", { expirationTtl: NONCE_SECONDS });
+    await kv.put(await key, "1", { expirationTtl: NONCE_SECONDS });
   } catch {
     console.warn(JSON.stringify({ warning: "NONCES did not take a nonce: D1 decides alone" }));
   }

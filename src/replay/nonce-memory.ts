@@ -4,13 +4,15 @@
 const MOST = 5_000;
 
 /**
- * Used ranstr, each until it may be used again: the last 5,000 at least, 10,000 at the most. Only a help, like KV: what is not in
+ * Used ranstr, each for as long as its caller says: the last 5,000 at least, 10,000 at the most. Only a help, like KV: what is not in
  * here is looked up. In two halves, because a Map that drops its oldest entry at each new one walks over what it dropped before.
  */
 export class NonceMemory {
   readonly #now: () => number;
   #newer = new Map<string, number>();
   #older = new Map<string, number>();
+  /** Those that a request of this isolate is asking D1 about. */
+  readonly #underWay = new Set<string>();
 
   /** @param now milliseconds since the epoch */
   constructor(now: () => number) {
@@ -30,6 +32,19 @@ export class NonceMemory {
       this.#newer = new Map();
     }
     this.#newer.set(name(appid, ranstr), expiresAt);
+  }
+
+  isUnderWay(appid: string, ranstr: string): boolean {
+    return this.#underWay.has(name(appid, ranstr));
+  }
+
+  /** From here on it is under way, until the function that comes back is called. */
+  begin(appid: string, ranstr: string): () => void {
+    // Requests that were cut off never end theirs.
+    if (this.#underWay.size >= MOST) this.#underWay.clear();
+    const key = name(appid, ranstr);
+    this.#underWay.add(key);
+    return () => void this.#underWay.delete(key);
   }
 }
 

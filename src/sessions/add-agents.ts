@@ -4,14 +4,18 @@ import { runBatch, type Tries } from "../store/run-batch.ts";
 import type { AddAgents } from "./add-agents-schema.ts";
 import { type Settlement, settle } from "./settlement.ts";
 
-/** The most agents that a header names. */
-const MOST_NAMED = 50;
+/** The most characters of a header: what every proxy takes. A hundred usual ids are far from it. */
+const LONGEST = 3_000;
 
 /** `777 unknown, 10430 disabled, 10411 already on the session`: whom an add left out, each with why. */
 export function describeIgnored(ignored: IgnoredAgent[]): string {
-  const named = ignored.slice(0, MOST_NAMED).map(({ id, why }) => `${id} ${why}`);
-  if (ignored.length > MOST_NAMED) named.push(`and ${ignored.length - MOST_NAMED} more`);
-  return named.join(", ");
+  let text = "";
+  for (const [i, { id, why }] of ignored.entries()) {
+    const next = `${i === 0 ? "" : ", "}${id} ${why}`;
+    if (text.length + next.length > LONGEST) return `${text}, and ${ignored.length - i} more`;
+    text += next;
+  }
+  return text;
 }
 
 const refusals = (ignored: IgnoredAgent[]) =>

@@ -1,5 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
-import { accepted, type Claim, claim, made, rememberKey, selectVerdict } from "./claim.ts";
+import { accepted, acceptedBefore, type Claim, claim, rememberKey, selectVerdict } from "./claim.ts";
 import { agents, nonces, participants, sessions } from "./schema.ts";
 import { insertInto, type Placeholders, statement } from "./statement.ts";
 
@@ -28,12 +28,12 @@ export interface IgnoredAgent {
   why: "already on the session" | "unknown" | "disabled";
 }
 
-// Stands before the insert. A second try finds the agents of the first among the participants, and knows them by their time.
+// Stands before the insert. When an earlier try of this request was accepted, those who joined at that very second joined by it.
 const selectIgnored = statement<NewParticipants>(
   (v) => sql`SELECT asked.value AS id, CASE
       WHEN asked.value = ${sessions.responsibleAgentId} OR EXISTS (SELECT 1 FROM ${participants}
         WHERE ${participants.sessionId} = ${v.sessionId} AND ${participants.agentId} = asked.value
-          AND (${participants.addedAt} <> ${v.now} OR EXISTS (SELECT 1 FROM ${nonces} WHERE ${made(v)})))
+          AND (${participants.addedAt} <> ${v.now} OR NOT EXISTS (SELECT 1 FROM ${nonces} WHERE ${acceptedBefore(v)})))
         THEN 'already on the session'
       WHEN ${agents.id} IS NULL THEN 'unknown'
       WHEN ${agents.status} <> 'normal' THEN 'disabled' END AS why

@@ -97,12 +97,15 @@ export function claim<Values extends Claim>(
   });
 }
 
-/** This very try made the claim. Needs `nonces` in its FROM. */
-export const made = (v: Placeholders<Claim>): SQL => sql`${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr}
-  AND ${nonces.owner} = ${v.owner} AND ${nonces.attempt} = ${v.attempt}`;
+/** This request made the claim and was accepted. Needs `nonces` in its FROM. */
+const mine = (v: Placeholders<Claim>): SQL => sql`${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr}
+  AND ${nonces.owner} = ${v.owner} AND ${nonces.outcome} = 'accepted'`;
 
-/** The condition that every later statement which writes carries: this very try made the claim, and was accepted. */
-export const accepted = (v: Placeholders<Claim>): SQL => sql`${made(v)} AND ${nonces.outcome} = 'accepted'`;
+/** The condition that every later statement which writes carries: it was this very try. */
+export const accepted = (v: Placeholders<Claim>): SQL => sql`${mine(v)} AND ${nonces.attempt} = ${v.attempt}`;
+
+/** It was an earlier try, whose answer was lost. */
+export const acceptedBefore = (v: Placeholders<Claim>): SQL => sql`${mine(v)} AND ${nonces.attempt} <> ${v.attempt}`;
 
 /** Remembers the answer under the caller's Idempotency-Key; part of a batch only when there is one. */
 export const rememberKey = (operation: Operation) =>

@@ -28,13 +28,14 @@ class TryTimedOut extends Error {
  * Runs one database call with retries. The call must be safe to run twice: a try whose answer was lost may have committed, and
  * a try that was given up may still commit later. Batches are safe because a claim knows its owner and its try (claim.ts).
  *
- * @param call is told which try it is, from 1
+ * @param call is told which try it is, from 1, those before counted
  * @param answerBy when to give up at the latest, in milliseconds since the epoch; several calls of one request share it
  * @throws Refusal `unavailable` when the outcome is unknown, `internal` when the database refused the statement
  */
 export async function withRetries<T>(
   call: (attempt: number) => Promise<T>,
   answerBy = Date.now() + WHOLE_LIMIT_MS,
+  before = 0,
 ): Promise<T> {
   let fault: unknown;
   for (let attempt = 1; attempt <= TRIES; attempt++) {
@@ -45,12 +46,12 @@ export async function withRetries<T>(
       const late = () => {
         throw new TryTimedOut(`no answer in ${limit} ms`);
       };
-      return await withinTime(limit, () => call(attempt), late);
+      return await withinTime(limit, () => call(before + attempt), late);
     } catch (error) {
       fault = error;
       const { message } = rootOf(error);
       // Only when it is the first try: whatever a later one says, an earlier one may have committed or still commit.
-      if (attempt === 1 && STATEMENT_REFUSED.test(message)) throw refused(error);
+      if (before + attempt === 1 && STATEMENT_REFUSED.test(message)) throw refused(error);
       if (!(error instanceof TryTimedOut || TRANSIENT.test(message))) break;
       if (attempt < TRIES) await jitteredPause(attempt);
     }
@@ -94,7 +95,7 @@ export async function runBatch(
   batch: (attempt: number) => D1PreparedStatement[],
   { answerBy, before }: Tries,
 ): Promise<unknown[][]> {
-  const results = await withRetries((attempt) => db.batch<unknown>(batch(before + attempt)), answerBy);
+  const results = await withRetries((attempt) => db.batch<unknown>(batch(attempt)), answerBy, before);
   const rows = Array.isArray(results) ? results.map((result) => result?.results ?? []) : [];
   if (rows.at(-1)?.[0] === undefined) {
     throw new Refusal("unavailable", { reason: "d1_answer_incomplete", retryAfter: 1 });

@@ -5,7 +5,10 @@ import { apps } from "./schema.ts";
 import { statement } from "./statement.ts";
 
 /** An app's secrets as sealed, and the version they belong to. */
-export type SealedSecrets = Pick<AppRecord, "appid" | "siteId" | "version" | "secret" | "previousSecret">;
+export type SealedSecrets = Pick<
+  AppRecord,
+  "appid" | "siteId" | "version" | "secret" | "previousVersion" | "previousSecret"
+>;
 
 /** Whether a sealed secret starts otherwise than `mark`; null when there is no secret. */
 const differs = (secret: typeof apps.secret | typeof apps.previousSecret, mark: unknown): SQL =>
@@ -13,7 +16,7 @@ const differs = (secret: typeof apps.secret | typeof apps.previousSecret, mark: 
 
 const list = statement<{ mark: string; after: string; limit: number }>(
   (v) => sql`SELECT ${apps.appid} AS "appid", ${apps.siteId} AS "siteId", ${apps.version} AS "version",
-    ${apps.secret} AS "secret", ${apps.previousSecret} AS "previousSecret"
+    ${apps.secret} AS "secret", ${apps.previousVersion} AS "previousVersion", ${apps.previousSecret} AS "previousSecret"
   FROM ${apps} WHERE ${apps.appid} > ${v.after}
     AND (${differs(apps.secret, v.mark)} OR ${differs(apps.previousSecret, v.mark)})
   ORDER BY ${apps.appid} LIMIT ${v.limit}`,

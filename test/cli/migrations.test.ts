@@ -62,6 +62,8 @@ describe("the migrations", () => {
     expect(rotated).toMatchObject({ ...kept, secret: "s2", version: id, previous_version: id, previous_secret: "s1" });
     expect(rotated).toMatchObject({ previous_expires_at: 9, revoked_at: 7 });
     expect(new Set([fresh?.version, rotated?.version, rotated?.previous_version]).size).toBe(3);
-    expect(db.prepare("SELECT * FROM nonces").all()).toMatchObject([{ owner: "owner", attempt: 1, session_id: 3 }]);
+    expect(db.prepare("SELECT * FROM nonces").all()).toMatchObject([
+      { owner: "owner", attempt: 1, expires_at: 1_860, session_id: 3 },
+    ]);
   });
 });

@@ -103,7 +103,7 @@ describe("addAgents", () => {
       { agentId: 4, reason: "disabled" },
       { agentId: 1_000, reason: "unknown" },
     ]);
-    expect(ignored).toHaveLength(50);
+    expect(ignored).toHaveLength(62);
   });
 });
 

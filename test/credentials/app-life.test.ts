@@ -36,7 +36,9 @@ async function rowOf(appid: string): Promise<Row> {
 }
 
 async function opened(appid: string, slot: Slot, sealed: string | null): Promise<string> {
-  return unseal(KEYRING, { siteId: (await rowOf(appid)).site_id, appid }, slot, sealed ?? "");
+  const { site_id: siteId, version, previous_version } = await rowOf(appid);
+  const owner = { siteId, appid, version: slot === "current" ? version : String(previous_version) };
+  return unseal(KEYRING, owner, slot, sealed ?? "");
 }
 
 /** How often an app was rotated, as the audit log tells. */

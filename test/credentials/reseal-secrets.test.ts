@@ -27,7 +27,10 @@ const deskWith = (keyring: Keyring, db = env.DB): AppDesk => ({
   forget: () => {},
 });
 
-type Row = { appid: string; site_id: number; version: string; secret: string; previous_secret: string | null };
+type Row = { appid: string; site_id: number; version: string; secret: string } & Record<
+  "previous_version" | "previous_secret",
+  string | null
+>;
 
 async function rows(): Promise<Row[]> {
   return (await env.DB.prepare("SELECT * FROM apps ORDER BY appid").all<Row>()).results;
@@ -55,7 +58,11 @@ async function putApps(siteId: number, count: number): Promise<void> {
   );
   const apps = Array.from({ length: count }, async (_, i) => {
     const appid = `app-${String(i).padStart(4, "0")}`;
-    return insert.bind(appid, siteId, await seal(OLD, { siteId, appid }, "current", "secret of this app"));
+    return insert.bind(
+      appid,
+      siteId,
+      await seal(OLD, { siteId, appid, version: "first" }, "current", "secret of this app"),
+    );
   });
   await env.DB.batch(await Promise.all(apps));
 }
@@ -77,7 +84,8 @@ describe("re-sealing", () => {
     const world = await World.create();
     await rotateSecret(deskWith(BOTH), world.appid, 60);
     const [before] = await rows();
-    const previous = await seal(OLD, world, "previous", world.secret);
+    const owner = { ...world, version: String(before?.previous_version) };
+    const previous = await seal(OLD, owner, "previous", world.secret);
     await env.DB.prepare("UPDATE apps SET previous_secret = ?").bind(previous).run();
     expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0));
     const [after] = await rows();
@@ -98,8 +106,10 @@ describe("re-sealing", () => {
     expect(await resealSecrets(deskWith(OLD))).toEqual(answer(2, 0));
     const [after] = await rows();
     expect(sealsOf(after)).toEqual([OLD_SEAL, OLD_SEAL]);
-    expect(await unseal(OLD, world, "current", after?.secret ?? "")).toBe(world.secret);
-    expect(await unseal(OLD, world, "previous", after?.previous_secret ?? "")).toBe("another secret");
+    const of = (version: unknown) => ({ ...world, version: String(version) });
+    expect(await unseal(OLD, of(after?.version), "current", after?.secret ?? "")).toBe(world.secret);
+    const previousSecret = await unseal(OLD, of(after?.previous_version), "previous", after?.previous_secret ?? "");
+    expect(previousSecret).toBe("another secret");
     expect((await world.anotherIsolate({ CREDENTIALS: undefined }).create()).status).toBe(200);
   });
 

@@ -182,7 +182,7 @@ describe("resolving", () => {
     const keyring = await importKeyring([MASTER_KEY]);
     const record = async (key: string) => {
       const appid = key.slice("app:".length);
-      const secret = await seal(keyring, { siteId: 1, appid }, "current", "secret of this app");
+      const secret = await seal(keyring, { siteId: 1, appid, version: "a" }, "current", "secret of this app");
       const none = { previousVersion: null, previousSecret: null, previousExpiresAt: null, revokedAt: null };
       return { appid, siteId: 1, version: "a", secret, ...none };
     };
@@ -298,8 +298,10 @@ describe("resolving without a good answer of D1", () => {
   });
 
   it("does not take another fault for a wrong MASTER_KEY: a secret that is empty", async () => {
-    const { appid, siteId } = await World.create();
-    const empty = await seal(await importKeyring([MASTER_KEY]), { siteId, appid }, "current", "");
+    const world = await World.create();
+    const { appid, siteId } = world;
+    const version = (await versionOf(world)) ?? "";
+    const empty = await seal(await importKeyring([MASTER_KEY]), { siteId, appid, version }, "current", "");
     await env.DB.prepare("UPDATE apps SET secret = ? WHERE appid = ?").bind(empty, appid).run();
     await expect(new Isolate().resolve(appid)).rejects.not.toBeInstanceOf(Refusal);
   });
@@ -408,6 +410,14 @@ describe("refreshing", () => {
     expect(await new Isolate().resolve(world.appid)).toMatchObject({ source: "kv", credentials: { revoked: false } });
   });
 
+  it("drops from KV too an app that is gone, so that no other isolate asks for it in vain all day", async () => {
+    const world = await World.create();
+    const { isolate, known } = await warm(world);
+    await env.DB.prepare("DELETE FROM apps WHERE appid = ?").bind(world.appid).run();
+    await isolate.refresh(known);
+    expect(await env.CREDENTIALS.get(kvKey(world.appid))).toBeNull();
+  });
+
   it("drops an app that is gone, as after a restore of the database", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world, { credentials: undefined });
@@ -418,7 +428,7 @@ describe("refreshing", () => {
 });
 
 describe("confirming", () => {
-  it("asks D1 once in a second for one signature, and for each other one", async () => {
+  it("asks D1 once in a second for one signature, ten times for an app, however many there are at once", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     const confirm = (signature: string) => isolate.resolver.confirm(isolate.bindings, known, signature, isolate.lookUp);
@@ -428,8 +438,10 @@ describe("confirming", () => {
     await confirm("cd");
     expect(isolate.trips.single).toBe(2);
     isolate.clock.now += 1;
-    await confirm("ab");
+    await Promise.all([confirm("ab"), confirm("ab"), confirm("ab")]);
     expect(isolate.trips.single).toBe(3);
+    await Promise.all(Array.from({ length: 50 }, (_, i) => confirm(String(i))));
+    expect(isolate.trips.single).toBe(12);
   });
 
   it("finds at once that the app was revoked", async () => {

@@ -14,7 +14,7 @@ const bytes = (start: number) => Uint8Array.from({ length: 32 }, (_, i) => start
 const OLD = bytes(0);
 const NEW = bytes(100);
 
-const OWNER = { siteId: 7, appid: "app" };
+const OWNER = { siteId: 7, appid: "app", version: "a" };
 const SECRET = "s3cret with spaces ~";
 
 describe("a sealed secret", () => {
@@ -51,19 +51,26 @@ describe("a sealed secret", () => {
     const [, , iv, ciphertext] = sealed.split(".");
     const read = (text = "") => Uint8Array.fromBase64(text, { alphabet: "base64url" });
     const key = await crypto.subtle.importKey("raw", OLD, "AES-GCM", false, ["decrypt"]);
-    const algorithm = { name: "AES-GCM", iv: read(iv), additionalData: new TextEncoder().encode("v2|7|app|previous") };
+    const algorithm = {
+      name: "AES-GCM",
+      iv: read(iv),
+      additionalData: new TextEncoder().encode("v2|7|app|a|previous"),
+    };
     expect(new TextDecoder().decode(await crypto.subtle.decrypt(algorithm, key, read(ciphertext)))).toBe(SECRET);
   });
 
   it.each<[string, SecretOwner, Slot]>([
-    ["another site", { siteId: 8, appid: "app" }, "current"],
-    ["another app", { siteId: 7, appid: "app2" }, "current"],
+    ["another site", { ...OWNER, siteId: 8 }, "current"],
+    ["another app", { ...OWNER, appid: "app2" }, "current"],
+    ["another version", { ...OWNER, version: "b" }, "current"],
     ["the other slot", OWNER, "previous"],
   ])("does not open for %s", async (_, owner, slot) => {
     const keyring = await importKeyring([OLD]);
     const sealed = await seal(keyring, OWNER, "current", SECRET);
     await expect(unseal(keyring, owner, slot, sealed)).rejects.toThrow(
-      new UnsealError(`the ${slot} secret of app ${owner.appid} is damaged or was sealed for another site or app`),
+      new UnsealError(
+        `the ${slot} secret of app ${owner.appid} is damaged or was sealed for another site, app or version`,
+      ),
     );
   });
 
@@ -99,7 +106,7 @@ describe("a sealed secret", () => {
     const damaged = damage(sealed.split(".")).join(".");
     expect(damaged).not.toBe(sealed);
     await expect(unseal(keyring, OWNER, "current", damaged)).rejects.toThrow(
-      new UnsealError("the current secret of app app is damaged or was sealed for another site or app"),
+      new UnsealError("the current secret of app app is damaged or was sealed for another site, app or version"),
     );
   });
 
@@ -107,7 +114,7 @@ describe("a sealed secret", () => {
     "does not open in another form: %j",
     async (text) => {
       await expect(unseal(await importKeyring([OLD]), OWNER, "current", text)).rejects.toThrow(
-        new UnsealError("the current secret of app app is not in the v2 form"),
+        new UnsealError("the current secret of app app is in no known form"),
       );
     },
   );

@@ -52,7 +52,7 @@ describe("x-error-detail", () => {
     for (const ids of wrong) {
       for (const answer of [await world.create({ kefu_id: ids }), await world.add(chatId, { kefu_ids: ids })]) {
         expect(answer.envelope.code).toBe(-1);
-        expect(answer.headers.get("x-error-detail")?.length).toBeLessThan(2_200);
+        expect(answer.headers.get("x-error-detail")?.length).toBeLessThan(3_100);
       }
     }
   });

@@ -60,6 +60,13 @@ describe("seenWithin", () => {
 });
 
 describe("rememberNonce", () => {
+  it("tells KV nothing of a request without a ranstr", async () => {
+    const puts: unknown[] = [];
+    const kv = replacing(env.NONCES, { put: async (...given: unknown[]) => void puts.push(given) });
+    await rememberNonce(kv, undefined);
+    expect([puts, await lookForNonce(kv, undefined)]).toEqual([[], false]);
+  });
+
   it("asks KV to forget when the nonce has expired", async () => {
     const puts: unknown[][] = [];
     await rememberNonce(

@@ -34,4 +34,17 @@ describe("the memory of used ranstr", () => {
     nonces.add("app", "10001", NOW + 60);
     expect(known()).toEqual([false, false, true, true, true]);
   });
+
+  it("knows what is under way until it has ended, and lets all go when five thousand never ended", () => {
+    const { nonces } = memory();
+    const ended = nonces.begin("app", "abc");
+    expect([nonces.isUnderWay("app", "abc"), nonces.isUnderWay("other", "abc")]).toEqual([true, false]);
+    expect(nonces.has("app", "abc")).toBe(false);
+    ended();
+    expect(nonces.isUnderWay("app", "abc")).toBe(false);
+    for (let i = 0; i < 5_000; i++) nonces.begin("app", String(i));
+    expect([nonces.isUnderWay("app", "0"), nonces.isUnderWay("app", "4999")]).toEqual([true, true]);
+    nonces.begin("app", "last");
+    expect([nonces.isUnderWay("app", "0"), nonces.isUnderWay("app", "last")]).toEqual([false, true]);
+  });
 });

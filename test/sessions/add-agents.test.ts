@@ -75,12 +75,17 @@ describe("add_kf", () => {
     expect(all.headers.has("x-ignored-agents")).toBe(false);
   });
 
-  it("names fifty at the most, so that every proxy takes the header", async () => {
-    const { world, chatId } = await siteWithSession();
-    const unknown = Array.from({ length: 99 }, (_, i) => Number.MAX_SAFE_INTEGER - 99 + i);
-    const { headers, envelope } = await world.add(chatId, { kefu_ids: [3, ...unknown] });
-    expect(envelope).toEqual(OK);
-    expect(headers.get("x-ignored-agents")).toMatch(/^(\d{16} unknown, ){50}and 49 more$/);
+  it("names a hundred, and in 3,000 characters whom it can where the ids are too long, so that every proxy takes the header", async () => {
+    const { world } = await siteWithSession();
+    const long = Array.from({ length: 98 }, (_, i) => Number.MAX_SAFE_INTEGER - 99 + i);
+    await seedAgents(world, long);
+    const chatId = await world.chatId({ kefu_id: [1, ...long] });
+    const unknown = Array.from({ length: 99 }, (_, i) => 10_000 + i);
+    const usual = await world.add(chatId, { kefu_ids: [2, ...unknown] });
+    expect(usual.envelope).toEqual(OK);
+    expect(usual.headers.get("x-ignored-agents")?.split(", ")).toEqual(unknown.map((id) => `${id} unknown`));
+    const { headers } = await world.add(chatId, { kefu_ids: [3, ...long] });
+    expect(headers.get("x-ignored-agents")).toMatch(/^(\d{16} already on the session, ){73}and 25 more$/);
   });
 
   it("refuses to add agents again that it has added", async () => {
@@ -191,6 +196,21 @@ describe("the Worker's own retry", () => {
     const { envelope } = await plain.anotherIsolate({ DB }).add(chatId, { kefu_ids: "3,4" });
     expect([envelope, tries]).toEqual([OK, 2]);
     expect((await plain.stored()).participants.map((each) => each.agent_id)).toEqual([2, 3]);
+  });
+
+  it("names whom it left out at a second try that refuses, also those who joined by another request in the same second", async () => {
+    let tries = 0;
+    const DB = replacing(env.DB, {
+      batch: async (statements: D1PreparedStatement[]) => {
+        if (++tries > 1) return env.DB.batch(statements);
+        throw new Error("Network connection lost.");
+      },
+    });
+    const plain = await World.create();
+    const chatId = await plain.chatId();
+    expect((await plain.add(chatId)).envelope).toEqual(OK);
+    const { headers } = await plain.anotherIsolate({ DB }).add(chatId);
+    expect([tries, headers.get("x-error-detail")]).toEqual([2, nobody("3 already on the session")]);
   });
 
   it("tells an agent of the first try, whose answer was lost, from one who was there before", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { countingDb } from "./counting-db.ts";
 import { expectAccepted, expectTokenInvalid, type SignedRoute } from "./signed-routes.ts";
 import { staleKv } from "./stale-kv.ts";
-import { type Replacements, World } from "./world.ts";
+import { NOW, type Replacements, World } from "./world.ts";
 
 /** Where an operator's change has not arrived. */
 const BEHIND = [
@@ -148,6 +148,27 @@ export function secretSuite(route: SignedRoute): void {
     const before = await other.stored();
     await accepts(fresh);
     expect(await other.stored()).toEqual(before);
+  });
+
+  it("believes no record of KV that gives an ended secret the version of the one in use", async () => {
+    const world = await World.create();
+    const row = () => env.DB.prepare("SELECT * FROM apps WHERE appid = ?").bind(world.appid).first();
+    const before = await row();
+    const next = await rotate(world, 0);
+    const after = await row();
+    const record = { appid: world.appid, siteId: world.siteId, version: after?.version, revokedAt: null };
+    const forgeries = [
+      { secret: before?.secret, previousVersion: null, previousSecret: null, previousExpiresAt: null },
+      {
+        ...{ secret: after?.secret, previousVersion: after?.version },
+        ...{ previousSecret: after?.previous_secret, previousExpiresAt: NOW + 10_000 },
+      },
+    ];
+    for (const forgery of forgeries) {
+      await env.CREDENTIALS.put(`app:${world.appid}`, JSON.stringify({ ...record, ...forgery }));
+      await refuses(world.anotherIsolate());
+      await accepts(Object.assign(world.anotherIsolate(), { secret: next }));
+    }
   });
 
   it("writes nothing for a site that the app is not of, whatever a record says", async () => {

@@ -19,6 +19,7 @@ import type { Settlement } from "../../sessions/settlement.ts";
 import { checkFreshness } from "../../signing/check-freshness.ts";
 import type { Request as ClaimRequest } from "../../store/claim.ts";
 import { TRIES, type Tries, WHOLE_LIMIT_MS } from "../../store/run-batch.ts";
+import { sleep } from "../../time-limit.ts";
 import type { App } from "../context.ts";
 import { succeed } from "../envelope.ts";
 import { type JsonFault, parseJsonObject } from "../parse-json.ts";
@@ -37,6 +38,9 @@ export interface SignedOperation<Input> {
 
 /** How long an isolate refuses an app that passed its limit, before it lets a request through to see. Seconds. */
 const APP_PAUSE = 1;
+
+/** How often a request looks whether another with its ranstr has ended. */
+const UNDER_WAY_LOOK_MS = 5;
 
 /** The way of one signed request, in the order of README, "Architecture". Every check that fails throws a Refusal. */
 export function signed<Input>(operation: SignedOperation<Input>): Handler<App> {
@@ -66,7 +70,7 @@ export function signed<Input>(operation: SignedOperation<Input>): Handler<App> {
     const startEarly = !isRemembered() && !isolate.limits.isPassed(failureKey("signed", client));
     const look = startEarly ? lookUpNonce() : undefined;
 
-    let caller = await verifyCaller(c, settings, claimant);
+    const caller = await verifyCaller(c, settings, claimant);
     const refuse = async (refusal: Refusal): Promise<never> => {
       await confirmCaller(c, settings, claimant, caller);
       throw refusal;
@@ -83,7 +87,7 @@ export function signed<Input>(operation: SignedOperation<Input>): Handler<App> {
     }
     trace.kvMs = Date.now() - lookedSince;
     if (isolate.limits.isPassed(appid)) {
-      throw new Refusal("too_many_requests", { reason: "app_limit", retryAfter: APP_LIMIT_PERIOD });
+      return refuse(new Refusal("too_many_requests", { reason: "app_limit", retryAfter: APP_LIMIT_PERIOD }));
     }
     const input = parse(operation.schema, fields);
     if (input instanceof Refusal) return refuse(input);
@@ -99,24 +103,30 @@ export function signed<Input>(operation: SignedOperation<Input>): Handler<App> {
     };
     const run = ({ siteId, secretVersion }: Caller, before: number) =>
       operation.run(homeDatabase(settings, siteId), { ...request, siteId, secretVersion }, input, { answerBy, before });
+    // Replays that come while the first is on its way wait for what becomes of it: D1 is asked once.
+    while (isolate.nonces.isUnderWay(appid, stamp.ranstr) && Date.now() < answerBy) await sleep(UNDER_WAY_LOOK_MS);
+    if (isRemembered()) throw replayed("ranstr_seen_here");
+    const ended = isolate.nonces.begin(appid, stamp.ranstr);
     const sentAt = Date.now();
-    let settlement = await run(caller, 0);
-    if (settlement.kind === "credentials_stale") {
-      // What was believed of the app may be old. With a fresh owner a caller would meet his own committed request as a replay.
-      const fresh = await verifyAgain(c, settings, claimant, caller);
-      if (fresh !== undefined) {
-        caller = fresh;
-        settlement = await run(caller, TRIES);
+    let settlement: Settlement;
+    try {
+      settlement = await run(caller, 0);
+      if (settlement.kind === "credentials_stale") {
+        // What was believed of the app may be old. With a fresh owner a caller would meet his own committed request as a replay.
+        const fresh = await verifyAgain(c, settings, claimant, caller);
+        if (fresh !== undefined) settlement = await run(fresh, TRIES);
       }
+      if (settlement.kind !== "credentials_stale") {
+        const until = settlement.kind === "replayed" ? staleAt : request.nonceExpiresAt;
+        isolate.nonces.add(appid, stamp.ranstr, until);
+      }
+    } finally {
+      ended();
     }
     trace.d1Ms = Date.now() - sentAt;
 
     if (settlement.kind === "credentials_stale") throw new Refusal("token_invalid", { reason: "credentials_stale" });
-    if (settlement.kind === "replayed") {
-      isolate.nonces.add(appid, stamp.ranstr, staleAt);
-      throw replayed("ranstr_claimed_in_d1");
-    }
-    isolate.nonces.add(appid, stamp.ranstr, request.nonceExpiresAt);
+    if (settlement.kind === "replayed") throw replayed("ranstr_claimed_in_d1");
     waitUntil(rememberNonce(settings.nonces, nonce));
     // Only now, when it is known to be no replay: nothing that was captured can use up an app's limit.
     waitUntil(isolate.limits.count(settings.appLimit, appid, APP_PAUSE));
@@ -144,12 +154,14 @@ const BODY_FAULTS: Record<JsonFault | "appid_missing", string> = {
 /** @throws Refusal for what is wrong before an app is known, in words that need no secret */
 function readFields(body: ArrayBuffer, digitsOf: string | undefined): Record<string, unknown> & { appid: string } {
   const parsed = parseJsonObject(body, digitsOf);
-  const fault = !parsed.ok ? parsed.reason : isAppid(parsed.object.appid) ? undefined : "appid_missing";
-  if (!parsed.ok || fault !== undefined) {
-    const reason = fault ?? "not_json";
-    throw new Refusal("invalid_parameters", { reason: `body_${reason}`, detail: BODY_FAULTS[reason], open: true });
-  }
-  return parsed.object as Record<string, unknown> & { appid: string };
+  if (!parsed.ok) throw unreadable(parsed.reason);
+  const { object } = parsed;
+  if (!isAppid(object.appid)) throw unreadable("appid_missing");
+  return object as Record<string, unknown> & { appid: string };
+}
+
+function unreadable(fault: keyof typeof BODY_FAULTS): Refusal {
+  return new Refusal("invalid_parameters", { reason: `body_${fault}`, detail: BODY_FAULTS[fault], open: true });
 }
 
 function readStamp(fields: Record<string, unknown>, now: number, tolerance: number): RequestStamp | Refusal {

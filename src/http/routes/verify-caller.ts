@@ -30,12 +30,13 @@ export async function verifyCaller(c: RequestContext, settings: Settings, claima
   let found: Found | undefined = credentials.cached(appid);
   if (found === undefined) {
     // Looking up costs a read of KV and one of D1, for every appid that somebody makes up.
-    if (limits.isPassed(failureKey("unknown", client))) throw tooManyFailures();
-    found = await credentials.load(settings, appid, lookUp);
+    const isLimited = limits.isPassed(failureKey("unknown", client));
+    found = isLimited ? credentials.known(appid) : await credentials.load(settings, appid, lookUp);
+    if (isLimited && found === undefined) throw tooManyFailures();
   }
   let result = await authenticate(found, signed);
   const mayBeStale = !result.ok && (result.reason === "signature_mismatch" || result.reason === "app_revoked");
-  if (mayBeStale && found !== undefined && found.source !== "d1" && !limits.isPassed(failureKey("signed", client))) {
+  if (mayBeStale && found !== undefined && found.source !== "d1") {
     const fresh = await credentials.refresh(settings, found.credentials, client, lookUp);
     if (fresh !== undefined) result = await authenticate(fresh, signed);
   }
@@ -58,7 +59,9 @@ export async function verifyAgain(
   claimant: Claimant,
   caller: Caller,
 ): Promise<Caller | undefined> {
-  const fresh = await c.var.isolate.credentials.reload(settings, caller.credentials, claimant.lookUp);
+  const { credentials } = c.var.isolate;
+  const fresh =
+    credentials.newer(caller.credentials) ?? (await credentials.reload(settings, caller.credentials, claimant.lookUp));
   const result = await authenticate(fresh, claimant.signed);
   if (!result.ok) return refuse(c, settings, claimant, "credentials_stale");
   const { siteId, secretVersion } = result.caller;
@@ -67,8 +70,7 @@ export async function verifyAgain(
 
 /**
  * For a request that is refused before the batch could look at its app: a revoked app, or one whose secret was rotated away, must
- * look like a wrong signature here as well. One signature is confirmed once in a second, so that a captured request costs D1
- * little; without an answer of D1 the caller is believed.
+ * look like a wrong signature here as well. Where D1 is asked no more, or does not answer, the caller is believed.
  *
  * @throws as {@link verifyCaller} does
  */
@@ -85,8 +87,9 @@ export async function confirmCaller(
   try {
     const signature = claimant.signed.signature ?? "";
     fresh = await credentials.confirm(settings, caller.credentials, signature, { ...claimant.lookUp, answerBy });
-  } catch {
-    return;
+  } catch (error) {
+    if (error instanceof Refusal && error.code === "unavailable") return;
+    throw error;
   }
   const result = await authenticate(fresh, claimant.signed);
   if (!result.ok) await refuse(c, settings, claimant, result.reason);
