@@ -7,10 +7,13 @@ import { type Settlement, settle } from "./settlement.ts";
 /** The most characters of a header: what every proxy takes. A hundred usual ids are far from it. */
 const LONGEST = 3_000;
 
+/** What a caller most wants to know comes first. */
+const ORDER: IgnoredAgent["why"][] = ["unknown", "disabled", "already on the session"];
+
 /** `777 unknown, 10430 disabled, 10411 already on the session`: whom an add left out, each with why. */
 export function describeIgnored(ignored: IgnoredAgent[]): string {
   let text = "";
-  for (const [i, { id, why }] of ignored.entries()) {
+  for (const [i, { id, why }] of ignored.toSorted((a, b) => ORDER.indexOf(a.why) - ORDER.indexOf(b.why)).entries()) {
     const next = `${i === 0 ? "" : ", "}${id} ${why}`;
     if (text.length + next.length > LONGEST) return `${text}, and ${ignored.length - i} more`;
     text += next;

@@ -163,7 +163,7 @@ describe("the request log", () => {
     expect(lines(log).map(({ outcome, ignored_agents }) => [outcome, ignored_agents])).toEqual([
       ["ok", undefined],
       ["repeated", undefined],
-      ["ok", "1 already on the session, 4 disabled, 404 unknown"],
+      ["ok", "404 unknown, 4 disabled, 1 already on the session"],
     ]);
   });
 

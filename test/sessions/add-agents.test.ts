@@ -58,7 +58,7 @@ describe("add_kf", () => {
     [
       "one of these",
       [777, 1, 2, 4, 404],
-      "1 already on the session, 2 already on the session, 4 disabled, 404 unknown, 777 unknown",
+      "404 unknown, 777 unknown, 4 disabled, 1 already on the session, 2 already on the session",
     ],
   ])("refuses when every agent is %s, names each and why, and stores only the ranstr", async (_, kefu_ids, why) => {
     const { world, chatId } = await siteWithSession();
@@ -69,7 +69,7 @@ describe("add_kf", () => {
     const { world, chatId } = await siteWithSession();
     const typo = await world.add(chatId, { kefu_ids: "777,3,4,2" });
     expect(typo.envelope).toEqual(OK);
-    expect(typo.headers.get("x-ignored-agents")).toBe("2 already on the session, 4 disabled, 777 unknown");
+    expect(typo.headers.get("x-ignored-agents")).toBe("777 unknown, 4 disabled, 2 already on the session");
     const all = await world.add(chatId, { kefu_ids: "101" });
     expect(all.envelope).toEqual(OK);
     expect(all.headers.has("x-ignored-agents")).toBe(false);
@@ -227,6 +227,6 @@ describe("the Worker's own retry", () => {
     plain.clock.now += 1;
     const { envelope, headers } = await plain.anotherIsolate({ DB }).add(chatId, { kefu_ids: "2,3,404" });
     expect([envelope, tries]).toEqual([OK, 2]);
-    expect(headers.get("x-ignored-agents")).toBe("2 already on the session, 404 unknown");
+    expect(headers.get("x-ignored-agents")).toBe("404 unknown, 2 already on the session");
   });
 });

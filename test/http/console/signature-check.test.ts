@@ -328,7 +328,7 @@ describe("the signature check", () => {
       const verdict = await check(visitor, { operation: "add_kf", body, signature: await hmac(world.secret, body) });
       return [verdict.answer, verdict.lines["Agents and session"]];
     };
-    const ignored = "1 already on the session, 2 already on the session, 4 disabled, 99 unknown";
+    const ignored = "99 unknown, 4 disabled, 1 already on the session, 2 already on the session";
     expect(await said("1,2,3,4,99")).toEqual([
       ACCEPTS,
       { state: "Fine", text: `These are ignored, the others are added: ${ignored}` },
