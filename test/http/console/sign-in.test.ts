@@ -257,6 +257,36 @@ describe("a form sent after the sign-in has ended", () => {
     expect((await world.operated()).apps).toHaveLength(1);
   });
 
+  it("leaves the admin token on no page, whichever form it was", async () => {
+    const world = await World.create();
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const site = `/console/sites/${world.siteId}`;
+    const forms: [string, string, Record<string, string>][] = [
+      ["/console/signature-check", "Check", { "Which call is it?": "create_gd", "Body, as it was sent": "{" }],
+      ["/console/signature-check", "Check", { "Body, as it was sent": "{" }],
+      ["/console", "Create site", { Name: "New" }],
+      [`${site}/apps`, "Issue app", { Name: "New" }],
+      [`${site}/apps`, "Issue app", { Name: " " }],
+      [`${site}/apps/${world.appid}`, "Rotate", { Overlap: "0" }],
+      [`${site}/apps/${world.appid}/rotate?overlap_seconds=0`, "Rotate now", {}],
+      [`${site}/apps/${world.appid}/revoke`, "Revoke for good", {}],
+      [`${site}/agents`, "Add agent", { ID: "x", Name: "Ana" }],
+      [`${site}/agents`, "Add all", { "One agent a line: id, name": "20, Ana" }],
+      [`${site}/agents`, "Disable Agent 1", {}],
+      [`${site}/agents/1`, "Rename", { Name: "Ana" }],
+    ];
+    for (const [path, button, fill] of forms) {
+      const out = new ConsoleVisitor(world);
+      const asked = await out.press(await visitor.open(path), button, fill);
+      const wrong = await out.press(asked, "Sign in", { "Admin token": `${ADMIN_TOKEN}x` });
+      const back = await out.press(wrong, "Sign in", { "Admin token": ADMIN_TOKEN });
+      const switched = await out.press(back, "中文");
+      for (const { html } of [asked, wrong, back, switched]) {
+        expect([path, button, html.includes(ADMIN_TOKEN)]).toEqual([path, button, false]);
+      }
+    }
+  });
+
   it("of a signature check is checked once signed in, for a check changes nothing", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);

@@ -87,7 +87,10 @@ function checkPage(c: RequestContext, form: Form, result?: Diagnosis | string): 
       </section>
     </>
   );
-  const filled = result === undefined ? undefined : { path: PATH, values: form };
+  // These fields alone: after signing in anew the form that was sent is the sign-in's, with the admin token in it.
+  const { operation = "", appid = "", body: pasted = "", signature = "" } = form;
+  const values = { operation, appid, body: pasted, signature };
+  const filled = result === undefined ? undefined : { path: PATH, values };
   return show(c, { title: t("Signature check"), section: "check", filled, body }, error ? 400 : 200);
 }
 
