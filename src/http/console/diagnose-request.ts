@@ -46,8 +46,8 @@ export interface Line {
   refusal?: ErrorCode | undefined;
   /** What D1 would refuse for. */
   outcome?: Outcome;
-  /** The refusal is the timestamp's: checked a while after it was sent, every request gets it. */
-  outdated?: boolean;
+  /** The refusal is the timestamp's. Checked a while after it was sent, every request is late; none is early by waiting. */
+  outdated?: "late" | "early" | undefined;
   /** The text that the signature does fit, when it is not the pasted one. */
   signed?: string | undefined;
   /** Which line ends the signature fits, where the pasted text cannot tell. */
@@ -121,8 +121,22 @@ export async function diagnoseRequest(
   const isItsOwn = await (pasted.operation === "create_gd" ? readCreate(reading) : readAdd(reading));
   if (reading.used === undefined || !isItsOwn || !diagnosis.exact) return { lines };
   const { outcome, sessionId } = reading.used;
-  const refused = Object.hasOwn(OUTCOMES, outcome) && { refusedFor: outcome as Outcome };
-  return { lines, answered: { siteId, sessionId, ...refused } };
+  return { lines, answered: { siteId, sessionId, ...(isRefusal(outcome) && { refusedFor: outcome }) } };
+}
+
+const isRefusal = (outcome: string): outcome is Outcome => Object.hasOwn(OUTCOMES, outcome);
+
+/** What a call was refused for, when that cannot be seen from the request any more. */
+export function refusalText({ t }: View, outcome: Outcome): string {
+  const texts: Record<Outcome, string> = {
+    agents_invalid: t("An agent was unknown, foreign or disabled."),
+    key_reused: t("The Idempotency-Key was used before for a call that meant something else."),
+    session_not_found: t("The site had no such session."),
+    not_a_ticket: t("The session was not a ticket."),
+    no_responsible_agent: t("The session had no responsible agent."),
+    no_new_agents: t("There was nobody to add."),
+  };
+  return texts[outcome];
 }
 
 function readBody({ t }: View, { body, operation }: PastedRequest, lines: Line[]): Record<string, unknown> | undefined {
@@ -164,7 +178,10 @@ async function readStamp({ v, db, appid, fields, lines }: Reading, tolerance: nu
   const { timestamp, ranstr } = stamp.data;
   const outdated = !checkFreshness(timestamp, v.now, tolerance).ok;
   const text = outdated ? timestampText(v, timestamp, tolerance) : t("Fresh.");
-  lines.push({ ...line("timestamp", text, outdated ? "token_invalid" : undefined), outdated });
+  lines.push({
+    ...line("timestamp", text, outdated ? "token_invalid" : undefined),
+    outdated: !outdated ? undefined : timestamp < v.now ? "late" : "early",
+  });
   const used = await findNonce(db, appid, ranstr, v.now);
   if (used === null) {
     lines.push(line("ranstr", t("Not used yet.")));
@@ -173,7 +190,7 @@ async function readStamp({ v, db, appid, fields, lines }: Reading, tolerance: nu
   const texts = [
     t("It was used before. Every request, a retry too, needs a ranstr of its own and a new signature."),
     used.sessionId === null
-      ? t("That request was refused: {0}.", used.outcome)
+      ? t("That request was refused: {0}", isRefusal(used.outcome) ? refusalText(v, used.outcome) : "–")
       : t("That request was accepted: session {0}.", used.sessionId),
   ];
   lines.push({ title: "ranstr", texts, refusal: "token_invalid" });

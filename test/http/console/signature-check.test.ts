@@ -64,6 +64,7 @@ function verdictOf(page: string): Verdict {
 
 const ACCEPTS = "Sent now, the server accepts this request";
 const TOKEN = "Sent now, the server answers 401 token验证失败!";
+const OTHER_BYTES = "If you sent this ranstr before with other bytes, this one was answered 401 token验证失败!";
 const PARAMETERS = "Sent now, the server answers 400 参数错误";
 
 /** Checks a signed create_gd body. */
@@ -221,7 +222,10 @@ describe("the signature check", () => {
     const { chat_id } = sent.envelope.data as { chat_id: number };
     const signature = await hmac(world.secret, body);
     const { was, answer, note, lines } = await check(visitor, { body, signature });
-    expect([was, answer]).toEqual([`This call was accepted: session ${chat_id}: To the session`, TOKEN]);
+    expect([was, answer]).toEqual([
+      `A call with this ranstr was accepted: session ${chat_id}: ${OTHER_BYTES} To the session`,
+      TOKEN,
+    ]);
     expect(note).toContain("A ranstr can be used once");
     expect(Object.values(lines).map(({ state }) => state)).not.toContain("Cause");
     expect(lines.ranstr?.state).toBe("If sent again");
@@ -230,7 +234,7 @@ describe("the signature check", () => {
     const add = JSON.stringify(world.addBody(chat_id));
     await world.send("add_kf", add);
     const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
-    expect(added.was).toContain(`This call was accepted: session ${chat_id}`);
+    expect(added.was).toContain(`A call with this ranstr was accepted: session ${chat_id}`);
   });
 
   it("says first what a call was refused for, and does not blame the ranstr for it", async () => {
@@ -242,19 +246,23 @@ describe("the signature check", () => {
     for (const now of [NOW, NOW + 400]) {
       world.clock.now = now;
       const { was, answer, lines } = await check(visitor, { body, signature });
-      expect(was).toBe("This call was answered 400 参数错误: kefu_id: unknown, foreign or disabled: 99");
+      expect(was).toBe(
+        `A call with this ranstr was answered 400 参数错误: kefu_id: unknown, foreign or disabled: 99 ${OTHER_BYTES}`,
+      );
       expect(answer).toBe(TOKEN);
       expect([lines["Agents and session"]?.state, lines.ranstr?.state]).toEqual(["Cause", "If sent again"]);
     }
     await seedAgents(world, [99]);
     const mended = await check(visitor, { body, signature });
     expect(mended.was).toBe(
-      "This call was answered 400 参数错误: What it was refused for has changed since: agents_invalid.",
+      `A call with this ranstr was answered 400 参数错误: What it was refused for has changed since: An agent was unknown, foreign or disabled. ${OTHER_BYTES}`,
     );
     const add = JSON.stringify(world.addBody(999_999));
     expect((await world.send("add_kf", add)).status).toBe(404);
     const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
-    expect(added.was).toBe("This call was answered 404 会话不存在: chat_id: no such session on this site");
+    expect(added.was).toBe(
+      `A call with this ranstr was answered 404 会话不存在: chat_id: no such session on this site ${OTHER_BYTES}`,
+    );
   });
 
   it("does not take a call that used the ranstr before for this one", async () => {
@@ -275,7 +283,10 @@ describe("the signature check", () => {
     await world.create({ ranstr: "refused", kefu_id: [1, 99] });
     const add = JSON.stringify(world.addBody(id, { ranstr: "refused" }));
     const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
-    expect([added.was, added.lines.ranstr?.text]).toEqual([undefined, expect.stringContaining("agents_invalid")]);
+    expect([added.was, added.lines.ranstr?.text]).toEqual([
+      undefined,
+      expect.stringContaining("That request was refused: An agent was unknown, foreign or disabled."),
+    ]);
   });
 
   it("says nothing of what a call was answered whose signature does not fit", async () => {
@@ -426,9 +437,50 @@ describe("the signature check", () => {
     const { lines } = await check(visitor, { body, signature: await hmac("wrong", body) });
     expect([lines.Signature?.state, lines.timestamp?.state, lines["Fields of create_gd"]?.state]).toEqual([
       "Cause",
-      "Also",
+      "If sent again",
       "Also",
     ]);
+  });
+
+  it("takes for the cause what was wrong when it was sent, not that it is pasted later", async () => {
+    const { world, visitor } = await start();
+    const states = async (change: Body) => {
+      const { lines } = await checkSigned(world, visitor, change);
+      return [lines.timestamp?.state, lines["Fields of create_gd"]?.state];
+    };
+    expect(await states({ timestamp: NOW - 999, sbs: "" })).toEqual(["If sent again", "Cause"]);
+    expect(await states({ timestamp: NOW - 999 })).toEqual(["Cause", "Fine"]);
+    // A clock ahead was wrong then too.
+    expect(await states({ timestamp: NOW + 999, sbs: "" })).toEqual(["Cause", "Also"]);
+  });
+
+  it("does not claim that another call of the same ranstr was accepted", async () => {
+    const { world, visitor } = await start();
+    const first = world.createBody();
+    await world.send("create_gd", JSON.stringify(first));
+    const again = JSON.stringify({ ...first, timestamp: NOW - 1 });
+    expect((await world.send("create_gd", again)).status).toBe(401);
+    const { was } = await check(visitor, { body: again, signature: await hmac(world.secret, again) });
+    expect(was).toContain(OTHER_BYTES);
+  });
+
+  it("says in words that an Idempotency-Key was used before", async () => {
+    const { world, visitor } = await start();
+    const key = { "idempotency-key": "one-key" };
+    const sent = async (change: Body) => {
+      const body = JSON.stringify(world.createBody(change));
+      const signature = await hmac(world.secret, body);
+      const { status } = await world.sendRaw("create_gd", body, { "x-chat-signature": signature, ...key });
+      return { body, signature, status };
+    };
+    expect((await sent({})).status).toBe(200);
+    const { status, ...second } = await sent({ content: "Another" });
+    expect(status).toBe(422);
+    const page = await pressCheck(visitor, { operation: "create_gd", ...second });
+    expect(verdictOf(page.html).was).toBe(
+      `A call with this ranstr was answered 422 参数错误: The Idempotency-Key was used before for a call that meant something else. ${OTHER_BYTES}`,
+    );
+    expect(page.text).not.toContain("key_reused");
   });
 
   it("puts back what was pasted, escaped", async () => {

@@ -2,7 +2,14 @@ import { alwaysStatus200, settingsOf } from "../../../env.ts";
 import { type ErrorCode, WIRE_ERRORS } from "../../../errors.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
-import { type Diagnosis, diagnoseRequest, OPERATIONS, OUTCOMES, type PastedRequest } from "../diagnose-request.ts";
+import {
+  type Diagnosis,
+  diagnoseRequest,
+  OPERATIONS,
+  OUTCOMES,
+  type PastedRequest,
+  refusalText,
+} from "../diagnose-request.ts";
 import { show } from "../layout.tsx";
 import { Badge, Field, Notice } from "../parts.tsx";
 import { readForm } from "../read-form.ts";
@@ -104,16 +111,30 @@ function Verdict({ c, diagnosis: { answered, lines } }: { c: RequestContext; dia
   const [stop, next] = refused;
   const ends = lines.find((line) => line.ends)?.ends;
   const { sessionId, refusedFor } = answered ?? {};
-  const cause = answered ? refused.find(({ outcome }) => outcome !== undefined && outcome === refusedFor) : stop;
+  const wanted = refused.find(({ outcome }) => outcome !== undefined && outcome === refusedFor);
+  // Pasted later, every request is stale: what else is wrong was the cause when it was sent.
+  const cause = answered ? wanted : stop?.outdated === "late" ? (next ?? stop) : stop;
+  const mayBeAnother = (
+    <p>
+      {t("If you sent this ranstr before with other bytes, this one was answered {0} {1}", ...wireOf("token_invalid"))}
+    </p>
+  );
   return (
     <>
       {refusedFor && (
-        <Notice kind="bad" title={t("This call was answered {0} {1}", ...wireOf(OUTCOMES[refusedFor]))}>
-          <p>{cause?.texts ?? t("What it was refused for has changed since: {0}.", refusedFor)}</p>
+        <Notice kind="bad" title={t("A call with this ranstr was answered {0} {1}", ...wireOf(OUTCOMES[refusedFor]))}>
+          <p>
+            {refusedFor === "key_reused"
+              ? refusalText(c.var.view, refusedFor)
+              : (cause?.texts ??
+                t("What it was refused for has changed since: {0}", refusalText(c.var.view, refusedFor)))}
+          </p>
+          {mayBeAnother}
         </Notice>
       )}
       {sessionId && (
-        <Notice kind="good" title={t("This call was accepted: session {0}", sessionId)}>
+        <Notice kind="good" title={t("A call with this ranstr was accepted: session {0}", sessionId)}>
+          {mayBeAnother}
           <p>
             <a href={`/console/sites/${answered?.siteId}/sessions/${sessionId}`}>{t("To the session")}</a>
           </p>
@@ -148,7 +169,7 @@ function Verdict({ c, diagnosis: { answered, lines } }: { c: RequestContext; dia
       <ol class="checks" aria-label={t("What was checked")}>
         {lines.map((line) => {
           const depends = !line.refusal && line.ends;
-          const also = answered ? t("If sent again") : t("Also");
+          const also = answered || line.outdated === "late" ? t("If sent again") : t("Also");
           const label = depends ? t("Depends") : !line.refusal ? t("Fine") : line === cause ? t("Cause") : also;
           return (
             <li class={line.refusal || depends ? "wrong" : "fine"}>
