@@ -1,5 +1,6 @@
 import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { isVisible } from "../../fields.ts";
 import type { RequestContext } from "../context.ts";
 import { Action } from "./parts.tsx";
 import type { View } from "./view.ts";
@@ -10,8 +11,8 @@ export interface Page {
   section?: "sites" | "check" | "audit";
   /** The site the page is about, and which of its tabs it is. */
   site?: { id: number; name: string; tab?: "overview" | "sessions" | "apps" | "agents" | "audit" };
-  /** Where the language switch comes back to when the page itself answers a form. */
-  back?: string;
+  /** Where the language switch comes back to when the page answers a form that was sent; else it comes back to its own address. */
+  back?: string | undefined;
   /** A form that came back, and the path it is sent to: the language switch takes it along, so that it comes back once more. */
   filled?: { path: string; values: Record<string, string> } | undefined;
   body: Child;
@@ -19,7 +20,8 @@ export interface Page {
 
 /** Answers with a page. */
 export function show(c: RequestContext, page: Page, status: ContentfulStatusCode = 200): Response {
-  return c.html(`<!doctype html>${String(<Layout v={c.var.view} {...page} />)}`, status);
+  const back = c.req.method === "POST" ? page.back : undefined;
+  return c.html(`<!doctype html>${String(<Layout v={c.var.view} {...page} back={back} />)}`, status);
 }
 
 function Layout({ v, title, section = "sites", site, back, filled, body }: Page & { v: View }) {
@@ -89,7 +91,10 @@ function Layout({ v, title, section = "sites", site, back, filled, body }: Page 
           {site && (
             <div class="site">
               <p class="crumb">
-                <a href="/console">{t("Sites")}</a> / <a href={`/console/sites/${site.id}`}>{site.name}</a>
+                <a href="/console">{t("Sites")}</a> /{" "}
+                <a href={`/console/sites/${site.id}`}>
+                  <bdi>{isVisible(site.name) ? site.name : `(${site.id})`}</bdi>
+                </a>
               </p>
               <nav class="tabs" aria-label={t("Site")}>
                 {tabs.map(([key, path, label]) => (

@@ -25,14 +25,18 @@ export const isRefused = (form: Filled | undefined): boolean => Object.keys(form
 /** What came of a form, said once on the page that it leads to. */
 export type Done =
   | ("site" | "revoked" | "agents" | "renamed" | "normal" | "disabled")
-  | ("not_known" | "rotated_before" | "revoked_before");
+  | ("not_known" | "rotated_before" | "revoked_before" | "draft");
 
-/** Where to lead after a form: the address says what came of it, with a ticket, so that no link makes a page say it. */
-export async function doneLocation(c: RequestContext, path: string, done: Done): Promise<string> {
+/**
+ * Where to lead after a form: the address says what came of it, with a ticket, so that no link makes a page say it.
+ *
+ * @param id of the element to lead to, so that nobody has to look for the place anew
+ */
+export async function doneLocation(c: RequestContext, path: string, done: Done, id?: string): Promise<string> {
   const { session, now } = c.var.view;
   if (session === undefined) return path;
   const ticket = await ticketFor(session, ["done", path.replace(/\?.*/, ""), done], now);
-  return withParameter(path, "done", `${done}.${ticket}`);
+  return withParameter(path, "done", `${done}.${ticket}`) + (id === undefined ? "" : `#${id}`);
 }
 
 /** What to say on the page that {@link doneLocation} led to. */
@@ -52,6 +56,7 @@ export async function doneNotice(c: RequestContext): Promise<{ kind: "good" | "b
     ),
     rotated_before: t("The app was rotated since this form was shown. Nothing was changed now."),
     revoked_before: t("The app is revoked."),
+    draft: t("Nothing was changed: press it again."),
   };
   const [, said = "", ticket = ""] = /^(\w+)\.(.*)$/.exec(c.req.query("done") ?? "") ?? [];
   const purpose = ["done", here.replace(/\?.*/, ""), said];

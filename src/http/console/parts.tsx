@@ -24,13 +24,15 @@ export function Action(
     about?: string;
     lang?: string;
     quiet?: boolean;
+    /** Of its button. */
+    id?: string;
   }>,
 ) {
   return (
     <form method="post" action={props.action}>
       {props.v && <input type="hidden" name="form" value={props.v.session?.formToken} />}
       {props.children}
-      <button type="submit" class={props.quiet ? "quiet" : "plain"} lang={props.lang}>
+      <button type="submit" id={props.id} class={props.quiet ? "quiet" : "plain"} lang={props.lang}>
         {props.label}
         {props.about && <span class="unseen"> {props.about}</span>}
       </button>

@@ -247,6 +247,9 @@ describe("what was just done", () => {
     const second = await visitor.open(list.link("Next page"));
     const disabled = await visitor.press(second, "Disable Person 59");
     expect(disabled.text).toContain("Person 59 159 Disabled");
+    // And to the button, so that keyboard and eyes stay where they were.
+    expect(disabled.path).toMatch(/#agent-159$/);
+    expect(disabled.html).toContain('<button type="submit" id="agent-159"');
     expect(disabled.notices).toEqual(["The agent was disabled."]);
     expect((await visitor.open(disabled.link("Previous page"))).text).toContain("Person 1 101");
     const rename = await visitor.open(disabled.link("Rename Person 58"));

@@ -67,6 +67,26 @@ describe("the language of a page", () => {
     }
     expect(await (await visitor.get("/console", { "accept-language": "zh" })).text()).toContain('<html lang="en">');
   });
+
+  it("is switched on the very page: further pages of lists, a rename, a refusal", async () => {
+    const world = await World.create();
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const site = `/console/sites/${world.siteId}`;
+    const second = `${site}/agents?cursor=2&trail=`;
+    for (const path of [
+      second,
+      `${site}/agents/3?${new URLSearchParams({ back: second })}`,
+      `${site}/apps?cursor=${world.appid}&trail=`,
+      `${site}/apps/${world.appid}`,
+      "/console?cursor=1&trail=",
+      "/console/nothing",
+      `${site}/agents?cursor=x`,
+    ]) {
+      const switched = await visitor.press(await visitor.open(path), "中文");
+      expect(switched.path).toBe(path);
+      await visitor.press(switched, "English");
+    }
+  });
 });
 
 describe("the times of a page", () => {

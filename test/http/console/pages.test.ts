@@ -378,6 +378,17 @@ describe("sessions", () => {
     expect(ids(await visitor.page(`${site}/sessions?status=asleep&sbs=c1`))).toEqual(of((i) => i % 2 === 1));
   });
 
+  it("without a visible character in their title or sbs can be clicked all the same", async () => {
+    const { world, visitor, site } = await start();
+    const id = await world.chatId({ sbs: "\u200b", content: "\u200b\u2800", agent_title: undefined });
+    for (const path of [site, `${site}/sessions`]) {
+      const list = await visitor.open(path);
+      expect(list.link(`(${id})`)).toBe(`${site}/sessions/${id}`);
+      expect(list.link('"\u200b"')).toBe(`${site}/sessions?sbs=%E2%80%8B`);
+    }
+    expect((await visitor.open(`${site}/sessions/${id}`)).link('"\u200b"')).toContain("?sbs=");
+  });
+
   it("keep the filter on their further pages, and have a way back from each", async () => {
     const { world, visitor, site } = await start();
     for (let i = 0; i < 45; i++) await world.chatId({ sbs: "many" });
@@ -429,7 +440,7 @@ describe("sessions", () => {
     const page = await visitor.page(`${site}/sessions/${id}`);
     expect(page).toContain('<p class="said">&lt;script&gt;alert(1)&lt;/script&gt;\nsecond line</p>');
     expect(page).toContain('<li class="visitor">');
-    expect(page).toContain("<strong>&lt;b&gt;Mei&lt;/b&gt;</strong>");
+    expect(page).toContain("<strong><bdi>&lt;b&gt;Mei&lt;/b&gt;</bdi></strong>");
     for (const text of [
       "<bdi>Agent 1</bdi> (1)",
       "<bdi>Agent 2</bdi> (2)",

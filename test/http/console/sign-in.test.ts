@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { withParameter } from "../../../src/http/console/console-path.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { ADMIN_TOKEN, NOW, World } from "../../support/world.ts";
@@ -324,7 +325,12 @@ describe("a form sent after the sign-in has ended", () => {
       const asked = await out.press(page, button);
       expect([button, asked.status]).toEqual([button, 401]);
       const back = await out.press(asked, "Sign in", { "Admin token": ADMIN_TOKEN });
-      expect([button, back.status, back.path]).toEqual([button, 200, path]);
+      expect([button, back.status, withParameter(back.path, "done")]).toEqual([button, 200, path]);
+      expect(back.notices).toEqual([
+        button === "Rotate"
+          ? "Nothing was changed yet: look the form over and send it."
+          : "Nothing was changed: press it again.",
+      ]);
       expect(back.has(button)).toBe(true);
     }
     expect(await world.operated()).toEqual(before);

@@ -41,16 +41,21 @@ export function agentsPages(routes: Routes): void {
     const change = agentChangeSchema.safeParse({ name, status });
     const values = { name: name ?? "", back: list };
     if (!change.success) return agentPage(c, filled(c.var.view, values, fieldIssues(change.error)));
+    const id = pathId(c, "id", "agent");
     if (await isDraft(c, form)) {
-      return name === undefined ? c.redirect(list, 303) : agentPage(c, { values, errors: {} });
+      if (name !== undefined) return agentPage(c, { values, errors: {} });
+      return c.redirect(await doneLocation(c, list, "draft", buttonId(id)), 303);
     }
     return once(c, form, list, async () => {
-      const agent = await changeAgent(home, site.id, pathId(c, "id", "agent"), change.data, authorOf(c, "console"));
+      const agent = await changeAgent(home, site.id, id, change.data, authorOf(c, "console"));
       if (agent === undefined) throw notFound("agent");
-      return doneLocation(c, list, change.data.status ?? "renamed");
+      return doneLocation(c, list, change.data.status ?? "renamed", buttonId(id));
     });
   });
 }
+
+/** Of the button that disables or enables an agent: whoever pressed it is led back to it. */
+const buttonId = (id: number) => `agent-${id}`;
 
 async function addOne(c: RequestContext, form: Record<string, string>): Promise<Response> {
   const v = c.var.view;
@@ -114,7 +119,7 @@ export function AgentTable({
         const normal = agent.status === "normal";
         const name = isVisible(agent.name) ? agent.name : `(${agent.id})`;
         const cells = [
-          name,
+          <bdi>{name}</bdi>,
           agent.id,
           normal ? <Badge kind="good" label={t("Normal")} /> : <Badge kind="off" label={t("Disabled")} />,
         ];
@@ -125,7 +130,13 @@ export function AgentTable({
               {t("Rename")}
               <span class="unseen"> {name}</span>
             </a>
-            <Action v={v} action={path} label={normal ? t("Disable") : t("Enable")} about={name}>
+            <Action
+              v={v}
+              action={path}
+              label={normal ? t("Disable") : t("Enable")}
+              about={name}
+              id={buttonId(agent.id)}
+            >
               <input type="hidden" name="status" value={normal ? "disabled" : "normal"} />
               <input type="hidden" name="back" value={here} />
             </Action>

@@ -30,7 +30,8 @@ export function appPages(routes: Routes): void {
       return appPage(c, { values: { overlap_seconds }, errors: { overlap_seconds: t("Choose one of the overlaps.") } });
     }
     if (await isDraft(c, form)) {
-      if (confirmed) return c.redirect(`${path}/rotate?overlap_seconds=${overlap}`, 303);
+      if (confirmed)
+        return c.redirect(await doneLocation(c, `${path}/rotate?overlap_seconds=${overlap}`, "draft"), 303);
       return appPage(c, { values: { overlap_seconds }, errors: {} });
     }
     return once(c, form, path, async () => {
@@ -49,7 +50,7 @@ export function appPages(routes: Routes): void {
   routes.post("/sites/:site_id/apps/:appid/revoke", async (c) => {
     const { app, path } = await appOf(c);
     const form = await readForm(c);
-    if (await isDraft(c, form)) return c.redirect(`${path}/revoke`, 303);
+    if (await isDraft(c, form)) return c.redirect(await doneLocation(c, `${path}/revoke`, "draft"), 303);
     return once(c, form, path, async () => {
       await revokeApp(deskOf(c, "console"), app.appid);
       return doneLocation(c, path, "revoked");
@@ -211,12 +212,15 @@ async function askPage(
   const v = c.var.view;
   const { t } = v;
   const { site, app, path } = await appOf(c);
-  const body = (
+  const done = await doneNotice(c);
+  const card = (
     <section class="card">
       <p>{ask.text}</p>
       <dl class="facts">
         <dt>{t("Name")}</dt>
-        <dd>{app.name}</dd>
+        <dd>
+          <bdi>{app.name}</bdi>
+        </dd>
         <dt>appid</dt>
         <dd>
           <code>{app.appid}</code>
@@ -237,6 +241,12 @@ async function askPage(
         </div>
       </Form>
     </section>
+  );
+  const body = (
+    <>
+      {done && <Notice {...done} />}
+      {card}
+    </>
   );
   return show(c, { title: ask.title, site: { ...site, tab: "apps" }, body });
 }

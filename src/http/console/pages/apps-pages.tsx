@@ -48,7 +48,9 @@ export function AppTable({ v, siteId, apps }: { v: View; siteId: number; apps: A
       label={t("Apps")}
       head={[t("Name"), "appid", t("State"), t("Issued")]}
       rows={apps.map((app) => [
-        <a href={`/console/sites/${siteId}/apps/${app.appid}`}>{isVisible(app.name) ? app.name : `(${app.appid})`}</a>,
+        <a href={`/console/sites/${siteId}/apps/${app.appid}`}>
+          <bdi>{isVisible(app.name) ? app.name : `(${app.appid})`}</bdi>
+        </a>,
         <code>{app.appid}</code>,
         <AppState v={v} revokedAt={app.revoked_at} previousExpiresAt={app.previous_expires_at} />,
         <Time v={v} at={app.created_at} />,

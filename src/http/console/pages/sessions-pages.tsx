@@ -1,4 +1,5 @@
 import { listSessionsOfSite } from "../../../directory/list-sessions-of-site.ts";
+import { isVisible } from "../../../fields.ts";
 import { SESSION_STATUSES } from "../../../store/schema.ts";
 import { readSession, type SessionRow, type SessionStatus, type StoredSession } from "../../../store/sessions.ts";
 import type { Routes } from "../../new-hono.ts";
@@ -67,13 +68,13 @@ export function SessionTable({ v, siteId, sessions }: { v: View; siteId: number;
       head={[t("Title"), "chat_id", t("Customer"), t("Status"), t("Created")]}
       rows={sessions.map((session) => [
         <a class="clip" href={`/console/sites/${siteId}/sessions/${session.id}`}>
-          {session.title.trim() || "–"}
+          <bdi>{isVisible(session.title) ? session.title : `(${session.id})`}</bdi>
         </a>,
         session.id,
         <span class="pair">
           <bdi>{session.customerName}</bdi>{" "}
           <a href={`/console/sites/${siteId}/sessions?${new URLSearchParams({ sbs: session.customerExternalId })}`}>
-            {session.customerExternalId}
+            <bdi>{visibleSbs(session.customerExternalId)}</bdi>
           </a>
         </span>,
         <Status v={v} status={session.status} />,
@@ -83,6 +84,9 @@ export function SessionTable({ v, siteId, sessions }: { v: View; siteId: number;
     />
   );
 }
+
+/** Something to click, whatever the caller sent. */
+const visibleSbs = (sbs: string) => (isVisible(sbs) ? sbs : JSON.stringify(sbs));
 
 const statusText = (v: View, status: SessionStatus) => (status === "waiting" ? v.t("Waiting") : v.t("Replied"));
 
@@ -105,11 +109,11 @@ function Conversation({ v, siteId, stored }: { v: View; siteId: number; stored: 
     );
   const facts: [string, unknown][] = [
     [t("Status"), <Status v={v} status={session.status} />],
-    [t("Customer"), customer.name],
+    [t("Customer"), <bdi>{customer.name}</bdi>],
     [
       "sbs",
       <a href={`/console/sites/${siteId}/sessions?${new URLSearchParams({ sbs: customer.externalId })}`}>
-        {customer.externalId}
+        <bdi>{visibleSbs(customer.externalId)}</bdi>
       </a>,
     ],
     ["IP", <code>{customer.ip}</code>],
@@ -140,11 +144,13 @@ function Conversation({ v, siteId, stored }: { v: View; siteId: number; stored: 
             <li class={message.sender === "visitor" ? "visitor" : message.senderUid === 0 ? "system" : "agent"}>
               <p class="who">
                 <strong>
-                  {message.sender === "visitor"
-                    ? customer.name
-                    : message.senderUid === 0
-                      ? t("System (uid 0)")
-                      : agent(message.senderUid, message.senderName)}
+                  {message.sender === "visitor" ? (
+                    <bdi>{customer.name}</bdi>
+                  ) : message.senderUid === 0 ? (
+                    t("System (uid 0)")
+                  ) : (
+                    agent(message.senderUid, message.senderName)
+                  )}
                 </strong>{" "}
                 <Time v={v} at={message.createdAt} />
               </p>

@@ -57,7 +57,9 @@ async function sitesPage(c: RequestContext, again?: Filled): Promise<Response> {
         label={t("Sites")}
         head={[t("Name"), "ID", t("Created")]}
         rows={sites.items.map((site) => [
-          <a href={`/console/sites/${site.id}`}>{isVisible(site.name) ? site.name : `(${site.id})`}</a>,
+          <a href={`/console/sites/${site.id}`}>
+            <bdi>{isVisible(site.name) ? site.name : `(${site.id})`}</bdi>
+          </a>,
           site.id,
           <Time v={v} at={site.created_at} />,
         ])}
