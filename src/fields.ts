@@ -24,7 +24,7 @@ const POSITIVE_ID = "must be an integer from 1 to 9007199254740991";
 export const positiveId = z.int(rule(POSITIVE_ID)).check(z.minimum(1, POSITIVE_ID));
 
 export const NAME_RULE =
-  "must be a string of 1 to 100 characters, at least one of them visible and none a control character";
+  "must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override";
 
 // Default_Ignorable_Code_Point: joiners, fillers, soft hyphens, direction marks, variation selectors. U+2800 is an empty braille cell.
 const VISIBLE = /[^\p{Z}\p{Cc}\p{DI}\u2800\ufff9-\ufffb]/u;
@@ -32,9 +32,12 @@ const VISIBLE = /[^\p{Z}\p{Cc}\p{DI}\u2800\ufff9-\ufffb]/u;
 /** Whether a text shows anything. Names of before the rule may not: what is not seen cannot be clicked. */
 export const isVisible = (text: string): boolean => VISIBLE.test(text);
 
+// Embeddings, overrides and isolates make a name read as another, and the text after it too. Marks (U+200E, U+200F) do not.
+const MISLEADING = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
+
 /** What operators call a site, an app or an agent. */
 export const displayName = text(1, 100, NAME_RULE).check(
-  z.refine((value) => isVisible(value) && !/\p{Cc}/u.test(value), { error: NAME_RULE }),
+  z.refine((value) => isVisible(value) && !MISLEADING.test(value), { error: NAME_RULE }),
 );
 
 export interface FieldIssue {

@@ -10,15 +10,15 @@ const TIME = 1781683144;
 const AGENT_STATUS = { enum: ["normal", "disabled"], examples: ["normal"] };
 const SESSION_STATUS = { enum: ["waiting", "replied"], examples: ["replied"] };
 
-/** The rule of a name in the words of JSON Schema: no control character, and one at least that shows. */
-const CONTROL = "\\u0000-\\u001f\\u007f-\\u009f";
+/** The rule of a name in the words of JSON Schema: no control character or direction override, and one at least that shows. */
+const CONTROL = "\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069";
 const UNSEEN =
   "\\u0020\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f" +
   "\\u205f-\\u206f\\u2800\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb";
 const NAME_PATTERN = `^[^${CONTROL}]*[^${CONTROL}${UNSEEN}][^${CONTROL}]*$`;
 
 const NAME = (whose: string, example: string) => ({
-  description: `${whose}, for people. At least one character can be seen, and none is a control character.`,
+  description: `${whose}, for people. At least one character can be seen, and none is a control character or direction override (U+202A-202E, U+2066-2069).`,
   pattern: NAME_PATTERN,
   examples: [example],
 });

@@ -140,7 +140,11 @@ describe("issuing an app", () => {
     ["secret", "1234567é", SECRET],
     ["secret", null, SECRET],
     ["secret", 12345678, SECRET],
-    ["name", "", "must be a string of 1 to 100 characters, at least one of them visible and none a control character"],
+    [
+      "name",
+      "",
+      "must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override",
+    ],
     ["other", 1, "is not a field of this call"],
   ])("refuses %s %j", (field, value, message) => {
     expect(problemsOf(issueAppSchema, { name: "N", [field]: value })).toEqual([{ field, message }]);

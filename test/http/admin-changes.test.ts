@@ -22,7 +22,8 @@ const NO_IDS = [
 const gist = ({ status, body }: AdminAnswer) => ({ status, body });
 const bad = (field: string, message: string) => problem(400, "Invalid input", [{ field, message }]);
 
-const NAME = "must be a string of 1 to 100 characters, at least one of them visible and none a control character";
+const NAME =
+  "must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override";
 const ID = "must be an integer from 1 to 9007199254740991";
 
 async function rows(sql: string, ...values: (string | number)[]): Promise<Record<string, unknown>[]> {
@@ -69,6 +70,8 @@ describe("POST /admin/sites", () => {
     ["Shop\u0000", NAME],
     ["Shop\nNext", NAME],
     ["\u007f", NAME],
+    ["Shop \u202eevil", NAME],
+    ["Shop \u2066", NAME],
     ["\u3000\u00a0\u200b\u2060\ufeff", NAME],
     ["\u00ad\u3164\u2800\ufe0f", NAME],
     ["lone \ud800", NAME],

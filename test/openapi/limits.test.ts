@@ -244,12 +244,13 @@ test.each(["NewSite", "NewApp", "NewAgent", "AgentChange"] as const)(
     const { pattern, minLength, maxLength } = schemas[kind].properties?.name ?? {};
     expect([minLength, maxLength]).toEqual([1, 100]);
     const documented = new RegExp(pattern as string, "u");
-    for (const name of ["a", " a ", "林晓雯", "😀".repeat(100), "a\u200db", "O'Neil-Şahin", "é", "0"]) {
+    for (const name of ["a", " a ", "林晓雯", "😀".repeat(100), "a\u200db", "\u200fשלום", "O'Neil-Şahin", "é", "0"]) {
       expect([name, documented.test(name), newSiteSchema.safeParse({ name }).success]).toEqual([name, true, true]);
     }
     const invisible = [" ", "\u00a0\u3000", "\u200b", "\u2060\ufeff", "\u00ad", "\u3164", "\u2800", "\ufe0f", "\u202e"];
     const control = ["\u0000", "a\u0000", "a\tb", "a\nb", "\r", "\u001b[1ma", "a\u007f", "\u0085"];
-    for (const name of [...invisible, ...control]) {
+    const direction = ["\u202a", "\u202b", "\u202c", "\u202d", "\u202e", "\u2066", "\u2067", "\u2068", "\u2069"];
+    for (const name of [...invisible, ...control, ...direction.flatMap((each) => [`a${each}`, `${each}a`])]) {
       expect([name, documented.test(name), newSiteSchema.safeParse({ name }).success]).toEqual([name, false, false]);
     }
   },

@@ -11,7 +11,7 @@ const SOURCES = Object.values(
 /** Rules of the schemas that a form can break; their texts are put together from messages. */
 const RULES = [
   "Is required",
-  "Must be a string of {0} to {1} characters, at least one of them visible and none a control character",
+  "Must be a string of {0} to {1} characters, at least one of them visible and none a control character or direction override",
   "Must be an integer from {0} to {1}",
   "Must be {0} to {1} of A-Z a-z {2}-{3} _ -",
   "Must be {0} to {1} printable ASCII characters",

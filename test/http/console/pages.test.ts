@@ -14,8 +14,19 @@ const shown = (page: ConsolePage, id: string) =>
   new RegExp(`<code id="${id}">([^<]*)</code>`).exec(page.html)?.[1] ?? "";
 
 /** Names that show nothing, or hold what no name holds. */
-const BAD_NAMES = ["", " ", "\u0000", "\u3000\u200b", "\u00ad\ufeff", "Shop\u0000", "Shop\nNext", "x".repeat(101)];
-const NAME_RULE = "Must be a string of 1 to 100 characters, at least one of them visible and none a control character";
+const BAD_NAMES = [
+  "",
+  " ",
+  "\u0000",
+  "\u3000\u200b",
+  "\u00ad\ufeff",
+  "Shop\u0000",
+  "Shop\nNext",
+  "a\u202egnp",
+  "x".repeat(101),
+];
+const NAME_RULE =
+  "Must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override";
 
 describe("sites", () => {
   it("are created and led to, with what their name says escaped", async () => {
@@ -317,7 +328,7 @@ describe("agents", () => {
       [
         "7",
         "22,",
-        "The name must have 1 to 100 characters, at least one of them visible and none a control character.",
+        "The name must have 1 to 100 characters, at least one of them visible and none a control character or direction override.",
       ],
     ]);
     expect(page.html).toContain('id="list-error">Lines that cannot be used: 5.</p>');

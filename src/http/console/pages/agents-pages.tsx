@@ -267,7 +267,9 @@ function lineText(v: View, problem: BadLine["problem"]): string {
   const texts: Record<BadLine["problem"], string> = {
     form: v.t("Is not “id, name”."),
     id: v.t("The id must be a whole number from 1 to 9007199254740991."),
-    name: v.t("The name must have 1 to 100 characters, at least one of them visible and none a control character."),
+    name: v.t(
+      "The name must have 1 to 100 characters, at least one of them visible and none a control character or direction override.",
+    ),
     repeated: v.t("The id stands on an earlier line too."),
     taken: v.t("The site has an agent of this id."),
     too_many: v.t("A list holds {0} agents at most.", MOST_LISTED_AGENTS),
