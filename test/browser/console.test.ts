@@ -212,7 +212,7 @@ describe("the signature check in a browser", () => {
       await page.locator("#signature").fill(await sign(app.secret, pretty));
       await Promise.all([page.waitForNavigation(), page.locator("#signature").press("Enter")]);
       const verdict = await page.locator(".notice").innerText();
-      expect(verdict).toContain("现在发送，服务器会回答 400 参数错误");
+      expect(verdict).toContain("现在发送，服务器会返回 400 参数错误");
       const before = await filled();
       await Promise.all([page.waitForNavigation(), press(page, "English")]);
       expect(await page.locator(".notice").innerText()).toContain("Sent now, the server answers 400 参数错误");
@@ -324,7 +324,7 @@ describe.each([
     await press(page, "中文");
     expect([await heading(page), await page.locator("#secret").innerText()]).toEqual(["应用已签发", secret]);
     await press(page, "English");
-    await page.getByRole("link", { name: "I have kept it" }).click();
+    await page.getByRole("link", { name: "I have saved it" }).click();
     expect(await heading(page)).toBe("Shown");
     await page.goBack();
     expect(await page.locator("#secret").innerText()).toBe(secret);
@@ -410,6 +410,11 @@ describe.each([
     await press(page, "Disable Person 59");
     expect(await page.getByRole("status").innerText()).toBe("The agent was disabled.");
     expect(await page.locator("tr", { hasText: "Person 59" }).innerText()).toContain("Disabled");
+    // Keyboard and eyes stay where they were.
+    const focused = page.locator("tr:focus-within button");
+    expect(await focused.innerText()).toContain("Enable");
+    const { y = -1 } = (await focused.boundingBox()) ?? {};
+    expect(y >= 0 && y < (page.viewportSize()?.height ?? 0)).toBe(true);
     await page.getByRole("link", { name: "Previous page" }).click();
     expect(await page.locator("tbody tr").count()).toBe(50);
     const { items } = await worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/agents?limit=100`);

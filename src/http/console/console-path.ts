@@ -1,6 +1,6 @@
-/** A path of the console, whatever was asked for: no form leads out of it. */
+/** A path of the console, whatever was asked for: no form leads out of it, and none to signing out. */
 export function consolePath(path: string | undefined, otherwise = "/console"): string {
-  return path !== undefined && /^\/console(?:\/[\w-]+)*(?:\?[!-~]*)?$/.test(path) ? path : otherwise;
+  return path !== undefined && /^\/console(?!\/sign-out\b)(?:\/[\w-]+)*(?:\?[!-~]*)?$/.test(path) ? path : otherwise;
 }
 
 /** A path and query with a parameter set, or taken away. */

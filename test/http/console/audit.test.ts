@@ -56,7 +56,7 @@ describe("the audit log", () => {
       { ...by("admin-api", NOW + 5), action: "agent.enabled", subject: "10", details: { name: "Ana" } },
     ]);
     const page = await visitor.page(`${site}/audit`);
-    for (const text of ["App brought along", "Ana → Ana Costa", "Secret rotated", "API", "Console"]) {
+    for (const text of ["App imported", "Ana → Ana Costa", "Secret rotated", "API", "Console"]) {
       expect(page).toContain(text);
     }
   });

@@ -169,7 +169,7 @@ describe("a secret just shown", () => {
     expect([chinese.path, chinese.heading]).toEqual([page.path, "密钥已轮换"]);
     expect(chinese.html).toContain(secret);
     await visitor.press(chinese, "English");
-    expect((await visitor.open(page.link("I have kept it"))).path).toBe(path);
+    expect((await visitor.open(page.link("I have saved it"))).path).toBe(path);
     world.clock.now = NOW + 599;
     expect((await visitor.open(page.path)).html).toContain(secret);
     world.clock.now = NOW + 600;
@@ -253,7 +253,7 @@ describe("what was just done", () => {
     expect(disabled.notices).toEqual(["The agent was disabled."]);
     expect((await visitor.open(disabled.link("Previous page"))).text).toContain("Person 1 101");
     const rename = await visitor.open(disabled.link("Rename Person 58"));
-    expect((await visitor.open(rename.link("Leave it"))).path).toBe(second.path);
+    expect((await visitor.open(rename.link("Cancel"))).path).toBe(second.path);
     const renamed = await visitor.press(rename, "Rename", { Name: "Renamed" });
     expect(renamed.text).toContain("Renamed 158 Normal");
     // A form that is not ours leads nowhere else.

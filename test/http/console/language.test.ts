@@ -61,7 +61,11 @@ describe("the language of a page", () => {
     expect([answer.status, answer.headers.get("location")]).toEqual([303, back]);
     expect(answer.headers.getSetCookie()[0]).toMatch(/^__Host-language=zh; .*Secure; HttpOnly; SameSite=Lax$/);
     expect(await (await visitor.get("/console", { "accept-language": "en" })).text()).toContain('<html lang="zh-CN">');
-    for (const path of ["/console/language", "/console/language?draft=https://evil.example&language=en"]) {
+    for (const path of [
+      "/console/language",
+      "/console/language?draft=https://evil.example&language=en",
+      "/console/language?draft=/console/sign-out&language=en",
+    ]) {
       const away = await visitor.post(path, { language: "en", back: "https://evil.example" });
       expect(away.headers.get("location")).toMatch(/^\/console(\?draft=1)?$/);
     }

@@ -40,6 +40,11 @@ describe("sites", () => {
     expect(sessions.html).toContain("<title>Sessions · &lt;script&gt;");
   });
 
+  it("are listed at the address of one whose end was cut off", async () => {
+    const { visitor } = await start();
+    expect((await visitor.open("/console/sites")).path).toBe("/console");
+  });
+
   it("need a name that can be seen; what is wrong stands above the form and beside the field, what was typed stays", async () => {
     const { visitor } = await start();
     const before = await env.DB.prepare("SELECT max(id) AS last FROM sites").first("last");
@@ -198,7 +203,7 @@ describe("apps", () => {
     expect(asked.text).toContain("The secret in use Stops at once.");
     expect(asked.text).not.toContain("The previous secret");
     expect((await world.create()).status).toBe(200);
-    expect((await visitor.open(asked.link("Leave it"))).path).toBe(path);
+    expect((await visitor.open(asked.link("Cancel"))).path).toBe(path);
     const next = shown(await visitor.press(asked, "Rotate now"), "secret");
     expect((await world.create()).status).toBe(401);
     world.secret = next;
@@ -237,6 +242,8 @@ describe("apps", () => {
     expect((await world.create()).status).toBe(200);
     const page = await visitor.press(asked, "Revoke for good");
     expect([page.path.split("?")[0], page.notices]).toEqual([path, ["The app was revoked."]]);
+    // There is nothing left to ask about.
+    expect((await visitor.open(`${path}/revoke`)).path).toBe(path);
     expect((await world.create()).status).toBe(401);
     expect(page.text).toContain("Revoked on");
     expect(page.has("Rotate")).toBe(false);
@@ -319,7 +326,7 @@ describe("agents", () => {
     const list = "20, Ana\r\nten, Ben\r\n1, Taken\r\n20, Twice\r\n\r\n21\r\n22, \u3000";
     const page = await paste(list);
     expect(page.status).toBe(400);
-    const lines = [...page.html.matchAll(/<li>Line (\d) <code>([^<]*)<\/code> ([^<]*)<\/li>/g)];
+    const lines = [...page.html.matchAll(/<li>Line (\d) <code>([^<]*)<\/code>: ([^<]*)<\/li>/g)];
     expect(lines.map(([, ...said]) => said)).toEqual([
       ["2", "ten, Ben", "The id must be a whole number from 1 to 9007199254740991."],
       ["3", "1, Taken", "The site has an agent of this id."],
@@ -335,7 +342,7 @@ describe("agents", () => {
     expect(page.value("One agent a line: id, name")).toBe(list);
     expect(await world.operated()).toEqual(before);
     expect((await paste("20, Ana\r\n1, Taken")).status).toBe(400);
-    expect((await paste("\n \n")).html).toContain('id="list-error">There is no line.</p>');
+    expect((await paste("\n \n")).html).toContain('id="list-error">Enter at least one line.</p>');
     expect(await world.operated()).toEqual(before);
     expect((await paste("20, Ana\r\n21, Ben")).notices).toEqual(["The agents were added."]);
     const { agents, audit } = await world.operated();

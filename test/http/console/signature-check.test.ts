@@ -411,7 +411,7 @@ describe("the signature check", () => {
     log.mockRestore();
     expect([page.status, page.path]).toEqual([200, "/console/signature-check?draft=1"]);
     expect(page.html).toContain('<html lang="zh-CN">');
-    expect(page.text).toContain("现在发送，服务器会回答 401 token验证失败!");
+    expect(page.text).toContain("现在发送，服务器会返回 401 token验证失败!");
     const again = await visitor.press(page, "English");
     expect(again.text).toContain(TOKEN);
     expect(again.value("Which call is it?")).toBe("create_gd");

@@ -81,7 +81,7 @@ async function addMany(c: RequestContext, form: Record<string, string>, list: st
   const values = { list: list.slice(0, KEPT_LIST_LENGTH) };
   const refused = (bad: BadLine[]) => {
     const errors = {
-      list: bad.length === 0 ? t("There is no line.") : t("Lines that cannot be used: {0}.", bad.length),
+      list: bad.length === 0 ? t("Enter at least one line.") : t("Lines that cannot be used: {0}.", bad.length),
     };
     return agentsPage(c, { filled: { values, errors }, bad });
   };
@@ -217,7 +217,7 @@ function BadLines({ v, bad }: { v: View; bad: BadLine[] }) {
       {bad.slice(0, SHOWN_LINES).map(({ line, text, problem }) => (
         <li>
           {v.t("Line {0}", line)}{" "}
-          <code>{text.length > SHOWN_LINE_LENGTH ? `${text.slice(0, SHOWN_LINE_LENGTH)}…` : text}</code>{" "}
+          <code>{text.length > SHOWN_LINE_LENGTH ? `${text.slice(0, SHOWN_LINE_LENGTH)}…` : text}</code>:{" "}
           {lineText(v, problem)}
         </li>
       ))}
@@ -252,7 +252,7 @@ async function agentPage(c: RequestContext, again?: Filled): Promise<Response> {
           <div class="buttons">
             <button type="submit">{t("Rename")}</button>
             <a class="button plain" href={list}>
-              {t("Leave it")}
+              {t("Cancel")}
             </a>
           </div>
         </Form>

@@ -186,12 +186,14 @@ async function confirmPage(c: RequestContext, chosen = ""): Promise<Response> {
     ),
     hidden: { version: app.version, overlap_seconds: String(overlap), confirmed: "yes" },
     button: t("Rotate now"),
-    keep: t("Leave it"),
+    keep: t("Cancel"),
   });
 }
 
-function revokePage(c: RequestContext): Promise<Response> {
+async function revokePage(c: RequestContext): Promise<Response> {
   const { t } = c.var.view;
+  const { app, path } = await appOf(c);
+  if (app.revokedAt !== null) return c.redirect(path, 303);
   return askPage(c, "revoke", {
     title: t("Revoke this app?"),
     text: t(

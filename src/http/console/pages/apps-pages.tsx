@@ -86,7 +86,7 @@ async function appsPage(c: RequestContext, again?: Filled): Promise<Response> {
               maxlength={100}
             />
             <details open={bringing}>
-              <summary>{t("Bring an appid or a secret along")}</summary>
+              <summary>{t("Use an existing appid or secret")}</summary>
               <p>
                 {t("For callers of another service that keep what they have. Whatever is left empty is made here.")}
               </p>

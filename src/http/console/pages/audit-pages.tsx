@@ -48,7 +48,7 @@ function actionText(v: View, action: AuditAction): string {
   const texts: Record<AuditAction, string> = {
     "site.created": v.t("Site created"),
     "app.issued": v.t("App issued"),
-    "app.brought_along": v.t("App brought along"),
+    "app.brought_along": v.t("App imported"),
     "app.rotated": v.t("Secret rotated"),
     "app.revoked": v.t("App revoked"),
     "agent.added": v.t("Agent added"),

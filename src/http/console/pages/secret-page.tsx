@@ -66,7 +66,7 @@ export function secretPage(routes: Routes): void {
             )}
           </dl>
           <a class="button" href={path}>
-            {t("I have kept it")}
+            {t("I have saved it")}
           </a>
         </section>
       </>
@@ -82,7 +82,7 @@ function Gone({ c, path }: { c: RequestContext; path: string }) {
     <section class="card">
       <p>
         {t(
-          "A secret is shown for ten minutes, in the sign-in that made it, and not after the next rotation. It is not shown again. If it was not kept, rotate: that makes a new one.",
+          "A secret is shown for ten minutes, only in the session that created it, and not after the next rotation. It is not shown again. If it was not kept, rotate: that makes a new one.",
         )}
       </p>
       <p>

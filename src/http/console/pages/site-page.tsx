@@ -38,10 +38,10 @@ export function sitePage(routes: Routes): void {
         <Part title={t("Latest sessions")} href={`${path}/sessions`} all={t("All sessions")}>
           <SessionTable v={v} siteId={site.id} sessions={sessions.items} />
         </Part>
-        <Part title={t("Apps")} href={`${path}/apps`} all={t("All apps, issue one")}>
+        <Part title={t("Apps")} href={`${path}/apps`} all={t("Manage apps")}>
           <AppTable v={v} siteId={site.id} apps={apps.items} />
         </Part>
-        <Part title={t("Agents")} href={`${path}/agents`} all={t("All agents, add some")}>
+        <Part title={t("Agents")} href={`${path}/agents`} all={t("Manage agents")}>
           <AgentTable v={v} siteId={site.id} agents={agents.items} />
         </Part>
       </>

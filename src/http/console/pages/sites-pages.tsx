@@ -15,6 +15,9 @@ import { readForm } from "../read-form.ts";
 export function sitesPages(routes: Routes): void {
   routes.get("/", (c) => sitesPage(c));
 
+  // What is left of an address when its end is cut off.
+  routes.get("/sites", (c) => c.redirect("/console", 303));
+
   routes.post("/sites", async (c) => {
     const form = await readForm(c);
     const { name = "" } = form;
