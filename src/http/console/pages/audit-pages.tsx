@@ -28,7 +28,7 @@ async function auditPage(c: RequestContext, site?: { id: number; name: string })
         rows={log.items.map((entry) => [
           actionText(v, entry.action),
           <code>{entry.subject || "–"}</code>,
-          <span class="long">{detailText(v, entry.details)}</span>,
+          <bdi class="long">{detailText(v, entry.details)}</bdi>,
           entry.actor === "console" ? t("Console") : "API",
           <Time v={v} at={entry.at} />,
           ...(site
