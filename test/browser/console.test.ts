@@ -325,13 +325,17 @@ describe.each([
     expect([await heading(page), await page.locator("#secret").innerText()]).toEqual(["应用已签发", secret]);
     await press(page, "English");
     await page.getByRole("link", { name: "I have saved it" }).click();
-    expect(await heading(page)).toBe("Shown");
+    await page.getByRole("heading", { name: "Shown" }).waitFor();
+    await page.waitForLoadState();
     await page.goBack();
     expect(await page.locator("#secret").innerText()).toBe(secret);
     expect(page.url()).not.toContain(secret);
     const { items } = await worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/apps`);
     expect(items).toHaveLength(2);
     await press(page, "Sign out");
+    // Going back while the page is still changing is an error of the browser's protocol.
+    await page.getByRole("heading", { name: "Sign in to the console" }).waitFor();
+    await page.waitForLoadState();
     await page.goBack();
     expect(await page.content()).not.toContain(secret);
   });
