@@ -204,11 +204,20 @@ test("a wrong token is 401, and from one address too many failures are 429, as d
     call(method, path, path.startsWith("/admin") ? wrong : forged);
   for (const operation of refused) expect(await attempt(operation)).toBe(401);
   const signed = { ...forged, method: "POST" };
-  for (let failures = 0; failures < 300; failures += 25) {
-    await Promise.all(Array.from({ length: 25 }, () => fetch(new URL("/admin/sites", worker.url), wrong)));
-    await Promise.all(Array.from({ length: 25 }, () => fetch(new URL("/openapi/chat/add_kf", worker.url), signed)));
+  const fail = async () => {
+    const failing = ["/admin/sites", "/openapi/chat/add_kf"].map((path) =>
+      fetch(new URL(path, worker.url), path.startsWith("/admin") ? wrong : signed),
+    );
+    return (await Promise.all(failing)).map(({ status }) => status);
+  };
+  const statuses = new Set<number>();
+  // The limits are counted by the minute: when one ends meanwhile, all begins anew.
+  for (let round = 0; round < 3 && !(statuses.size === 1 && statuses.has(429)); round++) {
+    for (let calls = 0; calls < 700 && (await fail()).some((status) => status !== 429); calls++);
+    statuses.clear();
+    for (const operation of refused) statuses.add(await attempt(operation));
   }
-  for (const operation of refused) expect(await attempt(operation)).toBe(429);
+  expect([...statuses]).toEqual([429]);
 });
 
 test("every documented answer was seen", () => {
