@@ -45,7 +45,7 @@ export default defineConfig(async () => ({
       include: ["src/**/*.{ts,tsx}"],
       exclude: ["worker-configuration.d.ts", "src/cli/**", "src/openapi/**"],
       reporter: ["text", "html"],
-      thresholds: { "src/{signing,replay,credentials,sessions}/**": { branches: 100 } },
+      thresholds: { "src/{signing,replay,credentials,operations,pipeline,diagnosis}/**": { branches: 100 } },
     },
   },
 }));

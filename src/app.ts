@@ -1,15 +1,15 @@
 import { CredentialResolver } from "./credentials/resolve-credentials.ts";
 import { Refusal } from "./errors.ts";
+import { admin } from "./http/admin/routes.ts";
 import { operatorConsole } from "./http/console/console.tsx";
 import type { Isolate } from "./http/context.ts";
+import { health } from "./http/health.ts";
 import { newHono, type Routes } from "./http/new-hono.ts";
 import { onError } from "./http/on-error.ts";
-import { PassedLimits } from "./http/rate-limit.ts";
 import { requestLog } from "./http/request-log.ts";
-import { admin } from "./http/routes/admin.ts";
-import { health } from "./http/routes/health.ts";
-import { signed } from "./http/routes/signed.ts";
-import { addKf, createGd } from "./http/routes/signed-operations.ts";
+import { addKf, createGd } from "./http/signed/operations.ts";
+import { signed } from "./http/signed/route.ts";
+import { PassedLimits } from "./rate-limit.ts";
 import { NonceMemory } from "./replay/nonce-memory.ts";
 
 /**

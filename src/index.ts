@@ -1,5 +1,5 @@
 import { createApp } from "./app.ts";
-import { type Bindings, settingsOf } from "./env.ts";
+import { type Bindings, settingsOf } from "./config.ts";
 import { prune } from "./store/prune.ts";
 
 const app = createApp();

@@ -1,27 +1,42 @@
 import { describe, expect, it } from "vitest";
 
-const LEAVES = ["errors.ts", "fields.ts", "time-limit.ts"];
-const BELOW_HTTP = ["sessions", "directory", "credentials", "replay", "signing", "store", "env.ts", ...LEAVES];
+const LEAVES = ["errors.ts", "fields.ts", "time-limit.ts", "parse-json.ts", "rate-limit.ts"];
+const BELOW_HTTP = [
+  "operations",
+  "pipeline",
+  "services",
+  "credentials",
+  "diagnosis",
+  "replay",
+  "signing",
+  "store",
+  "config.ts",
+  ...LEAVES,
+];
 
 /**
  * Who may import whom: README, "Architecture". A part is a folder of src/ or a file beside the folders; everything not named is
  * forbidden. `node:` stands for all of Node's modules.
  */
 const MAY_IMPORT: Record<string, string[]> = {
-  "index.ts": ["app.ts", "store", "env.ts", ...LEAVES],
+  "index.ts": ["app.ts", "store", "config.ts", ...LEAVES],
   "app.ts": ["http", ...BELOW_HTTP, "hono"],
   http: [...BELOW_HTTP, "hono", "zod"],
-  sessions: ["store", ...LEAVES, "zod"],
-  directory: ["store", ...LEAVES, "zod"],
+  operations: ["store", ...LEAVES, "zod"],
+  pipeline: ["store", ...LEAVES, "zod"],
+  services: ["credentials", "store", ...LEAVES, "zod"],
+  diagnosis: ["credentials"],
   credentials: ["signing", "store", ...LEAVES, "zod"],
   replay: ["store", ...LEAVES],
   signing: [],
   store: [...LEAVES, "drizzle-orm"],
-  "env.ts": ["replay"],
+  "config.ts": ["replay"],
   "errors.ts": [],
   "time-limit.ts": [],
+  "parse-json.ts": [],
+  "rate-limit.ts": ["time-limit.ts"],
   "fields.ts": ["zod"],
-  openapi: ["sessions", "directory", "credentials", ...LEAVES, "zod"],
+  openapi: ["operations", "pipeline", "services", "credentials", ...LEAVES, "zod"],
   client: [],
   "client/examples": ["client", "node:"],
   cli: ["client", "openapi", "node:", "wrangler"],
@@ -68,7 +83,7 @@ describe("the import rules", () => {
   });
 
   it("are checked on real files, and each part exists", () => {
-    expect(SOURCES["store/claim.ts"]).toContain('from "drizzle-orm"');
+    expect(SOURCES["store/home/claim.ts"]).toContain('from "drizzle-orm"');
     const present = new Set(Object.keys(SOURCES).map(partOf));
     const optional = ["client/examples"];
     expect(PARTS.filter((part) => !present.has(part) && !optional.includes(part))).toEqual([]);
@@ -86,15 +101,15 @@ describe("the check of the rules", () => {
   it.each([
     ["http/routes/a.ts", 'import { sql } from "drizzle-orm";'],
     ["http/console/a.tsx", 'import { sqliteTable } from "drizzle-orm/sqlite-core";'],
-    ["sessions/a.ts", 'import type { Context } from "hono";'],
-    ["sessions/a.tsx", "/** @jsxImportSource hono/jsx */"],
-    ["store/a.ts", 'import { Refusals } from "../sessions/settlement.ts";'],
-    ["store/a.ts", 'import { settingsOf } from "../env.ts";'],
+    ["operations/a.ts", 'import type { Context } from "hono";'],
+    ["operations/a.tsx", "/** @jsxImportSource hono/jsx */"],
+    ["store/a.ts", 'import { Refusals } from "../operations/settlement.ts";'],
+    ["store/a.ts", 'import { settingsOf } from "../config.ts";'],
     ["signing/a.ts", 'import { Refusal } from "../errors.ts";'],
     ["signing/a.ts", 'import { createHmac } from "node:crypto";'],
     ["errors.ts", 'import * as z from "zod/mini";'],
     ["fields.ts", 'import { Refusal } from "./errors.ts";'],
-    ["env.ts", 'import { Refusal } from "./errors.ts";'],
+    ["config.ts", 'import { Refusal } from "./errors.ts";'],
     ["client/a.ts", 'import { hmac } from "../signing/import-key.ts";'],
     ["client/a.ts", 'import { Hono } from "hono";'],
     ["client/examples/a.ts", 'import { Refusal } from "../../errors.ts";'],
@@ -103,11 +118,11 @@ describe("the check of the rules", () => {
     ["http/a.ts", 'import { thing } from "@hono/thing";'],
     ["http/a.ts", 'import { createApp } from "../app.ts";'],
     ["http/a.ts", 'export * from "../client/client.ts";'],
-    ["replay/a.ts", 'const a = await import("../credentials/issue-app.ts");'],
-    ["replay/a.ts", 'type A = import("../credentials/issue-app.ts").IssueApp;'],
+    ["replay/a.ts", 'const a = await import("../services/issue-app.ts");'],
+    ["replay/a.ts", 'type A = import("../services/issue-app.ts").IssueApp;'],
     ["index.ts", 'import "./http/envelope.ts";'],
     ["credentials/a.ts", 'import {\n  lookForNonce,\n  nonceKey,\n} from "../replay/nonce-look.ts";'],
-    ["directory/a.ts", "import { page } from '../http/page.ts';"],
+    ["services/a.ts", "import { page } from '../http/page.ts';"],
   ])("finds that %s says %s", (path, text) => {
     expect(forbidden({ [path]: `${text}\n` })).toHaveLength(1);
   });

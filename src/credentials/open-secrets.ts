@@ -1,4 +1,4 @@
-import { type AppRecord, findApp } from "../store/apps.ts";
+import { type AppRecord, findApp } from "../store/directory/apps.ts";
 import { type Keyring, type Slot, unseal } from "./sealed-secret.ts";
 
 /** A secret in the clear: for a comparison in memory, never for an answer or a log. */

@@ -1,6 +1,6 @@
 import { Refusal } from "../errors.ts";
 import { importKey } from "../signing/import-key.ts";
-import { type AppRecord, findApp } from "../store/apps.ts";
+import { type AppRecord, findApp } from "../store/directory/apps.ts";
 import { TRY_LIMIT_MS } from "../store/run-batch.ts";
 import { sleep, withinTime } from "../time-limit.ts";
 import { importKeyring, type Keyring, type Slot, UnsealError, unseal } from "./sealed-secret.ts";

@@ -1,9 +1,9 @@
 import type { Context } from "hono";
+import type { Bindings } from "../config.ts";
 import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
-import type { Bindings } from "../env.ts";
+import type { PassedLimits } from "../rate-limit.ts";
 import type { NonceMemory } from "../replay/nonce-memory.ts";
 import type { View } from "./console/view.ts";
-import type { PassedLimits } from "./rate-limit.ts";
 
 /** What one request leaves in the log. Never a secret, a signature, a customer's name or a message's content. */
 export interface Trace {

@@ -1,11 +1,11 @@
+import { alwaysStatus200, ConfigurationError } from "../config.ts";
 import { UnsealError } from "../credentials/sealed-secret.ts";
-import { alwaysStatus200, ConfigurationError } from "../env.ts";
 import { Refusal, WIRE_ERRORS } from "../errors.ts";
 import { databaseFault, rootOf } from "../store/run-batch.ts";
+import { answerProblem, Problem } from "./admin/problem.ts";
 import { errorPage } from "./console/error-page.tsx";
 import type { RequestContext } from "./context.ts";
-import { fail } from "./envelope.ts";
-import { answerProblem, Problem } from "./problem.ts";
+import { fail } from "./signed/envelope.ts";
 
 /**
  * The one place where a thrown thing becomes an answer. What is not a Refusal or a Problem is answered with fixed text; its cause

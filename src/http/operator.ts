@@ -1,14 +1,14 @@
 import type { MiddlewareHandler } from "hono";
-import { type AppDesk, appDesk } from "../credentials/app-desk.ts";
-import { homeDatabase, type Settings, settingsOf } from "../env.ts";
+import { homeDatabase, type Settings, settingsOf } from "../config.ts";
 import { Refusal } from "../errors.ts";
+import { type AppDesk, appDesk } from "../services/app-desk.ts";
 import type { Actor, Author } from "../store/audit-log.ts";
+import { findSite, type Site } from "../store/directory/sites.ts";
 import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
-import { findSite, type Site } from "../store/sites.ts";
 import { withinTime } from "../time-limit.ts";
+import { notFound } from "./admin/problem.ts";
+import { pathId } from "./admin/read-input.ts";
 import type { App, RequestContext } from "./context.ts";
-import { notFound } from "./problem.ts";
-import { pathId } from "./read-input.ts";
 
 /** What both doors for operators, the admin API and the console, need of a request. */
 

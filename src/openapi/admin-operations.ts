@@ -1,7 +1,7 @@
 import { APPID } from "../credentials/resolve-credentials.ts";
-import { auditQuerySchema } from "../directory/list-audit-log.ts";
-import { sessionQuerySchema } from "../directory/list-sessions-of-site.ts";
-import { pageQuerySchema } from "../directory/page.ts";
+import { auditQuerySchema } from "../services/list-audit-log.ts";
+import { sessionQuerySchema } from "../services/list-sessions.ts";
+import { pageQuerySchema } from "../services/page.ts";
 import type { adminSchemas } from "./admin-schemas.ts";
 import { header, problems } from "./components.ts";
 import { jsonSchemaOf, type Words } from "./json-schema.ts";

@@ -1,8 +1,8 @@
-import { issueAppSchema } from "../credentials/issue-app.ts";
-import { rotateSecretSchema } from "../credentials/rotate-secret.ts";
-import { newAgentSchema } from "../directory/add-agents-to-site.ts";
-import { agentChangeSchema } from "../directory/change-agent.ts";
-import { newSiteSchema } from "../directory/create-site.ts";
+import { newAgentSchema } from "../services/add-agents.ts";
+import { agentChangeSchema } from "../services/change-agent.ts";
+import { newSiteSchema } from "../services/create-site.ts";
+import { issueAppSchema } from "../services/issue-app.ts";
+import { rotateSecretSchema } from "../services/rotate-secret.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 

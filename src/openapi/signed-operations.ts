@@ -1,6 +1,6 @@
-import { addAgentsWireSchema } from "../sessions/add-agents-schema.ts";
-import { createSessionWireSchema } from "../sessions/create-session-schema.ts";
-import { requestStampSchema } from "../sessions/request-stamp.ts";
+import { addAgentsWireSchema } from "../operations/add-agents-schema.ts";
+import { createSessionWireSchema } from "../operations/create-session-schema.ts";
+import { requestStampSchema } from "../pipeline/request-stamp.ts";
 import { envelope, exactly, failures, header, integer, string } from "./components.ts";
 import { type JsonSchema, jsonSchemaOf, type Words } from "./json-schema.ts";
 

@@ -1,5 +1,5 @@
-import type { NewSession } from "../../src/store/create-session-batch.ts";
-import { createSessionBatch } from "../../src/store/create-session-batch.ts";
+import type { NewSession } from "../../src/store/home/create-session-batch.ts";
+import { createSessionBatch } from "../../src/store/home/create-session-batch.ts";
 
 /** A statement of the production batch: its text, and the name of each value it binds. */
 export interface NamedStatement {

@@ -7,9 +7,9 @@
  * replays as production. What it does not have: a retry after a lost answer, Idempotency-Key, and a revoked app or a disabled
  * agent noticed between its two batches.
  */
-import { autoTitle } from "../../src/sessions/auto-title.ts";
-import { type CreateSession, createSessionSchema } from "../../src/sessions/create-session-schema.ts";
-import { requestStampSchema } from "../../src/sessions/request-stamp.ts";
+import { autoTitle } from "../../src/operations/auto-title.ts";
+import { type CreateSession, createSessionSchema } from "../../src/operations/create-session-schema.ts";
+import { requestStampSchema } from "../../src/pipeline/request-stamp.ts";
 import { checkFreshness } from "../../src/signing/check-freshness.ts";
 import { importKey } from "../../src/signing/import-key.ts";
 import { verifySignature } from "../../src/signing/verify-signature.ts";

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { unstable_readConfig } from "wrangler";
-import { APP_LIMIT_PERIOD, CLIENT_LIMIT_PERIOD } from "../../src/http/rate-limit.ts";
+import { APP_LIMIT_PERIOD, CLIENT_LIMIT_PERIOD } from "../../src/rate-limit.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 

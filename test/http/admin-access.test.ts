@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Bindings } from "../../src/env.ts";
+import type { Bindings } from "../../src/config.ts";
 import { ADMIN_CALLS, problem, read } from "../support/admin-calls.ts";
 import { replacing } from "../support/replacing.ts";
 import { ADMIN_TOKEN, World } from "../support/world.ts";

@@ -3,7 +3,7 @@ import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { Refusal } from "../../src/errors.ts";
 import type { App } from "../../src/http/context.ts";
-import { fail } from "../../src/http/envelope.ts";
+import { fail } from "../../src/http/signed/envelope.ts";
 import { replacing } from "../support/replacing.ts";
 import { type Answer, type Body, NOW, World } from "../support/world.ts";
 

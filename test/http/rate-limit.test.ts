@@ -6,7 +6,7 @@ import {
   clientAddress,
   PassedLimits,
   withinRate,
-} from "../../src/http/rate-limit.ts";
+} from "../../src/rate-limit.ts";
 import { FAULTS, Faults, faultyD1, faultyLimit } from "../support/faulty-bindings.ts";
 import { startCall, withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { createTestHarness } from "wrangler";
-import type { Bindings } from "../../src/env.ts";
+import type { Bindings } from "../../src/config.ts";
 
 export interface BuiltWorker {
   /** No slash at the end; the port is the system's choice. */

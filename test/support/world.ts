@@ -1,7 +1,7 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { createApp } from "../../src/app.ts";
-import type { Bindings } from "../../src/env.ts";
+import type { Bindings } from "../../src/config.ts";
 import { seedAgents } from "./seed-agents.ts";
 
 /** 2027-01-15T08:00:00Z. Tests bring their own clock; nothing here reads the machine's. */

@@ -1,7 +1,7 @@
-import { settingsOf } from "../../env.ts";
+import { settingsOf } from "../../config.ts";
+import { Problem } from "../admin/problem.ts";
 import { newHono, type Routes } from "../new-hono.ts";
 import { answerInTime, nowOf } from "../operator.ts";
-import { Problem } from "../problem.ts";
 import { agentsPages } from "./pages/agents-pages.tsx";
 import { appPages } from "./pages/app-pages.tsx";
 import { appsPages } from "./pages/apps-pages.tsx";

@@ -1,4 +1,4 @@
-import type { AdminTokenFault } from "../../env.ts";
+import type { AdminTokenFault } from "../../config.ts";
 import type { View } from "./view.ts";
 
 /** Why nobody can sign in, or undefined when one can. */

@@ -1,8 +1,8 @@
-import { settingsOf } from "../../env.ts";
-import { claimForm, releaseForm, settleForm } from "../../store/console-sessions.ts";
+import { settingsOf } from "../../config.ts";
+import { claimForm, releaseForm, settleForm } from "../../store/directory/console-sessions.ts";
 import { sleep } from "../../time-limit.ts";
+import { Problem } from "../admin/problem.ts";
 import type { RequestContext } from "../context.ts";
-import { Problem } from "../problem.ts";
 import { doneLocation } from "./messages.ts";
 import { isFormToken, SIGNED_IN_SECONDS, sha256 } from "./session-cookie.ts";
 

@@ -1,4 +1,8 @@
-import { deleteConsoleSession, insertConsoleSession, isConsoleSession } from "../../store/console-sessions.ts";
+import {
+  deleteConsoleSession,
+  insertConsoleSession,
+  isConsoleSession,
+} from "../../store/directory/console-sessions.ts";
 
 /**
  * The console's sign-in: a random value in a cookie, vouched for by this deployment's ADMIN_TOKEN, and a row in D1. Another token

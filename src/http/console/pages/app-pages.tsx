@@ -1,11 +1,11 @@
 import type { Child } from "hono/jsx";
-import { revokeApp } from "../../../credentials/revoke-app.ts";
-import { rotateSecret, rotateSecretSchema } from "../../../credentials/rotate-secret.ts";
-import { type AppSummary, findAppOfSite } from "../../../store/apps.ts";
+import { revokeApp } from "../../../services/revoke-app.ts";
+import { rotateSecret, rotateSecretSchema } from "../../../services/rotate-secret.ts";
+import { type AppSummary, findAppOfSite } from "../../../store/directory/apps.ts";
+import { notFound } from "../../admin/problem.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import { deskOf, siteOf } from "../../operator.ts";
-import { notFound } from "../../problem.ts";
 import { show } from "../layout.tsx";
 import { doneLocation, doneNotice, type Filled, isRefused } from "../messages.ts";
 import { isDraft, once } from "../once.ts";

@@ -1,11 +1,11 @@
-import { issueApp, issueAppSchema } from "../../../credentials/issue-app.ts";
-import { listAppsOfSite } from "../../../directory/list-apps-of-site.ts";
 import { fieldIssues, isVisible } from "../../../fields.ts";
-import { findApp } from "../../../store/apps.ts";
+import { issueApp, issueAppSchema } from "../../../services/issue-app.ts";
+import { listAppsOfSite } from "../../../services/list-apps.ts";
+import { findApp } from "../../../store/directory/apps.ts";
+import { appidCursor } from "../../admin/read-input.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import { deskOf, siteOf } from "../../operator.ts";
-import { appidCursor } from "../../read-input.ts";
 import { show } from "../layout.tsx";
 import { doneNotice, type Filled, filled, isRefused } from "../messages.ts";
 import { isDraft, once } from "../once.ts";

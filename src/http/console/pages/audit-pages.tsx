@@ -1,10 +1,10 @@
-import { listAuditLog } from "../../../directory/list-audit-log.ts";
-import { settingsOf } from "../../../env.ts";
+import { settingsOf } from "../../../config.ts";
+import { listAuditLog } from "../../../services/list-audit-log.ts";
 import type { AuditAction } from "../../../store/audit-log.ts";
+import { idCursor } from "../../admin/read-input.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import { siteOf } from "../../operator.ts";
-import { idCursor } from "../../read-input.ts";
 import { show } from "../layout.tsx";
 import { More, Table, Time } from "../parts.tsx";
 import type { View } from "../view.ts";

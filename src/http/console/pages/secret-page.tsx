@@ -1,9 +1,9 @@
 import { unseal } from "../../../credentials/sealed-secret.ts";
-import { findApp } from "../../../store/apps.ts";
+import { findApp } from "../../../store/directory/apps.ts";
+import { notFound } from "../../admin/problem.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import { deskOf, siteOf } from "../../operator.ts";
-import { notFound } from "../../problem.ts";
 import { show } from "../layout.tsx";
 import { Copyable, Notice, Until } from "../parts.tsx";
 import { ticketEnd, ticketFor } from "../session-cookie.ts";

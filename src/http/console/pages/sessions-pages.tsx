@@ -1,11 +1,11 @@
-import { listSessionsOfSite } from "../../../directory/list-sessions-of-site.ts";
 import { isVisible } from "../../../fields.ts";
+import { listSessionsOfSite } from "../../../services/list-sessions.ts";
+import { readSession, type SessionRow, type SessionStatus, type StoredSession } from "../../../store/home/sessions.ts";
 import { SESSION_STATUSES } from "../../../store/schema.ts";
-import { readSession, type SessionRow, type SessionStatus, type StoredSession } from "../../../store/sessions.ts";
+import { notFound } from "../../admin/problem.ts";
+import { idCursor, pathId } from "../../admin/read-input.ts";
 import type { Routes } from "../../new-hono.ts";
 import { siteOf } from "../../operator.ts";
-import { notFound } from "../../problem.ts";
-import { idCursor, pathId } from "../../read-input.ts";
 import { show } from "../layout.tsx";
 import { Badge, Field, More, Notice, Table, Time } from "../parts.tsx";
 import type { View } from "../view.ts";

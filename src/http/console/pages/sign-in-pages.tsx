@@ -1,9 +1,9 @@
-import { settingsOf } from "../../../env.ts";
-import { isSame } from "../../admin-token.ts";
+import { settingsOf } from "../../../config.ts";
+import { CLIENT_LIMIT_PERIOD, clientAddress, failureKey, withinRate } from "../../../rate-limit.ts";
+import { isSame } from "../../admin/admin-token.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import { nowOf } from "../../operator.ts";
-import { CLIENT_LIMIT_PERIOD, clientAddress, failureKey, withinRate } from "../../rate-limit.ts";
 import { consolePath, withParameter } from "../console-path.ts";
 import { show } from "../layout.tsx";
 import { noTokenText } from "../no-token-text.ts";

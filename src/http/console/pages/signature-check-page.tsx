@@ -1,4 +1,4 @@
-import { alwaysStatus200, settingsOf } from "../../../env.ts";
+import { alwaysStatus200, settingsOf } from "../../../config.ts";
 import { type ErrorCode, WIRE_ERRORS } from "../../../errors.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";

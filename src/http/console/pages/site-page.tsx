@@ -1,7 +1,7 @@
-import { listAgentsOfSite } from "../../../directory/list-agents-of-site.ts";
-import { listAppsOfSite } from "../../../directory/list-apps-of-site.ts";
-import { listSessionsOfSite } from "../../../directory/list-sessions-of-site.ts";
-import { COUNT_LIMIT, countSessions } from "../../../store/count-sessions.ts";
+import { listAgentsOfSite } from "../../../services/list-agents.ts";
+import { listAppsOfSite } from "../../../services/list-apps.ts";
+import { listSessionsOfSite } from "../../../services/list-sessions.ts";
+import { COUNT_LIMIT, countSessions } from "../../../store/home/count-sessions.ts";
 import type { Routes } from "../../new-hono.ts";
 import { siteOf } from "../../operator.ts";
 import { show } from "../layout.tsx";

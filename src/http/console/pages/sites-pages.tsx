@@ -1,11 +1,11 @@
-import { createSite, newSiteSchema } from "../../../directory/create-site.ts";
-import { listAllSites } from "../../../directory/list-all-sites.ts";
-import { settingsOf } from "../../../env.ts";
+import { settingsOf } from "../../../config.ts";
 import { fieldIssues, isVisible } from "../../../fields.ts";
+import { createSite, newSiteSchema } from "../../../services/create-site.ts";
+import { listAllSites } from "../../../services/list-sites.ts";
+import { idCursor } from "../../admin/read-input.ts";
 import type { RequestContext } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import { authorOf } from "../../operator.ts";
-import { idCursor } from "../../read-input.ts";
 import { show } from "../layout.tsx";
 import { doneLocation, doneNotice, type Filled, filled, isRefused } from "../messages.ts";
 import { isDraft, once } from "../once.ts";

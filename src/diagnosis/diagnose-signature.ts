@@ -1,0 +1,100 @@
+import type { OpenSecret } from "../credentials/open-secrets.ts";
+import type { Slot } from "../credentials/sealed-secret.ts";
+import { type BodyVariant, bodyVariants, isTooMuchToRewrite } from "./body-variants.ts";
+import { type ReadSignature, readSignature } from "./read-signature.ts";
+
+/** How a secret was turned into the key. The contract's way is its UTF-8 bytes. */
+export type KeyForm = "as_it_is" | "hex_decoded" | "newline_added";
+
+export interface SignatureMatch {
+  body: BodyVariant;
+  slot: Slot;
+  /** When the secret stops, or stopped, to verify; Unix seconds. */
+  expiresAt: number;
+  key: KeyForm;
+}
+
+export interface SignatureDiagnosis {
+  signature: ReadSignature;
+  /** What the signature was made of, when that could be found out. */
+  match: SignatureMatch | undefined;
+  /** What was made of the app's secret and the body in place of an HMAC. */
+  instead?: "plain_hash" | "swapped";
+  /** The body is longer or deeper than any call's, so only its line ends were varied. */
+  notRewritten?: true;
+  /** It is of the pasted text and in the right form: the server takes it for as long as the secret works. */
+  exact: boolean;
+  /** Whether the server takes it now. */
+  valid: boolean;
+}
+
+/**
+ * Why a signature is refused: tries what callers are known to get wrong, until something fits. Pure; nothing is kept.
+ *
+ * @param secrets the app's, the current one first
+ * @param now     Unix seconds
+ */
+export async function diagnoseSignature(
+  pasted: { body: string; signature: string },
+  secrets: readonly OpenSecret[],
+  now: number,
+): Promise<SignatureDiagnosis> {
+  const signature = readSignature(pasted.signature);
+  const match = signature.bytes && (await findMatch(pasted.body, signature.bytes, secrets));
+  const asSent = match !== undefined && match.body.end === undefined && match.body.rewritten === undefined;
+  const exact = signature.faults.length === 0 && asSent && match.key === "as_it_is";
+  const valid = exact && match.expiresAt > now;
+  if (match !== undefined || signature.bytes === undefined) return { signature, match, exact, valid };
+  const instead = await findOther(pasted.body, signature.bytes, secrets);
+  const notRewritten = isTooMuchToRewrite(pasted.body);
+  return { signature, match, exact, valid, ...(instead && { instead }), ...(notRewritten && { notRewritten }) };
+}
+
+/** SHA-256 without a key, over the body alone or joined with a secret; HMAC with key and message the wrong way round. */
+async function findOther(body: string, signature: Uint8Array, secrets: readonly OpenSecret[]) {
+  const encode = (text: string) => Uint8Array.from(new TextEncoder().encode(text));
+  const signed = signature.toHex();
+  for (const text of [body, ...secrets.flatMap(({ secret }) => [secret + body, body + secret])]) {
+    const hash = await crypto.subtle.digest("SHA-256", encode(text));
+    if (new Uint8Array(hash).toHex() === signed) return "plain_hash";
+  }
+  if (body === "") return undefined;
+  const key = await crypto.subtle.importKey("raw", encode(body), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  for (const { secret } of secrets) {
+    const mac = await crypto.subtle.sign("HMAC", key, encode(secret));
+    if (new Uint8Array(mac).toHex() === signed) return "swapped";
+  }
+  return undefined;
+}
+
+async function findMatch(
+  pasted: string,
+  signature: Uint8Array<ArrayBuffer>,
+  secrets: readonly OpenSecret[],
+): Promise<SignatureMatch | undefined> {
+  const keys: (Omit<SignatureMatch, "body"> & { hmac: CryptoKey })[] = [];
+  for (const { slot, secret, expiresAt } of secrets) {
+    for (const [key, bytes] of keyForms(secret)) {
+      const hmac = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
+      keys.push({ slot, expiresAt, key, hmac });
+    }
+  }
+  for (const body of bodyVariants(pasted)) {
+    const bytes = new TextEncoder().encode(body.text);
+    for (const { hmac, ...how } of keys) {
+      if (how.key !== "as_it_is" && body.rewritten !== undefined) continue;
+      if (await crypto.subtle.verify("HMAC", hmac, signature, bytes)) return { body, ...how };
+    }
+  }
+  return undefined;
+}
+
+function keyForms(secret: string): [KeyForm, Uint8Array<ArrayBuffer>][] {
+  const encode = (text: string) => Uint8Array.from(new TextEncoder().encode(text));
+  const forms: [KeyForm, Uint8Array<ArrayBuffer>][] = [
+    ["as_it_is", encode(secret)],
+    ["newline_added", encode(`${secret}\n`)],
+  ];
+  if (/^([0-9a-f]{2})+$/i.test(secret)) forms.push(["hex_decoded", Uint8Array.fromHex(secret)]);
+  return forms;
+}

@@ -1,0 +1,56 @@
+import type { Handler } from "hono";
+import { type Settings, settingsOf } from "../config.ts";
+import { sleep, withinTime } from "../time-limit.ts";
+import type { App } from "./context.ts";
+
+const CACHED_MS = 5_000;
+const PATIENCE_MS = 2_000;
+/** A probe that has not ended after this was cancelled with its request, and another request probes instead. */
+const PROBE_MS = PATIENCE_MS + 500;
+const LOOK_MS = 20;
+
+type Health = { status: "ok" | "degraded" | "down"; d1: "ok" | "down"; kv: "ok" | "down" | "absent" };
+
+/**
+ * GET /healthz: asks D1 and both KV namespaces, at most every 5 s in an isolate, however many ask. 503 only when D1 does not answer.
+ * One request probes; the others look for its result by timers of their own, since a request may not await another's promise.
+ */
+export function health(): Handler<App> {
+  let last: { health: Health; at: number } | undefined;
+  let probingSince: number | undefined;
+  return async function healthz(c) {
+    const settings = settingsOf(c.env);
+    for (;;) {
+      const now = c.var.isolate.now();
+      if (last !== undefined && now >= last.at && now < last.at + CACHED_MS) break;
+      if (probingSince === undefined || Date.now() >= probingSince + PROBE_MS) {
+        const since = Date.now();
+        probingSince = since;
+        last = { health: await probe(settings), at: now };
+        if (probingSince === since) probingSince = undefined;
+        break;
+      }
+      await sleep(LOOK_MS);
+    }
+    return c.json(last.health, last.health.d1 === "ok" ? 200 : 503, { "cache-control": "no-store" });
+  };
+}
+
+async function probe({ directory, nonces, credentials }: Settings): Promise<Health> {
+  const [d1, ...kv] = await Promise.all([
+    answers(() => directory.prepare("SELECT 1").first()),
+    ...[nonces, credentials].map(async (namespace) =>
+      namespace === undefined ? "absent" : answers(() => namespace.get("healthz")),
+    ),
+  ]);
+  const worst = kv.includes("down") ? "down" : kv.includes("absent") ? "absent" : "ok";
+  return { status: d1 !== "ok" ? "down" : worst === "ok" ? "ok" : "degraded", d1, kv: worst };
+}
+
+async function answers(call: () => Promise<unknown>): Promise<"ok" | "down"> {
+  const ok = async () => {
+    await call();
+    return "ok" as const;
+  };
+  return withinTime(PATIENCE_MS, ok, () => "down" as const).catch(() => "down" as const);
+}

@@ -1,0 +1,26 @@
+import type { CredentialBindings, CredentialResolver } from "../credentials/resolve-credentials.ts";
+import type { Keyring } from "../credentials/sealed-secret.ts";
+import type { Author } from "../store/audit-log.ts";
+
+/** What every change to an app needs, whichever door it comes through. */
+export interface AppDesk {
+  db: D1Database;
+  by: Author;
+  keyring: () => Promise<Keyring>;
+  /** Drops what caches hold of an app. */
+  forget: (appid: string) => void;
+}
+
+export function appDesk(
+  resolver: CredentialResolver,
+  bindings: CredentialBindings,
+  by: Author,
+  waitUntil: (work: Promise<unknown>) => void,
+): AppDesk {
+  return {
+    db: bindings.directory,
+    by,
+    keyring: () => resolver.keyring(bindings),
+    forget: (appid) => resolver.forget(bindings, appid, waitUntil),
+  };
+}

@@ -1,0 +1,158 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { alwaysStatus200, type Bindings, ConfigurationError, homeDatabase, settingsOf } from "../src/config.ts";
+
+const KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+const OTHER_KEY = "Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=";
+const TOKEN = "0123456789abcdefghijklmnopqrstuv";
+
+/** A deployment with everything, and every change a fresh object: settings are kept per object. */
+function bindings(change: { [K in keyof Bindings]?: unknown } = {}): Bindings {
+  const { MASTER_KEY_PREVIOUS: _, ...rest } = env as Bindings;
+  return { ...rest, MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN, ...change } as Bindings;
+}
+
+const warn = vi.spyOn(console, "warn");
+const warnings = () => warn.mock.calls.map(([line]) => (JSON.parse(String(line)) as { warning: string }).warning);
+
+beforeEach(() => void warn.mockReset());
+afterEach(() => void warn.mockReset());
+
+describe("settings", () => {
+  it("hands on the bindings and parses vars and secrets", () => {
+    const given = bindings({
+      MASTER_KEY_PREVIOUS: OTHER_KEY,
+      TIMESTAMP_TOLERANCE_SECONDS: "60",
+      REPLAY_LOOK_MS: "0",
+      ERROR_STATUS: "always-200",
+    });
+    const settings = settingsOf(given);
+    expect(settings).toEqual({
+      directory: given.DB,
+      nonces: given.NONCES,
+      credentials: given.CREDENTIALS,
+      appLimit: given.APP_LIMIT,
+      clientLimit: given.CLIENT_LIMIT,
+      masterKeys: [Uint8Array.fromBase64(KEY), Uint8Array.fromBase64(OTHER_KEY)],
+      adminToken: TOKEN,
+      adminTokenFault: undefined,
+      timestampToleranceSeconds: 60,
+      replayLookMs: 0,
+    });
+    expect(homeDatabase(settings, 1)).toBe(given.DB);
+    expect(warnings()).toEqual([]);
+  });
+
+  it("has the documented defaults", () => {
+    const settings = settingsOf(
+      bindings({ TIMESTAMP_TOLERANCE_SECONDS: undefined, REPLAY_LOOK_MS: undefined, ERROR_STATUS: undefined }),
+    );
+    expect(settings.timestampToleranceSeconds).toBe(300);
+    expect(settings.replayLookMs).toBe(5);
+    expect(settings.masterKeys).toHaveLength(1);
+  });
+
+  it("has in wrangler.toml what it defaults to", () => {
+    const { TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS } = env as Bindings;
+    expect({ TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS }).toEqual({
+      TIMESTAMP_TOLERANCE_SECONDS: "300",
+      REPLAY_LOOK_MS: "5",
+      ERROR_STATUS: "by-cause",
+    });
+  });
+
+  it("takes an empty MASTER_KEY_PREVIOUS for none", () => {
+    expect(settingsOf(bindings({ MASTER_KEY_PREVIOUS: "" })).masterKeys).toHaveLength(1);
+  });
+
+  it("is parsed once for each set of bindings", () => {
+    const given = bindings();
+    expect(settingsOf(given)).toBe(settingsOf(given));
+    expect(settingsOf(given)).not.toBe(settingsOf(bindings()));
+  });
+
+  it.each([
+    ["TIMESTAMP_TOLERANCE_SECONDS", "900"],
+    ["TIMESTAMP_TOLERANCE_SECONDS", "0"],
+    ["REPLAY_LOOK_MS", "1000"],
+  ])("takes %s at its limit %s", (name, value) => {
+    expect(() => settingsOf(bindings({ [name]: value }))).not.toThrow();
+  });
+
+  it.each([
+    ["DB", undefined, "DB is not bound"],
+    ["MASTER_KEY", undefined, "MASTER_KEY is not set"],
+    ["MASTER_KEY", "", "MASTER_KEY is not set"],
+    ["MASTER_KEY", "replace me!", "MASTER_KEY is not base64"],
+    ["MASTER_KEY", "changeme", "MASTER_KEY must be 32 bytes in base64"],
+    ["MASTER_KEY", btoa("x".repeat(31)), "MASTER_KEY must be 32 bytes in base64"],
+    ["MASTER_KEY", btoa("abcdefghijklmnopqrstuvwxyz0123456"), "MASTER_KEY must be 32 bytes in base64"],
+    ["MASTER_KEY", btoa("\0".repeat(32)), "MASTER_KEY is a placeholder"],
+    ["MASTER_KEY_PREVIOUS", "changeme", "MASTER_KEY_PREVIOUS must be 32 bytes in base64"],
+    ["MASTER_KEY_PREVIOUS", "A".repeat(43), "MASTER_KEY_PREVIOUS is a placeholder"],
+    ["TIMESTAMP_TOLERANCE_SECONDS", "901", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 900"],
+    ["TIMESTAMP_TOLERANCE_SECONDS", "-1", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 900"],
+    ["TIMESTAMP_TOLERANCE_SECONDS", "5m", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 900"],
+    ["TIMESTAMP_TOLERANCE_SECONDS", "", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 900"],
+    ["REPLAY_LOOK_MS", "1001", "REPLAY_LOOK_MS must be a whole number up to 1000"],
+    ["REPLAY_LOOK_MS", "1.5", "REPLAY_LOOK_MS must be a whole number up to 1000"],
+    ["ERROR_STATUS", "always", 'ERROR_STATUS must be "by-cause" or "always-200"'],
+  ])("refuses %s = %j, naming it", (name, value, message) => {
+    expect(() => settingsOf(bindings({ [name]: value }))).toThrow(new ConfigurationError(message));
+    expect(warnings()).toEqual([]);
+  });
+});
+
+describe("ERROR_STATUS", () => {
+  it("is known also of a deployment that cannot serve otherwise", () => {
+    const broken = { MASTER_KEY: undefined, DB: undefined };
+    expect(alwaysStatus200(bindings({ ...broken, ERROR_STATUS: "always-200" }))).toBe(true);
+    expect(alwaysStatus200(bindings({ ...broken, ERROR_STATUS: "by-cause" }))).toBe(false);
+    expect(alwaysStatus200(bindings({ ...broken, ERROR_STATUS: undefined }))).toBe(false);
+  });
+});
+
+describe("warnings", () => {
+  it.each(["NONCES", "CREDENTIALS"])("warns once when %s is not bound", (name) => {
+    const given = bindings({ [name]: undefined });
+    settingsOf(given);
+    settingsOf(given);
+    expect(warnings()).toEqual([`${name} is not bound: D1 decides alone`]);
+  });
+
+  it.each([
+    ["is not set", undefined],
+    ["is not set", ""],
+    ["is not set", " \r\n\t"],
+    ["is shorter than 32 characters", TOKEN.slice(1)],
+    ["is shorter than 32 characters", `\n${TOKEN.slice(1)}\n\n`],
+    ["holds a blank", `${TOKEN} ${TOKEN}`],
+    ["holds a blank", `${TOKEN}\t${TOKEN}`],
+    ["holds a blank", `${TOKEN}\u3000${TOKEN}`],
+    ["holds a line break", `${TOKEN}\n${TOKEN}\n`],
+    ["holds a control character", `${TOKEN}\0`],
+    ["holds a control character", `${TOKEN}\x7f`],
+    ["holds a character that is not ASCII", `${TOKEN}é`],
+    ["holds a character that is not ASCII", `${TOKEN}漢`],
+    ["holds a character that is not ASCII", `${TOKEN}\u200b`],
+    ["is a placeholder", "change-me-0123456789-abcdefghijklmnop"],
+    ["is a placeholder", "Your-admin-token-0123456789-abcdefgh"],
+    ["is a placeholder", "replace_this_0123456789_abcdefghijk"],
+    ["is a placeholder", "example-token-0123456789-abcdefghijk"],
+    ["is a placeholder", "<placeholder>".repeat(3).slice(1)],
+    ["is a placeholder", "a".repeat(40)],
+    ["is a placeholder", "1234567".repeat(6)],
+  ])("has no admin token, and says once why, when ADMIN_TOKEN %s: %j", (fault, token) => {
+    const given = bindings({ ADMIN_TOKEN: token });
+    expect(settingsOf(given)).toMatchObject({ adminToken: undefined, adminTokenFault: fault });
+    settingsOf(given);
+    expect(warnings()).toEqual([`ADMIN_TOKEN ${fault}: the admin API and the console refuse everything`]);
+  });
+
+  it.each(["\n", "\r\n", " ", "\t\n "])("drops what a file or a paste leaves around ADMIN_TOKEN: %j", (around) => {
+    for (const token of [TOKEN + around, around + TOKEN, around + TOKEN + around]) {
+      expect(settingsOf(bindings({ ADMIN_TOKEN: token })).adminToken).toBe(TOKEN);
+    }
+    expect(warnings()).toEqual([]);
+  });
+});

@@ -1,0 +1,328 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { importKeyring, type Slot, UnsealError, unseal } from "../../src/credentials/sealed-secret.ts";
+import { fieldIssues } from "../../src/fields.ts";
+import type { AppDesk } from "../../src/services/app-desk.ts";
+import { issueApp, issueAppSchema } from "../../src/services/issue-app.ts";
+import { revokeApp } from "../../src/services/revoke-app.ts";
+import { rotateSecret, rotateSecretSchema } from "../../src/services/rotate-secret.ts";
+import { replacing } from "../support/replacing.ts";
+import { NOW, World } from "../support/world.ts";
+
+const KEYRING = await importKeyring([Uint8Array.fromBase64(env.MASTER_KEY)]);
+const OTHER_KEYRING = await importKeyring([Uint8Array.fromBase64(env.MASTER_KEY).toReversed()]);
+
+function deskAt(now: number, change: Partial<AppDesk> = {}): AppDesk & { forgotten: string[] } {
+  const forgotten: string[] = [];
+  return {
+    db: env.DB,
+    by: { actor: "admin-api", now },
+    keyring: async () => KEYRING,
+    forget: (appid) => void forgotten.push(appid),
+    forgotten,
+    ...change,
+  };
+}
+
+type Row = { site_id: number; version: string; secret: string; previous_secret: string | null } & Record<
+  string,
+  unknown
+>;
+
+async function rowOf(appid: string): Promise<Row> {
+  const row = await env.DB.prepare("SELECT * FROM apps WHERE appid = ?").bind(appid).first<Row>();
+  if (row === null) throw new Error("no such app");
+  return row;
+}
+
+async function opened(appid: string, slot: Slot, sealed: string | null): Promise<string> {
+  const { site_id: siteId, version, previous_version } = await rowOf(appid);
+  const owner = { siteId, appid, version: slot === "current" ? version : String(previous_version) };
+  return unseal(KEYRING, owner, slot, sealed ?? "");
+}
+
+/** How often an app was rotated, as the audit log tells. */
+async function rotations(appid: string): Promise<number | null> {
+  const sql = "SELECT count(*) AS n FROM audit_log WHERE action = 'app.rotated' AND subject = ?";
+  return env.DB.prepare(sql).bind(appid).first<number>("n");
+}
+
+const problemsOf = (schema: typeof issueAppSchema | typeof rotateSecretSchema, input: unknown) =>
+  fieldIssues(schema.safeParse(input).error as never);
+
+describe("issuing an app", () => {
+  it("makes up an appid of 32 and a secret of 64 hex digits, stores it sealed, and tells the caches", async () => {
+    const { siteId } = await World.create();
+    const desk = deskAt(NOW);
+    const app = await issueApp(desk, siteId, { name: "Name" });
+    expect(app).toEqual({
+      appid: expect.stringMatching(/^[0-9a-f]{32}$/),
+      secret: expect.stringMatching(/^[0-9a-f]{64}$/),
+      name: "Name",
+      version: expect.stringMatching(/^[0-9a-f]{32}$/),
+    });
+    const row = await rowOf(app?.appid ?? "");
+    expect(row).toEqual({
+      appid: app?.appid,
+      site_id: siteId,
+      name: "Name",
+      version: app?.version,
+      secret: expect.stringMatching(/^v2\./),
+      previous_version: null,
+      previous_secret: null,
+      previous_expires_at: null,
+      revoked_at: null,
+      created_at: NOW,
+    });
+    expect(await opened(app?.appid ?? "", "current", row.secret)).toBe(app?.secret);
+    expect(desk.forgotten).toEqual([app?.appid]);
+    expect(await issueApp(desk, siteId, { name: "Name" })).not.toMatchObject({ secret: app?.secret });
+  });
+
+  it("takes over an appid, a secret or both", async () => {
+    const { siteId } = await World.create();
+    const appid = `brought-${siteId}`;
+    expect(await issueApp(deskAt(NOW), siteId, { name: "N", appid, secret: "brought along" })).toMatchObject({
+      appid,
+      secret: "brought along",
+      name: "N",
+    });
+    expect(await opened(appid, "current", (await rowOf(appid)).secret)).toBe("brought along");
+    expect(await issueApp(deskAt(NOW), siteId, { name: "N", secret: "the same" })).toMatchObject({
+      secret: "the same",
+    });
+    expect(await issueApp(deskAt(NOW), siteId, { name: "N", appid: `${appid}_2` })).toMatchObject({
+      appid: `${appid}_2`,
+      secret: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
+
+  it("leaves a taken appid as it is, also when another site or two at once ask for it", async () => {
+    const [mine, other] = [await World.create(), await World.create()];
+    const before = await rowOf(mine.appid);
+    const desk = deskAt(NOW + 1);
+    expect(await issueApp(desk, other.siteId, { name: "Other", appid: mine.appid })).toBeUndefined();
+    expect(await rowOf(mine.appid)).toEqual(before);
+    expect(desk.forgotten).toEqual([]);
+    const appid = `raced-${mine.siteId}`;
+    const raced = await Promise.all(
+      [mine, other].map(({ siteId }) => issueApp(deskAt(NOW), siteId, { name: "Raced", appid })),
+    );
+    const won = raced.filter((app) => app !== undefined);
+    expect(won).toHaveLength(1);
+    expect(await opened(appid, "current", (await rowOf(appid)).secret)).toBe(won[0]?.secret);
+  });
+
+  it.each<[string, unknown]>([
+    ["one character", { appid: "a" }],
+    ["64 characters", { appid: `-_${"Z".repeat(62)}` }],
+    ["8 characters", { secret: "12345678" }],
+    ["256 characters", { secret: " ".repeat(128) + "~".repeat(128) }],
+  ])("accepts %s: %o", (_, change) => {
+    expect(issueAppSchema.safeParse({ name: "N", ...(change as object) }).success).toBe(true);
+  });
+
+  const APPID = "must be 1 to 64 of A-Z a-z 0-9 _ -";
+  const SECRET = "must be 8 to 256 printable ASCII characters";
+
+  it.each<[string, unknown, string]>([
+    ["appid", "", APPID],
+    ["appid", "a".repeat(65), APPID],
+    ["appid", "a b", APPID],
+    ["appid", "a\n", APPID],
+    ["appid", "漢", APPID],
+    ["appid", 5, APPID],
+    ["appid", null, APPID],
+    ["secret", "1234567", SECRET],
+    ["secret", "x".repeat(257), SECRET],
+    ["secret", "tab\tinside", SECRET],
+    ["secret", "line\ninside", SECRET],
+    ["secret", "1234567é", SECRET],
+    ["secret", null, SECRET],
+    ["secret", 12345678, SECRET],
+    [
+      "name",
+      "",
+      "must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override",
+    ],
+    ["other", 1, "is not a field of this call"],
+  ])("refuses %s %j", (field, value, message) => {
+    expect(problemsOf(issueAppSchema, { name: "N", [field]: value })).toEqual([{ field, message }]);
+  });
+});
+
+describe("rotating a secret", () => {
+  it("puts a new one in place and keeps the one before, sealed for its slot, until the overlap ends", async () => {
+    const { appid, secret } = await World.create();
+    const before = await rowOf(appid);
+    const desk = deskAt(NOW + 5);
+    const rotated = await rotateSecret(desk, appid, 60);
+    expect(rotated).toEqual({
+      appid,
+      secret: expect.stringMatching(/^[0-9a-f]{64}$/),
+      version: expect.stringMatching(/^[0-9a-f]{32}$/),
+      previous_expires_at: NOW + 65,
+    });
+    const row = await rowOf(appid);
+    expect(row).toMatchObject({
+      version: (rotated as { version: string }).version,
+      previous_version: before.version,
+      previous_expires_at: NOW + 65,
+      revoked_at: null,
+    });
+    expect(row.version).not.toBe(before.version);
+    expect(await opened(appid, "current", row.secret)).toBe((rotated as { secret: string }).secret);
+    expect(await opened(appid, "previous", row.previous_secret)).toBe(secret);
+    expect(desk.forgotten).toEqual([appid]);
+  });
+
+  it("ends the oldest when it is done again", async () => {
+    const { appid } = await World.create();
+    const second = (await rotateSecret(deskAt(NOW), appid, 60)) as { secret: string };
+    const third = (await rotateSecret(deskAt(NOW), appid, 60)) as { secret: string };
+    const row = await rowOf(appid);
+    expect(await rotations(appid)).toBe(2);
+    expect(await opened(appid, "current", row.secret)).toBe(third.secret);
+    expect(await opened(appid, "previous", row.previous_secret)).toBe(second.secret);
+  });
+
+  it("never loses a rotation to one at the same time: each answered secret is in the chain, none is answered twice", async () => {
+    const { appid, secret } = await World.create();
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => rotateSecret(deskAt(NOW), appid, 60)));
+    const won = outcomes.filter((outcome) => typeof outcome === "object").map((outcome) => outcome.secret);
+    expect(won.length).toBeGreaterThan(0);
+    expect(outcomes.filter((outcome) => typeof outcome === "string" && outcome !== "busy")).toEqual([]);
+    const row = await rowOf(appid);
+    expect(await rotations(appid)).toBe(won.length);
+    const kept = [await opened(appid, "current", row.secret), await opened(appid, "previous", row.previous_secret)];
+    for (const each of kept) expect([secret, ...won]).toContain(each);
+    expect(won).toContain(kept[0]);
+  });
+
+  it("tries again when another rotation came between, and is busy after three", async () => {
+    const { appid } = await World.create();
+    const overtaken = (times: number) => {
+      let left = times;
+      const batch = async (statements: D1PreparedStatement[]) => {
+        if (left-- > 0) await rotateSecret(deskAt(NOW), appid, 60);
+        return env.DB.batch(statements);
+      };
+      return deskAt(NOW, { db: replacing(env.DB, { batch }) });
+    };
+    expect(await rotateSecret(overtaken(2), appid, 60)).toMatchObject({ appid });
+    expect(await rotations(appid)).toBe(3);
+    const desk = overtaken(3);
+    expect(await rotateSecret(desk, appid, 60)).toBe("busy");
+    expect(await rotations(appid)).toBe(6);
+    expect(desk.forgotten).toEqual([]);
+  });
+
+  it("rotates once when it is told the version it expects, however often it is called", async () => {
+    const { appid } = await World.create();
+    const { version } = await rowOf(appid);
+    const outcomes = await Promise.all(Array.from({ length: 4 }, () => rotateSecret(deskAt(NOW), appid, 60, version)));
+    const rotated = outcomes.filter((outcome) => typeof outcome === "object");
+    expect(outcomes.filter((outcome) => outcome === "busy")).toHaveLength(3);
+    expect(await rotations(appid)).toBe(1);
+    expect(await rowOf(appid)).toMatchObject({ version: rotated[0]?.version, previous_version: version });
+    expect(await rotateSecret(deskAt(NOW), appid, 60, rotated[0]?.version)).toMatchObject({ appid });
+    expect(await rotateSecret(deskAt(NOW), appid, 60, version)).toBe("busy");
+  });
+
+  it("does nothing to a revoked app, nor when it is revoked meanwhile, nor to an unknown one", async () => {
+    const { appid } = await World.create();
+    const { version } = await rowOf(appid);
+    const batch = async (statements: D1PreparedStatement[]) => {
+      await revokeApp(deskAt(NOW), appid);
+      return env.DB.batch(statements);
+    };
+    expect(await rotateSecret(deskAt(NOW, { db: replacing(env.DB, { batch }) }), appid, 60)).toBe("revoked");
+    expect(await rotateSecret(deskAt(NOW), appid, 60)).toBe("revoked");
+    expect(await rowOf(appid)).toMatchObject({ version, previous_version: null, previous_secret: null });
+    expect(await rotateSecret(deskAt(NOW), "unknown-app", 60)).toBe("missing");
+  });
+
+  it("changes nothing when MASTER_KEY does not open the secret in place", async () => {
+    const { appid } = await World.create();
+    const before = await rowOf(appid);
+    const desk = deskAt(NOW, { keyring: async () => OTHER_KEYRING });
+    await expect(rotateSecret(desk, appid, 60)).rejects.toBeInstanceOf(UnsealError);
+    expect(await rowOf(appid)).toEqual(before);
+  });
+
+  it("overlaps for a day unless told otherwise, and for 0 to 604800 s", () => {
+    expect(rotateSecretSchema.parse({})).toEqual({ overlap_seconds: 86_400 });
+    for (const seconds of [0, 604_800]) {
+      expect(rotateSecretSchema.parse({ overlap_seconds: seconds })).toEqual({ overlap_seconds: seconds });
+    }
+  });
+
+  it.each([[""], ["x".repeat(101)], [1], [null], [true], [["v"]], ["lone \ud800"]])(
+    "refuses to expect the version %j",
+    (expected_version) => {
+      expect(problemsOf(rotateSecretSchema, { expected_version })).toEqual([
+        { field: "expected_version", message: "must be a string of 1 to 100 characters" },
+      ]);
+    },
+  );
+
+  it.each([[-1], [604_801], [1.5], ["60"], [null], [true]])("refuses an overlap of %j", (overlap_seconds) => {
+    expect(problemsOf(rotateSecretSchema, { overlap_seconds })).toEqual([
+      { field: "overlap_seconds", message: "must be an integer from 0 to 604800" },
+    ]);
+  });
+});
+
+describe("revoking an app", () => {
+  it("marks it once, keeps the first time, and tells the caches", async () => {
+    const { appid } = await World.create();
+    const { version } = await rowOf(appid);
+    const desk = deskAt(NOW);
+    expect(await revokeApp(desk, appid)).toBe(true);
+    expect(await revokeApp(deskAt(NOW + 100), appid)).toBe(true);
+    expect(await rowOf(appid)).toMatchObject({ revoked_at: NOW, version });
+    expect(desk.forgotten).toEqual([appid]);
+  });
+
+  it("knows no app that is not there", async () => {
+    const desk = deskAt(NOW);
+    expect(await revokeApp(desk, "unknown-app")).toBe(false);
+    expect(desk.forgotten).toEqual([]);
+  });
+});
+
+describe("an app's change", () => {
+  it("is known as its own when the answer was lost: the secret in use keeps its overlap", async () => {
+    const { appid } = await World.create();
+    let tries = 0;
+    const db = replacing(env.DB, {
+      batch: async (statements: D1PreparedStatement[]) => {
+        const results = await env.DB.batch(statements);
+        if (++tries === 1) throw new Error("Network connection lost.");
+        return results;
+      },
+    });
+    const rotated = await rotateSecret(deskAt(NOW, { db }), appid, 60);
+    expect(rotated).toMatchObject({ appid, previous_expires_at: NOW + 60 });
+    const row = await rowOf(appid);
+    expect(row).toMatchObject({ previous_expires_at: NOW + 60 });
+    expect(await rotations(appid)).toBe(1);
+    expect(await opened(appid, "current", row.secret)).toBe((rotated as { secret: string }).secret);
+  });
+
+  it("is wholly undone when a later statement of its batch fails", async () => {
+    const { appid, siteId } = await World.create();
+    const before = await rowOf(appid);
+    const failing = replacing(env.DB, {
+      batch: (statements: D1PreparedStatement[]) =>
+        env.DB.batch([...statements, env.DB.prepare("INSERT INTO sites (id, name) VALUES (1, NULL)")]),
+    });
+    const desk = deskAt(NOW, { db: failing });
+    await expect(rotateSecret(desk, appid, 60)).rejects.toMatchObject({ code: "internal" });
+    await expect(revokeApp(desk, appid)).rejects.toThrow(/constraint/);
+    await expect(issueApp(desk, siteId, { name: "N", appid: `failed-${siteId}` })).rejects.toThrow(/constraint/);
+    expect(await rowOf(appid)).toEqual(before);
+    await expect(rowOf(`failed-${siteId}`)).rejects.toThrow("no such app");
+    expect(desk.forgotten).toEqual([]);
+  });
+});

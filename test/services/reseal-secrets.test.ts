@@ -1,0 +1,263 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { importKeyring, type Keyring, seal, UnsealError, unseal } from "../../src/credentials/sealed-secret.ts";
+import type { AppDesk } from "../../src/services/app-desk.ts";
+import { APPS_PER_CALL, resealSecrets } from "../../src/services/reseal-secrets.ts";
+import { revokeApp } from "../../src/services/revoke-app.ts";
+import { rotateSecret } from "../../src/services/rotate-secret.ts";
+import { replacing } from "../support/replacing.ts";
+import { sealedByHand } from "../support/sealed-by-hand.ts";
+import { NOW, World } from "../support/world.ts";
+
+const OLD_TEXT = env.MASTER_KEY;
+const NEW_TEXT = Uint8Array.fromBase64(OLD_TEXT).toReversed().toBase64();
+const OLD = await importKeyring([Uint8Array.fromBase64(OLD_TEXT)]);
+const BOTH = await importKeyring([Uint8Array.fromBase64(NEW_TEXT), Uint8Array.fromBase64(OLD_TEXT)]);
+const NEW_ID = BOTH.sealing.id;
+const [OLD_SEAL, NEW_SEAL] = [`v2.${OLD.sealing.id}`, `v2.${NEW_ID}`];
+
+// Re-sealing is about every app there is; storage is this file's own.
+beforeEach(async () => void (await env.DB.exec("DELETE FROM apps")));
+afterEach(() => void vi.restoreAllMocks());
+
+const deskWith = (keyring: Keyring, db = env.DB): AppDesk => ({
+  db,
+  by: { actor: "admin-api", now: NOW },
+  keyring: async () => keyring,
+  forget: () => {},
+});
+
+type Row = { appid: string; site_id: number; version: string; secret: string } & Record<
+  "previous_version" | "previous_secret",
+  string | null
+>;
+
+async function rows(): Promise<Row[]> {
+  return (await env.DB.prepare("SELECT * FROM apps ORDER BY appid").all<Row>()).results;
+}
+
+/** Form and key of a seal. */
+const sealedWith = (sealed: string) => sealed.split(".", 2).join(".");
+
+const answer = (resealed: number, remaining: number, unopened = 0, unopened_apps: string[] = []) => ({
+  resealed,
+  remaining,
+  unopened,
+  unopened_apps,
+});
+
+const sealsOf = (row: Row | undefined) => [
+  sealedWith(row?.secret ?? ""),
+  row?.previous_secret == null ? null : sealedWith(row.previous_secret),
+];
+
+/** Many apps sealed with the old key, in the order of their appids. */
+async function putApps(siteId: number, count: number): Promise<void> {
+  const insert = env.DB.prepare(
+    "INSERT INTO apps (appid, site_id, name, version, secret, created_at) VALUES (?, ?, 'N', 'first', ?, 0)",
+  );
+  const apps = Array.from({ length: count }, async (_, i) => {
+    const appid = `app-${String(i).padStart(4, "0")}`;
+    return insert.bind(
+      appid,
+      siteId,
+      await seal(OLD, { siteId, appid, version: "first" }, "current", "secret of this app"),
+    );
+  });
+  await env.DB.batch(await Promise.all(apps));
+}
+
+describe("re-sealing", () => {
+  it("seals both slots anew, changes nothing else, and has nothing left to do", async () => {
+    const world = await World.create();
+    await rotateSecret(deskWith(OLD), world.appid, 60);
+    const [before] = await rows();
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(2, 0));
+    const [after] = await rows();
+    expect(sealsOf(after)).toEqual([NEW_SEAL, NEW_SEAL]);
+    expect({ ...after, secret: "", previous_secret: "" }).toEqual({ ...before, secret: "", previous_secret: "" });
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(0, 0));
+    expect(await rows()).toEqual([after]);
+  });
+
+  it("renews only the slot that needs it", async () => {
+    const world = await World.create();
+    await rotateSecret(deskWith(BOTH), world.appid, 60);
+    const [before] = await rows();
+    const owner = { ...world, version: String(before?.previous_version) };
+    const previous = await seal(OLD, owner, "previous", world.secret);
+    await env.DB.prepare("UPDATE apps SET previous_secret = ?").bind(previous).run();
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0));
+    const [after] = await rows();
+    expect(after?.secret).toBe(before?.secret);
+    expect(sealsOf(after)).toEqual([NEW_SEAL, NEW_SEAL]);
+  });
+
+  it("turns seals of the form before, v1, into v2, also where the master key stays the same", async () => {
+    const world = await World.create();
+    await rotateSecret(deskWith(OLD), world.appid, 60);
+    const key = Uint8Array.fromBase64(OLD_TEXT);
+    const [current, previous] = [
+      await sealedByHand(key, "v1", `${world.appid}|current`, world.secret),
+      await sealedByHand(key, "v1", `${world.appid}|previous`, "another secret"),
+    ];
+    await env.DB.prepare("UPDATE apps SET secret = ?, previous_secret = ?").bind(current, previous).run();
+    expect((await world.anotherIsolate({ CREDENTIALS: undefined }).create()).status).toBe(200);
+    expect(await resealSecrets(deskWith(OLD))).toEqual(answer(2, 0));
+    const [after] = await rows();
+    expect(sealsOf(after)).toEqual([OLD_SEAL, OLD_SEAL]);
+    const of = (version: unknown) => ({ ...world, version: String(version) });
+    expect(await unseal(OLD, of(after?.version), "current", after?.secret ?? "")).toBe(world.secret);
+    const previousSecret = await unseal(OLD, of(after?.previous_version), "previous", after?.previous_secret ?? "");
+    expect(previousSecret).toBe("another secret");
+    expect((await world.anotherIsolate({ CREDENTIALS: undefined }).create()).status).toBe(200);
+  });
+
+  it("renews revoked apps too, so that nothing needs the old key", async () => {
+    const world = await World.create();
+    await revokeApp(deskWith(OLD), world.appid);
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0));
+  });
+
+  it("has nothing to do without apps", async () => {
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(0, 0));
+  });
+
+  it("takes one bite a call, and is done when nothing remains", async () => {
+    const world = await World.create();
+    await env.DB.exec("DELETE FROM apps");
+    await putApps(world.siteId, 2 * APPS_PER_CALL + 1);
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(APPS_PER_CALL, APPS_PER_CALL + 1));
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(APPS_PER_CALL, 1));
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0));
+    expect((await rows()).every((row) => sealedWith(row.secret) === NEW_SEAL)).toBe(true);
+  });
+
+  it("never overwrites a rotation that came between, and counts what that left", async () => {
+    const world = await World.create();
+    let rotated: { secret: string } | undefined;
+    const batch = async (statements: D1PreparedStatement[]) => {
+      rotated ??= (await rotateSecret(deskWith(OLD), world.appid, 60)) as { secret: string };
+      return env.DB.batch(statements);
+    };
+    expect(await resealSecrets(deskWith(BOTH, replacing(env.DB, { batch })))).toEqual(answer(0, 2));
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(2, 0));
+    world.secret = rotated?.secret ?? "";
+    const isolate = world.anotherIsolate({ MASTER_KEY: NEW_TEXT });
+    expect((await isolate.create()).status).toBe(200);
+  });
+
+  it("does what it can when one secret does not open, and says which", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const world = await World.create();
+    await env.DB.exec("DELETE FROM apps");
+    await putApps(world.siteId, 3);
+    await env.DB.prepare("UPDATE apps SET secret = 'v1.00000000.x.y' WHERE appid = 'app-0001'").run();
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(2, 0, 1, ["app-0001"]));
+    expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL, "v1.00000000", NEW_SEAL]);
+    expect(warn.mock.calls.map(([line]) => JSON.parse(String(line)))).toEqual([
+      {
+        warning: "no master key here opens some secrets: they were not re-sealed",
+        secrets: 1,
+        apps: ["app-0001"],
+        first: `the current secret of app app-0001 was sealed with master key 00000000; MASTER_KEY is ${NEW_ID}`,
+      },
+    ]);
+  });
+
+  it("renews the slot that opens of an app whose other slot does not", async () => {
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    const world = await World.create();
+    await rotateSecret(deskWith(OLD), world.appid, 60);
+    await env.DB.prepare("UPDATE apps SET previous_secret = 'damaged'").run();
+    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0, 1, [world.appid]));
+    expect(await rows()).toMatchObject([{ secret: expect.stringMatching(NEW_SEAL), previous_secret: "damaged" }]);
+  });
+
+  it.each([APPS_PER_CALL, 1_000, 1_001])(
+    "goes on past %d apps that do not open and sort first, and ends",
+    async (unopened) => {
+      vi.spyOn(console, "warn").mockImplementation(() => {});
+      const world = await World.create();
+      await env.DB.exec("DELETE FROM apps");
+      await putApps(world.siteId, APPS_PER_CALL + 1);
+      await env.DB.prepare(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+         INSERT INTO apps (appid, site_id, name, version, secret, created_at)
+         SELECT printf('aaa-%05d', i), ?, 'N', 'first', 'v2.00000000.x.y', 0 FROM n`,
+      )
+        .bind(unopened, world.siteId)
+        .run();
+      const named = Array.from({ length: 20 }, (_, i) => `aaa-${String(i + 1).padStart(5, "0")}`);
+      expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(APPS_PER_CALL, 1, unopened, named));
+      expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0, unopened, named));
+      expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(0, 0, unopened, named));
+      const sealed = (await rows()).filter(({ appid }) => appid.startsWith("app-"));
+      expect(sealed.every((row) => sealedWith(row.secret) === NEW_SEAL)).toBe(true);
+    },
+  );
+
+  it("takes no other fault for a secret that does not open", async () => {
+    const world = await World.create();
+    const bytes = Uint8Array.fromBase64(NEW_TEXT);
+    const cannotSeal = await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["decrypt"]);
+    const keyring: Keyring = { ...BOTH, sealing: { id: NEW_ID, key: cannotSeal } };
+    const before = await rows();
+    await expect(resealSecrets(deskWith(keyring))).rejects.not.toBeInstanceOf(UnsealError);
+    expect([await rows(), before[0]?.appid]).toEqual([before, world.appid]);
+  });
+
+  it("leaves an entry in the audit log, and none when there was nothing to do", async () => {
+    await World.create();
+    const entries = async () =>
+      (await env.DB.prepare("SELECT * FROM audit_log WHERE action = 'secrets.resealed'").all()).results;
+    const before = (await entries()).length;
+    await resealSecrets(deskWith(BOTH));
+    await resealSecrets(deskWith(BOTH));
+    expect((await entries()).slice(before)).toMatchObject([
+      { site_id: null, at: NOW, actor: "admin-api", details: '{"apps":1}' },
+    ]);
+  });
+});
+
+describe("rotating the master key", () => {
+  const line = (spy: { mock: { calls: unknown[][] } }) => JSON.parse(String(spy.mock.calls.at(-1)?.[0]));
+
+  it("goes from one key to the next without a refused request", async () => {
+    const world = await World.create();
+    expect((await world.create()).status).toBe(200);
+
+    const during = world.anotherIsolate({ MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT });
+    expect((await during.create()).status).toBe(200);
+    const resealed = await during.admin("POST", "/admin/reseal");
+    expect([resealed.status, await resealed.json()]).toEqual([200, answer(1, 0)]);
+    expect((await during.create()).status).toBe(200);
+
+    // KV still holds the record that the old key sealed.
+    expect(sealedWith((await env.CREDENTIALS.get<Row>(`app:${world.appid}`, "json"))?.secret ?? "")).toBe(OLD_SEAL);
+    const after = world.anotherIsolate({ MASTER_KEY: NEW_TEXT });
+    expect((await after.create()).status).toBe(200);
+    expect(sealedWith((await env.CREDENTIALS.get<Row>(`app:${world.appid}`, "json"))?.secret ?? "")).toBe(NEW_SEAL);
+  });
+
+  it("needs MASTER_KEY_PREVIOUS: without it every use of a secret is a 500, and the log says why", async () => {
+    const world = await World.create();
+    const error = vi.spyOn(console, "error").mockImplementation(() => {});
+    const wrong = world.anotherIsolate({ MASTER_KEY: NEW_TEXT });
+    const fault = `UnsealError: the current secret of app ${world.appid} was sealed with master key ${OLD.sealing.id}; MASTER_KEY is ${NEW_ID}`;
+
+    expect(await wrong.create()).toMatchObject({ status: 500, envelope: { code: -1, msg: "系统错误", data: "" } });
+    expect(line(error)).toMatchObject({ status: 500, reason: "master_key_wrong", fault });
+
+    const rotated = await wrong.admin("POST", `/admin/apps/${world.appid}/rotate`);
+    expect(rotated.status).toBe(500);
+    expect(rotated.headers.get("content-type")).toBe("application/problem+json");
+    expect(line(error)).toMatchObject({ status: 500, reason: "master_key_wrong", fault });
+
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const resealed = await wrong.admin("POST", "/admin/reseal");
+    expect([resealed.status, await resealed.json()]).toEqual([200, answer(0, 0, 1, [world.appid])]);
+    expect(line(warn)).toMatchObject({ secrets: 1, apps: [world.appid] });
+    expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([OLD_SEAL]);
+  });
+});
