@@ -1,5 +1,5 @@
 import { CredentialResolver } from "./credentials/resolve-credentials.ts";
-import { Refusal } from "./errors.ts";
+import { ServiceError } from "./errors.ts";
 import { admin } from "./http/admin/routes.ts";
 import { operatorConsole } from "./http/console/console.tsx";
 import type { Isolate } from "./http/context.ts";
@@ -11,22 +11,25 @@ import { addKf, createGd } from "./http/signed/operations.ts";
 import { signed } from "./http/signed/route.ts";
 import { PassedLimits } from "./rate-limit.ts";
 import { NonceMemory } from "./replay/nonce-memory.ts";
+import { type Runtime, systemRuntime } from "./runtime.ts";
+import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 
 /**
  * The application: order of middleware and mounts.
  *
- * @param now milliseconds since the epoch; tests bring their own
+ * @param runtime   time and chance; tests bring their own
+ * @param telemetry where records go
  */
-export function createApp(now: () => number = Date.now): Routes {
+export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry): Routes {
   const isolate: Isolate = {
-    now,
-    credentials: new CredentialResolver(now),
-    nonces: new NonceMemory(now),
-    limits: new PassedLimits(now),
+    ...{ runtime, telemetry },
+    credentials: new CredentialResolver(runtime, telemetry),
+    nonces: new NonceMemory(runtime),
+    limits: new PassedLimits(runtime),
   };
   const app = newHono();
   app.onError(onError);
-  app.notFound((c) => onError(new Refusal("route_not_found", { reason: "route_not_found" }), c));
+  app.notFound((c) => onError(new ServiceError("route_not_found", { reason: "route_not_found" }), c));
   app.use(requestLog(isolate));
 
   app.post("/openapi/chat/create_gd", signed(createGd)).all(only("POST"));
@@ -40,5 +43,5 @@ export function createApp(now: () => number = Date.now): Routes {
 
 /** Answers every other method of a path: 405 with the right one. */
 const only = (allow: string) => (): never => {
-  throw new Refusal("method_not_allowed", { reason: "method_not_allowed", allow });
+  throw new ServiceError("method_not_allowed", { reason: "method_not_allowed", allow });
 };

@@ -1,11 +1,12 @@
 import { MAX_TOLERANCE_SECONDS } from "./replay/nonce-look.ts";
+import type { Telemetry } from "./telemetry/telemetry.ts";
 
 /** Bindings, vars and secrets, read once per isolate and handed on as plain values. */
 
 /** What the runtime hands over. Everything may be missing: a deployment can be half configured. */
 export type Bindings = Partial<Env> & { MASTER_KEY_PREVIOUS?: string };
 
-export interface Settings {
+export interface Config {
   /** Sites and apps. A site's own data: {@link homeDatabase}. */
   directory: D1Database;
   nonces: KVNamespace | undefined;
@@ -39,34 +40,37 @@ export type AdminTokenFault =
   | "is shorter than 32 characters"
   | "is a placeholder";
 
-const read = new WeakMap<Bindings, Settings>();
+const read = new WeakMap<Bindings, Config>();
 
-/** @throws ConfigurationError when DB or MASTER_KEY is missing or a value cannot be used */
-export function settingsOf(env: Bindings): Settings {
+/**
+ * The deployment's configuration, parsed once per isolate; warns then of what is missing and can be done without.
+ *
+ * @throws ConfigurationError when DB or MASTER_KEY is missing or a value cannot be used
+ */
+export function readConfig(env: Bindings, telemetry: Telemetry): Config {
   const known = read.get(env);
   if (known !== undefined) return known;
-  const settings = parse(env);
+  const config = parse(env);
   for (const binding of ["NONCES", "CREDENTIALS"] as const) {
-    if (env[binding] === undefined)
-      console.warn(JSON.stringify({ warning: `${binding} is not bound: D1 decides alone` }));
+    if (env[binding] === undefined) telemetry.warn({ warning: `${binding} is not bound: D1 decides alone` });
   }
-  if (settings.adminTokenFault !== undefined) {
-    const warning = `ADMIN_TOKEN ${settings.adminTokenFault}: the admin API and the console refuse everything`;
-    console.warn(JSON.stringify({ warning }));
+  if (config.adminTokenFault !== undefined) {
+    const warning = `ADMIN_TOKEN ${config.adminTokenFault}: the admin API and the console refuse everything`;
+    telemetry.warn({ warning });
   }
-  read.set(env, settings);
-  return settings;
+  read.set(env, config);
+  return config;
 }
 
 /** Whether failures answer HTTP 200 too, for callers that only read `code`; also in a deployment that cannot serve otherwise. */
 export const alwaysStatus200 = (env: Bindings): boolean => env.ERROR_STATUS === "always-200";
 
 /** The database with a site's own data. All sites live in one today; ask here all the same. */
-export function homeDatabase(settings: Settings, _siteId: number): D1Database {
-  return settings.directory;
+export function homeDatabase(config: Config, _siteId: number): D1Database {
+  return config.directory;
 }
 
-function parse(env: Bindings): Settings {
+function parse(env: Bindings): Config {
   if (env.DB === undefined) throw new ConfigurationError("DB is not bound");
   if (env.MASTER_KEY === undefined || env.MASTER_KEY === "") throw new ConfigurationError("MASTER_KEY is not set");
   const previous = env.MASTER_KEY_PREVIOUS;
@@ -104,7 +108,7 @@ function masterKey(name: string, value: string): Uint8Array<ArrayBuffer> {
 }
 
 /** A secret put from a file brings the file's last line break along, which nobody types: what stands around it is dropped. */
-function adminToken(value = ""): Pick<Settings, "adminToken" | "adminTokenFault"> {
+function adminToken(value = ""): Pick<Config, "adminToken" | "adminTokenFault"> {
   const token = value.trim();
   const fault = adminTokenFault(token);
   return { adminToken: fault === undefined ? token : undefined, adminTokenFault: fault };

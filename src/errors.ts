@@ -21,7 +21,7 @@ export type ErrorCode = keyof typeof WIRE;
 
 export const WIRE_ERRORS: Readonly<Record<ErrorCode, { status: number; message: string }>> = WIRE;
 
-export interface RefusalContext {
+export interface ErrorContext {
   /** A short word for the log line: why, in terms an operator can search for. Never data of the caller. */
   reason: string;
   /** English ASCII for `x-error-detail` and the log: which field, which rule. Never a value that the caller sent, but ids. */
@@ -37,12 +37,12 @@ export interface RefusalContext {
 }
 
 /** A request refused for one of the reasons in the closed set. Thrown anywhere below http/, answered in one place there. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
+export class ServiceError extends Error {
+  override readonly name = "ServiceError";
   readonly code: ErrorCode;
-  readonly context: RefusalContext;
+  readonly context: ErrorContext;
 
-  constructor(code: ErrorCode, context: RefusalContext) {
+  constructor(code: ErrorCode, context: ErrorContext) {
     super(`${code}: ${context.reason}`, context.cause === undefined ? {} : { cause: context.cause });
     this.code = code;
     this.context = context;

@@ -1,6 +1,8 @@
 import { createApp } from "./app.ts";
-import { type Bindings, settingsOf } from "./config.ts";
+import { type Bindings, readConfig } from "./config.ts";
+import { systemRuntime } from "./runtime.ts";
 import { prune } from "./store/prune.ts";
+import { consoleTelemetry } from "./telemetry/telemetry.ts";
 
 const app = createApp();
 
@@ -9,10 +11,17 @@ export default {
 
   /** Prunes what has expired, at each run of the cron trigger (wrangler.toml). Throws at the end when a table failed, so that Cloudflare shows it. */
   async scheduled(controller, env) {
-    const { removed, faults } = await prune(settingsOf(env).directory, Math.floor(controller.scheduledTime / 1000));
-    console.log(JSON.stringify({ pruned: removed }));
-    const failed = Object.entries(faults);
-    for (const [table, fault] of failed) console.error(JSON.stringify({ not_pruned: table, fault }));
-    if (failed.length > 0) throw new Error(`not pruned: ${failed.map(([table]) => table).join(", ")}`);
+    const since = systemRuntime.elapsed();
+    const { directory } = readConfig(env, consoleTelemetry);
+    const { removed, faults } = await prune(systemRuntime, directory, Math.floor(controller.scheduledTime / 1000));
+    const failed = Object.keys(faults);
+    consoleTelemetry.job({
+      job: "prune",
+      outcome: failed.length > 0 ? "failed" : "ok",
+      pruned: removed,
+      ...(failed.length > 0 && { not_pruned: faults }),
+      ms: Math.round(systemRuntime.elapsed() - since),
+    });
+    if (failed.length > 0) throw new Error(`not pruned: ${failed.join(", ")}`);
   },
 } satisfies ExportedHandler<Bindings>;

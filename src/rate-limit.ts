@@ -1,7 +1,7 @@
-import { withinTime } from "./time-limit.ts";
+import { type Runtime, withinTime } from "./runtime.ts";
 
 /** A limiter answers without a network wait; one that takes longer than this, under any load, has failed. */
-const PATIENCE_MS = 500;
+const TIMEOUT_MS = 500;
 
 /** Seconds after which a limited client may try again: the periods in wrangler.toml. */
 export const APP_LIMIT_PERIOD = 10;
@@ -21,11 +21,12 @@ export type Failure = "signed" | "unknown" | "operator";
 export const failureKey = (failure: Failure, client: string): string => `${failure} ${client}`;
 
 /** True while a limit is not exceeded. A limit that is not bound, fails or hangs limits nobody: it protects, it does not decide. */
-export async function withinRate(limit: RateLimit | undefined, key: string): Promise<boolean> {
+export async function withinRate(runtime: Runtime, limit: RateLimit | undefined, key: string): Promise<boolean> {
   if (limit === undefined) return true;
   try {
     return await withinTime(
-      PATIENCE_MS,
+      runtime,
+      TIMEOUT_MS,
       async () => (await limit.limit({ key })).success,
       () => true,
     );
@@ -39,16 +40,15 @@ export async function withinRate(limit: RateLimit | undefined, key: string): Pro
  * passed is kept in mind for a while: it is looked up before work is done, and counted after it is known what the work was for.
  */
 export class PassedLimits {
-  readonly #now: () => number;
+  readonly #runtime: Runtime;
   readonly #until = new Map<string, number>();
 
-  /** @param now milliseconds since the epoch */
-  constructor(now: () => number) {
-    this.#now = now;
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
   }
 
   isPassed(key: string): boolean {
-    return (this.#until.get(key) ?? 0) > this.#now();
+    return (this.#until.get(key) ?? 0) > this.#runtime.now();
   }
 
   /**
@@ -57,9 +57,9 @@ export class PassedLimits {
    * @param seconds how long {@link isPassed} says so once it is
    */
   async count(limit: RateLimit | undefined, key: string, seconds: number): Promise<boolean> {
-    if (await withinRate(limit, key)) return true;
+    if (await withinRate(this.#runtime, limit, key)) return true;
     this.#until.delete(key);
-    this.#until.set(key, this.#now() + seconds * 1000);
+    this.#until.set(key, this.#runtime.now() + seconds * 1000);
     for (const oldest of this.#until.keys()) {
       if (this.#until.size <= MOST) break;
       this.#until.delete(oldest);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-const LEAVES = ["errors.ts", "fields.ts", "time-limit.ts", "parse-json.ts", "rate-limit.ts"];
+const LEAVES = ["telemetry", "errors.ts", "fields.ts", "runtime.ts", "parse-json.ts", "rate-limit.ts"];
 const BELOW_HTTP = [
   "operations",
   "pipeline",
@@ -30,11 +30,12 @@ const MAY_IMPORT: Record<string, string[]> = {
   replay: ["store", ...LEAVES],
   signing: [],
   store: [...LEAVES, "drizzle-orm"],
-  "config.ts": ["replay"],
+  "config.ts": ["replay", "telemetry"],
   "errors.ts": [],
-  "time-limit.ts": [],
+  "runtime.ts": [],
+  telemetry: [],
   "parse-json.ts": [],
-  "rate-limit.ts": ["time-limit.ts"],
+  "rate-limit.ts": ["runtime.ts"],
   "fields.ts": ["zod"],
   openapi: ["operations", "pipeline", "services", "credentials", ...LEAVES, "zod"],
   client: [],
@@ -105,14 +106,14 @@ describe("the check of the rules", () => {
     ["operations/a.tsx", "/** @jsxImportSource hono/jsx */"],
     ["store/a.ts", 'import { Refusals } from "../operations/settlement.ts";'],
     ["store/a.ts", 'import { settingsOf } from "../config.ts";'],
-    ["signing/a.ts", 'import { Refusal } from "../errors.ts";'],
+    ["signing/a.ts", 'import { ServiceError } from "../errors.ts";'],
     ["signing/a.ts", 'import { createHmac } from "node:crypto";'],
     ["errors.ts", 'import * as z from "zod/mini";'],
-    ["fields.ts", 'import { Refusal } from "./errors.ts";'],
-    ["config.ts", 'import { Refusal } from "./errors.ts";'],
+    ["fields.ts", 'import { ServiceError } from "./errors.ts";'],
+    ["config.ts", 'import { ServiceError } from "./errors.ts";'],
     ["client/a.ts", 'import { hmac } from "../signing/import-key.ts";'],
     ["client/a.ts", 'import { Hono } from "hono";'],
-    ["client/examples/a.ts", 'import { Refusal } from "../../errors.ts";'],
+    ["client/examples/a.ts", 'import { ServiceError } from "../../errors.ts";'],
     ["cli/a.ts", 'import { createApp } from "../app.ts";'],
     ["cli/a.ts", 'import { sql } from "drizzle-orm";'],
     ["http/a.ts", 'import { thing } from "@hono/thing";'],
@@ -133,7 +134,7 @@ describe("the check of the rules", () => {
   });
 
   it.each([
-    ["http/console/pages/a.tsx", 'import { jsx } from "hono/jsx";\nimport { Refusal } from "../../../errors.ts";'],
+    ["http/console/pages/a.tsx", 'import { jsx } from "hono/jsx";\nimport { ServiceError } from "../../../errors.ts";'],
     ["credentials/a.ts", 'import { importKey } from "../signing/import-key.ts";\nimport { seal } from "./seal.ts";'],
     ["client/examples/a.ts", 'import { sign } from "../sign.ts";\nimport { createHmac } from "node:crypto";'],
     ["cli/a.ts", 'import { AgentSessionClient } from "../client/client.ts";'],

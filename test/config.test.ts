@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { alwaysStatus200, type Bindings, ConfigurationError, homeDatabase, settingsOf } from "../src/config.ts";
+import { alwaysStatus200, type Bindings, ConfigurationError, homeDatabase, readConfig } from "../src/config.ts";
+import { consoleTelemetry } from "../src/telemetry/telemetry.ts";
 
 const KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const OTHER_KEY = "Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=";
@@ -26,8 +27,8 @@ describe("settings", () => {
       REPLAY_LOOK_MS: "0",
       ERROR_STATUS: "always-200",
     });
-    const settings = settingsOf(given);
-    expect(settings).toEqual({
+    const config = readConfig(given, consoleTelemetry);
+    expect(config).toEqual({
       directory: given.DB,
       nonces: given.NONCES,
       credentials: given.CREDENTIALS,
@@ -39,17 +40,18 @@ describe("settings", () => {
       timestampToleranceSeconds: 60,
       replayLookMs: 0,
     });
-    expect(homeDatabase(settings, 1)).toBe(given.DB);
+    expect(homeDatabase(config, 1)).toBe(given.DB);
     expect(warnings()).toEqual([]);
   });
 
   it("has the documented defaults", () => {
-    const settings = settingsOf(
+    const config = readConfig(
       bindings({ TIMESTAMP_TOLERANCE_SECONDS: undefined, REPLAY_LOOK_MS: undefined, ERROR_STATUS: undefined }),
+      consoleTelemetry,
     );
-    expect(settings.timestampToleranceSeconds).toBe(300);
-    expect(settings.replayLookMs).toBe(5);
-    expect(settings.masterKeys).toHaveLength(1);
+    expect(config.timestampToleranceSeconds).toBe(300);
+    expect(config.replayLookMs).toBe(5);
+    expect(config.masterKeys).toHaveLength(1);
   });
 
   it("has in wrangler.toml what it defaults to", () => {
@@ -62,13 +64,13 @@ describe("settings", () => {
   });
 
   it("takes an empty MASTER_KEY_PREVIOUS for none", () => {
-    expect(settingsOf(bindings({ MASTER_KEY_PREVIOUS: "" })).masterKeys).toHaveLength(1);
+    expect(readConfig(bindings({ MASTER_KEY_PREVIOUS: "" }), consoleTelemetry).masterKeys).toHaveLength(1);
   });
 
   it("is parsed once for each set of bindings", () => {
     const given = bindings();
-    expect(settingsOf(given)).toBe(settingsOf(given));
-    expect(settingsOf(given)).not.toBe(settingsOf(bindings()));
+    expect(readConfig(given, consoleTelemetry)).toBe(readConfig(given, consoleTelemetry));
+    expect(readConfig(given, consoleTelemetry)).not.toBe(readConfig(bindings(), consoleTelemetry));
   });
 
   it.each([
@@ -76,7 +78,7 @@ describe("settings", () => {
     ["TIMESTAMP_TOLERANCE_SECONDS", "0"],
     ["REPLAY_LOOK_MS", "1000"],
   ])("takes %s at its limit %s", (name, value) => {
-    expect(() => settingsOf(bindings({ [name]: value }))).not.toThrow();
+    expect(() => readConfig(bindings({ [name]: value }), consoleTelemetry)).not.toThrow();
   });
 
   it.each([
@@ -98,7 +100,7 @@ describe("settings", () => {
     ["REPLAY_LOOK_MS", "1.5", "REPLAY_LOOK_MS must be a whole number up to 1000"],
     ["ERROR_STATUS", "always", 'ERROR_STATUS must be "by-cause" or "always-200"'],
   ])("refuses %s = %j, naming it", (name, value, message) => {
-    expect(() => settingsOf(bindings({ [name]: value }))).toThrow(new ConfigurationError(message));
+    expect(() => readConfig(bindings({ [name]: value }), consoleTelemetry)).toThrow(new ConfigurationError(message));
     expect(warnings()).toEqual([]);
   });
 });
@@ -115,8 +117,8 @@ describe("ERROR_STATUS", () => {
 describe("warnings", () => {
   it.each(["NONCES", "CREDENTIALS"])("warns once when %s is not bound", (name) => {
     const given = bindings({ [name]: undefined });
-    settingsOf(given);
-    settingsOf(given);
+    readConfig(given, consoleTelemetry);
+    readConfig(given, consoleTelemetry);
     expect(warnings()).toEqual([`${name} is not bound: D1 decides alone`]);
   });
 
@@ -144,14 +146,14 @@ describe("warnings", () => {
     ["is a placeholder", "1234567".repeat(6)],
   ])("has no admin token, and says once why, when ADMIN_TOKEN %s: %j", (fault, token) => {
     const given = bindings({ ADMIN_TOKEN: token });
-    expect(settingsOf(given)).toMatchObject({ adminToken: undefined, adminTokenFault: fault });
-    settingsOf(given);
+    expect(readConfig(given, consoleTelemetry)).toMatchObject({ adminToken: undefined, adminTokenFault: fault });
+    readConfig(given, consoleTelemetry);
     expect(warnings()).toEqual([`ADMIN_TOKEN ${fault}: the admin API and the console refuse everything`]);
   });
 
   it.each(["\n", "\r\n", " ", "\t\n "])("drops what a file or a paste leaves around ADMIN_TOKEN: %j", (around) => {
     for (const token of [TOKEN + around, around + TOKEN, around + TOKEN + around]) {
-      expect(settingsOf(bindings({ ADMIN_TOKEN: token })).adminToken).toBe(TOKEN);
+      expect(readConfig(bindings({ ADMIN_TOKEN: token }), consoleTelemetry).adminToken).toBe(TOKEN);
     }
     expect(warnings()).toEqual([]);
   });

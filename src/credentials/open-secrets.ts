@@ -1,3 +1,4 @@
+import type { Runtime } from "../runtime.ts";
 import { type AppRecord, findApp } from "../store/directory/apps.ts";
 import { type Keyring, type Slot, unseal } from "./sealed-secret.ts";
 
@@ -15,11 +16,12 @@ export interface OpenSecret {
  * @throws UnsealError when MASTER_KEY does not open them
  */
 export async function openSecrets(
+  runtime: Runtime,
   db: D1Database,
   keyring: Keyring,
   appid: string,
 ): Promise<{ app: AppRecord; secrets: OpenSecret[] } | undefined> {
-  const app = await findApp(db, appid);
+  const app = await findApp(runtime, db, appid);
   if (app === null) return undefined;
   const open = (slot: Slot, version: string, sealed: string) => unseal(keyring, { ...app, version }, slot, sealed);
   const secrets: OpenSecret[] = [

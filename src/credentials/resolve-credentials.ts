@@ -1,8 +1,9 @@
-import { Refusal } from "../errors.ts";
+import { ServiceError } from "../errors.ts";
+import { type Runtime, sleep, withinTime } from "../runtime.ts";
 import { importKey } from "../signing/import-key.ts";
 import { type AppRecord, findApp } from "../store/directory/apps.ts";
 import { TRY_LIMIT_MS } from "../store/run-batch.ts";
-import { sleep, withinTime } from "../time-limit.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import { importKeyring, type Keyring, type Slot, UnsealError, unseal } from "./sealed-secret.ts";
 
 /** What verifies an app's requests. */
@@ -25,7 +26,7 @@ export interface Found {
 /** How one request may look credentials up. */
 export interface LookUp {
   waitUntil: (work: Promise<unknown>) => void;
-  /** By when D1 must have answered, in milliseconds since the epoch. */
+  /** By when D1 must have answered, in milliseconds of the runtime's `elapsed`. */
   answerBy: number;
 }
 
@@ -42,7 +43,7 @@ const CACHED_APPS = 1_000;
 const CACHED_MS = 300_000;
 const KV_TTL_SECONDS = 86_400;
 /** A cold look-up gives KV this long before it asks D1. */
-const KV_PATIENCE_MS = 50;
+const KV_TIMEOUT_MS = 50;
 const REFRESH_PAUSE_MS = 5_000;
 const CONFIRMS_PER_SECOND = 10;
 /** How often a request looks whether another's refresh has ended. */
@@ -54,7 +55,8 @@ const REFRESH_LOOK_MS = 5;
  * only plain values and keys.
  */
 export class CredentialResolver {
-  readonly #now: () => number;
+  readonly #runtime: Runtime;
+  readonly #telemetry: Telemetry;
   readonly #cached = new Map<string, { credentials: Credentials; until: number }>();
   readonly #refreshedInVain = new Map<string, number>();
   /** What a request of this isolate is refreshing, and until when that is believed: a request may be cut off. */
@@ -62,9 +64,9 @@ export class CredentialResolver {
   readonly #confirmed = new Map<string, { second: number; signatures: Set<string> }>();
   readonly #keyrings = new WeakMap<object, Keyring>();
 
-  /** @param now milliseconds since the epoch */
-  constructor(now: () => number) {
-    this.#now = now;
+  constructor(runtime: Runtime, telemetry: Telemetry) {
+    this.#runtime = runtime;
+    this.#telemetry = telemetry;
   }
 
   async keyring(bindings: CredentialBindings): Promise<Keyring> {
@@ -78,7 +80,7 @@ export class CredentialResolver {
   /** What this isolate believes without asking anyone. */
   cached(appid: string): Found | undefined {
     const cached = this.#cached.get(appid);
-    return cached !== undefined && cached.until > this.#now() ? this.known(appid) : undefined;
+    return cached !== undefined && cached.until > this.#runtime.now() ? this.known(appid) : undefined;
   }
 
   /** What this isolate knows, however old: for those whom it will not look up. D1 has the last word on that as well. */
@@ -96,7 +98,7 @@ export class CredentialResolver {
   /**
    * Asks KV, then D1.
    *
-   * @throws Refusal `unavailable` when D1 is needed and does not answer, `internal` when MASTER_KEY does not open the record
+   * @throws ServiceError `unavailable` when D1 is needed and does not answer, `internal` when MASTER_KEY does not open the record
    */
   async load(bindings: CredentialBindings, appid: string, lookUp: LookUp): Promise<Found | undefined> {
     if (!APPID.test(appid)) return undefined;
@@ -129,19 +131,20 @@ export class CredentialResolver {
     lookUp: LookUp,
   ): Promise<Found | undefined> {
     const whose = `${than.appid} ${client}`;
-    const isUnderWay = () => (this.#refreshing.get(whose) ?? 0) > this.#now() && Date.now() < lookUp.answerBy;
-    while (isUnderWay()) await sleep(REFRESH_LOOK_MS);
+    const isUnderWay = () =>
+      (this.#refreshing.get(whose) ?? 0) > this.#runtime.now() && this.#runtime.elapsed() < lookUp.answerBy;
+    while (isUnderWay()) await sleep(this.#runtime, REFRESH_LOOK_MS);
     const meanwhile = this.newer(than);
     if (meanwhile !== undefined) return meanwhile;
-    if (this.#now() < (this.#refreshedInVain.get(whose) ?? 0) + REFRESH_PAUSE_MS) return undefined;
-    remember(this.#refreshing, whose, this.#now() + TRY_LIMIT_MS);
+    if (this.#runtime.now() < (this.#refreshedInVain.get(whose) ?? 0) + REFRESH_PAUSE_MS) return undefined;
+    remember(this.#refreshing, whose, this.#runtime.now() + TRY_LIMIT_MS);
     try {
       const fresh = await this.reload(bindings, than, lookUp);
       if (fresh !== undefined && !isSame(fresh.credentials, than)) return fresh;
     } finally {
       this.#refreshing.delete(whose);
     }
-    remember(this.#refreshedInVain, whose, this.#now());
+    remember(this.#refreshedInVain, whose, this.#runtime.now());
     return undefined;
   }
 
@@ -156,7 +159,7 @@ export class CredentialResolver {
     lookUp: LookUp,
   ): Promise<Found | undefined> {
     const digits = signature.toLowerCase();
-    const second = Math.floor(this.#now() / 1000);
+    const second = Math.floor(this.#runtime.now() / 1000);
     const asked = this.#confirmed.get(than.appid);
     const signatures = asked?.second === second ? asked.signatures : new Set<string>();
     if (signatures.has(digits) || signatures.size >= CONFIRMS_PER_SECOND)
@@ -169,7 +172,7 @@ export class CredentialResolver {
   /** Drops what is cached of an app after a change, here at once and in KV soon. */
   forget(bindings: CredentialBindings, appid: string, waitUntil: (work: Promise<unknown>) => void): void {
     this.#cached.delete(appid);
-    waitUntil(dropKv(bindings.credentials, appid));
+    waitUntil(dropKv(bindings.credentials, appid, this.#telemetry));
   }
 
   async #readKv(bindings: CredentialBindings, appid: string): Promise<Credentials | undefined> {
@@ -177,7 +180,8 @@ export class CredentialResolver {
     if (kv === undefined) return undefined;
     try {
       const record = await withinTime(
-        KV_PATIENCE_MS,
+        this.#runtime,
+        KV_TIMEOUT_MS,
         () => kv.get(kvKey(appid), "json"),
         () => null,
       );
@@ -194,10 +198,10 @@ export class CredentialResolver {
     { waitUntil, answerBy }: LookUp,
     than?: Credentials,
   ): Promise<Found | undefined> {
-    const record = await findApp(bindings.directory, appid, answerBy);
+    const record = await findApp(this.#runtime, bindings.directory, appid, answerBy);
     if (record === null) {
       this.#cached.delete(appid);
-      if (than !== undefined) waitUntil(dropKv(bindings.credentials, appid));
+      if (than !== undefined) waitUntil(dropKv(bindings.credentials, appid, this.#telemetry));
       return undefined;
     }
     let credentials: Credentials;
@@ -205,10 +209,11 @@ export class CredentialResolver {
       credentials = await this.#open(bindings, record);
     } catch (error) {
       if (!(error instanceof UnsealError)) throw error;
-      throw new Refusal("internal", { reason: "master_key_wrong", cause: error });
+      throw new ServiceError("internal", { reason: "master_key_wrong", cause: error });
     }
     const believed = this.#cached.get(appid)?.credentials ?? than;
-    if (believed === undefined || !isSame(credentials, believed)) waitUntil(writeKv(bindings.credentials, record));
+    if (believed === undefined || !isSame(credentials, believed))
+      waitUntil(writeKv(bindings.credentials, record, this.#telemetry));
     return { credentials: this.#keep(credentials), source: "d1" };
   }
 
@@ -224,14 +229,14 @@ export class CredentialResolver {
     await open("current", version, record.secret, Number.POSITIVE_INFINITY);
     const { previousVersion, previousSecret } = record;
     const previousExpiresAt = record.previousExpiresAt ?? 0;
-    if (previousVersion !== null && previousSecret !== null && previousExpiresAt * 1000 > this.#now()) {
+    if (previousVersion !== null && previousSecret !== null && previousExpiresAt * 1000 > this.#runtime.now()) {
       await open("previous", previousVersion, previousSecret, previousExpiresAt);
     }
     return credentials;
   }
 
   #keep(credentials: Credentials): Credentials {
-    remember(this.#cached, credentials.appid, { credentials, until: this.#now() + CACHED_MS });
+    remember(this.#cached, credentials.appid, { credentials, until: this.#runtime.now() + CACHED_MS });
     return credentials;
   }
 }
@@ -245,21 +250,19 @@ function isSame(a: Credentials, b: Credentials): boolean {
 
 const kvKey = (appid: string) => `app:${appid}`;
 
-async function writeKv(kv: KVNamespace | undefined, record: AppRecord): Promise<void> {
+async function writeKv(kv: KVNamespace | undefined, record: AppRecord, telemetry: Telemetry): Promise<void> {
   try {
     await kv?.put(kvKey(record.appid), JSON.stringify(record), { expirationTtl: KV_TTL_SECONDS });
   } catch {
-    console.warn(
-      JSON.stringify({ warning: "CREDENTIALS did not take a record: D1 is asked again", appid: record.appid }),
-    );
+    telemetry.warn({ warning: "CREDENTIALS did not take a record: D1 is asked again", appid: record.appid });
   }
 }
 
-async function dropKv(kv: KVNamespace | undefined, appid: string): Promise<void> {
+async function dropKv(kv: KVNamespace | undefined, appid: string, telemetry: Telemetry): Promise<void> {
   try {
     await kv?.delete(kvKey(appid));
   } catch {
-    console.warn(JSON.stringify({ warning: "CREDENTIALS did not drop a record: D1 gates it all the same", appid }));
+    telemetry.warn({ warning: "CREDENTIALS did not drop a record: D1 gates it all the same", appid });
   }
 }
 

@@ -1,3 +1,5 @@
+import type { Runtime } from "../runtime.ts";
+
 /**
  * Application secrets at rest: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key, with site, appid, version and slot
  * as associated data: a sealed secret cannot be moved to another site, app or slot, nor pass for a later secret than it is.
@@ -39,9 +41,15 @@ export async function importKeyring(
   return { sealing, byId: new Map([...others, sealing].map((masterKey) => [masterKey.id, masterKey])) };
 }
 
-export async function seal(keyring: Keyring, owner: SecretOwner, slot: Slot, secret: string): Promise<string> {
+export async function seal(
+  runtime: Pick<Runtime, "bytes">,
+  keyring: Keyring,
+  owner: SecretOwner,
+  slot: Slot,
+  secret: string,
+): Promise<string> {
   const { id, key } = keyring.sealing;
-  const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
+  const iv = runtime.bytes(IV_BYTES);
   const algorithm = aesGcm(iv, ASSOCIATED.v2(owner, slot));
   const sealed = await crypto.subtle.encrypt(algorithm, key, new TextEncoder().encode(secret));
   return ["v2", id, iv.toBase64(BASE64URL), new Uint8Array(sealed).toBase64(BASE64URL)].join(".");

@@ -1,8 +1,10 @@
 import type { Context } from "hono";
-import type { Bindings } from "../config.ts";
+import { type Bindings, type Config, readConfig } from "../config.ts";
 import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
 import type { PassedLimits } from "../rate-limit.ts";
 import type { NonceMemory } from "../replay/nonce-memory.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { View } from "./console/view.ts";
 
 /** What one request leaves in the log. Never a secret, a signature, a customer's name or a message's content. */
@@ -31,8 +33,8 @@ export interface Trace {
 
 /** What lives as long as the isolate does. */
 export interface Isolate {
-  /** Milliseconds since the epoch. */
-  now: () => number;
+  runtime: Runtime;
+  telemetry: Telemetry;
   credentials: CredentialResolver;
   nonces: NonceMemory;
   limits: PassedLimits;
@@ -48,3 +50,6 @@ export type App = {
   };
 };
 export type RequestContext = Context<App>;
+
+/** @throws ConfigurationError see {@link readConfig} */
+export const configOf = (c: RequestContext): Config => readConfig(c.env, c.var.isolate.telemetry);

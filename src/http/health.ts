@@ -1,12 +1,13 @@
 import type { Handler } from "hono";
-import { type Settings, settingsOf } from "../config.ts";
-import { sleep, withinTime } from "../time-limit.ts";
+import type { Config } from "../config.ts";
+import { type Runtime, sleep, withinTime } from "../runtime.ts";
 import type { App } from "./context.ts";
+import { configOf } from "./context.ts";
 
 const CACHED_MS = 5_000;
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 /** A probe that has not ended after this was cancelled with its request, and another request probes instead. */
-const PROBE_MS = PATIENCE_MS + 500;
+const PROBE_MS = TIMEOUT_MS + 500;
 const LOOK_MS = 20;
 
 type Health = { status: "ok" | "degraded" | "down"; d1: "ok" | "down"; kv: "ok" | "down" | "absent" };
@@ -19,38 +20,39 @@ export function health(): Handler<App> {
   let last: { health: Health; at: number } | undefined;
   let probingSince: number | undefined;
   return async function healthz(c) {
-    const settings = settingsOf(c.env);
+    const config = configOf(c);
+    const { runtime } = c.var.isolate;
     for (;;) {
-      const now = c.var.isolate.now();
+      const now = runtime.now();
       if (last !== undefined && now >= last.at && now < last.at + CACHED_MS) break;
-      if (probingSince === undefined || Date.now() >= probingSince + PROBE_MS) {
-        const since = Date.now();
+      if (probingSince === undefined || runtime.elapsed() >= probingSince + PROBE_MS) {
+        const since = runtime.elapsed();
         probingSince = since;
-        last = { health: await probe(settings), at: now };
+        last = { health: await probe(runtime, config), at: now };
         if (probingSince === since) probingSince = undefined;
         break;
       }
-      await sleep(LOOK_MS);
+      await sleep(runtime, LOOK_MS);
     }
     return c.json(last.health, last.health.d1 === "ok" ? 200 : 503, { "cache-control": "no-store" });
   };
 }
 
-async function probe({ directory, nonces, credentials }: Settings): Promise<Health> {
+async function probe(runtime: Runtime, { directory, nonces, credentials }: Config): Promise<Health> {
   const [d1, ...kv] = await Promise.all([
-    answers(() => directory.prepare("SELECT 1").first()),
+    answers(runtime, () => directory.prepare("SELECT 1").first()),
     ...[nonces, credentials].map(async (namespace) =>
-      namespace === undefined ? "absent" : answers(() => namespace.get("healthz")),
+      namespace === undefined ? "absent" : answers(runtime, () => namespace.get("healthz")),
     ),
   ]);
   const worst = kv.includes("down") ? "down" : kv.includes("absent") ? "absent" : "ok";
   return { status: d1 !== "ok" ? "down" : worst === "ok" ? "ok" : "degraded", d1, kv: worst };
 }
 
-async function answers(call: () => Promise<unknown>): Promise<"ok" | "down"> {
+async function answers(runtime: Runtime, call: () => Promise<unknown>): Promise<"ok" | "down"> {
   const ok = async () => {
     await call();
     return "ok" as const;
   };
-  return withinTime(PATIENCE_MS, ok, () => "down" as const).catch(() => "down" as const);
+  return withinTime(runtime, TIMEOUT_MS, ok, () => "down" as const).catch(() => "down" as const);
 }

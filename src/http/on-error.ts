@@ -1,6 +1,6 @@
 import { alwaysStatus200, ConfigurationError } from "../config.ts";
 import { UnsealError } from "../credentials/sealed-secret.ts";
-import { Refusal, WIRE_ERRORS } from "../errors.ts";
+import { ServiceError, WIRE_ERRORS } from "../errors.ts";
 import { databaseFault, rootOf } from "../store/run-batch.ts";
 import { answerProblem, Problem } from "./admin/problem.ts";
 import { errorPage } from "./console/error-page.tsx";
@@ -8,7 +8,7 @@ import type { RequestContext } from "./context.ts";
 import { fail } from "./signed/envelope.ts";
 
 /**
- * The one place where a thrown thing becomes an answer. What is not a Refusal or a Problem is answered with fixed text; its cause
+ * The one place where a thrown thing becomes an answer. What is not a ServiceError or a Problem is answered with fixed text; its cause
  * goes to the log and never to the caller.
  */
 export function onError(error: Error, c: RequestContext): Response {
@@ -24,9 +24,9 @@ export function onError(error: Error, c: RequestContext): Response {
 }
 
 /** What a thrown thing is in the closed set; tells the log why. */
-function refusalOf(error: Error, c: RequestContext): Refusal {
+function refusalOf(error: Error, c: RequestContext): ServiceError {
   const { trace } = c.var;
-  const refusal = error instanceof Refusal ? error : unexpected(error);
+  const refusal = error instanceof ServiceError ? error : unexpected(error);
   trace.reason = refusal.context.reason;
   if (refusal.context.detail !== undefined) trace.detail = refusal.context.detail;
   trace.serverFault = WIRE_ERRORS[refusal.code].status >= 500;
@@ -34,17 +34,18 @@ function refusalOf(error: Error, c: RequestContext): Refusal {
   return refusal;
 }
 
-function unexpected(error: Error): Refusal {
-  if (error instanceof ConfigurationError) return new Refusal("internal", { reason: "configuration", cause: error });
-  if (error instanceof UnsealError) return new Refusal("internal", { reason: "master_key_wrong", cause: error });
-  return databaseFault(error) ?? new Refusal("internal", { reason: "unexpected", cause: error });
+function unexpected(error: Error): ServiceError {
+  if (error instanceof ConfigurationError)
+    return new ServiceError("internal", { reason: "configuration", cause: error });
+  if (error instanceof UnsealError) return new ServiceError("internal", { reason: "master_key_wrong", cause: error });
+  return databaseFault(error) ?? new ServiceError("internal", { reason: "unexpected", cause: error });
 }
 
 /** A D1_TYPE_ERROR quotes the value, and a D1 that answers no JSON is quoted whole: both stay out. */
 const SAFE_MESSAGE = /^D1_ERROR: (?!Failed to parse)|^no answer in|^Network connection lost/;
 
 /**
- * A fault in words that hold no data. Settings, seals and D1 name themselves, tables and columns; any other message may quote what
+ * A fault in words that hold no data. Config, seals and D1 name themselves, tables and columns; any other message may quote what
  * a caller sent (a parser does), so only its name and where it came from are told.
  */
 function describeFault(cause: unknown): string {
@@ -68,7 +69,7 @@ const ADMIN_TITLES: Partial<Record<number, string>> = {
   503: "Temporarily unavailable",
 };
 
-function asProblem({ code, context }: Refusal): Problem {
+function asProblem({ code, context }: ServiceError): Problem {
   const { status } = WIRE_ERRORS[code];
   const headers: Record<string, string> = {};
   if (context.allow !== undefined) headers.allow = context.allow;

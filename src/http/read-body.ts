@@ -1,4 +1,4 @@
-import { Refusal } from "../errors.ts";
+import { ServiceError } from "../errors.ts";
 
 /** The largest body of any call, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
@@ -8,7 +8,7 @@ const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;|$)/i;
 /**
  * The body's bytes, exactly as they came: what a signature is over.
  *
- * @throws Refusal `media_type_unsupported`, or `body_too_large` as soon as the limit is passed, however long the body would go on
+ * @throws ServiceError `media_type_unsupported`, or `body_too_large` as soon as the limit is passed, however long the body would go on
  */
 export async function readBody(request: Request): Promise<ArrayBuffer> {
   requireJson(request);
@@ -21,17 +21,17 @@ export async function readBody(request: Request): Promise<ArrayBuffer> {
   return whole(() => readChunks(request.body));
 }
 
-/** @throws Refusal `media_type_unsupported` */
+/** @throws ServiceError `media_type_unsupported` */
 export function requireJson({ headers }: Request): void {
   if (!JSON_MEDIA_TYPE.test(headers.get("content-type") ?? "")) {
-    throw new Refusal("media_type_unsupported", {
+    throw new ServiceError("media_type_unsupported", {
       reason: "content_type_not_json",
       detail: "Content-Type: must be application/json",
       open: true,
     });
   }
   if (headers.has("content-encoding")) {
-    throw new Refusal("media_type_unsupported", {
+    throw new ServiceError("media_type_unsupported", {
       reason: "content_encoding_present",
       detail: "Content-Encoding: must be absent",
       open: true,
@@ -39,7 +39,7 @@ export function requireJson({ headers }: Request): void {
   }
 }
 
-/** @throws Refusal `body_too_large` as soon as there are more than `most` bytes */
+/** @throws ServiceError `body_too_large` as soon as there are more than `most` bytes */
 export async function readChunks(
   body: ReadableStream<Uint8Array> | null,
   most: number = MAX_BODY_BYTES,
@@ -65,8 +65,8 @@ async function whole(read: () => Promise<ArrayBuffer>): Promise<ArrayBuffer> {
   try {
     return await read();
   } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal("invalid_parameters", {
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError("invalid_parameters", {
       reason: "body_cut_off",
       detail: "body: ended before its time",
       open: true,
@@ -75,7 +75,7 @@ async function whole(read: () => Promise<ArrayBuffer>): Promise<ArrayBuffer> {
 }
 
 const tooLarge = (most: number) =>
-  new Refusal("body_too_large", {
+  new ServiceError("body_too_large", {
     reason: "body_too_large",
     detail: `body: must be at most ${most} bytes`,
     open: true,

@@ -5,15 +5,15 @@ import type { App, Isolate } from "./context.ts";
 /** Gives every request an id of its own (an incoming one is ignored), an `x-request-id` in the answer and one line in the log. */
 export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
   return async function logRequest(c, next) {
-    const requestId = crypto.randomUUID();
-    const since = Date.now();
+    const requestId = isolate.runtime.uuid();
+    const since = isolate.runtime.elapsed();
     c.set("isolate", isolate);
     c.set("trace", { requestId });
     c.header("x-request-id", requestId);
     await next();
     const trace = c.get("trace");
-    (trace.serverFault === true ? console.error : console.log)(
-      JSON.stringify({
+    isolate.telemetry.request(
+      {
         request_id: requestId,
         method: c.req.method,
         route: routePath(c, -1),
@@ -29,8 +29,9 @@ export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
         credentials_ms: trace.credentialsMs,
         kv_ms: trace.kvMs,
         d1_ms: trace.d1Ms,
-        ms: Date.now() - since,
-      }),
+        ms: Math.round(isolate.runtime.elapsed() - since),
+      },
+      trace.serverFault === true,
     );
   };
 }

@@ -1,3 +1,4 @@
+import type { Runtime } from "../runtime.ts";
 import {
   type AddAgentsOutcome,
   addAgentsBatch,
@@ -40,11 +41,17 @@ const refusals = (ignored: IgnoredAgent[]) =>
 /**
  * Adds agents to a ticket session: one batch, all of it or none. Contract section 4.2. Who may not join is left out and named.
  *
- * @throws Refusal `unavailable` when it is unknown whether the batch was applied
+ * @throws ServiceError `unavailable` when it is unknown whether the batch was applied
  */
-export async function addAgents(db: D1Database, request: Request, input: AddAgents, tries: Tries): Promise<Settlement> {
+export async function addAgents(
+  runtime: Runtime,
+  db: D1Database,
+  request: Request,
+  input: AddAgents,
+  tries: Tries,
+): Promise<Settlement> {
   const joining = { ...request, sessionId: input.sessionId, agents: JSON.stringify(input.agentIds) };
-  const rows = await runBatch(db, (attempt) => addAgentsBatch(db, { ...joining, attempt }), tries);
+  const rows = await runBatch(runtime, db, (attempt) => addAgentsBatch(db, { ...joining, attempt }), tries);
   const ignored = ignoredAgents(rows);
   const settlement = settle(verdict<AddAgentsOutcome>(rows), refusals(ignored));
   if (settlement.kind !== "accepted" || ignored.length === 0) return settlement;

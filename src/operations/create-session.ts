@@ -1,3 +1,4 @@
+import type { Runtime } from "../runtime.ts";
 import { type Request, verdict } from "../store/home/claim.ts";
 import { createSessionBatch } from "../store/home/create-session-batch.ts";
 import { runBatch, type Tries } from "../store/run-batch.ts";
@@ -24,9 +25,10 @@ const REFUSALS = {
 /**
  * Opens a session with its customer, agents and first message: one batch, all of it or none. Contract section 4.1.
  *
- * @throws Refusal `unavailable` when it is unknown whether the batch was applied
+ * @throws ServiceError `unavailable` when it is unknown whether the batch was applied
  */
 export async function createSession(
+  runtime: Runtime,
   db: D1Database,
   request: Request,
   input: CreateSession,
@@ -49,6 +51,6 @@ export async function createSession(
     autoTitle: autoTitle(input.content),
     content: input.content,
   };
-  const rows = await runBatch(db, (attempt) => createSessionBatch(db, { ...session, attempt }), tries);
+  const rows = await runBatch(runtime, db, (attempt) => createSessionBatch(db, { ...session, attempt }), tries);
   return settle(verdict<keyof typeof REFUSALS>(rows), REFUSALS);
 }

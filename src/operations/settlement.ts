@@ -1,4 +1,4 @@
-import { type ErrorCode, Refusal } from "../errors.ts";
+import { type ErrorCode, ServiceError } from "../errors.ts";
 import type { Verdict } from "../store/home/claim.ts";
 
 /** How a batch ended for the request that sent it. */
@@ -8,7 +8,7 @@ export type Settlement =
   /** Done before under the same Idempotency-Key and the same meaning. */
   | { kind: "repeated"; sessionId: number }
   /** Nothing written but the nonce. */
-  | { kind: "refused"; refusal: Refusal }
+  | { kind: "refused"; refusal: ServiceError }
   /** Another request used this ranstr; nothing written. */
   | { kind: "replayed" }
   /** The app was revoked or its secret rotated away; nothing written. */
@@ -29,8 +29,8 @@ export function settle<Outcome extends string>(
   if (outcome === "repeated") return { kind: "repeated", sessionId };
   if (outcome === "key_reused") {
     const detail = "Idempotency-Key: was used for a request that meant something else";
-    return { kind: "refused", refusal: new Refusal("idempotency_key_reused", { reason: outcome, detail }) };
+    return { kind: "refused", refusal: new ServiceError("idempotency_key_reused", { reason: outcome, detail }) };
   }
   const { code, detail } = refusals[outcome];
-  return { kind: "refused", refusal: new Refusal(code, { reason: outcome, detail: detail(agents) }) };
+  return { kind: "refused", refusal: new ServiceError(code, { reason: outcome, detail: detail(agents) }) };
 }

@@ -1,4 +1,5 @@
-import { withinTime } from "../time-limit.ts";
+import { type Runtime, withinTime } from "../runtime.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /**
  * KV as the fast first look for a used ranstr. Only a help: D1 is the authority, so whatever KV does wrong here (throw, hang, lie
@@ -22,8 +23,9 @@ export async function lookForNonce(kv: KVNamespace | undefined, key: Promise<str
 }
 
 /** The look's answer if it comes within `milliseconds`, else false. */
-export function seenWithin(look: Promise<boolean>, milliseconds: number): Promise<boolean> {
+export function seenWithin(runtime: Runtime, look: Promise<boolean>, milliseconds: number): Promise<boolean> {
   return withinTime(
+    runtime,
     milliseconds,
     () => look,
     () => false,
@@ -40,11 +42,15 @@ export const MAX_TOLERANCE_SECONDS = 900;
 export const NONCE_SECONDS = 2 * MAX_TOLERANCE_SECONDS + 60;
 
 /** Tells KV that the nonce is used. For `waitUntil`; never rejects, a failure only means that D1 will do the next refusal. */
-export async function rememberNonce(kv: KVNamespace | undefined, key: Promise<string> | undefined): Promise<void> {
+export async function rememberNonce(
+  kv: KVNamespace | undefined,
+  key: Promise<string> | undefined,
+  telemetry: Telemetry,
+): Promise<void> {
   if (kv === undefined || key === undefined) return;
   try {
     await kv.put(await key, "1", { expirationTtl: NONCE_SECONDS });
   } catch {
-    console.warn(JSON.stringify({ warning: "NONCES did not take a nonce: D1 decides alone" }));
+    telemetry.warn({ warning: "NONCES did not take a nonce: D1 decides alone" });
   }
 }

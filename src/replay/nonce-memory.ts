@@ -1,3 +1,5 @@
+import type { Runtime } from "../runtime.ts";
+
 /** What one isolate remembers of used ranstr, so that a replay it has seen costs neither KV nor D1 anything. */
 
 /** About 1 MB with ranstr of a usual length, 4 MB with the longest; there are two of these. */
@@ -8,21 +10,20 @@ const MOST = 5_000;
  * here is looked up. In two halves, because a Map that drops its oldest entry at each new one walks over what it dropped before.
  */
 export class NonceMemory {
-  readonly #now: () => number;
+  readonly #runtime: Pick<Runtime, "now">;
   #newer = new Map<string, number>();
   #older = new Map<string, number>();
   /** Those that a request of this isolate is asking D1 about. */
   readonly #underWay = new Set<string>();
 
-  /** @param now milliseconds since the epoch */
-  constructor(now: () => number) {
-    this.#now = now;
+  constructor(runtime: Pick<Runtime, "now">) {
+    this.#runtime = runtime;
   }
 
   has(appid: string, ranstr: string): boolean {
     const key = name(appid, ranstr);
     const expiresAt = this.#newer.get(key) ?? this.#older.get(key);
-    return expiresAt !== undefined && expiresAt * 1000 > this.#now();
+    return expiresAt !== undefined && expiresAt * 1000 > this.#runtime.now();
   }
 
   /** @param expiresAt Unix seconds */

@@ -1,9 +1,13 @@
 import type { CredentialBindings, CredentialResolver } from "../credentials/resolve-credentials.ts";
 import type { Keyring } from "../credentials/sealed-secret.ts";
+import type { Runtime } from "../runtime.ts";
 import type { Author } from "../store/audit-log.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** What every change to an app needs, whichever door it comes through. */
 export interface AppDesk {
+  runtime: Runtime;
+  telemetry: Telemetry;
   db: D1Database;
   by: Author;
   keyring: () => Promise<Keyring>;
@@ -12,12 +16,14 @@ export interface AppDesk {
 }
 
 export function appDesk(
-  resolver: CredentialResolver,
+  isolate: { runtime: Runtime; telemetry: Telemetry; credentials: CredentialResolver },
   bindings: CredentialBindings,
   by: Author,
   waitUntil: (work: Promise<unknown>) => void,
 ): AppDesk {
+  const { runtime, telemetry, credentials: resolver } = isolate;
   return {
+    ...{ runtime, telemetry },
     db: bindings.directory,
     by,
     keyring: () => resolver.keyring(bindings),

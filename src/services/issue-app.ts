@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { APPID } from "../credentials/resolve-credentials.ts";
 import { seal } from "../credentials/sealed-secret.ts";
 import { displayName } from "../fields.ts";
+import type { Runtime } from "../runtime.ts";
 import { insertApp } from "../store/directory/apps.ts";
 import type { AppDesk } from "./app-desk.ts";
 
@@ -28,10 +29,10 @@ export async function issueApp(
   input: IssueApp,
 ): Promise<{ appid: string; secret: string; name: string; version: string } | undefined> {
   const { name } = input;
-  const appid = input.appid ?? randomHex(16);
-  const secret = input.secret ?? newSecret();
-  const version = newVersion();
-  const sealed = await seal(await desk.keyring(), { siteId, appid, version }, "current", secret);
+  const appid = input.appid ?? randomHex(desk.runtime, 16);
+  const secret = input.secret ?? newSecret(desk.runtime);
+  const version = newVersion(desk.runtime);
+  const sealed = await seal(desk.runtime, await desk.keyring(), { siteId, appid, version }, "current", secret);
   const brought = (["appid", "secret"] as const).filter((field) => input[field] !== undefined);
   if (!(await insertApp(desk.db, { appid, siteId, name, version, secret: sealed, brought }, desk.by))) return undefined;
   desk.forget(appid);
@@ -39,15 +40,15 @@ export async function issueApp(
 }
 
 /** 32 random bytes in hex: as strong as the HMAC it keys, and safe to paste anywhere. */
-export function newSecret(): string {
-  return randomHex(32);
+export function newSecret(runtime: Runtime): string {
+  return randomHex(runtime, 32);
 }
 
 /** An id for a secret that nobody can guess and no other secret ever gets. */
-export function newVersion(): string {
-  return randomHex(16);
+export function newVersion(runtime: Runtime): string {
+  return randomHex(runtime, 16);
 }
 
-function randomHex(bytes: number): string {
-  return crypto.getRandomValues(new Uint8Array(bytes)).toHex();
+function randomHex(runtime: Runtime, bytes: number): string {
+  return runtime.bytes(bytes).toHex();
 }

@@ -1,4 +1,5 @@
 import { type Keyring, type Slot, seal, sealMark, UnsealError, unseal } from "../credentials/sealed-secret.ts";
+import type { Runtime } from "../runtime.ts";
 import {
   countSealedOtherwise,
   listSealedOtherwise,
@@ -38,7 +39,7 @@ export async function resealSecrets({ db, by, ...desk }: AppDesk): Promise<Resea
   const ready: Renewed[] = [];
   const faults: { appid: string; message: string }[] = [];
   for await (const found of dueApps(db, mark)) {
-    const renewed = await renew(keyring, found);
+    const renewed = await renew(desk.runtime, keyring, found);
     for (const { message } of renewed.faults) faults.push({ appid: found.appid, message });
     if (renewed.slots > 0 && ready.push(renewed) === APPS_PER_CALL) break;
   }
@@ -51,7 +52,7 @@ export async function resealSecrets({ db, by, ...desk }: AppDesk): Promise<Resea
   const named = [...new Set(faults.map(({ appid }) => appid))].slice(0, APPS_NAMED);
   if (faults.length > 0) {
     const warning = "no master key here opens some secrets: they were not re-sealed";
-    console.warn(JSON.stringify({ warning, secrets: faults.length, apps: named, first: faults[0]?.message }));
+    desk.telemetry.warn({ warning, secrets: faults.length, apps: named, first: faults[0]?.message });
   }
   return {
     resealed: ready.reduce((sum, { app, slots }) => sum + (changed.has(app.appid) ? slots : 0), 0),
@@ -73,13 +74,13 @@ async function* dueApps(db: D1Database, mark: string): AsyncGenerator<SealedSecr
 /** An app with new seals where they are due, how many those are, and what did not open and stays as it is. */
 type Renewed = { app: SealedSecrets; slots: number; faults: UnsealError[] };
 
-async function renew(keyring: Keyring, found: SealedSecrets): Promise<Renewed> {
+async function renew(runtime: Runtime, keyring: Keyring, found: SealedSecrets): Promise<Renewed> {
   const renewed: Renewed = { app: { ...found }, slots: 0, faults: [] };
   const renewSlot = async (slot: Slot, version: string, sealed: string): Promise<string> => {
     if (sealed.startsWith(sealMark(keyring))) return sealed;
     try {
       const owner = { ...found, version };
-      const again = await seal(keyring, owner, slot, await unseal(keyring, owner, slot, sealed));
+      const again = await seal(runtime, keyring, owner, slot, await unseal(keyring, owner, slot, sealed));
       renewed.slots++;
       return again;
     } catch (error) {

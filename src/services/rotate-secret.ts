@@ -35,7 +35,7 @@ export async function rotateSecret(
   const keyring = await desk.keyring();
   let mine: { sealed: string; rotated: Rotated } | undefined;
   for (let attempt = 0; attempt < 3; attempt++) {
-    const app = await findApp(desk.db, appid);
+    const app = await findApp(desk.runtime, desk.db, appid);
     if (app === null) return "missing";
     if (app.revokedAt !== null) return "revoked";
     // Written by the try before, whose answer was lost. Rotating once more would end the secret that is in use.
@@ -44,21 +44,21 @@ export async function rotateSecret(
       return mine.rotated;
     }
     if (expectedVersion !== undefined && app.version !== expectedVersion) return "busy";
-    const secret = newSecret();
+    const secret = newSecret(desk.runtime);
     const current = await unseal(keyring, app, "current", app.secret);
     const previousExpiresAt = desk.by.now + overlapSeconds;
-    const version = newVersion();
+    const version = newVersion(desk.runtime);
     const next = {
       appid,
       version,
-      secret: await seal(keyring, { ...app, version }, "current", secret),
+      secret: await seal(desk.runtime, keyring, { ...app, version }, "current", secret),
       previousVersion: app.version,
       // Sealed anew, because the slot is part of what the seal vouches for; the version stays this secret's own.
-      previousSecret: await seal(keyring, app, "previous", current),
+      previousSecret: await seal(desk.runtime, keyring, app, "previous", current),
       previousExpiresAt,
     };
     mine = { sealed: next.secret, rotated: { appid, secret, version, previous_expires_at: previousExpiresAt } };
-    if (!(await replaceSecret(desk.db, next, desk.by))) continue;
+    if (!(await replaceSecret(desk.runtime, desk.db, next, desk.by))) continue;
     desk.forget(appid);
     return mine.rotated;
   }

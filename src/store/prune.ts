@@ -1,5 +1,6 @@
 import { type Column, getTableName, type SQL, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import type { Runtime } from "../runtime.ts";
 import { rootOf, TRIES, withRetries } from "./run-batch.ts";
 import { consoleForms, consoleSessions, idempotencyKeys, jobs, nonces } from "./schema.ts";
 import { type Placeholders, statement } from "./statement.ts";
@@ -18,6 +19,7 @@ const LIMITS: PruneLimits = { biteRows: 10_000, statements: 900 };
 const STATEMENTS_OF_A_BITE = 4 * TRIES;
 
 interface Run {
+  runtime: Runtime;
   db: D1Database;
   /** Unix seconds. */
   now: number;
@@ -92,7 +94,7 @@ function pruner(table: SQLiteTable, expiresAt: Column, key: Column[]) {
 
 /** Database calls with retries, each try counted. */
 function counted<T>(run: Run, statements: number, call: () => Promise<T>): Promise<T> {
-  return withRetries(() => {
+  return withRetries(run.runtime, () => {
     run.left -= statements;
     return call();
   });
@@ -130,11 +132,12 @@ type Pruned = Record<keyof typeof PRUNERS, number>;
  * @returns how many rows were removed, and by table what D1 said of those that failed
  */
 export async function prune(
+  runtime: Runtime,
   db: D1Database,
   now: number,
   { biteRows, statements }: PruneLimits = LIMITS,
 ): Promise<{ removed: Pruned; faults: Partial<Record<keyof Pruned, string>> }> {
-  const run: Run = { db, now, biteRows, left: statements };
+  const run: Run = { runtime, db, now, biteRows, left: statements };
   const tables = Object.keys(PRUNERS) as (keyof Pruned)[];
   const removed = Object.fromEntries(tables.map((table) => [table, 0])) as Pruned;
   const faults: Partial<Record<keyof Pruned, string>> = {};

@@ -2,6 +2,8 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { authenticate } from "../../src/credentials/authenticate.ts";
 import { CredentialResolver } from "../../src/credentials/resolve-credentials.ts";
+import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
+import { runtimeAt } from "../support/test-runtime.ts";
 import { hmac, NOW, World } from "../support/world.ts";
 
 const BODY = Uint8Array.from(new TextEncoder().encode('{"any":"bytes"}'));
@@ -16,7 +18,10 @@ function find(appid: string) {
     masterKeys: [Uint8Array.fromBase64(env.MASTER_KEY)] as [Uint8Array<ArrayBuffer>],
   };
   const lookUp = { waitUntil: () => {}, answerBy: Date.now() + 8_000 };
-  return new CredentialResolver(() => NOW * 1000).load(bindings, appid, lookUp);
+  return new CredentialResolver(
+    runtimeAt(() => NOW * 1000),
+    consoleTelemetry,
+  ).load(bindings, appid, lookUp);
 }
 
 const check = async (appid: string, signature: string | undefined, now = NOW) =>

@@ -2,9 +2,12 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { APPID, CredentialResolver, type Credentials, type Found } from "../../src/credentials/resolve-credentials.ts";
 import { importKeyring, seal } from "../../src/credentials/sealed-secret.ts";
-import { Refusal } from "../../src/errors.ts";
+import { ServiceError } from "../../src/errors.ts";
+import { systemRuntime } from "../../src/runtime.ts";
+import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
 import { countingDb } from "../support/counting-db.ts";
 import { replacing } from "../support/replacing.ts";
+import { runtimeAt } from "../support/test-runtime.ts";
 import { NOW, World } from "../support/world.ts";
 
 const MASTER_KEY = Uint8Array.fromBase64(env.MASTER_KEY);
@@ -15,7 +18,10 @@ type Change = { directory?: D1Database; credentials?: KVNamespace | undefined; m
 /** A resolver as an isolate has it, on real D1 and KV, whose round trips are counted. */
 class Isolate {
   readonly clock = { now: NOW };
-  readonly resolver = new CredentialResolver(() => this.clock.now * 1000);
+  readonly resolver = new CredentialResolver(
+    runtimeAt(() => this.clock.now * 1000),
+    consoleTelemetry,
+  );
   readonly trips: { single: number; batches: number };
   readonly kvGets: string[] = [];
   readonly bindings;
@@ -85,9 +91,9 @@ async function warm(world: World, change: Change = {}): Promise<{ isolate: Isola
   return { isolate, known: found.credentials };
 }
 
-async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
+async function refusalOf(call: Promise<unknown>): Promise<ServiceError> {
   const thrown: unknown = await call.catch((error: unknown) => error);
-  if (!(thrown instanceof Refusal)) throw new Error(`not a Refusal: ${String(thrown)}`);
+  if (!(thrown instanceof ServiceError)) throw new Error(`not a ServiceError: ${String(thrown)}`);
   return thrown;
 }
 
@@ -182,7 +188,13 @@ describe("resolving", () => {
     const keyring = await importKeyring([MASTER_KEY]);
     const record = async (key: string) => {
       const appid = key.slice("app:".length);
-      const secret = await seal(keyring, { siteId: 1, appid, version: "a" }, "current", "secret of this app");
+      const secret = await seal(
+        systemRuntime,
+        keyring,
+        { siteId: 1, appid, version: "a" },
+        "current",
+        "secret of this app",
+      );
       const none = { previousVersion: null, previousSecret: null, previousExpiresAt: null, revokedAt: null };
       return { appid, siteId: 1, version: "a", secret, ...none };
     };
@@ -301,9 +313,15 @@ describe("resolving without a good answer of D1", () => {
     const world = await World.create();
     const { appid, siteId } = world;
     const version = (await versionOf(world)) ?? "";
-    const empty = await seal(await importKeyring([MASTER_KEY]), { siteId, appid, version }, "current", "");
+    const empty = await seal(
+      systemRuntime,
+      await importKeyring([MASTER_KEY]),
+      { siteId, appid, version },
+      "current",
+      "",
+    );
     await env.DB.prepare("UPDATE apps SET secret = ? WHERE appid = ?").bind(empty, appid).run();
-    await expect(new Isolate().resolve(appid)).rejects.not.toBeInstanceOf(Refusal);
+    await expect(new Isolate().resolve(appid)).rejects.not.toBeInstanceOf(ServiceError);
   });
 });
 

@@ -8,6 +8,7 @@ import {
   UnsealError,
   unseal,
 } from "../../src/credentials/sealed-secret.ts";
+import { systemRuntime } from "../../src/runtime.ts";
 import { sealedByHand } from "../support/sealed-by-hand.ts";
 
 const bytes = (start: number) => Uint8Array.from({ length: 32 }, (_, i) => start + i);
@@ -21,7 +22,7 @@ describe("a sealed secret", () => {
   it("opens to what was sealed, for the same app and slot", async () => {
     const keyring = await importKeyring([OLD]);
     for (const slot of ["current", "previous"] as const) {
-      const sealed = await seal(keyring, OWNER, slot, SECRET);
+      const sealed = await seal(systemRuntime, keyring, OWNER, slot, SECRET);
       expect(await unseal(keyring, OWNER, slot, sealed)).toBe(SECRET);
     }
   });
@@ -29,8 +30,8 @@ describe("a sealed secret", () => {
   it("has the form v2.<key id>.<iv>.<ciphertext>, holds nothing readable and is never the same twice", async () => {
     const keyring = await importKeyring([OLD]);
     const [first, second] = [
-      await seal(keyring, OWNER, "current", SECRET),
-      await seal(keyring, OWNER, "current", SECRET),
+      await seal(systemRuntime, keyring, OWNER, "current", SECRET),
+      await seal(systemRuntime, keyring, OWNER, "current", SECRET),
     ];
     expect(first).toMatch(/^v2\.[0-9a-f]{8}\.[\w-]{16}\.[\w-]+$/);
     expect(first).not.toContain("s3cret");
@@ -40,14 +41,14 @@ describe("a sealed secret", () => {
   it("names the master key that sealed it: the first four bytes of the key's SHA-256", async () => {
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", OLD));
     const keyring = await importKeyring([OLD]);
-    const sealed = await seal(keyring, OWNER, "current", SECRET);
+    const sealed = await seal(systemRuntime, keyring, OWNER, "current", SECRET);
     expect(keyring.sealing.id).toBe(digest.slice(0, 4).toHex());
     expect(sealMark(keyring)).toBe(`v2.${digest.slice(0, 4).toHex()}.`);
     expect(sealed.startsWith(sealMark(keyring))).toBe(true);
   });
 
   it("is AES-256-GCM with site, appid and slot as associated data, as any other implementation reads it", async () => {
-    const sealed = await seal(await importKeyring([OLD]), OWNER, "previous", SECRET);
+    const sealed = await seal(systemRuntime, await importKeyring([OLD]), OWNER, "previous", SECRET);
     const [, , iv, ciphertext] = sealed.split(".");
     const read = (text = "") => Uint8Array.fromBase64(text, { alphabet: "base64url" });
     const key = await crypto.subtle.importKey("raw", OLD, "AES-GCM", false, ["decrypt"]);
@@ -66,7 +67,7 @@ describe("a sealed secret", () => {
     ["the other slot", OWNER, "previous"],
   ])("does not open for %s", async (_, owner, slot) => {
     const keyring = await importKeyring([OLD]);
-    const sealed = await seal(keyring, OWNER, "current", SECRET);
+    const sealed = await seal(systemRuntime, keyring, OWNER, "current", SECRET);
     await expect(unseal(keyring, owner, slot, sealed)).rejects.toThrow(
       new UnsealError(
         `the ${slot} secret of app ${owner.appid} is damaged or was sealed for another site, app or version`,
@@ -86,7 +87,7 @@ describe("a sealed secret", () => {
     const keyring = await importKeyring([OLD]);
     const [v1, v2] = [
       await sealedByHand(OLD, "v1", "app|current", SECRET),
-      await seal(keyring, OWNER, "current", SECRET),
+      await seal(systemRuntime, keyring, OWNER, "current", SECRET),
     ];
     for (const renamed of [v1.replace("v1", "v2"), v2.replace("v2", "v1")]) {
       await expect(unseal(keyring, OWNER, "current", renamed)).rejects.toThrow(/damaged or was sealed for another/);
@@ -102,7 +103,7 @@ describe("a sealed secret", () => {
     ["what is not base64", ([v, id, iv]) => [v, id, iv, "?!"] as string[]],
   ])("does not open with %s", async (_, damage) => {
     const keyring = await importKeyring([OLD]);
-    const sealed = await seal(keyring, OWNER, "current", SECRET);
+    const sealed = await seal(systemRuntime, keyring, OWNER, "current", SECRET);
     const damaged = damage(sealed.split(".")).join(".");
     expect(damaged).not.toBe(sealed);
     await expect(unseal(keyring, OWNER, "current", damaged)).rejects.toThrow(
@@ -121,7 +122,7 @@ describe("a sealed secret", () => {
 
   it("does not open without its master key, and says which one sealed it", async () => {
     const [old, other] = [await importKeyring([OLD]), await importKeyring([NEW])];
-    const sealed = await seal(old, OWNER, "current", SECRET);
+    const sealed = await seal(systemRuntime, old, OWNER, "current", SECRET);
     await expect(unseal(other, OWNER, "current", sealed)).rejects.toThrow(
       new UnsealError(
         `the current secret of app app was sealed with master key ${old.sealing.id}; MASTER_KEY is ${other.sealing.id}`,
@@ -133,8 +134,8 @@ describe("a sealed secret", () => {
 describe("a keyring", () => {
   it("seals with the first key and opens with all", async () => {
     const [old, both, only] = [await importKeyring([OLD]), await importKeyring([NEW, OLD]), await importKeyring([NEW])];
-    const before = await seal(old, OWNER, "current", SECRET);
-    const after = await seal(both, OWNER, "current", SECRET);
+    const before = await seal(systemRuntime, old, OWNER, "current", SECRET);
+    const after = await seal(systemRuntime, both, OWNER, "current", SECRET);
     expect(await unseal(both, OWNER, "current", before)).toBe(SECRET);
     expect(await unseal(both, OWNER, "current", after)).toBe(SECRET);
     expect(await unseal(only, OWNER, "current", after)).toBe(SECRET);
@@ -143,7 +144,9 @@ describe("a keyring", () => {
 
   it("may hold one key twice", async () => {
     const keyring = await importKeyring([OLD, OLD]);
-    expect(await unseal(keyring, OWNER, "current", await seal(keyring, OWNER, "current", SECRET))).toBe(SECRET);
+    expect(await unseal(keyring, OWNER, "current", await seal(systemRuntime, keyring, OWNER, "current", SECRET))).toBe(
+      SECRET,
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import { Refusal } from "../../src/errors.ts";
+import { ServiceError } from "../../src/errors.ts";
 import type { App } from "../../src/http/context.ts";
 import { fail } from "../../src/http/signed/envelope.ts";
 import { replacing } from "../support/replacing.ts";
@@ -110,8 +110,8 @@ describe("x-error-detail", () => {
   });
 
   it("is held back until the signature is known to be valid, whoever refuses, unless it depends on no secret", async () => {
-    const refusal = new Refusal("invalid_parameters", { reason: "any", detail: "any detail" });
-    const open = new Refusal("invalid_parameters", { reason: "any", detail: "any detail", open: true });
+    const refusal = new ServiceError("invalid_parameters", { reason: "any", detail: "any detail" });
+    const open = new ServiceError("invalid_parameters", { reason: "any", detail: "any detail", open: true });
     for (const signatureValid of [undefined, false, true]) {
       const app = new Hono<App>();
       app.all("/:open", (c) => {

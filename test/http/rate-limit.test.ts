@@ -7,10 +7,12 @@ import {
   PassedLimits,
   withinRate,
 } from "../../src/rate-limit.ts";
+import { systemRuntime } from "../../src/runtime.ts";
 import { FAULTS, Faults, faultyD1, faultyLimit } from "../support/faulty-bindings.ts";
 import { startCall, withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
 import { expectUnwritten } from "../support/signed-routes.ts";
+import { runtimeAt } from "../support/test-runtime.ts";
 import { type Answer, hmac, NOW, type Replacements, World } from "../support/world.ts";
 
 // Each of these tests sends many requests; a machine that is busy with others needs more than the usual time.
@@ -343,7 +345,7 @@ describe("the limit of a client address", () => {
 describe("the limits that an isolate knows to be passed", () => {
   it("are kept for the time they are told, and ten thousand at the most", async () => {
     const clock = { now: NOW };
-    const limits = new PassedLimits(() => clock.now * 1000);
+    const limits = new PassedLimits(runtimeAt(() => clock.now * 1000));
     const none = new Counted(0);
     expect(await limits.count(new Counted(1), "a", 10)).toBe(true);
     expect(limits.isPassed("a")).toBe(false);
@@ -403,5 +405,6 @@ describe("a limiter that does not work", () => {
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 
-  it("limits nobody when it is not bound", async () => expect(await withinRate(undefined, "key")).toBe(true));
+  it("limits nobody when it is not bound", async () =>
+    expect(await withinRate(systemRuntime, undefined, "key")).toBe(true));
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Refusal } from "../../src/errors.ts";
+import { ServiceError } from "../../src/errors.ts";
 import { IDEMPOTENCY_SECONDS, parseIdempotencyKey } from "../../src/pipeline/idempotency-key.ts";
 import { World } from "../support/world.ts";
 
@@ -27,7 +27,7 @@ describe("parseIdempotencyKey", () => {
   it.each(GOOD)("takes as it is: %s", (_, key) => expect(parseIdempotencyKey(key)).toBe(key));
 
   it.each([...BAD, ["a space before", " a"], ["a newline after", "a\n"]])("refuses: %s", (_, key) => {
-    expect(parseIdempotencyKey(key)).toBeInstanceOf(Refusal);
+    expect(parseIdempotencyKey(key)).toBeInstanceOf(ServiceError);
   });
 
   it("is null without a header, and remembered for 24 hours", () => {

@@ -1,6 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { lookForNonce, nonceKey, rememberNonce, seenWithin } from "../../src/replay/nonce-look.ts";
+import { systemRuntime } from "../../src/runtime.ts";
+import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
 import { replacing } from "../support/replacing.ts";
 
 const never = new Promise<never>(() => {});
@@ -28,14 +30,14 @@ describe("nonceKey", () => {
     ["60,000 letters", "x".repeat(60_000)],
   ])("gives KV a key that it takes, whatever the ranstr: %s", async (_, ranstr) => {
     const key = nonceKey("app", ranstr);
-    await rememberNonce(env.NONCES, key);
+    await rememberNonce(env.NONCES, key, consoleTelemetry);
     expect(await lookForNonce(env.NONCES, key)).toBe(true);
   });
 });
 
 describe("lookForNonce", () => {
   it("finds what was remembered and nothing else", async () => {
-    await rememberNonce(env.NONCES, nonceKey("app", "used"));
+    await rememberNonce(env.NONCES, nonceKey("app", "used"), consoleTelemetry);
     expect(await lookForNonce(env.NONCES, nonceKey("app", "used"))).toBe(true);
     expect(await lookForNonce(env.NONCES, nonceKey("app", "new"))).toBe(false);
     expect(await lookForNonce(env.NONCES, nonceKey("another app", "used"))).toBe(false);
@@ -46,16 +48,16 @@ describe("lookForNonce", () => {
     ["throws", replacing(env.NONCES, { get: boom })],
     ["rejects", replacing(env.NONCES, { get: async () => boom() })],
   ])("knows nothing when KV %s", async (_, kv) => {
-    await rememberNonce(env.NONCES, nonceKey("app", "used"));
+    await rememberNonce(env.NONCES, nonceKey("app", "used"), consoleTelemetry);
     expect(await lookForNonce(kv, nonceKey("app", "used"))).toBe(false);
   });
 });
 
 describe("seenWithin", () => {
   it("gives the look's answer when it comes in time, and false when it does not", async () => {
-    expect(await seenWithin(Promise.resolve(true), 10_000)).toBe(true);
-    expect(await seenWithin(Promise.resolve(false), 10_000)).toBe(false);
-    expect(await seenWithin(never, 1)).toBe(false);
+    expect(await seenWithin(systemRuntime, Promise.resolve(true), 10_000)).toBe(true);
+    expect(await seenWithin(systemRuntime, Promise.resolve(false), 10_000)).toBe(false);
+    expect(await seenWithin(systemRuntime, never, 1)).toBe(false);
   });
 });
 
@@ -63,7 +65,7 @@ describe("rememberNonce", () => {
   it("tells KV nothing of a request without a ranstr", async () => {
     const puts: unknown[] = [];
     const kv = replacing(env.NONCES, { put: async (...given: unknown[]) => void puts.push(given) });
-    await rememberNonce(kv, undefined);
+    await rememberNonce(kv, undefined, consoleTelemetry);
     expect([puts, await lookForNonce(kv, undefined)]).toEqual([[], false]);
   });
 
@@ -72,6 +74,7 @@ describe("rememberNonce", () => {
     await rememberNonce(
       replacing(env.NONCES, { put: async (...given: unknown[]) => void puts.push(given) }),
       nonceKey("app", "ranstr"),
+      consoleTelemetry,
     );
     expect(puts).toEqual([[await nonceKey("app", "ranstr"), expect.any(String), { expirationTtl: 1_860 }]]);
   });
@@ -81,6 +84,6 @@ describe("rememberNonce", () => {
     ["throws", replacing(env.NONCES, { put: boom })],
     ["rejects", replacing(env.NONCES, { put: async () => boom() })],
   ])("does not mind when KV %s", async (_, kv) => {
-    await expect(rememberNonce(kv, nonceKey("app", "ranstr"))).resolves.toBeUndefined();
+    await expect(rememberNonce(kv, nonceKey("app", "ranstr"), consoleTelemetry)).resolves.toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@ import { NOW } from "../support/world.ts";
 
 function memory() {
   const clock = { now: NOW };
-  return { clock, nonces: new NonceMemory(() => clock.now * 1000) };
+  return { clock, nonces: new NonceMemory({ now: () => clock.now * 1000 }) };
 }
 
 describe("the memory of used ranstr", () => {

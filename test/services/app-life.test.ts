@@ -2,10 +2,12 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { importKeyring, type Slot, UnsealError, unseal } from "../../src/credentials/sealed-secret.ts";
 import { fieldIssues } from "../../src/fields.ts";
+import { systemRuntime } from "../../src/runtime.ts";
 import type { AppDesk } from "../../src/services/app-desk.ts";
 import { issueApp, issueAppSchema } from "../../src/services/issue-app.ts";
 import { revokeApp } from "../../src/services/revoke-app.ts";
 import { rotateSecret, rotateSecretSchema } from "../../src/services/rotate-secret.ts";
+import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
 import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
 
@@ -15,6 +17,8 @@ const OTHER_KEYRING = await importKeyring([Uint8Array.fromBase64(env.MASTER_KEY)
 function deskAt(now: number, change: Partial<AppDesk> = {}): AppDesk & { forgotten: string[] } {
   const forgotten: string[] = [];
   return {
+    runtime: systemRuntime,
+    telemetry: consoleTelemetry,
     db: env.DB,
     by: { actor: "admin-api", now },
     keyring: async () => KEYRING,

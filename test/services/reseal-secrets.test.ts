@@ -1,10 +1,12 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { importKeyring, type Keyring, seal, UnsealError, unseal } from "../../src/credentials/sealed-secret.ts";
+import { systemRuntime } from "../../src/runtime.ts";
 import type { AppDesk } from "../../src/services/app-desk.ts";
 import { APPS_PER_CALL, resealSecrets } from "../../src/services/reseal-secrets.ts";
 import { revokeApp } from "../../src/services/revoke-app.ts";
 import { rotateSecret } from "../../src/services/rotate-secret.ts";
+import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
 import { replacing } from "../support/replacing.ts";
 import { sealedByHand } from "../support/sealed-by-hand.ts";
 import { NOW, World } from "../support/world.ts";
@@ -21,6 +23,8 @@ beforeEach(async () => void (await env.DB.exec("DELETE FROM apps")));
 afterEach(() => void vi.restoreAllMocks());
 
 const deskWith = (keyring: Keyring, db = env.DB): AppDesk => ({
+  runtime: systemRuntime,
+  telemetry: consoleTelemetry,
   db,
   by: { actor: "admin-api", now: NOW },
   keyring: async () => keyring,
@@ -61,7 +65,7 @@ async function putApps(siteId: number, count: number): Promise<void> {
     return insert.bind(
       appid,
       siteId,
-      await seal(OLD, { siteId, appid, version: "first" }, "current", "secret of this app"),
+      await seal(systemRuntime, OLD, { siteId, appid, version: "first" }, "current", "secret of this app"),
     );
   });
   await env.DB.batch(await Promise.all(apps));
@@ -85,7 +89,7 @@ describe("re-sealing", () => {
     await rotateSecret(deskWith(BOTH), world.appid, 60);
     const [before] = await rows();
     const owner = { ...world, version: String(before?.previous_version) };
-    const previous = await seal(OLD, owner, "previous", world.secret);
+    const previous = await seal(systemRuntime, OLD, owner, "previous", world.secret);
     await env.DB.prepare("UPDATE apps SET previous_secret = ?").bind(previous).run();
     expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0));
     const [after] = await rows();

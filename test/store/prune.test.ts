@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/config.ts";
 import worker from "../../src/index.ts";
+import { systemRuntime } from "../../src/runtime.ts";
 import { type PruneLimits, prune } from "../../src/store/prune.ts";
 import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
@@ -27,7 +28,7 @@ const NONE = { nonces: 0, idempotency_keys: 0, console_sessions: 0, console_form
 
 /** What one run removes; none of these may fail. */
 async function pruned(now = NOW, limits: Partial<PruneLimits> = {}, db = env.DB) {
-  const { removed, faults } = await prune(db, now, { biteRows: BITE_ROWS, statements: 900, ...limits });
+  const { removed, faults } = await prune(systemRuntime, db, now, { biteRows: BITE_ROWS, statements: 900, ...limits });
   expect(faults).toEqual({});
   return removed;
 }
@@ -257,7 +258,7 @@ describe("a run that cannot look at everything", () => {
       if (batch.mock.calls.length > 2) throw new Error("D1_ERROR: no more");
       return env.DB.batch(statements);
     });
-    await prune(replacing(env.DB, { batch }), NOW, { biteRows: BITE_ROWS, statements: 900 });
+    await prune(systemRuntime, replacing(env.DB, { batch }), NOW, { biteRows: BITE_ROWS, statements: 900 });
     expect(await countLeft()).toBeLessThan(4 * BITE_ROWS);
     expect((await left("jobs"))[0]).toMatchObject({ place: expect.stringMatching(/^\["a","\d{7}"\]$/) });
   });
@@ -300,7 +301,8 @@ describe("the scheduled handler", () => {
     await runAt(NOW + 1500);
     expect(await left("nonces")).toMatchObject([{ ranstr: "live" }]);
     expect(await left("idempotency_keys")).toMatchObject([{ key: "live" }]);
-    expect(lines(log)).toEqual([{ pruned: { ...NONE, nonces: 1, idempotency_keys: 1 } }]);
+    const pruned = { ...NONE, nonces: 1, idempotency_keys: 1 };
+    expect(lines(log)).toEqual([{ job: "prune", outcome: "ok", pruned, ms: expect.any(Number) }]);
   });
 
   it.each([
@@ -309,7 +311,7 @@ describe("the scheduled handler", () => {
     ["console_sessions", { console_sessions: 0 }],
     ["console_forms", { console_forms: 0 }],
   ])("prunes the other tables when %s fails, logs why, and fails at the end", async (table, change) => {
-    const log = vi.spyOn(console, "log").mockImplementation(() => {});
+    vi.spyOn(console, "log").mockImplementation(() => {});
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     await putNonces(["a", "gone", NOW]);
     await putKeys(["a", "add_agents", "gone", NOW]);
@@ -319,8 +321,8 @@ describe("the scheduled handler", () => {
     const { db } = watched({ naming: `"${table}"`, times: 100, error: fault });
     await expect(runAt(NOW, db)).rejects.toThrow(`not pruned: ${table}`);
     const all = { nonces: 1, idempotency_keys: 1, console_sessions: 1, console_forms: 1 };
-    expect(lines(log)).toEqual([{ pruned: { ...all, ...change } }]);
-    expect(lines(error)).toEqual([{ not_pruned: table, fault }]);
+    const told = { pruned: { ...all, ...change }, not_pruned: { [table]: fault } };
+    expect(lines(error)).toEqual([{ job: "prune", outcome: "failed", ...told, ms: expect.any(Number) }]);
     await runAt(NOW);
     for (const each of ["nonces", "idempotency_keys", "console_sessions", "console_forms"] as const) {
       expect(await left(each)).toEqual([]);
@@ -336,7 +338,7 @@ describe("the scheduled handler", () => {
     await expect(runAt(NOW, replacing(env.DB, { prepare: boom, batch: boom }))).rejects.toThrow(
       "not pruned: nonces, idempotency_keys, console_sessions, console_forms",
     );
-    expect(lines(error)).toHaveLength(4);
+    expect(Object.keys(lines(error)[0].not_pruned)).toHaveLength(4);
   });
 
   it("leaves a request's session for ever, and its nonce until it expires", async () => {

@@ -1,10 +1,13 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Refusal } from "../../src/errors.ts";
+import { ServiceError } from "../../src/errors.ts";
 import { databaseFault, runBatch, withRetries } from "../../src/store/run-batch.ts";
 import { FAULTS, type Fault, Faults, faultyD1, TRANSIENT_MESSAGE } from "../support/faulty-bindings.ts";
 import { withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
+import { runtimeAt } from "../support/test-runtime.ts";
+
+const RUNTIME = runtimeAt(() => Date.now());
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
@@ -49,7 +52,7 @@ const REFUSED = [
 const tries = (before = 0) => ({ answerBy: Date.now() + 8_000, before });
 
 /** How a call that fails each time with the given things ends, and after how many tries. */
-async function outcomeOf(...thrown: unknown[]): Promise<{ refusal: Refusal; tries: number }> {
+async function outcomeOf(...thrown: unknown[]): Promise<{ refusal: ServiceError; tries: number }> {
   let tries = 0;
   const call = () => {
     const next = thrown[Math.min(tries, thrown.length - 1)];
@@ -57,11 +60,11 @@ async function outcomeOf(...thrown: unknown[]): Promise<{ refusal: Refusal; trie
     return Promise.reject(next);
   };
   const refusal = await withoutWaiting(
-    withRetries(call).catch((error: unknown) => error),
+    withRetries(RUNTIME, call).catch((error: unknown) => error),
     new Faults(),
   );
-  expect(refusal).toBeInstanceOf(Refusal);
-  return { refusal: refusal as Refusal, tries };
+  expect(refusal).toBeInstanceOf(ServiceError);
+  return { refusal: refusal as ServiceError, tries };
 }
 
 describe("withRetries", () => {
@@ -109,7 +112,7 @@ describe("withRetries", () => {
       if (tries === 1) throw new Error(TRANSIENT_MESSAGE);
       return Promise.resolve("answer");
     };
-    expect(await withoutWaiting(withRetries(call), new Faults())).toBe("answer");
+    expect(await withoutWaiting(withRetries(RUNTIME, call), new Faults())).toBe("answer");
     expect(tries).toBe(2);
   });
 
@@ -120,7 +123,7 @@ describe("withRetries", () => {
       begun.push(Date.now() - since);
       return new Promise<never>(() => {});
     };
-    const ended = withRetries(silent).catch((error: unknown) => error);
+    const ended = withRetries(RUNTIME, silent).catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(7_999);
     expect(begun).toHaveLength(3);
     // A pause is 25 to 50 ms after the first try, 50 to 100 after the second.
@@ -153,7 +156,10 @@ describe("runBatch", () => {
   it.each(FAULTS)("gives the row and keeps it once when the first of three tries fails: %s", async (fault) => {
     const faults = new Faults(({ nth }) => (nth === 0 ? fault : undefined));
     const db = faultyD1(env.DB, faults);
-    expect(await withoutWaiting(runBatch(db, insert("a")(db), tries()), faults)).toEqual([[], [{ name: "a" }]]);
+    expect(await withoutWaiting(runBatch(RUNTIME, db, insert("a")(db), tries()), faults)).toEqual([
+      [],
+      [{ name: "a" }],
+    ]);
     expect(faults.calls).toEqual(["DB.batch", "DB.batch"]);
     await faults.end();
     expect(await kept()).toEqual([{ name: "a" }]);
@@ -170,7 +176,7 @@ describe("runBatch", () => {
   ])("does not know when all three fail %s", async (fault, rows) => {
     const faults = new Faults(() => fault);
     const db = faultyD1(env.DB, faults);
-    const ended = withoutWaiting(runBatch(db, insert("a")(db), tries()), faults);
+    const ended = withoutWaiting(runBatch(RUNTIME, db, insert("a")(db), tries()), faults);
     await expect(ended).rejects.toMatchObject({ code: "unavailable" });
     expect(faults.calls).toHaveLength(3);
     expect(await kept()).toHaveLength(rows);
@@ -185,17 +191,17 @@ describe("runBatch", () => {
       told.push(attempt);
       return [db.prepare("SELECT 1 AS one")];
     };
-    await withoutWaiting(runBatch(db, batch, tries(3)), faults);
+    await withoutWaiting(runBatch(RUNTIME, db, batch, tries(3)), faults);
     expect(told).toEqual([4, 5, 6]);
   });
 
   it("does not know when the database answers without the row", async () => {
-    const ended = runBatch(env.DB, () => [env.DB.prepare("SELECT name FROM kept")], tries());
+    const ended = runBatch(RUNTIME, env.DB, () => [env.DB.prepare("SELECT name FROM kept")], tries());
     await expect(ended).rejects.toMatchObject({ code: "unavailable", context: { retryAfter: expect.any(Number) } });
   });
 
   it("takes a statement that cannot be bound for a fault of its own and does not ask for a retry", async () => {
-    const ended = runBatch(env.DB, () => [env.DB.prepare("SELECT ?").bind(1n as never)], tries());
+    const ended = runBatch(RUNTIME, env.DB, () => [env.DB.prepare("SELECT ?").bind(1n as never)], tries());
     await expect(ended).rejects.toMatchObject({ code: "internal" });
   });
 });
@@ -236,9 +242,9 @@ describe("calls of one request", () => {
   it("share the time there is: the second gives up when the first has used it", async () => {
     const answerBy = Date.now() + 4_000;
     const hanging = () => new Promise<never>(() => {});
-    const both = withRetries(hanging, answerBy)
-      .catch(() => withRetries(hanging, answerBy))
-      .catch((error: Refusal) => ({ code: error.code, late: Date.now() - answerBy }));
+    const both = withRetries(RUNTIME, hanging, answerBy)
+      .catch(() => withRetries(RUNTIME, hanging, answerBy))
+      .catch((error: ServiceError) => ({ code: error.code, late: Date.now() - answerBy }));
     await vi.advanceTimersByTimeAsync(16_000);
     const { code, late } = (await both) as { code: string; late: number };
     expect([code, late <= 200]).toEqual(["unavailable", true]);
@@ -246,6 +252,6 @@ describe("calls of one request", () => {
 
   it.each([null, {}, "x", [null], [{}]])("do not know what was done when D1 answers %j", async (answer) => {
     const db = replacing(env.DB, { batch: async () => answer });
-    await expect(runBatch(db, () => [], tries())).rejects.toMatchObject({ code: "unavailable" });
+    await expect(runBatch(RUNTIME, db, () => [], tries())).rejects.toMatchObject({ code: "unavailable" });
   });
 });

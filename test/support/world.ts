@@ -3,6 +3,7 @@ import { env } from "cloudflare:workers";
 import { createApp } from "../../src/app.ts";
 import type { Bindings } from "../../src/config.ts";
 import { seedAgents } from "./seed-agents.ts";
+import { runtimeAt } from "./test-runtime.ts";
 
 /** 2027-01-15T08:00:00Z. Tests bring their own clock; nothing here reads the machine's. */
 export const NOW = 1_800_000_000;
@@ -26,7 +27,7 @@ export interface Answer {
  */
 export class World {
   readonly clock = { now: NOW };
-  readonly app = createApp(() => this.clock.now * 1000);
+  readonly app = createApp(runtimeAt(() => this.clock.now * 1000));
   readonly env: Bindings;
   siteId = 0;
   appid = "";
@@ -51,7 +52,7 @@ export class World {
 
   private async provision(): Promise<void> {
     // Through an app on the real bindings, so that a faulty or counting binding sees only what the test does.
-    const operator = createApp(() => this.clock.now * 1000);
+    const operator = createApp(runtimeAt(() => this.clock.now * 1000));
     const call = async <T>(method: string, path: string, body: Body): Promise<T> => {
       const answer = await this.fetchWith(operator, { ...env, ...unlimited }, adminRequest(method, path, body));
       if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);

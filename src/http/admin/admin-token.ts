@@ -1,18 +1,18 @@
 import type { MiddlewareHandler } from "hono";
-import { settingsOf } from "../../config.ts";
-import { Refusal } from "../../errors.ts";
+import { ServiceError } from "../../errors.ts";
 import { CLIENT_LIMIT_PERIOD, clientAddress, failureKey, withinRate } from "../../rate-limit.ts";
 import type { App } from "../context.ts";
+import { configOf } from "../context.ts";
 import { Problem } from "./problem.ts";
 
 /** Lets a request pass that carries `Authorization: Bearer ADMIN_TOKEN`; failures are counted by client address. */
 export const requireAdmin: MiddlewareHandler<App> = async function requireAdminToken(c, next) {
   c.header("cache-control", "no-store");
-  const { adminToken, adminTokenFault, clientLimit } = settingsOf(c.env);
+  const { adminToken, adminTokenFault, clientLimit } = configOf(c);
   const given = /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1];
   if (given === undefined || adminToken === undefined || !(await isSame(given, adminToken))) {
-    if (!(await withinRate(clientLimit, failureKey("operator", clientAddress(c.req.raw))))) {
-      throw new Refusal("too_many_requests", { reason: "client_limit", retryAfter: CLIENT_LIMIT_PERIOD });
+    if (!(await withinRate(c.var.isolate.runtime, clientLimit, failureKey("operator", clientAddress(c.req.raw))))) {
+      throw new ServiceError("too_many_requests", { reason: "client_limit", retryAfter: CLIENT_LIMIT_PERIOD });
     }
     const detail =
       adminTokenFault === undefined

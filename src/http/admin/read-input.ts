@@ -11,7 +11,7 @@ import { badInput, notFound } from "./problem.ts";
  * The JSON body of an admin call.
  *
  * @param whenEmpty what an absent body stands for, where a call needs none
- * @throws Problem 400 naming each bad field; Refusal for a wrong media type or too long a body
+ * @throws Problem 400 naming each bad field; ServiceError for a wrong media type or too long a body
  */
 export async function readInput<Output>(
   c: RequestContext,

@@ -1,5 +1,4 @@
-import { settingsOf } from "../../config.ts";
-import { Refusal } from "../../errors.ts";
+import { ServiceError } from "../../errors.ts";
 import { addAgentsToSite, newAgentSchema } from "../../services/add-agents.ts";
 import { agentChangeSchema, changeAgent } from "../../services/change-agent.ts";
 import { createSite, newSiteSchema } from "../../services/create-site.ts";
@@ -14,6 +13,7 @@ import { resealSecrets } from "../../services/reseal-secrets.ts";
 import { revokeApp } from "../../services/revoke-app.ts";
 import { rotateSecret, rotateSecretSchema } from "../../services/rotate-secret.ts";
 import { readSession } from "../../store/home/sessions.ts";
+import { configOf } from "../context.ts";
 import { newHono, type Routes } from "../new-hono.ts";
 import { answerInTime, authorOf, deskOf, siteOf } from "../operator.ts";
 import { requireAdmin } from "./admin-token.ts";
@@ -36,12 +36,12 @@ export function admin(): Routes {
 
   routes.post("/sites", async (c) => {
     const input = await readInput(c, newSiteSchema);
-    return c.json(await createSite(settingsOf(c.env).directory, input, authorOf(c, ACTOR)), 201);
+    return c.json(await createSite(configOf(c).directory, input, authorOf(c, ACTOR)), 201);
   });
 
   routes.get("/sites", async (c) => {
     const { limit, cursor } = parseQuery(c, pageQuerySchema);
-    return c.json(await listAllSites(settingsOf(c.env).directory, idCursor(cursor, 0), limit));
+    return c.json(await listAllSites(configOf(c).directory, idCursor(cursor, 0), limit));
   });
 
   routes.post("/sites/:site_id/apps", async (c) => {
@@ -52,9 +52,9 @@ export function admin(): Routes {
   });
 
   routes.get("/sites/:site_id/apps", async (c) => {
-    const { settings, site } = await siteOf(c);
+    const { config, site } = await siteOf(c);
     const { limit, cursor } = parseQuery(c, pageQuerySchema);
-    return c.json(await listAppsOfSite(settings.directory, site.id, appidCursor(cursor), limit));
+    return c.json(await listAppsOfSite(config.directory, site.id, appidCursor(cursor), limit));
   });
 
   routes.post("/apps/:appid/rotate", async (c) => {
@@ -112,7 +112,7 @@ export function admin(): Routes {
 
   routes.get("/audit", async (c) => {
     const { limit, cursor, site_id } = parseQuery(c, auditQuerySchema);
-    return c.json(await listAuditLog(settingsOf(c.env).directory, site_id, idCursor(cursor, NEWEST), limit));
+    return c.json(await listAuditLog(configOf(c).directory, site_id, idCursor(cursor, NEWEST), limit));
   });
 
   return refuseOtherMethods(routes);
@@ -127,7 +127,7 @@ function refuseOtherMethods(routes: Routes): Routes {
   for (const [path, handlers] of served) {
     const allow = [...new Set(handlers.map(({ method }) => method))].join(", ");
     routes.all(path, () => {
-      throw new Refusal("method_not_allowed", { reason: "method_not_allowed", allow });
+      throw new ServiceError("method_not_allowed", { reason: "method_not_allowed", allow });
     });
   }
   return routes;

@@ -1,5 +1,5 @@
-import { settingsOf } from "../../config.ts";
 import { Problem } from "../admin/problem.ts";
+import { configOf } from "../context.ts";
 import { newHono, type Routes } from "../new-hono.ts";
 import { answerInTime, nowOf } from "../operator.ts";
 import { agentsPages } from "./pages/agents-pages.tsx";
@@ -51,8 +51,8 @@ export function operatorConsole(): Routes {
     if (path.endsWith("/") && (method === "GET" || method === "HEAD")) {
       return c.redirect(path.replace(/\/+$/, "") + new URL(c.req.url).search, 301);
     }
-    const { directory, adminToken } = settingsOf(c.env);
-    c.var.view.session = await sessionOf(c.req.raw, directory, adminToken, nowOf(c));
+    const { directory, adminToken } = configOf(c);
+    c.var.view.session = await sessionOf(c.var.isolate.runtime, c.req.raw, directory, adminToken, nowOf(c));
     return next();
   });
   routes.use(async (c, next) => {

@@ -1,4 +1,4 @@
-import { homeDatabase, type Settings } from "../../config.ts";
+import { type Config, homeDatabase } from "../../config.ts";
 import { openSecrets } from "../../credentials/open-secrets.ts";
 import type { Keyring } from "../../credentials/sealed-secret.ts";
 import { diagnoseSignature } from "../../diagnosis/diagnose-signature.ts";
@@ -7,6 +7,7 @@ import { describeIssues, fieldIssues } from "../../fields.ts";
 import { describeIgnored } from "../../operations/add-agents.ts";
 import { parseJsonObject } from "../../parse-json.ts";
 import { requestStampSchema } from "../../pipeline/request-stamp.ts";
+import type { Runtime } from "../../runtime.ts";
 import { checkFreshness } from "../../signing/check-freshness.ts";
 import type { AddAgentsOutcome, IgnoredAgent } from "../../store/home/add-agents-batch.ts";
 import { agentStatuses } from "../../store/home/agents.ts";
@@ -80,8 +81,9 @@ interface Reading {
  * nothing.
  */
 export async function diagnoseRequest(
+  runtime: Runtime,
   v: View,
-  settings: Settings,
+  config: Config,
   keyring: Keyring,
   pasted: PastedRequest,
 ): Promise<Diagnosis> {
@@ -95,7 +97,7 @@ export async function diagnoseRequest(
     lines.push(line(t("Two appids"), text));
   }
   if (appid === "") return { lines };
-  const opened = await openSecrets(settings.directory, keyring, appid);
+  const opened = await openSecrets(runtime, config.directory, keyring, appid);
   if (opened === undefined) {
     const text = t("There is no app {0} here. Look for a slip in copying, or for another environment's appid.", appid);
     return { lines: [...lines, line(t("App"), text, "token_invalid")] };
@@ -116,8 +118,8 @@ export async function diagnoseRequest(
     ends: body && lineEndsOf(body),
   });
   if (fields === undefined) return { lines };
-  const reading: Reading = { v, db: homeDatabase(settings, siteId), siteId, appid, fields, lines };
-  reading.used = await readStamp(reading, settings.timestampToleranceSeconds);
+  const reading: Reading = { v, db: homeDatabase(config, siteId), siteId, appid, fields, lines };
+  reading.used = await readStamp(reading, config.timestampToleranceSeconds);
   const isItsOwn = await (pasted.operation === "create_gd" ? readCreate(reading) : readAdd(reading));
   if (reading.used === undefined || !isItsOwn || !diagnosis.exact) return { lines };
   const { outcome, sessionId } = reading.used;

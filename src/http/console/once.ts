@@ -1,8 +1,8 @@
-import { settingsOf } from "../../config.ts";
+import { type Runtime, sleep } from "../../runtime.ts";
 import { claimForm, releaseForm, settleForm } from "../../store/directory/console-sessions.ts";
-import { sleep } from "../../time-limit.ts";
 import { Problem } from "../admin/problem.ts";
 import type { RequestContext } from "../context.ts";
+import { configOf } from "../context.ts";
 import { doneLocation } from "./messages.ts";
 import { isFormToken, SIGNED_IN_SECONDS, sha256 } from "./session-cookie.ts";
 
@@ -34,31 +34,39 @@ export async function once(
 ): Promise<Response> {
   const { session, now } = c.var.view;
   if (session === undefined) throw new Problem(401, "Unauthorized", "Sign in first.");
-  const db = settingsOf(c.env).directory;
+  const { runtime } = c.var.isolate;
+  const db = configOf(c).directory;
   const fields = Object.entries(form).sort(([a], [b]) => (a < b ? -1 : 1));
   const id = await sha256(JSON.stringify([c.req.path, fields]));
   const claim = { id, sessionId: session.id, expiresAt: now + SIGNED_IN_SECONDS };
-  let first = await claimForm(db, claim);
+  let first = await claimForm(runtime, db, claim);
   for (let look = 0; look < LOOKS && first === undefined; look++) {
-    await sleep(PAUSE_MS);
-    first = await claimForm(db, claim);
+    await sleep(runtime, PAUSE_MS);
+    first = await claimForm(runtime, db, claim);
   }
   if (first !== true) return c.redirect(first ?? (await doneLocation(c, list, "not_known")), 303);
-  const working = finish(db, id, work);
+  const working = finish(runtime, db, id, work);
   // A browser that sends a form twice hangs up on the first request; what it began is finished all the same.
   c.executionCtx.waitUntil(working.catch(() => {}));
   const result = await working;
   return typeof result === "string" ? c.redirect(result, 303) : result;
 }
 
-async function finish(db: D1Database, id: string, work: () => Promise<string | Response>): Promise<string | Response> {
+async function finish(
+  runtime: Runtime,
+  db: D1Database,
+  id: string,
+  work: () => Promise<string | Response>,
+): Promise<string | Response> {
   try {
     const result = await work();
     // It is done, whether or not this can be noted: a second submit would say that it does not know.
-    await (typeof result === "string" ? settleForm(db, id, result) : releaseForm(db, id)).catch(() => {});
+    await (typeof result === "string" ? settleForm(runtime, db, id, result) : releaseForm(runtime, db, id)).catch(
+      () => {},
+    );
     return result;
   } catch (error) {
-    if (error instanceof Problem) await releaseForm(db, id).catch(() => {});
+    if (error instanceof Problem) await releaseForm(runtime, db, id).catch(() => {});
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { Refusal } from "../../errors.ts";
+import { ServiceError } from "../../errors.ts";
 import type { RequestContext } from "../context.ts";
 import { readChunks } from "../read-body.ts";
 
@@ -8,11 +8,11 @@ const MAX_FORM_BYTES = 260 * 1024;
 /**
  * The fields of a posted form.
  *
- * @throws Refusal for another media type or too long a form
+ * @throws ServiceError for another media type or too long a form
  */
 export async function readForm(c: RequestContext): Promise<Record<string, string>> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header("content-type") ?? "")) {
-    throw new Refusal("media_type_unsupported", { reason: "content_type_not_form" });
+    throw new ServiceError("media_type_unsupported", { reason: "content_type_not_form" });
   }
   const bytes = await readChunks(c.req.raw.body, MAX_FORM_BYTES);
   return Object.fromEntries(new URLSearchParams(new TextDecoder().decode(bytes)));

@@ -1,3 +1,4 @@
+import type { Runtime } from "../../runtime.ts";
 import {
   deleteConsoleSession,
   insertConsoleSession,
@@ -29,14 +30,15 @@ export interface ConsoleSession {
 }
 
 /** Opens a session for whoever gave the right token. @returns `Set-Cookie` */
-export async function openSession(db: D1Database, adminToken: string, now: number): Promise<string> {
-  const value = randomText();
-  await insertConsoleSession(db, { id: await sha256(value), now, expiresAt: now + SIGNED_IN_SECONDS });
+export async function openSession(runtime: Runtime, db: D1Database, adminToken: string, now: number): Promise<string> {
+  const value = randomText(runtime);
+  await insertConsoleSession(runtime, db, { id: await sha256(value), now, expiresAt: now + SIGNED_IN_SECONDS });
   return hostCookie(NAME, `${value}.${await macOf(await keyOf(adminToken), ["cookie", value])}`, SIGNED_IN_SECONDS);
 }
 
 /** The session of a request's cookie, looked up at each request: one that was signed out is gone at once, everywhere. */
 export async function sessionOf(
+  runtime: Runtime,
   request: Request,
   db: D1Database,
   adminToken: string | undefined,
@@ -48,14 +50,18 @@ export async function sessionOf(
   // Before the database is asked: whoever makes cookies up costs no read.
   if (!(await isMac(key, ["cookie", value], mac))) return undefined;
   const id = await sha256(value);
-  if (!(await isConsoleSession(db, id, now))) return undefined;
-  const nonce = randomText();
+  if (!(await isConsoleSession(runtime, db, id, now))) return undefined;
+  const nonce = randomText(runtime);
   return { id, key, formToken: `${nonce}.${await macOf(key, ["form", id, nonce])}` };
 }
 
 /** Ends a session for good. @returns `Set-Cookie` */
-export async function closeSession(db: D1Database, session: ConsoleSession | undefined): Promise<string> {
-  if (session !== undefined) await deleteConsoleSession(db, session.id);
+export async function closeSession(
+  runtime: Runtime,
+  db: D1Database,
+  session: ConsoleSession | undefined,
+): Promise<string> {
+  if (session !== undefined) await deleteConsoleSession(runtime, db, session.id);
   return hostCookie(NAME, "", 0);
 }
 
@@ -97,7 +103,7 @@ export async function sha256(text: string): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text))).toHex();
 }
 
-const randomText = () => crypto.getRandomValues(new Uint8Array(32)).toBase64(BASE64URL);
+const randomText = (runtime: Runtime) => runtime.bytes(32).toBase64(BASE64URL);
 
 /** The first part says what it is for, so that a MAC of one kind is none of another. */
 const partsOf = (parts: string[]) => encoder.encode(JSON.stringify(parts));

@@ -60,7 +60,7 @@ async function chineseTexts(c: RequestContext): Promise<Record<string, string>> 
     const asset = await c.env.ASSETS?.fetch(new URL("/console/zh.json", c.req.url));
     chinese = await asset?.json<Record<string, string>>();
   } catch {
-    console.warn(JSON.stringify({ warning: "the console's Chinese texts did not load: pages are in English" }));
+    c.var.isolate.telemetry.warn({ warning: "the console's Chinese texts did not load: pages are in English" });
   }
   return chinese ?? {};
 }

@@ -1,5 +1,5 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { type Refusal, WIRE_ERRORS } from "../../errors.ts";
+import { type ServiceError, WIRE_ERRORS } from "../../errors.ts";
 import type { RequestContext } from "../context.ts";
 
 /** `{"code":1,"msg":"ok","data":…}`, contract section 4. */
@@ -11,7 +11,7 @@ export function succeed(c: RequestContext, data: Record<string, unknown> | ""): 
  * `{"code":-1,"msg":…,"data":""}`, contract section 7, with the headers that help: `Allow`, `Retry-After`, and `x-error-detail`
  * once the signature was valid or where it depends on no secret.
  */
-export function fail(c: RequestContext, refusal: Refusal, alwaysStatus200: boolean): Response {
+export function fail(c: RequestContext, refusal: ServiceError, alwaysStatus200: boolean): Response {
   const { status, message } = WIRE_ERRORS[refusal.code];
   const { allow, retryAfter, detail, open } = refusal.context;
   if (allow !== undefined) c.header("Allow", allow);

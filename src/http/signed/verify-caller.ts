@@ -1,7 +1,7 @@
-import type { Settings } from "../../config.ts";
+import type { Config } from "../../config.ts";
 import { authenticate, type Caller, type SignedBytes } from "../../credentials/authenticate.ts";
 import type { Found, LookUp } from "../../credentials/resolve-credentials.ts";
-import { Refusal } from "../../errors.ts";
+import { ServiceError } from "../../errors.ts";
 import { CLIENT_LIMIT_PERIOD, failureKey } from "../../rate-limit.ts";
 import type { RequestContext } from "../context.ts";
 
@@ -21,27 +21,28 @@ export interface Claimant {
  * Whose request is it? Asks the caches, then D1; a signature that fails on a cached record, and a cached revocation, are looked at
  * once more on a fresh one. What fails is counted against the client's address, and nothing else is.
  *
- * @throws Refusal `token_invalid`, or `too_many_requests` for an address that failed too often; what a look-up throws
+ * @throws ServiceError `token_invalid`, or `too_many_requests` for an address that failed too often; what a look-up throws
  */
-export async function verifyCaller(c: RequestContext, settings: Settings, claimant: Claimant): Promise<Caller> {
+export async function verifyCaller(c: RequestContext, config: Config, claimant: Claimant): Promise<Caller> {
   const { credentials, limits } = c.var.isolate;
   const { appid, signed, client, lookUp } = claimant;
-  const since = Date.now();
+  const { runtime } = c.var.isolate;
+  const since = runtime.elapsed();
   let found: Found | undefined = credentials.cached(appid);
   if (found === undefined) {
     // Looking up costs a read of KV and one of D1, for every appid that somebody makes up.
     const isLimited = limits.isPassed(failureKey("unknown", client));
-    found = isLimited ? credentials.known(appid) : await credentials.load(settings, appid, lookUp);
+    found = isLimited ? credentials.known(appid) : await credentials.load(config, appid, lookUp);
     if (isLimited && found === undefined) throw tooManyFailures();
   }
   let result = await authenticate(found, signed);
   const mayBeStale = !result.ok && (result.reason === "signature_mismatch" || result.reason === "app_revoked");
   if (mayBeStale && found !== undefined && found.source !== "d1") {
-    const fresh = await credentials.refresh(settings, found.credentials, client, lookUp);
+    const fresh = await credentials.refresh(config, found.credentials, client, lookUp);
     if (fresh !== undefined) result = await authenticate(fresh, signed);
   }
-  c.var.trace.credentialsMs = Date.now() - since;
-  if (!result.ok) return refuse(c, settings, claimant, result.reason);
+  c.var.trace.credentialsMs = Math.round(runtime.elapsed() - since);
+  if (!result.ok) return refuse(c, config, claimant, result.reason);
   c.var.trace.appid = appid;
   c.var.trace.signatureValid = true;
   c.var.trace.credentialsFrom = result.caller.source;
@@ -55,15 +56,15 @@ export async function verifyCaller(c: RequestContext, settings: Settings, claima
  */
 export async function verifyAgain(
   c: RequestContext,
-  settings: Settings,
+  config: Config,
   claimant: Claimant,
   caller: Caller,
 ): Promise<Caller | undefined> {
   const { credentials } = c.var.isolate;
   const fresh =
-    credentials.newer(caller.credentials) ?? (await credentials.reload(settings, caller.credentials, claimant.lookUp));
+    credentials.newer(caller.credentials) ?? (await credentials.reload(config, caller.credentials, claimant.lookUp));
   const result = await authenticate(fresh, claimant.signed);
-  if (!result.ok) return refuse(c, settings, claimant, "credentials_stale");
+  if (!result.ok) return refuse(c, config, claimant, "credentials_stale");
   const { siteId, secretVersion } = result.caller;
   return siteId === caller.siteId && secretVersion === caller.secretVersion ? undefined : result.caller;
 }
@@ -76,28 +77,28 @@ export async function verifyAgain(
  */
 export async function confirmCaller(
   c: RequestContext,
-  settings: Settings,
+  config: Config,
   claimant: Claimant,
   caller: Caller,
 ): Promise<void> {
   if (caller.source === "d1") return;
   const { credentials } = c.var.isolate;
-  const answerBy = Math.min(claimant.lookUp.answerBy, Date.now() + CONFIRM_LIMIT_MS);
+  const answerBy = Math.min(claimant.lookUp.answerBy, c.var.isolate.runtime.elapsed() + CONFIRM_LIMIT_MS);
   let fresh: Found | undefined;
   try {
     const signature = claimant.signed.signature ?? "";
-    fresh = await credentials.confirm(settings, caller.credentials, signature, { ...claimant.lookUp, answerBy });
+    fresh = await credentials.confirm(config, caller.credentials, signature, { ...claimant.lookUp, answerBy });
   } catch (error) {
-    if (error instanceof Refusal && error.code === "unavailable") return;
+    if (error instanceof ServiceError && error.code === "unavailable") return;
     throw error;
   }
   const result = await authenticate(fresh, claimant.signed);
-  if (!result.ok) await refuse(c, settings, claimant, result.reason);
+  if (!result.ok) await refuse(c, config, claimant, result.reason);
 }
 
 async function refuse(
   c: RequestContext,
-  { clientLimit }: Settings,
+  { clientLimit }: Config,
   { appid, client }: Claimant,
   reason: string,
 ): Promise<never> {
@@ -108,8 +109,8 @@ async function refuse(
   const count = (failure: "signed" | "unknown") =>
     isolate.limits.count(clientLimit, failureKey(failure, client), CLIENT_LIMIT_PERIOD);
   const [within] = await Promise.all([count("signed"), reason === "app_unknown" && count("unknown")]);
-  throw within ? new Refusal("token_invalid", { reason }) : tooManyFailures();
+  throw within ? new ServiceError("token_invalid", { reason }) : tooManyFailures();
 }
 
 const tooManyFailures = () =>
-  new Refusal("too_many_requests", { reason: "client_limit", retryAfter: CLIENT_LIMIT_PERIOD });
+  new ServiceError("too_many_requests", { reason: "client_limit", retryAfter: CLIENT_LIMIT_PERIOD });

@@ -1,4 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
+import type { Runtime } from "../../runtime.ts";
 import { type Author, audit } from "../audit-log.ts";
 import { withRetries } from "../run-batch.ts";
 import { apps } from "../schema.ts";
@@ -30,8 +31,8 @@ const selectApp = statement<{ appid: string }>(
 );
 
 /** @param answerBy see {@link withRetries} */
-export function findApp(db: D1Database, appid: string, answerBy?: number): Promise<AppRecord | null> {
-  return withRetries(() => selectApp(db, { appid }).first<AppRecord>(), answerBy);
+export function findApp(runtime: Runtime, db: D1Database, appid: string, answerBy?: number): Promise<AppRecord | null> {
+  return withRetries(runtime, () => selectApp(db, { appid }).first<AppRecord>(), answerBy);
 }
 
 type NewApp = {
@@ -97,9 +98,9 @@ const auditReplace = audit<Author & { appid: string }>((v) => ({
 }));
 
 /** Puts a rotated record in place if nobody rotated or revoked since `previousVersion` was read; false when somebody did. */
-export async function replaceSecret(db: D1Database, change: Rotation, by: Author): Promise<boolean> {
+export async function replaceSecret(runtime: Runtime, db: D1Database, change: Rotation, by: Author): Promise<boolean> {
   const batch = () => [replace(db, change), auditReplace(db, { ...by, appid: change.appid })];
-  const [replaced] = await withRetries(() => db.batch(batch()));
+  const [replaced] = await withRetries(runtime, () => db.batch(batch()));
   return replaced?.meta.changes === 1;
 }
 

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
-import { Refusal } from "../../errors.ts";
-import { withinTime } from "../../time-limit.ts";
+import { ServiceError } from "../../errors.ts";
+import { type Runtime, withinTime } from "../../runtime.ts";
 import { TRY_LIMIT_MS, withRetries } from "../run-batch.ts";
 import { consoleForms, consoleSessions } from "../schema.ts";
 import { insertInto, statement } from "../statement.ts";
@@ -11,10 +11,11 @@ const insert = statement<{ id: string; now: number; expiresAt: number }>(
 );
 
 export async function insertConsoleSession(
+  runtime: Runtime,
   db: D1Database,
   session: { id: string; now: number; expiresAt: number },
 ): Promise<void> {
-  await withRetries(() => insert(db, session).run());
+  await withRetries(runtime, () => insert(db, session).run());
 }
 
 const select = statement<{ id: string; now: number }>(
@@ -22,16 +23,16 @@ const select = statement<{ id: string; now: number }>(
     sql`SELECT 1 FROM ${consoleSessions} WHERE ${consoleSessions.id} = ${v.id} AND ${consoleSessions.expiresAt} > ${v.now}`,
 );
 
-export async function isConsoleSession(db: D1Database, id: string, now: number): Promise<boolean> {
-  return (await withRetries(() => select(db, { id, now }).first())) !== null;
+export async function isConsoleSession(runtime: Runtime, db: D1Database, id: string, now: number): Promise<boolean> {
+  return (await withRetries(runtime, () => select(db, { id, now }).first())) !== null;
 }
 
 const remove = statement<{ id: string }>(
   (v) => sql`DELETE FROM ${consoleSessions} WHERE ${consoleSessions.id} = ${v.id}`,
 );
 
-export async function deleteConsoleSession(db: D1Database, id: string): Promise<void> {
-  await withRetries(() => remove(db, { id }).run());
+export async function deleteConsoleSession(runtime: Runtime, db: D1Database, id: string): Promise<void> {
+  await withRetries(runtime, () => remove(db, { id }).run());
 }
 
 type FormKey = { id: string; sessionId: string };
@@ -52,10 +53,11 @@ const selectLocation = statement<FormKey>(
  * @returns true when it is claimed now; else where the first one led, or undefined when that is not known (yet)
  */
 export async function claimForm(
+  runtime: Runtime,
   db: D1Database,
   form: FormKey & { expiresAt: number },
 ): Promise<true | string | undefined> {
-  const [claimed, found] = await inOneTry(() =>
+  const [claimed, found] = await inOneTry(runtime, () =>
     db.batch<{ location: string | null }>([claim(db, form), selectLocation(db, form)]),
   );
   return claimed?.meta.changes === 1 ? true : (found?.results[0]?.location ?? undefined);
@@ -65,8 +67,8 @@ const settle = statement<{ id: string; location: string }>(
   (v) => sql`UPDATE ${consoleForms} SET location = ${v.location} WHERE ${consoleForms.id} = ${v.id}`,
 );
 
-export async function settleForm(db: D1Database, id: string, location: string): Promise<void> {
-  await withRetries(() => settle(db, { id, location }).run());
+export async function settleForm(runtime: Runtime, db: D1Database, id: string, location: string): Promise<void> {
+  await withRetries(runtime, () => settle(db, { id, location }).run());
 }
 
 const release = statement<{ id: string }>((v) => sql`DELETE FROM ${consoleForms} WHERE ${consoleForms.id} = ${v.id}`);
@@ -75,12 +77,12 @@ const release = statement<{ id: string }>((v) => sql`DELETE FROM ${consoleForms}
  * Gives a claimed form back: it changed nothing and may be sent again. Never tried twice: a try that comes late would take the
  * claim of whoever sent it again.
  */
-export async function releaseForm(db: D1Database, id: string): Promise<void> {
-  await inOneTry(() => release(db, { id }).run());
+export async function releaseForm(runtime: Runtime, db: D1Database, id: string): Promise<void> {
+  await inOneTry(runtime, () => release(db, { id }).run());
 }
 
-function inOneTry<T>(call: () => Promise<T>): Promise<T> {
-  return withinTime(TRY_LIMIT_MS, call, () => {
-    throw new Refusal("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
+function inOneTry<T>(runtime: Runtime, call: () => Promise<T>): Promise<T> {
+  return withinTime(runtime, TRY_LIMIT_MS, call, () => {
+    throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
   });
 }

@@ -254,8 +254,8 @@ async function askPage(
 }
 
 async function appOf(c: RequestContext) {
-  const { settings, site } = await siteOf(c);
-  const app = await findAppOfSite(settings.directory, site.id, c.req.param("appid") ?? "");
+  const { config, site } = await siteOf(c);
+  const app = await findAppOfSite(config.directory, site.id, c.req.param("appid") ?? "");
   if (app === undefined) throw notFound("app");
   return { site, app, path: `/console/sites/${site.id}/apps/${app.appid}` };
 }

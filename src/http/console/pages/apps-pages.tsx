@@ -22,7 +22,7 @@ export function appsPages(routes: Routes): void {
 
   routes.post("/sites/:site_id/apps", async (c) => {
     const v = c.var.view;
-    const { settings, site } = await siteOf(c);
+    const { config, site } = await siteOf(c);
     const form = await readForm(c);
     const { name = "", appid = "", secret = "" } = form;
     // A secret is never put back into a form.
@@ -31,7 +31,7 @@ export function appsPages(routes: Routes): void {
     const input = issueAppSchema.safeParse({ name, ...(appid && { appid }), ...(secret && { secret }) });
     if (!input.success) return appsPage(c, filled(v, kept, fieldIssues(input.error)));
     if (await isDraft(c, form)) {
-      const known = appid !== "" && (await findApp(settings.directory, appid)) !== null;
+      const known = appid !== "" && (await findApp(c.var.isolate.runtime, config.directory, appid)) !== null;
       return appsPage(c, known ? taken : { values: kept, errors: {} });
     }
     return once(c, form, `/console/sites/${site.id}/apps`, async () => {
@@ -63,9 +63,9 @@ export function AppTable({ v, siteId, apps }: { v: View; siteId: number; apps: A
 async function appsPage(c: RequestContext, again?: Filled): Promise<Response> {
   const v = c.var.view;
   const { t } = v;
-  const { settings, site } = await siteOf(c);
+  const { config, site } = await siteOf(c);
   const path = `/console/sites/${site.id}/apps`;
-  const apps = await listAppsOfSite(settings.directory, site.id, appidCursor(c.req.query("cursor")), 50);
+  const apps = await listAppsOfSite(config.directory, site.id, appidCursor(c.req.query("cursor")), 50);
   const { values = {}, errors = {} } = again ?? {};
   const bringing = Boolean(values.appid || errors.appid || errors.secret);
   const done = await doneNotice(c);

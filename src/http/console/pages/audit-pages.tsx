@@ -1,8 +1,8 @@
-import { settingsOf } from "../../../config.ts";
 import { listAuditLog } from "../../../services/list-audit-log.ts";
 import type { AuditAction } from "../../../store/audit-log.ts";
 import { idCursor } from "../../admin/read-input.ts";
 import type { RequestContext } from "../../context.ts";
+import { configOf } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import { siteOf } from "../../operator.ts";
 import { show } from "../layout.tsx";
@@ -18,7 +18,7 @@ async function auditPage(c: RequestContext, site?: { id: number; name: string })
   const v = c.var.view;
   const { t } = v;
   const before = idCursor(c.req.query("cursor"), Number.MAX_SAFE_INTEGER);
-  const log = await listAuditLog(settingsOf(c.env).directory, site?.id, before, 50);
+  const log = await listAuditLog(configOf(c).directory, site?.id, before, 50);
   const head = [t("What"), t("Subject"), t("Details"), t("Through"), t("When")];
   const body = (
     <>

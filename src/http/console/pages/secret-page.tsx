@@ -24,9 +24,9 @@ export function secretPage(routes: Routes): void {
   routes.get("/sites/:site_id/apps/:appid/secret", async (c) => {
     const v = c.var.view;
     const { t } = v;
-    const { settings, site } = await siteOf(c);
+    const { config, site } = await siteOf(c);
     const appid = c.req.param("appid");
-    const app = await findApp(settings.directory, appid);
+    const app = await findApp(c.var.isolate.runtime, config.directory, appid);
     if (app === null || app.siteId !== site.id) throw notFound("app");
     const path = `/console/sites/${site.id}/apps/${appid}`;
     // The ticket names the version, so it never shows a secret that somebody else made since.

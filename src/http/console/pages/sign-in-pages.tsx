@@ -1,7 +1,7 @@
-import { settingsOf } from "../../../config.ts";
 import { CLIENT_LIMIT_PERIOD, clientAddress, failureKey, withinRate } from "../../../rate-limit.ts";
 import { isSame } from "../../admin/admin-token.ts";
 import type { RequestContext } from "../../context.ts";
+import { configOf } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import { nowOf } from "../../operator.ts";
 import { consolePath, withParameter } from "../console-path.ts";
@@ -26,25 +26,25 @@ export function signInPages(routes: Routes): void {
 
   routes.post("/sign-in", async (c) => {
     const { t } = c.var.view;
-    const { directory, adminToken, clientLimit } = settingsOf(c.env);
+    const { directory, adminToken, clientLimit } = configOf(c);
     const { next: asked, kept: keptPath, token = "", ...form } = await readForm(c);
     const next = consolePath(asked);
     const kept = keptPath === undefined ? undefined : { path: consolePath(keptPath), values: withoutSecrets(form) };
     if (adminToken === undefined) return signInPage(c, 401, { next, kept });
     if (!(await isSame(token.trim(), adminToken))) {
       // Failures alone count, so that nobody's wrong tokens keep out who has the right one.
-      if (await withinRate(clientLimit, failureKey("operator", clientAddress(c.req.raw)))) {
+      if (await withinRate(c.var.isolate.runtime, clientLimit, failureKey("operator", clientAddress(c.req.raw)))) {
         return signInPage(c, 401, { next, kept, error: t("This is not the admin token.") });
       }
       c.header("retry-after", String(CLIENT_LIMIT_PERIOD));
       return signInPage(c, 429, { next, kept, error: t("Too many attempts. Try again in a minute.") });
     }
-    c.header("set-cookie", await openSession(directory, adminToken, nowOf(c)));
+    c.header("set-cookie", await openSession(c.var.isolate.runtime, directory, adminToken, nowOf(c)));
     return kept === undefined ? c.redirect(next, 303) : showAgain(c, kept.path);
   });
 
   routes.post("/sign-out", async (c) => {
-    c.header("set-cookie", await closeSession(settingsOf(c.env).directory, c.var.view.session));
+    c.header("set-cookie", await closeSession(c.var.isolate.runtime, configOf(c).directory, c.var.view.session));
     return c.redirect("/console/sign-in", 303);
   });
 
@@ -103,7 +103,7 @@ function signInPage(
             name="token"
             type="password"
             autocomplete="current-password"
-            error={error ?? noTokenText(c.var.view, settingsOf(c.env).adminTokenFault)}
+            error={error ?? noTokenText(c.var.view, configOf(c).adminTokenFault)}
             autofocus
             hint={t("The deployment's ADMIN_TOKEN. You stay signed in for 12 hours.")}
             required

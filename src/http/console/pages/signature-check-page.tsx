@@ -1,6 +1,7 @@
-import { alwaysStatus200, settingsOf } from "../../../config.ts";
+import { alwaysStatus200 } from "../../../config.ts";
 import { type ErrorCode, WIRE_ERRORS } from "../../../errors.ts";
 import type { RequestContext } from "../../context.ts";
+import { configOf } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import {
   type Diagnosis,
@@ -26,11 +27,11 @@ export function signatureCheckPage(routes: Routes): void {
     const form = await readForm(c);
     const { operation, appid = "", body = "", signature = "" } = form;
     if (!isOperation(operation)) return checkPage(c, form, c.var.view.t("Choose the call."));
-    const settings = settingsOf(c.env);
-    const keyring = await c.var.isolate.credentials.keyring(settings);
+    const config = configOf(c);
+    const keyring = await c.var.isolate.credentials.keyring(config);
     // Out of a log or `curl -v` it comes with its name.
     const pasted = { operation, appid, body, signature: signature.replace(/^\s*x-chat-signature:/i, "") };
-    return checkPage(c, form, await diagnoseRequest(c.var.view, settings, keyring, pasted));
+    return checkPage(c, form, await diagnoseRequest(c.var.isolate.runtime, c.var.view, config, keyring, pasted));
   });
 }
 

@@ -18,12 +18,12 @@ export function sitePage(routes: Routes): void {
   routes.get("/sites/:site_id", async (c) => {
     const v = c.var.view;
     const { t } = v;
-    const { settings, site, home } = await siteOf(c);
+    const { config, site, home } = await siteOf(c);
     const { day, week } = startsOf(v.now, v.timeZone);
     const [[today, thisWeek], sessions, apps, agents] = await Promise.all([
       countSessions(home, site.id, [day, week]),
       listSessionsOfSite(home, site.id, {}, Number.MAX_SAFE_INTEGER, SHOWN),
-      listAppsOfSite(settings.directory, site.id, "", SHOWN),
+      listAppsOfSite(config.directory, site.id, "", SHOWN),
       listAgentsOfSite(home, site.id, 0, SHOWN),
     ]);
     const path = `/console/sites/${site.id}`;

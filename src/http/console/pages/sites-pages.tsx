@@ -1,9 +1,9 @@
-import { settingsOf } from "../../../config.ts";
 import { fieldIssues, isVisible } from "../../../fields.ts";
 import { createSite, newSiteSchema } from "../../../services/create-site.ts";
 import { listAllSites } from "../../../services/list-sites.ts";
 import { idCursor } from "../../admin/read-input.ts";
 import type { RequestContext } from "../../context.ts";
+import { configOf } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
 import { authorOf } from "../../operator.ts";
 import { show } from "../layout.tsx";
@@ -25,7 +25,7 @@ export function sitesPages(routes: Routes): void {
     if (!input.success) return sitesPage(c, filled(c.var.view, { name }, fieldIssues(input.error)));
     if (await isDraft(c, form)) return sitesPage(c, { values: { name }, errors: {} });
     return once(c, form, "/console", async () => {
-      const site = await createSite(settingsOf(c.env).directory, input.data, authorOf(c, "console"));
+      const site = await createSite(configOf(c).directory, input.data, authorOf(c, "console"));
       return doneLocation(c, `/console/sites/${site.id}`, "site");
     });
   });
@@ -34,7 +34,7 @@ export function sitesPages(routes: Routes): void {
 async function sitesPage(c: RequestContext, again?: Filled): Promise<Response> {
   const v = c.var.view;
   const { t } = v;
-  const sites = await listAllSites(settingsOf(c.env).directory, idCursor(c.req.query("cursor"), 0), 50);
+  const sites = await listAllSites(configOf(c).directory, idCursor(c.req.query("cursor"), 0), 50);
   const done = await doneNotice(c);
   const body = (
     <>

@@ -1,0 +1,18 @@
+import { type Runtime, systemRuntime } from "../../src/runtime.ts";
+import type { JobRecord, RequestRecord, Telemetry, WarningRecord } from "../../src/telemetry/telemetry.ts";
+
+/** The machine's chance and waiting, with a wall clock of the test's own. Durations follow `Date`, so that fake timers move them. */
+export function runtimeAt(now: () => number): Runtime {
+  return { ...systemRuntime, now, elapsed: () => Date.now() };
+}
+
+/** Keeps every record. */
+export function keptTelemetry() {
+  const kept = { requests: [] as RequestRecord[], jobs: [] as JobRecord[], warnings: [] as WarningRecord[] };
+  const telemetry: Telemetry = {
+    request: (record) => void kept.requests.push(record),
+    job: (record) => void kept.jobs.push(record),
+    warn: (record) => void kept.warnings.push(record),
+  };
+  return { ...kept, telemetry };
+}
