@@ -78,6 +78,8 @@ export const sessions = sqliteTable(
     agentTitle: text("agent_title"),
     autoTitle: text("auto_title").notNull(),
     createdAt: integer("created_at").notNull(),
+    /** What the caller keeps with the session: a JSON object of strings; null when none was given. */
+    metadata: text({ mode: "json" }).$type<Record<string, string>>(),
   },
   (t) => [
     // One index serves the list by status and the whole list, which merges the two statuses newest first.

@@ -35,6 +35,7 @@ describe("create_gd", () => {
         agent_title: "Order Consultation",
         auto_title: "Initial message",
         created_at: NOW,
+        metadata: null,
       },
     ]);
     expect(participants).toEqual([{ session_id: id, agent_id: 2, added_by: 1, added_at: NOW }]);

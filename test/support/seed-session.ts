@@ -4,9 +4,9 @@ import { NOW, type World } from "./world.ts";
 /** Puts a session into the store as another channel or an earlier request would have left it; gives its id. */
 export async function seedSession(
   world: World,
-  change: { id?: number; kind?: "ticket" | "chat"; responsibleAgentId?: number | null } = {},
+  change: { id?: number; kind?: "ticket" | "chat"; responsibleAgentId?: number | null; metadata?: string } = {},
 ): Promise<number> {
-  const { id = null, kind = "ticket", responsibleAgentId = 1 } = change;
+  const { id = null, kind = "ticket", responsibleAgentId = 1, metadata = null } = change;
   const customer = await env.DB.prepare(
     `INSERT INTO customers (site_id, external_id, name, ip, created_at, updated_at)
      VALUES (?1, ?2, 'Seeded', '127.0.0.1', ?3, ?3) RETURNING id`,
@@ -14,10 +14,10 @@ export async function seedSession(
     .bind(world.siteId, `seeded-${crypto.randomUUID()}`, NOW)
     .first<{ id: number }>();
   const session = await env.DB.prepare(
-    `INSERT INTO sessions (id, site_id, kind, customer_id, responsible_agent_id, status, auto_title, created_at)
-     VALUES (?, ?, ?, ?, ?, 'waiting', '', ?) RETURNING id`,
+    `INSERT INTO sessions (id, site_id, kind, customer_id, responsible_agent_id, status, auto_title, created_at, metadata)
+     VALUES (?, ?, ?, ?, ?, 'waiting', '', ?, ?) RETURNING id`,
   )
-    .bind(id, world.siteId, kind, customer?.id, responsibleAgentId, NOW)
+    .bind(id, world.siteId, kind, customer?.id, responsibleAgentId, NOW, metadata)
     .first<{ id: number }>();
   if (session === null) throw new Error("the session was not stored");
   return session.id;

@@ -74,6 +74,8 @@ type SessionRecord = Omit<SessionRow, "title" | "customerExternalId" | "customer
   visitorTitle: string | null;
   agentTitle: string | null;
   autoTitle: string;
+  /** JSON. */
+  metadata: string | null;
   externalId: string;
   name: string;
   ip: string;
@@ -81,7 +83,7 @@ type SessionRecord = Omit<SessionRow, "title" | "customerExternalId" | "customer
 
 /** Everything stored of one session. An agent's name is null when the site no longer knows the agent. */
 export type StoredSession = {
-  session: Omit<SessionRecord, "externalId" | "name" | "ip">;
+  session: Omit<SessionRecord, "externalId" | "name" | "ip" | "metadata"> & { metadata: Record<string, string> };
   customer: Pick<SessionRecord, "externalId" | "name" | "ip">;
   participants: { agentId: number; agentName: string | null; addedBy: number; addedAt: number }[];
   messages: {
@@ -104,7 +106,7 @@ const selectSession = statement<SessionKey>(
   (v) => sql`SELECT ${sessions.id} AS "id", ${sessions.kind} AS "kind", ${sessions.status} AS "status",
     ${sessions.responsibleAgentId} AS "responsibleAgentId", ${agents.name} AS "responsibleAgentName",
     ${sessions.visitorTitle} AS "visitorTitle", ${sessions.agentTitle} AS "agentTitle",
-    ${sessions.autoTitle} AS "autoTitle", ${sessions.createdAt} AS "createdAt",
+    ${sessions.autoTitle} AS "autoTitle", ${sessions.metadata} AS "metadata", ${sessions.createdAt} AS "createdAt",
     ${customers.externalId} AS "externalId", ${customers.name} AS "name", ${customers.ip} AS "ip"
   FROM ${sessions} JOIN ${customers} ON ${customers.id} = ${sessions.customerId}
     ${agentOf(v, sql`${sessions.responsibleAgentId}`)} WHERE ${here(v)}`,
@@ -134,9 +136,9 @@ export async function readSession(db: D1Database, siteId: number, id: number): P
   ]);
   const row = found?.results[0] as SessionRecord | undefined;
   if (row === undefined) return undefined;
-  const { externalId, name, ip, ...session } = row;
+  const { externalId, name, ip, metadata, ...session } = row;
   return {
-    session,
+    session: { ...session, metadata: JSON.parse(metadata ?? "{}") as Record<string, string> },
     customer: { externalId, name, ip },
     participants: joined?.results as StoredSession["participants"],
     messages: said?.results as StoredSession["messages"],
