@@ -7,8 +7,8 @@ import { health } from "./http/health.ts";
 import { newHono, type Routes } from "./http/new-hono.ts";
 import { onError } from "./http/on-error.ts";
 import { requestLog } from "./http/request-log.ts";
-import { addKf, createGd } from "./http/signed/operations.ts";
-import { signed } from "./http/signed/route.ts";
+import { signedRoute } from "./http/signed/route.ts";
+import { OPERATIONS } from "./operations/index.ts";
 import { PassedLimits } from "./rate-limit.ts";
 import { NonceMemory } from "./replay/nonce-memory.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
@@ -32,8 +32,7 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
   app.notFound((c) => onError(new ServiceError("route_not_found", { reason: "route_not_found" }), c));
   app.use(requestLog(isolate));
 
-  app.post("/openapi/chat/create_gd", signed(createGd)).all(only("POST"));
-  app.post("/openapi/chat/add_kf", signed(addKf)).all(only("POST"));
+  for (const operation of OPERATIONS) app.post(operation.path, signedRoute(operation)).all(only("POST"));
 
   app.get("/healthz", health()).all(only("GET"));
   app.route("/admin", admin());

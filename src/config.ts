@@ -1,4 +1,4 @@
-import { MAX_TOLERANCE_SECONDS } from "./replay/nonce-look.ts";
+import { MAX_TOLERANCE_SECONDS } from "./replay/kv-nonces.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
 /** Bindings, vars and secrets, read once per isolate and handed on as plain values. */

@@ -13,10 +13,14 @@ export const rule = (text: string) => ({
  * openapi.json.
  */
 export function text(min: number, max: number, message = `must be a string of ${min} to ${max} characters`) {
-  const fits = (value: string) => value.isWellFormed() && countWithin(value, min, max);
+  const fits = (value: string) => isText(value, min, max);
   const params = { minLength: min, maxLength: max };
   return z.string(rule(message)).check(z.refine(fits, { error: message, params }));
 }
+
+/** Whether a value is well-formed text of `min` to `max` characters, counted in Unicode code points. */
+export const isText = (value: unknown, min: number, max: number): value is string =>
+  typeof value === "string" && value.isWellFormed() && countWithin(value, min, max);
 
 const POSITIVE_ID = "must be an integer from 1 to 9007199254740991";
 

@@ -1,6 +1,7 @@
 import { importKey } from "../signing/import-key.ts";
 import { verifySignature } from "../signing/verify-signature.ts";
-import type { Credentials, Found, Source } from "./resolve-credentials.ts";
+import type { Credentials } from "./open-secrets.ts";
+import type { Found, Source } from "./resolve-credentials.ts";
 
 /** An app whose signature was valid, and which of its secrets made it. */
 export interface Caller {

@@ -1,6 +1,15 @@
-import type { Runtime } from "../runtime.ts";
-import { type AppRecord, findApp } from "../store/directory/apps.ts";
+import { importKey } from "../signing/import-key.ts";
+import type { AppRecord } from "../store/directory/apps.ts";
 import { type Keyring, type Slot, unseal } from "./sealed-secret.ts";
+
+/** What verifies an app's requests. */
+export interface Credentials {
+  appid: string;
+  siteId: number;
+  revoked: boolean;
+  /** The current secret's key, and the previous one's while the overlap lasts; `expiresAt` in Unix seconds. */
+  keys: { version: string; key: CryptoKey; expiresAt: number }[];
+}
 
 /** A secret in the clear: for a comparison in memory, never for an answer or a log. */
 export interface OpenSecret {
@@ -10,26 +19,47 @@ export interface OpenSecret {
   expiresAt: number;
 }
 
+type Sealed = { slot: Slot; version: string; sealed: string; expiresAt: number };
+
+/** An app's secrets as stored, the current one first. */
+function sealedSecrets(app: AppRecord): Sealed[] {
+  const { version, secret, previousVersion, previousSecret, previousExpiresAt } = app;
+  const sealed: Sealed[] = [{ slot: "current", version, sealed: secret, expiresAt: Number.POSITIVE_INFINITY }];
+  if (previousVersion !== null && previousSecret !== null) {
+    const expiresAt = previousExpiresAt ?? 0;
+    sealed.push({ slot: "previous", version: previousVersion, sealed: previousSecret, expiresAt });
+  }
+  return sealed;
+}
+
 /**
- * An app with its secrets, past ones included, so that a signature made with the wrong one can be told.
+ * The keys of an app that verify now; none of a revoked one.
+ *
+ * @param now Unix seconds
+ * @throws UnsealError when MASTER_KEY does not open them
+ */
+export async function openCredentials(keyring: Keyring, app: AppRecord, now: number): Promise<Credentials> {
+  const { appid, siteId } = app;
+  const credentials: Credentials = { appid, siteId, revoked: app.revokedAt !== null, keys: [] };
+  if (credentials.revoked) return credentials;
+  for (const { slot, version, sealed, expiresAt } of sealedSecrets(app)) {
+    if (expiresAt <= now) continue;
+    const key = await importKey(await unseal(keyring, { siteId, appid, version }, slot, sealed));
+    credentials.keys.push({ version, key, expiresAt });
+  }
+  return credentials;
+}
+
+/**
+ * An app's secrets, past ones included, so that a signature made with the wrong one can be told.
  *
  * @throws UnsealError when MASTER_KEY does not open them
  */
-export async function openSecrets(
-  runtime: Runtime,
-  db: D1Database,
-  keyring: Keyring,
-  appid: string,
-): Promise<{ app: AppRecord; secrets: OpenSecret[] } | undefined> {
-  const app = await findApp(runtime, db, appid);
-  if (app === null) return undefined;
-  const open = (slot: Slot, version: string, sealed: string) => unseal(keyring, { ...app, version }, slot, sealed);
-  const secrets: OpenSecret[] = [
-    { slot: "current", secret: await open("current", app.version, app.secret), expiresAt: Number.POSITIVE_INFINITY },
-  ];
-  if (app.previousSecret !== null && app.previousVersion !== null) {
-    const secret = await open("previous", app.previousVersion, app.previousSecret);
-    secrets.push({ slot: "previous", secret, expiresAt: Number(app.previousExpiresAt) });
-  }
-  return { app, secrets };
+export async function openSecrets(keyring: Keyring, app: AppRecord): Promise<OpenSecret[]> {
+  const { appid, siteId } = app;
+  return Promise.all(
+    sealedSecrets(app).map(async ({ slot, version, sealed, expiresAt }) => {
+      return { slot, expiresAt, secret: await unseal(keyring, { siteId, appid, version }, slot, sealed) };
+    }),
+  );
 }

@@ -1,19 +1,10 @@
 import { ServiceError } from "../errors.ts";
-import { type Runtime, sleep, withinTime } from "../runtime.ts";
-import { importKey } from "../signing/import-key.ts";
+import { type Runtime, sleep, unixSeconds, withinTime } from "../runtime.ts";
 import { type AppRecord, findApp } from "../store/directory/apps.ts";
 import { TRY_LIMIT_MS } from "../store/run-batch.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { importKeyring, type Keyring, type Slot, UnsealError, unseal } from "./sealed-secret.ts";
-
-/** What verifies an app's requests. */
-export interface Credentials {
-  appid: string;
-  siteId: number;
-  revoked: boolean;
-  /** The current secret's key, and the previous one's while the overlap lasts; `expiresAt` in Unix seconds. */
-  keys: { version: string; key: CryptoKey; expiresAt: number }[];
-}
+import { type Credentials, openCredentials } from "./open-secrets.ts";
+import { importKeyring, type Keyring, UnsealError } from "./sealed-secret.ts";
 
 export type Source = "isolate" | "kv" | "d1";
 
@@ -218,21 +209,7 @@ export class CredentialResolver {
   }
 
   async #open(bindings: CredentialBindings, record: AppRecord): Promise<Credentials> {
-    const { appid, siteId, version } = record;
-    const credentials: Credentials = { appid, siteId, revoked: record.revokedAt !== null, keys: [] };
-    if (credentials.revoked) return credentials;
-    const keyring = await this.keyring(bindings);
-    const open = async (slot: Slot, version: string, sealed: string, expiresAt: number) => {
-      const key = await importKey(await unseal(keyring, { ...record, version }, slot, sealed));
-      credentials.keys.push({ version, key, expiresAt });
-    };
-    await open("current", version, record.secret, Number.POSITIVE_INFINITY);
-    const { previousVersion, previousSecret } = record;
-    const previousExpiresAt = record.previousExpiresAt ?? 0;
-    if (previousVersion !== null && previousSecret !== null && previousExpiresAt * 1000 > this.#runtime.now()) {
-      await open("previous", previousVersion, previousSecret, previousExpiresAt);
-    }
-    return credentials;
+    return openCredentials(await this.keyring(bindings), record, unixSeconds(this.#runtime));
   }
 
   #keep(credentials: Credentials): Credentials {

@@ -23,16 +23,16 @@ export type Rewriting =
 
 type Json = Record<string, unknown>;
 
-/** Contract section 4: the order in which the fields are documented. */
-const DOCUMENTED =
-  "appid timestamp ranstr sbs ip sbs_mc content title kefu_id fzr_uid sender_type chat_id kefu_ids".split(" ");
-
 /** No call's body is longer than 64 KiB or, by the contract, deeper than 2; indenting what is both would take gigabytes. */
 const MOST_CHARACTERS = 64 * 1024;
 const MOST_LEVELS = 32;
 
-/** The texts a caller may have signed, the pasted one first. Made one at a time, so that each can go before the next comes. */
-export function* bodyVariants(pasted: string): Generator<BodyVariant> {
+/**
+ * The texts a caller may have signed, the pasted one first. Made one at a time, so that each can go before the next comes.
+ *
+ * @param documented the fields in the order of the documentation
+ */
+export function* bodyVariants(pasted: string, documented: readonly string[]): Generator<BodyVariant> {
   const lf = pasted.replace(/\r\n?/g, "\n");
   const asPasted: BodyVariant[] = lf.includes("\n")
     ? [
@@ -47,7 +47,7 @@ export function* bodyVariants(pasted: string): Generator<BodyVariant> {
     for (const end of ["\n", "\r\n"]) yield { ...variant, text: text + end, end: "newline_added" };
   }
   if (!isJsonObject(lf) || isTooMuchToRewrite(lf)) return;
-  for (const variant of rewritings(withoutLineEnd(lf))) {
+  for (const variant of rewritings(withoutLineEnd(lf), documented)) {
     yield variant;
     yield { ...variant, text: `${variant.text}\n`, end: "newline_added" };
   }
@@ -89,14 +89,14 @@ const skeleton = (json: string) => json.replace(STRING, '""');
 const stringsOf = (json: string) => [...json.matchAll(STRING)].join();
 
 /** Every usual way to write a JSON object, but the way `pasted` is written. */
-function* rewritings(pasted: string): Generator<BodyVariant> {
+function* rewritings(pasted: string, documented: readonly string[]): Generator<BodyVariant> {
   const value = JSON.parse(pasted, asWritten as (key: string, value: unknown) => unknown) as Json;
   const compact = written(JSON.stringify(value));
   const rounded = JSON.parse(pasted) as Json;
   const numbers: [Json, Rewriting[]][] = [[value, []]];
   if (JSON.stringify(rounded) !== compact) numbers.push([rounded, ["numbers_rounded"]]);
   const orders: [(value: Json) => Json, Rewriting[]][] = [[(each) => each, []]];
-  for (const [by, order] of ORDERS) {
+  for (const [by, order] of ordersBy(documented)) {
     const inOrder = (each: Json) => sorted(each, by) as Json;
     if (written(JSON.stringify(inOrder(value))) !== compact) orders.push([inOrder, [order]]);
   }
@@ -129,12 +129,13 @@ const asWritten = (_key: string, value: unknown, { source }: { source?: string }
 
 const written = (json: string) => json.replace(/"\\u0000([-+.\dEe]+)"/g, "$1");
 
-const rank = (key: string) => (DOCUMENTED.includes(key) ? DOCUMENTED.indexOf(key) : DOCUMENTED.length);
-
-const ORDERS: [(a: string, b: string) => number, Rewriting][] = [
-  [(a, b) => (a < b ? -1 : 1), "keys_sorted"],
-  [(a, b) => rank(a) - rank(b), "keys_documented"],
-];
+function ordersBy(documented: readonly string[]): [(a: string, b: string) => number, Rewriting][] {
+  const rank = (key: string) => (documented.includes(key) ? documented.indexOf(key) : documented.length);
+  return [
+    [(a, b) => (a < b ? -1 : 1), "keys_sorted"],
+    [(a, b) => rank(a) - rank(b), "keys_documented"],
+  ];
+}
 
 const LAYOUTS: [(value: unknown) => string, Rewriting][] = [
   [(each) => JSON.stringify(each), "compact"],

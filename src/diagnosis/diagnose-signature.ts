@@ -32,15 +32,17 @@ export interface SignatureDiagnosis {
  * Why a signature is refused: tries what callers are known to get wrong, until something fits. Pure; nothing is kept.
  *
  * @param secrets the app's, the current one first
+ * @param documented the fields in the order of the documentation
  * @param now     Unix seconds
  */
 export async function diagnoseSignature(
   pasted: { body: string; signature: string },
   secrets: readonly OpenSecret[],
+  documented: readonly string[],
   now: number,
 ): Promise<SignatureDiagnosis> {
   const signature = readSignature(pasted.signature);
-  const match = signature.bytes && (await findMatch(pasted.body, signature.bytes, secrets));
+  const match = signature.bytes && (await findMatch(pasted.body, signature.bytes, secrets, documented));
   const asSent = match !== undefined && match.body.end === undefined && match.body.rewritten === undefined;
   const exact = signature.faults.length === 0 && asSent && match.key === "as_it_is";
   const valid = exact && match.expiresAt > now;
@@ -71,6 +73,7 @@ async function findMatch(
   pasted: string,
   signature: Uint8Array<ArrayBuffer>,
   secrets: readonly OpenSecret[],
+  documented: readonly string[],
 ): Promise<SignatureMatch | undefined> {
   const keys: (Omit<SignatureMatch, "body"> & { hmac: CryptoKey })[] = [];
   for (const { slot, secret, expiresAt } of secrets) {
@@ -79,7 +82,7 @@ async function findMatch(
       keys.push({ slot, expiresAt, key, hmac });
     }
   }
-  for (const body of bodyVariants(pasted)) {
+  for (const body of bodyVariants(pasted, documented)) {
     const bytes = new TextEncoder().encode(body.text);
     for (const { hmac, ...how } of keys) {
       if (how.key !== "as_it_is" && body.rewritten !== undefined) continue;

@@ -22,8 +22,6 @@ export interface Trace {
   fault?: string;
   /** The failure is the service's own, also where ERROR_STATUS answers 200. */
   serverFault?: boolean;
-  /** Details leave in `x-error-detail` only from here on. */
-  signatureValid?: boolean;
   sessionId?: number;
   credentialsFrom?: string;
   credentialsMs?: number;

@@ -1,11 +1,11 @@
-import { alwaysStatus200, ConfigurationError } from "../config.ts";
+import { ConfigurationError } from "../config.ts";
 import { UnsealError } from "../credentials/sealed-secret.ts";
 import { ServiceError, WIRE_ERRORS } from "../errors.ts";
 import { databaseFault, rootOf } from "../store/run-batch.ts";
 import { answerProblem, Problem } from "./admin/problem.ts";
 import { errorPage } from "./console/error-page.tsx";
 import type { RequestContext } from "./context.ts";
-import { fail } from "./signed/envelope.ts";
+import { envelope } from "./signed/envelope.ts";
 
 /**
  * The one place where a thrown thing becomes an answer. What is not a ServiceError or a Problem is answered with fixed text; its cause
@@ -20,7 +20,7 @@ export function onError(error: Error, c: RequestContext): Response {
   }
   const refusal = refusalOf(error, c);
   if (inConsole) return errorPage(c, WIRE_ERRORS[refusal.code].status as Problem["status"]);
-  return isAdmin(c) ? answerProblem(c, asProblem(refusal)) : fail(c, refusal, alwaysStatus200(c.env));
+  return isAdmin(c) ? answerProblem(c, asProblem(refusal)) : envelope(c, refusal.code, refusal.context);
 }
 
 /** What a thrown thing is in the closed set; tells the log why. */

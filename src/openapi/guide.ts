@@ -25,9 +25,8 @@ export const EXAMPLES = {
  * @throws Error when the page has no place for one of them
  */
 export function guidePage(page: string, examples: Example[]): string {
-  const example = JSON.stringify(
-    signedPaths["/openapi/chat/create_gd"].post.requestBody.content["application/json"].examples.documented?.value,
-  );
+  const bodies = signedPaths["/openapi/chat/create_gd"]?.post.requestBody.content["application/json"].examples;
+  const example = JSON.stringify(bodies?.documented?.value);
   const codes = Object.keys(WIRE_ERRORS) as ErrorCode[];
   const parts = {
     "create-example": escapeHtml(example),

@@ -1,59 +1,165 @@
-import type { Runtime } from "../runtime.ts";
-import {
-  type AddAgentsOutcome,
-  addAgentsBatch,
-  type IgnoredAgent,
-  ignoredAgents,
-} from "../store/home/add-agents-batch.ts";
-import { type Request, verdict } from "../store/home/claim.ts";
-import { runBatch, type Tries } from "../store/run-batch.ts";
-import type { AddAgents } from "./add-agents-schema.ts";
-import { type Settlement, settle } from "./settlement.ts";
+import { sql } from "drizzle-orm";
+import * as z from "zod/mini";
+import { positiveId, rule } from "../fields.ts";
+import { isAccepted, wasAcceptedBefore } from "../store/home/claim.ts";
+import { agents, nonces, participants, sessions } from "../store/schema.ts";
+import { insertInto, type Placeholders } from "../store/statement.ts";
+import { describeLeftOut } from "./describe-left-out.ts";
+import { type Documentation, defineOperation } from "./operation.ts";
 
-/** The most characters of a header: what every proxy takes. A hundred usual ids are far from it. */
-const LONGEST = 3_000;
+const MOST_AGENTS = 100;
+const CHAT_ID_RULE = rule("must be an integer");
+const IDS_RULE = `must be 1 to ${MOST_AGENTS} agent ids (one named twice counts once), as positive integers between commas or as an array`;
 
-/** What a caller most wants to know comes first. */
-const ORDER: IgnoredAgent["why"][] = ["unknown", "disabled", "already on the session"];
+/** "10427, 10428": positive integers between commas, blanks around them allowed. */
+const LISTED_IDS = /^[ \t]*[1-9][0-9]*[ \t]*(,[ \t]*[1-9][0-9]*[ \t]*)*$/;
 
-/** `777 unknown, 10430 disabled, 10411 already on the session`: whom an add left out, each with why. */
-export function describeIgnored(ignored: IgnoredAgent[]): string {
-  let text = "";
-  for (const [i, { id, why }] of ignored.toSorted((a, b) => ORDER.indexOf(a.why) - ORDER.indexOf(b.why)).entries()) {
-    const next = `${i === 0 ? "" : ", "}${id} ${why}`;
-    if (text.length + next.length > LONGEST) return `${text}, and ${ignored.length - i} more`;
-    text += next;
-  }
-  return text;
-}
+const listedIds = z.pipe(
+  z.string().check(z.regex(LISTED_IDS)),
+  z.transform((list) => list.split(",").map(Number)),
+);
 
-const refusals = (ignored: IgnoredAgent[]) =>
-  ({
-    session_not_found: { code: "session_not_found", detail: () => "chat_id: no such session on this site" },
-    not_a_ticket: { code: "state_forbids", detail: () => "chat_id: is not a ticket session" },
-    no_responsible_agent: { code: "state_forbids", detail: () => "chat_id: the session has no responsible agent" },
-    no_new_agents: {
-      code: "state_forbids",
-      detail: () => `kefu_ids: nobody to add: ${describeIgnored(ignored)}`,
-    },
-  }) as const satisfies Record<AddAgentsOutcome, unknown>;
+/** `agents` is a JSON array of distinct ids. */
+type Values = Placeholders<{ siteId: number; chatId: number; agents: string }>;
+
+const session = (v: Values) => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} = ${v.chatId}`;
 
 /**
- * Adds agents to a ticket session: one batch, all of it or none. Contract section 4.2. Who may not join is left out and named.
- *
- * @throws ServiceError `unavailable` when it is unknown whether the batch was applied
+ * The asked-for agents that may join: of this site, in normal status, not responsible for the session, not on it yet.
+ * CROSS JOIN keeps the order: left to itself, SQLite walks all agents of the site.
  */
-export async function addAgents(
-  runtime: Runtime,
-  db: D1Database,
-  request: Request,
-  input: AddAgents,
-  tries: Tries,
-): Promise<Settlement> {
-  const joining = { ...request, sessionId: input.sessionId, agents: JSON.stringify(input.agentIds) };
-  const rows = await runBatch(runtime, db, (attempt) => addAgentsBatch(db, { ...joining, attempt }), tries);
-  const ignored = ignoredAgents(rows);
-  const settlement = settle(verdict<AddAgentsOutcome>(rows), refusals(ignored));
-  if (settlement.kind !== "accepted" || ignored.length === 0) return settlement;
-  return { ...settlement, ignoredAgents: describeIgnored(ignored) };
-}
+const joining = (v: Values) => sql`FROM json_each(${v.agents}) AS asked
+  CROSS JOIN ${sessions} ON ${session(v)}
+  CROSS JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'
+  WHERE ${agents.id} <> ${sessions.responsibleAgentId} AND NOT EXISTS (SELECT 1 FROM ${participants}
+    WHERE ${participants.sessionId} = ${v.chatId} AND ${participants.agentId} = asked.value)`;
+
+/** Adds agents to a ticket session: one batch, all of it or none. Contract section 4.2. Who may not join is left out and named. */
+export default defineOperation({
+  name: "add_agents",
+  wireName: "add_kf",
+
+  fields: z.object({
+    chat_id: z.int(CHAT_ID_RULE),
+    kefu_ids: z.pipe(z.union([listedIds, z.array(positiveId)], rule(IDS_RULE)), z.array(positiveId, IDS_RULE)).check(
+      z.refine((ids) => ids.length > 0 && new Set(ids).size <= MOST_AGENTS, {
+        error: IDS_RULE,
+        params: { minItems: 1, maxItems: MOST_AGENTS },
+      }),
+    ),
+  }),
+
+  read: (fields) => ({
+    sessionId: fields.chat_id,
+    agentIds: [...new Set(fields.kefu_ids)].sort((a, b) => a - b),
+  }),
+
+  bind: (input) => ({ chatId: input.sessionId, agents: JSON.stringify(input.agentIds) }),
+
+  sessionId: (v) => sql`${v.chatId}`,
+  mayBeItself: (v) => sql`${nonces.sessionId} = ${v.chatId}`,
+
+  refusals: {
+    session_not_found: {
+      when: (v) => sql`NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)})`,
+      code: "session_not_found",
+      detail: () => "chat_id: no such session on this site",
+      past: "The site had no such session.",
+    },
+    not_a_ticket: {
+      when: (v) => sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.kind} <> 'ticket')`,
+      code: "state_forbids",
+      detail: () => "chat_id: is not a ticket session",
+      past: "The session was not a ticket.",
+    },
+    no_responsible_agent: {
+      when: (v) =>
+        sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.responsibleAgentId} IS NULL)`,
+      code: "state_forbids",
+      detail: () => "chat_id: the session has no responsible agent",
+      past: "The session had no responsible agent.",
+    },
+    no_new_agents: {
+      when: (v) => sql`NOT EXISTS (SELECT 1 ${joining(v)})`,
+      code: "state_forbids",
+      detail: ({ leftOut }) => `kefu_ids: nobody to add: ${describeLeftOut(leftOut)}`,
+      past: "There was nobody to add.",
+    },
+  },
+
+  // When an earlier try of this request was accepted, the agents who joined at that very second joined by it.
+  leftOut: (v) => sql`SELECT asked.value AS id, CASE
+      WHEN asked.value = ${sessions.responsibleAgentId} OR EXISTS (SELECT 1 FROM ${participants}
+        WHERE ${participants.sessionId} = ${v.chatId} AND ${participants.agentId} = asked.value
+          AND (${participants.addedAt} <> ${v.now} OR NOT ${wasAcceptedBefore(v)}))
+        THEN 'already on the session'
+      WHEN ${agents.id} IS NULL THEN 'unknown'
+      WHEN ${agents.status} <> 'normal' THEN 'disabled' END AS why
+    FROM json_each(${v.agents}) AS asked CROSS JOIN ${sessions} ON ${session(v)}
+    LEFT JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value
+    WHERE why IS NOT NULL ORDER BY asked.key`,
+
+  writes: [
+    (v) => sql`${insertInto(
+      participants,
+      participants.sessionId,
+      participants.agentId,
+      participants.addedBy,
+      participants.addedAt,
+    )}
+    SELECT ${v.chatId}, asked.value, ${sessions.responsibleAgentId}, ${v.now} ${joining(v)}
+      AND ${isAccepted(v)} ON CONFLICT DO NOTHING`,
+  ],
+
+  answer: () => "",
+});
+
+export const documentation: Documentation = {
+  summary: "Add agents to a session",
+  description:
+    "Adds agents to a ticket session as participants; its responsible agent acts as the operating user. The session must belong to this app's site.",
+  fields: {
+    chat_id: {
+      description: "The session, as `create_gd` answered it. One that this site does not have is 404.",
+      examples: [900220],
+    },
+    kefu_ids: {
+      description:
+        "Agents to add: 1 to 100 ids, between commas (recommended; blanks around them are allowed) or as an array. One named twice counts once. Agents that are on the session already, unknown, disabled or another site's are ignored; when none is left, 409.",
+      // Within what is certain to be accepted, each id up to 15 digits, so that no rule of size is left unsaid.
+      anyOf: [
+        { type: "string", pattern: "^[ \\t]*[1-9][0-9]{0,14}[ \\t]*(,[ \\t]*[1-9][0-9]{0,14}[ \\t]*){0,99}$" },
+        {
+          type: "array",
+          items: { type: "integer", minimum: 1, maximum: 9007199254740991 },
+          minItems: 1,
+          maxItems: 100,
+        },
+      ],
+      examples: ["10427,10428", [10427, 10428]],
+    },
+  },
+  examples: {
+    listed: { summary: "Ids between commas", fields: { chat_id: 900220, kefu_ids: "10427,10428" } },
+    array: { summary: "Ids as an array", fields: { chat_id: 900220, kefu_ids: [10427, 10428] } },
+  },
+  answer: { schema: { type: "string", description: "Always empty.", const: "" }, example: "" },
+  refusals: {
+    session_not_found: {
+      cause: "No session of this app's site has this `chat_id`. Another site's session is not found either.",
+      cure: "Use the `chat_id` that `create_gd` answered to an app of the same site.",
+    },
+    no_new_agents: {
+      cause: "None of the agents in `kefu_ids` is new to the session, of this site and in normal status.",
+      cure: "`x-error-detail` names each and why. Nothing to repeat when they are on the session already; otherwise ask the operator about the agents.",
+    },
+    not_a_ticket: {
+      cause: "The session is not a ticket session.",
+      cure: "Add agents only to sessions that `create_gd` opened.",
+    },
+    no_responsible_agent: {
+      cause: "The session has no responsible agent.",
+      cure: "Add agents only to sessions that `create_gd` opened.",
+    },
+  },
+};

@@ -1,56 +1,281 @@
-import type { Runtime } from "../runtime.ts";
-import { type Request, verdict } from "../store/home/claim.ts";
-import { createSessionBatch } from "../store/home/create-session-batch.ts";
-import { runBatch, type Tries } from "../store/run-batch.ts";
+import { sql } from "drizzle-orm";
+import * as z from "zod/mini";
+import { isText, positiveId, rule, text } from "../fields.ts";
+import { accepted } from "../store/home/claim.ts";
+import { agents, customers, messages, nonces, participants, sessions } from "../store/schema.ts";
+import { insertInto, type Placeholders, takeExcluded } from "../store/statement.ts";
 import { autoTitle } from "./auto-title.ts";
-import type { CreateSession } from "./create-session-schema.ts";
-import { type Settlement, settle } from "./settlement.ts";
+import { type Documentation, defineOperation } from "./operation.ts";
 
-/** Contract section 3: who the first message is from, and what that makes of the status. */
+const MOST_AGENTS = 100;
+const AGENTS_RULE = `must be an array of 1 to ${MOST_AGENTS} agent ids (one named twice counts once)`;
+const SENDER_RULE = "must be 1, 2 or 3";
+const IP_RULE = rule("must be an IPv4 or IPv6 address");
+/** Contract section 4.1, by `sender_type`. */
+const SENDERS = { 1: "customer", 2: "responsible_agent", 3: "system" } as const;
+
+/** Contract section 3: what the sender of the first message makes of the session's status. */
 const OPENINGS = {
-  customer: { status: "waiting", sender: "visitor" },
-  responsible_agent: { status: "replied", sender: "agent" },
+  customer: { status: "waiting", messageSender: "visitor" },
+  responsible_agent: { status: "replied", messageSender: "agent" },
   // Nobody has replied yet: the session keeps the status it starts with.
-  system: { status: "waiting", sender: "agent" },
+  system: { status: "waiting", messageSender: "agent" },
 } as const;
 
-const REFUSALS = {
-  agents_invalid: {
-    code: "invalid_parameters",
-    // Twenty tell what is wrong, and a hundred would not fit every proxy's idea of a header.
-    detail: (agentIds: number[]) => `kefu_id: unknown, foreign or disabled: ${agentIds.slice(0, 20).join(", ")}`,
-  },
-} as const;
+const METADATA_NAME = /^[A-Za-z0-9_.-]{1,40}$/;
+const METADATA_RULE =
+  "must be an object of up to 20 strings of up to 500 characters, under names of 1 to 40 characters of A-Za-z0-9_.-";
 
-/**
- * Opens a session with its customer, agents and first message: one batch, all of it or none. Contract section 4.1.
- *
- * @throws ServiceError `unavailable` when it is unknown whether the batch was applied
- */
-export async function createSession(
-  runtime: Runtime,
-  db: D1Database,
-  request: Request,
-  input: CreateSession,
-  tries: Tries,
-): Promise<Settlement> {
-  const { customer, agentIds, responsibleAgentId } = input;
-  const opening = OPENINGS[input.sender];
-  const senderUid = { customer: null, responsible_agent: responsibleAgentId, system: 0 }[input.sender];
-  const session = {
-    ...request,
-    ...opening,
-    senderUid,
-    responsibleAgentId,
-    agents: JSON.stringify(agentIds),
-    otherAgents: JSON.stringify(agentIds.filter((id) => id !== responsibleAgentId)),
-    customerExternalId: customer.externalId,
-    customerName: customer.name,
-    customerIp: customer.ip,
-    title: input.title ?? null,
-    autoTitle: autoTitle(input.content),
-    content: input.content,
-  };
-  const rows = await runBatch(runtime, db, (attempt) => createSessionBatch(db, { ...session, attempt }), tries);
-  return settle(verdict<keyof typeof REFUSALS>(rows), REFUSALS);
+function isMetadata(value: unknown): value is Record<string, string> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const pairs = Object.entries(value);
+  return pairs.length <= 20 && pairs.every(([name, each]) => METADATA_NAME.test(name) && isText(each, 0, 500));
 }
+
+/** The asked-for agents that are unknown, of another site or disabled. */
+const unfitAgents = (v: Placeholders<{ siteId: number; agents: string }>) =>
+  sql`FROM json_each(${v.agents}) AS asked LEFT JOIN ${agents}
+    ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'
+    WHERE ${agents.id} IS NULL`;
+
+/** Opens a session with its customer, agents and first message: one batch, all of it or none. Contract section 4.1. */
+export default defineOperation({
+  name: "create_session",
+  wireName: "create_gd",
+
+  fields: z
+    .object({
+      sbs: text(1, 64, "must be a string of 1 to 64 characters, or an integer of as many digits"),
+      ip: z.union([z.ipv4(IP_RULE), z.ipv6(IP_RULE)], IP_RULE),
+      sbs_mc: text(1, 30),
+      content: text(1, 2000),
+      title: z.optional(text(1, 120)),
+      kefu_id: z.array(positiveId, rule(AGENTS_RULE)).check(
+        z.refine((ids) => ids.length > 0 && new Set(ids).size <= MOST_AGENTS, {
+          error: AGENTS_RULE,
+          params: { minItems: 1, maxItems: MOST_AGENTS },
+        }),
+      ),
+      fzr_uid: positiveId,
+      sender_type: z._default(z.union([z.literal(1), z.literal(2), z.literal(3)], SENDER_RULE), 2),
+      // An extension of this service: the contract does not have it.
+      metadata: z.optional(z.custom<Record<string, string>>(isMetadata, METADATA_RULE)),
+    })
+    .check(
+      z.refine((fields) => fields.kefu_id.includes(fields.fzr_uid), {
+        path: ["fzr_uid"],
+        error: "must be one of kefu_id",
+      }),
+    ),
+  digitsOf: "sbs",
+
+  read: (fields) => ({
+    customer: { externalId: fields.sbs, name: fields.sbs_mc, ip: fields.ip },
+    content: fields.content,
+    ...(fields.title !== undefined && { title: fields.title }),
+    agentIds: [...new Set(fields.kefu_id)].sort((a, b) => a - b),
+    responsibleAgentId: fields.fzr_uid,
+    sender: SENDERS[fields.sender_type],
+    ...(fields.metadata !== undefined && { metadata: sortedByName(fields.metadata) }),
+  }),
+
+  bind({ customer, agentIds, responsibleAgentId, ...input }) {
+    const { status, messageSender } = OPENINGS[input.sender];
+    return {
+      agents: JSON.stringify(agentIds),
+      otherAgents: JSON.stringify(agentIds.filter((id) => id !== responsibleAgentId)),
+      responsibleAgentId,
+      customerExternalId: customer.externalId,
+      customerName: customer.name,
+      customerIp: customer.ip,
+      status,
+      title: input.title ?? null,
+      autoTitle: autoTitle(input.content),
+      metadata: input.metadata === undefined ? null : JSON.stringify(input.metadata),
+      messageSender,
+      senderUid: { customer: null, responsible_agent: responsibleAgentId, system: 0 }[input.sender],
+      content: input.content,
+    };
+  },
+
+  // Chosen inside the transaction, so that a second try finds the same id without another written row.
+  sessionId: () => sql`(SELECT coalesce(max(${sessions.id}), 0) + 1 FROM ${sessions})`,
+
+  mayBeItself: (v) => sql`NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${sessions.id} = ${nonces.sessionId})
+    OR EXISTS (SELECT 1 FROM ${sessions} JOIN ${customers} ON ${customers.id} = ${sessions.customerId}
+      JOIN ${messages} ON ${messages.sessionId} = ${sessions.id} AND ${messages.seq} = 1
+      WHERE ${sessions.id} = ${nonces.sessionId} AND ${customers.externalId} = ${v.customerExternalId}
+        AND ${messages.content} = ${v.content})`,
+
+  refusals: {
+    agents_invalid: {
+      when: (v) => sql`EXISTS (SELECT 1 ${unfitAgents(v)})`,
+      code: "invalid_parameters",
+      named: (v) => sql`SELECT json_group_array(asked.value) ${unfitAgents(v)}`,
+      // Twenty show what is wrong; a hundred would be too long a header for some proxies.
+      detail: ({ named }) => `kefu_id: unknown, foreign or disabled: ${named.slice(0, 20).join(", ")}`,
+      past: "An agent was unknown, foreign or disabled.",
+    },
+  },
+
+  writes: [
+    (v) => sql`${insertInto(
+      customers,
+      customers.siteId,
+      customers.externalId,
+      customers.name,
+      customers.ip,
+      customers.createdAt,
+      customers.updatedAt,
+    )}
+    SELECT ${v.siteId}, ${v.customerExternalId}, ${v.customerName}, ${v.customerIp}, ${v.now}, ${v.now}
+    FROM ${nonces} WHERE ${accepted(v)}
+    ON CONFLICT DO UPDATE SET ${takeExcluded(customers.name, customers.ip, customers.updatedAt)}`,
+
+    (v) => sql`${insertInto(
+      sessions,
+      sessions.id,
+      sessions.siteId,
+      sessions.kind,
+      sessions.customerId,
+      sessions.responsibleAgentId,
+      sessions.status,
+      sessions.visitorTitle,
+      sessions.agentTitle,
+      sessions.autoTitle,
+      sessions.metadata,
+      sessions.createdAt,
+    )}
+    SELECT ${nonces.sessionId}, ${v.siteId}, 'ticket', ${customers.id}, ${v.responsibleAgentId}, ${v.status},
+      ${v.title}, ${v.title}, ${v.autoTitle}, ${v.metadata}, ${v.now}
+    FROM ${nonces} JOIN ${customers}
+      ON ${customers.siteId} = ${v.siteId} AND ${customers.externalId} = ${v.customerExternalId}
+    WHERE ${accepted(v)} ON CONFLICT DO NOTHING`,
+
+    (v) => sql`${insertInto(
+      participants,
+      participants.sessionId,
+      participants.agentId,
+      participants.addedBy,
+      participants.addedAt,
+    )}
+    SELECT ${nonces.sessionId}, asked.value, ${v.responsibleAgentId}, ${v.now}
+    FROM ${nonces} JOIN json_each(${v.otherAgents}) AS asked
+    WHERE ${accepted(v)} ON CONFLICT DO NOTHING`,
+
+    (v) => sql`${insertInto(
+      messages,
+      messages.sessionId,
+      messages.seq,
+      messages.sender,
+      messages.senderUid,
+      messages.content,
+      messages.createdAt,
+    )}
+    SELECT ${nonces.sessionId}, 1, ${v.messageSender}, ${v.senderUid}, ${v.content}, ${v.now}
+    FROM ${nonces} WHERE ${accepted(v)} ON CONFLICT DO NOTHING`,
+  ],
+
+  answer: (sessionId) => ({ chat_id: sessionId }),
+});
+
+/** So that the same pairs in another order are the same request. */
+const sortedByName = (pairs: Record<string, string>) =>
+  Object.fromEntries(Object.entries(pairs).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+export const documentation: Documentation = {
+  summary: "Create a session",
+  description:
+    "Opens a ticket session: makes or refreshes the customer, sets the responsible agent, adds the other agents as participants and stores the first message. All of it or none. Each accepted request opens a new session.",
+  fields: {
+    sbs: {
+      description:
+        'Your identifier of the customer, who is created when there is none of it yet. A string, or an integer: digits without fraction or exponent, as many as the string may have characters, the sign included, and kept digit for digit. 1001 and "1001" are the same customer.',
+      // A numeric sbs is validated as its digits, so the schema itself knows of text only.
+      type: undefined,
+      minLength: undefined,
+      maxLength: undefined,
+      anyOf: [
+        { type: "string", minLength: 1, maxLength: 64 },
+        { type: "integer", exclusiveMinimum: -1e63, exclusiveMaximum: 1e64 },
+      ],
+      examples: ["customer_001", 1001],
+    },
+    ip: { description: "The customer's IPv4 or IPv6 address.", examples: ["127.0.0.1", "2001:db8::1"] },
+    sbs_mc: { description: "The customer's name. The latest request's holds.", examples: ["Customer Name"] },
+    content: { description: "The first message of the session.", examples: ["Initial message"] },
+    title: {
+      description: "The remark title of the session, on the visitor's side and on the agents'.",
+      examples: ["Order Consultation"],
+    },
+    kefu_id: {
+      description:
+        "Agents of this site in normal status: 1 to 100, one named twice counts once. Those beside `fzr_uid` become participants.",
+      examples: [[10411, 10427]],
+    },
+    fzr_uid: { description: "The responsible agent. Must be one of `kefu_id`, else 400.", examples: [10411] },
+    sender_type: {
+      description: `Who the first message is from, and so the session's status:
+- \`1\` the customer; the session waits for a reply
+- \`2\` the responsible agent; the session is replied
+- \`3\` the system, as an agent message with uid 0; the session waits for a reply`,
+      anyOf: undefined,
+      type: "integer",
+      enum: [1, 2, 3],
+      examples: [1],
+    },
+    metadata: {
+      description:
+        "Your own pairs of name and value, such as an order number: stored and shown with the session, never interpreted. At most 20. An extension of this service; the contract does not have it.",
+      type: "object",
+      maxProperties: 20,
+      propertyNames: { pattern: "^[A-Za-z0-9_.-]{1,40}$" },
+      additionalProperties: { type: "string", maxLength: 500 },
+      examples: [{ order: "20260617-0042", channel: "app" }],
+    },
+  },
+  examples: {
+    documented: {
+      summary: "With a title",
+      fields: {
+        sbs: "customer_001",
+        kefu_id: [10411, 10427],
+        fzr_uid: 10411,
+        ip: "127.0.0.1",
+        sbs_mc: "Customer Name",
+        content: "Initial message",
+        title: "Order Consultation",
+      },
+    },
+    from_customer: {
+      summary: "Asked by the customer, with metadata",
+      fields: {
+        sbs: 1001,
+        kefu_id: [10411],
+        fzr_uid: 10411,
+        ip: "2001:db8::1",
+        sbs_mc: "王伟",
+        content: "我的订单在哪里？",
+        sender_type: 1,
+        metadata: { order: "20260617-0042" },
+      },
+    },
+  },
+  answer: {
+    schema: {
+      type: "object",
+      properties: {
+        chat_id: { type: "integer", description: "The id of the session.", minimum: 1, examples: [900220] },
+      },
+      required: ["chat_id"],
+      additionalProperties: false,
+    },
+    example: { chat_id: 900220 },
+  },
+  refusals: {
+    agents_invalid: {
+      cause: "An agent in `kefu_id` of `create_gd` is unknown, disabled, or another site's.",
+      cure: "`x-error-detail` lists which. Ask the operator which agents the site has, or send only those in normal status.",
+    },
+  },
+};

@@ -146,8 +146,8 @@ export const idempotencyKeys = sqliteTable(
     appid: text().notNull(),
     operation: text().notNull(),
     key: text().notNull(),
-    /** SHA-256, in hex, of what the request meant. */
-    meaning: text().notNull(),
+    /** SHA-256, in hex, of what the request asked for. */
+    fingerprint: text("meaning").notNull(),
     sessionId: integer("session_id").notNull(),
     expiresAt: integer("expires_at").notNull(),
   },

@@ -1,5 +1,6 @@
-import type { NewSession } from "../../src/store/home/create-session-batch.ts";
-import { createSessionBatch } from "../../src/store/home/create-session-batch.ts";
+import createSession from "../../src/operations/create-session.ts";
+import type { Asked } from "../../src/operations/operation.ts";
+import type { ClaimRequest } from "../../src/store/home/claim.ts";
 
 /** A statement of the production batch: its text, and the name of each value it binds. */
 export interface NamedStatement {
@@ -7,17 +8,31 @@ export interface NamedStatement {
   names: string[];
 }
 
+const CLAIM = [
+  "appid",
+  "siteId",
+  "secretVersion",
+  "ranstr",
+  "owner",
+  "now",
+  "nonceExpiresAt",
+  "fingerprint",
+  "keyExpiresAt",
+];
+
 /** The statements of a create_gd without a key, as the production code writes them, for a Worker that binds them itself. */
 export function createBatchText(): NamedStatement[] {
   // Every value is its own name, so that what is bound tells where each value goes.
-  const names = new Proxy({} as NewSession, {
-    get: (_, name) => (name === "key" ? null : name),
-    has: () => true,
-  });
+  const asked = createSession.read({ sbs: "s", ip: "::1", sbs_mc: "n", content: "c", kefu_id: [1], fzr_uid: 1 });
+  if (!asked.ok) throw new Error(asked.detail);
+  const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]));
+  const bound = named(Object.keys(asked.value.bound)) as Asked["bound"];
+  const request = { ...named(CLAIM), key: null } as unknown as ClaimRequest;
   const db = {
     prepare: (sql: string) => ({
       bind: (...bound: (string | null)[]) => ({ sql, names: bound.map((name) => name ?? "key") }),
     }),
   };
-  return createSessionBatch(db as unknown as D1Database, names) as unknown as NamedStatement[];
+  const attempt = "attempt" as unknown as number;
+  return createSession.batch(db as unknown as D1Database, request, { input: null, bound }, attempt) as never;
 }

@@ -8,11 +8,21 @@
  * agent noticed between its two batches.
  */
 import { autoTitle } from "../../src/operations/auto-title.ts";
-import { type CreateSession, createSessionSchema } from "../../src/operations/create-session-schema.ts";
-import { requestStampSchema } from "../../src/pipeline/request-stamp.ts";
+import createSessionOperation from "../../src/operations/create-session.ts";
+import { stampSchema } from "../../src/pipeline/read-stamp.ts";
 import { checkFreshness } from "../../src/signing/check-freshness.ts";
 import { importKey } from "../../src/signing/import-key.ts";
 import { verifySignature } from "../../src/signing/verify-signature.ts";
+
+/** What a create_gd asks for. */
+interface CreateSession {
+  customer: { externalId: string; name: string; ip: string };
+  content: string;
+  title?: string;
+  agentIds: number[];
+  responsibleAgentId: number;
+  sender: "customer" | "responsible_agent" | "system";
+}
 
 interface Env {
   DB: D1Database;
@@ -59,23 +69,24 @@ async function createSession(request: Request, env: Env, context: ExecutionConte
   if (app === undefined) return refuse(401);
   const signature = request.headers.get("x-chat-signature") ?? undefined;
   if (!(await verifySignature(body, signature, app.keys)).ok) return refuse(401);
-  const stamp = requestStampSchema.safeParse(fields);
+  const stamp = stampSchema.safeParse(fields);
   if (!stamp.success) return refuse(400);
   const now = Math.floor(Date.now() / 1000);
   if (!checkFreshness(stamp.data.timestamp, now, 300).ok) return refuse(401);
   if (!(await env.APP_LIMIT.limit({ key: appid })).success) return refuse(429);
   if (typeof fields.sbs === "number") fields.sbs = String(fields.sbs);
-  const input = createSessionSchema.safeParse(fields);
-  if (!input.success) return refuse(400);
+  const asked = createSessionOperation.read(fields);
+  if (!asked.ok) return refuse(400);
+  const input = asked.value.input as CreateSession;
 
   const { ranstr } = stamp.data;
-  const reads = readAll(env.DB, { appid, siteId: app.siteId, ranstr, agents: JSON.stringify(input.data.agentIds) });
+  const reads = readAll(env.DB, { appid, siteId: app.siteId, ranstr, agents: JSON.stringify(input.agentIds) });
   // Whoever knows first that the ranstr was used; for all else D1's answer counts, and a slow KV holds nothing back.
   const seen = look.then(async (value) => (value === null ? reads : { used: true, appIsGood: true, agents: 0 }));
   const found = await Promise.race([reads, seen]);
   if (found.used || !found.appIsGood) return refuse(401);
-  if (found.agents !== input.data.agentIds.length) return refuse(400);
-  const sessionId = await writeAll(env.DB, { appid, siteId: app.siteId, ranstr, now }, input.data);
+  if (found.agents !== input.agentIds.length) return refuse(400);
+  const sessionId = await writeAll(env.DB, { appid, siteId: app.siteId, ranstr, now }, input);
   if (sessionId === undefined) return refuse(401);
   context.waitUntil(nonce.then((key) => env.NONCES.put(key, "1", { expirationTtl: NONCE_SECONDS })));
   return Response.json({ code: 1, msg: "ok", data: { chat_id: sessionId } });

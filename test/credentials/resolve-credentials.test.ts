@@ -1,6 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { APPID, CredentialResolver, type Credentials, type Found } from "../../src/credentials/resolve-credentials.ts";
+import type { Credentials } from "../../src/credentials/open-secrets.ts";
+import { APPID, CredentialResolver, type Found } from "../../src/credentials/resolve-credentials.ts";
 import { importKeyring, seal } from "../../src/credentials/sealed-secret.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { systemRuntime } from "../../src/runtime.ts";

@@ -1,12 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import {
-  APP_LIMIT_PERIOD,
-  CLIENT_LIMIT_PERIOD,
-  clientAddress,
-  PassedLimits,
-  withinRate,
-} from "../../src/rate-limit.ts";
+import { clientAddress } from "../../src/http/client-address.ts";
+import { APP_LIMIT_PERIOD, CLIENT_LIMIT_PERIOD, PassedLimits, withinRate } from "../../src/rate-limit.ts";
 import { systemRuntime } from "../../src/runtime.ts";
 import { FAULTS, Faults, faultyD1, faultyLimit } from "../support/faulty-bindings.ts";
 import { startCall, withoutWaiting } from "../support/patient-fetch.ts";

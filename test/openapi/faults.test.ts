@@ -28,7 +28,9 @@ test.each(["create_gd", "add_kf"] as const)("%s answers the documented 503 when 
   const body = operation === "create_gd" ? world.createBody() : world.addBody(1);
   const { status, headers, envelope } = await world.send(operation, body);
   expect([status, envelope]).toEqual([503, exampleOf(responses.unavailable)]);
-  expect(document.paths[`/openapi/chat/${operation}`].post.responses).toHaveProperty("503");
+  expect(
+    (document.paths as unknown as Record<string, { post: object }>)[`/openapi/chat/${operation}`]?.post,
+  ).toHaveProperty("responses.503");
   expect(headers.get("retry-after")).toMatch(/^[1-9]\d*$/);
   expect(headers.get("x-request-id")).not.toBeNull();
 });

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import type * as z from "zod/mini";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import type { JsonSchema } from "../../src/openapi/json-schema.ts";
-import { addAgentsWireSchema } from "../../src/operations/add-agents-schema.ts";
-import { createSessionWireSchema } from "../../src/operations/create-session-schema.ts";
-import { parseIdempotencyKey } from "../../src/pipeline/idempotency-key.ts";
-import { requestStampSchema } from "../../src/pipeline/request-stamp.ts";
+import addAgents from "../../src/operations/add-agents.ts";
+import createSession from "../../src/operations/create-session.ts";
+import { readIdempotencyKey } from "../../src/pipeline/idempotency-key.ts";
+import { stampSchema } from "../../src/pipeline/read-stamp.ts";
 import { newAgentSchema } from "../../src/services/add-agents.ts";
 import { agentChangeSchema } from "../../src/services/change-agent.ts";
 import { newSiteSchema } from "../../src/services/create-site.ts";
@@ -17,27 +17,43 @@ import { rotateSecretSchema } from "../../src/services/rotate-secret.ts";
 import { World } from "../support/world.ts";
 
 const document = openApiDocument("1.0.0");
-const { schemas } = document.components;
+const schemas = document.components.schemas as Record<string, JsonSchema>;
+
+function schemaOf(name: string): JsonSchema {
+  const schema = schemas[name];
+  if (schema === undefined) throw new Error(`openapi.json has no ${name}`);
+  return schema;
+}
 
 /** Each documented body beside what validates it, and a body that is accepted. */
 const BODIES: [string, JsonSchema, z.ZodMiniType[], Record<string, unknown>][] = [
   [
     "CreateSession",
-    without(schemas.CreateSession, "appid", "sbs"),
-    [requestStampSchema, createSessionWireSchema],
-    { timestamp: 1, ranstr: "r", sbs: "s", ip: "::1", sbs_mc: "n", content: "c", title: "t", kefu_id: [1], fzr_uid: 1 },
+    without(schemaOf("CreateSession"), "appid", "sbs"),
+    [stampSchema, createSession.fields],
+    {
+      timestamp: 1,
+      ranstr: "r",
+      sbs: "s",
+      ip: "::1",
+      sbs_mc: "n",
+      content: "c",
+      title: "t",
+      kefu_id: [1, Number.MAX_SAFE_INTEGER],
+      fzr_uid: 1,
+    },
   ],
   [
     "AddAgents",
-    without(schemas.AddAgents, "appid"),
-    [requestStampSchema, addAgentsWireSchema],
+    without(schemaOf("AddAgents"), "appid"),
+    [stampSchema, addAgents.fields],
     { timestamp: 1, ranstr: "r", chat_id: 1, kefu_ids: "1" },
   ],
-  ["NewSite", schemas.NewSite, [newSiteSchema], { name: "n" }],
-  ["NewApp", schemas.NewApp, [issueAppSchema], { name: "n", appid: "a", secret: "12345678" }],
-  ["Rotation", schemas.Rotation, [rotateSecretSchema], { overlap_seconds: 1, expected_version: "v" }],
-  ["NewAgent", schemas.NewAgent, [newAgentSchema], { id: 1, name: "n" }],
-  ["AgentChange", schemas.AgentChange, [agentChangeSchema], { name: "n", status: "normal" }],
+  ["NewSite", schemaOf("NewSite"), [newSiteSchema], { name: "n" }],
+  ["NewApp", schemaOf("NewApp"), [issueAppSchema], { name: "n", appid: "a", secret: "12345678" }],
+  ["Rotation", schemaOf("Rotation"), [rotateSecretSchema], { overlap_seconds: 1, expected_version: "v" }],
+  ["NewAgent", schemaOf("NewAgent"), [newAgentSchema], { id: 1, name: "n" }],
+  ["AgentChange", schemaOf("AgentChange"), [agentChangeSchema], { name: "n", status: "normal" }],
 ];
 
 describe.each(BODIES)("openapi.json says of %s what its schema does", (_, documented, validators, body) => {
@@ -78,8 +94,8 @@ describe("a default", () => {
     for (const schema of Object.values(schemas)) {
       for (const property of Object.values(schema.properties ?? {})) expect(property).not.toHaveProperty("default");
     }
-    expect(schemas.CreateSession.properties?.sender_type?.description).toMatch(/\n\nLeft out, it is 2\.$/);
-    expect(schemas.Rotation.properties?.overlap_seconds?.description).toMatch(/\n\nLeft out, it is 86400\.$/);
+    expect(schemaOf("CreateSession").properties?.sender_type?.description).toMatch(/\n\nLeft out, it is 2\.$/);
+    expect(schemaOf("Rotation").properties?.overlap_seconds?.description).toMatch(/\n\nLeft out, it is 86400\.$/);
   });
 });
 
@@ -90,12 +106,12 @@ describe("the limits are the contract's", () => {
     ["title", 1, 120],
     ["ranstr", 1, 128],
   ])("%s: %i to %i characters", (name, minLength, maxLength) => {
-    expect(schemas.CreateSession.properties?.[name]).toMatchObject({ type: "string", minLength, maxLength });
+    expect(schemaOf("CreateSession").properties?.[name]).toMatchObject({ type: "string", minLength, maxLength });
   });
 
   test("kefu_id and kefu_ids: 1 to 100", () => {
-    expect(schemas.CreateSession.properties?.kefu_id).toMatchObject({ minItems: 1, maxItems: 100 });
-    expect(schemas.AddAgents.properties?.kefu_ids?.anyOf).toEqual([
+    expect(schemaOf("CreateSession").properties?.kefu_id).toMatchObject({ minItems: 1, maxItems: 100 });
+    expect(schemaOf("AddAgents").properties?.kefu_ids?.anyOf).toEqual([
       expect.objectContaining({ type: "string", pattern: expect.stringContaining("{0,99}") }),
       expect.objectContaining({ type: "array", minItems: 1, maxItems: 100 }),
     ]);
@@ -103,7 +119,7 @@ describe("the limits are the contract's", () => {
 });
 
 test("sbs: text of 1 to 64 characters, or an integer of as many digits, as documented", async () => {
-  const [text, integer] = schemas.CreateSession.properties?.sbs?.anyOf ?? [];
+  const [text, integer] = schemaOf("CreateSession").properties?.sbs?.anyOf ?? [];
   expect(text).toEqual({ type: "string", minLength: 1, maxLength: 64 });
   expect(integer).toEqual({ type: "integer", exclusiveMinimum: -1e63, exclusiveMaximum: 1e64 });
   const world = await World.create();
@@ -122,7 +138,7 @@ test("sbs: text of 1 to 64 characters, or an integer of as many digits, as docum
 test("appid: 1 to 64 characters, as documented", async () => {
   const world = await World.create();
   const status = async (appid: unknown) => (await world.create({ appid })).status;
-  for (const operation of [schemas.CreateSession, schemas.AddAgents]) {
+  for (const operation of [schemaOf("CreateSession"), schemaOf("AddAgents")]) {
     const { inside, outside } = probes(operation.properties?.appid ?? {});
     for (const appid of inside) expect([appid, await status(appid)]).toEqual([appid, 401]);
     for (const appid of outside) expect([appid, await status(appid)]).toEqual([appid, 400]);
@@ -130,8 +146,8 @@ test("appid: 1 to 64 characters, as documented", async () => {
 });
 
 test("kefu_ids as text: what its documented pattern takes is accepted", () => {
-  const pattern = new RegExp((schemas.AddAgents.properties?.kefu_ids?.anyOf?.[0]?.pattern ?? "(") as string);
-  const accepts = (kefu_ids: string) => addAgentsWireSchema.safeParse({ chat_id: 1, kefu_ids }).success;
+  const pattern = new RegExp((schemaOf("AddAgents").properties?.kefu_ids?.anyOf?.[0]?.pattern ?? "(") as string);
+  const accepts = (kefu_ids: string) => addAgents.fields.safeParse({ chat_id: 1, kefu_ids }).success;
   const ids = (count: number) => Array.from({ length: count }, (_, i) => 999_999_999_999_999 - i).join(" ,\t");
   for (const list of ["1", " 1 , 2 ", ids(100)]) expect([pattern.test(list), accepts(list)]).toEqual([true, true]);
   for (const list of ["", ",", "1,", "0", "01", "1,,2", "-1", "1.5", "a", ids(101), "9".repeat(16)]) {
@@ -140,16 +156,13 @@ test("kefu_ids as text: what its documented pattern takes is accepted", () => {
 });
 
 test("Idempotency-Key: 1 to 255 visible ASCII characters, as documented", () => {
-  const [parameter] = document.paths["/openapi/chat/create_gd"].post.parameters;
+  const [parameter] =
+    (document.paths as unknown as Record<string, { post: { parameters: { schema: JsonSchema }[] } }>)[
+      "/openapi/chat/create_gd"
+    ]?.post.parameters ?? [];
   const schema = parameter?.schema as JsonSchema;
   const pattern = new RegExp(schema.pattern as string);
-  const accepts = (key: string) => {
-    try {
-      return parseIdempotencyKey(key) === key;
-    } catch {
-      return false;
-    }
-  };
+  const accepts = (key: string) => readIdempotencyKey(key).ok;
   for (const key of ["!", "~", "k".repeat(255), "", "k".repeat(256), "a b", "é", "\u007f"]) {
     const fits = key.length >= Number(schema.minLength) && key.length <= Number(schema.maxLength) && pattern.test(key);
     expect([key, accepts(key)]).toEqual([key, fits]);
@@ -223,6 +236,15 @@ function probes(schema: JsonSchema): { inside: unknown[]; outside: unknown[] } {
   if (format === "ipv4") inside.push("127.0.0.1", "255.255.255.255");
   if (format === "ipv6") inside.push("::1", "2001:db8::1");
   if (schema.anyOf?.some((branch) => branch.format !== undefined)) outside.push("256.0.0.1", "localhost", "1::2::3");
+  if (schema.maxProperties !== undefined) {
+    const names = (schema.propertyNames as JsonSchema).pattern === "^[A-Za-z0-9_.-]{1,40}$" ? "k".repeat(40) : "";
+    const values = Number((schema.additionalProperties as JsonSchema).maxLength);
+    const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, ""]));
+    const most = Number(schema.maxProperties);
+    inside.push({}, { [names]: "" }, { a: "😀".repeat(values) }, pairs(most), { "A-Za_z.0": "\u0000" });
+    outside.push({ [`${names}k`]: "" }, { a: "a".repeat(values + 1) }, pairs(most + 1), { "": "a" }, { é: "a" });
+    outside.push({ a: 1 }, { a: null }, { a: {} }, { a: "\ud800" }, [], ["a"], "a", 1, null);
+  }
   const allowed = schema.enum as unknown[] | undefined;
   if (allowed !== undefined) inside.push(...allowed);
   if (allowed !== undefined) outside.push("another", 0, 4);
@@ -241,7 +263,7 @@ function without(schema: JsonSchema, ...names: string[]): JsonSchema {
 test.each(["NewSite", "NewApp", "NewAgent", "AgentChange"] as const)(
   "the name of %s: what its documented pattern takes is accepted, nothing else",
   (kind) => {
-    const { pattern, minLength, maxLength } = schemas[kind].properties?.name ?? {};
+    const { pattern, minLength, maxLength } = schemaOf(kind).properties?.name ?? {};
     expect([minLength, maxLength]).toEqual([1, 100]);
     const documented = new RegExp(pattern as string, "u");
     for (const name of ["a", " a ", "林晓雯", "😀".repeat(100), "a\u200db", "\u200fשלום", "O'Neil-Şahin", "é", "0"]) {

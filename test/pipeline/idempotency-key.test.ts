@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ServiceError } from "../../src/errors.ts";
-import { IDEMPOTENCY_SECONDS, parseIdempotencyKey } from "../../src/pipeline/idempotency-key.ts";
+import { IDEMPOTENCY_SECONDS, readIdempotencyKey } from "../../src/pipeline/idempotency-key.ts";
 import { World } from "../support/world.ts";
 
 const everyVisible = Array.from({ length: 94 }, (_, i) => String.fromCharCode(0x21 + i)).join("");
@@ -23,15 +22,15 @@ const BAD: [string, string][] = [
   ["a control character", "a\u007fb"],
 ];
 
-describe("parseIdempotencyKey", () => {
-  it.each(GOOD)("takes as it is: %s", (_, key) => expect(parseIdempotencyKey(key)).toBe(key));
+describe("readIdempotencyKey", () => {
+  it.each(GOOD)("takes as it is: %s", (_, key) => expect(readIdempotencyKey(key)).toEqual({ ok: true, value: key }));
 
   it.each([...BAD, ["a space before", " a"], ["a newline after", "a\n"]])("refuses: %s", (_, key) => {
-    expect(parseIdempotencyKey(key)).toBeInstanceOf(ServiceError);
+    expect(readIdempotencyKey(key)).toMatchObject({ ok: false, code: "invalid_parameters" });
   });
 
   it("is null without a header, and remembered for 24 hours", () => {
-    expect(parseIdempotencyKey(undefined)).toBeNull();
+    expect(readIdempotencyKey(undefined)).toEqual({ ok: true, value: null });
     expect(IDEMPOTENCY_SECONDS).toBe(24 * 60 * 60);
   });
 });

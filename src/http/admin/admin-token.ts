@@ -1,6 +1,7 @@
 import type { MiddlewareHandler } from "hono";
 import { ServiceError } from "../../errors.ts";
-import { CLIENT_LIMIT_PERIOD, clientAddress, failureKey, withinRate } from "../../rate-limit.ts";
+import { CLIENT_LIMIT_PERIOD, failureKey, withinRate } from "../../rate-limit.ts";
+import { clientAddress } from "../client-address.ts";
 import type { App } from "../context.ts";
 import { configOf } from "../context.ts";
 import { Problem } from "./problem.ts";

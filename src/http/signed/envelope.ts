@@ -1,5 +1,7 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { type ServiceError, WIRE_ERRORS } from "../../errors.ts";
+import { alwaysStatus200 } from "../../config.ts";
+import { type ErrorCode, type ErrorContext, WIRE_ERRORS } from "../../errors.ts";
+import type { Refused } from "../../result.ts";
 import type { RequestContext } from "../context.ts";
 
 /** `{"code":1,"msg":"ok","data":…}`, contract section 4. */
@@ -7,16 +9,26 @@ export function succeed(c: RequestContext, data: Record<string, unknown> | ""): 
   return c.json({ code: 1, msg: "ok", data });
 }
 
+/** `{"code":-1,"msg":…,"data":""}`, contract section 7, and what the log should know. */
+export function fail(c: RequestContext, refused: Refused): Response {
+  c.var.trace.reason = refused.reason;
+  if (refused.detail !== undefined) c.var.trace.detail = refused.detail;
+  return envelope(c, refused.code, refused);
+}
+
 /**
- * `{"code":-1,"msg":…,"data":""}`, contract section 7, with the headers that help: `Allow`, `Retry-After`, and `x-error-detail`
- * once the signature was valid or where it depends on no secret.
+ * The envelope of a failure with the headers that help: `Allow`, `Retry-After`, and `x-error-detail` where the detail may be told:
+ * once the signature was valid, or where it depends on no secret.
  */
-export function fail(c: RequestContext, refusal: ServiceError, alwaysStatus200: boolean): Response {
-  const { status, message } = WIRE_ERRORS[refusal.code];
-  const { allow, retryAfter, detail, open } = refusal.context;
+export function envelope(
+  c: RequestContext,
+  code: ErrorCode,
+  { allow, retryAfter, detail, open }: Pick<ErrorContext, "allow" | "retryAfter" | "detail" | "open">,
+): Response {
+  const { status, message } = WIRE_ERRORS[code];
   if (allow !== undefined) c.header("Allow", allow);
   if (retryAfter !== undefined) c.header("Retry-After", String(retryAfter));
-  if (detail !== undefined && (open === true || c.var.trace.signatureValid === true))
-    c.header("x-error-detail", detail);
-  return c.json({ code: -1, msg: message, data: "" }, alwaysStatus200 ? 200 : (status as ContentfulStatusCode));
+  if (detail !== undefined && open === true) c.header("x-error-detail", detail);
+  const body = { code: -1, msg: message, data: "" };
+  return c.json(body, alwaysStatus200(c.env) ? 200 : (status as ContentfulStatusCode));
 }

@@ -1,50 +1,54 @@
 import { type SQL, sql } from "drizzle-orm";
 import { apps, idempotencyKeys, nonces } from "../schema.ts";
-import { insertInto, type Placeholders, statement, takeExcluded } from "../statement.ts";
+import { type Bindable, insertInto, type Placeholders, type Statement, statement, takeExcluded } from "../statement.ts";
 
 /**
  * The claim on a ranstr: the first statement of every batch, its gate and its decision.
  *
- * Gate: the app is there, of that very site, not revoked, and the secret that verified is still good, whatever a cache believed.
- * Decision: computed once, by whoever claims, and kept in the nonce row. Every later statement asks for "the nonce that this very
- * try made says accepted". So a replay (another owner) changes nothing, and the Worker's own second try (same owner, another
- * attempt) only reads what the first decided: it cannot bring back what was erased in between.
+ * Gate: the app exists, belongs to that very site, is not revoked, and the secret that verified is still good, whatever a cache says.
+ * Decision: computed once, by the request that claims, and kept in the nonce row. Each later statement asks for the nonce that this
+ * very try made and that says `accepted`. So a replay (another owner) changes nothing, and the Worker's own second try (same owner,
+ * another attempt) only reads what the first one decided: it cannot bring back what was erased in between.
  */
 
-export type Operation = "create_session" | "add_agents";
-
-/** Who is asking, and under which claim. Every batch is bound to one. */
+/** Who asks, and under which claim. Every batch is bound to one. */
 export type Claim = {
   appid: string;
   siteId: number;
   /** The version of the secret that verified the signature. */
   secretVersion: string;
   ranstr: string;
-  /** A fresh random id per request, never the caller's: it tells the Worker's own retry from a replay. */
+  /** A random id made for this request, never the caller's: it tells the Worker's own retry from a replay. */
   owner: string;
-  /** Which try of the request this is, from 1. No two tries of one owner have the same. */
+  /** Which try of the request this is, from 1. No two tries of one owner have the same number. */
   attempt: number;
   /** Unix seconds. */
   now: number;
   nonceExpiresAt: number;
   /** The caller's Idempotency-Key, or null without one. */
   key: string | null;
-  /** SHA-256 of what the request means, in hex; compared only when there is a key. */
-  meaning: string;
+  /** SHA-256, in hex, of what the request asks for; compared only when there is a key. */
+  fingerprint: string;
   keyExpiresAt: number;
 };
 
 /** A claim before it is known which try of the request makes it. */
-export type Request<Values extends Claim = Claim> = Omit<Values, "attempt">;
+export type ClaimRequest<Values extends Claim = Claim> = Omit<Values, "attempt">;
 
-/** What any operation may come to, and what it adds of its own. */
-type Own<Outcome extends string> = "accepted" | "repeated" | "key_reused" | Outcome;
-
-/** What the batch's last statement says of the claim. */
-export type Verdict<Outcome extends string> =
-  | { claim: "held"; outcome: Own<Outcome>; sessionId: number; agents: number[] }
-  | { claim: "replayed" }
-  | { claim: "credentials_stale" };
+/** What an operation decides by, in SQL. */
+export interface Decision<Values> {
+  /** Names the operation in the table of idempotency keys. */
+  name: string;
+  /** Tried in order, after the idempotency key; the first condition that holds is the outcome. */
+  refusals: Record<
+    string,
+    { when: (value: Placeholders<Values>) => SQL; named?: (value: Placeholders<Values>) => SQL }
+  >;
+  /** The session that an accepted request is about. */
+  sessionId: (value: Placeholders<Values>) => SQL;
+  /** Whether the accepted request that used the ranstr may have been this one, by what it left. Has its row of `nonces`. */
+  mayBeItself: (value: Placeholders<Values>) => SQL;
+}
 
 /** The secret that verified is the current one, or the one before it while the overlap lasts. */
 const appIsGood = (v: Placeholders<Claim>): SQL => sql`${apps.appid} = ${v.appid} AND ${apps.siteId} = ${v.siteId}
@@ -52,31 +56,37 @@ const appIsGood = (v: Placeholders<Claim>): SQL => sql`${apps.appid} = ${v.appid
   AND (${apps.version} = ${v.secretVersion}
     OR (${apps.previousVersion} = ${v.secretVersion} AND ${apps.previousExpiresAt} > ${v.now}))`;
 
-/**
- * Claims the ranstr and decides. An expired nonce of the same name is taken over; a live one is left as it is.
- *
- * @param refusals  SQL `WHEN … THEN 'outcome'` arms, tried in order after the idempotency key
- * @param sessionId the session an accepted request is about
- */
-export function claim<Values extends Claim>(
-  operation: Operation,
-  write: (value: Placeholders<Values>) => {
-    refusals: SQL;
-    sessionId: SQL;
-  },
-) {
-  return statement<Values>((v) => {
-    const { refusals, sessionId } = write(v);
-    return sql`WITH decision AS MATERIALIZED (
-      SELECT ${idempotencyKeys.sessionId} AS first_session_id, CASE
-        WHEN ${idempotencyKeys.meaning} = ${v.meaning} THEN 'repeated'
-        WHEN ${idempotencyKeys.meaning} IS NOT NULL THEN 'key_reused'
-        ${refusals}
-        ELSE 'accepted' END AS outcome
-      FROM ${apps} LEFT JOIN ${idempotencyKeys}
-        ON ${idempotencyKeys.appid} = ${v.appid} AND ${idempotencyKeys.operation} = ${sql.raw(`'${operation}'`)}
-        AND ${idempotencyKeys.key} = ${v.key} AND ${idempotencyKeys.expiresAt} > ${v.now}
-      WHERE ${appIsGood(v)})
+/** A text that stands in the code, never a caller's. */
+const literal = (text: string): SQL => sql.raw(`'${text.replaceAll("'", "''")}'`);
+
+/** The decision as a table of one row, or of none when the app is not good. Compiled into the claim and into the preview. */
+function decided<Values extends Claim>(decision: Decision<Values>, v: Placeholders<Values>): SQL {
+  const arms = Object.entries(decision.refusals).map(([outcome, { when }]) => {
+    return sql`WHEN ${when(v)} THEN ${literal(outcome)}`;
+  });
+  return sql`SELECT ${idempotencyKeys.sessionId} AS first_session_id, CASE
+      WHEN ${idempotencyKeys.fingerprint} = ${v.fingerprint} THEN 'repeated'
+      WHEN ${idempotencyKeys.fingerprint} IS NOT NULL THEN 'key_reused'
+      ${sql.join(arms, sql.raw(" "))}
+      ELSE 'accepted' END AS outcome
+    FROM ${apps} LEFT JOIN ${idempotencyKeys}
+      ON ${idempotencyKeys.appid} = ${v.appid} AND ${idempotencyKeys.operation} = ${literal(decision.name)}
+      AND ${idempotencyKeys.key} = ${v.key} AND ${idempotencyKeys.expiresAt} > ${v.now}
+    WHERE ${appIsGood(v)}`;
+}
+
+/** What the outcome's words name, as JSON; evaluated only for that outcome. */
+function namedBy<Values extends Claim>(decision: Decision<Values>, outcome: SQL, v: Placeholders<Values>): SQL {
+  const arms = Object.entries(decision.refusals).flatMap(([name, { named }]) => {
+    return named === undefined ? [] : [sql`WHEN ${literal(name)} THEN (${named(v)})`];
+  });
+  return arms.length === 0 ? sql`NULL` : sql`CASE ${outcome} ${sql.join(arms, sql.raw(" "))} END`;
+}
+
+/** Claims the ranstr and decides. An expired nonce of the same name is taken over; a live one is left as it is. */
+export function claim<Values extends Claim & Record<string, Bindable>>(decision: Decision<Values>): Statement<Values> {
+  return statement<Values>(
+    (v) => sql`WITH decision AS MATERIALIZED (${decided(decision, v)})
     ${insertInto(
       nonces,
       nonces.appid,
@@ -88,83 +98,116 @@ export function claim<Values extends Claim>(
       nonces.sessionId,
     )}
     SELECT ${v.appid}, ${v.ranstr}, ${v.owner}, ${v.attempt}, ${v.nonceExpiresAt}, outcome, CASE outcome
-      WHEN 'accepted' THEN ${sessionId}
+      WHEN 'accepted' THEN ${decision.sessionId(v)}
       WHEN 'repeated' THEN first_session_id END
     FROM decision WHERE true
     ON CONFLICT DO UPDATE SET
       ${takeExcluded(nonces.owner, nonces.attempt, nonces.expiresAt, nonces.outcome, nonces.sessionId)}
-      WHERE ${nonces.expiresAt} <= ${v.now}`;
-  });
+      WHERE ${nonces.expiresAt} <= ${v.now}`,
+  );
 }
 
 /** This request made the claim and was accepted. Needs `nonces` in its FROM. */
 const mine = (v: Placeholders<Claim>): SQL => sql`${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr}
   AND ${nonces.owner} = ${v.owner} AND ${nonces.outcome} = 'accepted'`;
 
-/** The condition that every later statement which writes carries: it was this very try. */
-export const accepted = (v: Placeholders<Claim>): SQL => sql`${mine(v)} AND ${nonces.attempt} = ${v.attempt}`;
+/** How often {@link accepted} was asked for: {@link gated} looks whether a statement did. */
+let gates = 0;
 
-/** It was an earlier try, whose answer was lost. */
-export const acceptedBefore = (v: Placeholders<Claim>): SQL => sql`${mine(v)} AND ${nonces.attempt} <> ${v.attempt}`;
+/** The condition of every statement that writes: this very try made the claim and was accepted. Needs `nonces` in its FROM. */
+export function accepted(v: Placeholders<Claim>): SQL {
+  gates++;
+  return sql`${mine(v)} AND ${nonces.attempt} = ${v.attempt}`;
+}
+
+/** {@link accepted} for a statement that has no `nonces` in its FROM. */
+export const isAccepted = (v: Placeholders<Claim>): SQL => sql`EXISTS (SELECT 1 FROM ${nonces} WHERE ${accepted(v)})`;
+
+/** An earlier try of this request was accepted, and its answer was lost. */
+export const wasAcceptedBefore = (v: Placeholders<Claim>): SQL =>
+  sql`EXISTS (SELECT 1 FROM ${nonces} WHERE ${mine(v)} AND ${nonces.attempt} <> ${v.attempt})`;
+
+/**
+ * A statement of a batch that writes.
+ *
+ * @throws TypeError at start when it does not ask for {@link accepted}: it would write for replays and refused requests too
+ */
+export function gated<Values extends Claim & Record<string, Bindable>>(
+  write: (value: Placeholders<Values>) => SQL,
+): Statement<Values> {
+  const before = gates;
+  const compiled = statement<Values>(write);
+  if (gates === before) throw new TypeError("a statement that writes must ask for accepted(v)");
+  return compiled;
+}
 
 /** Remembers the answer under the caller's Idempotency-Key; part of a batch only when there is one. */
-export const rememberKey = (operation: Operation) =>
-  statement<Claim>(
+export const rememberKey = ({ name }: Pick<Decision<Claim>, "name">): Statement<Claim> =>
+  gated<Claim>(
     (v) => sql`${insertInto(
       idempotencyKeys,
       idempotencyKeys.appid,
       idempotencyKeys.operation,
       idempotencyKeys.key,
-      idempotencyKeys.meaning,
+      idempotencyKeys.fingerprint,
       idempotencyKeys.sessionId,
       idempotencyKeys.expiresAt,
     )}
-    SELECT ${v.appid}, ${sql.raw(`'${operation}'`)}, ${v.key}, ${v.meaning}, ${nonces.sessionId}, ${v.keyExpiresAt}
+    SELECT ${v.appid}, ${literal(name)}, ${v.key}, ${v.fingerprint}, ${nonces.sessionId}, ${v.keyExpiresAt}
     FROM ${nonces} WHERE ${accepted(v)}
     ON CONFLICT DO UPDATE
-      SET ${takeExcluded(idempotencyKeys.meaning, idempotencyKeys.sessionId, idempotencyKeys.expiresAt)}
+      SET ${takeExcluded(idempotencyKeys.fingerprint, idempotencyKeys.sessionId, idempotencyKeys.expiresAt)}
       WHERE ${idempotencyKeys.expiresAt} <= ${v.now}`,
   );
 
-/** The row {@link verdict} reads. */
-type VerdictRow = {
+/** The row that {@link selectOutcome} reads, the last of a batch. */
+export type OutcomeRow = {
   app_is_good: number;
+  /** Whether the claim is this request's; null when there is none. */
   mine: number | null;
   outcome: string | null;
   session_id: number | null;
-  agents: string | null;
+  /** JSON; see `named` of {@link Decision}. */
+  named: string | null;
 };
 
-/**
- * The batch's last statement: whose the claim is and what was decided.
- *
- * @param agents the agent ids that a refusal names, as a JSON array in SQL; evaluated only for that refusal
- */
-export function selectVerdict<Values extends Claim>(
-  write: (value: Placeholders<Values>) => {
-    outcome: string;
-    agents: SQL;
-  },
-) {
-  return statement<Values>((v) => {
-    const named = write(v);
-    return sql`SELECT EXISTS (SELECT 1 FROM ${apps} WHERE ${appIsGood(v)}) AS app_is_good,
+/** The batch's last statement: whose the claim is and what was decided. */
+export function selectOutcome<Values extends Claim & Record<string, Bindable>>(
+  decision: Decision<Values>,
+): Statement<Values> {
+  return statement<Values>(
+    (v) => sql`SELECT EXISTS (SELECT 1 FROM ${apps} WHERE ${appIsGood(v)}) AS app_is_good,
       ${nonces.owner} = ${v.owner} AS mine, ${nonces.outcome} AS outcome, ${nonces.sessionId} AS session_id,
-      CASE ${nonces.outcome} WHEN ${sql.raw(`'${named.outcome}'`)} THEN (${named.agents}) END AS agents
-    FROM (SELECT 1) LEFT JOIN ${nonces} ON ${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr}`;
-  });
+      ${namedBy(decision, sql`${nonces.outcome}`, v)} AS named
+    FROM (SELECT 1) LEFT JOIN ${nonces} ON ${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr}`,
+  );
 }
 
-/** Folds the row of a batch's last statement into a verdict. A claim held is believed first: it was decided while the app was good. */
-export function verdict<Outcome extends string>(rows: unknown[][]): Verdict<Outcome> {
-  const row = rows.at(-1)?.[0] as VerdictRow;
-  if (row.mine === 1) {
-    return {
-      claim: "held",
-      outcome: row.outcome as Outcome,
-      sessionId: row.session_id ?? 0,
-      agents: JSON.parse(row.agents ?? "[]") as number[],
-    };
-  }
-  return row.app_is_good === 1 ? { claim: "replayed" } : { claim: "credentials_stale" };
+/** The row that {@link previewOutcome} reads. */
+export type PreviewRow = Omit<OutcomeRow, "mine"> & {
+  used_outcome: string | null;
+  used_session_id: number | null;
+  may_be_itself: number | null;
+};
+
+/** What {@link claim} would decide now, and who used the ranstr before: the same decision as a SELECT. Writes nothing. */
+export function previewOutcome<Values extends Claim & Record<string, Bindable>>(
+  decision: Decision<Values>,
+): Statement<Values> {
+  return statement<Values>(
+    (v) => sql`WITH decision AS MATERIALIZED (${decided(decision, v)})
+    SELECT decision.outcome IS NOT NULL AS app_is_good, decision.outcome AS outcome,
+      CASE decision.outcome WHEN 'repeated' THEN first_session_id END AS session_id,
+      ${namedBy(decision, sql.raw("decision.outcome"), v)} AS named,
+      ${nonces.outcome} AS used_outcome, ${nonces.sessionId} AS used_session_id,
+      CASE WHEN ${nonces.sessionId} IS NOT NULL THEN ${decision.mayBeItself(v)} END AS may_be_itself
+    FROM (SELECT 1) LEFT JOIN decision
+    LEFT JOIN ${nonces} ON ${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr} AND ${nonces.expiresAt} > ${v.now}`,
+  );
 }
+
+/** The row of a used ranstr that is still remembered: what became of its request. */
+export const selectUse = statement<Pick<Claim, "appid" | "ranstr" | "now">>(
+  (v) => sql`SELECT ${nonces.outcome} AS outcome, ${nonces.sessionId} AS session_id FROM ${nonces}
+    WHERE ${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr} AND ${nonces.expiresAt} > ${v.now}`,
+);

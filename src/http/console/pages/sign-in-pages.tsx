@@ -1,5 +1,6 @@
-import { CLIENT_LIMIT_PERIOD, clientAddress, failureKey, withinRate } from "../../../rate-limit.ts";
+import { CLIENT_LIMIT_PERIOD, failureKey, withinRate } from "../../../rate-limit.ts";
 import { isSame } from "../../admin/admin-token.ts";
+import { clientAddress } from "../../client-address.ts";
 import type { RequestContext } from "../../context.ts";
 import { configOf } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";

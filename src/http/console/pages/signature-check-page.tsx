@@ -1,16 +1,10 @@
 import { alwaysStatus200 } from "../../../config.ts";
 import { type ErrorCode, WIRE_ERRORS } from "../../../errors.ts";
+import { checkRequest, OPERATIONS } from "../../../services/check-request.ts";
 import type { RequestContext } from "../../context.ts";
 import { configOf } from "../../context.ts";
 import type { Routes } from "../../new-hono.ts";
-import {
-  type Diagnosis,
-  diagnoseRequest,
-  OPERATIONS,
-  OUTCOMES,
-  type PastedRequest,
-  refusalText,
-} from "../diagnose-request.ts";
+import { checkLines, codeOf, type Diagnosis, refusalText } from "../check-lines.ts";
 import { show } from "../layout.tsx";
 import { Badge, Field, Notice } from "../parts.tsx";
 import { readForm } from "../read-form.ts";
@@ -25,18 +19,15 @@ export function signatureCheckPage(routes: Routes): void {
   // The page itself is the answer: a redirect would have to carry or keep what was pasted.
   routes.post("/signature-check", async (c) => {
     const form = await readForm(c);
-    const { operation, appid = "", body = "", signature = "" } = form;
-    if (!isOperation(operation)) return checkPage(c, form, c.var.view.t("Choose the call."));
+    const { appid = "", body = "", signature = "" } = form;
+    const operation = OPERATIONS.find(({ wireName }) => wireName === form.operation);
+    if (operation === undefined) return checkPage(c, form, c.var.view.t("Choose the call."));
     const config = configOf(c);
-    const keyring = await c.var.isolate.credentials.keyring(config);
     // Out of a log or `curl -v` it comes with its name.
     const pasted = { operation, appid, body, signature: signature.replace(/^\s*x-chat-signature:/i, "") };
-    return checkPage(c, form, await diagnoseRequest(c.var.isolate.runtime, c.var.view, config, keyring, pasted));
+    const checked = await checkRequest({ ...c.var.isolate, config }, pasted);
+    return checkPage(c, form, checkLines(c.var.view, pasted, checked, config.timestampToleranceSeconds));
   });
-}
-
-function isOperation(name: string | undefined): name is PastedRequest["operation"] {
-  return name !== undefined && Object.hasOwn(OPERATIONS, name);
 }
 
 /** @param result what was found, or what is wrong with the choice of the call; none before anything was checked */
@@ -64,8 +55,8 @@ function checkPage(c: RequestContext, form: Form, result?: Diagnosis | string): 
               aria-describedby={error && "operation-error"}
             >
               <option value="">{t("Choose the call.")}</option>
-              {Object.keys(OPERATIONS).map((each) => (
-                <option selected={each === form.operation}>{each}</option>
+              {OPERATIONS.map(({ wireName }) => (
+                <option selected={wireName === form.operation}>{wireName}</option>
               ))}
             </select>
             {error && (
@@ -123,7 +114,7 @@ function Verdict({ c, diagnosis: { answered, lines } }: { c: RequestContext; dia
   return (
     <>
       {refusedFor && (
-        <Notice kind="bad" title={t("A call with this ranstr was answered {0} {1}", ...wireOf(OUTCOMES[refusedFor]))}>
+        <Notice kind="bad" title={t("A call with this ranstr was answered {0} {1}", ...wireOf(codeOf(refusedFor)))}>
           <p>
             {refusedFor === "key_reused"
               ? refusalText(c.var.view, refusedFor)
@@ -171,12 +162,23 @@ function Verdict({ c, diagnosis: { answered, lines } }: { c: RequestContext; dia
         {lines.map((line) => {
           const depends = !line.refusal && line.ends;
           const also = answered || line.outdated === "late" ? t("If sent again") : t("Also");
-          const label = depends ? t("Depends") : !line.refusal ? t("Fine") : line === cause ? t("Cause") : also;
+          const label = line.notEvaluated
+            ? t("Not evaluated")
+            : depends
+              ? t("Depends")
+              : !line.refusal
+                ? t("Fine")
+                : line === cause
+                  ? t("Cause")
+                  : also;
           return (
             <li class={line.refusal || depends ? "wrong" : "fine"}>
               <h2>
                 {line.title}{" "}
-                <Badge kind={line === cause ? "bad" : line.refusal || depends ? "wait" : "good"} label={label} />
+                <Badge
+                  kind={line === cause ? "bad" : line.refusal || depends ? "wait" : line.notEvaluated ? "off" : "good"}
+                  label={label}
+                />
               </h2>
               {line.texts.map((text) => (
                 <p>{text}</p>

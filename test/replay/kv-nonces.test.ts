@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { lookForNonce, nonceKey, rememberNonce, seenWithin } from "../../src/replay/nonce-look.ts";
+import { lookForNonce, nonceKey, rememberNonce, seenWithin } from "../../src/replay/kv-nonces.ts";
 import { systemRuntime } from "../../src/runtime.ts";
 import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
 import { replacing } from "../support/replacing.ts";

@@ -1,0 +1,160 @@
+import type { ErrorCode } from "../../errors.ts";
+import type { CheckedRequest, PastedRequest } from "../../services/check-request.ts";
+import { describeLeftOut, MAX_BODY_BYTES, OPERATIONS } from "../../services/check-request.ts";
+import { lineEndsOf, signatureTexts, timestampText } from "./signature-texts.ts";
+import type { View } from "./view.ts";
+
+/** One line of the check: what was looked at, and what to know or do about it. */
+export interface Line {
+  title: string;
+  texts: string[];
+  refusal?: ErrorCode | undefined;
+  /** What the database would refuse for. */
+  outcome?: string;
+  /** The step changes something, so the check leaves it out. */
+  notEvaluated?: true;
+  /** The refusal is the timestamp's. Checked a while after it was sent, every request is late; waiting makes none early. */
+  outdated?: "late" | "early" | undefined;
+  /** The text that the signature does fit, when it is not the pasted one. */
+  signed?: string | undefined;
+  /** Which line ends the signature fits, where the pasted text cannot tell. */
+  ends?: { fits: string; other: string } | undefined;
+}
+
+export interface Diagnosis {
+  /** What the request was answered, while its ranstr is remembered. */
+  answered?: { siteId: number; sessionId: number | null; refusedFor?: string };
+  /** In the order of the pipeline: the first with a `refusal` is what the service would answer now. */
+  lines: Line[];
+}
+
+const line = (title: string, text: string, refusal?: ErrorCode): Line => ({ title, texts: [text], refusal });
+
+/** A checked request for a reader, step by step. */
+export function checkLines(v: View, pasted: PastedRequest, checked: CheckedRequest, tolerance: number): Diagnosis {
+  const { t } = v;
+  const { fields, appid, app, signature, report } = checked;
+  const lines = [bodyLine(v, pasted, checked)];
+  const given = pasted.appid.trim();
+  if (given !== "" && given !== appid) {
+    const text = t("You pasted {0}, the body says {1}. The server goes by the body.", given, appid);
+    lines.push(line(t("Two appids"), text));
+  }
+  if (appid === "") return { lines };
+  if (app === undefined || signature === undefined || report === undefined) {
+    const text = t("There is no app {0} here. Look for a slip in copying, or for another environment's appid.", appid);
+    return { lines: [...lines, line(t("App"), text, "token_invalid")] };
+  }
+  const { siteId, revokedAt } = app;
+  if (revokedAt === null) lines.push(line(t("App"), t("Known, of site {0}.", siteId)));
+  else {
+    const text = t("The app was revoked on {0}. Issue another and use its secret.", v.time(revokedAt));
+    lines.push(line(t("App"), text, "token_invalid"));
+  }
+  const { body } = signature.match ?? {};
+  lines.push({
+    title: t("Signature"),
+    texts: signatureTexts(v, signature),
+    refusal: report.authentication.ok || revokedAt !== null ? undefined : "token_invalid",
+    signed: body?.rewritten && body.text,
+    ends: body && lineEndsOf(body),
+  });
+  if (!fields.ok) return { lines };
+  lines.push(...stampLines(v, checked, tolerance));
+  lines.push({ title: t("Limits"), texts: [t("Not evaluated: looking would use them up.")], notEvaluated: true });
+  lines.push(fieldsLine(v, pasted, checked));
+  const { used, outcome } = report;
+  if (outcome !== undefined && !(used?.sessionId && used.mayBeItself)) lines.push(...outcomeLines(v, outcome));
+  if (!used?.mayBeItself || !signature.exact) return { lines };
+  const refusedFor = used.sessionId === null ? { refusedFor: used.outcome } : {};
+  return { lines, answered: { siteId, sessionId: used.sessionId, ...refusedFor } };
+}
+
+/** What a request was refused for, when that cannot be seen from the request any more. */
+export function refusalText({ t }: View, outcome: string): string {
+  if (outcome === "key_reused") {
+    return t("The Idempotency-Key was used before for a call that meant something else.");
+  }
+  return t(ruleOf(outcome)?.past ?? "–");
+}
+
+/** How an outcome of the past was answered. */
+export const codeOf = (outcome: string): ErrorCode =>
+  outcome === "key_reused" ? "idempotency_key_reused" : (ruleOf(outcome)?.code ?? "state_forbids");
+
+/** Of whichever operation: a ranstr may have been used for another one. */
+const ruleOf = (outcome: string) =>
+  OPERATIONS.map(({ refusals }) => refusals[outcome]).find((rule) => rule !== undefined);
+
+function bodyLine({ t }: View, { body }: PastedRequest, { fields }: CheckedRequest): Line {
+  if (new TextEncoder().encode(body).length > MAX_BODY_BYTES) {
+    return line(t("Body"), t("The body is over 64 KiB."), "body_too_large");
+  }
+  if (fields.ok) return line(t("Body"), t("A JSON object with an appid."));
+  if (fields.reason !== "body_appid_missing") return line(t("Body"), notJson(t, body), fields.code);
+  return line(t("Body"), t("The body has no appid, a string of 1 to 64 characters."), fields.code);
+}
+
+function notJson(t: View["t"], body: string): string {
+  if (body.trim() === "") return t("The body is empty.");
+  if (body.startsWith("\ufeff")) return t("A byte order mark stands before the JSON: send UTF-8 without BOM.");
+  if (/^\w+=/.test(body)) {
+    return t("The body is URL-encoded. Send JSON; with the media type of a form the server answers 415.");
+  }
+  try {
+    JSON.parse(body);
+    return t("The body is not a JSON object.");
+  } catch (error) {
+    return `${t("The body is not a JSON object.")} ${(error as Error).message}`;
+  }
+}
+
+function stampLines(v: View, { fields, report }: CheckedRequest, tolerance: number): Line[] {
+  const { t } = v;
+  const stamp = report?.stamp;
+  if (stamp === undefined || !fields.ok) return [];
+  if (!stamp.ok && stamp.code === "invalid_parameters") {
+    return [line(t("timestamp and ranstr"), stamp.detail ?? "", stamp.code)];
+  }
+  const timestamp = Number(fields.value.timestamp);
+  const lines: Line[] = [
+    {
+      ...line("timestamp", stamp.ok ? t("Fresh.") : timestampText(v, timestamp, tolerance)),
+      refusal: stamp.ok ? undefined : stamp.code,
+      outdated: stamp.ok ? undefined : timestamp < v.now ? "late" : "early",
+    },
+  ];
+  const used = report?.used;
+  if (!used) return [...lines, line("ranstr", t("Not used yet."))];
+  const texts = [
+    t("It was used before. Every request, a retry too, needs a ranstr of its own and a new signature."),
+    used.sessionId === null
+      ? t("That request was refused: {0}", refusalText(v, used.outcome))
+      : t("That request was accepted: session {0}.", used.sessionId),
+  ];
+  return [...lines, { title: "ranstr", texts, refusal: "token_invalid" }];
+}
+
+function fieldsLine(v: View, { operation }: PastedRequest, { report, looksLike }: CheckedRequest): Line {
+  const asked = report?.asked;
+  const texts = [asked?.ok === false ? (asked.detail ?? "") : v.t("All as they should be.")];
+  if (looksLike !== undefined) {
+    const names = [looksLike.wireName, operation.wireName];
+    texts.push(v.t("The body looks like one of {0}, but was checked as one of {1}.", ...names));
+  }
+  const title = v.t("Fields of {0}", operation.wireName);
+  return { title, texts, refusal: asked?.ok === false ? asked.code : undefined };
+}
+
+type Outcome = NonNullable<NonNullable<CheckedRequest["report"]>["outcome"]>;
+
+function outcomeLines(v: View, outcome: Outcome): Line[] {
+  const title = v.t("Agents and session");
+  if (outcome.kind === "refused") {
+    const { detail = "", code, reason } = outcome.refused;
+    return [{ ...line(title, detail, code), outcome: reason }];
+  }
+  if (outcome.kind !== "accepted") return [];
+  if (outcome.leftOut.length === 0) return [line(title, v.t("Nothing stands in the way."))];
+  return [line(title, v.t("These are ignored, the others are added: {0}", describeLeftOut(outcome.leftOut)))];
+}

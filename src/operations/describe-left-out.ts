@@ -1,0 +1,19 @@
+import type { LeftOutAgent } from "./operation.ts";
+
+/** The most characters of a header that every proxy takes. A hundred usual ids are far from it. */
+const LONGEST = 3_000;
+
+/** What a caller most wants to know comes first. */
+const ORDER: LeftOutAgent["why"][] = ["unknown", "disabled", "already on the session"];
+
+/** `777 unknown, 10430 disabled, 10411 already on the session`: the words of `x-ignored-agents`. */
+export function describeLeftOut(leftOut: readonly LeftOutAgent[]): string {
+  const ordered = leftOut.toSorted((a, b) => ORDER.indexOf(a.why) - ORDER.indexOf(b.why));
+  let text = "";
+  for (const [i, { id, why }] of ordered.entries()) {
+    const next = `${i === 0 ? "" : ", "}${id} ${why}`;
+    if (text.length + next.length > LONGEST) return `${text}, and ${ordered.length - i} more`;
+    text += next;
+  }
+  return text;
+}

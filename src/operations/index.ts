@@ -1,0 +1,14 @@
+// Made by `npm run generate` from the files of this folder. Do not edit.
+
+import addAgents, { documentation as addAgentsDocumentation } from "./add-agents.ts";
+import createSession, { documentation as createSessionDocumentation } from "./create-session.ts";
+import type { Documentation, Operation } from "./operation.ts";
+
+/** Every signed operation. */
+export const OPERATIONS: readonly Operation[] = [addAgents, createSession];
+
+/** Every signed operation with what the documentation says of it. The Worker does not use it, so its bundle leaves it out. */
+export const DOCUMENTED: readonly { operation: Operation; documentation: Documentation }[] = [
+  { operation: addAgents, documentation: addAgentsDocumentation },
+  { operation: createSession, documentation: createSessionDocumentation },
+];

@@ -1,0 +1,82 @@
+import { type Config, homeDatabase } from "../config.ts";
+import { type Authentication, authenticate } from "../credentials/authenticate.ts";
+import { openCredentials } from "../credentials/open-secrets.ts";
+import type { Keyring } from "../credentials/sealed-secret.ts";
+import type { Asked, Operation, Outcome, Preview, Use } from "../operations/operation.ts";
+import type { Result } from "../result.ts";
+import { type Runtime, unixSeconds } from "../runtime.ts";
+import type { AppRecord } from "../store/directory/apps.ts";
+import { selectUse } from "../store/home/claim.ts";
+import { claimOf } from "./decide.ts";
+import { type Fields, readFields } from "./read-fields.ts";
+import { readStamp, type Stamp } from "./read-stamp.ts";
+import { reads, type Step } from "./step.ts";
+
+/** What each step says of a request. A step that needs what an earlier one did not give is undefined: not evaluated. */
+export interface Report {
+  fields: Result<Fields>;
+  authentication: Authentication;
+  stamp?: Result<Stamp>;
+  /** Who used the ranstr before; null when nobody did. */
+  used?: Use | null;
+  asked?: Result<Asked>;
+  /** What the database would decide. `credentials_stale` when the app is revoked. */
+  outcome?: Outcome;
+}
+
+/** Lets only steps through that change nothing. */
+const look = <Arguments extends unknown[], Output>(step: Step<"pure" | "reads", Arguments, Output>) => step;
+
+/**
+ * Looks at a request as the pipeline does, and collects what every step says. It runs the pure and the reading steps alone: it burns
+ * no nonce, charges no limit and caches nothing.
+ *
+ * @param app the app that the request names, as stored
+ * @throws UnsealError when MASTER_KEY does not open the app's secrets; what D1 throws
+ */
+export async function checkRequest(
+  { runtime, config }: { runtime: Runtime; config: Config },
+  keyring: Keyring,
+  operation: Operation,
+  { app, body, signature }: { app: AppRecord; body: ArrayBuffer; signature: string },
+): Promise<Report> {
+  const now = unixSeconds(runtime);
+  const fields = look(readFields)(body, operation.digitsOf);
+  const credentials = await openCredentials(keyring, app, now);
+  const authentication = await authenticate({ credentials, source: "d1" }, { signature, body, now });
+  if (!fields.ok) return { fields, authentication };
+  const stamp = look(readStamp)(fields.value, now, config.timestampToleranceSeconds);
+  const asked = operation.read(fields.value);
+  const report: Report = { fields, authentication, stamp, asked };
+  const { ranstr } = fields.value;
+  if (!stamp.ok && stamp.code === "invalid_parameters") return report;
+  if (typeof ranstr !== "string") return report;
+  const db = homeDatabase(config, app.siteId);
+  if (!asked.ok) return { ...report, used: await look(findUse)(db, app.appid, ranstr, now) };
+  // Without a valid signature the decision is that of the current secret, so that what comes after it shows too.
+  const secretVersion = authentication.ok ? authentication.caller.secretVersion : app.version;
+  const caller = { appid: app.appid, siteId: app.siteId, secretVersion };
+  const ready = { asked: asked.value, ranstr, idempotencyKey: null };
+  const claim = await claimOf({ runtime }, caller, ready, now);
+  return { ...report, ...(await look(preview)(db, operation, claim, asked.value)) };
+}
+
+const preview = reads(async function preview(
+  db: D1Database,
+  operation: Operation,
+  claim: Awaited<ReturnType<typeof claimOf>>,
+  asked: Asked,
+): Promise<Preview> {
+  const results = await db.batch<unknown>(operation.preview(db, claim, asked));
+  return operation.previewOf(results.map(({ results }) => results));
+});
+
+const findUse = reads(async function findUse(
+  db: D1Database,
+  appid: string,
+  ranstr: string,
+  now: number,
+): Promise<Use | null> {
+  const row = await selectUse(db, { appid, ranstr, now }).first<{ outcome: string; session_id: number | null }>();
+  return row && { outcome: row.outcome, sessionId: row.session_id, mayBeItself: false };
+});

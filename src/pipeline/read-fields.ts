@@ -1,0 +1,33 @@
+import { type JsonFault, parseJsonObject } from "../parse-json.ts";
+import { ok, type Result, refused } from "../result.ts";
+import { pure } from "./step.ts";
+
+/** The fields of a request that names an app. */
+export type Fields = Record<string, unknown> & { appid: string };
+
+const FAULTS: Record<JsonFault | "appid_missing", string> = {
+  not_utf8: "body: must be UTF-8",
+  byte_order_mark: "body: must have no byte order mark",
+  not_json: "body: must be JSON",
+  not_an_object: "body: must be a JSON object",
+  appid_missing: "appid: must be a string of 1 to 64 characters",
+};
+
+/**
+ * The body as one JSON object with an appid. Its refusals depend on no secret.
+ *
+ * @param digitsOf a field whose integers are wanted as their digits
+ */
+export const readFields = pure(function readFields(body: ArrayBuffer, digitsOf: string | undefined): Result<Fields> {
+  const parsed = parseJsonObject(body, digitsOf);
+  if (!parsed.ok) return unreadable(parsed.reason);
+  const { object } = parsed;
+  return isAppid(object.appid) ? ok(object as Fields) : unreadable("appid_missing");
+});
+
+const unreadable = (fault: keyof typeof FAULTS) =>
+  refused("invalid_parameters", `body_${fault}`, { detail: FAULTS[fault], open: true });
+
+/** The contract gives an appid no form; 1 to 64 characters keep what is looked up and logged small. */
+const isAppid = (value: unknown): value is string =>
+  typeof value === "string" && value.length >= 1 && value.length <= 128 && [...value].length <= 64;

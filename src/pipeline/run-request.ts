@@ -1,0 +1,98 @@
+import type { Caller } from "../credentials/authenticate.ts";
+import type { LeftOutAgent, Operation } from "../operations/operation.ts";
+import { APP_LIMIT_PERIOD, failureKey } from "../rate-limit.ts";
+import { MAX_TOLERANCE_SECONDS, rememberNonce } from "../replay/kv-nonces.ts";
+import { ok, type Refused, type Result, refused } from "../result.ts";
+import { unixSeconds } from "../runtime.ts";
+import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
+import { checkReplay, replayed, startReplayLook } from "./check-replay.ts";
+import { decide } from "./decide.ts";
+import { readIdempotencyKey } from "./idempotency-key.ts";
+import { readFields } from "./read-fields.ts";
+import { readStamp } from "./read-stamp.ts";
+import type { Tools } from "./tools.ts";
+import { type Claimant, confirmCaller, verifyCaller } from "./verify-caller.ts";
+
+/** A signed request as it came. */
+export interface SignedRequest {
+  body: ArrayBuffer;
+  /** The headers, undefined where they are absent. */
+  signature: string | undefined;
+  idempotencyKey: string | undefined;
+  /** The address that its failures are counted under. */
+  client: string;
+}
+
+/** A request that is done: now, or before under the same Idempotency-Key. */
+export interface Done {
+  sessionId: number;
+  repeated: boolean;
+  leftOut: LeftOutAgent[];
+}
+
+/** How long an isolate refuses an app that passed its limit, before it lets a request through to see. Seconds. */
+const APP_PAUSE_SECONDS = 1;
+
+/**
+ * Runs a signed request: each step in the order of docs/architecture.md, until one refuses.
+ *
+ * @throws ServiceError `unavailable` when D1 does not answer, `internal` for a fault of the deployment
+ */
+export async function runRequest(tools: Tools, operation: Operation, request: SignedRequest): Promise<Result<Done>> {
+  const { runtime, telemetry, config, limits, trace, waitUntil } = tools;
+  const { body, signature, client } = request;
+  const fields = readFields(body, operation.digitsOf);
+  if (!fields.ok) return fields;
+  const { appid } = fields.value;
+  const now = unixSeconds(runtime);
+  const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
+  const claimant: Claimant = { appid, client, signed: { signature, body, now }, lookUp: { waitUntil, answerBy } };
+  const look = startReplayLook(tools, fields.value, !limits.isPassed(failureKey("signed", client)));
+
+  const since = runtime.elapsed();
+  const verified = await verifyCaller(tools, claimant);
+  trace.credentialsMs = Math.round(runtime.elapsed() - since);
+  if (!verified.ok) return verified;
+  const caller = verified.value;
+  Object.assign(trace, { appid, credentialsFrom: caller.source });
+  const refuse = (why: Refused) => refuseKnown(tools, claimant, caller, why);
+
+  const stamp = readStamp(fields.value, now, config.timestampToleranceSeconds);
+  if (!stamp.ok) return refuse(stamp);
+  const { timestamp, ranstr } = stamp.value;
+  const staleAt = timestamp + MAX_TOLERANCE_SECONDS;
+  const unused = await checkReplay(tools, appid, stamp.value, staleAt, look);
+  // Not confirmed with D1: a replay says nothing that its first request was not told.
+  if (!unused.ok) return told(unused);
+  if (limits.isPassed(appid)) {
+    return refuse(refused("too_many_requests", "app_limit", { retryAfter: APP_LIMIT_PERIOD }));
+  }
+  const asked = operation.read(fields.value);
+  if (!asked.ok) return refuse(asked);
+  const key = readIdempotencyKey(request.idempotencyKey);
+  if (!key.ok) return refuse(key);
+
+  const sentAt = runtime.elapsed();
+  const ready = { operation, asked: asked.value, ranstr, idempotencyKey: key.value, staleAt };
+  const decided = await decide(tools, claimant, caller, ready);
+  trace.d1Ms = Math.round(runtime.elapsed() - sentAt);
+  if (!decided.ok) return decided;
+  const outcome = decided.value;
+  if (outcome.kind === "credentials_stale") return refused("token_invalid", "credentials_stale");
+  if (outcome.kind === "replayed") return told(replayed("ranstr_claimed_in_d1"));
+  waitUntil(rememberNonce(config.nonces, look.key, telemetry));
+  // Counted after the replay check: otherwise one captured request could exhaust the app's quota.
+  waitUntil(limits.count(config.appLimit, appid, APP_PAUSE_SECONDS));
+  if (outcome.kind === "refused") return told(outcome.refused);
+  const { kind, sessionId } = outcome;
+  return ok({ sessionId, repeated: kind === "repeated", leftOut: kind === "repeated" ? [] : outcome.leftOut });
+}
+
+/** The signature was valid, so the caller may read what is wrong. */
+const told = (why: Refused): Refused => ({ ...why, open: true });
+
+/** A refusal before the batch: first D1 is asked whether the caller still is one. */
+async function refuseKnown(tools: Tools, claimant: Claimant, caller: Caller, why: Refused): Promise<Refused> {
+  const confirmed = await confirmCaller(tools, claimant, caller);
+  return confirmed.ok ? told(why) : confirmed;
+}

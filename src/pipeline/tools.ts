@@ -1,0 +1,30 @@
+import type { Config } from "../config.ts";
+import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
+import type { PassedLimits } from "../rate-limit.ts";
+import type { NonceMemory } from "../replay/nonce-memory.ts";
+import type { Runtime } from "../runtime.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+
+/** What one signed request leaves in its log record. */
+export interface PipelineTrace {
+  appid?: string;
+  sessionId?: number;
+  repeated?: boolean;
+  ignoredAgents?: string;
+  credentialsFrom?: string;
+  credentialsMs?: number;
+  kvMs?: number;
+  d1Ms?: number;
+}
+
+/** What the steps work with: what the isolate keeps, the deployment's configuration, and the request's own record. */
+export interface Tools {
+  runtime: Runtime;
+  telemetry: Telemetry;
+  config: Config;
+  credentials: CredentialResolver;
+  nonces: NonceMemory;
+  limits: PassedLimits;
+  trace: PipelineTrace;
+  waitUntil: (work: Promise<unknown>) => void;
+}

@@ -1,0 +1,108 @@
+import { authenticate, type Caller, type SignedBytes } from "../credentials/authenticate.ts";
+import type { Found, LookUp } from "../credentials/resolve-credentials.ts";
+import { ServiceError } from "../errors.ts";
+import { CLIENT_LIMIT_PERIOD, failureKey } from "../rate-limit.ts";
+import { ok, type Refused, type Result, refused } from "../result.ts";
+import { writes } from "./step.ts";
+import type { Tools } from "./tools.ts";
+
+/** How long D1 may take to confirm a caller whose request is refused anyway. */
+const CONFIRM_LIMIT_MS = 1_000;
+
+/** One signed request whose caller is not known yet. */
+export interface Claimant {
+  appid: string;
+  signed: SignedBytes;
+  /** The address that its failures are counted under. */
+  client: string;
+  lookUp: LookUp;
+}
+
+/**
+ * Whose request is it? Asks the caches, then D1; a signature that fails on a cached record, and a cached revocation, are checked
+ * once more on a fresh one. Only what fails is counted against the client's address.
+ *
+ * @throws ServiceError as CredentialResolver.load does
+ */
+export const verifyCaller = writes(async function verifyCaller(
+  tools: Tools,
+  claimant: Claimant,
+): Promise<Result<Caller>> {
+  const { config, credentials, limits } = tools;
+  const { appid, signed, client, lookUp } = claimant;
+  let found: Found | undefined = credentials.cached(appid);
+  if (found === undefined) {
+    // A look-up costs a read of KV and one of D1, for every appid that somebody makes up.
+    if (!limits.isPassed(failureKey("unknown", client))) found = await credentials.load(config, appid, lookUp);
+    else {
+      // An expired entry proves that the appid exists, so the client's limit is not charged.
+      found = credentials.known(appid);
+      if (found === undefined) return tooManyFailures();
+    }
+  }
+  let result = await authenticate(found, signed);
+  const mayBeStale = !result.ok && (result.reason === "signature_mismatch" || result.reason === "app_revoked");
+  if (mayBeStale && found !== undefined && found.source !== "d1") {
+    const fresh = await credentials.refresh(config, found.credentials, client, lookUp);
+    if (fresh !== undefined) result = await authenticate(fresh, signed);
+  }
+  return result.ok ? ok(result.caller) : countFailure(tools, claimant, result.reason);
+});
+
+/**
+ * The caller as D1 knows it now, for a request whose batch found the credentials stale: null when D1 says the same as before.
+ *
+ * @throws ServiceError as CredentialResolver.load does
+ */
+export const verifyAgain = writes(async function verifyAgain(
+  tools: Tools,
+  claimant: Claimant,
+  caller: Caller,
+): Promise<Result<Caller | null>> {
+  const { config, credentials } = tools;
+  const fresh =
+    credentials.newer(caller.credentials) ?? (await credentials.reload(config, caller.credentials, claimant.lookUp));
+  const result = await authenticate(fresh, claimant.signed);
+  if (!result.ok) return countFailure(tools, claimant, "credentials_stale");
+  const { siteId, secretVersion } = result.caller;
+  return ok(siteId === caller.siteId && secretVersion === caller.secretVersion ? null : result.caller);
+});
+
+/**
+ * For a request that is refused before the batch could look at its app: a revoked app, or one whose secret was rotated away, must
+ * look like a wrong signature here as well. The caller is believed where D1 is asked no more, or does not answer.
+ *
+ * @throws ServiceError `internal`
+ */
+export const confirmCaller = writes(async function confirmCaller(
+  tools: Tools,
+  claimant: Claimant,
+  caller: Caller,
+): Promise<Result<null>> {
+  if (caller.source === "d1") return ok(null);
+  const { runtime, config, credentials } = tools;
+  const answerBy = Math.min(claimant.lookUp.answerBy, runtime.elapsed() + CONFIRM_LIMIT_MS);
+  let fresh: Found | undefined;
+  try {
+    const signature = claimant.signed.signature ?? "";
+    fresh = await credentials.confirm(config, caller.credentials, signature, { ...claimant.lookUp, answerBy });
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "unavailable") return ok(null);
+    throw error;
+  }
+  const result = await authenticate(fresh, claimant.signed);
+  return result.ok ? ok(null) : countFailure(tools, claimant, result.reason);
+});
+
+async function countFailure(tools: Tools, { appid, client }: Claimant, reason: string): Promise<Refused> {
+  const { config, limits, trace } = tools;
+  // Never an appid that nobody knows: whoever mixes up fields must not find a secret in the log.
+  if (reason === "app_unknown") delete trace.appid;
+  else trace.appid = appid;
+  const count = (failure: "signed" | "unknown") =>
+    limits.count(config.clientLimit, failureKey(failure, client), CLIENT_LIMIT_PERIOD);
+  const [within] = await Promise.all([count("signed"), reason === "app_unknown" && count("unknown")]);
+  return within ? refused("token_invalid", reason) : tooManyFailures();
+}
+
+const tooManyFailures = () => refused("too_many_requests", "client_limit", { retryAfter: CLIENT_LIMIT_PERIOD });

@@ -1,0 +1,77 @@
+import type { Config } from "../config.ts";
+import { openSecrets } from "../credentials/open-secrets.ts";
+import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
+import { diagnoseSignature, type SignatureDiagnosis } from "../diagnosis/diagnose-signature.ts";
+import { OPERATIONS } from "../operations/index.ts";
+import type { Operation } from "../operations/operation.ts";
+import { checkRequest as check, type Report } from "../pipeline/check-request.ts";
+import { type Fields, readFields } from "../pipeline/read-fields.ts";
+import type { Result } from "../result.ts";
+import { type Runtime, unixSeconds } from "../runtime.ts";
+import { findApp } from "../store/directory/apps.ts";
+
+export { describeLeftOut } from "../operations/describe-left-out.ts";
+export { OPERATIONS } from "../operations/index.ts";
+
+/** The largest body of any call, in bytes. */
+export const MAX_BODY_BYTES = 64 * 1024;
+
+/** A request as somebody pasted it. */
+export interface PastedRequest {
+  operation: Operation;
+  appid: string;
+  body: string;
+  signature: string;
+}
+
+/** What the service makes of a pasted request. */
+export interface CheckedRequest {
+  fields: Result<Fields>;
+  /** The appid that is looked up: the body's, else the pasted one; empty without either. */
+  appid: string;
+  /** Undefined for an unknown appid. */
+  app?: { siteId: number; revokedAt: number | null };
+  signature?: SignatureDiagnosis;
+  report?: Report;
+  /** The operation whose fields these are, when it is another one. */
+  looksLike?: Operation | undefined;
+}
+
+interface Context {
+  runtime: Runtime;
+  config: Config;
+  credentials: CredentialResolver;
+}
+
+/**
+ * Says what the service answers to a request and why. Changes nothing and keeps nothing.
+ *
+ * @throws UnsealError when MASTER_KEY does not open the app's secrets; what D1 throws
+ */
+export async function checkRequest(ctx: Context, pasted: PastedRequest): Promise<CheckedRequest> {
+  const { runtime, config, credentials } = ctx;
+  const { operation } = pasted;
+  const fields = readFields(bytesOf(pasted.body), operation.digitsOf);
+  const appid = fields.ok ? fields.value.appid : pasted.appid.trim();
+  const looksLike = fields.ok ? otherOperation(operation, fields.value) : undefined;
+  const checked: CheckedRequest = { fields, appid, looksLike };
+  const app = appid === "" ? null : await findApp(runtime, config.directory, appid);
+  if (app === null) return checked;
+  const keyring = await credentials.keyring(config);
+  const secrets = await openSecrets(keyring, app);
+  const order = ["appid", "timestamp", "ranstr", ...OPERATIONS.flatMap(({ fieldNames }) => fieldNames)];
+  const signature = await diagnoseSignature(pasted, secrets, order, unixSeconds(runtime));
+  // A form turns every line end into CRLF: the bytes that were signed are the ones to check.
+  const body = bytesOf(signature.exact && signature.match ? signature.match.body.text : pasted.body);
+  const report = await check(ctx, keyring, operation, { app, body, signature: pasted.signature.trim() });
+  return { ...checked, app: { siteId: app.siteId, revokedAt: app.revokedAt }, signature, report };
+}
+
+const bytesOf = (text: string): ArrayBuffer => Uint8Array.from(new TextEncoder().encode(text)).buffer;
+
+/** The operation that more of the fields belong to. */
+function otherOperation(chosen: Operation, fields: Fields): Operation | undefined {
+  const known = ({ fieldNames }: Operation) => fieldNames.filter((name) => Object.hasOwn(fields, name)).length;
+  const [best] = OPERATIONS.toSorted((a, b) => known(b) - known(a));
+  return best !== undefined && best !== chosen && known(best) > known(chosen) ? best : undefined;
+}
