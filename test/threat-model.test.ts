@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+
+const [page = ""] = Object.values(
+  import.meta.glob("../docs/threat-model.md", { query: "?raw", import: "default", eager: true }),
+);
+const TESTS = import.meta.glob(["./**/*.ts", "!./generated-clients/**"], {
+  query: "?raw",
+  import: "default",
+  eager: true,
+});
+
+/** The lines of the tables: what is said, and what shows it. */
+const ROWS = [...page.matchAll(/^\| (can|stopped|open) \| (.+) \| (.+) \|$/gm)].map(
+  ([, kind, what = "", shown = ""]) => ({
+    ...{ kind, what, shown },
+  }),
+);
+
+/** Each `test/path.ts` › "title" of a text. */
+const namedIn = (text: string) =>
+  [...text.matchAll(/`test\/([^`]+)` › "([^"]+)"/g)].map(([, path = "", title = ""]) => ({ path, title }));
+
+/** Whether a file has a test of this very title: the first argument of `it` or of `it.each(…)`. */
+function hasTest(source: string, title: string): boolean {
+  const literal = JSON.stringify(title).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(`(\\bit|\\))\\(\\s*${literal}`).test(source);
+}
+
+describe("the threat model", () => {
+  it.each(namedIn(page))("names a test that there is: $path › $title", ({ path, title }) => {
+    const source = TESTS[`./${path}`];
+    expect(source, `test/${path}`).toBeDefined();
+    expect(hasTest(source ?? "", title)).toBe(true);
+  });
+
+  it("names a test in each line, or says that there is none and why", () => {
+    expect(ROWS.length).toBeGreaterThan(50);
+    expect(page.match(/^\| (?!\||-)\S/gm)?.length).toBe(ROWS.length);
+    for (const { what, shown } of ROWS) {
+      const rest = shown.replaceAll(/`test\/[^`]+` › "[^"]+"/g, "").replaceAll("<br>", "");
+      if (shown.startsWith("No test: ")) expect(namedIn(shown), what).toEqual([]);
+      else expect([namedIn(shown).length > 0, rest], what).toEqual([true, ""]);
+    }
+  });
+
+  it("says of each attacker what stops them", () => {
+    const sections = page.split(/^## /m).slice(2);
+    expect(sections).toHaveLength(12);
+    for (const section of sections) expect(section).toMatch(/^\| stopped \|/m);
+  });
+});
+
+describe("the check of the names", () => {
+  it("tells a test's title from the same words elsewhere", () => {
+    expect(hasTest('it("does (all) of it", () => {})', "does (all) of it")).toBe(true);
+    expect(hasTest('it.each([1, 2])(\n  "takes %i",\n  () => {})', "takes %i")).toBe(true);
+    expect(hasTest('describe("does it", () => {})', "does it")).toBe(false);
+    expect(hasTest('// "does it"', "does it")).toBe(false);
+    expect(hasTest('it("does it twice", () => {})', "does it")).toBe(false);
+  });
+});
