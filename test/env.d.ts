@@ -7,4 +7,6 @@ declare namespace Cloudflare {
 interface ImportMeta {
   /** Vite's: the matching files' text by path. */
   glob(pattern: string | string[], options: { query: "?raw"; import: "default"; eager: true }): Record<string, string>;
+  /** Vite's: the matching files by path, to be imported. */
+  glob(pattern: string | string[]): Record<string, () => Promise<unknown>>;
 }
