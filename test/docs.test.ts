@@ -136,6 +136,15 @@ describe("the README", () => {
   });
 });
 
+describe("the numbers of the README", () => {
+  it("are those of the page on numbers", () => {
+    const [, table = ""] = README.split("\n## Numbers\n");
+    const results = rowsOf(table.split("\n## ")[0] ?? "").flatMap(([, result = ""]) => result.split(", "));
+    expect(results.length).toBeGreaterThan(7);
+    expect(results.filter((result) => !textOf("docs/numbers.md").includes(result))).toEqual([]);
+  });
+});
+
 describe("commands of the pages", () => {
   it("are scripts of package.json", () => {
     const named = Object.entries(PAGES).flatMap(([path, text]) =>
