@@ -38,14 +38,18 @@ function commands(page: string, blocks: RegExp): string {
   return found;
 }
 
+/** The blocks of commands of a page that build on the README's. */
+const following = (path: string) =>
+  [...readFileSync(join(ROOT, path), "utf8").matchAll(/^ *```sh\n(.*?)^ *```/gms)].map(([, block = ""]) => block);
+
 /** Runs it in a folder with the .dev.vars of the Worker, which is called in place of localhost:8787. */
-function shell(script: string, base = worker.url) {
-  const prelude = `cd '${folder}'; npm() { command npm --prefix '${ROOT}' "$@"; }`;
+function shell(script: string, base = worker.url, cwd = folder) {
+  const prelude = `cd '${cwd}'; npm() { command npm --prefix '${ROOT}' "$@"; }`;
   return run("sh", [], { input: `${prelude}\n${script.replaceAll(LOCAL, base)}`, env: { BASE_URL: base } });
 }
 
 describe("the first call", () => {
-  it("goes as the README says, and its last refusal says why", async () => {
+  it("goes as the README says, its last refusal says why, and the calls of docs/ that build on it go too", async () => {
     const { stdout, stderr } = await shell(readme());
     expect(stderr).toBe("");
     expect(stdout).toMatch(
@@ -53,6 +57,18 @@ describe("the first call", () => {
     );
     expect(stdout).toContain('{"code":1,"msg":"ok","data":{"chat_id":1}}');
     expect(stdout).toMatch(/^x-error-detail +kefu_ids: /m);
+
+    const blocks = ["docs/integrating.md", "docs/retrying.md"].flatMap(following);
+    const answers = await shell(blocks.join("\n"), worker.url, ROOT);
+    expect([answers.exitCode, answers.stderr]).toEqual([0, ""]);
+    expect([...answers.stdout.matchAll(/^(?:\{"code":1,.*"chat_id":)?(\d+)(?:\}\})?$/gm)].map(([, id]) => id)).toEqual([
+      "2",
+      "3",
+      "4",
+      "4",
+    ]);
+    expect(answers.stdout).toContain("\ncurl -sS -i ");
+    expect(answers.stdout).toMatch(/^idempotency-replayed +true$/m);
   });
 
   it("is prepared as the guide says", async () => {
