@@ -3,7 +3,7 @@ import { WIRE_ERRORS } from "../src/errors.ts";
 import { openApiDocument } from "../src/openapi/document.ts";
 import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "../src/openapi/signature-vectors.ts";
 import { IDEMPOTENCY_SECONDS } from "../src/pipeline/idempotency-key.ts";
-import { MAX_TOLERANCE_SECONDS, NONCE_SECONDS } from "../src/replay/nonce-look.ts";
+import { MAX_TOLERANCE_SECONDS, NONCE_SECONDS } from "../src/replay/kv-nonces.ts";
 import { TRIES, TRY_LIMIT_MS, WHOLE_LIMIT_MS } from "../src/store/run-batch.ts";
 import { anchorsOf, brokenLinks, linksOf, rowsOf } from "./support/markdown.ts";
 
@@ -41,7 +41,7 @@ const FILES = [
         "../docs/**",
         "../src/**",
         "../.ci/**",
-      "../.github/**",
+        "../.github/**",
         "./**/*.ts",
         "!../src/assets/docs/**",
         "!./generated-clients/**",
@@ -295,6 +295,8 @@ describe("what the pages say of the deployment", () => {
       .filter(([path]) => path.startsWith("src/"))
       .map(([, text]) => text)
       .join("\n");
-    expect(reasons.filter((reason) => !code.includes(reason.replaceAll("`", '"')))).toEqual([]);
+    // In quotes, or the name of an operation's own refusal.
+    const given = (reason: string) => new RegExp(`"${reason}"|^ {4}${reason}: \\{$`, "m").test(code);
+    expect(reasons.filter((reason) => !given(reason.replaceAll("`", "")))).toEqual([]);
   });
 });

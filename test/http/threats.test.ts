@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { nonceKey } from "../../src/replay/nonce-look.ts";
+import { nonceKey } from "../../src/replay/kv-nonces.ts";
 import { ConsoleVisitor } from "../support/console-visitor.ts";
 import { sealedByHand } from "../support/sealed-by-hand.ts";
 import { expectTokenInvalid, expectUnwritten, INVALID_PARAMETERS } from "../support/signed-routes.ts";

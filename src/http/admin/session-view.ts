@@ -22,6 +22,7 @@ export function sessionDetail({ session, customer, participants, messages }: Sto
     visitor_title: session.visitorTitle,
     agent_title: session.agentTitle,
     auto_title: session.autoTitle,
+    metadata: session.metadata,
     created_at: session.createdAt,
     customer: { sbs: customer.externalId, name: customer.name, ip: customer.ip },
     participants: participants.map((each) => ({ agent_id: each.agentId, added_by: each.addedBy })),
