@@ -46,6 +46,6 @@ export const checkReplay = reads(async function checkReplay(
   return ok(null);
 });
 
-/** The refusal of a used ranstr. Contract section 5, rule 6. */
+/** The refusal of a used ranstr, told to callers whose signature was valid. Contract section 5, rule 6. */
 export const replayed = (reason: string): Refused =>
-  refused("token_invalid", reason, { detail: "ranstr: was already used" });
+  refused("token_invalid", reason, { detail: "ranstr: was already used", open: true });

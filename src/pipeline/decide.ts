@@ -6,6 +6,7 @@ import { ok, type Result } from "../result.ts";
 import { sleep } from "../runtime.ts";
 import type { ClaimRequest } from "../store/home/claim.ts";
 import { runBatch, TRIES } from "../store/run-batch.ts";
+import { replayed } from "./check-replay.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { IDEMPOTENCY_SECONDS } from "./idempotency-key.ts";
 import { writes } from "./step.ts";
@@ -45,7 +46,7 @@ export async function claimOf(
 /**
  * Runs the operation's batch: claims the ranstr, decides and writes, in one trip to D1.
  *
- * @returns refused when the caller turns out to be none
+ * @returns refused when the caller turns out to be none, or when another request of this isolate used the ranstr meanwhile
  * @throws ServiceError as runBatch does: `unavailable` when it is unknown whether the batch was applied
  */
 export const decide = writes(async function decide(
@@ -61,7 +62,7 @@ export const decide = writes(async function decide(
   while (nonces.isUnderWay(appid, ranstr) && runtime.elapsed() < lookUp.answerBy) {
     await sleep(runtime, UNDER_WAY_LOOK_MS);
   }
-  if (nonces.has(appid, ranstr)) return ok({ kind: "replayed" });
+  if (nonces.has(appid, ranstr)) return replayed("ranstr_seen_here");
   const claim = await claimOf(tools, caller, ready, signed.now);
   const run = async ({ siteId, secretVersion }: Caller, before: number): Promise<Outcome> => {
     const db = homeDatabase(config, siteId);

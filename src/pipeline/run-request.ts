@@ -63,7 +63,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const staleAt = timestamp + MAX_TOLERANCE_SECONDS;
   const unused = await checkReplay(tools, appid, stamp.value, staleAt, look);
   // Not confirmed with D1: a replay says nothing that its first request was not told.
-  if (!unused.ok) return told(unused);
+  if (!unused.ok) return unused;
   if (limits.isPassed(appid)) {
     return refuse(refused("too_many_requests", "app_limit", { retryAfter: APP_LIMIT_PERIOD }));
   }
@@ -79,7 +79,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   if (!decided.ok) return decided;
   const outcome = decided.value;
   if (outcome.kind === "credentials_stale") return refused("token_invalid", "credentials_stale");
-  if (outcome.kind === "replayed") return told(replayed("ranstr_claimed_in_d1"));
+  if (outcome.kind === "replayed") return replayed("ranstr_claimed_in_d1");
   waitUntil(rememberNonce(config.nonces, look.key, telemetry));
   // Counted after the replay check: otherwise one captured request could exhaust the app's quota.
   waitUntil(limits.count(config.appLimit, appid, APP_PAUSE_SECONDS));
