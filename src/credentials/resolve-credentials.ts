@@ -4,7 +4,7 @@ import { type AppRecord, findApp } from "../store/directory/apps.ts";
 import { TRY_LIMIT_MS } from "../store/run-batch.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { type Credentials, openCredentials } from "./open-secrets.ts";
-import { importKeyring, type Keyring, UnsealError } from "./sealed-secret.ts";
+import { importKeyring, isBoundToVersion, type Keyring, UnsealError } from "./sealed-secret.ts";
 
 export type Source = "isolate" | "kv" | "d1";
 
@@ -252,9 +252,9 @@ function isRecordOf(appid: string, value: unknown): value is AppRecord {
     record.appid === appid &&
     Number.isInteger(record.siteId) &&
     typeof record.version === "string" &&
-    typeof record.secret === "string" &&
+    isBoundToVersion(record.secret) &&
     (record.previousVersion === null || typeof record.previousVersion === "string") &&
-    (record.previousSecret === null || typeof record.previousSecret === "string") &&
+    (record.previousSecret === null || isBoundToVersion(record.previousSecret)) &&
     isTime(record.previousExpiresAt) &&
     isTime(record.revokedAt)
   );

@@ -83,6 +83,13 @@ export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, s
 /** How a seal made now, with the current master key, begins. */
 export const sealMark = (keyring: Keyring): string => `v2.${keyring.sealing.id}.`;
 
+/**
+ * Whether a seal names its site and version. One of the form before does not: whoever writes to KV could pass an ended secret off as
+ * the one in use with it, so only D1 is believed with such a seal.
+ */
+export const isBoundToVersion = (sealed: unknown): sealed is string =>
+  typeof sealed === "string" && sealed.startsWith("v2.");
+
 /** What a seal vouches for, by its form. */
 const ASSOCIATED = {
   v1: ({ appid }: SecretOwner, slot: Slot) => `${appid}|${slot}`,
