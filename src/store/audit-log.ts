@@ -1,84 +1,70 @@
-import { type SQL, sql } from "drizzle-orm";
+import { and, type Column, desc, eq, lt, type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { auditLog } from "./schema.ts";
-import { type Bindable, insertInto, type Placeholders, statement } from "./statement.ts";
 
-/** Which door a change came through. */
-export type Actor = "admin-api" | "console";
+export type AuditEntry = typeof auditLog.$inferSelect;
+
+/** Through which face a change came. */
+export type Actor = AuditEntry["actor"];
+
+export type AuditAction = AuditEntry["action"];
 
 /** Who changes something, and when in Unix seconds. */
 export type Author = { actor: Actor; now: number };
 
-export type AuditAction =
-  | "site.created"
-  | "app.issued"
-  | "app.brought_along"
-  | "app.rotated"
-  | "app.revoked"
-  | "agent.added"
-  | "agent.renamed"
-  | "agent.enabled"
-  | "agent.disabled"
-  | "secrets.resealed";
+/** The columns of an audit row that say who and when. */
+export const auditedBy = ({ actor, now }: Author) => ({ actor, at: now });
 
-export type AuditEntry = {
-  id: number;
-  siteId: number | null;
-  at: number;
-  actor: Actor;
-  action: AuditAction;
-  subject: string;
-  /** JSON. */
-  details: string;
-};
+/** For {@link auditOf}: one row that is made up, where nothing stored is needed. */
+export const ONE_ROW = sql`(SELECT 1)`;
+
+/** For {@link auditOf}, right after the change in its batch: the statement before changed something. */
+export const CHANGED = sql`changes() > 0`;
 
 /**
- * A statement that writes audit rows beside a change, in the change's own batch.
+ * Writes an audit row for each row of `from` that meets `where`. Belongs in the batch of the change, so that both are stored or
+ * neither.
  *
- * @param write what was changed, and `from`: a FROM … WHERE that is empty when nothing was. `changes() > 0` in it asks about the
- *   statement before in the batch
+ * @param row made of columns of `from`; `details` is JSON, never with a secret in it
  */
-export function audit<Values extends Author & Record<string, Bindable>>(
-  write: (value: Placeholders<Values>) => {
-    siteId: SQL;
-    action: SQL | AuditAction;
-    subject: SQL;
-    details: SQL;
-    from: SQL;
-  },
+export function auditOf(
+  db: D1Database,
+  by: Author,
+  row: { siteId: SQL | Column; action: AuditAction; subject: SQL | Column; details: SQL },
+  from: SQLiteTable | SQL,
+  where: SQL | undefined,
 ) {
-  return statement<Values>((v) => {
-    const { siteId, action, subject, details, from } = write(v);
-    const said = typeof action === "string" ? sql.raw(`'${action}'`) : action;
-    return sql`${insertInto(
-      auditLog,
-      auditLog.siteId,
-      auditLog.at,
-      auditLog.actor,
-      auditLog.action,
-      auditLog.subject,
-      auditLog.details,
-    )}
-    SELECT ${siteId}, ${v.now}, ${v.actor}, ${said}, ${subject}, ${details} ${from}`;
-  });
+  return drizzle(db)
+    .insert(auditLog)
+    .select((query) =>
+      query
+        .select({
+          id: sql`NULL`.as("id"),
+          siteId: sql`${row.siteId}`.as("site_id"),
+          at: sql`${by.now}`.as("at"),
+          actor: sql`${by.actor}`.as("actor"),
+          action: sql`${row.action}`.as("action"),
+          subject: sql`${row.subject}`.as("subject"),
+          details: row.details.as("details"),
+        })
+        .from(from)
+        .where(where),
+    );
 }
 
-const entries = (where: (v: Placeholders<{ siteId: number }>) => SQL) =>
-  statement<{ siteId: number; before: number; limit: number }>(
-    (v) => sql`SELECT ${auditLog.id} AS "id", ${auditLog.siteId} AS "siteId", ${auditLog.at} AS "at",
-      ${auditLog.actor} AS "actor", ${auditLog.action} AS "action", ${auditLog.subject} AS "subject",
-      ${auditLog.details} AS "details"
-    FROM ${auditLog} WHERE ${where(v)} ${auditLog.id} < ${v.before} ORDER BY ${auditLog.id} DESC LIMIT ${v.limit}`,
-  );
-const allEntries = entries(() => sql``);
-const entriesOfSite = entries((v) => sql`${auditLog.siteId} = ${v.siteId} AND`);
-
 /** Newest first, from the one before `before`; of one site or of everything. */
-export async function listAuditEntries(
+export function listAuditEntries(
   db: D1Database,
   siteId: number | undefined,
   before: number,
   limit: number,
 ): Promise<AuditEntry[]> {
-  const list = siteId === undefined ? allEntries : entriesOfSite;
-  return (await list(db, { siteId: siteId ?? 0, before, limit }).all<AuditEntry>()).results;
+  return drizzle(db)
+    .select()
+    .from(auditLog)
+    .where(and(siteId === undefined ? undefined : eq(auditLog.siteId, siteId), lt(auditLog.id, before)))
+    .orderBy(desc(auditLog.id))
+    .limit(limit)
+    .all();
 }

@@ -1,9 +1,9 @@
-import { type Column, getTableName, type SQL, sql } from "drizzle-orm";
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { and, eq, getTableName, lte, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { AnySQLiteColumn, SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Runtime } from "../runtime.ts";
 import { rootOf, TRIES, withRetries } from "./run-batch.ts";
 import { consoleForms, consoleSessions, idempotencyKeys, jobs, nonces } from "./schema.ts";
-import { type Placeholders, statement } from "./statement.ts";
 
 /** How much one run may do, over all tables. What it does not reach, the next ones do. */
 export interface PruneLimits {
@@ -30,63 +30,64 @@ interface Run {
 
 /** A row's key, column by column; empty texts stand for a table's start. */
 type Place = string[];
-type Values = Record<string, string | number>;
 
-const readPlace = statement<{ name: string }>(
-  (v) => sql`SELECT ${jobs.place} FROM ${jobs} WHERE ${jobs.name} = ${v.name}`,
-);
-const keepPlace = statement<{ name: string; place: string }>(
-  (v) => sql`INSERT INTO ${jobs} (name, place) VALUES (${v.name}, ${v.place})
-    ON CONFLICT DO UPDATE SET place = excluded.place`,
-);
+/** A column of a key that is text, as all keys here are. */
+type KeyColumn = AnySQLiteColumn<{ data: string; notNull: true }>;
+
+/** `(a, b)`: SQLite compares such rows from left to right, as it orders them. */
+const row = (parts: (KeyColumn | string)[]) =>
+  sql`(${sql.join(
+    parts.map((part) => sql`${part}`),
+    sql`, `,
+  )})`;
 
 /**
  * Deletes a table's expired rows bite by bite and yields how many, until every row was looked at once. There is no index on
  * expires_at, because it would cost every request a written row: the table is walked by its key, from where the run before
  * stopped to the end, and from the start to there.
  */
-function pruner(table: SQLiteTable, expiresAt: Column, key: Column[]) {
-  const job = `prune ${getTableName(table)}`;
-  const list = (parts: SQL[]) => sql.join(parts, sql.raw(", "));
-  const columns = list(key.map((column) => sql`${column}`));
-  const placeholders = (v: Placeholders<Values>, of: string) => list(key.map((_, i) => sql`${v[`${of}${i}`]}`));
-  const values = (of: string, place: Place) => Object.fromEntries(place.map((text, i) => [`${of}${i}`, text]));
-  const after = (v: Placeholders<Values>) => sql`FROM ${table} WHERE (${columns}) > (${placeholders(v, "from")})`;
-  const upTo = (v: Placeholders<Values>) => sql`${after(v)} AND (${columns}) <= (${placeholders(v, "to")})`;
-
-  const lastOfBite = (rows: typeof after) =>
-    statement<Values>(
-      (v) => sql`SELECT ${list(key.map((column, i) => sql`${column} AS ${sql.identifier(`k${i}`)}`))} ${rows(v)}
-        ORDER BY ${columns} LIMIT 1 OFFSET ${v.skip}`,
-    );
-  const removal = (rows: typeof after) => statement<Values>((v) => sql`DELETE ${rows(v)} AND ${expiresAt} <= ${v.now}`);
-  const [endAfter, endUpTo] = [lastOfBite(after), lastOfBite(upTo)];
-  const [removeAfter, removeUpTo] = [removal(after), removal(upTo)];
+function pruner(table: SQLiteTable, expiresAt: SQLiteColumn, key: KeyColumn[]) {
+  const name = `prune ${getTableName(table)}`;
   const start: Place = key.map(() => "");
+  const keyOf: Record<string, KeyColumn> = Object.fromEntries(key.map((column) => [column.name, column]));
+  const between = (from: Place, to: Place | undefined) =>
+    and(sql`${row(key)} > ${row(from)}`, to && sql`${row(key)} <= ${row(to)}`);
 
   return async function* prune(run: Run): AsyncGenerator<number, void> {
-    const { db, now } = run;
-    let kept = await counted(run, 1, () => readPlace(db, { name: job }).first<string>("place"));
+    const store = drizzle(run.db);
+    const lastOfBite = (from: Place, to: Place | undefined) =>
+      store
+        .select(keyOf)
+        .from(table)
+        .where(between(from, to))
+        .orderBy(...key)
+        .limit(1)
+        .offset(run.biteRows - 1)
+        .get();
+    const removal = (from: Place, to: Place | undefined) =>
+      store.delete(table).where(and(between(from, to), lte(expiresAt, run.now)));
+    const keeping = (place: string) =>
+      store.insert(jobs).values({ name, place }).onConflictDoUpdate({ target: jobs.name, set: { place } });
+
+    const readPlace = () => store.select({ place: jobs.place }).from(jobs).where(eq(jobs.name, name)).get();
+    let kept = (await counted(run, 1, readPlace))?.place;
     const began = placeIn(kept, start);
     // Two runs at once look at rows twice and keep the place of either: no harm.
     const legs = began === start ? [{ from: start }] : [{ from: began }, { from: start, to: began }];
     for (const { from, to } of legs) {
       let place: Place | undefined = from;
       while (place !== undefined) {
-        const bite: Values = { ...values("from", place), ...values("to", to ?? []), now, skip: run.biteRows - 1 };
-        const findEnd = to === undefined ? endAfter : endUpTo;
-        const last = await counted(run, 1, () => findEnd(db, bite).first<Record<string, string>>());
-        place = last === null ? undefined : key.map((_, i) => last[`k${i}`] ?? "");
+        const bite: Place = place;
+        const last = await counted(run, 1, () => lastOfBite(bite, to));
+        place = last && Object.values(last);
         const end = place ?? to;
         const next = JSON.stringify(place ?? start);
         const stays = next === (kept ?? JSON.stringify(start));
-        const batch = () => [
-          end === undefined ? removeAfter(db, bite) : removeUpTo(db, { ...bite, ...values("to", end) }),
-          ...(stays ? [] : [keepPlace(db, { name: job, place: next })]),
-        ];
-        const [removed] = await counted(run, stays ? 1 : 2, () => db.batch(batch()));
+        const [removed] = await counted(run, stays ? 1 : 2, () =>
+          store.batch([removal(bite, end), ...(stays ? [] : [keeping(next)])]),
+        );
         kept = next;
-        yield removed?.meta.changes ?? 0;
+        yield removed.meta.changes;
       }
     }
   };
@@ -101,7 +102,7 @@ function counted<T>(run: Run, statements: number, call: () => Promise<T>): Promi
 }
 
 /** A kept place; `start` itself when there is none, or none that fits the key. */
-function placeIn(text: string | null, start: Place): Place {
+function placeIn(text: string | undefined, start: Place): Place {
   try {
     const place = JSON.parse(text ?? "") as unknown;
     const fits =

@@ -36,13 +36,15 @@ export const apps = sqliteTable(
   (t) => [index("apps_by_site").on(t.siteId)],
 );
 
+export const AGENT_STATUSES = ["normal", "disabled"] as const;
+
 export const agents = sqliteTable(
   "agents",
   {
     siteId: integer("site_id").notNull(),
     id: integer().notNull(),
     name: text().notNull(),
-    status: text({ enum: ["normal", "disabled"] }).notNull(),
+    status: text({ enum: AGENT_STATUSES }).notNull(),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.id] })],
 );
@@ -61,6 +63,7 @@ export const customers = sqliteTable(
   (t) => [uniqueIndex("customers_by_external_id").on(t.siteId, t.externalId)],
 );
 
+/** The one list of them: whatever lists, counts or checks statuses goes by it. */
 export const SESSION_STATUSES = ["waiting", "replied"] as const;
 
 export const sessions = sqliteTable(
@@ -82,7 +85,7 @@ export const sessions = sqliteTable(
     metadata: text({ mode: "json" }).$type<Record<string, string>>(),
   },
   (t) => [
-    // One index serves the list by status and the whole list, which merges the two statuses newest first.
+    // One index serves the list by status and the whole list, which merges the statuses newest first.
     index("sessions_by_site").on(t.siteId, t.status),
     // What operators search by: a customer's sessions.
     index("sessions_by_customer").on(t.customerId),
@@ -154,6 +157,22 @@ export const idempotencyKeys = sqliteTable(
   (t) => [primaryKey({ columns: [t.appid, t.operation, t.key] })],
 );
 
+/** Through which face an operator came. */
+export const ACTORS = ["admin-api", "console"] as const;
+
+export const AUDIT_ACTIONS = [
+  "site.created",
+  "app.issued",
+  "app.brought_along",
+  "app.rotated",
+  "app.revoked",
+  "agent.added",
+  "agent.renamed",
+  "agent.enabled",
+  "agent.disabled",
+  "secrets.resealed",
+] as const;
+
 /**
  * What operators did: one row in the same batch as the change itself, and so in the database that is changed. The day sites have
  * databases of their own, whoever lists this table has several to ask.
@@ -164,8 +183,8 @@ export const auditLog = sqliteTable(
     id: integer().primaryKey(),
     siteId: integer("site_id"),
     at: integer().notNull(),
-    actor: text().notNull(),
-    action: text().notNull(),
+    actor: text({ enum: ACTORS }).notNull(),
+    action: text({ enum: AUDIT_ACTIONS }).notNull(),
     /** The appid or the id of what was changed. */
     subject: text().notNull(),
     /** JSON, never with a secret in it. */

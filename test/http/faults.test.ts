@@ -22,7 +22,7 @@ describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
   describe.each(TEMPERATURES)("in a $state isolate", ({ warm }) => {
     it("is asked of every call there is", async () => {
       const keeper = await PromiseKeeper.create(await World.create(), subject, warm);
-      const cold = ["CREDENTIALS.get", "CREDENTIALS.put", "DB.first"];
+      const cold = ["CREDENTIALS.get", "CREDENTIALS.put", "DB.raw"];
       const calls = ["DB.batch", "NONCES.get", "NONCES.put", ...(warm ? [] : cold)];
       expect((await keeper.calls({})).sort()).toEqual(calls.sort());
       expect((await keeper.calls({ "idempotency-key": "k" })).sort()).toEqual(calls.sort());

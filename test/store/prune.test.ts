@@ -90,10 +90,7 @@ function watched(failing?: { naming: string; times: number; error: string }): { 
       const bound = env.DB.prepare(text).bind(...values);
       texts.set(bound, text);
       return Object.assign(bound, {
-        first: async (column?: string) => {
-          const row = (await send([bound]))[0]?.results[0];
-          return row === undefined ? null : column === undefined ? row : row[column];
-        },
+        raw: async () => (await send([bound])).flatMap(({ results }) => results.map((row) => Object.values(row))),
       });
     },
   });
@@ -234,7 +231,7 @@ describe("a run that cannot look at everything", () => {
 
   it("counts tries that failed as statements too", async () => {
     await putManyNonces("a", 200 * BITE_ROWS, 2);
-    const { db, seen } = watched({ naming: "DELETE", times: 2, error: "D1_ERROR: Network connection lost." });
+    const { db, seen } = watched({ naming: "delete", times: 2, error: "D1_ERROR: Network connection lost." });
     await pruned(NOW, { statements: 100 }, db);
     expect(seen.statements).toBeLessThanOrEqual(100);
   });

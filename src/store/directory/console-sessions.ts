@@ -1,51 +1,29 @@
-import { sql } from "drizzle-orm";
+import { and, eq, gt } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
 import { ServiceError } from "../../errors.ts";
 import { type Runtime, withinTime } from "../../runtime.ts";
 import { TRY_LIMIT_MS, withRetries } from "../run-batch.ts";
 import { consoleForms, consoleSessions } from "../schema.ts";
-import { insertInto, statement } from "../statement.ts";
 
-const insert = statement<{ id: string; now: number; expiresAt: number }>(
-  (v) => sql`${insertInto(consoleSessions, consoleSessions.id, consoleSessions.createdAt, consoleSessions.expiresAt)}
-    VALUES (${v.id}, ${v.now}, ${v.expiresAt}) ON CONFLICT DO NOTHING`,
-);
-
+/** @param session `now` and `expiresAt` in Unix seconds */
 export async function insertConsoleSession(
   runtime: Runtime,
   db: D1Database,
-  session: { id: string; now: number; expiresAt: number },
+  { now, ...session }: { id: string; now: number; expiresAt: number },
 ): Promise<void> {
-  await withRetries(runtime, () => insert(db, session).run());
+  const row = { ...session, createdAt: now };
+  await withRetries(runtime, () => drizzle(db).insert(consoleSessions).values(row).onConflictDoNothing().run());
 }
-
-const select = statement<{ id: string; now: number }>(
-  (v) =>
-    sql`SELECT 1 FROM ${consoleSessions} WHERE ${consoleSessions.id} = ${v.id} AND ${consoleSessions.expiresAt} > ${v.now}`,
-);
 
 export async function isConsoleSession(runtime: Runtime, db: D1Database, id: string, now: number): Promise<boolean> {
-  return (await withRetries(runtime, () => select(db, { id, now }).first())) !== null;
+  const live = and(eq(consoleSessions.id, id), gt(consoleSessions.expiresAt, now));
+  const find = () => drizzle(db).select({ id: consoleSessions.id }).from(consoleSessions).where(live).get();
+  return (await withRetries(runtime, find)) !== undefined;
 }
-
-const remove = statement<{ id: string }>(
-  (v) => sql`DELETE FROM ${consoleSessions} WHERE ${consoleSessions.id} = ${v.id}`,
-);
 
 export async function deleteConsoleSession(runtime: Runtime, db: D1Database, id: string): Promise<void> {
-  await withRetries(runtime, () => remove(db, { id }).run());
+  await withRetries(runtime, () => drizzle(db).delete(consoleSessions).where(eq(consoleSessions.id, id)).run());
 }
-
-type FormKey = { id: string; sessionId: string };
-
-const claim = statement<FormKey & { expiresAt: number }>(
-  (v) => sql`${insertInto(consoleForms, consoleForms.id, consoleForms.sessionId, consoleForms.expiresAt)}
-    VALUES (${v.id}, ${v.sessionId}, ${v.expiresAt}) ON CONFLICT DO NOTHING`,
-);
-
-const selectLocation = statement<FormKey>(
-  (v) => sql`SELECT ${consoleForms.location} AS "location" FROM ${consoleForms}
-    WHERE ${consoleForms.id} = ${v.id} AND ${consoleForms.sessionId} = ${v.sessionId}`,
-);
 
 /**
  * Claims a form, so that what it asks for is done once. Never tried twice: a try whose answer was lost may have claimed it.
@@ -55,30 +33,30 @@ const selectLocation = statement<FormKey>(
 export async function claimForm(
   runtime: Runtime,
   db: D1Database,
-  form: FormKey & { expiresAt: number },
+  form: { id: string; sessionId: string; expiresAt: number },
 ): Promise<true | string | undefined> {
-  const [claimed, found] = await inOneTry(runtime, () =>
-    db.batch<{ location: string | null }>([claim(db, form), selectLocation(db, form)]),
+  const store = drizzle(db);
+  const same = and(eq(consoleForms.id, form.id), eq(consoleForms.sessionId, form.sessionId));
+  const [claimed, [found]] = await inOneTry(runtime, () =>
+    store.batch([
+      store.insert(consoleForms).values(form).onConflictDoNothing(),
+      store.select({ location: consoleForms.location }).from(consoleForms).where(same),
+    ]),
   );
-  return claimed?.meta.changes === 1 ? true : (found?.results[0]?.location ?? undefined);
+  return claimed.meta.changes === 1 ? true : (found?.location ?? undefined);
 }
-
-const settle = statement<{ id: string; location: string }>(
-  (v) => sql`UPDATE ${consoleForms} SET location = ${v.location} WHERE ${consoleForms.id} = ${v.id}`,
-);
 
 export async function settleForm(runtime: Runtime, db: D1Database, id: string, location: string): Promise<void> {
-  await withRetries(runtime, () => settle(db, { id, location }).run());
+  const settle = () => drizzle(db).update(consoleForms).set({ location }).where(eq(consoleForms.id, id)).run();
+  await withRetries(runtime, settle);
 }
-
-const release = statement<{ id: string }>((v) => sql`DELETE FROM ${consoleForms} WHERE ${consoleForms.id} = ${v.id}`);
 
 /**
  * Gives a claimed form back: it changed nothing and may be sent again. Never tried twice: a try that comes late would take the
  * claim of whoever sent it again.
  */
 export async function releaseForm(runtime: Runtime, db: D1Database, id: string): Promise<void> {
-  await inOneTry(runtime, () => release(db, { id }).run());
+  await inOneTry(runtime, () => drizzle(db).delete(consoleForms).where(eq(consoleForms.id, id)).run());
 }
 
 function inOneTry<T>(runtime: Runtime, call: () => Promise<T>): Promise<T> {

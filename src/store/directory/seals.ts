@@ -1,62 +1,43 @@
-import { type SQL, sql } from "drizzle-orm";
-import { type Author, audit } from "../audit-log.ts";
-import { apps } from "../schema.ts";
-import { statement } from "../statement.ts";
-import type { AppRecord } from "./apps.ts";
+import { and, asc, eq, getTableColumns, gt, or, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { type Author, auditedBy } from "../audit-log.ts";
+import { apps, auditLog } from "../schema.ts";
+
+const { appid, siteId, version, secret, previousVersion, previousSecret } = getTableColumns(apps);
+const SEALED = { appid, siteId, version, secret, previousVersion, previousSecret };
 
 /** An app's secrets as sealed, and the version they belong to. */
-export type SealedSecrets = Pick<
-  AppRecord,
-  "appid" | "siteId" | "version" | "secret" | "previousVersion" | "previousSecret"
->;
+export type SealedSecrets = Pick<typeof apps.$inferSelect, keyof typeof SEALED>;
 
 /** Whether a sealed secret starts otherwise than `mark`; null when there is no secret. */
-const differs = (secret: typeof apps.secret | typeof apps.previousSecret, mark: unknown): SQL =>
-  sql`substr(${secret}, 1, length(${mark})) <> ${mark}`;
-
-const list = statement<{ mark: string; after: string; limit: number }>(
-  (v) => sql`SELECT ${apps.appid} AS "appid", ${apps.siteId} AS "siteId", ${apps.version} AS "version",
-    ${apps.secret} AS "secret", ${apps.previousVersion} AS "previousVersion", ${apps.previousSecret} AS "previousSecret"
-  FROM ${apps} WHERE ${apps.appid} > ${v.after}
-    AND (${differs(apps.secret, v.mark)} OR ${differs(apps.previousSecret, v.mark)})
-  ORDER BY ${apps.appid} LIMIT ${v.limit}`,
-);
+const differs = (column: typeof secret | typeof previousSecret, mark: string) =>
+  sql<number | null>`substr(${column}, 1, length(${mark})) <> ${mark}`;
 
 /**
  * Apps with a secret whose sealed form does not start with `mark`, by appid, from the one after `after`. Reads every app: for a rare
  * call, not worth an index.
  */
-export async function listSealedOtherwise(
+export function listSealedOtherwise(
   db: D1Database,
   mark: string,
   after: string,
   limit: number,
 ): Promise<SealedSecrets[]> {
-  return (await list(db, { mark, after, limit }).all<SealedSecrets>()).results;
+  return drizzle(db)
+    .select(SEALED)
+    .from(apps)
+    .where(and(gt(appid, after), or(differs(secret, mark), differs(previousSecret, mark))))
+    .orderBy(asc(appid))
+    .limit(limit)
+    .all();
 }
-
-const count = statement<{ mark: string }>(
-  (v) => sql`SELECT coalesce(sum(${differs(apps.secret, v.mark)}), 0)
-    + coalesce(sum(${differs(apps.previousSecret, v.mark)}), 0) AS "secrets" FROM ${apps}`,
-);
 
 /** How many secrets there are whose sealed form does not start with `mark`. */
 export async function countSealedOtherwise(db: D1Database, mark: string): Promise<number> {
-  return (await count(db, { mark }).first<number>("secrets")) ?? 0;
+  const count = (column: typeof secret | typeof previousSecret) => sql`coalesce(sum(${differs(column, mark)}), 0)`;
+  const secrets = sql<number>`${count(secret)} + ${count(previousSecret)}`;
+  return (await drizzle(db).select({ secrets }).from(apps).get())?.secrets ?? 0;
 }
-
-const replace = statement<SealedSecrets>(
-  (v) => sql`UPDATE ${apps} SET secret = ${v.secret}, previous_secret = ${v.previousSecret}
-    WHERE ${apps.appid} = ${v.appid} AND ${apps.version} = ${v.version} RETURNING appid AS "appid"`,
-);
-
-const auditReplace = audit<Author & { details: string }>((v) => ({
-  siteId: sql`NULL`,
-  action: "secrets.resealed",
-  subject: sql`''`,
-  details: sql`${v.details}`,
-  from: sql``,
-}));
 
 /**
  * Puts the same secrets in place under new seals, in one transaction; an app that was rotated since it was read keeps what
@@ -66,9 +47,17 @@ const auditReplace = audit<Author & { details: string }>((v) => ({
  */
 export async function replaceSeals(db: D1Database, renewed: SealedSecrets[], by: Author): Promise<Set<string>> {
   if (renewed.length === 0) return new Set();
-  const results = await db.batch<{ appid: string }>([
-    ...renewed.map((app) => replace(db, app)),
-    auditReplace(db, { ...by, details: JSON.stringify({ apps: renewed.length }) }),
+  const store = drizzle(db);
+  const details = JSON.stringify({ apps: renewed.length });
+  const [, ...changed] = await store.batch([
+    store.insert(auditLog).values({ ...auditedBy(by), action: "secrets.resealed", subject: "", details }),
+    ...renewed.map((app) =>
+      store
+        .update(apps)
+        .set({ secret: app.secret, previousSecret: app.previousSecret })
+        .where(and(eq(appid, app.appid), eq(version, app.version)))
+        .returning({ appid }),
+    ),
   ]);
-  return new Set(results.flatMap((result) => result.results.map(({ appid }) => appid)));
+  return new Set(changed.flat().map((app) => app.appid));
 }

@@ -1,39 +1,29 @@
-import { type SQL, sql } from "drizzle-orm";
-import { type Author, audit } from "../audit-log.ts";
+import { and, asc, eq, gt, ne, notExists, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { type Author, auditOf, CHANGED } from "../audit-log.ts";
 import { agents } from "../schema.ts";
-import { insertInto, type Placeholders, statement } from "../statement.ts";
 
-export type AgentStatus = "normal" | "disabled";
-export type Agent = { id: number; name: string; status: AgentStatus };
+const AGENT = { id: agents.id, name: agents.name, status: agents.status };
 
-const AGENT = sql`${agents.id} AS "id", ${agents.name} AS "name", ${agents.status} AS "status"`;
+export type Agent = Pick<typeof agents.$inferSelect, keyof typeof AGENT>;
+export type AgentStatus = Agent["status"];
 
-type Newcomers = { siteId: number /** A JSON array of `{id, name}`. */; newcomers: string };
+/** What an agent starts as. */
+const NEW_AGENT: AgentStatus = "normal";
 
-const selectTaken = statement<Newcomers>(
-  (v) => sql`SELECT ${agents.id} AS "id" FROM json_each(${v.newcomers}) AS asked
-    JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value ->> 'id' ORDER BY asked.key`,
-);
+/** A list as the rows of a FROM: each element is `asked.value`, its place `asked.key`. */
+const each = (list: unknown[]) => sql`json_each(${JSON.stringify(list)}) AS asked`;
 
-const insert = statement<Newcomers>(
-  (v) => sql`${insertInto(agents, agents.siteId, agents.id, agents.name, agents.status)}
-    SELECT ${v.siteId}, asked.value ->> 'id', asked.value ->> 'name', 'normal' FROM json_each(${v.newcomers}) AS asked
-    WHERE NOT EXISTS (SELECT 1 FROM json_each(${v.newcomers}) AS other
-      JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = other.value ->> 'id')`,
-);
-
-const auditInsert = audit<Author & Newcomers>((v) => ({
-  siteId: sql`${v.siteId}`,
-  action: "agent.added",
-  subject: sql`CAST(asked.value ->> 'id' AS TEXT)`,
-  details: sql`json_object('name', asked.value ->> 'name')`,
-  from: sql`FROM json_each(${v.newcomers}) AS asked WHERE changes() > 0`,
-}));
+const taken = (db: D1Database, siteId: number, newcomers: { id: number }[]) =>
+  drizzle(db)
+    .select({ id: agents.id })
+    .from(each(newcomers))
+    .innerJoin(agents, and(eq(agents.siteId, siteId), eq(agents.id, sql`asked.value ->> 'id'`)))
+    .orderBy(sql`asked.key`);
 
 /** Those of the newcomers' ids that the site has already. */
 export async function listTakenAgents(db: D1Database, siteId: number, newcomers: { id: number }[]): Promise<number[]> {
-  const { results } = await selectTaken(db, { siteId, newcomers: JSON.stringify(newcomers) }).all<{ id: number }>();
-  return results.map(({ id }) => id);
+  return (await taken(db, siteId, newcomers)).map(({ id }) => id);
 }
 
 /** All of them in normal status, or none: then the ids that the site has already. Ids must be distinct. */
@@ -43,72 +33,78 @@ export async function insertAgents(
   newcomers: { id: number; name: string }[],
   by: Author,
 ): Promise<number[]> {
-  const values = { siteId, newcomers: JSON.stringify(newcomers) };
-  const [taken] = await db.batch<{ id: number }>([
-    selectTaken(db, values),
-    insert(db, values),
-    auditInsert(db, { ...values, ...by }),
+  const store = drizzle(db);
+  const audited = {
+    siteId: sql`${siteId}`,
+    action: "agent.added" as const,
+    subject: sql`CAST(asked.value ->> 'id' AS TEXT)`,
+    details: sql`json_object('name', asked.value ->> 'name')`,
+  };
+  const [before] = await store.batch([
+    taken(db, siteId, newcomers),
+    store.insert(agents).select((query) =>
+      query
+        .select({
+          siteId: sql`${siteId}`.as("site_id"),
+          id: sql`asked.value ->> 'id'`.as("id"),
+          name: sql`asked.value ->> 'name'`.as("name"),
+          status: sql`${NEW_AGENT}`.as("status"),
+        })
+        .from(each(newcomers))
+        .where(notExists(taken(db, siteId, newcomers))),
+    ),
+    auditOf(db, by, audited, each(newcomers), CHANGED),
   ]);
-  return (taken?.results ?? []).map(({ id }) => id);
+  return before.map(({ id }) => id);
 }
-
-type Change = { siteId: number; id: number; name: string | null; status: AgentStatus | null };
-
-const changed = (v: Placeholders<Change>): SQL => sql`${agents.siteId} = ${v.siteId} AND ${agents.id} = ${v.id}`;
-
-// Both audits run before the update, while the row still says what it said.
-const auditName = audit<Author & Change>((v) => ({
-  siteId: sql`${v.siteId}`,
-  action: "agent.renamed",
-  subject: sql`CAST(${agents.id} AS TEXT)`,
-  details: sql`json_object('from', ${agents.name}, 'to', ${v.name})`,
-  from: sql`FROM ${agents} WHERE ${changed(v)} AND ${agents.name} <> ${v.name}`,
-}));
-
-const auditStatus = audit<Author & Change>((v) => ({
-  siteId: sql`${v.siteId}`,
-  action: sql`CASE ${v.status} WHEN 'normal' THEN 'agent.enabled' ELSE 'agent.disabled' END`,
-  subject: sql`CAST(${agents.id} AS TEXT)`,
-  details: sql`json_object('name', coalesce(${v.name}, ${agents.name}))`,
-  from: sql`FROM ${agents} WHERE ${changed(v)} AND ${agents.status} <> ${v.status}`,
-}));
-
-const update = statement<Change>(
-  (v) => sql`UPDATE ${agents} SET name = coalesce(${v.name}, name), status = coalesce(${v.status}, status)
-    WHERE ${changed(v)} RETURNING id, name, status`,
-);
 
 /** Undefined when the site has no such agent. */
 export async function updateAgent(
   db: D1Database,
   siteId: number,
   id: number,
-  change: { name?: string | undefined; status?: AgentStatus | undefined },
+  { name, status }: { name?: string | undefined; status?: AgentStatus | undefined },
   by: Author,
 ): Promise<Agent | undefined> {
-  const values = { siteId, id, name: change.name ?? null, status: change.status ?? null };
-  const results = await db.batch<Agent>([
-    auditName(db, { ...values, ...by }),
-    auditStatus(db, { ...values, ...by }),
-    update(db, values),
+  const store = drizzle(db);
+  const named = and(eq(agents.siteId, siteId), eq(agents.id, id));
+  const subject = sql`CAST(${agents.id} AS TEXT)`;
+  const renamed = {
+    siteId: agents.siteId,
+    action: "agent.renamed" as const,
+    subject,
+    details: sql`json_object('from', ${agents.name}, 'to', ${name ?? null})`,
+  };
+  const switched = {
+    siteId: agents.siteId,
+    action: status === "normal" ? ("agent.enabled" as const) : ("agent.disabled" as const),
+    subject,
+    details: sql`json_object('name', coalesce(${name ?? null}, ${agents.name}))`,
+  };
+  // Both audits run before the update, while the row still says what it said. Nothing is unequal to NULL, so what was not asked
+  // for is not audited.
+  const [, , [changed]] = await store.batch([
+    auditOf(db, by, renamed, agents, and(named, ne(agents.name, sql`${name ?? null}`))),
+    auditOf(db, by, switched, agents, and(named, ne(agents.status, sql`${status ?? null}`))),
+    store
+      .update(agents)
+      .set({ name: name ?? sql`${agents.name}`, status: status ?? sql`${agents.status}` })
+      .where(named)
+      .returning(AGENT),
   ]);
-  return results.at(-1)?.results[0];
+  return changed;
 }
-
-const list = statement<{ siteId: number; after: number; limit: number }>(
-  (v) => sql`SELECT ${AGENT} FROM ${agents} WHERE ${agents.siteId} = ${v.siteId} AND ${agents.id} > ${v.after}
-    ORDER BY ${agents.id} LIMIT ${v.limit}`,
-);
 
 /** A site's agents by id, from the one after `after`. */
-export async function listAgents(db: D1Database, siteId: number, after: number, limit: number): Promise<Agent[]> {
-  return (await list(db, { siteId, after, limit }).all<Agent>()).results;
+export function listAgents(db: D1Database, siteId: number, after: number, limit: number): Promise<Agent[]> {
+  return drizzle(db)
+    .select(AGENT)
+    .from(agents)
+    .where(and(eq(agents.siteId, siteId), gt(agents.id, after)))
+    .orderBy(asc(agents.id))
+    .limit(limit)
+    .all();
 }
-
-const selectStatuses = statement<{ siteId: number; asked: string }>(
-  (v) => sql`SELECT ${agents.id} AS "id", ${agents.status} AS "status" FROM json_each(${v.asked}) AS asked
-    CROSS JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value`,
-);
 
 /** The status of each of the ids that is an agent of the site. */
 export async function agentStatuses(
@@ -116,6 +112,12 @@ export async function agentStatuses(
   siteId: number,
   asked: number[],
 ): Promise<Map<number, AgentStatus>> {
-  const { results } = await selectStatuses(db, { siteId, asked: JSON.stringify(asked) }).all<Omit<Agent, "name">>();
-  return new Map(results.map(({ id, status }) => [id, status]));
+  const found = await drizzle(db)
+    .select({ id: agents.id, status: agents.status })
+    .from(each(asked))
+    // CROSS JOIN keeps the order: left to itself, SQLite walks all agents of the site.
+    .crossJoin(agents)
+    .where(and(eq(agents.siteId, siteId), eq(agents.id, sql`asked.value`)))
+    .all();
+  return new Map(found.map(({ id, status }) => [id, status]));
 }

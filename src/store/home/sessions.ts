@@ -1,146 +1,125 @@
-import { type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
 import { agents, customers, messages, participants, SESSION_STATUSES, sessions } from "../schema.ts";
-import { type Placeholders, statement } from "../statement.ts";
 
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
 
-export type SessionRow = {
-  id: number;
-  kind: "ticket" | "chat";
-  status: SessionStatus;
-  responsibleAgentId: number | null;
-  title: string;
-  createdAt: number;
-  customerExternalId: string;
-  customerName: string;
-};
+/** A session in a list. */
+export type SessionRow = Awaited<ReturnType<typeof listSessions>>[number];
 
-type Page = { siteId: number; before: number; limit: number };
-type Filter = { status: SessionStatus | null; customerExternalId: string | null };
-
-const newest = (v: Placeholders<Page>, status: unknown): SQL => sql`SELECT id FROM (SELECT ${sessions.id}
-  FROM ${sessions} WHERE ${sessions.siteId} = ${v.siteId} AND ${sessions.status} = ${status} AND ${sessions.id} < ${v.before}
-  ORDER BY ${sessions.id} DESC LIMIT ${v.limit})`;
-
-const listed = (ids: (v: Placeholders<Page & Filter>) => SQL) =>
-  statement<Page & Filter>(
-    (v) => sql`SELECT ${sessions.id} AS "id", ${sessions.kind} AS "kind", ${sessions.status} AS "status",
-      ${sessions.responsibleAgentId} AS "responsibleAgentId",
-      coalesce(${sessions.agentTitle}, ${sessions.autoTitle}) AS "title", ${sessions.createdAt} AS "createdAt",
-      ${customers.externalId} AS "customerExternalId", ${customers.name} AS "customerName"
-    FROM ${sessions} JOIN ${customers} ON ${customers.id} = ${sessions.customerId}
-    WHERE ${sessions.id} IN (${ids(v)}) ORDER BY ${sessions.id} DESC LIMIT ${v.limit}`,
-  );
-
-const all = listed((v) =>
-  sql.join(
-    SESSION_STATUSES.map((status) => newest(v, sql.raw(`'${status}'`))),
-    sql.raw(" UNION ALL "),
-  ),
-);
-const ofStatus = listed((v) => newest(v, v.status));
-const ofCustomer = listed(
-  (v) => sql`SELECT id FROM (SELECT ${sessions.id} FROM ${sessions} WHERE ${sessions.customerId} =
-    (SELECT ${customers.id} FROM ${customers}
-      WHERE ${customers.siteId} = ${v.siteId} AND ${customers.externalId} = ${v.customerExternalId})
-    AND ${sessions.id} < ${v.before} AND ${sessions.status} = coalesce(${v.status}, ${sessions.status})
-    ORDER BY ${sessions.id} DESC LIMIT ${v.limit})`,
-);
+/** Everything stored of one session. An agent's name is null when the site no longer knows the agent. */
+export type StoredSession = NonNullable<Awaited<ReturnType<typeof readSession>>>;
 
 /**
  * A site's sessions newest first, from the one before `before`; of one status, of one customer, of both. Without either, the
  * newest of each status are merged, so that one index serves both lists.
  */
-export async function listSessions(
+export function listSessions(
   db: D1Database,
   siteId: number,
-  filter: { [K in keyof Filter]?: Filter[K] | undefined },
+  { status, customerExternalId }: { status?: SessionStatus | undefined; customerExternalId?: string | undefined },
   before: number,
   limit: number,
-): Promise<SessionRow[]> {
-  const values = {
-    ...{ siteId, before, limit },
-    status: filter.status ?? null,
-    customerExternalId: filter.customerExternalId ?? null,
+) {
+  const store = drizzle(db);
+  const newest = (...conditions: (SQL | undefined)[]) =>
+    store
+      .select({ id: sessions.id })
+      .from(sessions)
+      .where(and(...conditions, lt(sessions.id, before)))
+      .orderBy(desc(sessions.id))
+      .limit(limit);
+  const ofStatus = (each: SessionStatus) => newest(eq(sessions.siteId, siteId), eq(sessions.status, each));
+  const ofCustomer = (externalId: string) => {
+    const named = and(eq(customers.siteId, siteId), eq(customers.externalId, externalId));
+    const customer = store.select({ id: customers.id }).from(customers).where(named);
+    return newest(eq(sessions.customerId, customer), status && eq(sessions.status, status));
   };
-  const list = values.customerExternalId !== null ? ofCustomer : values.status !== null ? ofStatus : all;
-  return (await list(db, values).all<SessionRow>()).results;
+  const statuses = status === undefined ? SESSION_STATUSES : [status];
+  const found = customerExternalId === undefined ? statuses.map(ofStatus) : [ofCustomer(customerExternalId)];
+  // Each in a SELECT of its own, because the parts of a UNION take no ORDER BY and no LIMIT.
+  const ids = sql.join(
+    found.map((part) => sql`SELECT * FROM ${part}`),
+    sql` UNION ALL `,
+  );
+  return store
+    .select({
+      id: sessions.id,
+      kind: sessions.kind,
+      status: sessions.status,
+      responsibleAgentId: sessions.responsibleAgentId,
+      title: sql<string>`coalesce(${sessions.agentTitle}, ${sessions.autoTitle})`,
+      createdAt: sessions.createdAt,
+      customerExternalId: customers.externalId,
+      customerName: customers.name,
+    })
+    .from(sessions)
+    .innerJoin(customers, eq(customers.id, sessions.customerId))
+    .where(inArray(sessions.id, sql`(${ids})`))
+    .orderBy(desc(sessions.id))
+    .limit(limit)
+    .all();
 }
 
-type SessionKey = { siteId: number; id: number };
-
-type SessionRecord = Omit<SessionRow, "title" | "customerExternalId" | "customerName"> & {
-  responsibleAgentName: string | null;
-  visitorTitle: string | null;
-  agentTitle: string | null;
-  autoTitle: string;
-  /** JSON. */
-  metadata: string | null;
-  externalId: string;
-  name: string;
-  ip: string;
-};
-
-/** Everything stored of one session. An agent's name is null when the site no longer knows the agent. */
-export type StoredSession = {
-  session: Omit<SessionRecord, "externalId" | "name" | "ip" | "metadata"> & { metadata: Record<string, string> };
-  customer: Pick<SessionRecord, "externalId" | "name" | "ip">;
-  participants: { agentId: number; agentName: string | null; addedBy: number; addedAt: number }[];
-  messages: {
-    seq: number;
-    sender: "visitor" | "agent";
-    senderUid: number | null;
-    senderName: string | null;
-    content: string;
-    createdAt: number;
-  }[];
-};
-
-const here = (v: Placeholders<SessionKey>): SQL => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} = ${v.id}`;
-
-/** The agent of a column, in a LEFT JOIN. */
-const agentOf = (v: Placeholders<SessionKey>, column: SQL): SQL =>
-  sql`LEFT JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = ${column}`;
-
-const selectSession = statement<SessionKey>(
-  (v) => sql`SELECT ${sessions.id} AS "id", ${sessions.kind} AS "kind", ${sessions.status} AS "status",
-    ${sessions.responsibleAgentId} AS "responsibleAgentId", ${agents.name} AS "responsibleAgentName",
-    ${sessions.visitorTitle} AS "visitorTitle", ${sessions.agentTitle} AS "agentTitle",
-    ${sessions.autoTitle} AS "autoTitle", ${sessions.metadata} AS "metadata", ${sessions.createdAt} AS "createdAt",
-    ${customers.externalId} AS "externalId", ${customers.name} AS "name", ${customers.ip} AS "ip"
-  FROM ${sessions} JOIN ${customers} ON ${customers.id} = ${sessions.customerId}
-    ${agentOf(v, sql`${sessions.responsibleAgentId}`)} WHERE ${here(v)}`,
-);
-
-const selectParticipants = statement<SessionKey>(
-  (v) => sql`SELECT ${participants.agentId} AS "agentId", ${agents.name} AS "agentName",
-    ${participants.addedBy} AS "addedBy", ${participants.addedAt} AS "addedAt"
-  FROM ${participants} ${agentOf(v, sql`${participants.agentId}`)}
-  WHERE ${participants.sessionId} = ${v.id} ORDER BY ${participants.agentId}`,
-);
-
-const selectMessages = statement<SessionKey>(
-  (v) => sql`SELECT ${messages.seq} AS "seq", ${messages.sender} AS "sender", ${messages.senderUid} AS "senderUid",
-    ${agents.name} AS "senderName", ${messages.content} AS "content", ${messages.createdAt} AS "createdAt"
-  FROM ${messages} ${agentOf(v, sql`${messages.senderUid}`)}
-  WHERE ${messages.sessionId} = ${v.id} ORDER BY ${messages.seq}`,
-);
-
 /** Everything stored of one session, read in one trip; undefined when the site has no such session. */
-export async function readSession(db: D1Database, siteId: number, id: number): Promise<StoredSession | undefined> {
-  const key = { siteId, id };
-  const [found, joined, said] = await db.batch<unknown>([
-    selectSession(db, key),
-    selectParticipants(db, key),
-    selectMessages(db, key),
+export async function readSession(db: D1Database, siteId: number, id: number) {
+  const store = drizzle(db);
+  const agentIs = (column: SQL | typeof messages.senderUid | typeof participants.agentId) =>
+    and(eq(agents.siteId, siteId), eq(agents.id, column));
+  // A batch gives rows by column name, so no two columns of one SELECT may have the same: hence the names of its own.
+  const agentName = sql<string | null>`${agents.name}`.as("agent_name");
+  const [[found], joined, said] = await store.batch([
+    store
+      .select({
+        session: {
+          id: sessions.id,
+          kind: sessions.kind,
+          status: sessions.status,
+          responsibleAgentId: sessions.responsibleAgentId,
+          visitorTitle: sessions.visitorTitle,
+          agentTitle: sessions.agentTitle,
+          autoTitle: sessions.autoTitle,
+          createdAt: sessions.createdAt,
+          metadata: sessions.metadata,
+        },
+        responsibleAgentName: agentName,
+        customer: { externalId: customers.externalId, name: customers.name, ip: customers.ip },
+      })
+      .from(sessions)
+      .innerJoin(customers, eq(customers.id, sessions.customerId))
+      .leftJoin(agents, agentIs(sql`${sessions.responsibleAgentId}`))
+      .where(and(eq(sessions.siteId, siteId), eq(sessions.id, id))),
+    store
+      .select({
+        agentId: participants.agentId,
+        agentName,
+        addedBy: participants.addedBy,
+        addedAt: participants.addedAt,
+      })
+      .from(participants)
+      .leftJoin(agents, agentIs(participants.agentId))
+      .where(eq(participants.sessionId, id))
+      .orderBy(asc(participants.agentId)),
+    store
+      .select({
+        seq: messages.seq,
+        sender: messages.sender,
+        senderUid: messages.senderUid,
+        senderName: agentName,
+        content: messages.content,
+        createdAt: messages.createdAt,
+      })
+      .from(messages)
+      .leftJoin(agents, agentIs(messages.senderUid))
+      .where(eq(messages.sessionId, id))
+      .orderBy(asc(messages.seq)),
   ]);
-  const row = found?.results[0] as SessionRecord | undefined;
-  if (row === undefined) return undefined;
-  const { externalId, name, ip, metadata, ...session } = row;
+  if (found === undefined) return undefined;
+  const { session, responsibleAgentName, customer } = found;
   return {
-    session: { ...session, metadata: JSON.parse(metadata ?? "{}") as Record<string, string> },
-    customer: { externalId, name, ip },
-    participants: joined?.results as StoredSession["participants"],
-    messages: said?.results as StoredSession["messages"],
+    session: { ...session, responsibleAgentName, metadata: session.metadata ?? {} },
+    customer,
+    participants: joined,
+    messages: said,
   };
 }
