@@ -3,12 +3,13 @@ import { agentChangeSchema } from "../services/change-agent.ts";
 import { newSiteSchema } from "../services/create-site.ts";
 import { issueAppSchema } from "../services/issue-app.ts";
 import { rotateSecretSchema } from "../services/rotate-secret.ts";
+import { ACTORS, AGENT_STATUSES, AUDIT_ACTIONS, SESSION_STATUSES } from "../store/schema.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 
 const TIME = 1781683144;
-const AGENT_STATUS = { enum: ["normal", "disabled"], examples: ["normal"] };
-const SESSION_STATUS = { enum: ["waiting", "replied"], examples: ["replied"] };
+const AGENT_STATUS = { enum: AGENT_STATUSES, examples: ["normal"] };
+const SESSION_STATUS = { enum: SESSION_STATUSES, examples: ["replied"] };
 
 /** The rule of a name in the words of JSON Schema: no control character or direction override, and one at least that shows. */
 const CONTROL = "\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069";
@@ -163,21 +164,8 @@ export const adminSchemas = {
     id: integer("Higher is later.", { minimum: 1, examples: [17] }),
     site_id: orNull(integer("The site; null for what belongs to none.", { examples: [1] })),
     at: time("When.", TIME),
-    actor: string("Which door it came through.", { enum: ["admin-api", "console"] }),
-    action: string("What was done.", {
-      enum: [
-        "site.created",
-        "app.issued",
-        "app.brought_along",
-        "app.rotated",
-        "app.revoked",
-        "agent.added",
-        "agent.renamed",
-        "agent.enabled",
-        "agent.disabled",
-        "secrets.resealed",
-      ],
-    }),
+    actor: string("Which door it came through.", { enum: ACTORS }),
+    action: string("What was done.", { enum: AUDIT_ACTIONS }),
     subject: string("The id or the appid of what was changed.", { examples: ["1"] }),
     details: {
       type: "object",
