@@ -1,0 +1,93 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const ROOT = join(import.meta.dirname, "../..");
+const BIOME = join(ROOT, "node_modules/@biomejs/biome/bin/biome");
+
+const BARE = [
+  "Date.now()",
+  "Date.now",
+  "Date()",
+  "new Date()",
+  "Math.random()",
+  "performance.now()",
+  "crypto.randomUUID()",
+  "crypto.getRandomValues(new Uint8Array(8))",
+  "setTimeout(() => {}, 1)",
+  "setInterval(() => {}, 1)",
+  "scheduler.wait(1)",
+  "globalThis.setTimeout",
+  'console.log("")',
+  'console.error("")',
+];
+
+const ALLOWED = [
+  "new Date(0)",
+  "Date.parse('')",
+  "Math.max(1, 2)",
+  "crypto.subtle",
+  "(runtime: { now: () => number }) => runtime.now()",
+];
+
+/** Where time, chance and the console come from, and what does not run in the Worker. */
+const FREE = ["src/runtime.ts", "src/telemetry/a.ts", "src/client/a.ts", "src/cli/a.ts", "src/openapi/pages/a.js"];
+
+/** Everywhere else in src/. */
+const BOUND = ["src/app.ts", "src/http/console/a.tsx", "src/openapi/a.ts"];
+
+const lines = (expressions: string[]) => expressions.map((each, i) => `export const v${i} = ${each};\n`).join("");
+
+/** What biome says against each file, by its path: the lines it names. */
+const named: Record<string, number[]> = {};
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "lint-"));
+  await Promise.all(
+    ["biome.json", "lint"].map((name) => cp(join(ROOT, name), join(folder, name), { recursive: true })),
+  );
+  const files = { ...texts([...FREE, ...BOUND], lines(BARE)), "src/allowed.ts": lines(ALLOWED) };
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  // There is no repository in the folder, and biome ends with 1 when it finds something.
+  const args = ["lint", "--vcs-enabled=false", "--reporter=json", "--max-diagnostics=none", "src"];
+  const { stdout } = await promisify(execFile)(process.execPath, [BIOME, ...args], { cwd: folder }).catch(
+    (error: { stdout: string }) => error,
+  );
+  const { diagnostics } = JSON.parse(stdout) as { diagnostics: Found[] };
+  for (const { category, location } of diagnostics) {
+    if (category === "plugin" || category === "lint/style/noRestrictedGlobals") {
+      const found = named[location.path] ?? [];
+      named[location.path] = found;
+      found.push(location.start.line);
+    }
+  }
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Found {
+  category: string;
+  location: { path: string; start: { line: number } };
+}
+
+const texts = (paths: string[], text: string) => Object.fromEntries(paths.map((path) => [path, text]));
+
+describe("the lint rule on time, chance and the console", () => {
+  it.each(BOUND)("finds each bare use in %s", (path) => {
+    expect(named[path]?.sort((a, b) => a - b)).toEqual(BARE.map((_, i) => i + 1));
+  });
+
+  it.each(FREE)("leaves %s alone", (path) => {
+    expect(named[path]).toBeUndefined();
+  });
+
+  it("finds nothing in what reads no clock and draws nothing", () => {
+    expect(named["src/allowed.ts"]).toBeUndefined();
+  });
+});
