@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { SESSION_STATUSES } from "../../src/store/schema.ts";
 import { type AdminAnswer, call, problem } from "../support/admin-calls.ts";
 import { seedSession } from "../support/seed-session.ts";
 import { NOW, World } from "../support/world.ts";
@@ -151,7 +152,7 @@ describe("GET /admin/sites/:site_id/sessions", () => {
     const world = await World.create();
     for (const status of ["", "open", "WAITING"]) {
       expect(gist(await call(world, "GET", `${sessionsPath(world)}?status=${status}`))).toEqual(
-        bad("status", "must be waiting or replied"),
+        bad("status", `must be ${SESSION_STATUSES.join(" or ")}`),
       );
     }
   });
