@@ -65,8 +65,11 @@ export function observe<Env extends Bound>(env: Env, trips: Trips, recording: ()
       bind: (...bound: unknown[]) => statement(prepared.bind(...bound), sql, bound),
       all: () => trip("DB", "all", () => prepared.all(), [text]),
       run: () => trip("DB", "run", () => prepared.run(), [text]),
-      raw: () => trip("DB", "raw", () => prepared.raw(), [text]),
-      // D1's own first() is all() too; this way its rows are counted.
+      // raw() and first() by way of all(), which tells how many rows were read.
+      raw: async () => {
+        const all = await trip("DB", "raw", () => prepared.all<Record<string, unknown>>(), [text]);
+        return all.results.map((row) => Object.values(row));
+      },
       first: async (column?: string) => {
         const all = await trip("DB", "first", () => prepared.all<Record<string, unknown>>(), [text]);
         const row = all.results[0] ?? null;

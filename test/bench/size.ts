@@ -1,7 +1,8 @@
 import type { Measurement } from "./measurement.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 
-const MOST_KIB = 70;
+/** The design allows this with all that is planned, drizzle's query builders included. */
+const MOST_KIB = 100;
 const BEST_KIB = 45;
 
 /** What `wrangler deploy` uploads, minified, and what it is gzipped. */
