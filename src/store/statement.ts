@@ -1,6 +1,5 @@
 import { type Column, Placeholder, type SQL, sql } from "drizzle-orm";
-import { CasingCache } from "drizzle-orm/casing";
-import type { SQLiteTable } from "drizzle-orm/sqlite-core";
+import { SQLiteSyncDialect, type SQLiteTable } from "drizzle-orm/sqlite-core";
 
 /** What D1 can bind. `undefined`, BigInt and booleans are left out because D1 throws on them or stores them as something else. */
 export type Bindable = string | number | null;
@@ -11,13 +10,7 @@ export type Statement<Values> = (db: D1Database, values: Values) => D1PreparedSt
 /** One placeholder per value, by its name. */
 export type Placeholders<Values> = { readonly [K in keyof Values]: Placeholder };
 
-/** SQLite's spelling. drizzle's dialect class says the same, but brings its query builders into the Worker with it. */
-const SQLITE = {
-  casing: new CasingCache(),
-  escapeName: (name: string) => `"${name.replaceAll('"', '""')}"`,
-  escapeParam: () => "?",
-  escapeString: (text: string) => `'${text.replaceAll("'", "''")}'`,
-};
+const DIALECT = new SQLiteSyncDialect();
 
 /**
  * Compiles a statement to text when the module loads, so that a request pays for binding and nothing else.
@@ -29,7 +22,7 @@ export function statement<Values extends Record<string, Bindable>>(
   const placeholders = new Proxy({} as Placeholders<Values>, {
     get: (_, name) => sql.placeholder(String(name)),
   });
-  const { sql: text, params } = write(placeholders).toQuery(SQLITE);
+  const { sql: text, params } = DIALECT.sqlToQuery(write(placeholders));
   const names = params.map((param) => {
     if (param instanceof Placeholder) return param.name;
     throw new TypeError(`a value in a statement is not a placeholder: ${text}`);
@@ -38,7 +31,7 @@ export function statement<Values extends Record<string, Bindable>>(
 }
 
 /** `(a, b, c)`: the bare column names an INSERT wants where drizzle would write `table.column`. */
-export function columns(...list: Column[]): SQL {
+function columns(...list: Column[]): SQL {
   return sql`(${sql.join(
     list.map((column) => sql.identifier(column.name)),
     sql.raw(", "),
