@@ -1,4 +1,6 @@
-import { applyD1Migrations } from "cloudflare:test";
+import { applyD1Migrations, reset } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 
+// Files share a worker and so its storage: each begins with an empty one.
+await reset();
 await applyD1Migrations(env.DB, env.MIGRATIONS);

@@ -1,0 +1,36 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+const require = createRequire(import.meta.url);
+
+/** Miniflare's options for the Worker of wrangler.toml, as wrangler makes them. */
+type WorkerOptions = Record<string, unknown> & { bindings: Record<string, string> };
+
+/**
+ * What wrangler makes of wrangler.toml, without what tests have no use for: secrets and crons. Loading wrangler takes over a
+ * second, so the answer is kept below node_modules until wrangler or its file changes.
+ */
+export async function workerOptions(): Promise<WorkerOptions> {
+  const config = join(root, "wrangler.toml");
+  const made = readFileSync(require.resolve("wrangler/package.json"));
+  const key = createHash("sha256").update(root).update(made).update(readFileSync(config)).digest("hex");
+  const kept = join(root, "node_modules/.cache/agent-session", `worker-${key}.json`);
+  try {
+    return JSON.parse(readFileSync(kept, "utf8"));
+  } catch {
+    const options = await readWithWrangler(config);
+    mkdirSync(dirname(kept), { recursive: true });
+    writeFileSync(kept, JSON.stringify(options));
+    return options;
+  }
+}
+
+async function readWithWrangler(config: string): Promise<WorkerOptions> {
+  const { unstable_getMiniflareWorkerOptions } = await import("wrangler");
+  const { cronTriggers: _, ...options } = unstable_getMiniflareWorkerOptions(config)
+    .workerOptions as never as WorkerOptions;
+  return options;
+}
