@@ -1,6 +1,5 @@
 /** `npm run deploy`: creates what is missing, migrates, then deploys. */
 import { join } from "node:path";
-import { unstable_readConfig } from "wrangler";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
 import { handOverToWrangler, PROJECT_ROOT, runWrangler } from "./run-wrangler.ts";
 
@@ -82,6 +81,8 @@ async function deploy(args: string[]): Promise<number> {
       ),
       ...(envFile ?? []).flatMap((each) => ["--env-file", each]),
     ];
+    // Only now: loading wrangler takes a second, which --help and a wrong option need not wait for.
+    const { unstable_readConfig } = await import("wrangler");
     const config = unstable_readConfig(
       { config: file ?? join(PROJECT_ROOT, "wrangler.toml"), env },
       { hideWarnings: true },
