@@ -7,8 +7,9 @@ import { replacing } from "../support/replacing.ts";
 import { World } from "../support/world.ts";
 
 afterEach(() => {
-  vi.useRealTimers();
+  // In this order: a mocked timer is restored to the one it was made from, which may be a fake.
   vi.restoreAllMocks();
+  vi.useRealTimers();
 });
 
 const boom = () => {
