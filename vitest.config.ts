@@ -17,9 +17,12 @@ process.env.TMPDIR = inMemory() ?? disk;
 
 /** Tests of pure functions and of the client: plain node starts in a fraction of the time that workerd takes. */
 const pure = [
-  "test/{architecture,readme}.test.ts",
+  "test/{architecture,docs,docs-zh,threat-model}.test.ts",
+  "test/client/sign.test.ts",
+  "test/diagnosis/**/*.test.ts",
   "test/operations/auto-title.test.ts",
   "test/pipeline/fingerprint.test.ts",
+  "test/replay/nonce-memory.test.ts",
   "test/services/parse-agent-list.test.ts",
   "test/signing/check-freshness.test.ts",
 ];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { prepare, sign } from "../../src/client/sign.ts";
-import { hmac } from "../support/world.ts";
+import { hmac } from "../support/hmac.ts";
 
 const APP = { appid: "app", secret: "secret" };
 

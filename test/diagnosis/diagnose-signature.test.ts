@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { bodyVariants } from "../../src/diagnosis/body-variants.ts";
 import { diagnoseSignature } from "../../src/diagnosis/diagnose-signature.ts";
-import { hmac, NOW } from "../support/world.ts";
+import { hmac } from "../support/hmac.ts";
+import { NOW } from "../support/test-runtime.ts";
 
 const SECRET = "0123456789abcdef0123456789abcdef";
 const OLD = "an older secret";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { NonceMemory } from "../../src/replay/nonce-memory.ts";
-import { NOW } from "../support/world.ts";
+import { NOW } from "../support/test-runtime.ts";
 
 function memory() {
   const clock = { now: NOW };

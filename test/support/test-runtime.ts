@@ -1,6 +1,9 @@
 import { type Runtime, systemRuntime } from "../../src/runtime.ts";
 import type { JobRecord, RequestRecord, Telemetry, WarningRecord } from "../../src/telemetry/telemetry.ts";
 
+/** 2027-01-15T08:00:00Z. Tests bring their own clock; nothing here reads the machine's. */
+export const NOW = 1_800_000_000;
+
 /** The machine's chance and waiting, with a wall clock of the test's own. Durations follow `Date`, so that fake timers move them. */
 export function runtimeAt(now: () => number): Runtime {
   return { ...systemRuntime, now, elapsed: () => Date.now() };

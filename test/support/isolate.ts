@@ -1,0 +1,63 @@
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { createApp } from "../../src/app.ts";
+import type { Bindings } from "../../src/config.ts";
+import { NOW, runtimeAt } from "./test-runtime.ts";
+
+export const ADMIN_TOKEN = env.ADMIN_TOKEN;
+
+/** Bindings to replace; undefined takes one away. */
+export type Replacements = { [Name in keyof Bindings]?: Bindings[Name] | undefined };
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  envelope: { code: number; msg: string; data: unknown };
+}
+
+/** Rate limits are off unless a test brings its own: tests share one client address. */
+const unlimited = { APP_LIMIT: undefined, CLIENT_LIMIT: undefined } as unknown as Partial<Bindings>;
+
+/** A Worker in one isolate: nothing cached yet, a clock of its own. `env` may be replaced binding by binding. */
+export class Isolate {
+  /** Unix seconds; may be moved. */
+  readonly clock = { now: NOW };
+  readonly app = createApp(runtimeAt(() => this.clock.now * 1000));
+  readonly env: Bindings;
+
+  constructor(bindings: Replacements = {}) {
+    this.env = { ...env, ...unlimited, ...bindings } as Bindings;
+  }
+
+  /** Sends any request and waits for what it left to `waitUntil`. */
+  async fetch(request: Request): Promise<Response> {
+    const context = createExecutionContext();
+    const response = await this.app.fetch(request, this.env, context);
+    await waitOnExecutionContext(context);
+    return response;
+  }
+
+  /** Calls the admin API. */
+  admin(method: string, path: string, body?: unknown): Promise<Response> {
+    return this.fetch(
+      new Request(`http://worker${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${ADMIN_TOKEN}`,
+          ...(body !== undefined && { "content-type": "application/json" }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      }),
+    );
+  }
+
+  /** Sends bytes as they are, with exactly these headers beside a content type of JSON. */
+  async sendRaw(operation: string, body: BodyInit, headers: HeadersInit = {}): Promise<Answer> {
+    const all = new Headers(headers);
+    if (!all.has("content-type")) all.set("content-type", "application/json");
+    const response = await this.fetch(
+      new Request(`http://worker/openapi/chat/${operation}`, { method: "POST", headers: all, body }),
+    );
+    return { status: response.status, headers: response.headers, envelope: await response.json() };
+  }
+}
