@@ -56,6 +56,11 @@ export class Faults {
     return this.#working === 0 && this.#silent.length + this.#late.length > 0;
   }
 
+  /** True while a call is on its way through the real binding. */
+  get isWorking(): boolean {
+    return this.#working > 0;
+  }
+
   /** No more faults: late calls are done now, silent ones fail so that nothing waits for ever. */
   async end(): Promise<void> {
     this.#plan = () => undefined;

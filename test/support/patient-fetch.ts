@@ -3,9 +3,10 @@ import { vi } from "vitest";
 import type { Faults } from "./faulty-bindings.ts";
 import { type Answer, hmac, type World } from "./world.ts";
 
-/** Real milliseconds between two looks, and fake ones that pass meanwhile while a binding works. */
+/** Real milliseconds between two looks, and fake ones that pass meanwhile: few while a binding works, more in a pause between tries. */
 const LOOK_EVERY_MS = 1;
 const WHILE_WORKING_MS = 5;
+const IN_A_PAUSE_MS = 50;
 
 /**
  * Waits for what may wait for a binding that is silent: time limits of seconds pass at once. Needs fake timers
@@ -20,7 +21,7 @@ export async function withoutWaiting<T>(work: Promise<T>, faults: Faults): Promi
   while (!settled) {
     // While all are silent nothing happens before the next timer.
     if (faults.isSilent) await vi.advanceTimersToNextTimerAsync();
-    else await vi.advanceTimersByTimeAsync(WHILE_WORKING_MS);
+    else await vi.advanceTimersByTimeAsync(faults.isWorking ? WHILE_WORKING_MS : IN_A_PAUSE_MS);
     await scheduler.wait(LOOK_EVERY_MS);
   }
   return work;
