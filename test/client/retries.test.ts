@@ -3,21 +3,17 @@ import { AgentSessionClient } from "../../src/client/client.ts";
 import { newSession, refusal, service } from "./service.ts";
 
 /** The pauses between tries, in milliseconds. They are cut short. */
-const pauses = vi.hoisted(() => ({ asked: [] as number[] }));
-
-vi.mock(import("../../src/client/within-limit.ts"), async (original) => {
-  const module = await original();
-  return {
-    ...module,
-    pause(milliseconds, signal) {
-      pauses.asked.push(milliseconds);
-      return module.pause(1, signal);
-    },
-  };
-});
+const pauses = { asked: [] as number[] };
 
 beforeEach(() => {
   pauses.asked = [];
+  const original = globalThis.setTimeout;
+  vi.spyOn(globalThis, "setTimeout").mockImplementation(((callback: () => void, milliseconds: number) => {
+    // The client's pause() and no other: the service and the time limit of a try set timers of their own.
+    const isPause = new Error().stack?.includes("at pause ") ?? false;
+    if (isPause) pauses.asked.push(milliseconds);
+    return original(callback, isPause ? 1 : milliseconds);
+  }) as typeof setTimeout);
 });
 
 afterEach(() => {
