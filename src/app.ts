@@ -1,14 +1,16 @@
 import { CredentialResolver } from "./credentials/resolve-credentials.ts";
-import { ServiceError } from "./errors.ts";
 import { admin } from "./http/admin/routes.ts";
 import { operatorConsole } from "./http/console/console.tsx";
 import type { Isolate } from "./http/context.ts";
 import { health } from "./http/health.ts";
 import { newHono, type Routes } from "./http/new-hono.ts";
-import { onError } from "./http/on-error.ts";
+import { refuseOtherMethods, routeNotFound } from "./http/refuse-other-methods.ts";
 import { requestLog } from "./http/request-log.ts";
+
+import { onError } from "./http/signed/on-error.ts";
 import { signedRoute } from "./http/signed/route.ts";
 import { OPERATIONS } from "./operations/index.ts";
+
 import { PassedLimits } from "./rate-limit.ts";
 import { NonceMemory } from "./replay/nonce-memory.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
@@ -22,25 +24,22 @@ import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
  */
 export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry): Routes {
   const isolate: Isolate = {
-    ...{ runtime, telemetry },
+    runtime,
+    telemetry,
     credentials: new CredentialResolver(runtime, telemetry),
     nonces: new NonceMemory(runtime),
     limits: new PassedLimits(runtime),
   };
   const app = newHono();
   app.onError(onError);
-  app.notFound((c) => onError(new ServiceError("route_not_found", { reason: "route_not_found" }), c));
+  app.notFound((c) => onError(routeNotFound(), c));
   app.use(requestLog(isolate));
 
-  for (const operation of OPERATIONS) app.post(operation.path, signedRoute(operation)).all(only("POST"));
+  for (const operation of OPERATIONS) app.post(operation.path, signedRoute(operation));
+  app.get("/healthz", health());
+  refuseOtherMethods(app);
 
-  app.get("/healthz", health()).all(only("GET"));
   app.route("/admin", admin());
   app.route("/console", operatorConsole());
   return app;
 }
-
-/** Answers every other method of a path: 405 with the right one. */
-const only = (allow: string) => (): never => {
-  throw new ServiceError("method_not_allowed", { reason: "method_not_allowed", allow });
-};

@@ -1,11 +1,11 @@
-import type { ErrorCode } from "./errors.ts";
+import type { SignedErrorCode } from "./errors.ts";
 
 /** What a step or an operation comes to: a value, or why the request is refused. What a caller did wrong is never thrown. */
 export type Result<T> = { ok: true; value: T } | Refused;
 
 export interface Refused {
   ok: false;
-  code: ErrorCode;
+  code: SignedErrorCode;
   /** A short word for the log: why, in terms an operator can search for. Never data of the caller. */
   reason: string;
   /** English ASCII for `x-error-detail` and the log: which field, which rule. Never a value that the caller sent, but ids. */
@@ -18,5 +18,8 @@ export interface Refused {
 
 export const ok = <T>(value: T): Result<T> => ({ ok: true, value });
 
-export const refused = (code: ErrorCode, reason: string, more: Pick<Refused, "detail" | "open" | "retryAfter"> = {}) =>
-  ({ ok: false, code, reason, ...more }) satisfies Refused;
+export const refused = (
+  code: SignedErrorCode,
+  reason: string,
+  more: Pick<Refused, "detail" | "open" | "retryAfter"> = {},
+) => ({ ok: false, code, reason, ...more }) satisfies Refused;

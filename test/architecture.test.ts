@@ -2,26 +2,20 @@ import { describe, expect, it } from "vitest";
 
 const LEAVES = ["errors.ts", "fields.ts", "result.ts", "runtime.ts", "parse-json.ts", "rate-limit.ts", "telemetry"];
 
+/** No face knows another: each could be deleted without touching the others. */
+const FACES = ["http/signed", "http/admin", "http/console"];
+
 /**
  * Who may import whom: docs/architecture.md. A part is a folder of src/ or a file beside the folders; a rule may also name
  * one file of a part. Everything not named is forbidden. `node:` stands for all of Node's modules.
  */
 const MAY_IMPORT: Record<string, string[]> = {
   "index.ts": ["app.ts", "services", "store", "config.ts", ...LEAVES],
-  "app.ts": ["http", "http/signed", "operations", "credentials", "replay", "config.ts", ...LEAVES, "hono"],
-  http: [
-    "http/signed",
-    "services",
-    "diagnosis",
-    "replay",
-    "credentials",
-    "store",
-    "config.ts",
-    ...LEAVES,
-    "hono",
-    "zod",
-  ],
+  "app.ts": ["http", ...FACES, "operations", "credentials", "replay", "config.ts", ...LEAVES, "hono"],
+  http: ["services", "replay", "credentials", "store", "config.ts", ...LEAVES, "hono"],
   "http/signed": ["http", "pipeline", "operations", "config.ts", ...LEAVES, "hono"],
+  "http/admin": ["http", "services", ...LEAVES, "hono", "zod"],
+  "http/console": ["http", "services", "config.ts", ...LEAVES, "hono"],
   pipeline: ["operations", "credentials", "replay", "signing", "store", "config.ts", ...LEAVES, "zod"],
   operations: ["store", ...LEAVES, "drizzle-orm", "zod"],
   services: ["pipeline", "operations", "credentials", "diagnosis", "store", "config.ts", ...LEAVES, "zod"],
@@ -31,7 +25,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   signing: [],
   store: [...LEAVES, "drizzle-orm"],
   "config.ts": ["replay", "telemetry"],
-  "errors.ts": [],
+  "errors.ts": ["fields.ts"],
   "result.ts": ["errors.ts"],
   "runtime.ts": [],
   telemetry: [],
@@ -63,17 +57,40 @@ function targetsOf(importer: string, specifier: string): string[] {
   return [specifier.match(/^(@[^/]+\/)?[^/]+/)?.[0] ?? specifier];
 }
 
+/** What the imports of a file name. */
+const specifiersOf = (text: string): string[] =>
+  [...text.matchAll(IMPORT)].map(([, ...named]) => named.find((name) => name !== undefined) ?? "");
+
 /** Every import that no rule allows, as `importer → imported`. */
 function forbidden(sources: Record<string, string>): string[] {
   return Object.entries(sources).flatMap(([importer, text]) => {
     const part = partOf(importer);
     const allowed = MAY_IMPORT[part];
     if (allowed === undefined) return [`${importer} is in no part`];
-    return [...text.matchAll(IMPORT)]
-      .map(([, ...named]) => named.find((name) => name !== undefined) ?? "")
+    return specifiersOf(text)
       .filter((specifier) => !targetsOf(importer, specifier).some((target) => [part, ...allowed].includes(target)))
       .map((specifier) => `${importer} → ${specifier}`);
   });
+}
+
+/** Every circle of imports, types included, as `a → b → a`; each once, from where the walk met it. */
+function circles(sources: Record<string, string>): string[] {
+  const importsOf = (file: string) =>
+    specifiersOf(sources[file] ?? "")
+      .filter((specifier) => specifier.startsWith("."))
+      .map((specifier) => new URL(specifier, `src:/${file}`).pathname.slice(1))
+      .filter((imported) => imported in sources);
+  const found: string[] = [];
+  const done = new Set<string>();
+  const walk = (file: string, path: string[]) => {
+    const start = path.indexOf(file);
+    if (start >= 0) found.push([...path.slice(start), file].join(" → "));
+    if (start >= 0 || done.has(file)) return;
+    for (const imported of importsOf(file)) walk(imported, [...path, file]);
+    done.add(file);
+  };
+  for (const file of Object.keys(sources)) walk(file, []);
+  return found;
 }
 
 const SOURCES = Object.fromEntries(
@@ -87,6 +104,10 @@ describe("the import rules", () => {
     expect(forbidden(SOURCES)).toEqual([]);
   });
 
+  it("leave no circle, not even of types", () => {
+    expect(circles(SOURCES)).toEqual([]);
+  });
+
   it("are checked on real files, and each part exists", () => {
     expect(SOURCES["store/home/claim.ts"]).toContain('from "drizzle-orm"');
     const present = new Set(Object.keys(SOURCES).map(partOf));
@@ -97,7 +118,7 @@ describe("the import rules", () => {
   it("name every package the Worker may depend on", () => {
     const users = (name: string) => Object.keys(MAY_IMPORT).filter((part) => MAY_IMPORT[part]?.includes(name));
     expect(users("drizzle-orm")).toEqual(["operations", "store"]);
-    expect(users("hono")).toEqual(["app.ts", "http", "http/signed"]);
+    expect(users("hono")).toEqual(["app.ts", "http", ...FACES]);
     expect(users("node:")).toEqual(["client/examples", "cli"]);
   });
 });
@@ -121,6 +142,14 @@ describe("the check of the rules", () => {
     ["cli/a.ts", 'import { createApp } from "../app.ts";'],
     ["cli/a.ts", 'import { sql } from "drizzle-orm";'],
     ["http/a.ts", 'import { thing } from "@hono/thing";'],
+    ["http/a.ts", 'import type { View } from "./console/view.ts";'],
+    ["http/admin/a.ts", 'import { show } from "../console/layout.tsx";'],
+    ["http/admin/a.ts", 'import { fail } from "../signed/envelope.ts";'],
+    ["http/admin/a.ts", 'import { findSite } from "../../store/directory/sites.ts";'],
+    ["http/console/pages/a.tsx", 'import { onError } from "../../admin/on-error.ts";'],
+    ["http/console/pages/a.tsx", 'import { succeed } from "../../signed/envelope.ts";'],
+    ["http/console/pages/a.tsx", 'import { unseal } from "../../../credentials/sealed-secret.ts";'],
+    ["http/signed/a.ts", 'import { onError } from "../admin/on-error.ts";'],
     ["http/a.ts", 'import { createApp } from "../app.ts";'],
     ["http/a.ts", 'export * from "../client/client.ts";'],
     ["replay/a.ts", 'const a = await import("../services/issue-app.ts");'],
@@ -131,6 +160,17 @@ describe("the check of the rules", () => {
     ["openapi/a.ts", 'import { prune } from "../store/prune.ts";'],
   ])("finds that %s says %s", (path, text) => {
     expect(forbidden({ [path]: `${text}\n` })).toHaveLength(1);
+  });
+
+  it("finds a circle through several files, of types too, once", () => {
+    const sources = {
+      "a.ts": 'import { b } from "./folder/b.ts";',
+      "folder/b.ts": 'import type { C } from "../c.ts";',
+      "c.ts": 'export { a } from "./a.ts";\nimport "./d.ts";',
+      "d.ts": "",
+    };
+    expect(circles(sources)).toEqual(["a.ts → folder/b.ts → c.ts → a.ts"]);
+    expect(circles({ ...sources, "c.ts": 'import "./d.ts";' })).toEqual([]);
   });
 
   it("finds a file that belongs to no part", () => {

@@ -5,12 +5,11 @@ import type { PassedLimits } from "../rate-limit.ts";
 import type { NonceMemory } from "../replay/nonce-memory.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import type { View } from "./console/view.ts";
 
 /** What one request leaves in the log. Never a secret, a signature, a customer's name or a message's content. */
 export interface Trace {
   requestId: string;
-  /** Of a known app only: whoever mixes fields up must not find a secret in the log. */
+  /** Of a known app only: a caller who mixes up fields must not leave a secret in the log. */
   appid?: string;
   reason?: string;
   /** Which field broke which rule. */
@@ -38,16 +37,16 @@ export interface Isolate {
   limits: PassedLimits;
 }
 
+/** What every request has, whichever face answers it. A face that keeps more in `c.var` has a type of its own. */
 export type App = {
   Bindings: Bindings;
   Variables: {
     trace: Trace;
     isolate: Isolate;
-    /** In the console only, from its first middleware on. */
-    view: View;
   };
 };
-export type RequestContext = Context<App>;
+/** A request's context as the common parts need it. Without `get` and `set`, the context of every face fits. */
+export type RequestContext = Omit<Context<App>, "get" | "set">;
 
 /** @throws ConfigurationError see {@link readConfig} */
 export const configOf = (c: RequestContext): Config => readConfig(c.env, c.var.isolate.telemetry);

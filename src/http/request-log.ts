@@ -1,8 +1,8 @@
 import type { MiddlewareHandler } from "hono";
-import { routePath } from "hono/route";
+import { matchedRoutes } from "hono/route";
 import type { App, Isolate } from "./context.ts";
 
-/** Gives every request an id of its own (an incoming one is ignored), an `x-request-id` in the answer and one line in the log. */
+/** Gives every request an id of its own (one that comes in is ignored), `x-request-id` in the answer and one line in the log. */
 export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
   return async function logRequest(c, next) {
     const requestId = isolate.runtime.uuid();
@@ -16,7 +16,7 @@ export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
       {
         request_id: requestId,
         method: c.req.method,
-        route: routePath(c, -1),
+        route: pathOf(matchedRoutes(c)),
         status: c.res.status,
         appid: trace.appid,
         outcome: trace.reason !== undefined ? "refused" : trace.repeated === true ? "repeated" : "ok",
@@ -34,4 +34,10 @@ export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
       trace.serverFault === true,
     );
   };
+}
+
+/** The pattern of the route that answered; that of a whole face where no route did. */
+function pathOf(matched: { path: string }[]): string {
+  const route = matched.findLast(({ path }) => !path.endsWith("*")) ?? matched.at(-1);
+  return route?.path ?? "/*";
 }

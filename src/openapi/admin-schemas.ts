@@ -149,6 +149,12 @@ export const adminSchemas = {
     visitor_title: orNull(string("The title given at creation.", { examples: ["Order Consultation"] })),
     agent_title: orNull(string("The title given at creation.", { examples: ["Order Consultation"] })),
     auto_title: orNull(string("Summed up from the first message.", { examples: ["Initial message"] })),
+    metadata: {
+      type: "object",
+      description: "The pairs that the caller gave; empty without any.",
+      additionalProperties: { type: "string" },
+      examples: [{ order: "A-17" }],
+    },
     created_at: created,
     customer: exactly({ ...customer, ip: string("The customer's address.", { examples: ["127.0.0.1"] }) }),
     participants: listOf("Agents on the session beside the responsible one.", "Participant"),

@@ -1,4 +1,4 @@
-import { type ErrorCode, WIRE_ERRORS } from "../errors.ts";
+import { type SignedErrorCode, WIRE_ERRORS } from "../errors.ts";
 import { NAME_RULE } from "../fields.ts";
 import { FAILURES } from "./failures.ts";
 import type { JsonSchema } from "./json-schema.ts";
@@ -74,7 +74,7 @@ export const envelope = (data: JsonSchema): JsonSchema =>
   });
 
 /** Codes whose answers help more with these headers beside x-request-id. */
-const MORE_HEADERS: Partial<Record<ErrorCode, (keyof typeof headers)[]>> = {
+const MORE_HEADERS: Partial<Record<SignedErrorCode, (keyof typeof headers)[]>> = {
   invalid_parameters: ["x-error-detail"],
   token_invalid: ["x-error-detail"],
   session_not_found: ["x-error-detail"],
@@ -87,10 +87,11 @@ const MORE_HEADERS: Partial<Record<ErrorCode, (keyof typeof headers)[]>> = {
   unavailable: ["Retry-After"],
 };
 
-const bullets = (code: ErrorCode) => FAILURES[code].causes.map(({ cause, cure }) => `- ${cause} *${cure}*`).join("\n");
+const bullets = (code: SignedErrorCode) =>
+  FAILURES[code].causes.map(({ cause, cure }) => `- ${cause} *${cure}*`).join("\n");
 
 /** The answer to a refused signed request: one message, one status. */
-function failure(code: ErrorCode) {
+function failure(code: SignedErrorCode) {
   const { status, message } = WIRE_ERRORS[code];
   const value = { code: -1, msg: message, data: "" };
   return {
@@ -110,10 +111,10 @@ function failure(code: ErrorCode) {
 }
 
 /** No described path answers that it does not exist. */
-const failureCodes = (Object.keys(WIRE_ERRORS) as ErrorCode[]).filter((code) => code !== "route_not_found");
+const failureCodes = (Object.keys(WIRE_ERRORS) as SignedErrorCode[]).filter((code) => code !== "route_not_found");
 
 /** Reference to the response of each code, by status; two codes with one status never meet on one operation. */
-export const failures = (...codes: ErrorCode[]) =>
+export const failures = (...codes: SignedErrorCode[]) =>
   Object.fromEntries(codes.map((code) => [WIRE_ERRORS[code].status, { $ref: `#/components/responses/${code}` }]));
 
 /** Problems of the admin API: RFC 9457. */

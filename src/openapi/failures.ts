@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../errors.ts";
+import type { SignedErrorCode } from "../errors.ts";
 
 /** Why a request was refused, and what to do about it. */
 export interface Cause {
@@ -13,7 +13,7 @@ export interface Failure {
 }
 
 /** Every way a signed request is refused, in the words of the reference and of the guide. Messages and statuses: errors.ts. */
-export const FAILURES: Readonly<Record<ErrorCode, Failure>> = {
+export const FAILURES: Readonly<Record<SignedErrorCode, Failure>> = {
   invalid_parameters: {
     name: "Invalid parameters",
     causes: [

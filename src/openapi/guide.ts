@@ -1,4 +1,4 @@
-import { type ErrorCode, WIRE_ERRORS } from "../errors.ts";
+import { type SignedErrorCode, WIRE_ERRORS } from "../errors.ts";
 import { FAILURES } from "./failures.ts";
 import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "./signature-vectors.ts";
 import { signedPaths } from "./signed-operations.ts";
@@ -27,7 +27,7 @@ export const EXAMPLES = {
 export function guidePage(page: string, examples: Example[]): string {
   const bodies = signedPaths["/openapi/chat/create_gd"]?.post.requestBody.content["application/json"].examples;
   const example = JSON.stringify(bodies?.documented?.value);
-  const codes = Object.keys(WIRE_ERRORS) as ErrorCode[];
+  const codes = Object.keys(WIRE_ERRORS) as SignedErrorCode[];
   const parts = {
     "create-example": escapeHtml(example),
     "vector-secret": VECTOR_SECRET,
@@ -51,7 +51,7 @@ export function guidePage(page: string, examples: Example[]): string {
   return filled.replaceAll("<pre", '<pre tabindex="0"');
 }
 
-function refusalHtml(code: ErrorCode): string {
+function refusalHtml(code: SignedErrorCode): string {
   const { status, message } = WIRE_ERRORS[code];
   const causes = FAILURES[code].causes
     .map(({ cause, cure }) => `<dt>${inline(cause)}</dt><dd>${inline(cure)}</dd>`)

@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../errors.ts";
+import type { SignedErrorCode } from "../errors.ts";
 import { DOCUMENTED } from "../operations/index.ts";
 import type { Documentation, Operation } from "../operations/operation.ts";
 import { stampSchema } from "../pipeline/read-stamp.ts";
@@ -87,7 +87,7 @@ const body = (operation: Operation, { examples }: Documentation) => ({
 });
 
 /** How any operation may be refused before it decides. */
-const COMMON_REFUSALS: ErrorCode[] = [
+const COMMON_REFUSALS: SignedErrorCode[] = [
   "invalid_parameters",
   "token_invalid",
   "method_not_allowed",

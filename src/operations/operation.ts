@@ -1,6 +1,6 @@
 import type { SQL } from "drizzle-orm";
 import type * as z from "zod/mini";
-import type { ErrorCode } from "../errors.ts";
+import type { SignedErrorCode } from "../errors.ts";
 import { describeIssues, fieldIssues } from "../fields.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import {
@@ -38,7 +38,7 @@ export interface RefusalRule<Own extends Row> {
   /** The condition. */
   when: Write<Own>;
   /** How it is answered. */
-  code: ErrorCode;
+  code: SignedErrorCode;
   /** Agent ids that `detail` names, as a JSON array. */
   named?: Write<Own>;
   /** For `x-error-detail`: the field and its rule, English ASCII. */

@@ -1,21 +1,26 @@
 import * as z from "zod/mini";
+import { homeDatabase } from "../config.ts";
 import { displayName, positiveId } from "../fields.ts";
-import type { Author } from "../store/audit-log.ts";
 import { type Agent, insertAgents } from "../store/home/agents.ts";
+import { authorOf, type ServiceContext } from "./context.ts";
+import { agentTaken } from "./refusals.ts";
 
 /** Body of POST /admin/sites/:site_id/agents. The operator brings the id. */
 export const newAgentSchema = z.strictObject({ id: positiveId, name: displayName });
 
 export type NewAgent = z.infer<typeof newAgentSchema>;
 
-/** Adds agents in normal status: all of them, or none when the site has some already. Their ids must be distinct. */
-export async function addAgentsToSite(
-  home: D1Database,
-  siteId: number,
-  newcomers: NewAgent[],
-  by: Author,
-): Promise<{ added: Agent[]; taken?: undefined } | { added?: undefined; taken: number[] }> {
-  const taken = await insertAgents(home, siteId, newcomers, by);
-  if (taken.length > 0) return { taken };
-  return { added: newcomers.map((agent) => ({ ...agent, status: "normal" })) };
+/**
+ * Adds agents in normal status: all of them, or none when the site has one of them already.
+ *
+ * @param input `agents` of distinct ids
+ * @throws ServiceError `conflict`, reason `agent_taken`
+ */
+export async function addAgents(
+  ctx: ServiceContext,
+  { siteId, agents }: { siteId: number; agents: NewAgent[] },
+): Promise<Agent[]> {
+  const taken = await insertAgents(homeDatabase(ctx.config, siteId), siteId, agents, authorOf(ctx));
+  if (taken.length > 0) throw agentTaken();
+  return agents.map((agent) => ({ ...agent, status: "normal" }));
 }

@@ -1,7 +1,9 @@
 import * as z from "zod/mini";
+import { homeDatabase } from "../config.ts";
 import { displayName } from "../fields.ts";
-import type { Author } from "../store/audit-log.ts";
 import { type Agent, updateAgent } from "../store/home/agents.ts";
+import { authorOf, type ServiceContext } from "./context.ts";
+import { agentUnknown } from "./refusals.ts";
 
 /** Body of PATCH /admin/sites/:site_id/agents/:id. */
 export const agentChangeSchema = z
@@ -16,13 +18,11 @@ export const agentChangeSchema = z
     }),
   );
 
-/** Renames, enables or disables an agent. Undefined when the site has no such agent. */
-export function changeAgent(
-  home: D1Database,
-  siteId: number,
-  id: number,
-  change: z.infer<typeof agentChangeSchema>,
-  by: Author,
-): Promise<Agent | undefined> {
-  return updateAgent(home, siteId, id, change, by);
+type ChangeAgent = { siteId: number; id: number; change: z.infer<typeof agentChangeSchema> };
+
+/** Renames, enables or disables an agent. @throws ServiceError `not_found` */
+export async function changeAgent(ctx: ServiceContext, { siteId, id, change }: ChangeAgent): Promise<Agent> {
+  const agent = await updateAgent(homeDatabase(ctx.config, siteId), siteId, id, change, authorOf(ctx));
+  if (agent === undefined) throw agentUnknown();
+  return agent;
 }

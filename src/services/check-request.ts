@@ -1,15 +1,16 @@
-import type { Config } from "../config.ts";
 import { openSecrets } from "../credentials/open-secrets.ts";
-import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
 import { diagnoseSignature, type SignatureDiagnosis } from "../diagnosis/diagnose-signature.ts";
 import { OPERATIONS } from "../operations/index.ts";
 import type { Operation } from "../operations/operation.ts";
 import { checkRequest as check, type Report } from "../pipeline/check-request.ts";
 import { type Fields, readFields } from "../pipeline/read-fields.ts";
 import type { Result } from "../result.ts";
-import { type Runtime, unixSeconds } from "../runtime.ts";
 import { findApp } from "../store/directory/apps.ts";
+import { keyringOf, type ServiceContext } from "./context.ts";
 
+export type { BodyVariant, Rewriting } from "../diagnosis/body-variants.ts";
+export type { SignatureDiagnosis, SignatureMatch } from "../diagnosis/diagnose-signature.ts";
+export type { SignatureFault } from "../diagnosis/read-signature.ts";
 export { describeLeftOut } from "../operations/describe-left-out.ts";
 export { OPERATIONS } from "../operations/index.ts";
 
@@ -37,19 +38,13 @@ export interface CheckedRequest {
   looksLike?: Operation | undefined;
 }
 
-interface Context {
-  runtime: Runtime;
-  config: Config;
-  credentials: CredentialResolver;
-}
-
 /**
  * Says what the service answers to a request and why. Changes nothing and keeps nothing.
  *
  * @throws UnsealError when MASTER_KEY does not open the app's secrets; what D1 throws
  */
-export async function checkRequest(ctx: Context, pasted: PastedRequest): Promise<CheckedRequest> {
-  const { runtime, config, credentials } = ctx;
+export async function checkRequest(ctx: ServiceContext, pasted: PastedRequest): Promise<CheckedRequest> {
+  const { runtime, config, now } = ctx;
   const { operation } = pasted;
   const fields = readFields(bytesOf(pasted.body), operation.digitsOf);
   const appid = fields.ok ? fields.value.appid : pasted.appid.trim();
@@ -57,10 +52,10 @@ export async function checkRequest(ctx: Context, pasted: PastedRequest): Promise
   const checked: CheckedRequest = { fields, appid, looksLike };
   const app = appid === "" ? null : await findApp(runtime, config.directory, appid);
   if (app === null) return checked;
-  const keyring = await credentials.keyring(config);
+  const keyring = await keyringOf(ctx);
   const secrets = await openSecrets(keyring, app);
   const order = ["appid", "timestamp", "ranstr", ...OPERATIONS.flatMap(({ fieldNames }) => fieldNames)];
-  const signature = await diagnoseSignature(pasted, secrets, order, unixSeconds(runtime));
+  const signature = await diagnoseSignature(pasted, secrets, order, now);
   // A form turns every line end into CRLF: the bytes that were signed are the ones to check.
   const body = bytesOf(signature.exact && signature.match ? signature.match.body.text : pasted.body);
   const report = await check(ctx, keyring, operation, { app, body, signature: pasted.signature.trim() });

@@ -1,13 +1,12 @@
 import * as z from "zod/mini";
 import { displayName } from "../fields.ts";
-import type { Author } from "../store/audit-log.ts";
-import { insertSite } from "../store/directory/sites.ts";
+import { insertSite, type Site } from "../store/directory/sites.ts";
+import { authorOf, type ServiceContext } from "./context.ts";
 
 /** Body of POST /admin/sites. */
 export const newSiteSchema = z.strictObject({ name: displayName });
 
 /** Creates a site. Names need not be unique. */
-export async function createSite(db: D1Database, input: z.infer<typeof newSiteSchema>, by: Author) {
-  const { id, name } = await insertSite(db, input.name, by);
-  return { id, name };
+export function createSite(ctx: ServiceContext, { name }: z.infer<typeof newSiteSchema>): Promise<Site> {
+  return insertSite(ctx.config.directory, name, authorOf(ctx));
 }

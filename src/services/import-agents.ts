@@ -1,40 +1,19 @@
-import type { Author } from "../store/audit-log.ts";
-import { listTakenAgents } from "../store/home/agents.ts";
-import { addAgentsToSite } from "./add-agents.ts";
-import { type BadLine, type ListedAgent, parseAgentList } from "./parse-agent-list.ts";
+import { ServiceError } from "../errors.ts";
+import { addAgents } from "./add-agents.ts";
+import type { ServiceContext } from "./context.ts";
+import { parseAgentList } from "./parse-agent-list.ts";
 
 /**
- * Adds the agents of a list, `id, name` on each line: all of them or none.
+ * Adds the agents of a list, `id, name` on each line: all of them or none. `checkAgentList` says which lines stand in the way.
  *
- * @returns how many were added, or every line that stands in the way
+ * @throws ServiceError `invalid_input`, reason `agent_list_invalid`, for a list with a bad line or without any; `conflict`, reason
+ *   `agent_taken`
  */
-export async function addAgentList(
-  home: D1Database,
-  siteId: number,
-  list: string,
-  by: Author,
-): Promise<{ added: number; bad: BadLine[] }> {
+export async function importAgents(
+  ctx: ServiceContext,
+  { siteId, list }: { siteId: number; list: string },
+): Promise<void> {
   const { agents, bad } = parseAgentList(list);
-  const newcomers = agents.map(({ id, name }) => ({ id, name }));
-  if (bad.length > 0) return { added: 0, bad: await badAgentLines(home, siteId, list) };
-  if (newcomers.length === 0) return { added: 0, bad: [] };
-  const { taken } = await addAgentsToSite(home, siteId, newcomers, by);
-  return taken === undefined ? { added: newcomers.length, bad: [] } : { added: 0, bad: takenLines(agents, taken) };
-}
-
-/** Every line of a list that stands in the way, in their order; writes nothing. */
-export async function badAgentLines(home: D1Database, siteId: number, list: string): Promise<BadLine[]> {
-  const { agents, bad } = parseAgentList(list);
-  const taken = await listTakenAgents(
-    home,
-    siteId,
-    agents.map(({ id, name }) => ({ id, name })),
-  );
-  return [...bad, ...takenLines(agents, taken)].sort((a, b) => a.line - b.line);
-}
-
-function takenLines(agents: ListedAgent[], taken: number[]): BadLine[] {
-  return agents
-    .filter(({ id }) => taken.includes(id))
-    .map(({ line, id, name }) => ({ line, text: `${id}, ${name}`, problem: "taken" }));
+  if (bad.length > 0 || agents.length === 0) throw new ServiceError("invalid_input", { reason: "agent_list_invalid" });
+  await addAgents(ctx, { siteId, agents: agents.map(({ id, name }) => ({ id, name })) });
 }

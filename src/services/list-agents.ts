@@ -1,12 +1,16 @@
-import { listAgents } from "../store/home/agents.ts";
-import { page } from "./page.ts";
+import { homeDatabase } from "../config.ts";
+import * as agents from "../store/home/agents.ts";
+import type { ServiceContext } from "./context.ts";
+import { afterId, type Page, type PageInput, pageOf } from "./page.ts";
 
-/** A page of a site's agents, by id. */
-export async function listAgentsOfSite(home: D1Database, siteId: number, after: number, limit: number) {
-  return page(
-    await listAgents(home, siteId, after, limit + 1),
-    limit,
-    (agent) => agent.id,
-    (agent) => agent,
-  );
+export type { Agent } from "../store/home/agents.ts";
+
+/** A page of a site's agents, by id. @throws ServiceError `invalid_input` for a cursor that is none */
+export async function listAgents(
+  { config }: ServiceContext,
+  input: PageInput & { siteId: number },
+): Promise<Page<agents.Agent>> {
+  const { siteId, limit } = input;
+  const rows = await agents.listAgents(homeDatabase(config, siteId), siteId, afterId(input), limit + 1);
+  return pageOf(rows, limit, ({ id }) => id);
 }

@@ -1,20 +1,14 @@
-import { listApps } from "../store/directory/apps.ts";
-import { page } from "./page.ts";
+import * as apps from "../store/directory/apps.ts";
+import type { ServiceContext } from "./context.ts";
+import { afterAppid, type Page, type PageInput, pageOf } from "./page.ts";
 
-/** A page of a site's apps, as operators see them, by appid. */
-export async function listAppsOfSite(db: D1Database, siteId: number, after: string, limit: number) {
-  const rows = await listApps(db, siteId, after, limit + 1);
-  return page(
-    rows,
-    limit,
-    (app) => app.appid,
-    ({ appid, name, version, previousExpiresAt, revokedAt, createdAt }) => ({
-      appid,
-      name,
-      version,
-      previous_expires_at: previousExpiresAt,
-      revoked_at: revokedAt,
-      created_at: createdAt,
-    }),
-  );
+export type { AppSummary } from "../store/directory/apps.ts";
+
+/** A page of a site's apps, by appid; never with a secret. @throws ServiceError `invalid_input` for a cursor that is none */
+export async function listApps(
+  { config }: ServiceContext,
+  input: PageInput & { siteId: number },
+): Promise<Page<apps.AppSummary>> {
+  const rows = await apps.listApps(config.directory, input.siteId, afterAppid(input), input.limit + 1);
+  return pageOf(rows, input.limit, ({ appid }) => appid);
 }

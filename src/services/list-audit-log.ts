@@ -1,6 +1,9 @@
 import * as z from "zod/mini";
 import { type AuditEntry, listAuditEntries } from "../store/audit-log.ts";
-import { page, pageQuerySchema } from "./page.ts";
+import type { ServiceContext } from "./context.ts";
+import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema } from "./page.ts";
+
+export type { AuditAction } from "../store/audit-log.ts";
 
 const SITE_RULE = "must be a site's id";
 
@@ -9,12 +12,24 @@ export const auditQuerySchema = z.extend(pageQuerySchema, {
   site_id: z.optional(z.pipe(z.string().check(z.regex(/^[1-9]\d{0,14}$/, SITE_RULE)), z.transform(Number))),
 });
 
-/** A page of what operators did, newest first; of one site, or of everything. */
-export async function listAuditLog(db: D1Database, siteId: number | undefined, before: number, limit: number) {
-  const rows = await listAuditEntries(db, siteId, before, limit + 1);
-  return page(rows, limit, (entry) => entry.id, auditView);
+/** What an operator did. */
+export type AuditLogEntry = Omit<AuditEntry, "details"> & { details: Record<string, unknown> };
+
+/**
+ * A page of what operators did, newest first; of one site, or of everything.
+ *
+ * @throws ServiceError `invalid_input` for a cursor that is none
+ */
+export async function listAuditLog(
+  { config }: ServiceContext,
+  input: PageInput & { siteId?: number | undefined },
+): Promise<Page<AuditLogEntry>> {
+  const rows = await listAuditEntries(config.directory, input.siteId, beforeId(input), input.limit + 1);
+  const { items, nextCursor } = pageOf(rows, input.limit, ({ id }) => id);
+  return { items: items.map(withDetails), nextCursor };
 }
 
-function auditView({ siteId, details, ...entry }: AuditEntry) {
-  return { ...entry, site_id: siteId, details: JSON.parse(details) as Record<string, unknown> };
-}
+const withDetails = ({ details, ...entry }: AuditEntry): AuditLogEntry => ({
+  ...entry,
+  details: JSON.parse(details) as Record<string, unknown>,
+});

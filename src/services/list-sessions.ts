@@ -1,8 +1,13 @@
 import * as z from "zod/mini";
+import { homeDatabase } from "../config.ts";
 import { text } from "../fields.ts";
-import { listSessions, type SessionStatus } from "../store/home/sessions.ts";
+import * as sessions from "../store/home/sessions.ts";
 import { SESSION_STATUSES } from "../store/schema.ts";
-import { page, pageQuerySchema } from "./page.ts";
+import type { ServiceContext } from "./context.ts";
+import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema } from "./page.ts";
+
+export type { SessionRow, SessionStatus } from "../store/home/sessions.ts";
+export { SESSION_STATUSES } from "../store/schema.ts";
 
 /** Query of the list of sessions. */
 export const sessionQuerySchema = z.extend(pageQuerySchema, {
@@ -10,20 +15,25 @@ export const sessionQuerySchema = z.extend(pageQuerySchema, {
   sbs: z.optional(text(1, 64)),
 });
 
-/** A page of a site's sessions, newest first; of one status, of one customer, of both. */
-export async function listSessionsOfSite(
-  home: D1Database,
-  siteId: number,
-  filter: { status?: SessionStatus | undefined; sbs?: string | undefined },
-  before: number,
-  limit: number,
-) {
-  const { status, sbs: customerExternalId } = filter;
-  const rows = await listSessions(home, siteId, { status, customerExternalId }, before, limit + 1);
-  return page(
-    rows,
-    limit,
-    (session) => session.id,
-    (session) => session,
-  );
+interface ListSessions extends PageInput {
+  siteId: number;
+  status?: sessions.SessionStatus | undefined;
+  /** The caller's identifier of a customer. */
+  sbs?: string | undefined;
+}
+
+/**
+ * A page of a site's sessions, newest first; of one status, of one customer, of both.
+ *
+ * @throws ServiceError `invalid_input` for a cursor that is none
+ */
+export async function listSessions(
+  { config }: ServiceContext,
+  input: ListSessions,
+): Promise<Page<sessions.SessionRow>> {
+  const { siteId, status, sbs, limit } = input;
+  const filter = { status, customerExternalId: sbs };
+  const home = homeDatabase(config, siteId);
+  const rows = await sessions.listSessions(home, siteId, filter, beforeId(input), limit + 1);
+  return pageOf(rows, limit, ({ id }) => id);
 }

@@ -1,13 +1,9 @@
-import { listSites } from "../store/directory/sites.ts";
-import { page } from "./page.ts";
+import * as sites from "../store/directory/sites.ts";
+import type { ServiceContext } from "./context.ts";
+import { afterId, type Page, type PageInput, pageOf } from "./page.ts";
 
-/** A page of all sites, as operators see them, by id. */
-export async function listAllSites(db: D1Database, after: number, limit: number) {
-  const rows = await listSites(db, after, limit + 1);
-  return page(
-    rows,
-    limit,
-    (site) => site.id,
-    ({ id, name, createdAt }) => ({ id, name, created_at: createdAt }),
-  );
+/** A page of all sites, by id. @throws ServiceError `invalid_input` for a cursor that is none */
+export async function listSites({ config }: ServiceContext, input: PageInput): Promise<Page<sites.Site>> {
+  const rows = await sites.listSites(config.directory, afterId(input), input.limit + 1);
+  return pageOf(rows, input.limit, ({ id }) => id);
 }

@@ -1,6 +1,9 @@
 import * as z from "zod/mini";
+import { APPID } from "../credentials/resolve-credentials.ts";
+import { invalidInput } from "../errors.ts";
 
 const LIMIT_RULE = "must be an integer from 1 to 100";
+const CURSOR_RULE = "is not a next_cursor";
 
 /** Query of every list: `limit`, and the `next_cursor` of the page before. */
 export const pageQuerySchema = z.strictObject({
@@ -14,27 +17,51 @@ export const pageQuerySchema = z.strictObject({
   cursor: z.optional(z.string()),
 });
 
+/** Which part of a list is asked for: at most `limit` items, from the one after `cursor`. */
+export interface PageInput {
+  limit: number;
+  /** The `nextCursor` of the page before; none for the first page. */
+  cursor?: string | undefined;
+}
+
+export interface Page<Item> {
+  items: Item[];
+  /** Null on the last page. */
+  nextCursor: string | null;
+}
+
 /** Cursors of lists whose key is an integer. */
-export const idCursorSchema = z.pipe(
-  z.string().check(z.regex(/^\d{1,16}$/, "is not a next_cursor")),
-  z.transform(Number),
-);
+export const idCursorSchema = z.pipe(z.string().check(z.regex(/^\d{1,16}$/, CURSOR_RULE)), z.transform(Number));
+
+const appidCursorSchema = z.string().check(z.regex(APPID, CURSOR_RULE));
+
+/** Where lists that go down by id begin. */
+const NEWEST = Number.MAX_SAFE_INTEGER;
+
+/** The id a list goes up from. @throws ServiceError `invalid_input` */
+export const afterId = ({ cursor }: PageInput): number => readCursor(idCursorSchema, cursor, 0);
+
+/** The id a list goes down from. @throws ServiceError `invalid_input` */
+export const beforeId = ({ cursor }: PageInput): number => readCursor(idCursorSchema, cursor, NEWEST);
+
+/** The appid a list goes up from. @throws ServiceError `invalid_input` */
+export const afterAppid = ({ cursor }: PageInput): string => readCursor(appidCursorSchema, cursor, "");
+
+function readCursor<Key>(schema: z.ZodMiniType<Key>, cursor: string | undefined, start: Key): Key {
+  if (cursor === undefined) return start;
+  const result = schema.safeParse(cursor);
+  if (!result.success) throw invalidInput([{ field: "cursor", message: CURSOR_RULE }]);
+  return result.data;
+}
 
 /**
- * One page of a list read with `limit + 1`, so that the last page knows it is the last.
+ * One page of a list.
  *
+ * @param rows  as many as `limit + 1`, so that the last page is known to be the last
  * @param keyOf what the next page starts after
  */
-export function page<Row, Item>(
-  rows: Row[],
-  limit: number,
-  keyOf: (row: Row) => string | number,
-  show: (row: Row) => Item,
-): { items: Item[]; next_cursor: string | null } {
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  return {
-    items: shown.map(show),
-    next_cursor: rows.length > limit && last !== undefined ? String(keyOf(last)) : null,
-  };
+export function pageOf<Item>(rows: Item[], limit: number, keyOf: (row: Item) => string | number): Page<Item> {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  return { items, nextCursor: rows.length > limit && last !== undefined ? String(keyOf(last)) : null };
 }

@@ -1,7 +1,7 @@
 import type { NewAgent } from "./add-agents.ts";
 import { newAgentSchema } from "./add-agents.ts";
 
-/** Agents one list may hold. */
+/** How many agents one list may hold. */
 export const MOST_LISTED_AGENTS = 1_000;
 
 export type ListedAgent = NewAgent & { line: number };

@@ -1,20 +1,19 @@
 import { type Keyring, type Slot, seal, sealMark, UnsealError, unseal } from "../credentials/sealed-secret.ts";
-import type { Runtime } from "../runtime.ts";
 import {
   countSealedOtherwise,
   listSealedOtherwise,
   replaceSeals,
   type SealedSecrets,
 } from "../store/directory/seals.ts";
-import type { AppDesk } from "./app-desk.ts";
+import { authorOf, keyringOf, type ServiceContext } from "./context.ts";
 
-/** Apps one call re-seals at most. */
+/** How many apps one call re-seals at most. */
 export const APPS_PER_CALL = 100;
 
-/** Apps read at a time: many that do not open may come before one that does. */
+/** How many apps are read at a time: many that do not open may come before one that does. */
 const APPS_PER_READ = 1_000;
 
-/** Apps whose secrets do not open that an answer names. */
+/** How many apps with a secret that does not open an answer names. */
 const APPS_NAMED = 20;
 
 /** Counts secrets: an app in the overlap of a rotation has two. */
@@ -22,43 +21,44 @@ export type Resealed = {
   resealed: number;
   /** What another call can still do. */
   remaining: number;
-  /** What no master key here opens, as far as was looked. */
+  /** What no master key here opens, of the apps that this call came to. */
   unopened: number;
   /** The first of their apps. */
-  unopened_apps: string[];
+  unopenedApps: string[];
 };
 
 /**
- * Seals anew, under the current master key, what an earlier one or an earlier form sealed; revoked apps too, so that nothing is
- * left that needs the earlier key. One call takes one bite, past what does not open: to be repeated until nothing remains. No
- * cache needs to be told, because the secrets stay what they are and a cached record that no longer opens falls back to D1.
+ * Seals anew, with the current master key, what an earlier key or an earlier form sealed; of revoked apps too, so that nothing needs
+ * the earlier key any more. Re-seals up to 100 apps; call again until `remaining` is 0. What does not open is skipped and stays as
+ * it is. Caches are not told: the secrets stay the same, and a cached record that no longer opens falls back to D1.
  */
-export async function resealSecrets({ db, by, ...desk }: AppDesk): Promise<Resealed> {
-  const keyring = await desk.keyring();
+export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
+  const db = ctx.config.directory;
+  const keyring = await keyringOf(ctx);
   const mark = sealMark(keyring);
   const ready: Renewed[] = [];
   const faults: { appid: string; message: string }[] = [];
   for await (const found of dueApps(db, mark)) {
-    const renewed = await renew(desk.runtime, keyring, found);
+    const renewed = await renew(ctx, keyring, found);
     for (const { message } of renewed.faults) faults.push({ appid: found.appid, message });
     if (renewed.slots > 0 && ready.push(renewed) === APPS_PER_CALL) break;
   }
   const changed = await replaceSeals(
     db,
     ready.map(({ app }) => app),
-    by,
+    authorOf(ctx),
   );
   const left = await countSealedOtherwise(db, mark);
   const named = [...new Set(faults.map(({ appid }) => appid))].slice(0, APPS_NAMED);
   if (faults.length > 0) {
     const warning = "no master key here opens some secrets: they were not re-sealed";
-    desk.telemetry.warn({ warning, secrets: faults.length, apps: named, first: faults[0]?.message });
+    ctx.telemetry.warn({ warning, secrets: faults.length, apps: named, first: faults[0]?.message });
   }
   return {
     resealed: ready.reduce((sum, { app, slots }) => sum + (changed.has(app.appid) ? slots : 0), 0),
     remaining: Math.max(0, left - faults.length),
     unopened: faults.length,
-    unopened_apps: named,
+    unopenedApps: named,
   };
 }
 
@@ -74,7 +74,7 @@ async function* dueApps(db: D1Database, mark: string): AsyncGenerator<SealedSecr
 /** An app with new seals where they are due, how many those are, and what did not open and stays as it is. */
 type Renewed = { app: SealedSecrets; slots: number; faults: UnsealError[] };
 
-async function renew(runtime: Runtime, keyring: Keyring, found: SealedSecrets): Promise<Renewed> {
+async function renew({ runtime }: ServiceContext, keyring: Keyring, found: SealedSecrets): Promise<Renewed> {
   const renewed: Renewed = { app: { ...found }, slots: 0, faults: [] };
   const renewSlot = async (slot: Slot, version: string, sealed: string): Promise<string> => {
     if (sealed.startsWith(sealMark(keyring))) return sealed;

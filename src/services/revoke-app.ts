@@ -1,9 +1,9 @@
 import { markRevoked } from "../store/directory/apps.ts";
-import type { AppDesk } from "./app-desk.ts";
+import { authorOf, forgetApp, type ServiceContext } from "./context.ts";
+import { appUnknown } from "./refusals.ts";
 
-/** Revokes an app for good: none of its secrets verifies from here on. False when there is no such app. */
-export async function revokeApp(desk: AppDesk, appid: string): Promise<boolean> {
-  if (!(await markRevoked(desk.db, appid, desk.by))) return false;
-  desk.forget(appid);
-  return true;
+/** Revokes an app for good: none of its secrets verifies from here on. @throws ServiceError `not_found` */
+export async function revokeApp(ctx: ServiceContext, { appid }: { appid: string }): Promise<void> {
+  if (!(await markRevoked(ctx.config.directory, appid, authorOf(ctx)))) throw appUnknown();
+  forgetApp(ctx, appid);
 }

@@ -1,12 +1,15 @@
 import * as z from "zod/mini";
-import { seal, unseal } from "../credentials/sealed-secret.ts";
+import { seal } from "../credentials/sealed-secret.ts";
+import { ServiceError } from "../errors.ts";
 import { text } from "../fields.ts";
-import { findApp, replaceSecret } from "../store/directory/apps.ts";
-import type { AppDesk } from "./app-desk.ts";
-import { newSecret, newVersion } from "./issue-app.ts";
+import { type AppRecord, findApp, replaceSecret } from "../store/directory/apps.ts";
+import { authorOf, forgetApp, keyringOf, type ServiceContext } from "./context.ts";
+import { appRevoked, appUnknown } from "./refusals.ts";
+import { newSecret, newVersion, openSecret } from "./secrets.ts";
 
 const WEEK_SECONDS = 604_800;
 const OVERLAP_RULE = `must be an integer from 0 to ${WEEK_SECONDS}`;
+const TRIES = 3;
 
 /** Body of POST /admin/apps/:appid/rotate. */
 export const rotateSecretSchema = z.strictObject({
@@ -17,50 +20,83 @@ export const rotateSecretSchema = z.strictObject({
   expected_version: z.optional(text(1, 100)),
 });
 
-export type Rotated = { appid: string; secret: string; version: string; previous_expires_at: number };
+export interface RotateSecret {
+  appid: string;
+  /** How long the secret before goes on verifying. */
+  overlapSeconds: number;
+  /** Rotates only an app that is still at this version, so that a call that is sent twice rotates once. */
+  expectedVersion?: string | undefined;
+}
+
+/** The only answer that a secret leaves in. */
+export interface RotatedSecret {
+  appid: string;
+  secret: string;
+  version: string;
+  /** Unix seconds. */
+  previousExpiresAt: number;
+}
 
 /**
  * Gives an app a new secret; the one before it verifies until the overlap ends, any older one no more.
  *
- * @param expectedVersion rotates only an app that is still at it, and is `busy` otherwise: a call that is sent twice rotates once
- * @returns the new secret, for the only time; `missing` for an unknown app, `revoked` for a revoked one, `busy` when others did or keep rotating it
- * @throws UnsealError when MASTER_KEY does not open the secret in place
+ * @throws ServiceError `not_found`; `conflict`, reason `app_revoked`, `version_other` (somebody else, or this very call sent
+ *   before, rotated it) or `rotation_busy` (others keep rotating it); `internal` when MASTER_KEY does not open the secret in place
  */
-export async function rotateSecret(
-  desk: AppDesk,
-  appid: string,
-  overlapSeconds: number,
-  expectedVersion?: string,
-): Promise<Rotated | "missing" | "revoked" | "busy"> {
-  const keyring = await desk.keyring();
-  let mine: { sealed: string; rotated: Rotated } | undefined;
-  for (let attempt = 0; attempt < 3; attempt++) {
-    const app = await findApp(desk.runtime, desk.db, appid);
-    if (app === null) return "missing";
-    if (app.revokedAt !== null) return "revoked";
+export async function rotateSecret(ctx: ServiceContext, input: RotateSecret): Promise<RotatedSecret> {
+  const { appid, expectedVersion } = input;
+  let mine: Rotation | undefined;
+  for (let attempt = 0; attempt < TRIES; attempt++) {
+    const app = await findApp(ctx.runtime, ctx.config.directory, appid);
+    if (app === null) throw appUnknown();
+    if (app.revokedAt !== null) throw appRevoked();
     // Written by the try before, whose answer was lost. Rotating once more would end the secret that is in use.
-    if (mine !== undefined && app.secret === mine.sealed) {
-      desk.forget(appid);
-      return mine.rotated;
-    }
-    if (expectedVersion !== undefined && app.version !== expectedVersion) return "busy";
-    const secret = newSecret(desk.runtime);
-    const current = await unseal(keyring, app, "current", app.secret);
-    const previousExpiresAt = desk.by.now + overlapSeconds;
-    const version = newVersion(desk.runtime);
-    const next = {
-      appid,
-      version,
-      secret: await seal(desk.runtime, keyring, { ...app, version }, "current", secret),
-      previousVersion: app.version,
-      // Sealed anew, because the slot is part of what the seal vouches for; the version stays this secret's own.
-      previousSecret: await seal(desk.runtime, keyring, app, "previous", current),
-      previousExpiresAt,
-    };
-    mine = { sealed: next.secret, rotated: { appid, secret, version, previous_expires_at: previousExpiresAt } };
-    if (!(await replaceSecret(desk.runtime, desk.db, next, desk.by))) continue;
-    desk.forget(appid);
-    return mine.rotated;
+    if (mine !== undefined && app.secret === mine.row.secret) return answer(ctx, mine);
+    if (expectedVersion !== undefined && app.version !== expectedVersion) throw otherVersion();
+    mine = await nextRotation(ctx, app, input.overlapSeconds);
+    if (await replaceSecret(ctx.runtime, ctx.config.directory, mine.row, authorOf(ctx))) return answer(ctx, mine);
   }
-  return "busy";
+  throw expectedVersion === undefined ? busy() : otherVersion();
 }
+
+interface Rotation {
+  row: Parameters<typeof replaceSecret>[2];
+  rotated: RotatedSecret;
+}
+
+async function nextRotation(ctx: ServiceContext, app: AppRecord, overlapSeconds: number): Promise<Rotation> {
+  const keyring = await keyringOf(ctx);
+  const secret = newSecret(ctx.runtime);
+  const version = newVersion(ctx.runtime);
+  const current = await openSecret(ctx, app, "current", app.secret);
+  const { appid } = app;
+  const previousExpiresAt = ctx.now + overlapSeconds;
+  const row = {
+    appid,
+    version,
+    secret: await seal(ctx.runtime, keyring, { ...app, version }, "current", secret),
+    previousVersion: app.version,
+    // Sealed anew, because a seal holds for one slot only; the version stays this secret's own.
+    previousSecret: await seal(ctx.runtime, keyring, app, "previous", current),
+    previousExpiresAt,
+  };
+  return { row, rotated: { appid, secret, version, previousExpiresAt } };
+}
+
+function answer(ctx: ServiceContext, { rotated }: Rotation): RotatedSecret {
+  forgetApp(ctx, rotated.appid);
+  return rotated;
+}
+
+const otherVersion = () =>
+  new ServiceError("conflict", {
+    reason: "version_other",
+    detail:
+      "expected_version: the app has another version by now, by a rotation of others or by this very call, sent before.",
+  });
+
+const busy = () =>
+  new ServiceError("conflict", {
+    reason: "rotation_busy",
+    detail: "The app is being rotated by others; try again.",
+  });

@@ -176,6 +176,7 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
         visitor_title: "标题 😀",
         agent_title: "标题 😀",
         auto_title: expect.any(String),
+        metadata: {},
         created_at: NOW,
         customer: { sbs: "1001", name: "Customer Name", ip: "2001:db8::1" },
         participants: [
@@ -185,6 +186,13 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
         messages: [{ sender: "visitor", sender_uid: null, content }],
       },
     });
+  });
+
+  it("has the pairs that the caller gave", async () => {
+    const world = await World.create();
+    const metadata = { order: "A-17", "shop.plan": "<b>gold</b>" };
+    const chatId = await seedSession(world, { metadata: JSON.stringify(metadata) });
+    expect((await call(world, "GET", `${sessionsPath(world)}/${chatId}`)).body).toMatchObject({ metadata });
   });
 
   it("shows what is not there as null or empty", async () => {

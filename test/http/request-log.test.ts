@@ -185,7 +185,7 @@ describe("the request log", () => {
     }
   });
 
-  it("logs a problem by its status, and what its change was not at all", async () => {
+  it("logs why an operator is refused, and nothing of what was sent", async () => {
     const world = await quietWorld();
     const { body } = await call(world, "POST", `/admin/sites/${world.siteId}/apps`, { name: "Secretive" });
     await call(world, "POST", "/admin/sites", { name: "" });
@@ -195,7 +195,7 @@ describe("the request log", () => {
     }
     expect(lines(log)).toMatchObject([
       { status: 201, outcome: "ok" },
-      { status: 400, outcome: "refused", reason: "problem_400" },
+      { status: 400, outcome: "refused", reason: "fields_invalid" },
     ]);
   });
 

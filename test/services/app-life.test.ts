@@ -1,32 +1,19 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { importKeyring, type Slot, UnsealError, unseal } from "../../src/credentials/sealed-secret.ts";
+import { importKeyring, type Slot, unseal } from "../../src/credentials/sealed-secret.ts";
+import type { ServiceError } from "../../src/errors.ts";
 import { fieldIssues } from "../../src/fields.ts";
-import { systemRuntime } from "../../src/runtime.ts";
-import type { AppDesk } from "../../src/services/app-desk.ts";
+import { checkAppid } from "../../src/services/check-appid.ts";
 import { issueApp, issueAppSchema } from "../../src/services/issue-app.ts";
+import { readSecret } from "../../src/services/read-secret.ts";
 import { revokeApp } from "../../src/services/revoke-app.ts";
 import { rotateSecret, rotateSecretSchema } from "../../src/services/rotate-secret.ts";
-import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
 import { replacing } from "../support/replacing.ts";
+import { contextAt } from "../support/service-context.ts";
 import { NOW, World } from "../support/world.ts";
 
+const OTHER_MASTER_KEY = Uint8Array.fromBase64(env.MASTER_KEY).toReversed().toBase64();
 const KEYRING = await importKeyring([Uint8Array.fromBase64(env.MASTER_KEY)]);
-const OTHER_KEYRING = await importKeyring([Uint8Array.fromBase64(env.MASTER_KEY).toReversed()]);
-
-function deskAt(now: number, change: Partial<AppDesk> = {}): AppDesk & { forgotten: string[] } {
-  const forgotten: string[] = [];
-  return {
-    runtime: systemRuntime,
-    telemetry: consoleTelemetry,
-    db: env.DB,
-    by: { actor: "admin-api", now },
-    keyring: async () => KEYRING,
-    forget: (appid) => void forgotten.push(appid),
-    forgotten,
-    ...change,
-  };
-}
 
 type Row = { site_id: number; version: string; secret: string; previous_secret: string | null } & Record<
   string,
@@ -45,6 +32,12 @@ async function opened(appid: string, slot: Slot, sealed: string | null): Promise
   return unseal(KEYRING, owner, slot, sealed ?? "");
 }
 
+const conflict = (reason: string) => ({ code: "conflict", context: { reason } });
+
+/** Why those of several calls were refused that were. */
+const refusals = (outcomes: PromiseSettledResult<unknown>[]) =>
+  outcomes.filter((each) => each.status === "rejected").map(({ reason }) => (reason as ServiceError).context.reason);
+
 /** How often an app was rotated, as the audit log tells. */
 async function rotations(appid: string): Promise<number | null> {
   const sql = "SELECT count(*) AS n FROM audit_log WHERE action = 'app.rotated' AND subject = ?";
@@ -57,20 +50,20 @@ const problemsOf = (schema: typeof issueAppSchema | typeof rotateSecretSchema, i
 describe("issuing an app", () => {
   it("makes up an appid of 32 and a secret of 64 hex digits, stores it sealed, and tells the caches", async () => {
     const { siteId } = await World.create();
-    const desk = deskAt(NOW);
-    const app = await issueApp(desk, siteId, { name: "Name" });
+    const ctx = contextAt(NOW);
+    const app = await issueApp(ctx, { siteId, name: "Name" });
     expect(app).toEqual({
       appid: expect.stringMatching(/^[0-9a-f]{32}$/),
       secret: expect.stringMatching(/^[0-9a-f]{64}$/),
       name: "Name",
       version: expect.stringMatching(/^[0-9a-f]{32}$/),
     });
-    const row = await rowOf(app?.appid ?? "");
+    const row = await rowOf(app.appid);
     expect(row).toEqual({
-      appid: app?.appid,
+      appid: app.appid,
       site_id: siteId,
       name: "Name",
-      version: app?.version,
+      version: app.version,
       secret: expect.stringMatching(/^v2\./),
       previous_version: null,
       previous_secret: null,
@@ -78,24 +71,24 @@ describe("issuing an app", () => {
       revoked_at: null,
       created_at: NOW,
     });
-    expect(await opened(app?.appid ?? "", "current", row.secret)).toBe(app?.secret);
-    expect(desk.forgotten).toEqual([app?.appid]);
-    expect(await issueApp(desk, siteId, { name: "Name" })).not.toMatchObject({ secret: app?.secret });
+    expect(await opened(app.appid, "current", row.secret)).toBe(app.secret);
+    expect(ctx.forgotten).toEqual([app.appid]);
+    expect(await issueApp(ctx, { siteId, name: "Name" })).not.toMatchObject({ secret: app.secret });
   });
 
-  it("takes over an appid, a secret or both", async () => {
+  it("imports an appid, a secret or both", async () => {
     const { siteId } = await World.create();
-    const appid = `brought-${siteId}`;
-    expect(await issueApp(deskAt(NOW), siteId, { name: "N", appid, secret: "brought along" })).toMatchObject({
+    const appid = `imported-${siteId}`;
+    expect(await issueApp(contextAt(NOW), { siteId, name: "N", appid, secret: "imported secret" })).toMatchObject({
       appid,
-      secret: "brought along",
+      secret: "imported secret",
       name: "N",
     });
-    expect(await opened(appid, "current", (await rowOf(appid)).secret)).toBe("brought along");
-    expect(await issueApp(deskAt(NOW), siteId, { name: "N", secret: "the same" })).toMatchObject({
+    expect(await opened(appid, "current", (await rowOf(appid)).secret)).toBe("imported secret");
+    expect(await issueApp(contextAt(NOW), { siteId, name: "N", secret: "the same" })).toMatchObject({
       secret: "the same",
     });
-    expect(await issueApp(deskAt(NOW), siteId, { name: "N", appid: `${appid}_2` })).toMatchObject({
+    expect(await issueApp(contextAt(NOW), { siteId, name: "N", appid: `${appid}_2` })).toMatchObject({
       appid: `${appid}_2`,
       secret: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
@@ -104,15 +97,19 @@ describe("issuing an app", () => {
   it("leaves a taken appid as it is, also when another site or two at once ask for it", async () => {
     const [mine, other] = [await World.create(), await World.create()];
     const before = await rowOf(mine.appid);
-    const desk = deskAt(NOW + 1);
-    expect(await issueApp(desk, other.siteId, { name: "Other", appid: mine.appid })).toBeUndefined();
+    const ctx = contextAt(NOW + 1);
+    const issued = issueApp(ctx, { siteId: other.siteId, name: "Other", appid: mine.appid });
+    await expect(issued).rejects.toMatchObject(conflict("appid_taken"));
+    await expect(checkAppid(ctx, mine)).rejects.toMatchObject(conflict("appid_taken"));
     expect(await rowOf(mine.appid)).toEqual(before);
-    expect(desk.forgotten).toEqual([]);
+    expect(ctx.forgotten).toEqual([]);
     const appid = `raced-${mine.siteId}`;
-    const raced = await Promise.all(
-      [mine, other].map(({ siteId }) => issueApp(deskAt(NOW), siteId, { name: "Raced", appid })),
+    await checkAppid(ctx, { appid });
+    const raced = await Promise.allSettled(
+      [mine, other].map(({ siteId }) => issueApp(contextAt(NOW), { siteId, name: "Raced", appid })),
     );
-    const won = raced.filter((app) => app !== undefined);
+    const won = raced.filter((each) => each.status === "fulfilled").map(({ value }) => value);
+    expect(refusals(raced)).toEqual(["appid_taken"]);
     expect(won).toHaveLength(1);
     expect(await opened(appid, "current", (await rowOf(appid)).secret)).toBe(won[0]?.secret);
   });
@@ -159,31 +156,31 @@ describe("rotating a secret", () => {
   it("puts a new one in place and keeps the one before, sealed for its slot, until the overlap ends", async () => {
     const { appid, secret } = await World.create();
     const before = await rowOf(appid);
-    const desk = deskAt(NOW + 5);
-    const rotated = await rotateSecret(desk, appid, 60);
+    const ctx = contextAt(NOW + 5);
+    const rotated = await rotateSecret(ctx, { appid, overlapSeconds: 60 });
     expect(rotated).toEqual({
       appid,
       secret: expect.stringMatching(/^[0-9a-f]{64}$/),
       version: expect.stringMatching(/^[0-9a-f]{32}$/),
-      previous_expires_at: NOW + 65,
+      previousExpiresAt: NOW + 65,
     });
     const row = await rowOf(appid);
     expect(row).toMatchObject({
-      version: (rotated as { version: string }).version,
+      version: rotated.version,
       previous_version: before.version,
       previous_expires_at: NOW + 65,
       revoked_at: null,
     });
     expect(row.version).not.toBe(before.version);
-    expect(await opened(appid, "current", row.secret)).toBe((rotated as { secret: string }).secret);
+    expect(await opened(appid, "current", row.secret)).toBe(rotated.secret);
     expect(await opened(appid, "previous", row.previous_secret)).toBe(secret);
-    expect(desk.forgotten).toEqual([appid]);
+    expect(ctx.forgotten).toEqual([appid]);
   });
 
   it("ends the oldest when it is done again", async () => {
     const { appid } = await World.create();
-    const second = (await rotateSecret(deskAt(NOW), appid, 60)) as { secret: string };
-    const third = (await rotateSecret(deskAt(NOW), appid, 60)) as { secret: string };
+    const second = await rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60 });
+    const third = await rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60 });
     const row = await rowOf(appid);
     expect(await rotations(appid)).toBe(2);
     expect(await opened(appid, "current", row.secret)).toBe(third.secret);
@@ -192,10 +189,11 @@ describe("rotating a secret", () => {
 
   it("never loses a rotation to one at the same time: each answered secret is in the chain, none is answered twice", async () => {
     const { appid, secret } = await World.create();
-    const outcomes = await Promise.all(Array.from({ length: 8 }, () => rotateSecret(deskAt(NOW), appid, 60)));
-    const won = outcomes.filter((outcome) => typeof outcome === "object").map((outcome) => outcome.secret);
+    const rotate = () => rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60 });
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, rotate));
+    const won = outcomes.filter((each) => each.status === "fulfilled").map(({ value }) => value.secret);
     expect(won.length).toBeGreaterThan(0);
-    expect(outcomes.filter((outcome) => typeof outcome === "string" && outcome !== "busy")).toEqual([]);
+    expect(new Set(refusals(outcomes))).toEqual(new Set(won.length < 8 ? ["rotation_busy"] : []));
     const row = await rowOf(appid);
     expect(await rotations(appid)).toBe(won.length);
     const kept = [await opened(appid, "current", row.secret), await opened(appid, "previous", row.previous_secret)];
@@ -203,54 +201,60 @@ describe("rotating a secret", () => {
     expect(won).toContain(kept[0]);
   });
 
-  it("tries again when another rotation came between, and is busy after three", async () => {
+  it("tries again when another rotation came between, and gives up after three", async () => {
     const { appid } = await World.create();
     const overtaken = (times: number) => {
       let left = times;
       const batch = async (statements: D1PreparedStatement[]) => {
-        if (left-- > 0) await rotateSecret(deskAt(NOW), appid, 60);
+        if (left-- > 0) await rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60 });
         return env.DB.batch(statements);
       };
-      return deskAt(NOW, { db: replacing(env.DB, { batch }) });
+      return contextAt(NOW, { DB: replacing(env.DB, { batch }) });
     };
-    expect(await rotateSecret(overtaken(2), appid, 60)).toMatchObject({ appid });
+    expect(await rotateSecret(overtaken(2), { appid, overlapSeconds: 60 })).toMatchObject({ appid });
     expect(await rotations(appid)).toBe(3);
-    const desk = overtaken(3);
-    expect(await rotateSecret(desk, appid, 60)).toBe("busy");
+    const ctx = overtaken(3);
+    await expect(rotateSecret(ctx, { appid, overlapSeconds: 60 })).rejects.toMatchObject(conflict("rotation_busy"));
     expect(await rotations(appid)).toBe(6);
-    expect(desk.forgotten).toEqual([]);
+    expect(ctx.forgotten).toEqual([]);
   });
 
   it("rotates once when it is told the version it expects, however often it is called", async () => {
     const { appid } = await World.create();
     const { version } = await rowOf(appid);
-    const outcomes = await Promise.all(Array.from({ length: 4 }, () => rotateSecret(deskAt(NOW), appid, 60, version)));
-    const rotated = outcomes.filter((outcome) => typeof outcome === "object");
-    expect(outcomes.filter((outcome) => outcome === "busy")).toHaveLength(3);
+    const rotateFrom = (expectedVersion: string) =>
+      rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60, expectedVersion });
+    const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => rotateFrom(version)));
+    const [rotated] = outcomes.filter((each) => each.status === "fulfilled").map(({ value }) => value);
+    expect(refusals(outcomes)).toEqual(["version_other", "version_other", "version_other"]);
     expect(await rotations(appid)).toBe(1);
-    expect(await rowOf(appid)).toMatchObject({ version: rotated[0]?.version, previous_version: version });
-    expect(await rotateSecret(deskAt(NOW), appid, 60, rotated[0]?.version)).toMatchObject({ appid });
-    expect(await rotateSecret(deskAt(NOW), appid, 60, version)).toBe("busy");
+    expect(await rowOf(appid)).toMatchObject({ version: rotated?.version, previous_version: version });
+    expect(await rotateFrom(rotated?.version ?? "")).toMatchObject({ appid });
+    await expect(rotateFrom(version)).rejects.toMatchObject(conflict("version_other"));
   });
 
   it("does nothing to a revoked app, nor when it is revoked meanwhile, nor to an unknown one", async () => {
     const { appid } = await World.create();
     const { version } = await rowOf(appid);
     const batch = async (statements: D1PreparedStatement[]) => {
-      await revokeApp(deskAt(NOW), appid);
+      await revokeApp(contextAt(NOW), { appid });
       return env.DB.batch(statements);
     };
-    expect(await rotateSecret(deskAt(NOW, { db: replacing(env.DB, { batch }) }), appid, 60)).toBe("revoked");
-    expect(await rotateSecret(deskAt(NOW), appid, 60)).toBe("revoked");
+    const rotate = (ctx = contextAt(NOW)) => rotateSecret(ctx, { appid, overlapSeconds: 60 });
+    const meanwhile = contextAt(NOW, { DB: replacing(env.DB, { batch }) });
+    await expect(rotate(meanwhile)).rejects.toMatchObject(conflict("app_revoked"));
+    await expect(rotate()).rejects.toMatchObject(conflict("app_revoked"));
     expect(await rowOf(appid)).toMatchObject({ version, previous_version: null, previous_secret: null });
-    expect(await rotateSecret(deskAt(NOW), "unknown-app", 60)).toBe("missing");
+    const unknown = rotateSecret(contextAt(NOW), { appid: "unknown-app", overlapSeconds: 60 });
+    await expect(unknown).rejects.toMatchObject({ code: "not_found" });
   });
 
   it("changes nothing when MASTER_KEY does not open the secret in place", async () => {
     const { appid } = await World.create();
     const before = await rowOf(appid);
-    const desk = deskAt(NOW, { keyring: async () => OTHER_KEYRING });
-    await expect(rotateSecret(desk, appid, 60)).rejects.toBeInstanceOf(UnsealError);
+    const ctx = contextAt(NOW, { MASTER_KEY: OTHER_MASTER_KEY });
+    const rotated = rotateSecret(ctx, { appid, overlapSeconds: 60 });
+    await expect(rotated).rejects.toMatchObject({ code: "internal", context: { reason: "master_key_wrong" } });
     expect(await rowOf(appid)).toEqual(before);
   });
 
@@ -281,17 +285,42 @@ describe("revoking an app", () => {
   it("marks it once, keeps the first time, and tells the caches", async () => {
     const { appid } = await World.create();
     const { version } = await rowOf(appid);
-    const desk = deskAt(NOW);
-    expect(await revokeApp(desk, appid)).toBe(true);
-    expect(await revokeApp(deskAt(NOW + 100), appid)).toBe(true);
+    const ctx = contextAt(NOW);
+    await revokeApp(ctx, { appid });
+    await revokeApp(contextAt(NOW + 100), { appid });
     expect(await rowOf(appid)).toMatchObject({ revoked_at: NOW, version });
-    expect(desk.forgotten).toEqual([appid]);
+    expect(ctx.forgotten).toEqual([appid]);
   });
 
   it("knows no app that is not there", async () => {
-    const desk = deskAt(NOW);
-    expect(await revokeApp(desk, "unknown-app")).toBe(false);
-    expect(desk.forgotten).toEqual([]);
+    const ctx = contextAt(NOW);
+    await expect(revokeApp(ctx, { appid: "unknown-app" })).rejects.toMatchObject({ code: "not_found" });
+    expect(ctx.forgotten).toEqual([]);
+  });
+});
+
+describe("reading a secret", () => {
+  it("opens the one of a version, and no other that came after it", async () => {
+    const { siteId, appid, secret } = await World.create();
+    const { version } = await rowOf(appid);
+    const ctx = contextAt(NOW);
+    expect(await readSecret(ctx, { siteId, appid, version })).toBe(secret);
+    const rotated = await rotateSecret(ctx, { appid, overlapSeconds: 60 });
+    await expect(readSecret(ctx, { siteId, appid, version })).rejects.toMatchObject(conflict("version_other"));
+    expect(await readSecret(ctx, { siteId, appid, version: rotated.version })).toBe(rotated.secret);
+  });
+
+  it("is refused for a revoked app, for another site's, and with another master key", async () => {
+    const [{ siteId, appid }, other] = [await World.create(), await World.create()];
+    const { version } = await rowOf(appid);
+    const read = (change: Partial<Parameters<typeof readSecret>[1]>, ctx = contextAt(NOW)) =>
+      readSecret(ctx, { siteId, appid, version, ...change });
+    await expect(read({ siteId: other.siteId })).rejects.toMatchObject({ code: "not_found" });
+    await expect(read({ appid: "unknown-app" })).rejects.toMatchObject({ code: "not_found" });
+    const wrong = contextAt(NOW, { MASTER_KEY: OTHER_MASTER_KEY });
+    await expect(read({}, wrong)).rejects.toMatchObject({ code: "internal", context: { reason: "master_key_wrong" } });
+    await revokeApp(contextAt(NOW), { appid });
+    await expect(read({})).rejects.toMatchObject(conflict("app_revoked"));
   });
 });
 
@@ -299,19 +328,19 @@ describe("an app's change", () => {
   it("is known as its own when the answer was lost: the secret in use keeps its overlap", async () => {
     const { appid } = await World.create();
     let tries = 0;
-    const db = replacing(env.DB, {
+    const DB = replacing(env.DB, {
       batch: async (statements: D1PreparedStatement[]) => {
         const results = await env.DB.batch(statements);
         if (++tries === 1) throw new Error("Network connection lost.");
         return results;
       },
     });
-    const rotated = await rotateSecret(deskAt(NOW, { db }), appid, 60);
-    expect(rotated).toMatchObject({ appid, previous_expires_at: NOW + 60 });
+    const rotated = await rotateSecret(contextAt(NOW, { DB }), { appid, overlapSeconds: 60 });
+    expect(rotated).toMatchObject({ appid, previousExpiresAt: NOW + 60 });
     const row = await rowOf(appid);
     expect(row).toMatchObject({ previous_expires_at: NOW + 60 });
     expect(await rotations(appid)).toBe(1);
-    expect(await opened(appid, "current", row.secret)).toBe((rotated as { secret: string }).secret);
+    expect(await opened(appid, "current", row.secret)).toBe(rotated.secret);
   });
 
   it("is wholly undone when a later statement of its batch fails", async () => {
@@ -321,12 +350,12 @@ describe("an app's change", () => {
       batch: (statements: D1PreparedStatement[]) =>
         env.DB.batch([...statements, env.DB.prepare("INSERT INTO sites (id, name) VALUES (1, NULL)")]),
     });
-    const desk = deskAt(NOW, { db: failing });
-    await expect(rotateSecret(desk, appid, 60)).rejects.toMatchObject({ code: "internal" });
-    await expect(revokeApp(desk, appid)).rejects.toThrow(/constraint/);
-    await expect(issueApp(desk, siteId, { name: "N", appid: `failed-${siteId}` })).rejects.toThrow(/constraint/);
+    const ctx = contextAt(NOW, { DB: failing });
+    await expect(rotateSecret(ctx, { appid, overlapSeconds: 60 })).rejects.toMatchObject({ code: "internal" });
+    await expect(revokeApp(ctx, { appid })).rejects.toThrow(/constraint/);
+    await expect(issueApp(ctx, { siteId, name: "N", appid: `failed-${siteId}` })).rejects.toThrow(/constraint/);
     expect(await rowOf(appid)).toEqual(before);
     await expect(rowOf(`failed-${siteId}`)).rejects.toThrow("no such app");
-    expect(desk.forgotten).toEqual([]);
+    expect(ctx.forgotten).toEqual([]);
   });
 });

@@ -2,13 +2,12 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { importKeyring, type Keyring, seal, UnsealError, unseal } from "../../src/credentials/sealed-secret.ts";
 import { systemRuntime } from "../../src/runtime.ts";
-import type { AppDesk } from "../../src/services/app-desk.ts";
 import { APPS_PER_CALL, resealSecrets } from "../../src/services/reseal-secrets.ts";
 import { revokeApp } from "../../src/services/revoke-app.ts";
 import { rotateSecret } from "../../src/services/rotate-secret.ts";
-import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
 import { replacing } from "../support/replacing.ts";
 import { sealedByHand } from "../support/sealed-by-hand.ts";
+import { contextAt } from "../support/service-context.ts";
 import { NOW, World } from "../support/world.ts";
 
 const OLD_TEXT = env.MASTER_KEY;
@@ -22,14 +21,9 @@ const [OLD_SEAL, NEW_SEAL] = [`v2.${OLD.sealing.id}`, `v2.${NEW_ID}`];
 beforeEach(async () => void (await env.DB.exec("DELETE FROM apps")));
 afterEach(() => void vi.restoreAllMocks());
 
-const deskWith = (keyring: Keyring, db = env.DB): AppDesk => ({
-  runtime: systemRuntime,
-  telemetry: consoleTelemetry,
-  db,
-  by: { actor: "admin-api", now: NOW },
-  keyring: async () => keyring,
-  forget: () => {},
-});
+/** A deployment whose master key is the new one, with the old one beside it; or still the old one alone. */
+const both = (DB = env.DB) => contextAt(NOW, { DB, MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT });
+const old = () => contextAt(NOW, { MASTER_KEY: OLD_TEXT });
 
 type Row = { appid: string; site_id: number; version: string; secret: string } & Record<
   "previous_version" | "previous_secret",
@@ -43,12 +37,18 @@ async function rows(): Promise<Row[]> {
 /** Form and key of a seal. */
 const sealedWith = (sealed: string) => sealed.split(".", 2).join(".");
 
-const answer = (resealed: number, remaining: number, unopened = 0, unopened_apps: string[] = []) => ({
+const result = (resealed: number, remaining: number, unopened = 0, unopenedApps: string[] = []) => ({
   resealed,
   remaining,
   unopened,
-  unopened_apps,
+  unopenedApps,
 });
+
+/** The same, as the admin API answers it. */
+const answer = (...values: Parameters<typeof result>) => {
+  const { unopenedApps: unopened_apps, ...others } = result(...values);
+  return { ...others, unopened_apps };
+};
 
 const sealsOf = (row: Row | undefined) => [
   sealedWith(row?.secret ?? ""),
@@ -74,24 +74,24 @@ async function putApps(siteId: number, count: number): Promise<void> {
 describe("re-sealing", () => {
   it("seals both slots anew, changes nothing else, and has nothing left to do", async () => {
     const world = await World.create();
-    await rotateSecret(deskWith(OLD), world.appid, 60);
+    await rotateSecret(old(), { appid: world.appid, overlapSeconds: 60 });
     const [before] = await rows();
-    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(2, 0));
+    expect(await resealSecrets(both())).toEqual(result(2, 0));
     const [after] = await rows();
     expect(sealsOf(after)).toEqual([NEW_SEAL, NEW_SEAL]);
     expect({ ...after, secret: "", previous_secret: "" }).toEqual({ ...before, secret: "", previous_secret: "" });
-    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(0, 0));
+    expect(await resealSecrets(both())).toEqual(result(0, 0));
     expect(await rows()).toEqual([after]);
   });
 
   it("renews only the slot that needs it", async () => {
     const world = await World.create();
-    await rotateSecret(deskWith(BOTH), world.appid, 60);
+    await rotateSecret(both(), { appid: world.appid, overlapSeconds: 60 });
     const [before] = await rows();
     const owner = { ...world, version: String(before?.previous_version) };
     const previous = await seal(systemRuntime, OLD, owner, "previous", world.secret);
     await env.DB.prepare("UPDATE apps SET previous_secret = ?").bind(previous).run();
-    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0));
+    expect(await resealSecrets(both())).toEqual(result(1, 0));
     const [after] = await rows();
     expect(after?.secret).toBe(before?.secret);
     expect(sealsOf(after)).toEqual([NEW_SEAL, NEW_SEAL]);
@@ -99,7 +99,7 @@ describe("re-sealing", () => {
 
   it("turns seals of the form before, v1, into v2, also where the master key stays the same", async () => {
     const world = await World.create();
-    await rotateSecret(deskWith(OLD), world.appid, 60);
+    await rotateSecret(old(), { appid: world.appid, overlapSeconds: 60 });
     const key = Uint8Array.fromBase64(OLD_TEXT);
     const [current, previous] = [
       await sealedByHand(key, "v1", `${world.appid}|current`, world.secret),
@@ -107,7 +107,7 @@ describe("re-sealing", () => {
     ];
     await env.DB.prepare("UPDATE apps SET secret = ?, previous_secret = ?").bind(current, previous).run();
     expect((await world.anotherIsolate({ CREDENTIALS: undefined }).create()).status).toBe(200);
-    expect(await resealSecrets(deskWith(OLD))).toEqual(answer(2, 0));
+    expect(await resealSecrets(old())).toEqual(result(2, 0));
     const [after] = await rows();
     expect(sealsOf(after)).toEqual([OLD_SEAL, OLD_SEAL]);
     const of = (version: unknown) => ({ ...world, version: String(version) });
@@ -119,21 +119,21 @@ describe("re-sealing", () => {
 
   it("renews revoked apps too, so that nothing needs the old key", async () => {
     const world = await World.create();
-    await revokeApp(deskWith(OLD), world.appid);
-    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0));
+    await revokeApp(old(), world);
+    expect(await resealSecrets(both())).toEqual(result(1, 0));
   });
 
   it("has nothing to do without apps", async () => {
-    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(0, 0));
+    expect(await resealSecrets(both())).toEqual(result(0, 0));
   });
 
-  it("takes one bite a call, and is done when nothing remains", async () => {
+  it("re-seals up to 100 apps a call, and is done when nothing remains", async () => {
     const world = await World.create();
     await env.DB.exec("DELETE FROM apps");
     await putApps(world.siteId, 2 * APPS_PER_CALL + 1);
-    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(APPS_PER_CALL, APPS_PER_CALL + 1));
-    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(APPS_PER_CALL, 1));
-    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0));
+    expect(await resealSecrets(both())).toEqual(result(APPS_PER_CALL, APPS_PER_CALL + 1));
+    expect(await resealSecrets(both())).toEqual(result(APPS_PER_CALL, 1));
+    expect(await resealSecrets(both())).toEqual(result(1, 0));
     expect((await rows()).every((row) => sealedWith(row.secret) === NEW_SEAL)).toBe(true);
   });
 
@@ -141,11 +141,11 @@ describe("re-sealing", () => {
     const world = await World.create();
     let rotated: { secret: string } | undefined;
     const batch = async (statements: D1PreparedStatement[]) => {
-      rotated ??= (await rotateSecret(deskWith(OLD), world.appid, 60)) as { secret: string };
+      rotated ??= await rotateSecret(old(), { appid: world.appid, overlapSeconds: 60 });
       return env.DB.batch(statements);
     };
-    expect(await resealSecrets(deskWith(BOTH, replacing(env.DB, { batch })))).toEqual(answer(0, 2));
-    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(2, 0));
+    expect(await resealSecrets(both(replacing(env.DB, { batch })))).toEqual(result(0, 2));
+    expect(await resealSecrets(both())).toEqual(result(2, 0));
     world.secret = rotated?.secret ?? "";
     const isolate = world.anotherIsolate({ MASTER_KEY: NEW_TEXT });
     expect((await isolate.create()).status).toBe(200);
@@ -157,7 +157,7 @@ describe("re-sealing", () => {
     await env.DB.exec("DELETE FROM apps");
     await putApps(world.siteId, 3);
     await env.DB.prepare("UPDATE apps SET secret = 'v1.00000000.x.y' WHERE appid = 'app-0001'").run();
-    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(2, 0, 1, ["app-0001"]));
+    expect(await resealSecrets(both())).toEqual(result(2, 0, 1, ["app-0001"]));
     expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL, "v1.00000000", NEW_SEAL]);
     expect(warn.mock.calls.map(([line]) => JSON.parse(String(line)))).toEqual([
       {
@@ -172,9 +172,9 @@ describe("re-sealing", () => {
   it("renews the slot that opens of an app whose other slot does not", async () => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const world = await World.create();
-    await rotateSecret(deskWith(OLD), world.appid, 60);
+    await rotateSecret(old(), { appid: world.appid, overlapSeconds: 60 });
     await env.DB.prepare("UPDATE apps SET previous_secret = 'damaged'").run();
-    expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0, 1, [world.appid]));
+    expect(await resealSecrets(both())).toEqual(result(1, 0, 1, [world.appid]));
     expect(await rows()).toMatchObject([{ secret: expect.stringMatching(NEW_SEAL), previous_secret: "damaged" }]);
   });
 
@@ -193,9 +193,9 @@ describe("re-sealing", () => {
         .bind(unopened, world.siteId)
         .run();
       const named = Array.from({ length: 20 }, (_, i) => `aaa-${String(i + 1).padStart(5, "0")}`);
-      expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(APPS_PER_CALL, 1, unopened, named));
-      expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(1, 0, unopened, named));
-      expect(await resealSecrets(deskWith(BOTH))).toEqual(answer(0, 0, unopened, named));
+      expect(await resealSecrets(both())).toEqual(result(APPS_PER_CALL, 1, unopened, named));
+      expect(await resealSecrets(both())).toEqual(result(1, 0, unopened, named));
+      expect(await resealSecrets(both())).toEqual(result(0, 0, unopened, named));
       const sealed = (await rows()).filter(({ appid }) => appid.startsWith("app-"));
       expect(sealed.every((row) => sealedWith(row.secret) === NEW_SEAL)).toBe(true);
     },
@@ -206,8 +206,10 @@ describe("re-sealing", () => {
     const bytes = Uint8Array.fromBase64(NEW_TEXT);
     const cannotSeal = await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["decrypt"]);
     const keyring: Keyring = { ...BOTH, sealing: { id: NEW_ID, key: cannotSeal } };
+    const ctx = both();
+    ctx.credentials = replacing(ctx.credentials, { keyring: async () => keyring });
     const before = await rows();
-    await expect(resealSecrets(deskWith(keyring))).rejects.not.toBeInstanceOf(UnsealError);
+    await expect(resealSecrets(ctx)).rejects.not.toBeInstanceOf(UnsealError);
     expect([await rows(), before[0]?.appid]).toEqual([before, world.appid]);
   });
 
@@ -216,8 +218,8 @@ describe("re-sealing", () => {
     const entries = async () =>
       (await env.DB.prepare("SELECT * FROM audit_log WHERE action = 'secrets.resealed'").all()).results;
     const before = (await entries()).length;
-    await resealSecrets(deskWith(BOTH));
-    await resealSecrets(deskWith(BOTH));
+    await resealSecrets(both());
+    await resealSecrets(both());
     expect((await entries()).slice(before)).toMatchObject([
       { site_id: null, at: NOW, actor: "admin-api", details: '{"apps":1}' },
     ]);

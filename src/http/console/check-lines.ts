@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../errors.ts";
+import type { SignedErrorCode } from "../../errors.ts";
 import type { CheckedRequest, PastedRequest } from "../../services/check-request.ts";
 import { describeLeftOut, MAX_BODY_BYTES, OPERATIONS } from "../../services/check-request.ts";
 import { lineEndsOf, signatureTexts, timestampText } from "./signature-texts.ts";
@@ -8,7 +8,7 @@ import type { View } from "./view.ts";
 export interface Line {
   title: string;
   texts: string[];
-  refusal?: ErrorCode | undefined;
+  refusal?: SignedErrorCode | undefined;
   /** What the database would refuse for. */
   outcome?: string;
   /** The step changes something, so the check leaves it out. */
@@ -28,7 +28,7 @@ export interface Diagnosis {
   lines: Line[];
 }
 
-const line = (title: string, text: string, refusal?: ErrorCode): Line => ({ title, texts: [text], refusal });
+const line = (title: string, text: string, refusal?: SignedErrorCode): Line => ({ title, texts: [text], refusal });
 
 /** A checked request for a reader, step by step. */
 export function checkLines(v: View, pasted: PastedRequest, checked: CheckedRequest, tolerance: number): Diagnosis {
@@ -79,7 +79,7 @@ export function refusalText({ t }: View, outcome: string): string {
 }
 
 /** How an outcome of the past was answered. */
-export const codeOf = (outcome: string): ErrorCode =>
+export const codeOf = (outcome: string): SignedErrorCode =>
   outcome === "key_reused" ? "idempotency_key_reused" : (ruleOf(outcome)?.code ?? "state_forbids");
 
 /** Of whichever operation: a ranstr may have been used for another one. */

@@ -1,9 +1,14 @@
-import { Problem } from "../admin/problem.ts";
-import { configOf } from "../context.ts";
-import { newHono, type Routes } from "../new-hono.ts";
-import { answerInTime, nowOf } from "../operator.ts";
+import { ServiceError } from "../../errors.ts";
+import { checkConsoleSession } from "../../services/check-console-session.ts";
+import { newHono } from "../new-hono.ts";
+import { answerInTime, serviceContext } from "../operator.ts";
+import { refuseOtherPaths } from "../refuse-other-methods.ts";
+import { readCookie, SESSION_COOKIE } from "./cookies.ts";
+import type { ConsoleEnv, ConsoleRoutes } from "./env.ts";
+import { onError } from "./on-error.tsx";
+import { agentPages } from "./pages/agent-page.tsx";
 import { agentsPages } from "./pages/agents-pages.tsx";
-import { appPages } from "./pages/app-pages.tsx";
+import { appPages } from "./pages/app-page.tsx";
 import { appsPages } from "./pages/apps-pages.tsx";
 import { auditPages } from "./pages/audit-pages.tsx";
 import { secretPage } from "./pages/secret-page.tsx";
@@ -12,7 +17,6 @@ import { askToSignIn, signInPages } from "./pages/sign-in-pages.tsx";
 import { signatureCheckPage } from "./pages/signature-check-page.tsx";
 import { sitePage } from "./pages/site-page.tsx";
 import { sitesPages } from "./pages/sites-pages.tsx";
-import { sessionOf } from "./session-cookie.ts";
 import { viewOf } from "./view.ts";
 
 const SELF_ONLY = ["style-src", "script-src", "form-action"].map((directive) => `${directive} 'self'`);
@@ -40,9 +44,10 @@ function isOwn({ method, url, headers }: Request): boolean {
   return headers.get("sec-fetch-site") === "same-origin" || headers.get("origin") === new URL(url).origin;
 }
 
-/** The operator's console: pages over the functions that the admin API calls too. README, "Console". */
-export function operatorConsole(): Routes {
-  const routes = newHono();
+/** The operator's console: pages over the services that the admin API calls too. README, "Console". */
+export function operatorConsole(): ConsoleRoutes {
+  const routes = newHono<ConsoleEnv>();
+  routes.onError(onError);
   routes.use(answerInTime);
   routes.use(async (c, next) => {
     for (const [name, value] of HEADERS) c.header(name, value);
@@ -51,12 +56,13 @@ export function operatorConsole(): Routes {
     if (path.endsWith("/") && (method === "GET" || method === "HEAD")) {
       return c.redirect(path.replace(/\/+$/, "") + new URL(c.req.url).search, 301);
     }
-    const { directory, adminToken } = configOf(c);
-    c.var.view.session = await sessionOf(c.var.isolate.runtime, c.req.raw, directory, adminToken, nowOf(c));
+    c.set("ctx", serviceContext(c, "console"));
+    const cookie = readCookie(c.req.raw, SESSION_COOKIE) ?? "";
+    c.var.view.session = await checkConsoleSession(c.var.ctx, { cookie });
     return next();
   });
   routes.use(async (c, next) => {
-    if (!isOwn(c.req.raw)) throw new Problem(403, "Forbidden", "This form came from elsewhere.");
+    if (!isOwn(c.req.raw)) throw new ServiceError("forbidden", { reason: "form_from_elsewhere" });
     await next();
   });
   signInPages(routes);
@@ -69,8 +75,10 @@ export function operatorConsole(): Routes {
   appPages(routes);
   secretPage(routes);
   agentsPages(routes);
+  agentPages(routes);
   sessionsPages(routes);
   signatureCheckPage(routes);
   auditPages(routes);
+  refuseOtherPaths(routes);
   return routes;
 }

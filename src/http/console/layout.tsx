@@ -1,8 +1,8 @@
 import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { isVisible } from "../../fields.ts";
-import type { RequestContext } from "../context.ts";
-import { Action } from "./parts.tsx";
+import type { PageContext } from "./env.ts";
+import { Action } from "./parts/form.tsx";
 import type { View } from "./view.ts";
 
 export interface Page {
@@ -19,7 +19,7 @@ export interface Page {
 }
 
 /** Answers with a page. */
-export function show(c: RequestContext, page: Page, status: ContentfulStatusCode = 200): Response {
+export function show(c: PageContext, page: Page, status: ContentfulStatusCode = 200): Response {
   const back = c.req.method === "POST" ? page.back : undefined;
   return c.html(`<!doctype html>${String(<Layout v={c.var.view} {...page} back={back} />)}`, status);
 }

@@ -1,6 +1,6 @@
-import type { RequestContext } from "../context.ts";
 import { withParameter } from "./console-path.ts";
-import { ticketEnd, ticketFor } from "./session-cookie.ts";
+import type { PageContext } from "./env.ts";
+import { ticketEnd, ticketFor } from "./tickets.ts";
 import type { View } from "./view.ts";
 
 /** What the schemas say is wrong with a field, for a reader. Its numbers are not part of the text that is translated. */
@@ -32,7 +32,7 @@ export type Done =
  *
  * @param id of the element to lead to, so that nobody has to look for the place anew
  */
-export async function doneLocation(c: RequestContext, path: string, done: Done, id?: string): Promise<string> {
+export async function doneLocation(c: PageContext, path: string, done: Done, id?: string): Promise<string> {
   const { session, now } = c.var.view;
   if (session === undefined) return path;
   const ticket = await ticketFor(session, ["done", path.replace(/\?.*/, ""), done], now);
@@ -40,7 +40,7 @@ export async function doneLocation(c: RequestContext, path: string, done: Done, 
 }
 
 /** What to say on the page that {@link doneLocation} led to. */
-export async function doneNotice(c: RequestContext): Promise<{ kind: "good" | "bad"; title: string } | undefined> {
+export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"; title: string } | undefined> {
   const { t, session, now, here } = c.var.view;
   const good: Partial<Record<Done, string>> = {
     site: t("The site was created."),

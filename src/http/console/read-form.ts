@@ -1,6 +1,6 @@
 import { ServiceError } from "../../errors.ts";
-import type { RequestContext } from "../context.ts";
 import { readChunks } from "../read-body.ts";
+import type { PageContext } from "./env.ts";
 
 /** Room for a signed body of the largest size with every byte escaped, and for what the sign-in page adds when it sends it on. */
 const MAX_FORM_BYTES = 260 * 1024;
@@ -8,9 +8,9 @@ const MAX_FORM_BYTES = 260 * 1024;
 /**
  * The fields of a posted form.
  *
- * @throws ServiceError for another media type or too long a form
+ * @throws ServiceError `media_type_unsupported`, or `body_too_large`
  */
-export async function readForm(c: RequestContext): Promise<Record<string, string>> {
+export async function readForm(c: PageContext): Promise<Record<string, string>> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header("content-type") ?? "")) {
     throw new ServiceError("media_type_unsupported", { reason: "content_type_not_form" });
   }

@@ -1,6 +1,10 @@
-import type { BodyVariant, Rewriting } from "../../diagnosis/body-variants.ts";
-import type { SignatureDiagnosis, SignatureMatch } from "../../diagnosis/diagnose-signature.ts";
-import type { SignatureFault } from "../../diagnosis/read-signature.ts";
+import type {
+  BodyVariant,
+  Rewriting,
+  SignatureDiagnosis,
+  SignatureFault,
+  SignatureMatch,
+} from "../../services/check-request.ts";
 import type { View } from "./view.ts";
 
 /** Why a timestamp is not within the tolerance, and what to do. */

@@ -1,13 +1,9 @@
+import { unixSeconds } from "../../runtime.ts";
+import type { ConsoleSession } from "../../services/console-session.ts";
 import type { RequestContext } from "../context.ts";
-import { nowOf } from "../operator.ts";
-import { type ConsoleSession, readCookie } from "./session-cookie.ts";
+import { LANGUAGE_COOKIE, readCookie, ZONE_COOKIE } from "./cookies.ts";
 
 export type Language = "en" | "zh";
-
-export const LANGUAGE_COOKIE = "__Host-language";
-
-/** Set by console.js, from what the browser knows. */
-const ZONE_COOKIE = "__Host-zone";
 
 /** What every page needs to know of who looks at it. */
 export interface View {
@@ -20,7 +16,7 @@ export interface View {
   session: ConsoleSession | undefined;
   /** Unix seconds. */
   now: number;
-  /** The reader's own, an IANA name, as the browser told it; UTC until then. Never the address's: that may be a proxy's. */
+  /** The reader's own, an IANA name, as the browser told it; UTC until then. Never the address's, which may be a proxy's. */
   timeZone: string;
   /** A time of Unix seconds for a reader. */
   time: (seconds: number) => string;
@@ -28,7 +24,12 @@ export interface View {
 
 export async function viewOf(c: RequestContext): Promise<View> {
   const language = languageOf(c.req.raw);
-  const texts = language === "zh" ? await chineseTexts(c) : {};
+  return makeView(c, language, language === "zh" ? await chineseTexts(c) : {});
+}
+
+export const englishView = (c: RequestContext): View => makeView(c, "en", {});
+
+function makeView(c: RequestContext, language: Language, texts: Record<string, string>): View {
   const timeZone = timeZoneOf(c.req.raw);
   const format = new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en-GB", {
     timeZone,
@@ -42,7 +43,7 @@ export async function viewOf(c: RequestContext): Promise<View> {
       (texts[english] ?? english).replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? "")),
     here: pathname + search,
     session: undefined,
-    now: nowOf(c),
+    now: unixSeconds(c.var.isolate.runtime),
     timeZone,
     time: (seconds) => format.format(seconds * 1000),
   };
@@ -51,8 +52,8 @@ export async function viewOf(c: RequestContext): Promise<View> {
 let chinese: Record<string, string> | undefined;
 
 /**
- * Chinese by its English. A static asset, because the Worker's own size is paid for at every cold start, in every language.
- * Without it pages are in English.
+ * The Chinese texts by the English ones. They are a static asset, because every cold start, in every language, pays for the Worker's
+ * own size. Without them pages are in English.
  */
 async function chineseTexts(c: RequestContext): Promise<Record<string, string>> {
   if (chinese !== undefined) return chinese;

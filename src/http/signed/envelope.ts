@@ -1,6 +1,6 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { alwaysStatus200 } from "../../config.ts";
-import { type ErrorCode, type ErrorContext, WIRE_ERRORS } from "../../errors.ts";
+import { type ErrorContext, type SignedErrorCode, WIRE_ERRORS } from "../../errors.ts";
 import type { Refused } from "../../result.ts";
 import type { RequestContext } from "../context.ts";
 
@@ -22,7 +22,7 @@ export function fail(c: RequestContext, refused: Refused): Response {
  */
 export function envelope(
   c: RequestContext,
-  code: ErrorCode,
+  code: SignedErrorCode,
   { allow, retryAfter, detail, open }: Pick<ErrorContext, "allow" | "retryAfter" | "detail" | "open">,
 ): Response {
   const { status, message } = WIRE_ERRORS[code];

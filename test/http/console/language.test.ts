@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import chinese from "../../../src/assets/console/zh.json";
 import { languageOf, startsOf } from "../../../src/http/console/view.ts";
+import { OPERATIONS } from "../../../src/operations/index.ts";
+import { SESSION_STATUSES } from "../../../src/services/list-sessions.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { World } from "../../support/world.ts";
 
@@ -17,8 +19,16 @@ const RULES = [
   "Must be {0} to {1} printable ASCII characters",
 ];
 
+/** The name of a status is its text. */
+const STATUSES = SESSION_STATUSES.map((status) => status.charAt(0).toUpperCase() + status.slice(1));
+
+/** What a call was refused for, by the words that stand beside the rule. */
+const REFUSALS = OPERATIONS.flatMap(({ refusals }) => Object.values(refusals).map(({ past }) => past));
+
 const texts = new Set([
   ...RULES,
+  ...STATUSES,
+  ...REFUSALS,
   ...SOURCES.flatMap((source) =>
     [...source.matchAll(/\bt\(\s*("(?:[^"\\]|\\.)*")/g)].map(([, text = ""]) => JSON.parse(text)),
   ),

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { ConsolePage } from "../../support/console-page.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
+import { seedSession } from "../../support/seed-session.ts";
 import { NOW, World } from "../../support/world.ts";
 
 async function start() {
@@ -472,6 +473,24 @@ describe("sessions", () => {
     expect(page).not.toMatch(/<script>|<b>|<i>/);
     const system = await world.chatId({ sender_type: 3 });
     expect(await visitor.page(`${site}/sessions/${system}`)).toContain("System (uid 0)");
+  });
+
+  it("show the pairs that the caller gave, escaped, and nothing of them where there are none", async () => {
+    const { world, visitor, site } = await start();
+    const id = await seedSession(world, { metadata: JSON.stringify({ "shop.plan": "<b>gold</b>", order: "A-17" }) });
+    const page = await visitor.page(`${site}/sessions/${id}`);
+    expect(page).toContain("<dt>Metadata</dt>");
+    expect(page).toContain("<code>shop.plan</code> <bdi>&lt;b&gt;gold&lt;/b&gt;</bdi>");
+    expect(page).toContain("<code>order</code> <bdi>A-17</bdi>");
+    const none = await seedSession(world);
+    expect(await visitor.page(`${site}/sessions/${none}`)).not.toContain("Metadata");
+  });
+
+  it("name a status that the pages do not know by its own name, without a colour", async () => {
+    const { world, visitor, site } = await start();
+    const id = await seedSession(world);
+    await env.DB.prepare("UPDATE sessions SET status = 'on_hold' WHERE id = ?").bind(id).run();
+    expect(await visitor.page(`${site}/sessions/${id}`)).toContain('<span class="badge off">On_hold</span>');
   });
 
   it("cost a create one written row for being found by customer", async () => {

@@ -1,73 +1,63 @@
-import { fieldIssues, isVisible } from "../../../fields.ts";
+import { isRefusedFor } from "../../../errors.ts";
+import { fieldIssues } from "../../../fields.ts";
+import { checkAppid } from "../../../services/check-appid.ts";
 import { issueApp, issueAppSchema } from "../../../services/issue-app.ts";
-import { listAppsOfSite } from "../../../services/list-apps.ts";
-import { findApp } from "../../../store/directory/apps.ts";
-import { appidCursor } from "../../admin/read-input.ts";
-import type { RequestContext } from "../../context.ts";
-import type { Routes } from "../../new-hono.ts";
-import { deskOf, siteOf } from "../../operator.ts";
+import { listApps } from "../../../services/list-apps.ts";
+import { siteOf } from "../../operator.ts";
+import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { doneNotice, type Filled, filled, isRefused } from "../messages.ts";
 import { isDraft, once } from "../once.ts";
-import { Faults, Field, Fold, Form, More, Notice, Table, Time } from "../parts.tsx";
+import { Faults, Field, Fold, Form } from "../parts/form.tsx";
+import { Notice } from "../parts/parts.tsx";
+import { More } from "../parts/table.tsx";
 import { readForm } from "../read-form.ts";
-import type { View } from "../view.ts";
-import { AppState } from "./app-state.tsx";
+import { AppTable } from "./app-table.tsx";
 import { secretLocation } from "./secret-page.tsx";
 
-type AppItem = Awaited<ReturnType<typeof listAppsOfSite>>["items"][number];
-
-export function appsPages(routes: Routes): void {
+export function appsPages(routes: ConsoleRoutes): void {
   routes.get("/sites/:site_id/apps", (c) => appsPage(c));
 
   routes.post("/sites/:site_id/apps", async (c) => {
     const v = c.var.view;
-    const { config, site } = await siteOf(c);
+    const { ctx } = c.var;
+    const { id: siteId } = await siteOf(c);
     const form = await readForm(c);
     const { name = "", appid = "", secret = "" } = form;
     // A secret is never put back into a form.
     const kept = { name, appid };
-    const taken = { values: kept, errors: { appid: v.t("This appid is taken.") } };
+    const sayTaken = (error: unknown) => {
+      if (!isRefusedFor(error, "appid_taken")) throw error;
+      return appsPage(c, { values: kept, errors: { appid: v.t("This appid is taken.") } });
+    };
     const input = issueAppSchema.safeParse({ name, ...(appid && { appid }), ...(secret && { secret }) });
     if (!input.success) return appsPage(c, filled(v, kept, fieldIssues(input.error)));
     if (await isDraft(c, form)) {
-      const known = appid !== "" && (await findApp(c.var.isolate.runtime, config.directory, appid)) !== null;
-      return appsPage(c, known ? taken : { values: kept, errors: {} });
+      try {
+        if (appid !== "") await checkAppid(ctx, { appid });
+      } catch (error) {
+        return sayTaken(error);
+      }
+      return appsPage(c, { values: kept, errors: {} });
     }
-    return once(c, form, `/console/sites/${site.id}/apps`, async () => {
-      const app = await issueApp(deskOf(c, "console"), site.id, input.data);
-      return app === undefined ? appsPage(c, taken) : secretLocation(c, site.id, app);
+    return once(c, form, `/console/sites/${siteId}/apps`, async () => {
+      try {
+        return await secretLocation(c, siteId, await issueApp(ctx, { siteId, ...input.data }));
+      } catch (error) {
+        return sayTaken(error);
+      }
     });
   });
 }
 
-export function AppTable({ v, siteId, apps }: { v: View; siteId: number; apps: AppItem[] }) {
-  const { t } = v;
-  return (
-    <Table
-      label={t("Apps")}
-      head={[t("Name"), "appid", t("State"), t("Issued")]}
-      rows={apps.map((app) => [
-        <a href={`/console/sites/${siteId}/apps/${app.appid}`}>
-          <bdi>{isVisible(app.name) ? app.name : `(${app.appid})`}</bdi>
-        </a>,
-        <code>{app.appid}</code>,
-        <AppState v={v} revokedAt={app.revoked_at} previousExpiresAt={app.previous_expires_at} />,
-        <Time v={v} at={app.created_at} />,
-      ])}
-      empty={t("No apps yet. Issue one to get an appid and a secret.")}
-    />
-  );
-}
-
-async function appsPage(c: RequestContext, again?: Filled): Promise<Response> {
+async function appsPage(c: PageContext, again?: Filled): Promise<Response> {
   const v = c.var.view;
   const { t } = v;
-  const { config, site } = await siteOf(c);
+  const site = await siteOf(c);
   const path = `/console/sites/${site.id}/apps`;
-  const apps = await listAppsOfSite(config.directory, site.id, appidCursor(c.req.query("cursor")), 50);
+  const apps = await listApps(c.var.ctx, { siteId: site.id, cursor: c.req.query("cursor"), limit: 50 });
   const { values = {}, errors = {} } = again ?? {};
-  const bringing = Boolean(values.appid || errors.appid || errors.secret);
+  const imports = Boolean(values.appid || errors.appid || errors.secret);
   const done = await doneNotice(c);
   const body = (
     <>
@@ -85,7 +75,7 @@ async function appsPage(c: RequestContext, again?: Filled): Promise<Response> {
               required
               maxlength={100}
             />
-            <details open={bringing}>
+            <details open={imports}>
               <summary>{t("Use an existing appid or secret")}</summary>
               <p>
                 {t("For callers of another service that keep what they have. Whatever is left empty is made here.")}
@@ -106,7 +96,7 @@ async function appsPage(c: RequestContext, again?: Filled): Promise<Response> {
         </section>
       </Fold>
       <AppTable v={v} siteId={site.id} apps={apps.items} />
-      <More v={v} path={path} cursor={apps.next_cursor} />
+      <More v={v} path={path} cursor={apps.nextCursor} />
     </>
   );
   const page = { title: t("Apps"), site: { ...site, tab: "apps" as const }, back: path, body };

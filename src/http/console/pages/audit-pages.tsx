@@ -1,24 +1,20 @@
-import { listAuditLog } from "../../../services/list-audit-log.ts";
-import type { AuditAction } from "../../../store/audit-log.ts";
-import { idCursor } from "../../admin/read-input.ts";
-import type { RequestContext } from "../../context.ts";
-import { configOf } from "../../context.ts";
-import type { Routes } from "../../new-hono.ts";
+import { type AuditAction, listAuditLog } from "../../../services/list-audit-log.ts";
 import { siteOf } from "../../operator.ts";
+import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
-import { More, Table, Time } from "../parts.tsx";
+import { Time } from "../parts/parts.tsx";
+import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 
-export function auditPages(routes: Routes): void {
+export function auditPages(routes: ConsoleRoutes): void {
   routes.get("/audit", (c) => auditPage(c));
-  routes.get("/sites/:site_id/audit", async (c) => auditPage(c, (await siteOf(c)).site));
+  routes.get("/sites/:site_id/audit", async (c) => auditPage(c, await siteOf(c)));
 }
 
-async function auditPage(c: RequestContext, site?: { id: number; name: string }): Promise<Response> {
+async function auditPage(c: PageContext, site?: { id: number; name: string }): Promise<Response> {
   const v = c.var.view;
   const { t } = v;
-  const before = idCursor(c.req.query("cursor"), Number.MAX_SAFE_INTEGER);
-  const log = await listAuditLog(configOf(c).directory, site?.id, before, 50);
+  const log = await listAuditLog(c.var.ctx, { siteId: site?.id, cursor: c.req.query("cursor"), limit: 50 });
   const head = [t("What"), t("Subject"), t("Details"), t("Through"), t("When")];
   const body = (
     <>
@@ -33,11 +29,11 @@ async function auditPage(c: RequestContext, site?: { id: number; name: string })
           <Time v={v} at={entry.at} />,
           ...(site
             ? []
-            : [entry.site_id === null ? "–" : <a href={`/console/sites/${entry.site_id}`}>{entry.site_id}</a>]),
+            : [entry.siteId === null ? "–" : <a href={`/console/sites/${entry.siteId}`}>{entry.siteId}</a>]),
         ])}
         empty={t("Nothing has been changed yet.")}
       />
-      <More v={v} path={site ? `/console/sites/${site.id}/audit` : "/console/audit"} cursor={log.next_cursor} />
+      <More v={v} path={site ? `/console/sites/${site.id}/audit` : "/console/audit"} cursor={log.nextCursor} />
     </>
   );
   const title = t("Audit log");
@@ -61,10 +57,10 @@ function actionText(v: View, action: AuditAction): string {
 }
 
 function detailText(v: View, details: Record<string, unknown>): string {
-  const { from, to, previous_expires_at: until, brought, ...others } = details;
+  const { from, to, previous_expires_at: until, brought: imported, ...others } = details;
   const parts = Object.entries(others).map(([key, value]) => (key === "name" ? String(value) : `${key} ${value}`));
   if (from !== undefined) parts.push(`${from} → ${to}`);
-  if (Array.isArray(brought) && brought.length > 0) parts.push(brought.join(", "));
+  if (Array.isArray(imported) && imported.length > 0) parts.push(imported.join(", "));
   if (typeof until === "number") parts.push(v.t("previous until {0}", v.time(until)));
   return parts.join(" · ") || "–";
 }

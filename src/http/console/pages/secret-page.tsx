@@ -1,16 +1,15 @@
-import { unseal } from "../../../credentials/sealed-secret.ts";
-import { findApp } from "../../../store/directory/apps.ts";
-import { notFound } from "../../admin/problem.ts";
-import type { RequestContext } from "../../context.ts";
-import type { Routes } from "../../new-hono.ts";
-import { deskOf, siteOf } from "../../operator.ts";
+import { isRefusedFor } from "../../../errors.ts";
+import { findApp } from "../../../services/find-app.ts";
+import { readSecret } from "../../../services/read-secret.ts";
+import { siteOf } from "../../operator.ts";
+import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
-import { Copyable, Notice, Until } from "../parts.tsx";
-import { ticketEnd, ticketFor } from "../session-cookie.ts";
+import { Copyable, Notice, Until } from "../parts/parts.tsx";
+import { ticketEnd, ticketFor } from "../tickets.ts";
 
 /** Where to lead once an app has a new secret: the page that shows it, to this console session only and for ten minutes. */
 export async function secretLocation(
-  c: RequestContext,
+  c: PageContext,
   siteId: number,
   { appid, version }: { appid: string; version: string },
 ): Promise<string> {
@@ -20,25 +19,32 @@ export async function secretLocation(
   return `${path}/secret?ticket=${await ticketFor(session, purposeOf(appid, version), now)}`;
 }
 
-export function secretPage(routes: Routes): void {
+export function secretPage(routes: ConsoleRoutes): void {
   routes.get("/sites/:site_id/apps/:appid/secret", async (c) => {
     const v = c.var.view;
     const { t } = v;
-    const { config, site } = await siteOf(c);
+    const { ctx } = c.var;
+    const site = await siteOf(c);
     const appid = c.req.param("appid");
-    const app = await findApp(c.var.isolate.runtime, config.directory, appid);
-    if (app === null || app.siteId !== site.id) throw notFound("app");
+    const app = await findApp(ctx, { siteId: site.id, appid });
+    const { version } = app;
     const path = `/console/sites/${site.id}/apps/${appid}`;
     // The ticket names the version, so it never shows a secret that somebody else made since.
-    const purpose = purposeOf(appid, app.version);
+    const purpose = purposeOf(appid, version);
     const end = v.session && (await ticketEnd(v.session, purpose, c.req.query("ticket") ?? "", v.now));
     const shown = { site: { ...site, tab: "apps" as const } };
-    if (end === undefined || app.revokedAt !== null) {
-      return show(c, { ...shown, title: t("This secret is no longer shown"), body: <Gone c={c} path={path} /> }, 410);
+    const gone = () =>
+      show(c, { ...shown, title: t("This secret is no longer shown"), body: <Gone c={c} path={path} /> }, 410);
+    if (end === undefined) return gone();
+    let secret: string;
+    try {
+      secret = await readSecret(ctx, { siteId: site.id, appid, version });
+    } catch (error) {
+      if (isRefusedFor(error, "app_revoked", "version_other")) return gone();
+      throw error;
     }
     // A page that is left open forgets it too.
     c.header("refresh", String(end - v.now));
-    const secret = await unseal(await deskOf(c, "console").keyring(), app, "current", app.secret);
     const body = (
       <>
         <Notice kind="note" title={t("Copy the secret now")}>
@@ -76,7 +82,7 @@ export function secretPage(routes: Routes): void {
   });
 }
 
-function Gone({ c, path }: { c: RequestContext; path: string }) {
+function Gone({ c, path }: { c: PageContext; path: string }) {
   const { t } = c.var.view;
   return (
     <section class="card">

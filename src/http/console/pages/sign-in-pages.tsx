@@ -1,25 +1,24 @@
-import { CLIENT_LIMIT_PERIOD, failureKey, withinRate } from "../../../rate-limit.ts";
-import { isSame } from "../../admin/admin-token.ts";
+import { isRefusedFor } from "../../../errors.ts";
+import { closeConsoleSession } from "../../../services/close-console-session.ts";
+import { SIGNED_IN_SECONDS } from "../../../services/console-session.ts";
+import { openConsoleSession } from "../../../services/open-console-session.ts";
 import { clientAddress } from "../../client-address.ts";
-import type { RequestContext } from "../../context.ts";
-import { configOf } from "../../context.ts";
-import type { Routes } from "../../new-hono.ts";
-import { nowOf } from "../../operator.ts";
 import { consolePath, withParameter } from "../console-path.ts";
+import { hostCookie, LANGUAGE_COOKIE, SESSION_COOKIE } from "../cookies.ts";
+import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { noTokenText } from "../no-token-text.ts";
-import { Field, Notice } from "../parts.tsx";
+import { Field } from "../parts/form.tsx";
+import { Notice } from "../parts/parts.tsx";
 import { readForm } from "../read-form.ts";
-import { closeSession, hostCookie, openSession } from "../session-cookie.ts";
-import { LANGUAGE_COOKIE } from "../view.ts";
 
 const YEAR_SECONDS = 31_536_000;
 
-/** Fields of a form that came when nobody was signed in any more, and the path it was sent to. */
+/** The fields of a form that came when nobody was signed in any more, and the path it was sent to. */
 type Kept = { path: string; values: Record<string, string> };
 
 /** The pages that need no sign-in: signing in and out, and the choice of language. */
-export function signInPages(routes: Routes): void {
+export function signInPages(routes: ConsoleRoutes): void {
   routes.get("/sign-in", (c) => {
     const next = consolePath(c.req.query("next"));
     return c.var.view.session === undefined ? signInPage(c, 200, { next }) : c.redirect(next, 303);
@@ -27,25 +26,29 @@ export function signInPages(routes: Routes): void {
 
   routes.post("/sign-in", async (c) => {
     const { t } = c.var.view;
-    const { directory, adminToken, clientLimit } = configOf(c);
+    const { ctx } = c.var;
     const { next: asked, kept: keptPath, token = "", ...form } = await readForm(c);
     const next = consolePath(asked);
     const kept = keptPath === undefined ? undefined : { path: consolePath(keptPath), values: withoutSecrets(form) };
-    if (adminToken === undefined) return signInPage(c, 401, { next, kept });
-    if (!(await isSame(token.trim(), adminToken))) {
-      // Failures alone count, so that nobody's wrong tokens keep out who has the right one.
-      if (await withinRate(c.var.isolate.runtime, clientLimit, failureKey("operator", clientAddress(c.req.raw)))) {
+    if (ctx.config.adminTokenFault !== undefined) return signInPage(c, 401, { next, kept });
+    try {
+      const cookie = await openConsoleSession(ctx, { token: token.trim(), client: clientAddress(c.req.raw) });
+      c.header("set-cookie", hostCookie(SESSION_COOKIE, cookie, SIGNED_IN_SECONDS));
+    } catch (error) {
+      if (isRefusedFor(error, "admin_token_wrong")) {
         return signInPage(c, 401, { next, kept, error: t("This is not the admin token.") });
       }
-      c.header("retry-after", String(CLIENT_LIMIT_PERIOD));
+      if (!isRefusedFor(error, "client_limit")) throw error;
+      c.header("retry-after", String(error.context.retryAfter));
       return signInPage(c, 429, { next, kept, error: t("Too many attempts. Try again in a minute.") });
     }
-    c.header("set-cookie", await openSession(c.var.isolate.runtime, directory, adminToken, nowOf(c)));
     return kept === undefined ? c.redirect(next, 303) : showAgain(c, kept.path);
   });
 
   routes.post("/sign-out", async (c) => {
-    c.header("set-cookie", await closeSession(c.var.isolate.runtime, configOf(c).directory, c.var.view.session));
+    const { ctx, view } = c.var;
+    if (view.session !== undefined) await closeConsoleSession(ctx, view.session);
+    c.header("set-cookie", hostCookie(SESSION_COOKIE, "", 0));
     return c.redirect("/console/sign-in", 303);
   });
 
@@ -59,7 +62,7 @@ export function signInPages(routes: Routes): void {
 }
 
 /** Asks whoever is not signed in for the token. What a form brought is kept, and comes back in it. */
-export async function askToSignIn(c: RequestContext): Promise<Response> {
+export async function askToSignIn(c: PageContext): Promise<Response> {
   const { here } = c.var.view;
   if (c.req.method !== "POST") return c.redirect(`/console/sign-in?${new URLSearchParams({ next: here })}`, 303);
   const kept = { path: c.req.path, values: withoutSecrets(await readForm(c)) };
@@ -67,7 +70,7 @@ export async function askToSignIn(c: RequestContext): Promise<Response> {
 }
 
 /** The browser sends the same form on to its own path, which shows it filled and does nothing: see `isDraft`. */
-const showAgain = (c: RequestContext, path: string) => c.redirect(withParameter(path, "draft", "1"), 307);
+const showAgain = (c: PageContext, path: string) => c.redirect(withParameter(path, "draft", "1"), 307);
 
 /** Never a secret, and not what makes a form count. */
 const withoutSecrets = (form: Record<string, string>) =>
@@ -76,7 +79,7 @@ const withoutSecrets = (form: Record<string, string>) =>
   );
 
 function signInPage(
-  c: RequestContext,
+  c: PageContext,
   status: 200 | 401 | 429,
   { next, kept, error }: { next: string; kept?: Kept | undefined; error?: string },
 ): Response {
@@ -104,7 +107,7 @@ function signInPage(
             name="token"
             type="password"
             autocomplete="current-password"
-            error={error ?? noTokenText(c.var.view, configOf(c).adminTokenFault)}
+            error={error ?? noTokenText(c.var.view, c.var.ctx.config.adminTokenFault)}
             autofocus
             hint={t("The deployment's ADMIN_TOKEN. You stay signed in for 12 hours.")}
             required

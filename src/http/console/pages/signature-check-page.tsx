@@ -1,19 +1,20 @@
 import { alwaysStatus200 } from "../../../config.ts";
-import { type ErrorCode, WIRE_ERRORS } from "../../../errors.ts";
+
+import { type SignedErrorCode, WIRE_ERRORS } from "../../../errors.ts";
 import { checkRequest, OPERATIONS } from "../../../services/check-request.ts";
-import type { RequestContext } from "../../context.ts";
-import { configOf } from "../../context.ts";
-import type { Routes } from "../../new-hono.ts";
 import { checkLines, codeOf, type Diagnosis, refusalText } from "../check-lines.ts";
+import type { ConsoleRoutes, PageContext } from "../env.ts";
+
 import { show } from "../layout.tsx";
-import { Badge, Field, Notice } from "../parts.tsx";
+import { Field } from "../parts/form.tsx";
+import { Badge, Notice } from "../parts/parts.tsx";
 import { readForm } from "../read-form.ts";
 
 const PATH = "/console/signature-check";
 
 type Form = Record<string, string>;
 
-export function signatureCheckPage(routes: Routes): void {
+export function signatureCheckPage(routes: ConsoleRoutes): void {
   routes.get("/signature-check", (c) => checkPage(c, c.req.query()));
 
   // The page itself is the answer: a redirect would have to carry or keep what was pasted.
@@ -22,16 +23,16 @@ export function signatureCheckPage(routes: Routes): void {
     const { appid = "", body = "", signature = "" } = form;
     const operation = OPERATIONS.find(({ wireName }) => wireName === form.operation);
     if (operation === undefined) return checkPage(c, form, c.var.view.t("Choose the call."));
-    const config = configOf(c);
+    const { ctx, view } = c.var;
     // Out of a log or `curl -v` it comes with its name.
     const pasted = { operation, appid, body, signature: signature.replace(/^\s*x-chat-signature:/i, "") };
-    const checked = await checkRequest({ ...c.var.isolate, config }, pasted);
-    return checkPage(c, form, checkLines(c.var.view, pasted, checked, config.timestampToleranceSeconds));
+    const checked = await checkRequest(ctx, pasted);
+    return checkPage(c, form, checkLines(view, pasted, checked, ctx.config.timestampToleranceSeconds));
   });
 }
 
 /** @param result what was found, or what is wrong with the choice of the call; none before anything was checked */
-function checkPage(c: RequestContext, form: Form, result?: Diagnosis | string): Response {
+function checkPage(c: PageContext, form: Form, result?: Diagnosis | string): Response {
   const { t } = c.var.view;
   const error = typeof result === "string" ? result : undefined;
   const body = (
@@ -93,9 +94,9 @@ function checkPage(c: RequestContext, form: Form, result?: Diagnosis | string): 
   return show(c, { title: t("Signature check"), section: "check", filled, body }, error ? 400 : 200);
 }
 
-function Verdict({ c, diagnosis: { answered, lines } }: { c: RequestContext; diagnosis: Diagnosis }) {
+function Verdict({ c, diagnosis: { answered, lines } }: { c: PageContext; diagnosis: Diagnosis }) {
   const { t } = c.var.view;
-  const wireOf = (refusal: ErrorCode) => {
+  const wireOf = (refusal: SignedErrorCode) => {
     const { status, message } = WIRE_ERRORS[refusal];
     return [alwaysStatus200(c.env) ? 200 : status, message];
   };

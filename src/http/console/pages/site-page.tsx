@@ -1,30 +1,32 @@
-import { listAgentsOfSite } from "../../../services/list-agents.ts";
-import { listAppsOfSite } from "../../../services/list-apps.ts";
-import { listSessionsOfSite } from "../../../services/list-sessions.ts";
-import { COUNT_LIMIT, countSessions } from "../../../store/home/count-sessions.ts";
-import type { Routes } from "../../new-hono.ts";
+import { COUNT_LIMIT, countSessions } from "../../../services/count-sessions.ts";
+import { listAgents } from "../../../services/list-agents.ts";
+import { listApps } from "../../../services/list-apps.ts";
+import { listSessions, SESSION_STATUSES, type SessionStatus } from "../../../services/list-sessions.ts";
 import { siteOf } from "../../operator.ts";
+import type { ConsoleRoutes } from "../env.ts";
 import { show } from "../layout.tsx";
 import { doneNotice } from "../messages.ts";
-import { Notice } from "../parts.tsx";
+import { Notice } from "../parts/parts.tsx";
 import { startsOf, type View } from "../view.ts";
-import { AgentTable } from "./agents-pages.tsx";
-import { AppTable } from "./apps-pages.tsx";
-import { SessionTable } from "./sessions-pages.tsx";
+import { AgentTable } from "./agent-table.tsx";
+import { AppTable } from "./app-table.tsx";
+import { SessionTable, statusKind, statusText } from "./session-table.tsx";
 
 const SHOWN = 5;
 
-export function sitePage(routes: Routes): void {
+export function sitePage(routes: ConsoleRoutes): void {
   routes.get("/sites/:site_id", async (c) => {
     const v = c.var.view;
     const { t } = v;
-    const { config, site, home } = await siteOf(c);
+    const { ctx } = c.var;
+    const site = await siteOf(c);
+    const part = { siteId: site.id, limit: SHOWN };
     const { day, week } = startsOf(v.now, v.timeZone);
     const [[today, thisWeek], sessions, apps, agents] = await Promise.all([
-      countSessions(home, site.id, [day, week]),
-      listSessionsOfSite(home, site.id, {}, Number.MAX_SAFE_INTEGER, SHOWN),
-      listAppsOfSite(config.directory, site.id, "", SHOWN),
-      listAgentsOfSite(home, site.id, 0, SHOWN),
+      countSessions(ctx, { siteId: site.id, since: [day, week] }),
+      listSessions(ctx, part),
+      listApps(ctx, part),
+      listAgents(ctx, part),
     ]);
     const path = `/console/sites/${site.id}`;
     const done = await doneNotice(c);
@@ -50,33 +52,24 @@ export function sitePage(routes: Routes): void {
   });
 }
 
-function Counts({
-  v,
-  label,
-  counts,
-}: {
-  v: View;
-  label: string;
-  counts?: { waiting: number; replied: number } | undefined;
-}) {
-  const { waiting = 0, replied = 0 } = counts ?? {};
+function Counts({ v, label, counts }: { v: View; label: string; counts: Record<SessionStatus, number> | undefined }) {
   const number = new Intl.NumberFormat(v.language);
-  const text = (count: number, limit: number) => number.format(Math.min(count, limit)) + (count >= limit ? "+" : "");
+  const shown = SESSION_STATUSES.map((status) => ({ status, count: counts?.[status] ?? 0 }));
+  // A count that reached its limit may be more in truth, and so may the total.
+  const text = (count: number) => (count < COUNT_LIMIT ? number.format(count) : `${number.format(COUNT_LIMIT)}+`);
+  const isExact = shown.every(({ count }) => count < COUNT_LIMIT);
+  const total = shown.reduce((sum, { count }) => sum + count, 0);
   return (
     <section class="card tile">
       <h2>{label}</h2>
-      <p class="total">
-        {text(waiting + replied, waiting < COUNT_LIMIT && replied < COUNT_LIMIT ? Infinity : COUNT_LIMIT)}
-      </p>
+      <p class="total">{isExact ? number.format(total) : text(COUNT_LIMIT)}</p>
       <dl>
-        <div class="wait">
-          <dt>{v.t("Waiting")}</dt>
-          <dd>{text(waiting, COUNT_LIMIT)}</dd>
-        </div>
-        <div class="good">
-          <dt>{v.t("Replied")}</dt>
-          <dd>{text(replied, COUNT_LIMIT)}</dd>
-        </div>
+        {shown.map(({ status, count }) => (
+          <div class={statusKind(status)}>
+            <dt>{statusText(v, status)}</dt>
+            <dd>{text(count)}</dd>
+          </div>
+        ))}
       </dl>
     </section>
   );

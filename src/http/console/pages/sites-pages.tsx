@@ -1,18 +1,16 @@
 import { fieldIssues, isVisible } from "../../../fields.ts";
 import { createSite, newSiteSchema } from "../../../services/create-site.ts";
-import { listAllSites } from "../../../services/list-sites.ts";
-import { idCursor } from "../../admin/read-input.ts";
-import type { RequestContext } from "../../context.ts";
-import { configOf } from "../../context.ts";
-import type { Routes } from "../../new-hono.ts";
-import { authorOf } from "../../operator.ts";
+import { listSites } from "../../../services/list-sites.ts";
+import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { doneLocation, doneNotice, type Filled, filled, isRefused } from "../messages.ts";
 import { isDraft, once } from "../once.ts";
-import { Faults, Field, Fold, Form, More, Notice, Table, Time } from "../parts.tsx";
+import { Faults, Field, Fold, Form } from "../parts/form.tsx";
+import { Notice, Time } from "../parts/parts.tsx";
+import { More, Table } from "../parts/table.tsx";
 import { readForm } from "../read-form.ts";
 
-export function sitesPages(routes: Routes): void {
+export function sitesPages(routes: ConsoleRoutes): void {
   routes.get("/", (c) => sitesPage(c));
 
   // What is left of an address when its end is cut off.
@@ -25,16 +23,16 @@ export function sitesPages(routes: Routes): void {
     if (!input.success) return sitesPage(c, filled(c.var.view, { name }, fieldIssues(input.error)));
     if (await isDraft(c, form)) return sitesPage(c, { values: { name }, errors: {} });
     return once(c, form, "/console", async () => {
-      const site = await createSite(configOf(c).directory, input.data, authorOf(c, "console"));
+      const site = await createSite(c.var.ctx, input.data);
       return doneLocation(c, `/console/sites/${site.id}`, "site");
     });
   });
 }
 
-async function sitesPage(c: RequestContext, again?: Filled): Promise<Response> {
+async function sitesPage(c: PageContext, again?: Filled): Promise<Response> {
   const v = c.var.view;
   const { t } = v;
-  const sites = await listAllSites(configOf(c).directory, idCursor(c.req.query("cursor"), 0), 50);
+  const sites = await listSites(c.var.ctx, { cursor: c.req.query("cursor"), limit: 50 });
   const done = await doneNotice(c);
   const body = (
     <>
@@ -64,11 +62,11 @@ async function sitesPage(c: RequestContext, again?: Filled): Promise<Response> {
             <bdi>{isVisible(site.name) ? site.name : `(${site.id})`}</bdi>
           </a>,
           site.id,
-          <Time v={v} at={site.created_at} />,
+          <Time v={v} at={site.createdAt} />,
         ])}
         empty={t("There is no site yet. Create the first one above.")}
       />
-      <More v={v} path="/console" cursor={sites.next_cursor} />
+      <More v={v} path="/console" cursor={sites.nextCursor} />
     </>
   );
   const page = {

@@ -1,9 +1,16 @@
-import type { ContentfulStatusCode } from "hono/utils/http-status";
-import type { RequestContext } from "../context.ts";
+import { STATUS_OF } from "../../errors.ts";
+import { refusalOf } from "../faults.ts";
+import type { PageContext } from "./env.ts";
 import { show } from "./layout.tsx";
+import { englishView, type View } from "./view.ts";
 
-/** A refusal as a page, under the same headers as every other. */
-export function errorPage(c: RequestContext, status: ContentfulStatusCode): Response {
+/** Answers whatever the console throws by a page, under the same headers as every other. */
+export function onError(error: Error, c: PageContext): Response {
+  const { code, context } = refusalOf(error, c.var.trace);
+  const status = STATUS_OF[code];
+  // What fails before the reader's language is known is said in English.
+  if ((c.var.view as View | undefined) === undefined) c.set("view", englishView(c));
+  if (context.retryAfter !== undefined) c.header("retry-after", String(context.retryAfter));
   const { t } = c.var.view;
   const texts: Partial<Record<number, [string, string]>> = {
     400: [t("That address does not make sense"), t("A part of it cannot be read.")],

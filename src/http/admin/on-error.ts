@@ -1,0 +1,43 @@
+import { type ErrorCode, type ServiceError, STATUS_OF } from "../../errors.ts";
+import { describeIssues } from "../../fields.ts";
+import type { RequestContext } from "../context.ts";
+import { refusalOf } from "../faults.ts";
+
+const TITLES: Partial<Record<ErrorCode, string>> = {
+  invalid_input: "Invalid input",
+  unauthorized: "Unauthorized",
+  not_found: "Not found",
+  route_not_found: "Not found",
+  method_not_allowed: "Method not allowed",
+  conflict: "Conflict",
+  body_too_large: "Body too large",
+  media_type_unsupported: "Unsupported media type",
+  too_many_requests: "Too many requests",
+  internal: "Internal error",
+  unavailable: "Temporarily unavailable",
+};
+
+/** Answers whatever the admin API throws by problem details, RFC 9457. */
+export function onError(error: Error, c: RequestContext): Response {
+  const refusal = refusalOf(error, c.var.trace);
+  const { allow, retryAfter, issues } = refusal.context;
+  const status = STATUS_OF[refusal.code];
+  const title = TITLES[refusal.code] ?? "Request refused";
+  const problem = {
+    type: "about:blank",
+    title,
+    status,
+    detail: detailOf(refusal, title),
+    ...(issues !== undefined && { errors: issues }),
+  };
+  if (allow !== undefined) c.header("allow", allow);
+  if (retryAfter !== undefined) c.header("retry-after", String(retryAfter));
+  if (refusal.code === "unauthorized") c.header("www-authenticate", "Bearer");
+  return c.body(JSON.stringify(problem), status, { "content-type": "application/problem+json" });
+}
+
+function detailOf({ code, context: { detail, issues } }: ServiceError, title: string): string {
+  if (issues !== undefined) return describeIssues(issues);
+  if (detail !== undefined) return detail;
+  return code === "unauthorized" ? "Send the admin token as Authorization: Bearer <token>." : `${title}.`;
+}

@@ -1,0 +1,82 @@
+import type { Site } from "../../services/find-site.ts";
+import type { IssuedApp } from "../../services/issue-app.ts";
+import type { Agent } from "../../services/list-agents.ts";
+import type { AppSummary } from "../../services/list-apps.ts";
+import type { AuditLogEntry } from "../../services/list-audit-log.ts";
+import type { SessionRow } from "../../services/list-sessions.ts";
+import type { Page } from "../../services/page.ts";
+import type { StoredSession } from "../../services/read-session.ts";
+import type { Resealed } from "../../services/reseal-secrets.ts";
+import type { RotatedSecret } from "../../services/rotate-secret.ts";
+
+/** What the admin API answers, name by name: nothing leaves that is not written here. openapi/admin-schemas.ts describes it. */
+
+export function page<Item, Shown>({ items, nextCursor }: Page<Item>, show: (item: Item) => Shown) {
+  return { items: items.map(show), next_cursor: nextCursor };
+}
+
+export const site = ({ id, name }: Site) => ({ id, name });
+
+export const siteEntry = ({ id, name, createdAt }: Site) => ({ id, name, created_at: createdAt });
+
+export const app = ({ appid, name, version, previousExpiresAt, revokedAt, createdAt }: AppSummary) => ({
+  appid,
+  name,
+  version,
+  previous_expires_at: previousExpiresAt,
+  revoked_at: revokedAt,
+  created_at: createdAt,
+});
+
+export const rotatedSecret = ({ appid, secret, version, previousExpiresAt }: RotatedSecret) => ({
+  appid,
+  secret,
+  version,
+  previous_expires_at: previousExpiresAt,
+});
+
+export const resealed = ({ unopenedApps, resealed, remaining, unopened }: Resealed) => ({
+  resealed,
+  remaining,
+  unopened,
+  unopened_apps: unopenedApps,
+});
+
+export const sessionSummary = (row: SessionRow) => ({
+  chat_id: row.id,
+  kind: row.kind,
+  status: row.status,
+  responsible_agent_id: row.responsibleAgentId,
+  customer: { sbs: row.customerExternalId, name: row.customerName },
+  created_at: row.createdAt,
+});
+
+/** Everything stored of one session. */
+export const sessionDetail = ({ session, customer, participants, messages }: StoredSession) => ({
+  chat_id: session.id,
+  kind: session.kind,
+  status: session.status,
+  responsible_agent_id: session.responsibleAgentId,
+  visitor_title: session.visitorTitle,
+  agent_title: session.agentTitle,
+  auto_title: session.autoTitle,
+  metadata: session.metadata,
+  created_at: session.createdAt,
+  customer: { sbs: customer.externalId, name: customer.name, ip: customer.ip },
+  participants: participants.map((each) => ({ agent_id: each.agentId, added_by: each.addedBy })),
+  messages: messages.map((each) => ({ sender: each.sender, sender_uid: each.senderUid, content: each.content })),
+});
+
+export const auditEntry = ({ id, at, actor, action, subject, siteId, details }: AuditLogEntry) => ({
+  id,
+  at,
+  actor,
+  action,
+  subject,
+  site_id: siteId,
+  details,
+});
+
+export const agent = ({ id, name, status }: Agent) => ({ id, name, status });
+
+export const issuedApp = ({ appid, secret, name, version }: IssuedApp) => ({ appid, secret, name, version });

@@ -1,0 +1,14 @@
+import type { Context } from "hono";
+import type { App } from "../context.ts";
+import type { Routes } from "../new-hono.ts";
+import type { OperatorVariables } from "../operator.ts";
+import type { View } from "./view.ts";
+
+export type ConsoleEnv = {
+  Bindings: App["Bindings"];
+  /** Both are set by the first middleware. */
+  Variables: App["Variables"] & OperatorVariables & { view: View };
+};
+
+export type PageContext = Context<ConsoleEnv>;
+export type ConsoleRoutes = Routes<ConsoleEnv>;

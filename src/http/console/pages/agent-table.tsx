@@ -1,0 +1,65 @@
+import { isVisible } from "../../../fields.ts";
+import type { Agent } from "../../../services/list-agents.ts";
+import { withParameter } from "../console-path.ts";
+import { Action } from "../parts/form.tsx";
+import { Badge } from "../parts/parts.tsx";
+import { Table } from "../parts/table.tsx";
+import type { View } from "../view.ts";
+
+/** The id of the button that disables or enables an agent: whoever pressed it is led back to it. */
+export const buttonId = (id: number) => `agent-${id}`;
+
+/** @param props `actions`: with buttons that change an agent */
+export function AgentTable({
+  v,
+  siteId,
+  agents,
+  actions,
+}: {
+  v: View;
+  siteId: number;
+  agents: Agent[];
+  actions?: boolean;
+}) {
+  const { t } = v;
+  // The page of the list, to come back to.
+  const here = withParameter(v.here, "done");
+  const head = [t("Name"), "ID", t("Status")];
+  return (
+    <Table
+      label={t("Agents")}
+      head={actions ? [...head, t("Change")] : head}
+      rows={agents.map((agent) => {
+        const path = `/console/sites/${siteId}/agents/${agent.id}`;
+        const normal = agent.status === "normal";
+        const name = isVisible(agent.name) ? agent.name : `(${agent.id})`;
+        const cells = [
+          <bdi>{name}</bdi>,
+          agent.id,
+          normal ? <Badge kind="good" label={t("Normal")} /> : <Badge kind="off" label={t("Disabled")} />,
+        ];
+        if (!actions) return cells;
+        const change = (
+          <div class="buttons">
+            <a class="button plain" href={withParameter(path, "back", here)}>
+              {t("Rename")}
+              <span class="unseen"> {name}</span>
+            </a>
+            <Action
+              v={v}
+              action={path}
+              label={normal ? t("Disable") : t("Enable")}
+              about={name}
+              id={buttonId(agent.id)}
+            >
+              <input type="hidden" name="status" value={normal ? "disabled" : "normal"} />
+              <input type="hidden" name="back" value={here} />
+            </Action>
+          </div>
+        );
+        return [...cells, change];
+      })}
+      empty={t("No agents yet. Sessions need at least one.")}
+    />
+  );
+}

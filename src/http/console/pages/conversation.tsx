@@ -1,0 +1,102 @@
+import type { Child } from "hono/jsx";
+import type { StoredSession } from "../../../services/read-session.ts";
+import { Time } from "../parts/parts.tsx";
+import type { View } from "../view.ts";
+import { Status, visibleSbs } from "./session-table.tsx";
+
+type Fact = [term: string, value: Child];
+
+/** What was said in a session, and beside it everything else that is stored of it. */
+export function Conversation({ v, siteId, stored }: { v: View; siteId: number; stored: StoredSession }) {
+  const { t } = v;
+  const { session, customer, participants, messages } = stored;
+  const agent = (id: number | null, name: string | null) =>
+    id === null ? (
+      "–"
+    ) : name === null ? (
+      id
+    ) : (
+      <>
+        <bdi>{name}</bdi> ({id})
+      </>
+    );
+  const metadata = Object.entries(session.metadata);
+  const facts: Fact[] = [
+    [t("Status"), <Status v={v} status={session.status} />],
+    [t("Customer"), <bdi>{customer.name}</bdi>],
+    [
+      "sbs",
+      <a href={`/console/sites/${siteId}/sessions?${new URLSearchParams({ sbs: customer.externalId })}`}>
+        <bdi>{visibleSbs(customer.externalId)}</bdi>
+      </a>,
+    ],
+    ["IP", <code>{customer.ip}</code>],
+    [t("Responsible agent"), agent(session.responsibleAgentId, session.responsibleAgentName)],
+    [
+      t("Participants"),
+      participants.length === 0 ? (
+        "–"
+      ) : (
+        <ul>
+          {participants.map((each) => (
+            <li>{agent(each.agentId, each.agentName)}</li>
+          ))}
+        </ul>
+      ),
+    ],
+    [t("Visitor remark title"), session.visitorTitle ?? "–"],
+    [t("Agent remark title"), session.agentTitle ?? "–"],
+    [t("Automatic title"), session.autoTitle || "–"],
+    ...(metadata.length === 0 ? [] : [[t("Metadata"), <Pairs pairs={metadata} />] as Fact]),
+    [t("Kind"), session.kind === "ticket" ? t("Ticket") : t("Chat")],
+    [t("Created"), <Time v={v} at={session.createdAt} />],
+  ];
+  return (
+    <div class="talk">
+      <section aria-label={t("Conversation")}>
+        <ol class="messages">
+          {messages.map((message) => (
+            <li class={message.sender === "visitor" ? "visitor" : message.senderUid === 0 ? "system" : "agent"}>
+              <p class="who">
+                <strong>
+                  {message.sender === "visitor" ? (
+                    <bdi>{customer.name}</bdi>
+                  ) : message.senderUid === 0 ? (
+                    t("System (uid 0)")
+                  ) : (
+                    agent(message.senderUid, message.senderName)
+                  )}
+                </strong>{" "}
+                <Time v={v} at={message.createdAt} />
+              </p>
+              <p class="said">{message.content}</p>
+            </li>
+          ))}
+        </ol>
+      </section>
+      <aside class="card" aria-label={t("Details")}>
+        <dl class="facts">
+          {facts.map(([term, value]) => (
+            <>
+              <dt>{term}</dt>
+              <dd>{value}</dd>
+            </>
+          ))}
+        </dl>
+      </aside>
+    </div>
+  );
+}
+
+/** Pairs that the caller sent. */
+function Pairs({ pairs }: { pairs: [name: string, value: string][] }) {
+  return (
+    <ul>
+      {pairs.map(([name, value]) => (
+        <li>
+          <code>{name}</code> <bdi>{value}</bdi>
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,28 @@
+import { type ConsoleSession, isMac, macOf } from "../../services/console-session.ts";
+
+/** How long a ticket holds: a secret is shown, or what was just done is said, for so long. */
+export const TICKET_SECONDS = 600;
+
+/** Whether a form was made for this session. */
+export async function isFormToken({ id, key }: ConsoleSession, token: string): Promise<boolean> {
+  const [nonce, mac] = token.split(".");
+  return nonce !== undefined && mac !== undefined && isMac(key, ["form", id, nonce], mac);
+}
+
+/** Proof for an address that this session was led there a moment ago, and for nothing else. It holds no secret. */
+export async function ticketFor({ id, key }: ConsoleSession, purpose: string[], now: number): Promise<string> {
+  const expiresAt = String(now + TICKET_SECONDS);
+  return `${expiresAt}.${await macOf(key, ["ticket", id, expiresAt, ...purpose])}`;
+}
+
+/** Unix seconds until when a ticket holds; undefined when it does not. */
+export async function ticketEnd(
+  { id, key }: ConsoleSession,
+  purpose: string[],
+  ticket: string,
+  now: number,
+): Promise<number | undefined> {
+  const [expiresAt = "", mac = ""] = ticket.split(".");
+  if (!(Number(expiresAt) > now)) return undefined;
+  return (await isMac(key, ["ticket", id, expiresAt, ...purpose], mac)) ? Number(expiresAt) : undefined;
+}

@@ -1,0 +1,46 @@
+import { ConfigurationError } from "../config.ts";
+import { UnsealError } from "../credentials/sealed-secret.ts";
+import { ServiceError, STATUS_OF } from "../errors.ts";
+import { databaseFault, rootOf } from "../store/run-batch.ts";
+import type { Trace } from "./context.ts";
+
+/**
+ * What a thrown thing is in the closed set. Each face gives it a form of its own; what was no ServiceError is one now, and its cause
+ * goes to the log and never to a caller.
+ *
+ * @param trace is told why, for the log
+ */
+export function refusalOf(error: Error, trace: Trace): ServiceError {
+  const refusal = error instanceof ServiceError ? error : unexpected(error);
+  const { reason, detail, cause } = refusal.context;
+  trace.reason = reason;
+  if (detail !== undefined) trace.detail = detail;
+  trace.serverFault = STATUS_OF[refusal.code] >= 500;
+  if (cause !== undefined) trace.fault = describeFault(cause);
+  return refusal;
+}
+
+function unexpected(error: Error): ServiceError {
+  if (error instanceof ConfigurationError)
+    return new ServiceError("internal", { reason: "configuration", cause: error });
+  if (error instanceof UnsealError) return new ServiceError("internal", { reason: "master_key_wrong", cause: error });
+  return databaseFault(error) ?? new ServiceError("internal", { reason: "unexpected", cause: error });
+}
+
+/** A D1_TYPE_ERROR quotes the value, and a D1 that answers no JSON is quoted whole: both stay out. */
+const SAFE_MESSAGE = /^D1_ERROR: (?!Failed to parse)|^no answer in|^Network connection lost/;
+
+/**
+ * A fault in words that hold no data. Messages of the configuration, of seals and of D1 name settings, tables and columns. Any other
+ * message may quote what a caller sent, as a parser's does, so only its name and where it came from are told.
+ */
+function describeFault(cause: unknown): string {
+  const root = rootOf(cause);
+  const safe = root instanceof ConfigurationError || root instanceof UnsealError || SAFE_MESSAGE.test(root.message);
+  if (safe) return `${root.name}: ${root.message}`.slice(0, 300);
+  const frames = (root.stack ?? "")
+    .replace(root.message, "")
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line));
+  return [root.name, ...frames.slice(0, 5).map((frame) => frame.trim())].join(" ");
+}

@@ -1,0 +1,34 @@
+import { ServiceError } from "../errors.ts";
+import { CLIENT_LIMIT_PERIOD, failureKey, withinRate } from "../rate-limit.ts";
+import type { ServiceContext } from "./context.ts";
+
+export interface GivenToken {
+  /** Undefined when none was given. */
+  token: string | undefined;
+  /** The address that a failure is counted under. Failures alone count, so that nobody's wrong tokens keep out who has the right one. */
+  client: string;
+}
+
+/**
+ * Lets pass whoever has this deployment's ADMIN_TOKEN.
+ *
+ * @throws ServiceError `unauthorized`, reason `admin_token_wrong`, or `admin_token_unusable` where no token would do;
+ *   `too_many_requests` for an address that failed too often
+ */
+export async function checkAdminToken({ runtime, config }: ServiceContext, given: GivenToken): Promise<void> {
+  const { adminToken, adminTokenFault, clientLimit } = config;
+  if (given.token !== undefined && adminToken !== undefined && (await isSame(given.token, adminToken))) return;
+  if (!(await withinRate(runtime, clientLimit, failureKey("operator", given.client)))) {
+    throw new ServiceError("too_many_requests", { reason: "client_limit", retryAfter: CLIENT_LIMIT_PERIOD });
+  }
+  if (adminTokenFault === undefined) throw new ServiceError("unauthorized", { reason: "admin_token_wrong" });
+  const detail = `No token opens this deployment: its ADMIN_TOKEN ${adminTokenFault}.`;
+  throw new ServiceError("unauthorized", { reason: "admin_token_unusable", detail });
+}
+
+/** Compares digests, so that neither content nor length shows in the time it takes. */
+async function isSame(given: string, expected: string): Promise<boolean> {
+  const digest = (text: string) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const [a, b] = await Promise.all([digest(given), digest(expected)]);
+  return crypto.subtle.timingSafeEqual(a, b);
+}

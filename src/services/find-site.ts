@@ -1,0 +1,12 @@
+import * as sites from "../store/directory/sites.ts";
+import type { ServiceContext } from "./context.ts";
+import { siteUnknown } from "./refusals.ts";
+
+export type { Site } from "../store/directory/sites.ts";
+
+/** @throws ServiceError `not_found` */
+export async function findSite({ config }: ServiceContext, { siteId }: { siteId: number }): Promise<sites.Site> {
+  const site = await sites.findSite(config.directory, siteId);
+  if (site === undefined) throw siteUnknown();
+  return site;
+}

@@ -1,0 +1,22 @@
+import { ServiceError } from "../errors.ts";
+import { findApp } from "../store/directory/apps.ts";
+import type { ServiceContext } from "./context.ts";
+import { appRevoked, appUnknown } from "./refusals.ts";
+import { openSecret } from "./secrets.ts";
+
+/**
+ * The secret of an app in the clear, for the operator who has just made it.
+ *
+ * @param input `version` of the secret that is meant: never one that somebody else made since
+ * @throws ServiceError `not_found`; `conflict`, reason `app_revoked` or `version_other`; `internal` when MASTER_KEY does not open it
+ */
+export async function readSecret(
+  ctx: ServiceContext,
+  { siteId, appid, version }: { siteId: number; appid: string; version: string },
+): Promise<string> {
+  const app = await findApp(ctx.runtime, ctx.config.directory, appid);
+  if (app === null || app.siteId !== siteId) throw appUnknown();
+  if (app.revokedAt !== null) throw appRevoked();
+  if (app.version !== version) throw new ServiceError("conflict", { reason: "version_other" });
+  return openSecret(ctx, app, "current", app.secret);
+}

@@ -1,0 +1,22 @@
+import { ServiceError } from "../errors.ts";
+
+/** The refusals of more than one service, so that each stands once with its words. */
+
+export const siteUnknown = () =>
+  new ServiceError("not_found", { reason: "site_unknown", detail: "There is no such site." });
+
+export const appUnknown = () =>
+  new ServiceError("not_found", { reason: "app_unknown", detail: "There is no such app." });
+
+export const agentUnknown = () =>
+  new ServiceError("not_found", { reason: "agent_unknown", detail: "There is no such agent." });
+
+export const sessionUnknown = () =>
+  new ServiceError("not_found", { reason: "session_unknown", detail: "There is no such session." });
+
+export const appidTaken = () => new ServiceError("conflict", { reason: "appid_taken", detail: "appid: is taken" });
+
+export const appRevoked = () => new ServiceError("conflict", { reason: "app_revoked", detail: "The app is revoked." });
+
+export const agentTaken = () =>
+  new ServiceError("conflict", { reason: "agent_taken", detail: "id: the site has an agent of this id" });

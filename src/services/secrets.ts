@@ -1,0 +1,26 @@
+import { type SecretOwner, type Slot, UnsealError, unseal } from "../credentials/sealed-secret.ts";
+import { ServiceError } from "../errors.ts";
+import type { Runtime } from "../runtime.ts";
+import { keyringOf, type ServiceContext } from "./context.ts";
+
+/** 32 random bytes in hex: as strong as the HMAC it keys, and safe to paste anywhere. */
+export const newSecret = (runtime: Runtime): string => runtime.bytes(32).toHex();
+
+/** An id for a secret: nobody can guess it, and no other secret ever gets it. */
+export const newVersion = (runtime: Runtime): string => runtime.bytes(16).toHex();
+
+export const newAppid = (runtime: Runtime): string => runtime.bytes(16).toHex();
+
+/**
+ * A stored secret in the clear.
+ *
+ * @throws ServiceError `internal` when no master key here opens it
+ */
+export async function openSecret(ctx: ServiceContext, owner: SecretOwner, slot: Slot, sealed: string): Promise<string> {
+  try {
+    return await unseal(await keyringOf(ctx), owner, slot, sealed);
+  } catch (error) {
+    if (!(error instanceof UnsealError)) throw error;
+    throw new ServiceError("internal", { reason: "master_key_wrong", cause: error });
+  }
+}

@@ -1,0 +1,30 @@
+import { env } from "cloudflare:workers";
+import { type Bindings, readConfig } from "../../src/config.ts";
+import { CredentialResolver } from "../../src/credentials/resolve-credentials.ts";
+import type { ServiceContext } from "../../src/services/context.ts";
+import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
+import { replacing } from "./replacing.ts";
+import { runtimeAt } from "./test-runtime.ts";
+import { NOW } from "./world.ts";
+
+/**
+ * What services are given, at a time of the test's own (Unix seconds), on the real bindings or on some that are replaced.
+ * `forgotten` are the apps that KV was told to drop.
+ */
+export function contextAt(now = NOW, bindings: Partial<Bindings> = {}): ServiceContext & { forgotten: string[] } {
+  const forgotten: string[] = [];
+  const CREDENTIALS = replacing(env.CREDENTIALS, {
+    delete: async (key: string) => void forgotten.push(key.replace("app:", "")),
+  });
+  const runtime = runtimeAt(() => now * 1000);
+  return {
+    runtime,
+    telemetry: consoleTelemetry,
+    config: readConfig({ ...env, CREDENTIALS, ...bindings }, consoleTelemetry),
+    credentials: new CredentialResolver(runtime, consoleTelemetry),
+    actor: "admin-api",
+    now,
+    waitUntil: () => {},
+    forgotten,
+  };
+}
