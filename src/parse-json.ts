@@ -1,3 +1,6 @@
+/** The largest body of any call, in bytes. */
+export const MAX_BODY_BYTES = 64 * 1024;
+
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** An integer as JSON writes it; `1.0` and `1e3` are numbers too, but not integers as written. */

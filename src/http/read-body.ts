@@ -1,7 +1,5 @@
 import { ServiceError } from "../errors.ts";
-
-/** The largest body of any call, in bytes. */
-export const MAX_BODY_BYTES = 64 * 1024;
+import { MAX_BODY_BYTES } from "../parse-json.ts";
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;|$)/i;
 

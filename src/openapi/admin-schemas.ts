@@ -26,7 +26,7 @@ const NAME = (whose: string, example: string) => ({
 const SECRET_LENGTH = { minLength: 8, maxLength: 256 };
 
 const siteId = integer("The site's id.", { minimum: 1, examples: [1] });
-const agentId = integer("The agent's id, as the operator brought it.", { minimum: 1, examples: [10411] });
+const agentId = integer("The agent's id, as the operator gave it.", { minimum: 1, examples: [10411] });
 const appid = string("The application identifier.", { examples: ["42d7c13c16e7ed0479f2418eb8894310"] });
 const secret = string("The secret. Shown in this answer and never again.", {
   examples: ["d1f0a6c5b7e94f2f8a3c6d5e4b7a99018d2c3f4e5a6b7c8d9e0f1a2b3c4d5e6f"],
@@ -170,7 +170,7 @@ export const adminSchemas = {
     id: integer("Higher is later.", { minimum: 1, examples: [17] }),
     site_id: orNull(integer("The site; null for what belongs to none.", { examples: [1] })),
     at: time("When.", TIME),
-    actor: string("Which door it came through.", { enum: ACTORS }),
+    actor: string("Whether it came through the admin API or the console.", { enum: ACTORS }),
     action: string("What was done.", { enum: AUDIT_ACTIONS }),
     subject: string("The id or the appid of what was changed.", { examples: ["1"] }),
     details: {

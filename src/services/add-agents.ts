@@ -5,7 +5,7 @@ import { type Agent, insertAgents } from "../store/home/agents.ts";
 import { authorOf, type ServiceContext } from "./context.ts";
 import { agentTaken } from "./refusals.ts";
 
-/** Body of POST /admin/sites/:site_id/agents. The operator brings the id. */
+/** Body of POST /admin/sites/:site_id/agents. The operator chooses the id. */
 export const newAgentSchema = z.strictObject({ id: positiveId, name: displayName });
 
 export type NewAgent = z.infer<typeof newAgentSchema>;

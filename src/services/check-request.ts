@@ -14,9 +14,6 @@ export type { SignatureFault } from "../diagnosis/read-signature.ts";
 export { describeLeftOut } from "../operations/describe-left-out.ts";
 export { OPERATIONS } from "../operations/index.ts";
 
-/** The largest body of any call, in bytes. */
-export const MAX_BODY_BYTES = 64 * 1024;
-
 /** A request as somebody pasted it. */
 export interface PastedRequest {
   operation: Operation;

@@ -1,6 +1,7 @@
 import type { SignedErrorCode } from "../../errors.ts";
+import { MAX_BODY_BYTES } from "../../parse-json.ts";
 import type { CheckedRequest, PastedRequest } from "../../services/check-request.ts";
-import { describeLeftOut, MAX_BODY_BYTES, OPERATIONS } from "../../services/check-request.ts";
+import { describeLeftOut, OPERATIONS } from "../../services/check-request.ts";
 import { lineEndsOf, signatureTexts, timestampText } from "./signature-texts.ts";
 import type { View } from "./view.ts";
 

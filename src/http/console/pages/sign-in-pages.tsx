@@ -61,7 +61,7 @@ export function signInPages(routes: ConsoleRoutes): void {
   });
 }
 
-/** Asks whoever is not signed in for the token. What a form brought is kept, and comes back in it. */
+/** Asks whoever is not signed in for the token. What was entered in a form is kept and comes back in it. */
 export async function askToSignIn(c: PageContext): Promise<Response> {
   const { here } = c.var.view;
   if (c.req.method !== "POST") return c.redirect(`/console/sign-in?${new URLSearchParams({ next: here })}`, 303);
