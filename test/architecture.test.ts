@@ -35,7 +35,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   openapi: ["operations", "pipeline", "services", "credentials", "store/schema.ts", ...LEAVES, "zod"],
   client: [],
   "client/examples": ["client", "node:"],
-  cli: ["client", "openapi", "node:", "wrangler"],
+  cli: ["client", "openapi", "operations", "node:", "wrangler"],
 };
 
 const PARTS = Object.keys(MAY_IMPORT).sort((a, b) => b.length - a.length);

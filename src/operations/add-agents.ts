@@ -115,6 +115,7 @@ export default defineOperation({
 });
 
 export const documentation: Documentation = {
+  section: "4.2",
   summary: "Add agents to a session",
   description:
     "Adds agents to a ticket session as participants; its responsible agent acts as the operating user. The session must belong to this app's site.",

@@ -184,6 +184,7 @@ const sortedByName = (pairs: Record<string, string>) =>
   Object.fromEntries(Object.entries(pairs).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 export const documentation: Documentation = {
+  section: "4.1",
   summary: "Create a session",
   description:
     "Opens a ticket session: makes or refreshes the customer, sets the responsible agent, adds the other agents as participants and stores the first message. All of it or none. Each accepted request opens a new session.",

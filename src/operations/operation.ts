@@ -142,6 +142,8 @@ export interface JsonSchema {
 
 /** What only the documentation says of an operation. Plain data, so that the Worker's bundle leaves it out. */
 export interface Documentation {
+  /** Of the contract, "4.1": the operations are listed in this order. Left out of one that the contract does not have. */
+  section?: string;
   summary: string;
   description: string;
   /** Laid over the JSON Schema of each field; every field needs a `description`. A keyword given as undefined goes away. */

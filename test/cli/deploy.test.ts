@@ -1,5 +1,9 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runWrangler } from "../../src/cli/run-wrangler.ts";
+import { DOCUMENTED } from "../../src/operations/index.ts";
 import { FakeCloudflare } from "../support/fake-cloudflare.ts";
 import { run, runCli } from "../support/run-cli.ts";
 
@@ -145,10 +149,17 @@ describe("npm run deploy", { timeout: 120_000 }, () => {
     for (const option of options) expect(known).toMatch(new RegExp(`${option}\\b`));
   });
 
-  it("builds and makes nothing with --dry-run", async () => {
-    const { exitCode, stdout } = await deploy("--dry-run");
+  it("builds and makes nothing with --dry-run; the Worker that is built has no documentation in it", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "deploy-test-"));
+    const { exitCode, stdout } = await deploy("--dry-run", "--outdir", folder);
     expect([exitCode, fake.writes()]).toEqual([0, []]);
     expect(stdout).toContain("--dry-run: exiting now");
+    const built = readFileSync(join(folder, "index.js"), "utf8");
+    rmSync(folder, { recursive: true });
+    for (const { operation, documentation } of DOCUMENTED) {
+      expect(built).toContain(operation.wireName);
+      expect(built.includes(documentation.description)).toBe(false);
+    }
   });
 
   it("stops with what was said when a step fails", async () => {
