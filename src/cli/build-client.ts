@@ -1,15 +1,20 @@
-/**
- * `npm run build:client`: makes src/client/ a publishable ESM package with types, in dist/client/ (or the folder given), and beside
- * its files the tarball that `npm publish` and `npm install` take. Its path is the last line.
- */
+/** `npm run build:client`: makes src/client/ a publishable ESM package with types. */
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { readOptions, UsageError } from "./known-options.ts";
+
+const USAGE = `npm run build:client -- [FOLDER]
+
+Writes the package and its tarball, for npm publish or npm install, into FOLDER; without one into dist/client, which it clears
+first. The path of the tarball is the last line.
+
+  --help, -h   this`;
 
 const root = join(import.meta.dirname, "../..");
 const source = join(root, "src/client");
-const given = process.argv[2];
+const given = folderGiven(process.argv.slice(2));
 const target = given === undefined ? join(root, "dist/client") : resolve(given);
 
 // A folder that was given may hold anything; only the default one is ours to clear.
@@ -54,3 +59,19 @@ copyFileSync(join(root, "LICENSE"), join(target, "LICENSE"));
 execFileSync("npm", ["pack", "--silent", "--ignore-scripts", "--pack-destination", target], { cwd: target });
 const tarball = join(target, `agent-session-client-${version}.tgz`);
 console.log(`${manifest.name} ${version} is built. Publish it with: npm publish ${tarball}\n${tarball}`);
+
+function folderGiven(args: string[]): string | undefined {
+  try {
+    const options = { help: { type: "boolean", short: "h" } } as const;
+    const { values, positionals } = readOptions("npm run build:client -- …", args, options, { allowPositionals: true });
+    const [folder, surplus] = positionals;
+    if (surplus !== undefined) throw new UsageError(`One folder, please. Left over: ${surplus}`);
+    if (values.help !== true) return folder;
+    console.log(USAGE);
+    process.exit(0);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    console.error(`${error.message}\n\nnpm run build:client -- --help tells more.`);
+    process.exit(2);
+  }
+}

@@ -1,12 +1,17 @@
 /** `npm run call`: one signed call of a running server, to find out why an integration fails. */
 import { readFileSync } from "node:fs";
+import { OPERATIONS, type OperationName } from "../client/operations.ts";
 import { sign } from "../client/sign.ts";
 import { curlCommand } from "./curl-command.ts";
 import { BodyError, fillFields, parseObject } from "./fill-fields.ts";
 import { readOptions, UsageError } from "./known-options.ts";
 import { postSigned, type SignedAnswer, signedHeaders } from "./post-signed.ts";
 
-const USAGE = `npm run call -- create_gd|add_kf BODY [options]
+const NAMES = Object.keys(OPERATIONS);
+
+const USAGE = `npm run call -- OPERATION BODY [options]
+
+OPERATION is ${choice(NAMES)}.
 
 BODY is a JSON object, @FILE to read it from a file, or - for standard input. appid, timestamp (now) and
 ranstr (random) are filled in unless it has them.
@@ -35,10 +40,7 @@ const OPTIONS = {
 } as const;
 
 /** They go into BODY. */
-const FIELDS = [
-  ...["sbs", "sbs_mc", "ip", "content", "title", "kefu_id", "fzr_uid", "sender_type", "chat_id", "kefu_ids"],
-  ...["timestamp", "ranstr"],
-];
+const FIELDS = [...new Set([...Object.values(OPERATIONS).flatMap(({ fields }) => fields), "timestamp", "ranstr"])];
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -65,18 +67,13 @@ async function call(args: string[]): Promise<number> {
     return 0;
   }
   const [operation, given, ...rest] = positionals;
-  if (operation !== "create_gd" && operation !== "add_kf") {
-    throw new UsageError(
-      operation === undefined
-        ? "Which operation? create_gd or add_kf."
-        : `"${operation}" is neither create_gd nor add_kf.`,
-    );
-  }
+  if (operation === undefined) throw new UsageError(`Which operation? ${choice(NAMES)}.`);
+  if (!isOperation(operation)) throw new UsageError(`"${operation}" is no operation. It is ${choice(NAMES)}.`);
   if (given === undefined) throw new UsageError("The body is missing: JSON, @FILE or - for standard input.");
   if (rest.length > 0)
     throw new UsageError(`One body, please; in quotes, so that the shell leaves it whole. Left over: ${rest[0]}`);
 
-  const url = `${baseUrl(values.url ?? process.env.BASE_URL ?? "http://localhost:8787")}/openapi/chat/${operation}`;
+  const url = `${baseUrl(values.url ?? process.env.BASE_URL ?? "http://localhost:8787")}${OPERATIONS[operation].path}`;
   const secret = values.secret ?? process.env.SECRET;
   if (!secret) throw new UsageError("The secret is missing: --secret SECRET, or SECRET in the environment.");
   const key = values["idempotency-key"];
@@ -93,6 +90,15 @@ async function call(args: string[]): Promise<number> {
   const answer = await postSigned(url, headers, body);
   show(answer);
   return answer.envelope?.code === 1 ? 0 : 1;
+}
+
+function isOperation(name: string): name is OperationName {
+  return Object.hasOwn(OPERATIONS, name);
+}
+
+/** "a, b or c" */
+function choice(names: readonly string[]): string {
+  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
 }
 
 function baseUrl(given: string): string {

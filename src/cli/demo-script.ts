@@ -48,7 +48,7 @@ export async function runDemo(world: DemoWorld, report: DemoReport): Promise<voi
   await world.succeeds("an array", await add(shop, [10429]), "");
 
   report.section("Retrying safely");
-  const order = { ...OPENING, sbs: 1002, content: "Order 7001 was not delivered." };
+  const order = { ...OPENING, sbs: 1002, content: "Order 7001 was not delivered.", metadata: { order: "7001" } };
   const ordered = await world.creates(
     "with an Idempotency-Key",
     await world.signed(shop, "create_gd", order, "order-7001"),
@@ -80,6 +80,7 @@ export async function runDemo(world: DemoWorld, report: DemoReport): Promise<voi
     visitor_title: null,
     agent_title: null,
     auto_title: "Where is my order?",
+    metadata: {},
     customer: { sbs: "customer_001", name: "Wang Wei", ip: "203.0.113.7" },
     participants: [{ agent_id: 10427, added_by: 10411 }],
     messages: [{ sender, sender_uid: uid, content: CONTENT }],
@@ -89,6 +90,7 @@ export async function runDemo(world: DemoWorld, report: DemoReport): Promise<voi
   const titles = { visitor_title: title, agent_title: title };
   const orderSession = {
     auto_title: order.content,
+    metadata: order.metadata,
     customer: { sbs: "1002", name: "Wang Wei", ip: "203.0.113.7" },
     messages: [{ sender: "agent", sender_uid: 10411, content: order.content }],
   };

@@ -1,3 +1,4 @@
+import { OPERATIONS, type OperationName } from "../client/operations.ts";
 import { prepare } from "../client/sign.ts";
 import type { DemoReport } from "./demo-report.ts";
 import { postSigned, type SignedAnswer, signedHeaders } from "./post-signed.ts";
@@ -9,7 +10,7 @@ export interface DemoSite {
 }
 
 export interface SignedRequest {
-  operation: "create_gd" | "add_kf";
+  operation: OperationName;
   body: string;
   signature: string;
   idempotencyKey?: string | undefined;
@@ -99,7 +100,7 @@ export class DemoWorld {
   async #send(title: string, request: SignedRequest): Promise<SignedAnswer> {
     const { operation, body, signature, idempotencyKey } = request;
     this.#report.step(`${operation}: ${title}`);
-    const path = `/openapi/chat/${operation}`;
+    const { path } = OPERATIONS[operation];
     const headers = signedHeaders(signature, idempotencyKey);
     const { "content-type": _, ...shown } = headers;
     this.#report.request(path, body, shown);

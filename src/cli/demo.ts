@@ -2,7 +2,31 @@
 import { DemoReport } from "./demo-report.ts";
 import { runDemo } from "./demo-script.ts";
 import { DemoWorld } from "./demo-world.ts";
+import { readOptions, UsageError } from "./known-options.ts";
 import { startThrowawayWorker, type ThrowawayWorker } from "./throwaway-worker.ts";
+
+const USAGE = `npm run demo
+
+  --help, -h   this
+
+Exit code: 0 all is as the contract says, 1 something is not, 2 called wrongly.`;
+
+try {
+  const { help } = readOptions("npm run demo", process.argv.slice(2), { help: { type: "boolean", short: "h" } }).values;
+  if (help === true) {
+    console.log(USAGE);
+    process.exit(0);
+  }
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  console.error(error.message);
+  process.exit(2);
+}
+
+// `npm run demo | head`: nobody reads on, and the exit code still tells how it went.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+});
 
 // Leaving is enough: the runtime goes with this process, and so does its folder.
 process.once("SIGINT", () => process.exit(130));

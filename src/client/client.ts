@@ -1,11 +1,13 @@
 import { AgentSessionError } from "./errors.ts";
 import { OWN_NAMES, type OwnNames } from "./field-names.ts";
+import { OPERATIONS, type OperationName } from "./operations.ts";
 import type { Fetch, Signal } from "./platform.ts";
 import { clockOf, readAnswer, refusalOf, type WireAnswer } from "./read-answer.ts";
 import { prepareAt } from "./sign.ts";
 import { pause, TryTimedOut, withinLimit } from "./within-limit.ts";
 
 export { AgentSessionError, type AgentSessionErrorCode } from "./errors.ts";
+export type { OperationName } from "./operations.ts";
 export type { AnswerBody, AnswerHeaders, Fetch, FetchedAnswer, FetchInit, Signal, SignalShape } from "./platform.ts";
 export type { WireAnswer } from "./read-answer.ts";
 export { prepare, sign } from "./sign.ts";
@@ -46,6 +48,8 @@ export interface NewSession {
   responsibleAgentId: number;
   /** Who the first message is from. Default: the responsible agent. */
   sender?: "customer" | "responsible_agent" | "system" | undefined;
+  /** Your own pairs of name and value, stored with the session: up to 20, names of 1 to 40 characters of A-Za-z0-9_.-, values of up to 500. */
+  metadata?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface CallResult {
@@ -61,8 +65,6 @@ export interface IgnoredAgent {
   /** `unknown`, `disabled` or `already on the session`. */
   reason: string;
 }
-
-type Operation = "create_gd" | "add_kf";
 
 const SENDER_TYPES = { customer: 1, responsible_agent: 2, system: 3 } as const;
 
@@ -109,6 +111,7 @@ export class AgentSessionClient {
       kefu_id: session.agentIds,
       fzr_uid: session.responsibleAgentId,
       sender_type: session.sender === undefined ? undefined : senderType(session.sender),
+      metadata: session.metadata,
     };
     const answer = await this.#call("create_gd", fields, options);
     const { chat_id } = (answer.envelope.data ?? {}) as { chat_id?: unknown };
@@ -141,13 +144,22 @@ export class AgentSessionClient {
    * One signed try of an operation with any fields in wire names: the tool for finding out why calls are refused. `appid`, `timestamp`
    * and `ranstr` are filled in unless given. Never retries; sends an Idempotency-Key only when given one.
    *
-   * @throws AgentSessionError when no envelope came back; a refusal is a return value
+   * @throws AgentSessionError when no envelope came back, TypeError for an operation that this client does not know; a refusal is a
+   *   return value
    */
-  send(operation: Operation, fields: Record<string, unknown>, options: CallOptions = {}): Promise<WireAnswer> {
+  async send(
+    operation: OperationName,
+    fields: Record<string, unknown>,
+    options: CallOptions = {},
+  ): Promise<WireAnswer> {
     return this.#try(operation, fields, {}, usableKey(options.idempotencyKey ?? false), options.signal);
   }
 
-  async #call(operation: Operation, fields: Record<string, unknown>, options: CallOptions): Promise<WireAnswer> {
+  async #call(
+    operation: keyof typeof OWN_NAMES,
+    fields: Record<string, unknown>,
+    options: CallOptions,
+  ): Promise<WireAnswer> {
     const key = usableKey(options.idempotencyKey ?? crypto.randomUUID());
     const names = OWN_NAMES[operation];
     let clockCorrected = false;
@@ -173,12 +185,15 @@ export class AgentSessionClient {
 
   /** Stamped and signed anew, so that a retry is never taken for a replay. */
   async #try(
-    operation: Operation,
+    operation: OperationName,
     fields: Record<string, unknown>,
     names: OwnNames,
     key: string | undefined,
     signal: Signal | undefined,
   ): Promise<WireAnswer> {
+    if (!Object.hasOwn(OPERATIONS, operation)) {
+      throw new TypeError(`operation: must be one of ${Object.keys(OPERATIONS).join(", ")}`);
+    }
     const { body, signature } = await prepareAt(machineClock() + this.#clockOffset, this.#app, fields, names);
     signal?.throwIfAborted();
     const headers = {
@@ -187,7 +202,7 @@ export class AgentSessionClient {
       "x-chat-signature": signature,
       ...(key !== undefined && { "idempotency-key": key }),
     };
-    const url = `${this.#baseUrl}/openapi/chat/${operation}`;
+    const url = `${this.#baseUrl}${OPERATIONS[operation].path}`;
     // Not as a method: platforms refuse a fetch whose `this` is another object.
     const fetch = this.#fetch;
     try {

@@ -1,3 +1,5 @@
+import type { OperationName } from "./operations.ts";
+
 /** The client's names of fields that have another name on the wire. What is not here is called the same on both sides. */
 export type OwnNames = Readonly<Record<string, string>>;
 
@@ -12,7 +14,7 @@ export const OWN_NAMES = {
     "Idempotency-Key": "idempotencyKey",
   },
   add_kf: { chat_id: "chatId", kefu_ids: "agentIds", "Idempotency-Key": "idempotencyKey" },
-} as const satisfies Record<string, OwnNames>;
+} as const satisfies Partial<Record<OperationName, OwnNames>>;
 
 /** `kefu_id.3: …; fzr_uid: must be one of kefu_id` → `agentIds[3]: …; responsibleAgentId: must be one of agentIds` */
 export function inOwnNames(detail: string, names: OwnNames): string {

@@ -41,8 +41,17 @@ const MEASURES: Record<string, Measure> = {
 };
 
 const { values: flags } = parseArgs({
-  options: { json: { type: "boolean" }, markdown: { type: "boolean" }, only: { type: "string" } },
+  options: {
+    json: { type: "boolean" },
+    markdown: { type: "boolean" },
+    only: { type: "string" },
+    help: { type: "boolean" },
+  },
 });
+if (flags.help === true) {
+  console.log(`npm run bench -- [--only ${Object.keys(MEASURES).join(",")}] [--markdown] [--json]`);
+  process.exit(0);
+}
 const wanted = flags.only?.split(",") ?? Object.keys(MEASURES);
 for (const name of wanted) {
   if (MEASURES[name] !== undefined) continue;

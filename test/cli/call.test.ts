@@ -105,7 +105,8 @@ describe("npm run call", () => {
   it.each([
     { args: ["create_gd", "{}", "--secret", SECRET], says: "appid is missing" },
     { args: ["create_gd", "{}", "--appid", "a"], says: "secret is missing" },
-    { args: ["delete_gd", "{}", ...APP], says: "neither create_gd nor add_kf" },
+    { args: ["delete_gd", "{}", ...APP], says: '"delete_gd" is no operation. It is create_gd' },
+    { args: [...APP], says: "Which operation? create_gd" },
     { args: ["create_gd", ...APP], says: "body is missing" },
     { args: ["create_gd", "{sbs:1}", ...APP], says: "not JSON" },
     { args: ["create_gd", "[]", ...APP], says: "not a JSON object" },
