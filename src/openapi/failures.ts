@@ -1,4 +1,5 @@
 import type { SignedErrorCode } from "../errors.ts";
+import { DOCUMENTED } from "../operations/index.ts";
 
 /** Why a request was refused, and what to do about it. */
 export interface Cause {
@@ -9,11 +10,11 @@ export interface Cause {
 export interface Failure {
   /** What the refusal is called in a heading. */
   name: string;
-  causes: readonly [Cause, ...Cause[]];
+  causes: readonly Cause[];
 }
 
-/** Every way a signed request is refused, in the words of the reference and of the guide. Messages and statuses: errors.ts. */
-export const FAILURES: Readonly<Record<SignedErrorCode, Failure>> = {
+/** What any operation may be refused for; {@link FAILURES} adds what an operation refuses by its own rules. */
+const GENERAL: Readonly<Record<SignedErrorCode, Failure>> = {
   invalid_parameters: {
     name: "Invalid parameters",
     causes: [
@@ -21,10 +22,6 @@ export const FAILURES: Readonly<Record<SignedErrorCode, Failure>> = {
         cause:
           "A field is missing, has another type or passes its limit, `fzr_uid` is not in `kefu_id`, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters.",
         cure: 'Read `x-error-detail`: it names the field and its rule. An optional field that you do not want to set is left out, not sent as `null` or `""`.',
-      },
-      {
-        cause: "An agent in `kefu_id` of `create_gd` is unknown, disabled, or another site's.",
-        cure: "`x-error-detail` lists which. Ask the operator which agents the site has, or send only those in normal status.",
       },
       {
         cause:
@@ -59,25 +56,11 @@ export const FAILURES: Readonly<Record<SignedErrorCode, Failure>> = {
   },
   session_not_found: {
     name: "Session not found",
-    causes: [
-      {
-        cause: "No session of this app's site has this `chat_id`. Another site's session is not found either.",
-        cure: "Use the `chat_id` that `create_gd` answered to an app of the same site.",
-      },
-    ],
+    causes: [],
   },
   state_forbids: {
     name: "Not allowed in this state",
-    causes: [
-      {
-        cause: "None of the agents in `kefu_ids` is new to the session, of this site and in normal status.",
-        cure: "`x-error-detail` names each and why. Nothing to repeat when they are on the session already; otherwise ask the operator about the agents.",
-      },
-      {
-        cause: "The session is not a ticket session, or has no responsible agent.",
-        cure: "Add agents only to sessions that `create_gd` opened; `x-error-detail` says which of the two it is.",
-      },
-    ],
+    causes: [],
   },
   body_too_large: {
     name: "Body too large",
@@ -146,3 +129,19 @@ export const FAILURES: Readonly<Record<SignedErrorCode, Failure>> = {
     ],
   },
 };
+
+/** What operations are refused for by their own rules, in the order of the list. Words that two of them share are said once. */
+function ownCauses(code: SignedErrorCode): Cause[] {
+  const causes = DOCUMENTED.flatMap(({ operation, documentation }) =>
+    Object.entries(documentation.refusals).filter(([name]) => operation.refusals[name]?.code === code),
+  );
+  return [...new Map(causes.map(([, words]) => [`${words.cause} ${words.cure}`, words])).values()];
+}
+
+/** Every way a signed request is refused, in the words of the reference and of the guide. Messages and statuses: errors.ts. */
+export const FAILURES: Readonly<Record<SignedErrorCode, Failure>> = Object.fromEntries<Failure>(
+  Object.entries(GENERAL).map(([code, { name, causes }]) => [
+    code,
+    { name, causes: [...causes, ...ownCauses(code as SignedErrorCode)] },
+  ]),
+) as Record<SignedErrorCode, Failure>;

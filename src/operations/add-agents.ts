@@ -114,6 +114,11 @@ export default defineOperation({
   answer: () => "",
 });
 
+const NOT_OPENED_HERE = {
+  cause: "The session is not a ticket session, or has no responsible agent.",
+  cure: "Add agents only to sessions that `create_gd` opened; `x-error-detail` says which of the two it is.",
+};
+
 export const documentation: Documentation = {
   section: "4.2",
   summary: "Add agents to a session",
@@ -154,13 +159,7 @@ export const documentation: Documentation = {
       cause: "None of the agents in `kefu_ids` is new to the session, of this site and in normal status.",
       cure: "`x-error-detail` names each and why. Nothing to repeat when they are on the session already; otherwise ask the operator about the agents.",
     },
-    not_a_ticket: {
-      cause: "The session is not a ticket session.",
-      cure: "Add agents only to sessions that `create_gd` opened.",
-    },
-    no_responsible_agent: {
-      cause: "The session has no responsible agent.",
-      cure: "Add agents only to sessions that `create_gd` opened.",
-    },
+    not_a_ticket: NOT_OPENED_HERE,
+    no_responsible_agent: NOT_OPENED_HERE,
   },
 };

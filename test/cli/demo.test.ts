@@ -4,6 +4,12 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runCli } from "../support/run-cli.ts";
 
+it("npm run demo refuses an option that it does not know, and tells of itself with --help", async () => {
+  const unknown = await runCli("demo", ["--quick"]);
+  expect(unknown).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringContaining("--quick") });
+  expect(await runCli("demo", ["--help"])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("Exit code") });
+});
+
 it("npm run demo finds every answer and the store as the contract says, and leaves nothing behind", async () => {
   const ours = () => readdirSync(tmpdir()).filter((name) => name.startsWith("agent-session-"));
   const secrets = join(import.meta.dirname, "../../.dev.vars");

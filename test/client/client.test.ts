@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { AgentSessionClient, AgentSessionError } from "../../src/client/client.ts";
+import { OPERATIONS } from "../../src/operations/index.ts";
 import { newSession, service } from "./service.ts";
 
 describe("createSession", () => {
@@ -27,6 +28,15 @@ describe("createSession", () => {
     expect(sent[0]?.fields).not.toHaveProperty("title");
     expect(sent[0]?.fields).not.toHaveProperty("sender_type");
     expect((await world.stored()).messages).toMatchObject([{ sender: "agent", sender_uid: 1 }]);
+  });
+
+  it("stores metadata, and tells what is wrong with it", async () => {
+    const { world, client } = await service();
+    const { chatId } = await client.createSession(newSession({ metadata: { order_no: "7001" } }));
+    const session = await (await world.admin("GET", `/admin/sites/${world.siteId}/sessions/${chatId}`)).json();
+    expect(session).toMatchObject({ metadata: { order_no: "7001" } });
+    const error = await refused(client.createSession(newSession({ metadata: { "order no": "7001" } })));
+    expect(error).toMatchObject({ code: "invalid_parameters", detail: expect.stringMatching(/^metadata: must be /) });
   });
 
   it.each([
@@ -257,6 +267,16 @@ describe("send", () => {
     expect(answer.requestId).toBe(answer.headers.get("x-request-id"));
     expect(sent[0]?.headers.has("idempotency-key")).toBe(false);
     expect(sent[0]?.fields).toMatchObject({ appid: world.appid, sbs: 1 });
+  });
+
+  it("refuses an operation that it does not know, rather than ask another path", async () => {
+    const { client, sent } = await service();
+    for (const name of ["delete_gd", "toString", "../../admin"]) {
+      await expect(client.send(name as "create_gd", {})).rejects.toThrow(
+        new TypeError(`operation: must be one of ${OPERATIONS.map(({ wireName }) => wireName).join(", ")}`),
+      );
+    }
+    expect(sent).toHaveLength(0);
   });
 
   it("leaves what it is given as it is, stamp and key too", async () => {

@@ -24,6 +24,7 @@ export async function use(target: Target) {
     responsibleAgentId: 10411,
     sender: "customer",
     title: undefined,
+    metadata: { order_no: "7001" },
   });
   const added = await client.addAgents({ chatId, agentIds: [10427, 10428] }, { idempotencyKey: \`add-\${chatId}\` });
   const again = await client.addAgents({ chatId, agentIds: [10427, 10428] }, { idempotencyKey: \`add-\${chatId}\` });
@@ -190,6 +191,15 @@ describe("the installed package", () => {
     ];
     writeFileSync(join(folder, "elsewhere/platform.ts"), source.join("\n"));
     compile("NodeNext", ["--noEmit", "--target", "ES2022", "platform.ts", "use.ts"], options);
+  });
+
+  it("is not built into a folder that is named like an option", async () => {
+    const build = (...args: string[]) =>
+      spawnSync(process.execPath, [join(ROOT, "src/cli/build-client.ts"), ...args], { cwd: folder, encoding: "utf8" });
+    expect(build("--help")).toMatchObject({ status: 0, stdout: expect.stringContaining("FOLDER") });
+    expect(build("--out")).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining("--out") });
+    expect(build("a", "b")).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining("Left over: b") });
+    expect(readdirSync(folder).sort()).toEqual(["built", "elsewhere"]);
   });
 
   it("is as publint and attw want a package of modules to be", () => {

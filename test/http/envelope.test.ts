@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { OPERATIONS } from "../../src/operations/index.ts";
 import { INVALID_PARAMETERS, SIGNED_ROUTES, TOKEN_INVALID } from "../support/signed-routes.ts";
 import { type Replacements, World } from "../support/world.ts";
 
@@ -26,10 +27,16 @@ const FAILURES: [
   ["the root", "/", {}, 404, "接口不存在"],
   ["a longer path", `${CREATE}/x`, { method: "POST" }, 404, "接口不存在"],
   ["a path in upper case", CREATE.toUpperCase(), { method: "POST" }, 404, "接口不存在"],
-  ...["GET", "PUT", "PATCH", "DELETE", "OPTIONS"].flatMap((method): typeof FAILURES => [
-    [`${method} on create_gd`, CREATE, { method }, 405, "请求方法错误", { allow: "POST" }],
-    [`${method} on add_kf`, ADD, { method }, 405, "请求方法错误", { allow: "POST" }],
-  ]),
+  ...OPERATIONS.flatMap(({ wireName, path }) =>
+    ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"].map((method): (typeof FAILURES)[number] => [
+      `${method} on ${wireName}`,
+      path,
+      { method },
+      405,
+      "请求方法错误",
+      { allow: "POST" },
+    ]),
+  ),
   ["no content type", CREATE, { method: "POST", body: new Uint8Array(2) }, 415, "参数错误", MEDIA_TYPE],
   ["text", ADD, post("{}", { "content-type": "text/plain" }), 415, "参数错误", MEDIA_TYPE],
   ["a form", CREATE, post("a=1", { "content-type": "application/x-www-form-urlencoded" }), 415, "参数错误", MEDIA_TYPE],

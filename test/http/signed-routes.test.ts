@@ -1,9 +1,19 @@
 import { describe, expect, it } from "vitest";
+import { OPERATIONS } from "../../src/operations/index.ts";
 import { replaySuite } from "../support/replay-suite.ts";
 import { secretSuite } from "../support/secret-suite.ts";
 import { signatureSuite } from "../support/signature-suite.ts";
 import { expectTokenInvalid, SIGNED_ROUTES } from "../support/signed-routes.ts";
 import { World } from "../support/world.ts";
+
+it("every file that defines an operation is in the list, and every operation of the list is under the shared suites", () => {
+  const files = import.meta.glob("../../src/operations/*.ts", { query: "?raw", import: "default", eager: true });
+  const names = Object.values(files).flatMap((text) =>
+    text.includes("export default defineOperation(") ? (/^ {2}wireName: "(\w+)",$/m.exec(text)?.[1] ?? "unnamed") : [],
+  );
+  expect(OPERATIONS.map(({ wireName }) => wireName).sort()).toEqual(names.sort());
+  expect(SIGNED_ROUTES.map(({ operation }) => operation)).toEqual(OPERATIONS.map(({ wireName }) => wireName));
+});
 
 describe.each(SIGNED_ROUTES)("POST /openapi/chat/$operation", (route) => {
   signatureSuite(route);

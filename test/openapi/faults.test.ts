@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
 import { openApiDocument } from "../../src/openapi/document.ts";
 import { replacing } from "../support/replacing.ts";
+import { SIGNED_ROUTES } from "../support/signed-routes.ts";
 import { World } from "../support/world.ts";
 
 /** The answers of test/e2e/openapi.test.ts that need a database which does not answer. */
@@ -23,10 +24,9 @@ const exampleOf = (response: unknown) => {
   return unavailable?.value ?? content?.example;
 };
 
-test.each(["create_gd", "add_kf"] as const)("%s answers the documented 503 when D1 is lost", async (operation) => {
+test.each(SIGNED_ROUTES)("$operation answers the documented 503 when D1 is lost", async ({ operation, acceptable }) => {
   const world = await World.create({ DB: silent });
-  const body = operation === "create_gd" ? world.createBody() : world.addBody(1);
-  const { status, headers, envelope } = await world.send(operation, body);
+  const { status, headers, envelope } = await world.send(operation, await acceptable(world));
   expect([status, envelope]).toEqual([503, exampleOf(responses.unavailable)]);
   expect(
     (document.paths as unknown as Record<string, { post: object }>)[`/openapi/chat/${operation}`]?.post,

@@ -4,6 +4,7 @@ import { openApiDocument } from "../../src/openapi/document.ts";
 import type { JsonSchema } from "../../src/openapi/json-schema.ts";
 import addAgents from "../../src/operations/add-agents.ts";
 import createSession from "../../src/operations/create-session.ts";
+import { DOCUMENTED } from "../../src/operations/index.ts";
 import { readIdempotencyKey } from "../../src/pipeline/idempotency-key.ts";
 import { stampSchema } from "../../src/pipeline/read-stamp.ts";
 import { newAgentSchema } from "../../src/services/add-agents.ts";
@@ -49,12 +50,29 @@ const BODIES: [string, JsonSchema, z.ZodMiniType[], Record<string, unknown>][] =
     [stampSchema, addAgents.fields],
     { timestamp: 1, ranstr: "r", chat_id: 1, kefu_ids: "1" },
   ],
+  ...otherOperations(),
   ["NewSite", schemaOf("NewSite"), [newSiteSchema], { name: "n" }],
   ["NewApp", schemaOf("NewApp"), [issueAppSchema], { name: "n", appid: "a", secret: "12345678" }],
   ["Rotation", schemaOf("Rotation"), [rotateSecretSchema], { overlap_seconds: 1, expected_version: "v" }],
   ["NewAgent", schemaOf("NewAgent"), [newAgentSchema], { id: 1, name: "n" }],
   ["AgentChange", schemaOf("AgentChange"), [agentChangeSchema], { name: "n", status: "normal" }],
 ];
+
+/** Operations that are not written out above, with the body of their first example. */
+function otherOperations(): typeof BODIES {
+  return DOCUMENTED.filter(({ operation }) => operation !== createSession && operation !== addAgents).map(
+    ({ operation, documentation }) => {
+      const name = operation.name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+      const [example] = Object.values(documentation.examples);
+      const schema = without(
+        schemaOf(name),
+        "appid",
+        ...(operation.digitsOf === undefined ? [] : [operation.digitsOf]),
+      );
+      return [name, schema, [stampSchema, operation.fields], { timestamp: 1, ranstr: "r", ...example?.fields }];
+    },
+  );
+}
 
 describe.each(BODIES)("openapi.json says of %s what its schema does", (_, documented, validators, body) => {
   const accepts = (change: Record<string, unknown>) =>

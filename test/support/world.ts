@@ -58,11 +58,7 @@ export class World extends Isolate implements Site {
   }
 
   /** Signs and sends a body; text goes out as it is. */
-  async send(
-    operation: "create_gd" | "add_kf",
-    body: Body | string,
-    headers: Record<string, string> = {},
-  ): Promise<Answer> {
+  async send(operation: string, body: Body | string, headers: Record<string, string> = {}): Promise<Answer> {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     return this.sendRaw(operation, text, { "x-chat-signature": await hmac(this.secret, text), ...headers });
   }
