@@ -2,7 +2,6 @@ import { lookForNonce, nonceKey, seenWithin } from "../replay/kv-nonces.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import type { Fields } from "./read-fields.ts";
 import type { Stamp } from "./read-stamp.ts";
-import { reads } from "./step.ts";
 import type { Tools } from "./tools.ts";
 
 /** A look into KV that may have begun already. */
@@ -17,19 +16,16 @@ export interface ReplayLook {
  *
  * @param early false to only prepare it: for a client that failed too often it costs no read of KV
  */
-export const startReplayLook = reads(function startReplayLook(
-  { config, nonces }: Tools,
-  { appid, ranstr }: Fields,
-  early: boolean,
-): ReplayLook {
+export function startReplayLook({ config, nonces }: Tools, { appid, ranstr }: Fields, early: boolean): ReplayLook {
   if (typeof ranstr !== "string") return { key: undefined, answer: undefined };
   const key = nonceKey(appid, ranstr);
   const begins = early && !nonces.has(appid, ranstr);
   return { key, answer: begins ? lookForNonce(config.nonces, key) : undefined };
-});
+}
+startReplayLook.kind = "reads" as const;
 
 /** Whether this isolate or KV knows that the ranstr was used. Both only help: D1 decides with the claim. */
-export const checkReplay = reads(async function checkReplay(
+export async function checkReplay(
   { runtime, config, nonces, trace }: Tools,
   appid: string,
   { ranstr }: Stamp,
@@ -44,7 +40,8 @@ export const checkReplay = reads(async function checkReplay(
   }
   trace.kvMs = Math.round(runtime.elapsed() - since);
   return ok(null);
-});
+}
+checkReplay.kind = "reads" as const;
 
 /** The refusal of a used ranstr, told to callers whose signature was valid. Contract section 5, rule 6. */
 export const replayed = (reason: string): Refused =>

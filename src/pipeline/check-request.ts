@@ -10,7 +10,7 @@ import { selectUse } from "../store/home/claim.ts";
 import { claimOf } from "./decide.ts";
 import { type Fields, readFields } from "./read-fields.ts";
 import { readStamp, type Stamp } from "./read-stamp.ts";
-import { reads, type Step } from "./step.ts";
+import type { Step } from "./step.ts";
 
 /** What each step says of a request. A step that needs what an earlier one did not give is undefined: not evaluated. */
 export interface Report {
@@ -61,7 +61,7 @@ export async function checkRequest(
   return { ...report, ...(await look(preview)(db, operation, claim, asked.value)) };
 }
 
-const preview = reads(async function preview(
+async function preview(
   db: D1Database,
   operation: Operation,
   claim: Awaited<ReturnType<typeof claimOf>>,
@@ -69,14 +69,11 @@ const preview = reads(async function preview(
 ): Promise<Preview> {
   const results = await db.batch<unknown>(operation.preview(db, claim, asked));
   return operation.previewOf(results.map(({ results }) => results));
-});
+}
+preview.kind = "reads" as const;
 
-const findUse = reads(async function findUse(
-  db: D1Database,
-  appid: string,
-  ranstr: string,
-  now: number,
-): Promise<Use | null> {
+async function findUse(db: D1Database, appid: string, ranstr: string, now: number): Promise<Use | null> {
   const row = await selectUse(db, { appid, ranstr, now }).first<{ outcome: string; session_id: number | null }>();
   return row && { outcome: row.outcome, sessionId: row.session_id, mayBeItself: false };
-});
+}
+findUse.kind = "reads" as const;

@@ -9,7 +9,6 @@ import { runBatch, TRIES } from "../store/run-batch.ts";
 import { replayed } from "./check-replay.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { IDEMPOTENCY_SECONDS } from "./idempotency-key.ts";
-import { writes } from "./step.ts";
 import type { Tools } from "./tools.ts";
 import { type Claimant, verifyAgain } from "./verify-caller.ts";
 
@@ -49,12 +48,7 @@ export async function claimOf(
  * @returns refused when the caller turns out to be none, or when another request of this isolate used the ranstr meanwhile
  * @throws ServiceError as runBatch does: `unavailable` when it is unknown whether the batch was applied
  */
-export const decide = writes(async function decide(
-  tools: Tools,
-  claimant: Claimant,
-  caller: Caller,
-  ready: Ready,
-): Promise<Result<Outcome>> {
+export async function decide(tools: Tools, claimant: Claimant, caller: Caller, ready: Ready): Promise<Result<Outcome>> {
   const { runtime, config, nonces } = tools;
   const { appid, lookUp, signed } = claimant;
   const { operation, asked, ranstr, staleAt } = ready;
@@ -86,4 +80,5 @@ export const decide = writes(async function decide(
   } finally {
     ended();
   }
-});
+}
+decide.kind = "writes" as const;

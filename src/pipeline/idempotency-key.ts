@@ -1,5 +1,4 @@
 import { ok, type Result, refused } from "../result.ts";
-import { pure } from "./step.ts";
 
 /** How long the answer to a key is remembered, in seconds. */
 export const IDEMPOTENCY_SECONDS = 86_400;
@@ -7,9 +6,10 @@ export const IDEMPOTENCY_SECONDS = 86_400;
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 
 /** The Idempotency-Key header: 1 to 255 visible ASCII characters taken as they are, null without one. */
-export const readIdempotencyKey = pure(function readIdempotencyKey(header: string | undefined): Result<string | null> {
+export function readIdempotencyKey(header: string | undefined): Result<string | null> {
   if (header === undefined) return ok(null);
   if (VISIBLE_ASCII.test(header)) return ok(header);
   const detail = "Idempotency-Key: must be 1 to 255 visible ASCII characters";
   return refused("invalid_parameters", "idempotency_key_malformed", { detail });
-});
+}
+readIdempotencyKey.kind = "pure" as const;

@@ -1,6 +1,5 @@
 import { type JsonFault, parseJsonObject } from "../parse-json.ts";
 import { ok, type Result, refused } from "../result.ts";
-import { pure } from "./step.ts";
 
 /** The fields of a request that names an app. */
 export type Fields = Record<string, unknown> & { appid: string };
@@ -18,12 +17,13 @@ const FAULTS: Record<JsonFault | "appid_missing", string> = {
  *
  * @param digitsOf a field whose integers are wanted as their digits
  */
-export const readFields = pure(function readFields(body: ArrayBuffer, digitsOf: string | undefined): Result<Fields> {
+export function readFields(body: ArrayBuffer, digitsOf: string | undefined): Result<Fields> {
   const parsed = parseJsonObject(body, digitsOf);
   if (!parsed.ok) return unreadable(parsed.reason);
   const { object } = parsed;
   return isAppid(object.appid) ? ok(object as Fields) : unreadable("appid_missing");
-});
+}
+readFields.kind = "pure" as const;
 
 const unreadable = (fault: keyof typeof FAULTS) =>
   refused("invalid_parameters", `body_${fault}`, { detail: FAULTS[fault], open: true });

@@ -2,7 +2,6 @@ import * as z from "zod/mini";
 import { describeIssues, fieldIssues, rule, text } from "../fields.ts";
 import { ok, type Result, refused } from "../result.ts";
 import { checkFreshness } from "../signing/check-freshness.ts";
-import { pure } from "./step.ts";
 
 /** The fields that make a request fresh and usable once. Contract section 4; limits of ranstr: docs/decisions.md. */
 export const stampSchema = z.object({
@@ -17,11 +16,7 @@ export type Stamp = z.infer<typeof stampSchema>;
  *
  * @param now Unix seconds
  */
-export const readStamp = pure(function readStamp(
-  fields: Record<string, unknown>,
-  now: number,
-  toleranceSeconds: number,
-): Result<Stamp> {
+export function readStamp(fields: Record<string, unknown>, now: number, toleranceSeconds: number): Result<Stamp> {
   const stamp = stampSchema.safeParse(fields);
   if (!stamp.success) {
     return refused("invalid_parameters", "fields_invalid", { detail: describeIssues(fieldIssues(stamp.error)) });
@@ -30,4 +25,5 @@ export const readStamp = pure(function readStamp(
   if (fresh.ok) return ok(stamp.data);
   const detail = `timestamp: must be within ${toleranceSeconds} s of ${now}, Unix seconds`;
   return refused("token_invalid", fresh.reason, { detail });
-});
+}
+readStamp.kind = "pure" as const;

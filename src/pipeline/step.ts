@@ -1,6 +1,6 @@
 /**
- * The steps of a signed request. Each is a function from data to a {@link Result}, and says what it does beside that:
- * `pure` looks at nothing but its arguments, `reads` asks memory, KV or D1, `writes` also changes something.
+ * The steps of a signed request. Each is a function from data to a result, and its `kind` says what it does beside that: `pure` looks
+ * at nothing but its arguments, `reads` asks memory, KV or D1, `writes` also changes something.
  *
  * Two functions fold them: run-request.ts stops at the first refusal and acts; check-request.ts runs the pure and the reading steps,
  * and collects what each says.
@@ -10,13 +10,3 @@ export type Kind = "pure" | "reads" | "writes";
 export type Step<K extends Kind, Arguments extends unknown[], Output> = ((...given: Arguments) => Output) & {
   readonly kind: K;
 };
-
-/** Marks a function as a step; the function keeps its name. */
-function stepOf<K extends Kind>(kind: K) {
-  return <Arguments extends unknown[], Output>(run: (...given: Arguments) => Output): Step<K, Arguments, Output> =>
-    Object.assign(run, { kind });
-}
-
-export const pure = stepOf("pure");
-export const reads = stepOf("reads");
-export const writes = stepOf("writes");

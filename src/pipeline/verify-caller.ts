@@ -3,7 +3,6 @@ import type { Found, LookUp } from "../credentials/resolve-credentials.ts";
 import { ServiceError } from "../errors.ts";
 import { CLIENT_LIMIT_PERIOD, failureKey } from "../rate-limit.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
-import { writes } from "./step.ts";
 import type { Tools } from "./tools.ts";
 
 /** How long D1 may take to confirm a caller whose request is refused anyway. */
@@ -24,10 +23,7 @@ export interface Claimant {
  *
  * @throws ServiceError as CredentialResolver.load does
  */
-export const verifyCaller = writes(async function verifyCaller(
-  tools: Tools,
-  claimant: Claimant,
-): Promise<Result<Caller>> {
+export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Result<Caller>> {
   const { config, credentials, limits } = tools;
   const { appid, signed, client, lookUp } = claimant;
   let found: Found | undefined = credentials.cached(appid);
@@ -47,18 +43,15 @@ export const verifyCaller = writes(async function verifyCaller(
     if (fresh !== undefined) result = await authenticate(fresh, signed);
   }
   return result.ok ? ok(result.caller) : countFailure(tools, claimant, result.reason);
-});
+}
+verifyCaller.kind = "writes" as const;
 
 /**
  * The caller as D1 knows it now, for a request whose batch found the credentials stale: null when D1 says the same as before.
  *
  * @throws ServiceError as CredentialResolver.load does
  */
-export const verifyAgain = writes(async function verifyAgain(
-  tools: Tools,
-  claimant: Claimant,
-  caller: Caller,
-): Promise<Result<Caller | null>> {
+export async function verifyAgain(tools: Tools, claimant: Claimant, caller: Caller): Promise<Result<Caller | null>> {
   const { config, credentials } = tools;
   const fresh =
     credentials.newer(caller.credentials) ?? (await credentials.reload(config, caller.credentials, claimant.lookUp));
@@ -66,7 +59,8 @@ export const verifyAgain = writes(async function verifyAgain(
   if (!result.ok) return countFailure(tools, claimant, "credentials_stale");
   const { siteId, secretVersion } = result.caller;
   return ok(siteId === caller.siteId && secretVersion === caller.secretVersion ? null : result.caller);
-});
+}
+verifyAgain.kind = "writes" as const;
 
 /**
  * For a request that is refused before the batch could look at its app: a revoked app, or one whose secret was rotated away, must
@@ -74,11 +68,7 @@ export const verifyAgain = writes(async function verifyAgain(
  *
  * @throws ServiceError `internal`
  */
-export const confirmCaller = writes(async function confirmCaller(
-  tools: Tools,
-  claimant: Claimant,
-  caller: Caller,
-): Promise<Result<null>> {
+export async function confirmCaller(tools: Tools, claimant: Claimant, caller: Caller): Promise<Result<null>> {
   if (caller.source === "d1") return ok(null);
   const { runtime, config, credentials } = tools;
   const answerBy = Math.min(claimant.lookUp.answerBy, runtime.elapsed() + CONFIRM_LIMIT_MS);
@@ -92,7 +82,8 @@ export const confirmCaller = writes(async function confirmCaller(
   }
   const result = await authenticate(fresh, claimant.signed);
   return result.ok ? ok(null) : countFailure(tools, claimant, result.reason);
-});
+}
+confirmCaller.kind = "writes" as const;
 
 async function countFailure(tools: Tools, { appid, client }: Claimant, reason: string): Promise<Refused> {
   const { config, limits, trace } = tools;
