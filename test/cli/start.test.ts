@@ -61,7 +61,7 @@ describe("npm start", { timeout: 120_000 }, () => {
     expect((await running.admin("POST", { name: "Kept" })).status).toBe(201);
     const soon = { timeout: 40_000, interval: 200 };
 
-    edit("src/http/problem.ts", "There is no such", "Nowhere is there a");
+    edit("src/services/refusals.ts", "There is no such", "Nowhere is there a");
     await vi.waitFor(async () => {
       const problem = await (await running.admin("GET", undefined, "/99/apps")).json();
       expect(problem).toMatchObject({ status: 404, detail: "Nowhere is there a site." });
