@@ -32,7 +32,7 @@ describe("the fingerprint of a request stays what it was", () => {
     ["with a title", { title: "订单咨询" }, "878e79f74dde680db7808bf26234bc2b4a3323e2eb359606db5a635d44b83407"],
     [
       "with fields that the contract does not know",
-      { lang: "zh", priority: 1 },
+      { colour: "red", priority: 1 },
       "e7a5b20aff2b6e3336f98673a70c9798e475a41fd151d6f2d8baa37e34224a7c",
     ],
   ])("create_gd %s", async (_, change, golden) => {

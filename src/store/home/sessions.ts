@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, inArray, lt, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { agents, customers, messages, participants, SESSION_STATUSES, sessions } from "../schema.ts";
 
@@ -71,17 +71,7 @@ export async function readSession(db: D1Database, siteId: number, id: number) {
   const [[found], joined, said] = await store.batch([
     store
       .select({
-        session: {
-          id: sessions.id,
-          kind: sessions.kind,
-          status: sessions.status,
-          responsibleAgentId: sessions.responsibleAgentId,
-          visitorTitle: sessions.visitorTitle,
-          agentTitle: sessions.agentTitle,
-          autoTitle: sessions.autoTitle,
-          createdAt: sessions.createdAt,
-          metadata: sessions.metadata,
-        },
+        session: getTableColumns(sessions),
         responsibleAgentName: agentName,
         customer: { externalId: customers.externalId, name: customers.name, ip: customers.ip },
       })
