@@ -117,6 +117,7 @@ const wholeSession = (id: number, n: number) => ({
   visitor_title: `Title ${n}`,
   agent_title: `Title ${n}`,
   auto_title: `Message ${n}`,
+  metadata: {},
   created_at: expect.any(Number),
   customer: { sbs: `customer-${n}`, name: `Name ${n}`, ip: "127.0.0.1" },
   participants: AGENTS.slice(1).map((id) => ({ agent_id: id, added_by: AGENTS[0] })),
