@@ -22,7 +22,7 @@ const generate = (args: string[] = [], env: Record<string, string> = {}) =>
 function addOperation(file: string, change: (source: string) => string = (source) => source): void {
   const renamed = read("src/operations/add-agents.ts")
     .replace('name: "add_agents"', 'name: "tag_session"')
-    .replace('wireName: "add_kf"', 'wireName: "tag_gd"')
+    .replace('wireName: "add_kf"', 'wireName: "zz_gd"')
     .replace('  section: "4.2",\n', "");
   writeFileSync(inCopy(`src/operations/${file}`), change(renamed));
 }
@@ -61,9 +61,9 @@ describe("npm run generate", () => {
     addOperation("tag-session.ts");
     writeFileSync(inCopy(LISTS[0] ?? ""), 'import gone from "./gone.ts";\nexport const OPERATIONS = [gone];\n');
     expect((await generate()).stderr).toBe("");
-    expect(read("src/operations/index.ts")).toContain("[createSession, addAgents, tagSession];");
+    expect(read("src/operations/index.ts")).toMatch(/ = \[createSession, addAgents, (\w+, )*tagSession\];/);
     expect(read("src/operations/index.ts")).toContain("documentation: tagSessionDocumentation },\n];");
-    expect(read("src/client/operations.ts")).toMatch(/create_gd: \{.*add_kf: \{.*tag_gd: \{\n {4}path: "[^"]+tag_gd"/s);
+    expect(read("src/client/operations.ts")).toMatch(/create_gd: \{.*add_kf: \{.*zz_gd: \{\n {4}path: "[^"]+zz_gd"/s);
   });
 
   it.each([
@@ -82,7 +82,7 @@ describe("npm run generate", () => {
   it.each<[string, (source: string) => string, string]>([
     [
       "has the wire name of another",
-      (source) => source.replace("tag_gd", "add_kf"),
+      (source) => source.replace("zz_gd", "add_kf"),
       "add-agents.ts and tag-session.ts have the same wireName: add_kf",
     ],
     [

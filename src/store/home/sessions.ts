@@ -66,12 +66,13 @@ export async function readSession(db: D1Database, siteId: number, id: number) {
   const store = drizzle(db);
   const agentIs = (column: SQL | typeof messages.senderUid | typeof participants.agentId) =>
     and(eq(agents.siteId, siteId), eq(agents.id, column));
+  const { siteId: _, customerId: __, ...sessionColumns } = getTableColumns(sessions);
   // A batch gives rows by column name, so no two columns of one SELECT may have the same: hence the names of its own.
   const agentName = sql<string | null>`${agents.name}`.as("agent_name");
   const [[found], joined, said] = await store.batch([
     store
       .select({
-        session: getTableColumns(sessions),
+        session: sessionColumns,
         responsibleAgentName: agentName,
         customer: { externalId: customers.externalId, name: customers.name, ip: customers.ip },
       })
