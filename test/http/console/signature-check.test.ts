@@ -381,7 +381,7 @@ describe("the signature check", () => {
   it("checks nothing until the call is chosen, which only a link chooses beforehand", async () => {
     const { world, visitor } = await start();
     const body = JSON.stringify(world.createBody());
-    for (const operation of ["", "constructor", "close_gd"]) {
+    for (const operation of ["", "constructor", "no_such_gd"]) {
       const answer = await visitor.post("/console/signature-check", { operation, appid: "", body, signature: "" });
       const page = await answer.text();
       expect([answer.status, page.includes('class="checks"')]).toEqual([400, false]);
