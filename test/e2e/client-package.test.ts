@@ -140,7 +140,16 @@ async function expectStored(siteId: number, chatId: number) {
 describe("the installed package", () => {
   it("holds code, types, licence and readme, and needs nothing else", () => {
     const installed = join(folder, "elsewhere/node_modules/@agent-session/client");
-    const modules = ["client", "errors", "field-names", "operations", "platform", "read-answer", "sign", "within-limit"];
+    const modules = [
+      "client",
+      "errors",
+      "field-names",
+      "operations",
+      "platform",
+      "read-answer",
+      "sign",
+      "within-limit",
+    ];
     const expected = [
       "LICENSE",
       "README.md",
