@@ -21,7 +21,7 @@ const pure = [
   "test/client/sign.test.ts",
   "test/diagnosis/**/*.test.ts",
   "test/operations/auto-title.test.ts",
-  "test/pipeline/fingerprint.test.ts",
+  "test/pipeline/{fingerprint,steps}.test.ts",
   "test/replay/nonce-memory.test.ts",
   "test/services/parse-agent-list.test.ts",
   "test/signing/check-freshness.test.ts",

@@ -61,8 +61,8 @@ export interface ErrorContext {
   detail?: string;
   /** What is wrong with an operator's input, field by field. Not for the log: a name of a field may be anything. */
   issues?: FieldIssue[];
-  /** The detail depends on no secret, so it leaves also where no signature was valid. */
-  open?: true;
+  /** The caller may read the detail: the signature was valid, or it depends on no secret. */
+  tell?: true;
   /** Seconds, for `Retry-After`. */
   retryAfter?: number;
   /** For `Allow` on a 405. */

@@ -10,8 +10,8 @@ export interface Refused {
   reason: string;
   /** English ASCII for `x-error-detail` and the log: which field, which rule. Never a value that the caller sent, but ids. */
   detail?: string;
-  /** The detail depends on no secret, so it is told also where no signature was valid. */
-  open?: true;
+  /** The caller may read the detail: the signature was valid, or it depends on no secret. */
+  tell?: true;
   /** Seconds, for `Retry-After`. */
   retryAfter?: number;
 }
@@ -21,5 +21,5 @@ export const ok = <T>(value: T): Result<T> => ({ ok: true, value });
 export const refused = (
   code: SignedErrorCode,
   reason: string,
-  more: Pick<Refused, "detail" | "open" | "retryAfter"> = {},
+  more: Pick<Refused, "detail" | "tell" | "retryAfter"> = {},
 ) => ({ ok: false, code, reason, ...more }) satisfies Refused;

@@ -49,3 +49,4 @@ export async function authenticate(found: Found | undefined, request: SignedByte
   if (!result.ok) return result;
   return { ok: true, caller: { appid, siteId, source, credentials, secretVersion: result.key.version } };
 }
+authenticate.kind = "pure" as const;

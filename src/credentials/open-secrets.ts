@@ -49,6 +49,7 @@ export async function openCredentials(keyring: Keyring, app: AppRecord, now: num
   }
   return credentials;
 }
+openCredentials.kind = "pure" as const;
 
 /**
  * An app's secrets, past ones included, so that a signature made with the wrong one can be told.

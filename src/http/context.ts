@@ -5,28 +5,7 @@ import type { PassedLimits } from "../rate-limit.ts";
 import type { NonceMemory } from "../replay/nonce-memory.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-
-/** What one request leaves in the log. Never a secret, a signature, a customer's name or a message's content. */
-export interface Trace {
-  requestId: string;
-  /** Of a known app only: a caller who mixes up fields must not leave a secret in the log. */
-  appid?: string;
-  reason?: string;
-  /** Which field broke which rule. */
-  detail?: string;
-  /** Accepted before under the same Idempotency-Key; answered again. */
-  repeated?: boolean;
-  /** Agents that add_kf left out, each with why. */
-  ignoredAgents?: string;
-  fault?: string;
-  /** The failure is the service's own, also where ERROR_STATUS answers 200. */
-  serverFault?: boolean;
-  sessionId?: number;
-  credentialsFrom?: string;
-  credentialsMs?: number;
-  kvMs?: number;
-  d1Ms?: number;
-}
+import type { Trace } from "../telemetry/trace.ts";
 
 /** What lives as long as the isolate does. */
 export interface Isolate {

@@ -2,7 +2,7 @@ import { ConfigurationError } from "../config.ts";
 import { UnsealError } from "../credentials/sealed-secret.ts";
 import { ServiceError, STATUS_OF } from "../errors.ts";
 import { databaseFault, rootOf } from "../store/run-batch.ts";
-import type { Trace } from "./context.ts";
+import type { Trace } from "../telemetry/trace.ts";
 
 /**
  * What a thrown thing is in the closed set. Each face gives it a form of its own; what was no ServiceError is one now, and its cause

@@ -25,14 +25,14 @@ export function requireJson({ headers }: Request): void {
     throw new ServiceError("media_type_unsupported", {
       reason: "content_type_not_json",
       detail: "Content-Type: must be application/json",
-      open: true,
+      tell: true,
     });
   }
   if (headers.has("content-encoding")) {
     throw new ServiceError("media_type_unsupported", {
       reason: "content_encoding_present",
       detail: "Content-Encoding: must be absent",
-      open: true,
+      tell: true,
     });
   }
 }
@@ -67,7 +67,7 @@ async function whole(read: () => Promise<ArrayBuffer>): Promise<ArrayBuffer> {
     throw new ServiceError("invalid_parameters", {
       reason: "body_cut_off",
       detail: "body: ended before its time",
-      open: true,
+      tell: true,
     });
   }
 }
@@ -76,5 +76,5 @@ const tooLarge = (most: number) =>
   new ServiceError("body_too_large", {
     reason: "body_too_large",
     detail: `body: must be at most ${most} bytes`,
-    open: true,
+    tell: true,
   });

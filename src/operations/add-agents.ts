@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { positiveId, rule } from "../fields.ts";
-import { isAccepted, wasAcceptedBefore } from "../store/home/claim.ts";
+import { insertAccepted, wasAcceptedBefore } from "../store/home/claim.ts";
 import { agents, nonces, participants, sessions } from "../store/schema.ts";
-import { insertInto, type Placeholders } from "../store/statement.ts";
+import type { Placeholders } from "../store/statement.ts";
 import { describeLeftOut } from "./describe-left-out.ts";
 import { type Documentation, defineOperation } from "./operation.ts";
 
@@ -24,14 +24,14 @@ type Values = Placeholders<{ siteId: number; chatId: number; agents: string }>;
 
 const session = (v: Values) => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} = ${v.chatId}`;
 
-/**
- * The asked-for agents that may join: of this site, in normal status, not responsible for the session, not on it yet.
- * CROSS JOIN keeps the order: left to itself, SQLite walks all agents of the site.
- */
-const joining = (v: Values) => sql`FROM json_each(${v.agents}) AS asked
+/** The asked-for agents of this site in normal status. CROSS JOIN keeps the order: left to itself, SQLite walks all agents of the site. */
+const askedToJoin = (v: Values) => sql`CROSS JOIN json_each(${v.agents}) AS asked
   CROSS JOIN ${sessions} ON ${session(v)}
-  CROSS JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'
-  WHERE ${agents.id} <> ${sessions.responsibleAgentId} AND NOT EXISTS (SELECT 1 FROM ${participants}
+  CROSS JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'`;
+
+/** Of these, who is neither responsible for the session nor on it yet. */
+const mayJoin = (v: Values) => sql`${agents.id} <> ${sessions.responsibleAgentId}
+  AND NOT EXISTS (SELECT 1 FROM ${participants}
     WHERE ${participants.sessionId} = ${v.chatId} AND ${participants.agentId} = asked.value)`;
 
 /** Adds agents to a ticket session: one batch, all of it or none. Contract section 4.2. Who may not join is left out and named. */
@@ -80,7 +80,7 @@ export default defineOperation({
       past: "The session had no responsible agent.",
     },
     no_new_agents: {
-      when: (v) => sql`NOT EXISTS (SELECT 1 ${joining(v)})`,
+      when: (v) => sql`NOT EXISTS (SELECT 1 FROM (SELECT 1) ${askedToJoin(v)} WHERE ${mayJoin(v)})`,
       code: "state_forbids",
       detail: ({ leftOut }) => `kefu_ids: nobody to add: ${describeLeftOut(leftOut)}`,
       past: "There was nobody to add.",
@@ -100,15 +100,13 @@ export default defineOperation({
     WHERE why IS NOT NULL ORDER BY asked.key`,
 
   writes: [
-    (v) => sql`${insertInto(
-      participants,
-      participants.sessionId,
-      participants.agentId,
-      participants.addedBy,
-      participants.addedAt,
-    )}
-    SELECT ${v.chatId}, asked.value, ${sessions.responsibleAgentId}, ${v.now} ${joining(v)}
-      AND ${isAccepted(v)} ON CONFLICT DO NOTHING`,
+    (v) =>
+      insertAccepted(
+        v,
+        participants,
+        { sessionId: v.chatId, agentId: sql`asked.value`, addedBy: sessions.responsibleAgentId, addedAt: v.now },
+        { join: askedToJoin(v), where: mayJoin(v) },
+      ),
   ],
 
   answer: () => "",

@@ -1,9 +1,9 @@
 import { sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { isText, positiveId, rule, text } from "../fields.ts";
-import { accepted } from "../store/home/claim.ts";
+import { insertAccepted } from "../store/home/claim.ts";
 import { agents, customers, messages, nonces, participants, sessions } from "../store/schema.ts";
-import { insertInto, type Placeholders, takeExcluded } from "../store/statement.ts";
+import { type Placeholders, takeExcluded } from "../store/statement.ts";
 import { autoTitle } from "./auto-title.ts";
 import { type Documentation, defineOperation } from "./operation.ts";
 
@@ -119,61 +119,61 @@ export default defineOperation({
   },
 
   writes: [
-    (v) => sql`${insertInto(
-      customers,
-      customers.siteId,
-      customers.externalId,
-      customers.name,
-      customers.ip,
-      customers.createdAt,
-      customers.updatedAt,
-    )}
-    SELECT ${v.siteId}, ${v.customerExternalId}, ${v.customerName}, ${v.customerIp}, ${v.now}, ${v.now}
-    FROM ${nonces} WHERE ${accepted(v)}
-    ON CONFLICT DO UPDATE SET ${takeExcluded(customers.name, customers.ip, customers.updatedAt)}`,
+    (v) =>
+      insertAccepted(
+        v,
+        customers,
+        {
+          siteId: v.siteId,
+          externalId: v.customerExternalId,
+          name: v.customerName,
+          ip: v.customerIp,
+          createdAt: v.now,
+          updatedAt: v.now,
+        },
+        { conflict: sql`DO UPDATE SET ${takeExcluded(customers.name, customers.ip, customers.updatedAt)}` },
+      ),
 
-    (v) => sql`${insertInto(
-      sessions,
-      sessions.id,
-      sessions.siteId,
-      sessions.kind,
-      sessions.customerId,
-      sessions.responsibleAgentId,
-      sessions.status,
-      sessions.visitorTitle,
-      sessions.agentTitle,
-      sessions.autoTitle,
-      sessions.metadata,
-      sessions.createdAt,
-    )}
-    SELECT ${nonces.sessionId}, ${v.siteId}, 'ticket', ${customers.id}, ${v.responsibleAgentId}, ${v.status},
-      ${v.title}, ${v.title}, ${v.autoTitle}, ${v.metadata}, ${v.now}
-    FROM ${nonces} JOIN ${customers}
-      ON ${customers.siteId} = ${v.siteId} AND ${customers.externalId} = ${v.customerExternalId}
-    WHERE ${accepted(v)} ON CONFLICT DO NOTHING`,
+    (v) =>
+      insertAccepted(
+        v,
+        sessions,
+        {
+          id: nonces.sessionId,
+          siteId: v.siteId,
+          kind: sql`'ticket'`,
+          customerId: customers.id,
+          responsibleAgentId: v.responsibleAgentId,
+          status: v.status,
+          visitorTitle: v.title,
+          agentTitle: v.title,
+          autoTitle: v.autoTitle,
+          metadata: v.metadata,
+          createdAt: v.now,
+        },
+        {
+          join: sql`JOIN ${customers}
+            ON ${customers.siteId} = ${v.siteId} AND ${customers.externalId} = ${v.customerExternalId}`,
+        },
+      ),
 
-    (v) => sql`${insertInto(
-      participants,
-      participants.sessionId,
-      participants.agentId,
-      participants.addedBy,
-      participants.addedAt,
-    )}
-    SELECT ${nonces.sessionId}, asked.value, ${v.responsibleAgentId}, ${v.now}
-    FROM ${nonces} JOIN json_each(${v.otherAgents}) AS asked
-    WHERE ${accepted(v)} ON CONFLICT DO NOTHING`,
+    (v) =>
+      insertAccepted(
+        v,
+        participants,
+        { sessionId: nonces.sessionId, agentId: sql`asked.value`, addedBy: v.responsibleAgentId, addedAt: v.now },
+        { join: sql`JOIN json_each(${v.otherAgents}) AS asked` },
+      ),
 
-    (v) => sql`${insertInto(
-      messages,
-      messages.sessionId,
-      messages.seq,
-      messages.sender,
-      messages.senderUid,
-      messages.content,
-      messages.createdAt,
-    )}
-    SELECT ${nonces.sessionId}, 1, ${v.messageSender}, ${v.senderUid}, ${v.content}, ${v.now}
-    FROM ${nonces} WHERE ${accepted(v)} ON CONFLICT DO NOTHING`,
+    (v) =>
+      insertAccepted(v, messages, {
+        sessionId: nonces.sessionId,
+        seq: sql`1`,
+        sender: v.messageSender,
+        senderUid: v.senderUid,
+        content: v.content,
+        createdAt: v.now,
+      }),
   ],
 
   answer: (sessionId) => ({ chat_id: sessionId }),

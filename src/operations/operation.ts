@@ -7,14 +7,16 @@ import {
   type Claim,
   type ClaimRequest,
   claim,
+  type GatedWrite,
   gated,
   type OutcomeRow,
   type PreviewRow,
   previewOutcome,
+  reading,
   rememberKey,
   selectOutcome,
 } from "../store/home/claim.ts";
-import { type Bindable, type Placeholders, statement } from "../store/statement.ts";
+import type { Bindable, Placeholders } from "../store/statement.ts";
 
 /**
  * What a signed operation is made of. Each is one file of this folder with two exports: the operation itself, made by
@@ -24,8 +26,11 @@ import { type Bindable, type Placeholders, statement } from "../store/statement.
 
 type Row = Record<string, Bindable>;
 
-/** SQL with one placeholder per bound value. */
-export type Write<Own extends Row> = (value: Placeholders<Claim & Own>) => SQL;
+/** A piece of SQL: a condition, an expression or a SELECT, with a placeholder for each value of the claim and of the operation. */
+export type Sql<Own extends Row> = (value: Placeholders<Claim & Own>) => SQL;
+
+/** How an operation may refuse by its own rules. */
+export type RefusalCode = Extract<SignedErrorCode, "invalid_parameters" | "session_not_found" | "state_forbids">;
 
 /** An agent who was asked for and is left out. */
 export interface LeftOutAgent {
@@ -36,11 +41,11 @@ export interface LeftOutAgent {
 /** One way in which the database refuses. The first whose condition holds is the outcome. */
 export interface RefusalRule<Own extends Row> {
   /** The condition. */
-  when: Write<Own>;
+  when: Sql<Own>;
   /** How it is answered. */
-  code: SignedErrorCode;
+  code: RefusalCode;
   /** Agent ids that `detail` names, as a JSON array. */
-  named?: Write<Own>;
+  named?: Sql<Own>;
   /** For `x-error-detail`: the field and its rule, English ASCII. */
   detail: (found: { named: number[]; leftOut: LeftOutAgent[] }) => string;
   /** The same as a sentence about a request of the past, for the console. */
@@ -64,14 +69,14 @@ export interface Definition<Fields, Input, Own extends Row> {
   /** The values that its statements bind, beside those of the claim. */
   bind: (input: Input) => Own;
   /** The session that an accepted request is about. */
-  sessionId: Write<Own>;
+  sessionId: Sql<Own>;
   /** For the signature check: whether the accepted request of a `nonces` row may have been this one, by what it left. */
-  mayBeItself: Write<Own>;
+  mayBeItself: Sql<Own>;
   refusals: Record<string, RefusalRule<Own>>;
   /** Asked-for agents who are left out of an accepted request: rows of `id` and `why`, read before anything is written. */
-  leftOut?: Write<Own>;
-  /** What is written, in this order; each asks for `accepted(v)`. */
-  writes: Write<Own>[];
+  leftOut?: Sql<Own>;
+  /** What is written, in this order: made by `insertAccepted` and `updateAccepted`. */
+  writes: ((value: Placeholders<Claim & Own>) => GatedWrite)[];
   /** `data` of a success. */
   answer: (sessionId: number) => Record<string, unknown> | "";
 }
@@ -156,18 +161,24 @@ export interface Documentation {
   refusals: Record<string, { cause: string; cure: string }>;
 }
 
+/** Outcomes that every operation has. */
+const RESERVED = ["accepted", "repeated", "key_reused"];
+
 const KEY_REUSED = "Idempotency-Key: was used for a request that meant something else";
 
 /**
  * Compiles an operation when the module loads, so that a request pays for binding its values and nothing else.
  *
- * @throws TypeError for a write that does not ask for `accepted(v)`
+ * @throws TypeError for a refusal with a name that means something else
  */
 export function defineOperation<Fields, Input, Own extends Row>(definition: Definition<Fields, Input, Own>): Operation {
   type Values = Claim & Own;
+  for (const outcome of RESERVED) {
+    if (Object.hasOwn(definition.refusals, outcome)) throw new TypeError(`a refusal cannot be called ${outcome}`);
+  }
   const { name, wireName, fields, refusals } = definition;
   const claimIt = claim<Values>(definition);
-  const readLeftOut = definition.leftOut && statement<Values>(definition.leftOut);
+  const readLeftOut = definition.leftOut && reading<Values>(definition.leftOut);
   const writes = definition.writes.map((write) => gated<Values>(write));
   const remember = rememberKey(definition);
   const readOutcome = selectOutcome<Values>(definition);
@@ -205,7 +216,8 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
     },
 
     batch(db, request, { bound }, attempt) {
-      const values = { ...request, ...bound, attempt } as unknown as Values;
+      // The claim last: an operation binds values beside it and never replaces one of it.
+      const values = { ...bound, ...request, attempt } as unknown as Values;
       return [
         claimIt(db, values),
         ...(readLeftOut === undefined ? [] : [readLeftOut(db, values)]),
@@ -223,16 +235,16 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
     },
 
     preview(db, request, { bound }) {
-      const values = { ...request, ...bound, attempt: 0 } as unknown as Values;
+      const values = { ...bound, ...request, attempt: 0 } as unknown as Values;
       return [readPreview(db, values), ...(readLeftOut === undefined ? [] : [readLeftOut(db, values)])];
     },
 
     previewOf(rows) {
       const [[row] = [], leftOut = []] = rows;
-      const { app_is_good, used_outcome, used_session_id, may_be_itself, ...decided } = row as PreviewRow;
+      const { used_outcome, used_session_id, may_be_itself, ...decided } = row as PreviewRow;
       const itsOwn = used_outcome === "key_reused" || Object.hasOwn(refusals, used_outcome ?? "");
       return {
-        outcome: app_is_good === 1 ? outcome(decided, leftOut as LeftOutAgent[]) : { kind: "credentials_stale" },
+        outcome: outcome(decided, leftOut as LeftOutAgent[]),
         used:
           used_outcome === null
             ? null

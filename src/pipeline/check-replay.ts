@@ -24,7 +24,7 @@ export function startReplayLook({ config, nonces }: Tools, { appid, ranstr }: Fi
 }
 startReplayLook.kind = "reads" as const;
 
-/** Whether this isolate or KV knows that the ranstr was used. Both only help: D1 decides with the claim. */
+/** Whether this isolate or KV knows that the ranstr was used. Both only help: D1 decides. The isolate keeps what KV said. */
 export async function checkReplay(
   { runtime, config, nonces, trace }: Tools,
   appid: string,
@@ -41,8 +41,8 @@ export async function checkReplay(
   trace.kvMs = Math.round(runtime.elapsed() - since);
   return ok(null);
 }
-checkReplay.kind = "reads" as const;
+checkReplay.kind = "writes" as const;
 
 /** The refusal of a used ranstr, told to callers whose signature was valid. Contract section 5, rule 6. */
 export const replayed = (reason: string): Refused =>
-  refused("token_invalid", reason, { detail: "ranstr: was already used", open: true });
+  refused("token_invalid", reason, { detail: "ranstr: was already used", tell: true });

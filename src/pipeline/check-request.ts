@@ -7,7 +7,7 @@ import type { Result } from "../result.ts";
 import { type Runtime, unixSeconds } from "../runtime.ts";
 import type { AppRecord } from "../store/directory/apps.ts";
 import { selectUse } from "../store/home/claim.ts";
-import { claimOf } from "./decide.ts";
+import { claimOf } from "./claim-of.ts";
 import { type Fields, readFields } from "./read-fields.ts";
 import { readStamp, type Stamp } from "./read-stamp.ts";
 import type { Step } from "./step.ts";
@@ -20,7 +20,7 @@ export interface Report {
   /** Who used the ranstr before; null when nobody did. */
   used?: Use | null;
   asked?: Result<Asked>;
-  /** What the database would decide. `credentials_stale` when the app is revoked. */
+  /** What the database would decide for an app that is good. */
   outcome?: Outcome;
 }
 
@@ -42,8 +42,8 @@ export async function checkRequest(
 ): Promise<Report> {
   const now = unixSeconds(runtime);
   const fields = look(readFields)(body, operation.digitsOf);
-  const credentials = await openCredentials(keyring, app, now);
-  const authentication = await authenticate({ credentials, source: "d1" }, { signature, body, now });
+  const credentials = await look(openCredentials)(keyring, app, now);
+  const authentication = await look(authenticate)({ credentials, source: "d1" }, { signature, body, now });
   if (!fields.ok) return { fields, authentication };
   const stamp = look(readStamp)(fields.value, now, config.timestampToleranceSeconds);
   const asked = operation.read(fields.value);
@@ -57,7 +57,7 @@ export async function checkRequest(
   const secretVersion = authentication.ok ? authentication.caller.secretVersion : app.version;
   const caller = { appid: app.appid, siteId: app.siteId, secretVersion };
   const ready = { asked: asked.value, ranstr, idempotencyKey: null };
-  const claim = await claimOf({ runtime }, caller, ready, now);
+  const claim = await look(claimOf)(runtime, caller, ready, now);
   return { ...report, ...(await look(preview)(db, operation, claim, asked.value)) };
 }
 

@@ -1,14 +1,11 @@
 import { homeDatabase } from "../config.ts";
 import type { Caller } from "../credentials/authenticate.ts";
 import type { Asked, Operation, Outcome } from "../operations/operation.ts";
-import { NONCE_SECONDS } from "../replay/kv-nonces.ts";
 import { ok, type Result } from "../result.ts";
 import { sleep } from "../runtime.ts";
-import type { ClaimRequest } from "../store/home/claim.ts";
 import { runBatch, TRIES } from "../store/run-batch.ts";
 import { replayed } from "./check-replay.ts";
-import { fingerprintOf } from "./fingerprint.ts";
-import { IDEMPOTENCY_SECONDS } from "./idempotency-key.ts";
+import { claimOf } from "./claim-of.ts";
 import type { Tools } from "./tools.ts";
 import { type Claimant, verifyAgain } from "./verify-caller.ts";
 
@@ -25,39 +22,23 @@ export interface Ready {
   staleAt: number;
 }
 
-/** The values of the claim that a request makes. */
-export async function claimOf(
-  { runtime }: Pick<Tools, "runtime">,
-  { siteId, appid, secretVersion }: Pick<Caller, "siteId" | "appid" | "secretVersion">,
-  { asked, ranstr, idempotencyKey }: Pick<Ready, "asked" | "ranstr" | "idempotencyKey">,
-  now: number,
-): Promise<ClaimRequest> {
-  return {
-    ...{ appid, siteId, secretVersion, ranstr, now },
-    owner: runtime.uuid(),
-    nonceExpiresAt: now + NONCE_SECONDS,
-    key: idempotencyKey,
-    fingerprint: idempotencyKey === null ? "" : await fingerprintOf(asked.input),
-    keyExpiresAt: now + IDEMPOTENCY_SECONDS,
-  };
-}
-
 /**
  * Runs the operation's batch: claims the ranstr, decides and writes, in one trip to D1.
  *
- * @returns refused when the caller turns out to be none, or when another request of this isolate used the ranstr meanwhile
+ * @returns refused when D1 no longer knows the caller, or when another request of this isolate has used the ranstr meanwhile
  * @throws ServiceError as runBatch does: `unavailable` when it is unknown whether the batch was applied
  */
 export async function decide(tools: Tools, claimant: Claimant, caller: Caller, ready: Ready): Promise<Result<Outcome>> {
-  const { runtime, config, nonces } = tools;
+  const { runtime, config, nonces, trace } = tools;
   const { appid, lookUp, signed } = claimant;
   const { operation, asked, ranstr, staleAt } = ready;
-  // Replays that arrive while the first one is under way wait for its outcome: D1 is asked once.
+  const claim = await claimOf(runtime, caller, ready, signed.now);
+  // Nothing is awaited between the last look and the mark. Replays that arrive while the
+  // first one is under way wait for its outcome: D1 is asked once.
   while (nonces.isUnderWay(appid, ranstr) && runtime.elapsed() < lookUp.answerBy) {
     await sleep(runtime, UNDER_WAY_LOOK_MS);
   }
   if (nonces.has(appid, ranstr)) return replayed("ranstr_seen_here");
-  const claim = await claimOf(tools, caller, ready, signed.now);
   const run = async ({ siteId, secretVersion }: Caller, before: number): Promise<Outcome> => {
     const db = homeDatabase(config, siteId);
     const request = { ...claim, siteId, secretVersion };
@@ -65,6 +46,7 @@ export async function decide(tools: Tools, claimant: Claimant, caller: Caller, r
     return operation.outcomeOf(await runBatch(runtime, db, batch, { answerBy: lookUp.answerBy, before }));
   };
   const ended = nonces.begin(appid, ranstr);
+  const since = runtime.elapsed();
   try {
     let outcome = await run(caller, 0);
     if (outcome.kind === "credentials_stale") {
@@ -76,6 +58,7 @@ export async function decide(tools: Tools, claimant: Claimant, caller: Caller, r
     if (outcome.kind !== "credentials_stale") {
       nonces.add(appid, ranstr, outcome.kind === "replayed" ? staleAt : claim.nonceExpiresAt);
     }
+    trace.d1Ms = Math.round(runtime.elapsed() - since);
     return ok(outcome);
   } finally {
     ended();

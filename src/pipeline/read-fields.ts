@@ -26,7 +26,7 @@ export function readFields(body: ArrayBuffer, digitsOf: string | undefined): Res
 readFields.kind = "pure" as const;
 
 const unreadable = (fault: keyof typeof FAULTS) =>
-  refused("invalid_parameters", `body_${fault}`, { detail: FAULTS[fault], open: true });
+  refused("invalid_parameters", `body_${fault}`, { detail: FAULTS[fault], tell: true });
 
 /** The contract gives an appid no form; 1 to 64 characters keep what is looked up and logged small. */
 const isAppid = (value: unknown): value is string =>

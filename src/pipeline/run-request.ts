@@ -49,9 +49,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const claimant: Claimant = { appid, client, signed: { signature, body, now }, lookUp: { waitUntil, answerBy } };
   const look = startReplayLook(tools, fields.value, !limits.isPassed(failureKey("signed", client)));
 
-  const since = runtime.elapsed();
   const verified = await verifyCaller(tools, claimant);
-  trace.credentialsMs = Math.round(runtime.elapsed() - since);
   if (!verified.ok) return verified;
   const caller = verified.value;
   Object.assign(trace, { appid, credentialsFrom: caller.source });
@@ -72,26 +70,34 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const key = readIdempotencyKey(request.idempotencyKey);
   if (!key.ok) return refuse(key);
 
-  const sentAt = runtime.elapsed();
   const ready = { operation, asked: asked.value, ranstr, idempotencyKey: key.value, staleAt };
   const decided = await decide(tools, claimant, caller, ready);
-  trace.d1Ms = Math.round(runtime.elapsed() - sentAt);
   if (!decided.ok) return decided;
   const outcome = decided.value;
-  if (outcome.kind === "credentials_stale") return refused("token_invalid", "credentials_stale");
-  if (outcome.kind === "replayed") return replayed("ranstr_claimed_in_d1");
-  waitUntil(rememberNonce(config.nonces, look.key, telemetry));
-  // Counted after the replay check: otherwise one captured request could exhaust the app's quota.
-  waitUntil(limits.count(config.appLimit, appid, APP_PAUSE_SECONDS));
-  if (outcome.kind === "refused") return told(outcome.refused);
-  const { kind, sessionId } = outcome;
-  return ok({ sessionId, repeated: kind === "repeated", leftOut: kind === "repeated" ? [] : outcome.leftOut });
+  const isNew = outcome.kind !== "credentials_stale" && outcome.kind !== "replayed";
+  if (isNew) {
+    waitUntil(rememberNonce(config.nonces, look.key, telemetry));
+    // Counted after the replay check: otherwise one captured request could exhaust the app's quota.
+    waitUntil(limits.count(config.appLimit, appid, APP_PAUSE_SECONDS));
+  }
+  switch (outcome.kind) {
+    case "credentials_stale":
+      return refused("token_invalid", "credentials_stale");
+    case "replayed":
+      return replayed("ranstr_claimed_in_d1");
+    case "refused":
+      return told(outcome.refused);
+    case "repeated":
+      return ok({ sessionId: outcome.sessionId, repeated: true, leftOut: [] });
+    case "accepted":
+      return ok({ sessionId: outcome.sessionId, repeated: false, leftOut: outcome.leftOut });
+  }
 }
 
 /** The signature was valid, so the caller may read what is wrong. */
-const told = (why: Refused): Refused => ({ ...why, open: true });
+const told = (why: Refused): Refused => ({ ...why, tell: true });
 
-/** A refusal before the batch: first D1 is asked whether the caller still is one. */
+/** A refusal before the batch: D1 is asked first whether it still knows the caller. */
 async function refuseKnown(tools: Tools, claimant: Claimant, caller: Caller, why: Refused): Promise<Refused> {
   const confirmed = await confirmCaller(tools, claimant, caller);
   return confirmed.ok ? told(why) : confirmed;

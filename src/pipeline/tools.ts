@@ -4,18 +4,7 @@ import type { PassedLimits } from "../rate-limit.ts";
 import type { NonceMemory } from "../replay/nonce-memory.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-
-/** What one signed request leaves in its log record. */
-export interface PipelineTrace {
-  appid?: string;
-  sessionId?: number;
-  repeated?: boolean;
-  ignoredAgents?: string;
-  credentialsFrom?: string;
-  credentialsMs?: number;
-  kvMs?: number;
-  d1Ms?: number;
-}
+import type { Trace } from "../telemetry/trace.ts";
 
 /** What the steps work with: what the isolate keeps, the deployment's configuration, and the request's own record. */
 export interface Tools {
@@ -25,6 +14,6 @@ export interface Tools {
   credentials: CredentialResolver;
   nonces: NonceMemory;
   limits: PassedLimits;
-  trace: PipelineTrace;
+  trace: Trace;
   waitUntil: (work: Promise<unknown>) => void;
 }

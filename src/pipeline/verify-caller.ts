@@ -24,14 +24,15 @@ export interface Claimant {
  * @throws ServiceError as CredentialResolver.load does
  */
 export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Result<Caller>> {
-  const { config, credentials, limits } = tools;
+  const { runtime, config, credentials, limits, trace } = tools;
   const { appid, signed, client, lookUp } = claimant;
+  const since = runtime.elapsed();
   let found: Found | undefined = credentials.cached(appid);
   if (found === undefined) {
     // A look-up costs a read of KV and one of D1, for every appid that somebody makes up.
     if (!limits.isPassed(failureKey("unknown", client))) found = await credentials.load(config, appid, lookUp);
     else {
-      // An expired entry proves that the appid exists, so the client's limit is not charged.
+      // Over its limit a client gets no look-up, only what this isolate already knows.
       found = credentials.known(appid);
       if (found === undefined) return tooManyFailures();
     }
@@ -42,6 +43,7 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
     const fresh = await credentials.refresh(config, found.credentials, client, lookUp);
     if (fresh !== undefined) result = await authenticate(fresh, signed);
   }
+  trace.credentialsMs = Math.round(runtime.elapsed() - since);
   return result.ok ? ok(result.caller) : countFailure(tools, claimant, result.reason);
 }
 verifyCaller.kind = "writes" as const;

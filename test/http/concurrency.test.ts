@@ -1,4 +1,6 @@
+import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
+import { countingDb } from "../support/counting-db.ts";
 import { type Answer, World } from "../support/world.ts";
 
 // Each of these tests sends many requests; a machine that is busy with others needs more than the usual time.
@@ -76,5 +78,21 @@ describe("at once", () => {
     const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => nth(i).send("add_kf", text)));
     expect(tally(answers)).toEqual({ 200: 1, 401: 19 });
     expect((await world.stored()).participants.map((row) => row.agent_id)).toEqual([2, 3]);
+  });
+});
+
+describe("the same bytes with an Idempotency-Key, ten times at once in one isolate", () => {
+  it("cost one batch, open one session, and nine of them are refused", async () => {
+    const { db, trips } = countingDb(env.DB);
+    const world = await World.create({ DB: db });
+    await world.create();
+    const before = { ...trips };
+    const body = JSON.stringify(world.createBody());
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => world.send("create_gd", body, { "idempotency-key": "k" })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(401)]);
+    expect(trips).toEqual({ ...before, batches: before.batches + 1 });
+    expect((await world.stored()).sessions).toHaveLength(2);
   });
 });

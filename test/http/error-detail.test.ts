@@ -114,7 +114,7 @@ describe("x-error-detail", () => {
     const app = new Hono<App>();
     app.all("/:open", (c) => {
       c.set("trace", { requestId: "id" });
-      return fail(c, c.req.param("open") === "open" ? { ...refusal, open: true } : refusal);
+      return fail(c, c.req.param("open") === "open" ? { ...refusal, tell: true } : refusal);
     });
     const detailOf = async (path: string) => (await app.request(path, {}, {})).headers.get("x-error-detail");
     expect(await detailOf("/held-back")).toBeNull();

@@ -97,7 +97,7 @@ describe("the query plans of the signed path", () => {
     expect(statements.map(startOf)).toEqual([
       'select "appid"',
       "WITH decision",
-      "SELECT asked",
+      "SELECT *",
       'INSERT INTO "participants"',
       'INSERT INTO "idempotency_keys"',
       "SELECT EXISTS",

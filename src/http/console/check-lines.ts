@@ -60,14 +60,14 @@ export function checkLines(v: View, pasted: PastedRequest, checked: CheckedReque
     signed: body?.rewritten && body.text,
     ends: body && lineEndsOf(body),
   });
-  if (!fields.ok) return { lines };
+  if (!fields.ok || isTooLong(pasted.body)) return { lines };
   lines.push(...stampLines(v, checked, tolerance));
   lines.push({ title: t("Limits"), texts: [t("Not evaluated: looking would use them up.")], notEvaluated: true });
   lines.push(fieldsLine(v, pasted, checked));
   const { used, outcome } = report;
   if (outcome !== undefined && !(used?.sessionId && used.mayBeItself)) lines.push(...outcomeLines(v, outcome));
   if (!used?.mayBeItself || !signature.exact) return { lines };
-  const refusedFor = used.sessionId === null ? { refusedFor: used.outcome } : {};
+  const refusedFor = used.sessionId === null && isOutcome(used.outcome) ? { refusedFor: used.outcome } : {};
   return { lines, answered: { siteId, sessionId: used.sessionId, ...refusedFor } };
 }
 
@@ -87,8 +87,12 @@ export const codeOf = (outcome: string): SignedErrorCode =>
 const ruleOf = (outcome: string) =>
   OPERATIONS.map(({ refusals }) => refusals[outcome]).find((rule) => rule !== undefined);
 
+const isOutcome = (outcome: string) => outcome === "key_reused" || ruleOf(outcome) !== undefined;
+
+const isTooLong = (body: string) => new TextEncoder().encode(body).length > MAX_BODY_BYTES;
+
 function bodyLine({ t }: View, { body }: PastedRequest, { fields }: CheckedRequest): Line {
-  if (new TextEncoder().encode(body).length > MAX_BODY_BYTES) {
+  if (isTooLong(body)) {
     return line(t("Body"), t("The body is over 64 KiB."), "body_too_large");
   }
   if (fields.ok) return line(t("Body"), t("A JSON object with an appid."));

@@ -23,12 +23,12 @@ export function fail(c: RequestContext, refused: Refused): Response {
 export function envelope(
   c: RequestContext,
   code: SignedErrorCode,
-  { allow, retryAfter, detail, open }: Pick<ErrorContext, "allow" | "retryAfter" | "detail" | "open">,
+  { allow, retryAfter, detail, tell }: Pick<ErrorContext, "allow" | "retryAfter" | "detail" | "tell">,
 ): Response {
   const { status, message } = WIRE_ERRORS[code];
   if (allow !== undefined) c.header("Allow", allow);
   if (retryAfter !== undefined) c.header("Retry-After", String(retryAfter));
-  if (detail !== undefined && open === true) c.header("x-error-detail", detail);
+  if (detail !== undefined && tell === true) c.header("x-error-detail", detail);
   const body = { code: -1, msg: message, data: "" };
   return c.json(body, alwaysStatus200(c.env) ? 200 : (status as ContentfulStatusCode));
 }

@@ -1,4 +1,5 @@
-import { type SQL, sql } from "drizzle-orm";
+import { type Column, getTableColumns, getTableName, type Placeholder, type SQL, sql } from "drizzle-orm";
+import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { apps, idempotencyKeys, nonces } from "../schema.ts";
 import { type Bindable, insertInto, type Placeholders, type Statement, statement, takeExcluded } from "../statement.ts";
 
@@ -59,23 +60,27 @@ const appIsGood = (v: Placeholders<Claim>): SQL => sql`${apps.appid} = ${v.appid
 /** A text that stands in the code, never a caller's. */
 const literal = (text: string): SQL => sql.raw(`'${text.replaceAll("'", "''")}'`);
 
-/** The decision as a table of one row, or of none when the app is not good. Compiled into the claim and into the preview. */
+/** The outcome as a column, with the first session of a repeated request; `idempotency_keys` must be in FROM. */
 function decided<Values extends Claim>(decision: Decision<Values>, v: Placeholders<Values>): SQL {
   const arms = Object.entries(decision.refusals).map(([outcome, { when }]) => {
     return sql`WHEN ${when(v)} THEN ${literal(outcome)}`;
   });
-  return sql`SELECT ${idempotencyKeys.sessionId} AS first_session_id, CASE
+  return sql`${idempotencyKeys.sessionId} AS first_session_id, CASE
       WHEN ${idempotencyKeys.fingerprint} = ${v.fingerprint} THEN 'repeated'
       WHEN ${idempotencyKeys.fingerprint} IS NOT NULL THEN 'key_reused'
       ${sql.join(arms, sql.raw(" "))}
-      ELSE 'accepted' END AS outcome
-    FROM ${apps} LEFT JOIN ${idempotencyKeys}
-      ON ${idempotencyKeys.appid} = ${v.appid} AND ${idempotencyKeys.operation} = ${literal(decision.name)}
-      AND ${idempotencyKeys.key} = ${v.key} AND ${idempotencyKeys.expiresAt} > ${v.now}
-    WHERE ${appIsGood(v)}`;
+      ELSE 'accepted' END AS outcome`;
 }
 
-/** What the outcome's words name, as JSON; evaluated only for that outcome. */
+/** Joins what is remembered under the caller's key: nothing without one. */
+const joinKey = (
+  { name }: Pick<Decision<never>, "name">,
+  v: Placeholders<Claim>,
+): SQL => sql`LEFT JOIN ${idempotencyKeys}
+  ON ${idempotencyKeys.appid} = ${v.appid} AND ${idempotencyKeys.operation} = ${literal(name)}
+  AND ${idempotencyKeys.key} = ${v.key} AND ${idempotencyKeys.expiresAt} > ${v.now}`;
+
+/** The agent ids that the words of the outcome name, as JSON; evaluated only for that outcome. */
 function namedBy<Values extends Claim>(decision: Decision<Values>, outcome: SQL, v: Placeholders<Values>): SQL {
   const arms = Object.entries(decision.refusals).flatMap(([name, { named }]) => {
     return named === undefined ? [] : [sql`WHEN ${literal(name)} THEN (${named(v)})`];
@@ -86,7 +91,8 @@ function namedBy<Values extends Claim>(decision: Decision<Values>, outcome: SQL,
 /** Claims the ranstr and decides. An expired nonce of the same name is taken over; a live one is left as it is. */
 export function claim<Values extends Claim & Record<string, Bindable>>(decision: Decision<Values>): Statement<Values> {
   return statement<Values>(
-    (v) => sql`WITH decision AS MATERIALIZED (${decided(decision, v)})
+    (v) => sql`WITH decision AS MATERIALIZED (
+      SELECT ${decided(decision, v)} FROM ${apps} ${joinKey(decision, v)} WHERE ${appIsGood(v)})
     ${insertInto(
       nonces,
       nonces.appid,
@@ -111,53 +117,100 @@ export function claim<Values extends Claim & Record<string, Bindable>>(decision:
 const mine = (v: Placeholders<Claim>): SQL => sql`${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr}
   AND ${nonces.owner} = ${v.owner} AND ${nonces.outcome} = 'accepted'`;
 
-/** How often {@link accepted} was asked for: {@link gated} looks whether a statement did. */
-let gates = 0;
-
-/** The condition of every statement that writes: this very try made the claim and was accepted. Needs `nonces` in its FROM. */
-export function accepted(v: Placeholders<Claim>): SQL {
-  gates++;
-  return sql`${mine(v)} AND ${nonces.attempt} = ${v.attempt}`;
-}
-
-/** {@link accepted} for a statement that has no `nonces` in its FROM. */
-export const isAccepted = (v: Placeholders<Claim>): SQL => sql`EXISTS (SELECT 1 FROM ${nonces} WHERE ${accepted(v)})`;
+/** This very try made the claim and was accepted. */
+const accepted = (v: Placeholders<Claim>): SQL => sql`${mine(v)} AND ${nonces.attempt} = ${v.attempt}`;
 
 /** An earlier try of this request was accepted, and its answer was lost. */
 export const wasAcceptedBefore = (v: Placeholders<Claim>): SQL =>
   sql`EXISTS (SELECT 1 FROM ${nonces} WHERE ${mine(v)} AND ${nonces.attempt} <> ${v.attempt})`;
 
-/**
- * A statement of a batch that writes.
- *
- * @throws TypeError at start when it does not ask for {@link accepted}: it would write for replays and refused requests too
- */
-export function gated<Values extends Claim & Record<string, Bindable>>(
-  write: (value: Placeholders<Values>) => SQL,
-): Statement<Values> {
-  const before = gates;
-  const compiled = statement<Values>(write);
-  if (gates === before) throw new TypeError("a statement that writes must ask for accepted(v)");
-  return compiled;
+const GATED = Symbol("gated");
+
+/** A statement that writes only in the try that made the claim and was accepted. Nothing but the two functions below makes one. */
+export interface GatedWrite {
+  readonly [GATED]: SQL;
 }
 
+type ColumnValues<Table extends SQLiteTable> = { [Name in keyof Table["_"]["columns"]]?: SQL | Placeholder | Column };
+
+/** The columns of a table that values are given for, and the values in their order. */
+function columnsOf<Table extends SQLiteTable>(table: Table, values: ColumnValues<Table>): [Column[], SQL[]] {
+  const known: Record<string, Column> = getTableColumns(table);
+  const pairs = Object.entries(values).map(([name, value]): [Column, SQL] => {
+    const column = known[name];
+    if (column === undefined) throw new TypeError(`${getTableName(table)} has no column ${name}`);
+    return [column, sql`${value}`];
+  });
+  return [pairs.map(([column]) => column), pairs.map(([, value]) => value)];
+}
+
+/**
+ * Inserts rows when the request is accepted. `nonces.sessionId` is the session it is about.
+ *
+ * @param values   for each row; a column that is left out gets its default
+ * @param join     what further tables the rows come from; without it there is one row
+ * @param where    which of these rows
+ * @param conflict what to do where the row exists; nothing unless told otherwise
+ */
+export function insertAccepted<Table extends SQLiteTable>(
+  v: Placeholders<Claim>,
+  table: Table,
+  values: ColumnValues<Table>,
+  { join, where, conflict }: { join?: SQL; where?: SQL; conflict?: SQL } = {},
+): GatedWrite {
+  const [columns, selected] = columnsOf(table, values);
+  return {
+    [GATED]: sql`${insertInto(table, ...columns)} SELECT ${sql.join(selected, sql.raw(", "))}
+      FROM ${nonces} ${join ?? sql``} WHERE ${accepted(v)} ${where === undefined ? sql`` : sql`AND (${where})`}
+      ON CONFLICT ${conflict ?? sql`DO NOTHING`}`,
+  };
+}
+
+/** Changes rows when the request is accepted. A second try changes nothing, so no time or count may depend on it. */
+export function updateAccepted<Table extends SQLiteTable>(
+  v: Placeholders<Claim>,
+  table: Table,
+  values: ColumnValues<Table>,
+  where: SQL,
+): GatedWrite {
+  const [columns, changed] = columnsOf(table, values);
+  const assignments = columns.map((column, i) => sql`${sql.identifier(column.name)} = ${changed[i]}`);
+  return {
+    [GATED]: sql`UPDATE ${table} SET ${sql.join(assignments, sql.raw(", "))}
+      WHERE (${where}) AND EXISTS (SELECT 1 FROM ${nonces} WHERE ${accepted(v)})`,
+  };
+}
+
+/** Compiles a statement that writes. */
+export const gated = <Values extends Claim & Record<string, Bindable>>(
+  write: (value: Placeholders<Values>) => GatedWrite,
+): Statement<Values> => statement<Values>((v) => write(v)[GATED]);
+
+/** Compiles a statement that only reads: as the rows of a SELECT it cannot be one that writes. */
+export const reading = <Values extends Record<string, Bindable>>(
+  read: (value: Placeholders<Values>) => SQL,
+): Statement<Values> => statement<Values>((v) => sql`SELECT * FROM (${read(v)})`);
+
 /** Remembers the answer under the caller's Idempotency-Key; part of a batch only when there is one. */
-export const rememberKey = ({ name }: Pick<Decision<Claim>, "name">): Statement<Claim> =>
-  gated<Claim>(
-    (v) => sql`${insertInto(
+export const rememberKey = ({ name }: Pick<Decision<never>, "name">): Statement<Claim> =>
+  gated<Claim>((v) =>
+    insertAccepted(
+      v,
       idempotencyKeys,
-      idempotencyKeys.appid,
-      idempotencyKeys.operation,
-      idempotencyKeys.key,
-      idempotencyKeys.fingerprint,
-      idempotencyKeys.sessionId,
-      idempotencyKeys.expiresAt,
-    )}
-    SELECT ${v.appid}, ${literal(name)}, ${v.key}, ${v.fingerprint}, ${nonces.sessionId}, ${v.keyExpiresAt}
-    FROM ${nonces} WHERE ${accepted(v)}
-    ON CONFLICT DO UPDATE
-      SET ${takeExcluded(idempotencyKeys.fingerprint, idempotencyKeys.sessionId, idempotencyKeys.expiresAt)}
-      WHERE ${idempotencyKeys.expiresAt} <= ${v.now}`,
+      {
+        appid: v.appid,
+        operation: literal(name),
+        key: v.key,
+        fingerprint: v.fingerprint,
+        sessionId: nonces.sessionId,
+        expiresAt: v.keyExpiresAt,
+      },
+      {
+        conflict: sql`DO UPDATE
+          SET ${takeExcluded(idempotencyKeys.fingerprint, idempotencyKeys.sessionId, idempotencyKeys.expiresAt)}
+          WHERE ${idempotencyKeys.expiresAt} <= ${v.now}`,
+      },
+    ),
   );
 
 /** The row that {@link selectOutcome} reads, the last of a batch. */
@@ -184,25 +237,28 @@ export function selectOutcome<Values extends Claim & Record<string, Bindable>>(
 }
 
 /** The row that {@link previewOutcome} reads. */
-export type PreviewRow = Omit<OutcomeRow, "mine"> & {
+export type PreviewRow = Pick<OutcomeRow, "outcome" | "session_id" | "named"> & {
+  /** What became of the request that used the ranstr; null when none did, or when that is forgotten. */
   used_outcome: string | null;
   used_session_id: number | null;
   may_be_itself: number | null;
 };
 
-/** What {@link claim} would decide now, and who used the ranstr before: the same decision as a SELECT. Writes nothing. */
+/**
+ * What {@link claim} would decide now for an app that is good, and who used the ranstr before: the same decision as a SELECT. Writes
+ * nothing.
+ */
 export function previewOutcome<Values extends Claim & Record<string, Bindable>>(
   decision: Decision<Values>,
 ): Statement<Values> {
   return statement<Values>(
-    (v) => sql`WITH decision AS MATERIALIZED (${decided(decision, v)})
-    SELECT decision.outcome IS NOT NULL AS app_is_good, decision.outcome AS outcome,
-      CASE decision.outcome WHEN 'repeated' THEN first_session_id END AS session_id,
+    (v) => sql`WITH decision AS MATERIALIZED (SELECT ${decided(decision, v)} FROM (SELECT 1) ${joinKey(decision, v)})
+    SELECT decision.outcome AS outcome, CASE decision.outcome WHEN 'repeated' THEN first_session_id END AS session_id,
       ${namedBy(decision, sql.raw("decision.outcome"), v)} AS named,
       ${nonces.outcome} AS used_outcome, ${nonces.sessionId} AS used_session_id,
       CASE WHEN ${nonces.sessionId} IS NOT NULL THEN ${decision.mayBeItself(v)} END AS may_be_itself
-    FROM (SELECT 1) LEFT JOIN decision
-    LEFT JOIN ${nonces} ON ${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr} AND ${nonces.expiresAt} > ${v.now}`,
+    FROM decision LEFT JOIN ${nonces}
+      ON ${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr} AND ${nonces.expiresAt} > ${v.now}`,
   );
 }
 

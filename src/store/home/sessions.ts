@@ -74,7 +74,11 @@ export async function readSession(db: D1Database, siteId: number, id: number) {
       .select({
         session: sessionColumns,
         responsibleAgentName: agentName,
-        customer: { externalId: customers.externalId, name: customers.name, ip: customers.ip },
+        customer: {
+          externalId: sql<string>`${customers.externalId}`.as("customer_external_id"),
+          name: sql<string>`${customers.name}`.as("customer_name"),
+          ip: sql<string>`${customers.ip}`.as("customer_ip"),
+        },
       })
       .from(sessions)
       .innerJoin(customers, eq(customers.id, sessions.customerId))

@@ -1,0 +1,29 @@
+import type { Caller } from "../credentials/authenticate.ts";
+import type { Asked } from "../operations/operation.ts";
+import { NONCE_SECONDS } from "../replay/kv-nonces.ts";
+import type { Runtime } from "../runtime.ts";
+import type { ClaimRequest } from "../store/home/claim.ts";
+import { fingerprintOf } from "./fingerprint.ts";
+import { IDEMPOTENCY_SECONDS } from "./idempotency-key.ts";
+
+/**
+ * The values of the claim that a request makes, with an owner drawn for it.
+ *
+ * @param now Unix seconds
+ */
+export async function claimOf(
+  runtime: Runtime,
+  { siteId, appid, secretVersion }: Pick<Caller, "siteId" | "appid" | "secretVersion">,
+  { asked, ranstr, idempotencyKey }: { asked: Asked; ranstr: string; idempotencyKey: string | null },
+  now: number,
+): Promise<ClaimRequest> {
+  return {
+    ...{ appid, siteId, secretVersion, ranstr, now },
+    owner: runtime.uuid(),
+    nonceExpiresAt: now + NONCE_SECONDS,
+    key: idempotencyKey,
+    fingerprint: idempotencyKey === null ? "" : await fingerprintOf(asked.input),
+    keyExpiresAt: now + IDEMPOTENCY_SECONDS,
+  };
+}
+claimOf.kind = "pure" as const;
