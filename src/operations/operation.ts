@@ -240,11 +240,11 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
     },
 
     previewOf(rows) {
-      const [[row] = [], leftOut = []] = rows;
-      const { used_outcome, used_session_id, may_be_itself, ...decided } = row as PreviewRow;
-      const itsOwn = used_outcome === "key_reused" || Object.hasOwn(refusals, used_outcome ?? "");
+      const [[row], leftOut = []] = rows as [[PreviewRow], LeftOutAgent[]?];
+      const { used_outcome, used_session_id, may_be_itself, ...decided } = row;
+      const itsOwn = used_outcome === "key_reused" || Object.hasOwn(refusals, String(used_outcome));
       return {
-        outcome: outcome(decided, leftOut as LeftOutAgent[]),
+        outcome: outcome(decided, leftOut),
         used:
           used_outcome === null
             ? null

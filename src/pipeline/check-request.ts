@@ -48,9 +48,8 @@ export async function checkRequest(
   const stamp = look(readStamp)(fields.value, now, config.timestampToleranceSeconds);
   const asked = operation.read(fields.value);
   const report: Report = { fields, authentication, stamp, asked };
-  const { ranstr } = fields.value;
   if (!stamp.ok && stamp.code === "invalid_parameters") return report;
-  if (typeof ranstr !== "string") return report;
+  const ranstr = String(fields.value.ranstr);
   const db = homeDatabase(config, app.siteId);
   if (!asked.ok) return { ...report, used: await look(findUse)(db, app.appid, ranstr, now) };
   // Without a valid signature the decision is that of the current secret, so that what comes after it shows too.

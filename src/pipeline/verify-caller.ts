@@ -76,7 +76,7 @@ export async function confirmCaller(tools: Tools, claimant: Claimant, caller: Ca
   const answerBy = Math.min(claimant.lookUp.answerBy, runtime.elapsed() + CONFIRM_LIMIT_MS);
   let fresh: Found | undefined;
   try {
-    const signature = claimant.signed.signature ?? "";
+    const signature = String(claimant.signed.signature);
     fresh = await credentials.confirm(config, caller.credentials, signature, { ...claimant.lookUp, answerBy });
   } catch (error) {
     if (error instanceof ServiceError && error.code === "unavailable") return ok(null);

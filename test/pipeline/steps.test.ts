@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 
-const MODULES = import.meta.glob("../../src/pipeline/*.ts", { eager: true } as never) as unknown as Record<string, Record<string, unknown>>;
+const MODULES = import.meta.glob("../../src/pipeline/*.ts", { eager: true } as never) as unknown as Record<
+  string,
+  Record<string, unknown>
+>;
 const SOURCES = import.meta.glob("../../src/pipeline/*.ts", {
   query: "?raw",
   import: "default",

@@ -1,0 +1,32 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { replacing } from "../support/replacing.ts";
+import { World } from "../support/world.ts";
+
+const STALE = [{ app_is_good: 0, mine: null, outcome: null, session_id: null, named: null }];
+
+describe("a caller whom the batch does not find good", () => {
+  it("is refused after one more look when D1 says the same of the app as before, and runs no second batch", async () => {
+    let batches = 0;
+    const batch = async () => {
+      batches++;
+      return [{ results: [] }, { results: STALE }];
+    };
+    const world = await World.create({ DB: replacing(env.DB, { batch }) });
+    const { status, headers } = await world.create();
+    expect([status, headers.get("x-error-detail"), batches]).toEqual([401, null, 1]);
+    expect((await world.stored()).nonces).toEqual([]);
+  });
+});
+
+describe("a refusal before the batch", () => {
+  it("is a fault of the deployment when D1 refuses the look at the app", async () => {
+    const world = await World.create();
+    await world.create();
+    const prepare = () => {
+      throw new Error("D1_ERROR: no such table: apps: SQLITE_ERROR");
+    };
+    Object.assign(world, { env: { ...world.env, DB: replacing(env.DB, { prepare }) } });
+    expect((await world.create({ sbs: null })).status).toBe(500);
+  });
+});
