@@ -1,26 +1,26 @@
 import { MAX_TOLERANCE_SECONDS } from "./replay/kv-nonces.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
-/** Bindings, vars and secrets, read once per isolate and handed on as plain values. */
-
-/** What the runtime hands over. Everything may be missing: a deployment can be half configured. */
+/** Bindings, vars and secrets as the runtime gives them. Any may be missing, because a deployment can be half configured. */
 export type Bindings = Partial<Env> & { MASTER_KEY_PREVIOUS?: string };
 
+/** The parsed configuration. */
 export interface Config {
-  /** Sites and apps. A site's own data: {@link homeDatabase}. */
+  /** The database of sites and apps. A site's own data is in its {@link homeDatabase}. */
   directory: D1Database;
   nonces: KVNamespace | undefined;
   credentials: KVNamespace | undefined;
   appLimit: RateLimit | undefined;
   clientLimit: RateLimit | undefined;
-  /** 32 bytes each; the first seals, all unseal. */
+  /** 32 bytes each. The first one seals, all of them unseal. */
   masterKeys: [Uint8Array<ArrayBuffer>, ...Uint8Array<ArrayBuffer>[]];
-  /** Without what stood around it. Undefined when it cannot be used: then the admin API and the console refuse everything. */
+  /** Without surrounding white space. Undefined when it cannot be used: then the admin API and the console refuse everything. */
   adminToken: string | undefined;
-  /** Why there is no admin token. */
+  /** Why there is no usable admin token. */
   adminTokenFault: AdminTokenFault | undefined;
   timestampToleranceSeconds: number;
-  replayLookMs: number;
+  /** How long a request waits for KV's answer in the replay check, in milliseconds. The var REPLAY_LOOK_MS. */
+  replayCheckMs: number;
 }
 
 /** The deployment cannot serve. The message names the setting, never its value. */
@@ -28,9 +28,9 @@ export class ConfigurationError extends Error {
   override readonly name = "ConfigurationError";
 }
 
-export const ADMIN_TOKEN_MIN_LENGTH = 32;
+const ADMIN_TOKEN_MIN_LENGTH = 32;
 
-/** What is wrong with ADMIN_TOKEN, as the end of a sentence. Never with a part of it. */
+/** What is wrong with ADMIN_TOKEN, as the end of a sentence that starts with its name. Holds no part of the token. */
 export type AdminTokenFault =
   | "is not set"
   | "holds a line break"
@@ -43,7 +43,7 @@ export type AdminTokenFault =
 const read = new WeakMap<Bindings, Config>();
 
 /**
- * The deployment's configuration, parsed once per isolate; warns then of what is missing and can be done without.
+ * The deployment's configuration. Parsed once per isolate, which then warns of optional settings that are missing.
  *
  * @throws ConfigurationError when DB or MASTER_KEY is missing or a value cannot be used
  */
@@ -62,10 +62,10 @@ export function readConfig(env: Bindings, telemetry: Telemetry): Config {
   return config;
 }
 
-/** Whether failures answer HTTP 200 too, for callers that only read `code`; also in a deployment that cannot serve otherwise. */
+/** Whether failures answer HTTP 200, for callers that read `code` only. Read apart from Config, so that it holds when parsing fails. */
 export const alwaysStatus200 = (env: Bindings): boolean => env.ERROR_STATUS === "always-200";
 
-/** The database with a site's own data. All sites live in one today; ask here all the same. */
+/** The database of a site's own data. Today it is the directory for every site; ask here, so that this can change. */
 export function homeDatabase(config: Config, _siteId: number): D1Database {
   return config.directory;
 }
@@ -91,7 +91,7 @@ function parse(env: Bindings): Config {
       env.TIMESTAMP_TOLERANCE_SECONDS ?? "300",
       MAX_TOLERANCE_SECONDS,
     ),
-    replayLookMs: wholeNumber("REPLAY_LOOK_MS", env.REPLAY_LOOK_MS ?? "5", 1_000),
+    replayCheckMs: wholeNumber("REPLAY_LOOK_MS", env.REPLAY_LOOK_MS ?? "5", 1_000),
   };
 }
 
@@ -107,7 +107,7 @@ function masterKey(name: string, value: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** A secret put from a file brings the file's last line break along, which nobody types: what stands around it is dropped. */
+/** Trims the token: one that was set from a file ends with the file's line break, which no operator types. */
 function adminToken(value = ""): Pick<Config, "adminToken" | "adminTokenFault"> {
   const token = value.trim();
   const fault = adminTokenFault(token);

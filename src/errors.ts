@@ -1,20 +1,20 @@
 import type { FieldIssue } from "./fields.ts";
 
-/** The closed set of ways a request is refused, each with its HTTP status. Every face says a code in a form of its own. */
+/** The closed set of codes a request is refused with, each with its HTTP status. Each face of http/ has its own form for them. */
 const STATUS = {
-  // Of the signed API: contract section 7.
+  // Signed calls: contract section 7.
   invalid_parameters: 400,
   token_invalid: 401,
   session_not_found: 404,
   state_forbids: 409,
   idempotency_key_reused: 422,
-  // Of operators.
+  // Operators.
   invalid_input: 400,
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,
   conflict: 409,
-  // Of everyone.
+  // Both.
   body_too_large: 413,
   media_type_unsupported: 415,
   route_not_found: 404,
@@ -36,7 +36,7 @@ export type SignedErrorCode = Exclude<
 
 const wire = (code: SignedErrorCode, message: string) => ({ status: STATUS[code], message });
 
-/** Status and message of the signed API: contract section 7, and for what it leaves open README, "Decisions". */
+/** Status and message in the signed API: contract section 7, and docs/decisions.md, "Answers", for what it leaves open. */
 export const WIRE_ERRORS: Readonly<Record<SignedErrorCode, { status: number; message: string }>> = {
   invalid_parameters: wire("invalid_parameters", "参数错误"),
   token_invalid: wire("token_invalid", "token验证失败!"),
@@ -55,11 +55,11 @@ export const WIRE_ERRORS: Readonly<Record<SignedErrorCode, { status: number; mes
 export const isSignedErrorCode = (code: ErrorCode): code is SignedErrorCode => Object.hasOwn(WIRE_ERRORS, code);
 
 export interface ErrorContext {
-  /** A short word for the log line: why, in terms an operator can search for. Never data of the caller. */
+  /** Why, as a short word for the log that an operator can search for. Never data of the caller. */
   reason: string;
-  /** English ASCII for the caller and the log: which field, which rule. Never a value that the caller sent, but ids. */
+  /** Which field broke which rule, in English ASCII, for the caller and the log. Of sent values it may hold ids only. */
   detail?: string;
-  /** What is wrong with an operator's input, field by field. Not for the log: a name of a field may be anything. */
+  /** What is wrong with an operator's input, field by field. Not logged, because a sent field name may be anything. */
   issues?: FieldIssue[];
   /** The caller may read the detail: the signature was valid, or it depends on no secret. */
   tell?: true;
@@ -67,11 +67,11 @@ export interface ErrorContext {
   retryAfter?: number;
   /** For `Allow` on a 405. */
   allow?: string;
-  /** What went wrong underneath, for the log. Never sent. */
+  /** The error below this one, for the log. Never sent. */
   cause?: unknown;
 }
 
-/** A request refused for one of the reasons in the closed set. Each face of http/ answers it in a form of its own. */
+/** A request that is refused with a code of the closed set. Each face of http/ answers it in its own form. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;
@@ -84,10 +84,10 @@ export class ServiceError extends Error {
   }
 }
 
-/** An operator's input that breaks these rules. */
+/** The refusal of an operator's input. */
 export const invalidInput = (issues: FieldIssue[]): ServiceError =>
   new ServiceError("invalid_input", { reason: "fields_invalid", issues });
 
-/** Whether what was thrown is a refusal for one of these reasons: for callers that answer one refusal in a way of their own. */
+/** Whether an error is a ServiceError with one of these reasons. For faces that answer a certain refusal in a special way. */
 export const isRefusedFor = (error: unknown, ...reasons: string[]): error is ServiceError =>
   error instanceof ServiceError && reasons.includes(error.context.reason);

@@ -1,16 +1,13 @@
 import * as z from "zod/mini";
 
-/** Field rules that more than one schema needs. A leaf: any folder may import it. */
-
-/** One message for whatever is wrong with a field, and another for its absence. English ASCII: it travels in headers. */
+/** The error of a field: "is required" when it is absent, else `text`. English ASCII, because it is sent in a header. */
 export const rule = (text: string) => ({
   error: (issue: { input?: unknown }) => (issue.input === undefined ? "is required" : text),
 });
 
 /**
- * Text of `min` to `max` characters, counted in Unicode code points, and well-formed: a lone surrogate would reach the database
- * as something else than was sent. Nothing is trimmed. As of every refine here, `params` are its rule in JSON Schema's words, for
- * openapi.json.
+ * A schema for text of `min` to `max` Unicode code points. Nothing is trimmed. A lone surrogate is refused, because the database
+ * would store something else. `params` of a refine state its rule as JSON Schema keywords, for openapi.json.
  */
 export function text(min: number, max: number, message = `must be a string of ${min} to ${max} characters`) {
   const fits = (value: string) => isText(value, min, max);
@@ -18,44 +15,44 @@ export function text(min: number, max: number, message = `must be a string of ${
   return z.string(rule(message)).check(z.refine(fits, { error: message, params }));
 }
 
-/** Whether a value is well-formed text of `min` to `max` characters, counted in Unicode code points. */
+/** Whether a value is well-formed text of `min` to `max` Unicode code points. */
 export const isText = (value: unknown, min: number, max: number): value is string =>
   typeof value === "string" && value.isWellFormed() && countWithin(value, min, max);
 
 const POSITIVE_ID = "must be an integer from 1 to 9007199254740991";
 
-/** A positive integer that JSON and SQLite both hold exactly. */
+/** A positive integer up to 2^53 − 1: JSON and SQLite both hold it exactly. */
 export const positiveId = z.int(rule(POSITIVE_ID)).check(z.minimum(1, POSITIVE_ID));
 
 export const NAME_RULE =
   "must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override";
 
-// Default_Ignorable_Code_Point: joiners, fillers, soft hyphens, direction marks, variation selectors. U+2800 is an empty braille cell.
+// \p{DI} is Default_Ignorable_Code_Point: joiners, fillers, soft hyphens, variation selectors. U+2800 is an empty braille cell.
 const VISIBLE = /[^\p{Z}\p{Cc}\p{DI}\u2800\ufff9-\ufffb]/u;
 
-/** Whether a text shows anything. Names of before the rule may not: what is not seen cannot be clicked. */
+/** Whether a text has a visible character. Stored names may have none: some are older than the rule, and nobody could click them. */
 export const isVisible = (text: string): boolean => VISIBLE.test(text);
 
-// Embeddings, overrides and isolates make a name read as another, and the text after it too. Marks (U+200E, U+200F) do not.
+// Embeddings, overrides and isolates reorder the name and the text after it, so that it reads as another name. Marks do not.
 const MISLEADING = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
 
-/** What operators call a site, an app or an agent. */
+/** The name of a site, an app or an agent. */
 export const displayName = text(1, 100, NAME_RULE).check(
   z.refine((value) => isVisible(value) && !MISLEADING.test(value), { error: NAME_RULE }),
 );
 
 export interface FieldIssue {
-  /** Where it is, `kefu_id.3`; empty when the whole is meant. */
+  /** The path of the field, `kefu_id.3`; empty when the issue is about all fields. */
   field: string;
   message: string;
 }
 
-/** What was wrong, field by field, in one line: `sbs: is required; fzr_uid: must be one of kefu_id`. */
+/** The issues in one line: `sbs: is required; fzr_uid: must be one of kefu_id`. */
 export function describeIssues(issues: FieldIssue[]): string {
   return issues.map(({ field, message }) => (field === "" ? message : `${field}: ${message}`)).join("; ");
 }
 
-/** The first thing wrong with each field; of a list with thousands of wrong elements the first one only. */
+/** The first issue of each field, so that a list with thousands of wrong elements gives one. */
 export function fieldIssues(error: z.core.$ZodError): FieldIssue[] {
   const byField = new Map<string, FieldIssue>();
   const note = (field: PropertyKey, issue: FieldIssue) => {
@@ -72,7 +69,7 @@ export function fieldIssues(error: z.core.$ZodError): FieldIssue[] {
 }
 
 function countWithin(value: string, min: number, max: number): boolean {
-  // A code point is one or two UTF-16 units, so most lengths are settled without counting.
+  // A code point is one or two UTF-16 units, so most texts need no counting.
   if (value.length < min || value.length > 2 * max) return false;
   if (value.length <= max && value.length >= 2 * min) return true;
   let count = 0;

@@ -9,7 +9,7 @@ const app = createApp();
 export default {
   fetch: app.fetch,
 
-  /** Prunes what has expired, at each run of the cron trigger (wrangler.toml). Throws at the end when a table failed, so that Cloudflare shows it. */
+  /** The cron trigger of wrangler.toml: deletes what has expired. Throws when a table failed, so that Cloudflare shows a failed run. */
   async scheduled(controller, env) {
     const since = systemRuntime.elapsed();
     const { directory } = readConfig(env, consoleTelemetry);

@@ -1,26 +1,26 @@
 import { type Runtime, withinTime } from "./runtime.ts";
 
-/** A limiter answers without a network wait; one that takes longer than this, under any load, has failed. */
+/** A limiter answers without network. One that takes longer than this has failed. */
 const TIMEOUT_MS = 500;
 
-/** Seconds after which a limited client may try again: the periods in wrangler.toml. */
+/** Seconds until a limited caller may try again: the periods of the limits in wrangler.toml. */
 export const APP_LIMIT_PERIOD = 10;
 export const CLIENT_LIMIT_PERIOD = 60;
 
-/** How many limits that are passed an isolate keeps in mind. */
+/** How many exceeded limits an isolate remembers. */
 const MOST = 10_000;
 
 /**
- * What a client's failures are counted as, each under a name of its own: whoever uses one up has the others left.
- * `signed`: a signed call whose signature did not verify. `unknown`: one of these whose appid nobody knew.
+ * The kinds of a client's failures. Each kind is counted apart, so that one exceeded limit leaves the others open.
+ * `signed`: a signed call whose signature did not verify. `unknown`: a signed call whose appid does not exist as well.
  * `operator`: a wrong admin token.
  */
 export type Failure = "signed" | "unknown" | "operator";
 
-/** The name under which a client's failures of one kind are counted. */
+/** The key that a client's failures of one kind are counted under. */
 export const failureKey = (failure: Failure, client: string): string => `${failure} ${client}`;
 
-/** True while a limit is not exceeded. A limit that is not bound, fails or hangs limits nobody: it protects, it does not decide. */
+/** Counts one call; true while the limit is not exceeded. A limit that is not bound, fails or hangs refuses nobody. */
 export async function withinRate(runtime: Runtime, limit: RateLimit | undefined, key: string): Promise<boolean> {
   if (limit === undefined) return true;
   try {
@@ -36,8 +36,8 @@ export async function withinRate(runtime: Runtime, limit: RateLimit | undefined,
 }
 
 /**
- * The limits that are known here to be passed. A rate-limit binding only counts and cannot be asked beforehand, so what has been
- * passed is kept in mind for a while: it is looked up before work is done, and counted after it is known what the work was for.
+ * The limits that this isolate knows to be exceeded. A rate-limit binding cannot be asked without counting, and a request is counted
+ * only when its result is known. So an exceeded limit is remembered for a while and checked before any work is done.
  */
 export class PassedLimits {
   readonly #runtime: Runtime;
@@ -52,9 +52,9 @@ export class PassedLimits {
   }
 
   /**
-   * Counts one; true while the limit is not passed.
+   * Counts one; true while the limit is not exceeded.
    *
-   * @param seconds how long {@link isPassed} says so once it is
+   * @param seconds how long {@link isPassed} stays true after the limit was exceeded
    */
   async count(limit: RateLimit | undefined, key: string, seconds: number): Promise<boolean> {
     if (await withinRate(this.#runtime, limit, key)) return true;

@@ -1,14 +1,14 @@
 import type { SignedErrorCode } from "./errors.ts";
 
-/** What a step or an operation comes to: a value, or why the request is refused. What a caller did wrong is never thrown. */
+/** The result of a step or an operation: a value, or a refusal. A mistake of the caller is never thrown. */
 export type Result<T> = { ok: true; value: T } | Refused;
 
 export interface Refused {
   ok: false;
   code: SignedErrorCode;
-  /** A short word for the log: why, in terms an operator can search for. Never data of the caller. */
+  /** Why, as a short word for the log that an operator can search for. Never data of the caller. */
   reason: string;
-  /** English ASCII for `x-error-detail` and the log: which field, which rule. Never a value that the caller sent, but ids. */
+  /** Which field broke which rule, in English ASCII, for `x-error-detail` and the log. Of sent values it may hold ids only. */
   detail?: string;
   /** The caller may read the detail: the signature was valid, or it depends on no secret. */
   tell?: true;

@@ -1,17 +1,17 @@
 /**
- * Time and chance. Everything in src/ that reads a clock, waits, draws a random number or makes an id does it through this object, which
- * `createApp` is given: tests move time by hand, and a run can be repeated from a seed. A lint rule keeps it so.
+ * Time and chance. `createApp` is given this object, and all code of the Worker reads clocks, waits, draws random numbers and makes
+ * ids through it: tests move time by hand and repeat a run from a seed. A lint rule refuses the globals elsewhere.
  */
 export interface Runtime {
-  /** The wall clock, in milliseconds since the epoch: for what is stored, compared with a caller's timestamp or cached. */
+  /** The wall clock, in milliseconds since the epoch. For stored times, callers' timestamps and caches. */
   now(): number;
-  /** A clock that never jumps, in milliseconds from any start: for durations and deadlines inside one request. */
+  /** A clock that never jumps, in milliseconds since an arbitrary start. For durations and deadlines within one request. */
   elapsed(): number;
-  /** Calls back once after so many milliseconds, unless the function it returns is called before. */
+  /** Calls back once, after `milliseconds`. @returns the function that cancels it */
   after(milliseconds: number, callback: () => void): () => void;
-  /** At least 0 and below 1. For jitter, never for secrets. */
+  /** A number from 0 up to, not including, 1. For jitter, never for secrets. */
   random(): number;
-  /** So many bytes that nobody can guess. */
+  /** Random bytes that nobody can guess. */
   bytes(length: number): Uint8Array<ArrayBuffer>;
   /** An id that nobody can guess. */
   uuid(): string;
@@ -30,10 +30,9 @@ export const systemRuntime: Runtime = {
   uuid: () => crypto.randomUUID(),
 };
 
-/** Unix seconds. */
+/** The wall clock in Unix seconds. */
 export const unixSeconds = ({ now }: Pick<Runtime, "now">): number => Math.floor(now() / 1000);
 
-/** Waits so many milliseconds. */
 export function sleep({ after }: Pick<Runtime, "after">, milliseconds: number): Promise<void> {
   return new Promise((resolve) => void after(milliseconds, resolve));
 }
@@ -41,7 +40,7 @@ export function sleep({ after }: Pick<Runtime, "after">, milliseconds: number): 
 /**
  * The call's answer if it comes within `milliseconds`, else what `late` returns or throws.
  *
- * Rejects as the call does, also when the call throws at once. A late answer or error is dropped.
+ * Rejects when the call rejects or throws. An answer or error that comes later is dropped.
  */
 export async function withinTime<T, Late>(
   { after }: Pick<Runtime, "after">,
@@ -54,7 +53,7 @@ export async function withinTime<T, Late>(
   const timeout = new Promise<typeof timeUp>((resolve) => {
     cancel = after(milliseconds, () => resolve(timeUp));
   });
-  // In an async function, so that a call that throws at once is a rejection like any other.
+  // The async function turns a synchronous throw into a rejection.
   const answer = (async () => call())();
   answer.catch(() => {});
   try {

@@ -155,7 +155,7 @@ describe("the check of the rules", () => {
     ["replay/a.ts", 'const a = await import("../services/issue-app.ts");'],
     ["replay/a.ts", 'type A = import("../services/issue-app.ts").IssueApp;'],
     ["index.ts", 'import "./http/envelope.ts";'],
-    ["credentials/a.ts", 'import {\n  lookForNonce,\n  nonceKey,\n} from "../replay/nonce-look.ts";'],
+    ["credentials/a.ts", 'import {\n  isKnownToKv,\n  nonceKey,\n} from "../replay/kv-nonces.ts";'],
     ["services/a.ts", "import { page } from '../http/page.ts';"],
     ["openapi/a.ts", 'import { prune } from "../store/prune.ts";'],
   ])("finds that %s says %s", (path, text) => {

@@ -38,7 +38,7 @@ describe("settings", () => {
       adminToken: TOKEN,
       adminTokenFault: undefined,
       timestampToleranceSeconds: 60,
-      replayLookMs: 0,
+      replayCheckMs: 0,
     });
     expect(homeDatabase(config, 1)).toBe(given.DB);
     expect(warnings()).toEqual([]);
@@ -50,7 +50,7 @@ describe("settings", () => {
       consoleTelemetry,
     );
     expect(config.timestampToleranceSeconds).toBe(300);
-    expect(config.replayLookMs).toBe(5);
+    expect(config.replayCheckMs).toBe(5);
     expect(config.masterKeys).toHaveLength(1);
   });
 

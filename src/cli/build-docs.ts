@@ -5,7 +5,7 @@ import { EXAMPLES, guidePage } from "../openapi/guide.ts";
 
 /**
  * Writes what `GET /openapi.json` and `GET /docs/` serve into src/assets, from the schemas that validate and the pages in
- * src/openapi/pages. The same sources give the same bytes; a file that is as it should be is left alone.
+ * src/openapi/pages. The same sources give the same bytes. A file that is up to date is not written.
  */
 
 const root = join(import.meta.dirname, "../..");
@@ -35,7 +35,7 @@ for (const path of readdirSync(join(assets, "docs"), { recursive: true, withFile
   if (path.isFile() && !(relative(assets, file) in files)) rmSync(file);
 }
 
-/** Redoc as the linter brings it along, with its one image taken in: this page fetches nothing from elsewhere. */
+/** Redoc from the package of the linter, with its only image embedded, so that the page fetches nothing from other hosts. */
 function redoc(): string {
   const source = text(root, "node_modules/@redocly/cli/lib/chunks/redoc.standalone.js");
   const logo =
@@ -48,7 +48,7 @@ function redoc(): string {
   return local;
 }
 
-/** Whole or not at all: a server may be reading. */
+/** Writes by renaming, because a server may read the file at the same time. */
 function write(path: string, content: string): void {
   try {
     if (readFileSync(path, "utf8") === content) return;

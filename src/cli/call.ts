@@ -39,7 +39,7 @@ const OPTIONS = {
   help: { type: "boolean", short: "h" },
 } as const;
 
-/** They go into BODY. */
+/** Names that people give as options although they belong into BODY. */
 const FIELDS = [...new Set([...Object.values(OPERATIONS).flatMap(({ fields }) => fields), "timestamp", "ranstr"])];
 
 process.exitCode = await main(process.argv.slice(2));
@@ -132,7 +132,7 @@ function filled(bytes: Uint8Array, appid: string | undefined): Uint8Array<ArrayB
   return Buffer.from(fillFields(text, appid ? { appid, ...stamp } : stamp));
 }
 
-/** The envelope stands on the last line, alone and as it came. */
+/** Prints an answer. The envelope is alone on the last line, as received. */
 function show({ status, headers, text, envelope }: SignedAnswer): void {
   console.log(`${"status".padEnd(20)} ${status}`);
   for (const name of ["x-request-id", "x-error-detail", "x-ignored-agents", "idempotency-replayed", "retry-after"]) {

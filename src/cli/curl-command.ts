@@ -1,21 +1,21 @@
-/** The kernel takes at most 128 KiB in one argument; a shell's own printf has no such limit. */
+/** Below the kernel's limit of 128 KiB for one argument, which does not hold for a shell's built-in printf. */
 const LONGEST_ARGUMENT = 100_000;
 
-/** Control characters do not survive a copy and paste; a NUL is no argument at all. */
+/** Control characters do not survive copy and paste, and an argument cannot hold a NUL. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 
-/** A POST as a command for any POSIX shell, which sends exactly these bytes. */
+/** A command for any POSIX shell that posts exactly these bytes. */
 export function curlCommand(url: string, headers: Readonly<Record<string, string>>, body: Uint8Array): string {
   const text = asText(body);
   const options = Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
   const curl = [`curl -sS -i ${quote(url)}`, ...options];
-  // Not --data: it would read a file for a body that starts with @.
+  // Not --data, which takes a body that starts with @ for the name of a file.
   if (text !== undefined) return [...curl, `--data-raw ${quote(text)}`].join(" \\\n  ");
   return `printf '${octal(body)}' | ${[...curl, "--data-binary @-"].join(" \\\n  ")}`;
 }
 
-/** Undefined where the bytes are no text that an argument can carry. */
+/** The body as text; undefined when an argument cannot carry it. */
 function asText(body: Uint8Array): string | undefined {
   if (body.length > LONGEST_ARGUMENT) return undefined;
   try {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual, styleText } from "node:util";
 import type { SignedAnswer } from "./post-signed.ts";
 
-/** Prints what was sent and what came back, and counts what was as it should be. */
+/** Prints requests and answers, and counts the checks that passed and failed. */
 export class DemoReport {
   passed = 0;
   failed = 0;
@@ -20,7 +20,7 @@ export class DemoReport {
     console.log(`    ${label.padEnd(9)} ${text}`);
   }
 
-  /** The fields of an object, one under the other. */
+  /** Prints the fields of an object, one on each line. */
   fields(object: Readonly<Record<string, unknown>>): void {
     const width = Math.max(...Object.keys(object).map((name) => name.length));
     for (const [name, value] of Object.entries(object)) {
@@ -43,7 +43,7 @@ export class DemoReport {
     this.line("envelope", text);
   }
 
-  /** One thing the contract says, and whether it is so. */
+  /** Checks one rule of the contract. */
   check(rule: string, actual: unknown, expected: unknown): void {
     if (isDeepStrictEqual(actual, expected)) {
       this.passed++;
@@ -61,7 +61,7 @@ export class DemoReport {
   }
 }
 
-// Colours only where a terminal shows them.
+// styleText leaves colours out when the output is not a terminal.
 const styled = (style: Parameters<typeof styleText>[0]) => (text: string) =>
   styleText(style, text, { stream: process.stdout });
 const [bold, green, red] = [styled("bold"), styled("green"), styled("red")];

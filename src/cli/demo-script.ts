@@ -3,7 +3,7 @@ import type { DemoSite, DemoWorld } from "./demo-world.ts";
 
 const CONTENT = "Where is my order? I paid for it yesterday.";
 
-/** What a customer's back end sends; each call changes what it is about. */
+/** The fields that a caller sends to open a session. Each call changes those that it tests. */
 const OPENING = {
   sbs: "customer_001",
   ip: "203.0.113.7",
@@ -13,14 +13,14 @@ const OPENING = {
   fzr_uid: 10411,
 };
 
-/** A session as GET /admin/sites/:site_id/sessions/:chat_id tells it. */
+/** A session as GET /admin/sites/:site_id/sessions/:chat_id answers it. */
 interface Stored {
   chat_id: number;
   participants: { agent_id: number; added_by: number }[];
   [field: string]: unknown;
 }
 
-/** The main job, every sender, both forms, and each way to be refused: contract sections 3, 4 and 7. */
+/** Runs the main calls, every sender, both forms of ids, and every refusal: contract sections 3, 4 and 7. */
 export async function runDemo(world: DemoWorld, report: DemoReport): Promise<void> {
   const startedAt = Math.floor(Date.now() / 1000);
   report.section("Two sites, through the admin API");
@@ -155,14 +155,14 @@ async function refusals(
   });
 }
 
-interface Look {
+interface Inspection {
   world: DemoWorld;
   report: DemoReport;
   /** Unix seconds. */
   startedAt: number;
 }
 
-async function inspect({ world, report, startedAt }: Look, site: DemoSite, expected: Stored): Promise<void> {
+async function inspect({ world, report, startedAt }: Inspection, site: DemoSite, expected: Stored): Promise<void> {
   const path = `/admin/sites/${site.id}/sessions/${expected.chat_id}`;
   report.step(`GET ${path}`);
   const { created_at, ...session } = await world.admin<Stored>("GET", path);
@@ -175,12 +175,12 @@ async function inspect({ world, report, startedAt }: Look, site: DemoSite, expec
   report.check("created just now", recent, true);
 }
 
-/** What a field tells that no call gave: null or empty. */
+/** Whether a field has the value of one that no call set: null or empty. */
 const isNothing = (value: unknown) =>
   value === null || (typeof value === "object" && Object.keys(value as object).length === 0);
 
-/** That the refused calls left nothing behind. */
-async function inspectList({ world, report }: Look, site: DemoSite, chatIds: number[]): Promise<void> {
+/** Checks that the refused calls stored no session. */
+async function inspectList({ world, report }: Inspection, site: DemoSite, chatIds: number[]): Promise<void> {
   const path = `/admin/sites/${site.id}/sessions?limit=100`;
   report.step(`GET ${path}`);
   const { items } = await world.admin<{ items: { chat_id: number }[] }>("GET", path);

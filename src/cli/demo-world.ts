@@ -16,15 +16,15 @@ export interface SignedRequest {
   idempotencyKey?: string | undefined;
 }
 
-/** What the contract and the README's decisions say of an answer. */
+/** An answer as docs/contract.md and docs/decisions.md define it. */
 export interface Expected {
   status: number;
   msg: string;
-  /** The field that `x-error-detail` names; without one there must be no such header. */
+  /** The field that `x-error-detail` names; undefined when there must be no such header. */
   detail?: string;
 }
 
-/** Talks to a Worker as its operator and as its callers, and reports each signed call. */
+/** Calls a Worker as its operator and as its callers, and reports each signed call. */
 export class DemoWorld {
   readonly #worker: ThrowawayWorker;
   readonly #report: DemoReport;
@@ -35,7 +35,7 @@ export class DemoWorld {
     this.#report = report;
   }
 
-  /** A site with an app and these agents, through the admin API. */
+  /** Creates a site with an app and these agents, through the admin API. */
   async provision(name: string, agentIds: number[]): Promise<DemoSite> {
     const site = await this.admin<{ id: number }>("POST", "/admin/sites", { name });
     for (const id of agentIds) {
@@ -65,7 +65,7 @@ export class DemoWorld {
     return { operation, ...(await prepare(app, fields)), idempotencyKey };
   }
 
-  /** Sends a create_gd that must open a session. @returns its chat_id, -1 when it did not */
+  /** Sends a create_gd that must open a session. @returns its chat_id; -1 when it opened none */
   async creates(title: string, request: SignedRequest): Promise<number> {
     const { status, envelope } = await this.#send(title, request);
     const chatId = (envelope?.data as { chat_id?: unknown } | undefined)?.chat_id;
@@ -78,7 +78,7 @@ export class DemoWorld {
     return chatId;
   }
 
-  /** Sends what must be answered with this `data`. @returns the headers */
+  /** Sends a request that must succeed with this `data`. @returns the headers of the answer */
   async succeeds(title: string, request: SignedRequest, data: unknown): Promise<Headers> {
     const { status, envelope, headers } = await this.#send(title, request);
     const rule = `200 ok, data ${JSON.stringify(data)}`;

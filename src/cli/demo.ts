@@ -1,4 +1,4 @@
-/** `npm run demo`: the main job on this machine, every answer and what it left in the store checked against the contract. */
+/** `npm run demo`: runs the main calls on this machine, and checks every answer and what was stored against the contract. */
 import { DemoReport } from "./demo-report.ts";
 import { runDemo } from "./demo-script.ts";
 import { DemoWorld } from "./demo-world.ts";
@@ -23,12 +23,12 @@ try {
   process.exit(2);
 }
 
-// `npm run demo | head`: nobody reads on, and the exit code still tells how it went.
+// `npm run demo | head` closes the pipe early. The demo goes on, so that its exit code still tells the result.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });
 
-// Leaving is enough: the runtime goes with this process, and so does its folder.
+// Exiting is enough: the runtime ends with this process, and the exit handler removes its folder.
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
 

@@ -6,7 +6,7 @@ import { handOverToWrangler, PROJECT_ROOT, runWrangler } from "./run-wrangler.ts
 /** Stops the deployment. The message says what to do. */
 class NotDeployed extends Error {}
 
-/** How a secret's value is made, for the commands that are printed. */
+/** The command that makes each secret's value, for the commands that are printed. */
 const RANDOM: Readonly<Record<string, string>> = {
   MASTER_KEY: "openssl rand -base64 32",
   ADMIN_TOKEN: "openssl rand -hex 32",
@@ -60,7 +60,7 @@ try {
 }
 
 async function deploy(args: string[]): Promise<number> {
-  // Said even when empty: with more than one environment in the file wrangler warns of silence.
+  // Passed to wrangler even when empty: without --env it warns when the file has several environments.
   const {
     help,
     location,
@@ -73,7 +73,7 @@ async function deploy(args: string[]): Promise<number> {
   }
   if (options["dry-run"] !== true) {
     const { config: file, cwd, profile, "env-file": envFile } = options;
-    // They say which Worker and which account, so every command needs them.
+    // These choose the Worker and the account, so every command needs them.
     const shared = [
       ...["--env", env],
       ...Object.entries({ "--config": file, "--cwd": cwd, "--profile": profile }).flatMap(([name, value]) =>
@@ -81,14 +81,14 @@ async function deploy(args: string[]): Promise<number> {
       ),
       ...(envFile ?? []).flatMap((each) => ["--env-file", each]),
     ];
-    // Only now: loading wrangler takes a second, which --help and a wrong option need not wait for.
+    // Loaded late, because it takes a second, and --help or a wrong option should answer at once.
     const { unstable_readConfig } = await import("wrangler");
     const config = unstable_readConfig(
       { config: file ?? join(PROJECT_ROOT, "wrangler.toml"), env },
       { hideWarnings: true },
     );
     const worker = options.name === undefined ? [] : ["--name", options.name];
-    // With a file of secrets, wrangler itself looks for what is missing.
+    // With a file of secrets, wrangler itself checks that none is missing.
     if (options["secrets-file"] === undefined) await requireSecrets(config.secrets?.required ?? [], worker, shared);
     await createDatabases(config.d1_databases, location, shared);
     for (const { binding } of config.d1_databases) await migrate(binding, shared);
@@ -127,7 +127,7 @@ ${commands.join("\n")}
 The files in your home folder keep the values for you: store them safely, then remove them. After that, run this again.`;
 }
 
-/** Bindings have names and no ids in wrangler.toml: wrangler finds a database by its name, here and when it deploys. */
+/** Creates the databases that do not exist yet. wrangler.toml holds names and no ids: wrangler finds a database by its name. */
 async function createDatabases(
   bindings: readonly { binding: string; database_name?: string; database_id?: string }[],
   location: string | undefined,

@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 
-/** What a local run needs, and how each is made: env.ts has the rules. */
+/** The secrets that a local run needs, and how each is made. config.ts has their rules. */
 const SECRETS = {
   MASTER_KEY: () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64"),
   ADMIN_TOKEN: () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("hex"),
@@ -11,8 +11,8 @@ type SecretName = keyof typeof SECRETS;
 const NAMES = Object.keys(SECRETS) as SecretName[];
 
 /**
- * Makes a file of secrets with random values, readable by its owner only. One that exists keeps every line it has and gets those
- * secrets appended that it lacks.
+ * Makes a file of secrets with random values that only its owner can read. An existing file keeps its lines; missing secrets are
+ * appended.
  *
  * @returns the secrets that were added, and those whose value is a placeholder, which the Worker refuses
  */
@@ -33,7 +33,7 @@ export function ensureDevSecrets(file: string): { made: boolean; added: SecretNa
 
 const linesOf = (names: readonly SecretName[]) => names.map((name) => `${name}=${SECRETS[name]()}\n`).join("");
 
-/** As dotenv reads it: the last line of a name counts. Empty when there is none. */
+/** The value of a name as dotenv reads it: the last line counts. Empty when there is none. */
 function lastValue(text: string, name: string): string {
   const line = new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*[=:][ \\t]*(["'\`]?)(.*?)\\1[ \\t]*(?:#.*)?$`, "gm");
   return [...text.matchAll(line)].at(-1)?.[2] ?? "";

@@ -4,8 +4,8 @@ export class BodyError extends Error {
 }
 
 /**
- * Puts those of these fields that a JSON object lacks in front of its own. Its own text stays as it was written, so that
- * 12345678901234567890, 1.0 and \u00e9 arrive as they were typed.
+ * Adds the `fields` that a JSON object lacks in front of its own. The text of its own fields is not changed, so that
+ * 12345678901234567890, 1.0 and \u00e9 are sent as they were typed.
  *
  * @throws BodyError when the text is not one JSON object
  */

@@ -1,6 +1,6 @@
 /**
  * `npm run generate`: writes the list of signed operations, src/operations/index.ts, and what the client knows of them,
- * src/client/operations.ts, from the files of src/operations/. A file that is as it should be is left alone.
+ * src/client/operations.ts, from the files of src/operations/. A file that is up to date is not written.
  */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -97,7 +97,7 @@ function present(path: string): string | undefined {
   }
 }
 
-/** Whole or not at all: a build may be reading. */
+/** Writes by renaming, because a build may read the file at the same time. */
 function write(path: string, content: string): void {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, content);

@@ -1,18 +1,19 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 
-/** Called wrongly. The message is for the person who typed it. */
+/** A command was called in a wrong way. The message is for the person who typed it. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** npm has settings of these names too, which an .npmrc may hold: finding them says nothing of what was typed. */
+/** npm has settings with these names. An .npmrc may set them, so finding them does not mean that they were typed. */
 const SETTINGS_OF_NPM = ["location", "message", "tag"];
 
 /**
- * Reads the options of a command that npm runs. All of them must be known, so that a typo stops it before it has done anything.
+ * Reads the options of a command that npm runs. An unknown option is an error, so that a typo stops the command before it does
+ * anything.
  *
- * @param example  how it is called: "npm start -- …"
- * @param mistaken more names that people give as options where they are none
+ * @param example  how the command is called: "npm start -- …"
+ * @param mistaken names that are no options, but that people may give as options
  * @throws UsageError naming the options that npm kept for itself, or the option or argument that is not known
  */
 export function readOptions<Options extends ParseArgsOptionsConfig>(
@@ -29,20 +30,20 @@ export function readOptions<Options extends ParseArgsOptionsConfig>(
   try {
     return parseArgs({ args, options, allowPositionals });
   } catch (error) {
-    // What node adds after its first sentence is advice that does not hold here.
+    // The first sentence only: the advice that node adds is wrong here.
     const [what] = (error as Error).message.split(/\. |\n/);
     throw new UsageError(`${what}. The options are ${listed(names)}.`);
   }
 }
 
-/** The options as another program takes them. */
+/** Options as arguments for another program. */
 export function asArguments(values: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(values).flatMap(([name, value]) =>
     [value].flat().map((each) => (each === true ? `--${name}` : `--${name}=${each}`)),
   );
 }
 
-/** What stands before its own "--" npm takes for settings, and hands them on in the environment only. */
+/** The options that were typed before "--". npm takes them for its settings and passes them in the environment only. */
 function keptByNpm(names: readonly string[]): string[] {
   const { env } = process;
   return names.filter(

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Documentation, Operation } from "../operations/operation.ts";
 
-/** A signed operation and the file it stands in. */
+/** A signed operation and its file. */
 export interface OperationFile {
   /** Its name in the folder: "create-session.ts". */
   file: string;
@@ -11,10 +11,10 @@ export interface OperationFile {
   documentation: Documentation;
 }
 
-/** The list is not made from itself: it may be missing or of before. */
+/** The generated list, which is no operation and may be missing or outdated. */
 const LIST = "index.ts";
 
-/** Names on the wire, and of stored idempotency keys. */
+/** The form of names on the wire and in the table of idempotency keys. */
 const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 
 /**
@@ -34,7 +34,7 @@ export async function readOperations(folder: string): Promise<OperationFile[]> {
   return complete.sort(inOrder);
 }
 
-/** What a file exports for the list; nothing when it is one that operations share. */
+/** What a file exports for the list. Empty for a file that several operations share. */
 async function load(folder: string, file: string): Promise<Partial<Omit<OperationFile, "file">>> {
   const { default: operation, documentation } = await import(pathToFileURL(join(folder, file)).href).catch((cause) => {
     throw new Error(`${file}: ${(cause as Error).message}`, { cause });
@@ -42,7 +42,7 @@ async function load(folder: string, file: string): Promise<Partial<Omit<Operatio
   return { ...(operation !== undefined && { operation }), ...(documentation !== undefined && { documentation }) };
 }
 
-/** What keeps a file out of the list. */
+/** Why a file cannot be listed. */
 export function faultsOf({ operation, documentation }: Partial<OperationFile>): string[] {
   if (operation?.fieldNames === undefined) return ["its default export is not made by defineOperation"];
   if (documentation === undefined) return ["has no export `documentation`"];
@@ -72,8 +72,8 @@ export function faultsOf({ operation, documentation }: Partial<OperationFile>): 
 
 const foreign = (given: object, known: readonly string[]) => Object.keys(given).filter((name) => !known.includes(name));
 
-/** Names that two operations have. */
-export function doublesOf(operations: readonly OperationFile[]): string[] {
+/** Describes each name that several operations have. */
+function doublesOf(operations: readonly OperationFile[]): string[] {
   return (["name", "wireName"] as const).flatMap((kind) =>
     Object.entries(Object.groupBy(operations, ({ operation }) => operation[kind])).flatMap(([name, those = []]) =>
       those.length === 1 ? [] : [`${those.map(({ file }) => file).join(" and ")} have the same ${kind}: ${name}`],

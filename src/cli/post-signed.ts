@@ -1,14 +1,13 @@
 export interface SignedAnswer {
   status: number;
   headers: Headers;
-  /** As it came. */
+  /** The body as received. */
   text: string;
-  /** Undefined when what came is not this service's answer. */
+  /** Undefined when the body is not an answer of this service. */
   envelope: { code: number; msg: string; data: unknown } | undefined;
 }
 
-/** Milliseconds until a call is given up. */
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 export function signedHeaders(signature: string, idempotencyKey?: string): Record<string, string> {
   return {
@@ -29,7 +28,7 @@ export async function postSigned(
   body: Uint8Array<ArrayBuffer>,
 ): Promise<SignedAnswer> {
   try {
-    const signal = AbortSignal.timeout(PATIENCE_MS);
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     const response = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal });
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, envelope: parseEnvelope(text) };
@@ -49,7 +48,7 @@ function parseEnvelope(text: string): SignedAnswer["envelope"] {
   }
 }
 
-/** fetch says "fetch failed" and keeps what happened in its cause; for a host with two addresses, in the cause's `code` only. */
+/** The error's cause: fetch itself only says "fetch failed". For a host with two addresses only the cause's `code` tells it. */
 function reason(error: unknown): string {
   const { message, cause } = error as { message: string; cause?: { message?: string; code?: string } };
   return cause?.message || cause?.code || message;

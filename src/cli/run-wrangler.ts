@@ -2,13 +2,13 @@ import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
-/** Where package.json and wrangler.toml are. */
+/** The folder of package.json and wrangler.toml. */
 export const PROJECT_ROOT = join(import.meta.dirname, "../..");
 
-/** The CLI itself, not its launcher: that one loses the exit code of a wrangler ended by a signal. */
+/** The CLI itself. Its launcher loses the exit code when a signal ends wrangler. */
 const WRANGLER = join(dirname(createRequire(import.meta.url).resolve("wrangler/package.json")), "wrangler-dist/cli.js");
 
-/** No banner with its look for updates, no telemetry, no look-up of this machine's location, no offers of other tools. */
+/** Turns off the banner with its check for updates, telemetry, the look-up of this machine's location, and offers of other tools. */
 const QUIET = {
   WRANGLER_HIDE_BANNER: "true",
   WRANGLER_SEND_METRICS: "false",
@@ -19,14 +19,14 @@ const QUIET = {
 const env = () => ({ ...QUIET, ...process.env });
 
 export interface WranglerResult {
-  /** As a shell gives it: 128 + the signal's number when a signal ended it. */
+  /** As in a shell: 128 + the signal's number when a signal ended wrangler. */
   exitCode: number;
   stdout: string;
-  /** Both streams as they came, to show when it failed. */
+  /** Standard output and error together, to show when wrangler failed. */
   output: string;
 }
 
-/** Runs wrangler to its end and keeps what it printed. It has no standard input, so it takes its questions' default answers. */
+/** Runs wrangler and returns its output. Without standard input it takes the default answers to its questions. */
 export function runWrangler(args: readonly string[]): Promise<WranglerResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--no-warnings", WRANGLER, ...args], {
@@ -49,9 +49,9 @@ export function runWrangler(args: readonly string[]): Promise<WranglerResult> {
 }
 
 /**
- * Hands the terminal to wrangler until it ends. SIGINT and SIGTERM sent to this process reach it, and it takes workerd with it.
+ * Gives the terminal to wrangler until it ends. Passes signals on to it, so that it ends workerd too.
  *
- * @returns its exit code, as a shell gives it
+ * @returns its exit code, as in a shell
  */
 export function handOverToWrangler(args: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {

@@ -66,14 +66,14 @@ async function start(args: string[]): Promise<number> {
     return 0;
   }
   const port = portOf(options.port);
-  // Before anything is made. Wrangler would say so after the words below, or quietly take the next port when none was asked for.
+  // Checked first: wrangler would report it after the text below, or without --port take the next port and say nothing.
   if (await isInUse(options.ip ?? "localhost", port)) {
     console.error(
       `Port ${port} is in use, perhaps by another npm start. For another port: npm start -- --port PORT (0 for any that is free)`,
     );
     return 1;
   }
-  // wrangler reads either file, never both.
+  // wrangler reads only one of the two files.
   const ofEnvironment = `.dev.vars.${env}`;
   const file = env !== "" && existsSync(join(PROJECT_ROOT, ofEnvironment)) ? ofEnvironment : ".dev.vars";
   const ownSecrets = options["env-file"] !== undefined;
@@ -96,7 +96,7 @@ The admin API's token is ADMIN_TOKEN in ${file}. Issue an app and an agent with 
   npm run call -- create_gd${url} --appid … --secret … '{"sbs":"customer_001","ip":"127.0.0.1","sbs_mc":"Wang Wei","content":"Hello","kefu_id":[10411],"fzr_uid":10411}'
 `);
   }
-  // With --test-scheduled wrangler has nothing to warn about crons: http://…/__scheduled runs them.
+  // --test-scheduled lets http://…/__scheduled run the cron; without it wrangler warns that crons do not run.
   return handOverToWrangler(["dev", "--test-scheduled", ...asArguments({ env, ...options, port })]);
 }
 
@@ -106,7 +106,7 @@ function portOf(given: string | undefined): number {
   throw new UsageError(`--port ${given} is no number from 0 to 65535.`);
 }
 
-/** Of what else may be wrong with an address or a port, wrangler tells. */
+/** Whether another process listens on the port. Other faults of an address or port are reported by wrangler. */
 async function isInUse(host: string, port: number): Promise<boolean> {
   const addresses = await lookup(host === "*" ? "::" : host, { all: true }).catch(() => []);
   const taken = addresses.map(
@@ -120,7 +120,7 @@ async function isInUse(host: string, port: number): Promise<boolean> {
   return (await Promise.all(taken)).includes(true);
 }
 
-/** False when the Worker would refuse to serve with what is there. */
+/** Makes missing secrets. @returns false when the Worker would refuse the secrets in the file */
 function prepareSecrets(file: string): boolean {
   const { made, added, placeholders } = ensureDevSecrets(join(PROJECT_ROOT, file));
   if (made)

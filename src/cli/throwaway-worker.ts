@@ -5,24 +5,24 @@ import { createTestHarness } from "wrangler";
 import { PROJECT_ROOT } from "./run-wrangler.ts";
 
 export interface ThrowawayWorker {
-  /** No slash at the end; the port is the system's choice. */
+  /** Without a slash at the end. The system chooses the port. */
   url: string;
   adminToken: string;
-  /** What the Worker logged so far, a JSON line each. */
+  /** The log lines of the Worker so far, each JSON. */
   logs: () => string[];
-  /** Stops it; nothing stays behind. */
+  /** Stops the Worker and removes its folder. */
   close: () => Promise<void>;
 }
 
 /**
- * The Worker as it is deployed, over real HTTP on this machine, with settings, secrets, D1 and KV of its own in a folder that goes
- * when the process does. All migrations are applied; `.dev.vars` and the state of `npm start` are not touched.
+ * Starts the Worker as it is deployed, over real HTTP on this machine, with its own settings, secrets, D1 and KV in a folder that is
+ * removed when the process ends. All migrations are applied; `.dev.vars` and the state of `npm start` are not touched.
  */
 export async function startThrowawayWorker(): Promise<ThrowawayWorker> {
   const folder = mkdtempSync(join(tmpdir(), "agent-session-"));
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   process.on("exit", remove);
-  // The runtime keeps its files where temporary files go, and would ask the network where this machine is.
+  // Puts the temporary files of the runtime into the folder, and stops it from asking the network for this machine's location.
   Object.assign(process.env, { TMPDIR: folder, WRANGLER_LOG_PATH: folder, CLOUDFLARE_CF_FETCH_ENABLED: "false" });
 
   const adminToken = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("hex");
@@ -33,7 +33,7 @@ export async function startThrowawayWorker(): Promise<ThrowawayWorker> {
       {
         configPath: "wrangler.toml",
         secrets: { MASTER_KEY: masterKey, ADMIN_TOKEN: adminToken },
-        // Whatever this checkout is set to, or a .dev.vars says.
+        // Override wrangler.toml and .dev.vars, which may have been edited.
         vars: { TIMESTAMP_TOLERANCE_SECONDS: "300", REPLAY_LOOK_MS: "5", ERROR_STATUS: "by-cause" },
       },
     ],

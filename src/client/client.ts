@@ -1,4 +1,4 @@
-import { AgentSessionError } from "./errors.ts";
+import { AgentSessionError } from "./agent-session-error.ts";
 import { OWN_NAMES, type OwnNames } from "./field-names.ts";
 import { OPERATIONS, type OperationName } from "./operations.ts";
 import type { Fetch, Signal } from "./platform.ts";
@@ -6,7 +6,7 @@ import { clockOf, readAnswer, refusalOf, type WireAnswer } from "./read-answer.t
 import { prepareAt } from "./sign.ts";
 import { pause, TryTimedOut, withinLimit } from "./within-limit.ts";
 
-export { AgentSessionError, type AgentSessionErrorCode } from "./errors.ts";
+export { AgentSessionError, type AgentSessionErrorCode } from "./agent-session-error.ts";
 export type { OperationName } from "./operations.ts";
 export type { AnswerBody, AnswerHeaders, Fetch, FetchedAnswer, FetchInit, Signal, SignalShape } from "./platform.ts";
 export type { WireAnswer } from "./read-answer.ts";
@@ -72,7 +72,7 @@ const SENDER_TYPES = { customer: 1, responsible_agent: 2, system: 3 } as const;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;
 
-/** Seconds. A service that asks for a longer wait is answered by giving up: the caller knows better what to do with a minute. */
+/** Seconds. When the service asks for a longer wait, the call fails instead: the caller decides better what to do meanwhile. */
 const LONGEST_RETRY_AFTER = 60;
 
 /** Calls the service: signs each try freshly, retries what is safe to retry, and keeps a retried call single. */
@@ -82,7 +82,7 @@ export class AgentSessionClient {
   readonly #fetch: Fetch;
   readonly #timeoutMs: number;
   readonly #maxTries: number;
-  /** Seconds that the service's clock is ahead of this machine's, once a refusal has told. */
+  /** Seconds that the service's clock is ahead of this machine's; known after a refused timestamp. */
   #clockOffset = 0;
 
   /** @throws TypeError naming the option that cannot be used */
@@ -173,7 +173,7 @@ export class AgentSessionClient {
       const clock = outcome instanceof AgentSessionError ? undefined : clockOf(outcome);
       if (clock !== undefined) this.#clockOffset = clock - machineClock();
       if (tries >= this.#maxTries) throw failure;
-      // A stale request did nothing, so it is safe without a key too. Once a call: a second refusal says that time is not the cause.
+      // A refused timestamp did nothing, so a retry is safe without a key. Once per call: after a second one, the clock is not the cause.
       if (clock !== undefined && !clockCorrected) {
         clockCorrected = true;
         continue;
@@ -183,7 +183,7 @@ export class AgentSessionClient {
     }
   }
 
-  /** Stamped and signed anew, so that a retry is never taken for a replay. */
+  /** Each try has a new timestamp, ranstr and signature, so that the service does not take it for a replay. */
   async #try(
     operation: OperationName,
     fields: Record<string, unknown>,
@@ -203,7 +203,7 @@ export class AgentSessionClient {
       ...(key !== undefined && { "idempotency-key": key }),
     };
     const url = `${this.#baseUrl}${OPERATIONS[operation].path}`;
-    // Not as a method: platforms refuse a fetch whose `this` is another object.
+    // Not called as a method: platforms refuse a fetch whose `this` is another object.
     const fetch = this.#fetch;
     try {
       return await withinLimit(this.#timeoutMs, signal, async (limit) => {
@@ -222,14 +222,14 @@ export class AgentSessionClient {
 /** Unix seconds. */
 const machineClock = () => Math.floor(Date.now() / 1000);
 
-/** A 429 did nothing. After the others the call may have been done, and only a key keeps it from being done twice. */
+/** After a 429 nothing was done. After the other failures the call may have been done, so only a key makes a retry safe. */
 function mayRetry(failure: AgentSessionError, keyed: boolean): boolean {
   if ((failure.retryAfter ?? 0) > LONGEST_RETRY_AFTER) return false;
   if (failure.code === "too_many_requests") return true;
   return keyed && (failure.code === "unavailable" || failure.code === "network" || failure.code === "timeout");
 }
 
-/** Milliseconds: half of it random, so that callers who failed together do not come back together; never less than asked for. */
+/** Milliseconds, never less than the service asked for. Half is random, so that callers who failed together retry at different times. */
 function pauseBefore(tries: number, retryAfter: number | undefined): number {
   const longest = Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), LONGEST_PAUSE_MS);
   return (retryAfter ?? 0) * 1000 + longest * (0.5 + Math.random() / 2);
@@ -246,7 +246,7 @@ function resultOf({ headers, requestId }: WireAnswer): CallResult {
 }
 
 function senderType(sender: keyof typeof SENDER_TYPES): number {
-  // Left out, an unknown sender would silently become the responsible agent.
+  // Without this check an unknown sender would be left out, and the responsible agent would become the sender.
   if (!Object.hasOwn(SENDER_TYPES, sender)) throw new TypeError(`sender: "${sender}" is not a sender`);
   return SENDER_TYPES[sender];
 }
@@ -278,7 +278,7 @@ function wholeNumber(name: string, value: number, most: number): number {
   return value;
 }
 
-/** fetch says "fetch failed" and keeps what happened in its cause. */
+/** The text of an error with its cause: fetch itself only says "fetch failed". */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause as { message?: string; code?: string } | undefined;

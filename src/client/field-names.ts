@@ -1,6 +1,6 @@
 import type { OperationName } from "./operations.ts";
 
-/** The client's names of fields that have another name on the wire. What is not here is called the same on both sides. */
+/** This client's names of fields, by their names on the wire. A field that is not here has one name on both sides. */
 export type OwnNames = Readonly<Record<string, string>>;
 
 export const OWN_NAMES = {

@@ -1,9 +1,9 @@
 /**
- * What this client uses of its platform. Signals are the platform's own type where a project knows it, from the DOM's types, Node's
- * or a Worker's; the rest is described by its shape, so that the types compile where none of them is there.
+ * The parts of the platform that this client uses. A signal has the platform's own type when a project has the types of the DOM, Node
+ * or Workers. Everything else is described by its shape, so that the types compile without any of them.
  */
 
-/** As the platform's `fetch` takes it: Workers declare `AbortSignal` in a way that `typeof globalThis` does not show. */
+/** The type of `signal` in the platform's `fetch`. Not `AbortSignal`: `typeof globalThis` does not show that of Workers. */
 export type Signal = typeof globalThis extends { fetch: (input: never, init?: infer Init) => unknown }
   ? NonNullable<Init> extends { signal?: infer Own }
     ? NonNullable<Own>
@@ -18,7 +18,7 @@ export interface SignalShape {
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
-/** The platform's `fetch` is one. */
+/** The platform's `fetch` has this type. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchedAnswer>;
 
 export interface FetchInit {

@@ -1,8 +1,8 @@
-import { AgentSessionError, type AgentSessionErrorCode } from "./errors.ts";
+import { AgentSessionError, type AgentSessionErrorCode } from "./agent-session-error.ts";
 import { inOwnNames, type OwnNames } from "./field-names.ts";
 import type { AnswerBody, AnswerHeaders, FetchedAnswer } from "./platform.ts";
 
-/** What came back, whatever it says. */
+/** An answer of the service, a success or a refusal. */
 export interface WireAnswer {
   status: number;
   headers: AnswerHeaders;
@@ -12,7 +12,7 @@ export interface WireAnswer {
   requestId: string | undefined;
 }
 
-/** The message names the cause more finely than the status, and is all there is when the service answers 200 always. */
+/** The message tells more than the status, and it is all there is when the service always answers 200. */
 const BY_MESSAGE: Readonly<Record<string, AgentSessionErrorCode>> = {
   参数错误: "invalid_parameters",
   "token验证失败!": "token_invalid",
@@ -32,13 +32,13 @@ const BY_STATUS: Readonly<Record<number, AgentSessionErrorCode>> = {
   409: "state_forbids",
 };
 
-/** The service answers a call with a few hundred bytes. Whatever is longer is another's, and nothing to keep in memory. */
+/** In bytes. The service answers with a few hundred; a longer answer comes from another server and is not kept in memory. */
 const LONGEST_ANSWER = 1024 * 1024;
 
 /**
  * Reads an answer and takes the envelope out of it.
  *
- * @throws AgentSessionError when it is another's: `unavailable` for a 408 and a 5xx (a gateway that got no answer from the service),
+ * @throws AgentSessionError when the answer is not the service's: `unavailable` for a 408 and a 5xx (a gateway that got no answer from the service),
  *   `too_many_requests` for a 429, else `unexpected`
  */
 export async function readAnswer(response: FetchedAnswer): Promise<WireAnswer> {
@@ -52,7 +52,7 @@ export async function readAnswer(response: FetchedAnswer): Promise<WireAnswer> {
   throw new AgentSessionError(code, message, { status, requestId, retryAfter: retryAfterOf(headers) });
 }
 
-/** The refusal an envelope with another `code` than 1 is, in the client's names of the fields. */
+/** The error for an envelope whose `code` is not 1. Its detail names fields as this client does. */
 export function refusalOf({ status, headers, envelope, requestId }: WireAnswer, names: OwnNames): AgentSessionError {
   const said = headers.get("x-error-detail") ?? undefined;
   const detail = said === undefined ? undefined : inOwnNames(said, names);
@@ -61,7 +61,7 @@ export function refusalOf({ status, headers, envelope, requestId }: WireAnswer, 
   return new AgentSessionError(codeOf(status, envelope.msg, said), message, context);
 }
 
-/** The service's clock in Unix seconds, when it refused because this machine's is another; undefined for any other answer. */
+/** The service's clock in Unix seconds, when it refused the timestamp; undefined for any other answer. */
 export function clockOf({ headers, envelope }: WireAnswer): number | undefined {
   const detail = headers.get("x-error-detail") ?? "";
   if (BY_MESSAGE[envelope.msg] !== "token_invalid" || !detail.startsWith("timestamp: ")) return undefined;
@@ -70,14 +70,14 @@ export function clockOf({ headers, envelope }: WireAnswer): number | undefined {
 }
 
 function codeOf(status: number, message: string, detail: string | undefined): AgentSessionErrorCode {
-  // Its message is that of any other bad parameter; with status 200 only the detail tells them apart.
+  // This refusal shares its message with other bad parameters. When the status is 200, only the detail tells it from them.
   if (status === 422 || (status === 200 && detail?.startsWith("Idempotency-Key: was used"))) {
     return "idempotency_key_reused";
   }
   return BY_MESSAGE[message] ?? BY_STATUS[status] ?? "unexpected";
 }
 
-/** A gateway's JSON may have `code` and `msg` too: the service's are of this form, with a status and a message of its own. */
+/** Reads the envelope. JSON of a gateway may have `code` and `msg` too, so status and message must be ones of the service. */
 function parseEnvelope(text: string, status: number): WireAnswer["envelope"] | undefined {
   try {
     const value = JSON.parse(text) as Partial<WireAnswer["envelope"]> | null;
@@ -99,7 +99,7 @@ function kindOf(headers: AnswerHeaders): string {
   return location === null ? (headers.get("content-type") ?? "no content type") : `a redirect to ${location}`;
 }
 
-/** @returns undefined when it is longer than {@link LONGEST_ANSWER}; the rest is not fetched */
+/** @returns undefined when the body is longer than {@link LONGEST_ANSWER}; the rest is not fetched */
 async function readText(body: AnswerBody | null): Promise<string | undefined> {
   if (!body) return "";
   const reader = body.getReader();
@@ -118,7 +118,7 @@ async function readText(body: AnswerBody | null): Promise<string | undefined> {
   }
 }
 
-/** Seconds. A date counts from the answer's own clock, where it tells it. */
+/** Seconds. A date is compared with the answer's own `Date`, else with this machine's clock. */
 function retryAfterOf(headers: AnswerHeaders): number | undefined {
   const value = headers.get("retry-after");
   if (value === null) return undefined;
@@ -128,7 +128,7 @@ function retryAfterOf(headers: AnswerHeaders): number | undefined {
   return Math.max(0, until - (dateOf(headers.get("date")) ?? Math.floor(Date.now() / 1000)));
 }
 
-/** An HTTP date in any of its three forms, in Unix seconds. The oldest form names no zone and means GMT as well. */
+/** An HTTP date in any of its three forms, in Unix seconds. The asctime form names no zone and is GMT too. */
 function dateOf(value: string | null): number | undefined {
   if (value === null || !/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(value)) return undefined;
   const milliseconds = Date.parse(value.endsWith("GMT") ? value : `${value} GMT`);

@@ -1,13 +1,13 @@
 import type { Signal } from "./platform.ts";
 
-/** No answer within the limit of one try. */
+/** There was no answer within the timeout of one try. */
 export class TryTimedOut extends Error {
   override readonly name = "TryTimedOut";
 }
 
 /**
- * Runs one try. Its signal aborts when the time is up or the caller aborts, and the result rejects at that moment, whatever the
- * work makes of the signal.
+ * Runs one try. When the time is up or the caller aborts, its signal aborts and the result rejects at once, even if the work ignores
+ * the signal.
  *
  * @throws TryTimedOut, or the reason of `caller`
  */
@@ -47,7 +47,7 @@ export function pause(milliseconds: number, caller: Signal | undefined): Promise
   });
 }
 
-/** @returns what stops listening, so that a signal that outlives many calls keeps nothing of them */
+/** @returns the function that stops listening, so that a signal used for many calls does not keep them in memory */
 function listen(signal: Signal | undefined, aborted: (reason: unknown) => void): () => void {
   const onAbort = () => aborted(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });

@@ -3,13 +3,13 @@ import { verifySignature } from "../signing/verify-signature.ts";
 import type { Credentials } from "./open-secrets.ts";
 import type { Found, Source } from "./resolve-credentials.ts";
 
-/** An app whose signature was valid, and which of its secrets made it. */
+/** An app whose signature was valid, and the version of the secret that made it. */
 export interface Caller {
   appid: string;
   siteId: number;
   secretVersion: string;
   source: Source;
-  /** What the signature was verified with. */
+  /** The credentials that verified the signature. */
   credentials: Credentials;
 }
 
@@ -29,12 +29,12 @@ export interface SignedBytes {
   now: number;
 }
 
-/** An unknown or revoked appid costs its caller the same HMAC as a wrong signature does. */
+/** Verified for an unknown or revoked appid too, so that the time an answer takes does not tell whether an appid exists. */
 let dummyKey: CryptoKey | undefined;
 
 /**
- * Whose request is it, by what is known of the appid it names? Contract section 5. A wrong signature, an unknown appid and a
- * revoked one differ in the log only.
+ * Verifies a request's signature with the credentials of the appid that it names. Contract section 5. An unknown appid, a revoked
+ * one and a wrong signature give different reasons for the log; the caller gets one and the same answer.
  */
 export async function authenticate(found: Found | undefined, request: SignedBytes): Promise<Authentication> {
   if (found === undefined || found.credentials.revoked) {

@@ -2,20 +2,20 @@ import { importKey } from "../signing/import-key.ts";
 import type { AppRecord } from "../store/directory/apps.ts";
 import { type Keyring, type Slot, unseal } from "./sealed-secret.ts";
 
-/** What verifies an app's requests. */
+/** What an app's requests are verified with. */
 export interface Credentials {
   appid: string;
   siteId: number;
   revoked: boolean;
-  /** The current secret's key, and the previous one's while the overlap lasts; `expiresAt` in Unix seconds. */
+  /** The current secret's key, and during an overlap the previous one's. `expiresAt` is in Unix seconds. */
   keys: { version: string; key: CryptoKey; expiresAt: number }[];
 }
 
-/** A secret in the clear: for a comparison in memory, never for an answer or a log. */
+/** A secret in clear text. Only for use in memory: it must not reach an answer or a log. */
 export interface OpenSecret {
   slot: Slot;
   secret: string;
-  /** Unix seconds; infinite for the current one. */
+  /** Unix seconds; infinity for the current secret. */
   expiresAt: number;
 }
 
@@ -33,7 +33,7 @@ function sealedSecrets(app: AppRecord): Sealed[] {
 }
 
 /**
- * The keys of an app that verify now; none of a revoked one.
+ * An app's credentials with the keys that are valid at `now`. A revoked app has none.
  *
  * @param now Unix seconds
  * @throws UnsealError when MASTER_KEY does not open them
@@ -52,7 +52,7 @@ export async function openCredentials(keyring: Keyring, app: AppRecord, now: num
 openCredentials.kind = "pure" as const;
 
 /**
- * An app's secrets, past ones included, so that a signature made with the wrong one can be told.
+ * An app's secrets, also an expired one, so that the signature check can recognise a signature that was made with it.
  *
  * @throws UnsealError when MASTER_KEY does not open them
  */

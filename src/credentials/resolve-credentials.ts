@@ -8,16 +8,16 @@ import { importKeyring, isBoundToVersion, type Keyring, UnsealError } from "./se
 
 export type Source = "isolate" | "kv" | "d1";
 
-/** What is known of an app, and who said so. */
+/** An app's credentials, and the layer that they were read from. */
 export interface Found {
   credentials: Credentials;
   source: Source;
 }
 
-/** How one request may look credentials up. */
+/** What a look-up needs of the request that it serves. */
 export interface LookUp {
   waitUntil: (work: Promise<unknown>) => void;
-  /** By when D1 must have answered, in milliseconds of the runtime's `elapsed`. */
+  /** Deadline for D1's answer, in milliseconds of the runtime's `elapsed`. */
   answerBy: number;
 }
 
@@ -27,7 +27,7 @@ export interface CredentialBindings {
   masterKeys: Parameters<typeof importKeyring>[0];
 }
 
-/** The appids this service issues or takes over. Anything else is unknown without asking anyone. */
+/** The form of appids that this service issues or imports. No other appid can exist, so none is looked up. */
 export const APPID = /^[A-Za-z0-9_-]{1,64}$/;
 
 const CACHED_APPS = 1_000;
@@ -37,20 +37,20 @@ const KV_TTL_SECONDS = 86_400;
 const KV_TIMEOUT_MS = 50;
 const REFRESH_PAUSE_MS = 5_000;
 const CONFIRMS_PER_SECOND = 10;
-/** How often a request looks whether another's refresh has ended. */
-const REFRESH_LOOK_MS = 5;
+/** A request that waits for another request's refresh checks this often whether it has ended. */
+const REFRESH_POLL_MS = 5;
 
 /**
- * Credentials of apps: isolate → KV → D1, read-through. Staleness is harmless: the batch gates every accepted request on the
- * app's row, and what fails on a cached record is tried once more on a fresh one. Holds no promise or stream between requests,
- * only plain values and keys.
+ * Reads apps' credentials through two caches: the isolate, then KV, then D1. A stale record is harmless: every batch checks the
+ * app's row in D1, and a signature that fails on a cached record is verified once more on a fresh one.
+ * Keeps no promise and no stream between requests, because Workers forbid a request to use another request's I/O.
  */
 export class CredentialResolver {
   readonly #runtime: Runtime;
   readonly #telemetry: Telemetry;
   readonly #cached = new Map<string, { credentials: Credentials; until: number }>();
   readonly #refreshedInVain = new Map<string, number>();
-  /** What a request of this isolate is refreshing, and until when that is believed: a request may be cut off. */
+  /** Refreshes under way, each with the time when it counts as abandoned: a request that is cut off never removes its own. */
   readonly #refreshing = new Map<string, number>();
   readonly #confirmed = new Map<string, { second: number; signatures: Set<string> }>();
   readonly #keyrings = new WeakMap<object, Keyring>();
@@ -68,19 +68,19 @@ export class CredentialResolver {
     return keyring;
   }
 
-  /** What this isolate believes without asking anyone. */
+  /** The cached credentials, unless they have expired. */
   cached(appid: string): Found | undefined {
     const cached = this.#cached.get(appid);
     return cached !== undefined && cached.until > this.#runtime.now() ? this.known(appid) : undefined;
   }
 
-  /** What this isolate knows, however old: for those whom it will not look up. D1 has the last word on that as well. */
+  /** The cached credentials, even expired ones: for clients that may cause no look-up. The batch still checks the app in D1. */
   known(appid: string): Found | undefined {
     const cached = this.#cached.get(appid);
     return cached && { credentials: cached.credentials, source: "isolate" };
   }
 
-  /** What this isolate has learnt since `than` was read; undefined when that is nothing. */
+  /** The cached credentials if they differ from `than`, because another request has read newer ones; else undefined. */
   newer(than: Credentials): Found | undefined {
     const cached = this.cached(than.appid);
     return cached !== undefined && !isSame(cached.credentials, than) ? cached : undefined;
@@ -99,9 +99,9 @@ export class CredentialResolver {
   }
 
   /**
-   * Asks D1 past both caches, and sets them right when it says something new.
+   * Reads D1 and skips both caches. Updates them when D1 has something else than they have.
    *
-   * @param than what the caches say
+   * @param than the credentials that the caches hold
    * @throws as {@link load} does
    */
   reload(bindings: CredentialBindings, than: Credentials, lookUp: LookUp): Promise<Found | undefined> {
@@ -109,9 +109,9 @@ export class CredentialResolver {
   }
 
   /**
-   * {@link reload} for a signature that failed on a cached record; undefined when there is nothing newer than `than`. One client's
-   * requests for one app share a read, and after a read in vain there is none for them for 5 s: a forger costs D1 little, and
-   * holds up nobody at another address.
+   * {@link reload} after a signature failed on a cached record; undefined when D1 has nothing newer than `than`. All requests of
+   * one client for one app share one read. After a read that found nothing new they cause none for 5 s, so a forger costs D1
+   * little and delays no client at another address.
    *
    * @param client the address that the signature came from
    */
@@ -124,7 +124,7 @@ export class CredentialResolver {
     const whose = `${than.appid} ${client}`;
     const isUnderWay = () =>
       (this.#refreshing.get(whose) ?? 0) > this.#runtime.now() && this.#runtime.elapsed() < lookUp.answerBy;
-    while (isUnderWay()) await sleep(this.#runtime, REFRESH_LOOK_MS);
+    while (isUnderWay()) await sleep(this.#runtime, REFRESH_POLL_MS);
     const meanwhile = this.newer(than);
     if (meanwhile !== undefined) return meanwhile;
     if (this.#runtime.now() < (this.#refreshedInVain.get(whose) ?? 0) + REFRESH_PAUSE_MS) return undefined;
@@ -140,8 +140,8 @@ export class CredentialResolver {
   }
 
   /**
-   * {@link reload} for a request that is refused anyway: at most once in a second for one signature and ten times for one app, so
-   * that no captured request keeps D1 busy; past that `than` is believed.
+   * {@link reload} for a request that is refused anyway. Reads D1 at most once a second for one signature and ten times a second
+   * for one app, so that a captured request cannot keep D1 busy. Beyond that it returns `than`.
    */
   async confirm(
     bindings: CredentialBindings,
@@ -155,12 +155,12 @@ export class CredentialResolver {
     const signatures = asked?.second === second ? asked.signatures : new Set<string>();
     if (signatures.has(digits) || signatures.size >= CONFIRMS_PER_SECOND)
       return { credentials: than, source: "isolate" };
-    // Before the answer is here: requests that come at once share the one.
+    // Noted before D1 answers, so that requests at the same moment cause one read.
     remember(this.#confirmed, than.appid, { second, signatures: signatures.add(digits) });
     return this.reload(bindings, than, lookUp);
   }
 
-  /** Drops what is cached of an app after a change, here at once and in KV soon. */
+  /** Drops an app from the caches after a change: from this isolate at once, from KV after the answer. Other isolates keep it. */
   forget(bindings: CredentialBindings, appid: string, waitUntil: (work: Promise<unknown>) => void): void {
     this.#cached.delete(appid);
     waitUntil(dropKv(bindings.credentials, appid, this.#telemetry));
@@ -178,7 +178,7 @@ export class CredentialResolver {
       );
       return isRecordOf(appid, record) ? this.#keep(await this.#open(bindings, record)) : undefined;
     } catch {
-      // KV is down, slow, holds garbage or a record sealed with a master key since retired: D1 knows better.
+      // KV failed, or its record is damaged or sealed with a retired master key. D1 has the right one.
       return undefined;
     }
   }
@@ -218,7 +218,7 @@ export class CredentialResolver {
   }
 }
 
-/** Whether two records would judge every signature alike. */
+/** Whether two records accept the same signatures. */
 function isSame(a: Credentials, b: Credentials): boolean {
   const gist = ({ siteId, revoked, keys }: Credentials) =>
     JSON.stringify([siteId, revoked, keys.map(({ version, expiresAt }) => [version, expiresAt])]);
@@ -243,7 +243,7 @@ async function dropKv(kv: KVNamespace | undefined, appid: string, telemetry: Tel
   }
 }
 
-/** KV's content may be damaged or of an older form; taken for a record, `{}` would pass for a revoked app. */
+/** Whether KV's value is a whole record. It may be damaged or have an older form: `{}` would read as a revoked app. */
 function isRecordOf(appid: string, value: unknown): value is AppRecord {
   if (typeof value !== "object" || value === null) return false;
   const record = value as Partial<AppRecord>;
@@ -260,7 +260,7 @@ function isRecordOf(appid: string, value: unknown): value is AppRecord {
   );
 }
 
-/** Sets and, at the limit, lets the oldest go. */
+/** Sets an entry as the newest, and removes the oldest ones beyond CACHED_APPS. */
 function remember<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key);
   map.set(key, value);

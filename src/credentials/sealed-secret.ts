@@ -1,17 +1,17 @@
 import type { Runtime } from "../runtime.ts";
 
 /**
- * Application secrets at rest: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key, with site, appid, version and slot
- * as associated data: a sealed secret cannot be moved to another site, app or slot, nor pass for a later secret than it is.
- * Seals of the form before, `v1`, named appid and slot only; they still open, and `POST /admin/reseal` turns them into `v2`.
+ * Application secrets at rest: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key. Site, appid, version and slot are
+ * associated data, so a sealed secret does not open for another site, app, slot or version of the secret.
+ * The older form `v1` binds appid and slot only. It still opens, and `POST /admin/reseal` turns it into `v2`.
  */
 
 export type Slot = "current" | "previous";
 
-/** Whose secret it is, and which of theirs: the version is the secret's own, in whichever slot it stands. */
+/** The app that a secret belongs to, and the secret's version, which stays the same when the secret moves to the previous slot. */
 export type SecretOwner = { siteId: number; appid: string; version: string };
 
-/** The master keys: the first seals, all unseal. */
+/** The master keys. One of them seals, all of them unseal. */
 export interface Keyring {
   sealing: MasterKey;
   byId: ReadonlyMap<string, MasterKey>;
@@ -22,7 +22,7 @@ interface MasterKey {
   key: CryptoKey;
 }
 
-/** No master key here opens it: the wrong MASTER_KEY, or damaged data. The message says which and holds no secret. */
+/** No configured master key opens a sealed secret: MASTER_KEY is wrong or the data is damaged. The message holds no secret. */
 export class UnsealError extends Error {
   override readonly name = "UnsealError";
 }
@@ -30,7 +30,7 @@ export class UnsealError extends Error {
 const IV_BYTES = 12;
 const BASE64URL = { alphabet: "base64url", omitPadding: true } as const;
 
-/** @param masterKeys 32 bytes each, the sealing one first */
+/** @param masterKeys 32 bytes each; the first one seals */
 export async function importKeyring(
   masterKeys: readonly [Uint8Array<ArrayBuffer>, ...Uint8Array<ArrayBuffer>[]],
 ): Promise<Keyring> {
@@ -80,17 +80,17 @@ export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, s
   }
 }
 
-/** How a seal made now, with the current master key, begins. */
+/** The start of every seal that is made now, with the current master key. */
 export const sealMark = (keyring: Keyring): string => `v2.${keyring.sealing.id}.`;
 
 /**
- * Whether a seal names its site and version. One of the form before does not: whoever writes to KV could pass an ended secret off as
- * the one in use with it, so only D1 is believed with such a seal.
+ * Whether a seal is bound to its site and version. The older form is not: with it, someone who can write to KV could put an expired
+ * secret in the place of the current one. So such a seal is accepted from D1 only.
  */
 export const isBoundToVersion = (sealed: unknown): sealed is string =>
   typeof sealed === "string" && sealed.startsWith("v2.");
 
-/** What a seal vouches for, by its form. */
+/** The associated data of each form. */
 const ASSOCIATED = {
   v1: ({ appid }: SecretOwner, slot: Slot) => `${appid}|${slot}`,
   v2: ({ siteId, appid, version }: SecretOwner, slot: Slot) => `v2|${siteId}|${appid}|${version}|${slot}`,

@@ -1,11 +1,11 @@
-/** How the text that was signed differs from the text that was pasted. */
+/** A text that a caller may have signed, and how it differs from the pasted one. */
 export interface BodyVariant {
   text: string;
-  /** Set when the pasted text has line ends: a form turns each into CRLF, so both are tried. */
+  /** The line ends of this text. Set when the pasted text has some: a form turns each into CRLF, so both kinds are tried. */
   lineEnds?: "lf" | "crlf";
-  /** Something at the end of what was signed that is not at the end of what was pasted, or the other way round. */
+  /** This text ends with a line end and the pasted one does not, or the other way round. */
   end?: "newline_added" | "newline_removed";
-  /** The JSON was written anew between signing and sending: what was signed is like this, what was pasted is not. */
+  /** How this text writes the JSON and the pasted one does not: the caller serialised it twice, once to sign and once to send. */
   rewritten?: Rewriting[];
 }
 
@@ -23,14 +23,14 @@ export type Rewriting =
 
 type Json = Record<string, unknown>;
 
-/** No call's body is longer than 64 KiB or, by the contract, deeper than 2; indenting what is both would take gigabytes. */
+/** Real bodies stay below these limits: 64 KiB, and 2 levels by the contract. Indenting a text that is long and deep would take gigabytes. */
 const MOST_CHARACTERS = 64 * 1024;
 const MOST_LEVELS = 32;
 
 /**
- * The texts a caller may have signed, the pasted one first. Made one at a time, so that each can go before the next comes.
+ * The texts that a caller may have signed, the pasted one first. A generator, so that only one of them is in memory at a time.
  *
- * @param documented the fields in the order of the documentation
+ * @param documented the names of the fields, in the order of the documentation
  */
 export function* bodyVariants(pasted: string, documented: readonly string[]): Generator<BodyVariant> {
   const lf = pasted.replace(/\r\n?/g, "\n");
@@ -53,7 +53,7 @@ export function* bodyVariants(pasted: string, documented: readonly string[]): Ge
   }
 }
 
-/** Whether a body is left as it was pasted although it is JSON. */
+/** Whether a body is too long or too deep to try other ways of writing its JSON. */
 export function isTooMuchToRewrite(text: string): boolean {
   if (text.length > MOST_CHARACTERS) return true;
   if (!isJsonObject(text)) return false;
@@ -65,7 +65,7 @@ export function isTooMuchToRewrite(text: string): boolean {
   return false;
 }
 
-/** A loop: to find an end, a regular expression starts anew at each of thousands of line ends. */
+/** A loop, because a regular expression takes quadratic time on a text of thousands of line ends. */
 function withoutLineEnd(text: string): string {
   let length = text.length;
   while (text[length - 1] === "\n" || text[length - 1] === "\r") length--;
@@ -83,12 +83,12 @@ function isJsonObject(text: string): boolean {
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 
-/** JSON without what its strings say: its brackets, blanks and numbers. */
+/** JSON with every string emptied: what is left is its layout and its numbers. */
 const skeleton = (json: string) => json.replace(STRING, '""');
 
 const stringsOf = (json: string) => [...json.matchAll(STRING)].join();
 
-/** Every usual way to write a JSON object, but the way `pasted` is written. */
+/** The usual ways to write a JSON object, except the way that `pasted` is written in. */
 function* rewritings(pasted: string, documented: readonly string[]): Generator<BodyVariant> {
   const value = JSON.parse(pasted, asWritten as (key: string, value: unknown) => unknown) as Json;
   const compact = written(JSON.stringify(value));
@@ -96,8 +96,8 @@ function* rewritings(pasted: string, documented: readonly string[]): Generator<B
   const numbers: [Json, Rewriting[]][] = [[value, []]];
   if (JSON.stringify(rounded) !== compact) numbers.push([rounded, ["numbers_rounded"]]);
   const orders: [(value: Json) => Json, Rewriting[]][] = [[(each) => each, []]];
-  for (const [by, order] of ordersBy(documented)) {
-    const inOrder = (each: Json) => sorted(each, by) as Json;
+  for (const [compare, order] of ordersBy(documented)) {
+    const inOrder = (each: Json) => sorted(each, compare) as Json;
     if (written(JSON.stringify(inOrder(value))) !== compact) orders.push([inOrder, [order]]);
   }
   const layouts = LAYOUTS.map(([write, layout]): [typeof write, Rewriting[]] => {
@@ -123,7 +123,7 @@ function* rewritings(pasted: string, documented: readonly string[]): Generator<B
   }
 }
 
-/** Numbers keep the digits they have: as a string that starts with NUL, which {@link written} makes a number again. */
+/** A reviver that keeps the digits of each number: as a string that starts with NUL. {@link written} turns it into a number again. */
 const asWritten = (_key: string, value: unknown, { source }: { source?: string }) =>
   typeof value === "number" ? `\0${source}` : value;
 
@@ -156,14 +156,14 @@ const ESCAPES: [(text: string) => string, Rewriting[]][] = [
   [(text) => text.replace(/[<>&]/g, escaped), ["html_escaped"]],
 ];
 
-function sorted(value: unknown, by: (a: string, b: string) => number): unknown {
-  if (Array.isArray(value)) return value.map((each) => sorted(each, by));
+function sorted(value: unknown, compare: (a: string, b: string) => number): unknown {
+  if (Array.isArray(value)) return value.map((each) => sorted(each, compare));
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => by(a, b));
-  return Object.fromEntries(entries.map(([key, each]) => [key, sorted(each, by)]));
+  const entries = Object.entries(value).sort(([a], [b]) => compare(a, b));
+  return Object.fromEntries(entries.map(([key, each]) => [key, sorted(each, compare)]));
 }
 
-/** As Python's json.dumps does it: `, ` and `: `. */
+/** The layout of Python's json.dumps: a blank after each comma and colon. */
 function spaced(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

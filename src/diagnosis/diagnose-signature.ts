@@ -3,37 +3,37 @@ import type { Slot } from "../credentials/sealed-secret.ts";
 import { type BodyVariant, bodyVariants, isTooMuchToRewrite } from "./body-variants.ts";
 import { type ReadSignature, readSignature } from "./read-signature.ts";
 
-/** How a secret was turned into the key. The contract's way is its UTF-8 bytes. */
+/** How the caller made a key of the secret. The contract's way is `as_it_is`: its UTF-8 bytes. */
 export type KeyForm = "as_it_is" | "hex_decoded" | "newline_added";
 
 export interface SignatureMatch {
   body: BodyVariant;
   slot: Slot;
-  /** When the secret stops, or stopped, to verify; Unix seconds. */
+  /** Unix seconds from which on the secret verifies no more; may be past. Infinity for the current secret. */
   expiresAt: number;
   key: KeyForm;
 }
 
 export interface SignatureDiagnosis {
   signature: ReadSignature;
-  /** What the signature was made of, when that could be found out. */
+  /** The text and key that the signature was made with, when found. */
   match: SignatureMatch | undefined;
-  /** What was made of the app's secret and the body in place of an HMAC. */
+  /** What the caller computed instead of the HMAC, when found. */
   instead?: "plain_hash" | "swapped";
-  /** The body is longer or deeper than any call's, so only its line ends were varied. */
+  /** The body is longer or deeper than any call's, so only its line ends were tried. */
   notRewritten?: true;
-  /** It is of the pasted text and in the right form: the server takes it for as long as the secret works. */
+  /** The signature is right for the pasted text: the server accepts it for as long as the secret is valid. */
   exact: boolean;
-  /** Whether the server takes it now. */
+  /** Whether the server accepts the signature now. */
   valid: boolean;
 }
 
 /**
- * Why a signature is refused: tries what callers are known to get wrong, until something fits. Pure; nothing is kept.
+ * Finds out why a signature is refused: tries the known mistakes of callers until one gives this signature. Pure.
  *
- * @param secrets the app's, the current one first
- * @param documented the fields in the order of the documentation
- * @param now     Unix seconds
+ * @param secrets    of the app, the current one first
+ * @param documented the names of the fields, in the order of the documentation
+ * @param now        Unix seconds
  */
 export async function diagnoseSignature(
   pasted: { body: string; signature: string },
@@ -52,7 +52,7 @@ export async function diagnoseSignature(
   return { signature, match, exact, valid, ...(instead && { instead }), ...(notRewritten && { notRewritten }) };
 }
 
-/** SHA-256 without a key, over the body alone or joined with a secret; HMAC with key and message the wrong way round. */
+/** Tries SHA-256 without a key, over the body alone or joined with a secret, and HMAC with key and message swapped. */
 async function findOther(body: string, signature: Uint8Array, secrets: readonly OpenSecret[]) {
   const encode = (text: string) => Uint8Array.from(new TextEncoder().encode(text));
   const signed = signature.toHex();

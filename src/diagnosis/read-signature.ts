@@ -1,16 +1,16 @@
-/** What a pasted signature is, beside the 64 hex digits it should be. */
+/** What is wrong with the form of a pasted signature. The right form is 64 hex digits. */
 export type SignatureFault = "missing" | "prefix" | "quoted" | "base64" | "base64_of_hex" | "length" | "unreadable";
 
 export interface ReadSignature {
-  /** None for what the server takes as it is. */
+  /** Empty when the server accepts the form. */
   faults: SignatureFault[];
-  /** The 32 bytes meant; undefined when they cannot be told. */
+  /** The 32 bytes that are meant; undefined when they cannot be read. */
   bytes?: Uint8Array<ArrayBuffer>;
-  /** How many hex digits there are, when it is only their number that is wrong. */
+  /** The number of hex digits, when only their number is wrong. */
   hexDigits?: number;
 }
 
-/** Reads a signature as its sender may have meant it. Blanks around it never reach the server: HTTP drops them. */
+/** Reads a signature as its sender may have meant it. Blanks around it are no fault: HTTP removes them from headers. */
 export function readSignature(pasted: string): ReadSignature {
   const faults: SignatureFault[] = [];
   let text = pasted.trim();

@@ -1,4 +1,4 @@
-/** The address a client is counted under; of IPv6 the first 64 bits, since whoever has one address there has all that follow. */
+/** The address that a client is counted under. Of IPv6 only the first 64 bits, because a client usually owns all addresses below them. */
 export function clientAddress(request: Request): string {
   const address = request.headers.get("cf-connecting-ip") ?? "unknown";
   if (!address.includes(":")) return address;

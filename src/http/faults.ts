@@ -5,10 +5,9 @@ import { databaseFault, rootOf } from "../store/run-batch.ts";
 import type { Trace } from "../telemetry/trace.ts";
 
 /**
- * What a thrown thing is in the closed set. Each face gives it a form of its own; what was no ServiceError is one now, and its cause
- * goes to the log and never to a caller.
+ * Turns any error into a ServiceError, which each face answers in its own form. The cause is logged and never sent.
  *
- * @param trace is told why, for the log
+ * @param trace gets the reason, the detail and the fault, for the log
  */
 export function refusalOf(error: Error, trace: Trace): ServiceError {
   const refusal = error instanceof ServiceError ? error : unexpected(error);
@@ -27,12 +26,12 @@ function unexpected(error: Error): ServiceError {
   return databaseFault(error) ?? new ServiceError("internal", { reason: "unexpected", cause: error });
 }
 
-/** A D1_TYPE_ERROR quotes the value, and a D1 that answers no JSON is quoted whole: both stay out. */
+/** Messages that quote no data. A D1_TYPE_ERROR quotes the value, and "Failed to parse" quotes the whole answer: both are left out. */
 const SAFE_MESSAGE = /^D1_ERROR: (?!Failed to parse)|^no answer in|^Network connection lost/;
 
 /**
- * A fault in words that hold no data. Messages of the configuration, of seals and of D1 name settings, tables and columns. Any other
- * message may quote what a caller sent, as a parser's does, so only its name and where it came from are told.
+ * Describes a fault without data of callers. Messages of the configuration, of seals and of D1 name settings, tables and columns. Any
+ * other message may quote what a caller sent, as a parser's does, so of it only the error's name and stack are logged.
  */
 function describeFault(cause: unknown): string {
   const root = rootOf(cause);

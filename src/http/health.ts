@@ -1,20 +1,20 @@
 import type { Handler } from "hono";
 import type { Config } from "../config.ts";
 import { type Runtime, sleep, withinTime } from "../runtime.ts";
-import type { App } from "./context.ts";
-import { configOf } from "./context.ts";
+import type { App } from "./request-context.ts";
+import { configOf } from "./request-context.ts";
 
 const CACHED_MS = 5_000;
 const TIMEOUT_MS = 2_000;
-/** A probe that has not ended after this was cancelled with its request, and another request probes instead. */
+/** A probe that takes longer was cancelled together with its request, so another request starts a new one. */
 const PROBE_MS = TIMEOUT_MS + 500;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 type Health = { status: "ok" | "degraded" | "down"; d1: "ok" | "down"; kv: "ok" | "down" | "absent" };
 
 /**
- * GET /healthz: asks D1 and both KV namespaces, at most every 5 s in an isolate, however many ask. 503 only when D1 does not answer.
- * One request probes; the others look for its result by timers of their own, since a request may not await another's promise.
+ * GET /healthz: asks D1 and both KV namespaces, at most every 5 s in an isolate. 503 only when D1 does not answer.
+ * One request probes. The others check with timers for its result, because a request may not await another request's promise.
  */
 export function health(): Handler<App> {
   let last: { health: Health; at: number } | undefined;
@@ -32,7 +32,7 @@ export function health(): Handler<App> {
         if (probingSince === since) probingSince = undefined;
         break;
       }
-      await sleep(runtime, LOOK_MS);
+      await sleep(runtime, POLL_MS);
     }
     return c.json(last.health, last.health.d1 === "ok" ? 200 : 503, { "cache-control": "no-store" });
   };

@@ -1,22 +1,22 @@
 import type { Next } from "hono";
 import { ServiceError } from "../errors.ts";
 import { unixSeconds, withinTime } from "../runtime.ts";
-import type { ServiceContext } from "../services/context.ts";
 import { findSite, type Site } from "../services/find-site.ts";
 import { siteUnknown } from "../services/refusals.ts";
+import type { ServiceContext } from "../services/service-context.ts";
 import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
-import { configOf, type RequestContext } from "./context.ts";
 import { pathId } from "./path-id.ts";
+import { configOf, type RequestContext } from "./request-context.ts";
 
-/** What both faces for operators, the admin API and the console, need of a request. */
+/** Variables that both faces of operators, the admin API and the console, set on a request. */
 export interface OperatorVariables {
-  /** What services are given. */
+  /** The context for services. */
   ctx: ServiceContext;
 }
 
 type OperatorContext = RequestContext & { var: OperatorVariables };
 
-/** A call that D1 leaves waiting is a 503 after as long as a signed one. What it began may still be done. */
+/** Answers 503 when a call takes as long as a signed call may. What the call has begun may still be done. */
 export const answerInTime = (c: RequestContext, next: Next): Promise<void> =>
   withinTime(c.var.isolate.runtime, WHOLE_LIMIT_MS, next, () => {
     const late = `No answer within ${WHOLE_LIMIT_MS / 1000} s.`;

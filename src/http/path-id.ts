@@ -1,7 +1,7 @@
 import type { ServiceError } from "../errors.ts";
-import type { RequestContext } from "./context.ts";
+import type { RequestContext } from "./request-context.ts";
 
-/** An id in the path. What is not an id is not there. @throws what `unknown` makes */
+/** Reads an id from the path. @throws what `unknown` returns, for text that is not an id */
 export function pathId(c: Pick<RequestContext, "req">, parameter: string, unknown: () => ServiceError): number {
   const id = c.req.param(parameter) ?? "";
   if (!/^[1-9]\d{0,15}$/.test(id) || !Number.isSafeInteger(Number(id))) throw unknown();

@@ -4,16 +4,16 @@ import { MAX_BODY_BYTES } from "../parse-json.ts";
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;|$)/i;
 
 /**
- * The body's bytes, exactly as they came: what a signature is over.
+ * Reads the body's bytes exactly as received, because the signature covers them.
  *
- * @throws ServiceError `media_type_unsupported`, or `body_too_large` as soon as the limit is passed, however long the body would go on
+ * @throws ServiceError `media_type_unsupported`; `body_too_large` without reading the rest; `invalid_parameters` when the body ends early
  */
 export async function readBody(request: Request): Promise<ArrayBuffer> {
   requireJson(request);
   const announced = request.headers.get("content-length");
   if (announced !== null) {
     if (Number(announced) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
-    // The runtime holds a body to the length it announced.
+    // The runtime reads no more bytes than the announced length.
     return whole(() => request.arrayBuffer());
   }
   return whole(() => readChunks(request.body));
@@ -37,7 +37,7 @@ export function requireJson({ headers }: Request): void {
   }
 }
 
-/** @throws ServiceError `body_too_large` as soon as there are more than `most` bytes */
+/** Reads a body of at most `most` bytes. @throws ServiceError `body_too_large` without reading the rest */
 export async function readChunks(
   body: ReadableStream<Uint8Array> | null,
   most: number = MAX_BODY_BYTES,
@@ -58,7 +58,7 @@ export async function readChunks(
   return bytes.buffer.slice(0, length);
 }
 
-/** A body that ends before its time is the caller's fault, though the runtime words it like an outage. */
+/** Turns the runtime's error for a body that ended early into a refusal: its words are those of an outage, but the caller cut it off. */
 async function whole(read: () => Promise<ArrayBuffer>): Promise<ArrayBuffer> {
   try {
     return await read();

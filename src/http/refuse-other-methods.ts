@@ -2,7 +2,7 @@ import type { Env } from "hono";
 import { ServiceError } from "../errors.ts";
 import type { Routes } from "./new-hono.ts";
 
-/** Answers any other method on a path that has a route: 405 with the right ones, not 404. To be called after the routes. */
+/** Answers other methods on a path that has routes with 405 and `Allow`, instead of 404. Call it after the routes. */
 export function refuseOtherMethods<E extends Env>(routes: Routes<E>): void {
   const served = Map.groupBy(
     routes.routes.filter(({ method }) => method !== "ALL"),
@@ -16,7 +16,7 @@ export function refuseOtherMethods<E extends Env>(routes: Routes<E>): void {
   }
 }
 
-/** Answers every path that has no route. To be called last; a part of an app has no `notFound` of its own. */
+/** Refuses every path that has no route. Call it last. Needed because Hono ignores `notFound` of a mounted app. */
 export function refuseOtherPaths<E extends Env>(routes: Routes<E>): void {
   routes.all("*", () => {
     throw routeNotFound();

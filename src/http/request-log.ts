@@ -1,8 +1,8 @@
 import type { MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
-import type { App, Isolate } from "./context.ts";
+import type { App, Isolate } from "./request-context.ts";
 
-/** Gives every request an id of its own (one that comes in is ignored), `x-request-id` in the answer and one line in the log. */
+/** Gives every request a new id, sent as `x-request-id`, and one log record. An `x-request-id` of the caller is ignored. */
 export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
   return async function logRequest(c, next) {
     const requestId = isolate.runtime.uuid();
@@ -36,7 +36,7 @@ export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
   };
 }
 
-/** The pattern of the route that answered; that of a whole face where no route did. */
+/** The pattern of the route that answered, or of the face when none of its routes did. */
 function pathOf(matched: { path: string }[]): string {
   const route = matched.findLast(({ path }) => !path.endsWith("*")) ?? matched.at(-1);
   return route?.path ?? "/*";

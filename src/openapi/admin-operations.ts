@@ -90,7 +90,7 @@ function operation({
   };
 }
 
-/** README, "Admin API". */
+/** The paths of the admin API. docs/operating.md, "Admin API". */
 export const adminPaths = {
   "/admin/sites": {
     post: operation({

@@ -1,5 +1,5 @@
-import { newAgentSchema } from "../services/add-agents.ts";
 import { agentChangeSchema } from "../services/change-agent.ts";
+import { newAgentSchema } from "../services/create-agents.ts";
 import { newSiteSchema } from "../services/create-site.ts";
 import { issueAppSchema } from "../services/issue-app.ts";
 import { rotateSecretSchema } from "../services/rotate-secret.ts";
@@ -11,7 +11,7 @@ const TIME = 1781683144;
 const AGENT_STATUS = { enum: AGENT_STATUSES, examples: ["normal"] };
 const SESSION_STATUS = { enum: SESSION_STATUSES, examples: ["replied"] };
 
-/** The rule of a name in the words of JSON Schema: no control character or direction override, and one at least that shows. */
+/** NAME_RULE of fields.ts as a pattern: no control character or direction override, and at least one visible character. */
 const CONTROL = "\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069";
 const UNSEEN =
   "\\u0020\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f" +
@@ -55,7 +55,7 @@ const customer = {
 };
 const created = time("When it was created.", TIME);
 
-/** Of a named schema, so that generated code has a name for what is in the list. */
+/** A list whose entries are a named schema, so that generated code has a name for them. */
 const listOf = (description: string, entry: string): JsonSchema => ({
   type: "array",
   description,
@@ -68,7 +68,7 @@ const page = (entry: string): JsonSchema =>
     next_cursor: orNull(string("Give it as `cursor` for the next page; null on the last.", { examples: ["1"] })),
   });
 
-/** Bodies of the admin API: what it takes, from the schemas that validate, and what it answers. */
+/** The bodies of the admin API. Those of requests come from the schemas that validate them. */
 export const adminSchemas = {
   NewSite: jsonSchemaOf(newSiteSchema, { name: NAME("What the site is called; need not be unique", "Shop") }),
   NewApp: jsonSchemaOf(issueAppSchema, {

@@ -4,8 +4,6 @@ import { FAILURES } from "./failures.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { ACCEPTED_VECTOR, VECTOR_SECRET } from "./signature-vectors.ts";
 
-/** What more than one operation refers to. */
-
 export const integer = (description: string, more: JsonSchema = {}): JsonSchema => ({
   type: "integer",
   description,
@@ -20,7 +18,7 @@ export const time = (description: string, example: number): JsonSchema =>
   integer(`${description} Unix seconds.`, { examples: [example] });
 export const orNull = (schema: JsonSchema): JsonSchema => ({ ...schema, type: [schema.type, "null"] });
 
-/** An object with exactly these fields, all of them there. */
+/** An object with exactly these fields, all required. */
 export const exactly = (properties: Record<string, JsonSchema>, more: JsonSchema = {}): JsonSchema => ({
   type: "object",
   properties,
@@ -73,7 +71,7 @@ export const envelope = (data: JsonSchema): JsonSchema =>
     data,
   });
 
-/** Codes whose answers help more with these headers beside x-request-id. */
+/** The headers that answers with these codes have in addition to x-request-id. */
 const MORE_HEADERS: Partial<Record<SignedErrorCode, (keyof typeof headers)[]>> = {
   invalid_parameters: ["x-error-detail"],
   token_invalid: ["x-error-detail"],
@@ -110,10 +108,10 @@ function failure(code: SignedErrorCode) {
   };
 }
 
-/** No described path answers that it does not exist. */
+/** Without route_not_found, because every described path exists. */
 const failureCodes = (Object.keys(WIRE_ERRORS) as SignedErrorCode[]).filter((code) => code !== "route_not_found");
 
-/** Reference to the response of each code, by status; two codes with one status never meet on one operation. */
+/** References to the response of each code, by status. No operation has two codes with one status. */
 export const failures = (...codes: SignedErrorCode[]) =>
   Object.fromEntries(codes.map((code) => [WIRE_ERRORS[code].status, { $ref: `#/components/responses/${code}` }]));
 
@@ -216,7 +214,7 @@ function problem(status: ProblemStatus) {
   };
 }
 
-/** Reference to each problem, by status. */
+/** References to the problems, by status. */
 export const problems = (...statuses: ProblemStatus[]) =>
   Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/problem_${status}` }]));
 

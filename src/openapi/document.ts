@@ -60,7 +60,7 @@ refusal with its cause and cure, and says how to retry safely.
   refused.
 `.trim();
 
-/** openapi.json: what the service takes and answers, from the schemas that validate. */
+/** Makes openapi.json from the schemas that validate. */
 export function openApiDocument(version: string) {
   return {
     openapi: "3.1.0",

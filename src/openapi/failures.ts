@@ -8,12 +8,12 @@ export interface Cause {
 }
 
 export interface Failure {
-  /** What the refusal is called in a heading. */
+  /** The heading of the refusal. */
   name: string;
   causes: readonly Cause[];
 }
 
-/** What any operation may be refused for; {@link FAILURES} adds what an operation refuses by its own rules. */
+/** The refusals that every operation may have. {@link FAILURES} adds those of single operations. */
 const GENERAL: Readonly<Record<SignedErrorCode, Failure>> = {
   invalid_parameters: {
     name: "Invalid parameters",
@@ -130,7 +130,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, Failure>> = {
   },
 };
 
-/** What operations are refused for by their own rules, in the order of the list. Words that two of them share are said once. */
+/** The causes that come from the rules of single operations, in the order of the list. Equal texts are given once. */
 function ownCauses(code: SignedErrorCode): Cause[] {
   const causes = DOCUMENTED.flatMap(({ operation, documentation }) =>
     Object.entries(documentation.refusals).filter(([name]) => operation.refusals[name]?.code === code),
@@ -138,7 +138,7 @@ function ownCauses(code: SignedErrorCode): Cause[] {
   return [...new Map(causes.map(([, words]) => [`${words.cause} ${words.cure}`, words])).values()];
 }
 
-/** Every way a signed request is refused, in the words of the reference and of the guide. Messages and statuses: errors.ts. */
+/** Every refusal of a signed request, as the reference and the guide describe it. Messages and statuses are in errors.ts. */
 export const FAILURES: Readonly<Record<SignedErrorCode, Failure>> = Object.fromEntries<Failure>(
   Object.entries(GENERAL).map(([code, { name, causes }]) => [
     code,

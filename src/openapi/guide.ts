@@ -3,7 +3,7 @@ import { FAILURES } from "./failures.ts";
 import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "./signature-vectors.ts";
 import { signedPaths } from "./signed-operations.ts";
 
-/** A signing example as its file has it. */
+/** A signing example: the name and the source of its file. */
 export interface Example {
   file: string;
   source: string;
@@ -20,9 +20,9 @@ export const EXAMPLES = {
 };
 
 /**
- * The guide, from its page and from what the service and the examples say.
+ * Fills the page of the guide with the texts of the service and the examples.
  *
- * @throws Error when the page has no place for one of them
+ * @throws Error when the page lacks the place for one of them
  */
 export function guidePage(page: string, examples: Example[]): string {
   const bodies = signedPaths["/openapi/chat/create_gd"]?.post.requestBody.content["application/json"].examples;
@@ -47,7 +47,7 @@ export function guidePage(page: string, examples: Example[]): string {
     if (!html.includes(`<!-- ${name} -->`)) throw new Error(`the guide has no place for ${name}`);
     return html.replace(`<!-- ${name} -->`, () => part);
   }, page);
-  // What scrolls sideways must be in reach of the keyboard.
+  // A block that scrolls sideways must be reachable by keyboard.
   return filled.replaceAll("<pre", '<pre tabindex="0"');
 }
 
@@ -90,8 +90,8 @@ ${run}</code></pre>
 <div class="panels">${all("panel")}</div></div>`;
 }
 
-/** The list under "Pitfalls of …" in an example's first comment, with lines that were broken put together again. */
-export function pitfallsOf(source: string): string[] {
+/** The list under "Pitfalls of …" in an example's first comment, with its wrapped lines joined. */
+function pitfallsOf(source: string): string[] {
   const pitfalls: string[] = [];
   const lines = source.split("\n").map((line) => line.replace(/^\s*(\/\/|#)\s?/, "").trimEnd());
   const start = lines.findIndex((line) => line.startsWith("Pitfalls of "));
@@ -102,7 +102,7 @@ export function pitfallsOf(source: string): string[] {
     else break;
   }
   if (pitfalls.length === 0) throw new Error("an example names no pitfalls");
-  // Python and Java read escapes in their comments too, so there a backslash is written twice.
+  // In the comments of Python and Java a backslash is written twice, because both read escapes there.
   return pitfalls.map((pitfall) => pitfall.replaceAll("\\\\", "\\"));
 }
 
@@ -115,7 +115,7 @@ const code = (source: string) =>
     )
     .join("\n");
 
-/** Text with `code` in it. */
+/** HTML of a text whose code is in backquotes. */
 const inline = (text: string) => escapeHtml(text).replace(/`([^`]+)`/g, "<code>$1</code>");
 
 const escapeHtml = (text: string) => text.replace(/[&<>"]/g, (character) => `&#${character.codePointAt(0)};`);

@@ -7,12 +7,12 @@ export type JsonSchema = {
   anyOf?: JsonSchema[] | undefined;
 };
 
-/** What a schema cannot say of a field: words for people, and where zod's own words would mislead a machine. */
+/** Keywords for a field that its schema cannot give: descriptions, and corrections where zod's output would mislead a generator. */
 export type Words = Record<string, JsonSchema>;
 
 /**
- * An object schema as JSON Schema 2020-12, as what callers send. The rules of a refine come from its `params`; `words` are laid
- * over the fields, a keyword given as undefined takes it away. A default of a body's field is said in its description.
+ * Turns an object schema into JSON Schema 2020-12. The rules of a refine come from its `params`. `words` are merged into the fields; a
+ * keyword given as undefined is removed. The default of a body's field is told in its description.
  *
  * @param io "output" for a query, whose schemas read text and give integers: OpenAPI describes the integers
  * @throws Error when `words` names a field that the schema does not have, or leaves one without a description
@@ -23,7 +23,7 @@ export function jsonSchemaOf(schema: z.ZodMiniType, words: Words, io: "input" | 
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => {
       for (const params of refineParams(zodSchema)) addRule(jsonSchema as JsonSchema, params);
-      // The format says the same, and generators of test data know formats.
+      // The format gives the same rule, and generators of test data understand formats.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
     },
   });
@@ -37,14 +37,14 @@ export function jsonSchemaOf(schema: z.ZodMiniType, words: Words, io: "input" | 
     const { default: fallback, ...rules } = field;
     const whole: JsonSchema = { ...rules, ...said };
     if (io === "output") whole.default = fallback;
-    // Client generators take a body's field that has a default for one that is always there, and make callers send it.
+    // Client generators make a field with a default required, so that callers would have to send it.
     else if (fallback !== undefined) whole.description = `${said.description}\n\nLeft out, it is ${fallback}.`;
     described.properties[name] = Object.fromEntries(Object.entries(whole).filter(([, value]) => value !== undefined));
   }
   return described;
 }
 
-/** `params` of each refine of a schema: fields.ts. */
+/** The `params` of each refine of a schema, see fields.ts. */
 function refineParams(schema: z.core.$ZodTypes): JsonSchema[] {
   return (schema._zod.def.checks ?? []).flatMap((check) => {
     const { params } = check._zod.def as { params?: JsonSchema };
@@ -52,7 +52,7 @@ function refineParams(schema: z.core.$ZodTypes): JsonSchema[] {
   });
 }
 
-/** A rule for lists, on something that is a list or text, is said where the list is. */
+/** Adds a rule. In a union of list and text, a rule for lists is added to the list only. */
 function addRule(schema: JsonSchema, params: JsonSchema): void {
   const lists = "minItems" in params ? schema.anyOf?.filter(({ type }) => type === "array") : undefined;
   for (const target of lists ?? [schema]) Object.assign(target, params);

@@ -11,7 +11,7 @@ const STAMP_EXAMPLE = {
   ranstr: "codex1033048655",
 };
 
-/** appid is looked at before there is a schema to look with: src/pipeline/read-fields.ts. */
+/** Written by hand, because no schema checks appid: see src/pipeline/read-fields.ts. */
 const APPID = string("The application identifier that the operator issued.", {
   minLength: 1,
   maxLength: 64,
@@ -30,7 +30,7 @@ const STAMP_WORDS: Words = {
   },
 };
 
-/** A signed body: the stamp first, as in the documented examples. Unknown fields are ignored, so nothing is said of them. */
+/** A signed body, with appid, timestamp and ranstr first, as in the documented examples. It allows unknown fields, which are ignored. */
 function signedBody(operation: JsonSchema): JsonSchema {
   const stamp = jsonSchemaOf(stampSchema, STAMP_WORDS);
   return {
@@ -86,7 +86,7 @@ const body = (operation: Operation, { examples }: Documentation) => ({
   },
 });
 
-/** How any operation may be refused before it decides. */
+/** The refusals that every operation may have before the batch. */
 const COMMON_REFUSALS: SignedErrorCode[] = [
   "invalid_parameters",
   "token_invalid",

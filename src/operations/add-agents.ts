@@ -11,7 +11,7 @@ const MOST_AGENTS = 100;
 const CHAT_ID_RULE = rule("must be an integer");
 const IDS_RULE = `must be 1 to ${MOST_AGENTS} agent ids (one named twice counts once), as positive integers between commas or as an array`;
 
-/** "10427, 10428": positive integers between commas, blanks around them allowed. */
+/** Positive integers between commas, with or without blanks around them: "10427, 10428". */
 const LISTED_IDS = /^[ \t]*[1-9][0-9]*[ \t]*(,[ \t]*[1-9][0-9]*[ \t]*)*$/;
 
 const listedIds = z.pipe(
@@ -34,7 +34,7 @@ const mayJoin = (v: Values) => sql`${agents.id} <> ${sessions.responsibleAgentId
   AND NOT EXISTS (SELECT 1 FROM ${participants}
     WHERE ${participants.sessionId} = ${v.chatId} AND ${participants.agentId} = asked.value)`;
 
-/** Adds agents to a ticket session: one batch, all of it or none. Contract section 4.2. Who may not join is left out and named. */
+/** Adds agents to a ticket session, in one transaction. Contract section 4.2. Agents who may not join are left out and named. */
 export default defineOperation({
   name: "add_agents",
   wireName: "add_kf",
@@ -87,7 +87,7 @@ export default defineOperation({
     },
   },
 
-  // When an earlier try of this request was accepted, the agents who joined at that very second joined by it.
+  // If an earlier try of this request was accepted, it added the agents who joined in this second: they are not left out.
   leftOut: (v) => sql`SELECT asked.value AS id, CASE
       WHEN asked.value = ${sessions.responsibleAgentId} OR EXISTS (SELECT 1 FROM ${participants}
         WHERE ${participants.sessionId} = ${v.chatId} AND ${participants.agentId} = asked.value
@@ -130,7 +130,7 @@ export const documentation: Documentation = {
     kefu_ids: {
       description:
         "Agents to add: 1 to 100 ids, between commas (recommended; blanks around them are allowed) or as an array. One named twice counts once. Agents that are on the session already, unknown, disabled or another site's are ignored; when none is left, 409.",
-      // Within what is certain to be accepted, each id up to 15 digits, so that no rule of size is left unsaid.
+      // Narrower than what is accepted: with ids of up to 15 digits a pattern can state every rule.
       anyOf: [
         { type: "string", pattern: "^[ \\t]*[1-9][0-9]{0,14}[ \\t]*(,[ \\t]*[1-9][0-9]{0,14}[ \\t]*){0,99}$" },
         {

@@ -1,12 +1,12 @@
-/** Graphemes an automatic title has at most, the ellipsis included. */
+/** The largest length of an automatic title in graphemes, with the ellipsis. */
 const MOST_GRAPHEMES = 40;
 
 const sentences = new Intl.Segmenter(undefined, { granularity: "sentence" });
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
 /**
- * The automatic title of a session: the first sentence of its first message on one line, cut where a reader sees a character end,
- * never inside an emoji or a combining sequence. Empty when the message is blank.
+ * The automatic title of a session: the first sentence of its first message, on one line. It is cut between graphemes, never inside
+ * an emoji or a combining sequence. Empty when the message is blank.
  */
 export function autoTitle(content: string): string {
   const sentence = sentences.segment(content.trimStart()).containing(0)?.segment ?? "";

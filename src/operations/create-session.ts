@@ -32,13 +32,13 @@ function isMetadata(value: unknown): value is Record<string, string> {
   return pairs.length <= 20 && pairs.every(([name, each]) => METADATA_NAME.test(name) && isText(each, 0, 500));
 }
 
-/** The asked-for agents that are unknown, of another site or disabled. */
+/** The agents of the request who are unknown, of another site or disabled. */
 const unfitAgents = (v: Placeholders<{ siteId: number; agents: string }>) =>
   sql`FROM json_each(${v.agents}) AS asked LEFT JOIN ${agents}
     ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'
     WHERE ${agents.id} IS NULL`;
 
-/** Opens a session with its customer, agents and first message: one batch, all of it or none. Contract section 4.1. */
+/** Opens a session with its customer, agents and first message, in one transaction. Contract section 4.1. */
 export default defineOperation({
   name: "create_session",
   wireName: "create_gd",
@@ -58,7 +58,7 @@ export default defineOperation({
       ),
       fzr_uid: positiveId,
       sender_type: z._default(z.union([z.literal(1), z.literal(2), z.literal(3)], SENDER_RULE), 2),
-      // An extension of this service: the contract does not have it.
+      // An extension: docs/contract.md, "metadata".
       metadata: z.optional(z.custom<Record<string, string>>(isMetadata, METADATA_RULE)),
     })
     .check(
@@ -98,7 +98,7 @@ export default defineOperation({
     };
   },
 
-  // Chosen inside the transaction, so that a second try finds the same id without another written row.
+  // Chosen inside the transaction and kept in the nonce row, so that a second try finds the same id. A counter would cost a write.
   sessionId: () => sql`(SELECT coalesce(max(${sessions.id}), 0) + 1 FROM ${sessions})`,
 
   mayBeItself: (v) => sql`NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${sessions.id} = ${nonces.sessionId})
@@ -112,7 +112,7 @@ export default defineOperation({
       when: (v) => sql`EXISTS (SELECT 1 ${unfitAgents(v)})`,
       code: "invalid_parameters",
       named: (v) => sql`SELECT json_group_array(asked.value) ${unfitAgents(v)}`,
-      // Twenty show what is wrong; a hundred would be too long a header for some proxies.
+      // A hundred ids would make a header that some proxies refuse.
       detail: ({ named }) => `kefu_id: unknown, foreign or disabled: ${named.slice(0, 20).join(", ")}`,
       past: "An agent was unknown, foreign or disabled.",
     },
@@ -179,7 +179,7 @@ export default defineOperation({
   answer: (sessionId) => ({ chat_id: sessionId }),
 });
 
-/** So that the same pairs in another order are the same request. */
+/** Sorted, so that the order of the pairs does not change the fingerprint. */
 const sortedByName = (pairs: Record<string, string>) =>
   Object.fromEntries(Object.entries(pairs).sort(([a], [b]) => (a < b ? -1 : 1)));
 
@@ -192,7 +192,7 @@ export const documentation: Documentation = {
     sbs: {
       description:
         'Your identifier of the customer, who is created when there is none of it yet. A string, or an integer: digits without fraction or exponent, as many as the string may have characters, the sign included, and kept digit for digit. 1001 and "1001" are the same customer.',
-      // A numeric sbs is validated as its digits, so the schema itself knows of text only.
+      // The schema sees text only, because a numeric sbs is turned into its digits before.
       type: undefined,
       minLength: undefined,
       maxLength: undefined,

@@ -1,12 +1,12 @@
 import type { LeftOutAgent } from "./operation.ts";
 
-/** The most characters of a header that every proxy takes. A hundred usual ids are far from it. */
+/** The length of a header that every proxy accepts, in characters. A hundred usual ids are far below it. */
 const LONGEST = 3_000;
 
-/** What a caller most wants to know comes first. */
+/** What a caller can correct comes first. */
 const ORDER: LeftOutAgent["why"][] = ["unknown", "disabled", "already on the session"];
 
-/** `777 unknown, 10430 disabled, 10411 already on the session`: the words of `x-ignored-agents`. */
+/** The text of `x-ignored-agents`: `777 unknown, 10430 disabled, 10411 already on the session`. */
 export function describeLeftOut(leftOut: readonly LeftOutAgent[]): string {
   const ordered = leftOut.toSorted((a, b) => ORDER.indexOf(a.why) - ORDER.indexOf(b.why));
   let text = "";

@@ -19,9 +19,9 @@ import {
 import type { Bindable, Placeholders } from "../store/statement.ts";
 
 /**
- * What a signed operation is made of. Each is one file of this folder with two exports: the operation itself, made by
- * {@link defineOperation}, and its {@link Documentation}. `npm run generate` lists them in index.ts; routes, OpenAPI, `npm run call`,
- * the signature check, the client's paths and the shared test suites walk that list.
+ * A signed operation is one file of this folder with two exports: the operation, made by {@link defineOperation}, and its
+ * {@link Documentation}. `npm run generate` lists them in index.ts. Routes, OpenAPI, `npm run call`, the signature check, the
+ * client's paths and the shared test suites all go through that list.
  */
 
 type Row = Record<string, Bindable>;
@@ -32,13 +32,13 @@ export type Sql<Own extends Row> = (value: Placeholders<Claim & Own>) => SQL;
 /** How an operation may refuse by its own rules. */
 export type RefusalCode = Extract<SignedErrorCode, "invalid_parameters" | "session_not_found" | "state_forbids">;
 
-/** An agent who was asked for and is left out. */
+/** An agent whom the request names and who is left out. */
 export interface LeftOutAgent {
   id: number;
   why: "already on the session" | "unknown" | "disabled";
 }
 
-/** One way in which the database refuses. The first whose condition holds is the outcome. */
+/** A rule that the database checks. The first rule whose condition holds refuses the request. */
 export interface RefusalRule<Own extends Row> {
   /** The condition. */
   when: Sql<Own>;
@@ -48,25 +48,25 @@ export interface RefusalRule<Own extends Row> {
   named?: Sql<Own>;
   /** For `x-error-detail`: the field and its rule, English ASCII. */
   detail: (found: { named: number[]; leftOut: LeftOutAgent[] }) => string;
-  /** The same as a sentence about a request of the past, for the console. */
+  /** The same as a sentence in the past tense, for the console. An English key of zh.json. */
   past: string;
 }
 
 export interface Definition<Fields, Input, Own extends Row> {
-  /** What it does, in the terms used inside. Stored with idempotency keys, so it never changes. */
+  /** The name used in the code, `create_session`. Stored with idempotency keys, so it must never change. */
   name: string;
-  /** What it is called on the wire: the last part of its path. */
+  /** The name on the wire, the last part of the path: `create_gd`. */
   wireName: string;
-  /** Its fields as callers send them; `appid`, `timestamp` and `ranstr` are not among them. */
+  /** The fields as callers send them, without `appid`, `timestamp` and `ranstr`. */
   fields: z.ZodMiniType<Fields> & { shape: object };
-  /** A top-level field whose integers count by their digits. */
+  /** A top-level field whose integers are read as strings of their digits, exact beyond 2^53. */
   digitsOf?: string;
   /**
-   * What the fields ask for, in the terms used inside. Its JSON is the fingerprint that an Idempotency-Key is compared by: lists are
-   * sorted, and an optional field that is absent is left out, so that a new field changes no fingerprint of before.
+   * Translates the fields into the terms of the code. The fingerprint is made of the result's JSON. So sort lists, and leave out an
+   * optional field that is absent: then a field that is added later changes no older fingerprint.
    */
   read: (fields: Fields) => Input;
-  /** The values that its statements bind, beside those of the claim. */
+  /** The values that the statements bind, in addition to those of the claim. */
   bind: (input: Input) => Own;
   /** The session that an accepted request is about. */
   sessionId: Sql<Own>;
@@ -81,38 +81,38 @@ export interface Definition<Fields, Input, Own extends Row> {
   answer: (sessionId: number) => Record<string, unknown> | "";
 }
 
-/** What a batch came to for the request that sent it. */
+/** The outcome of a batch for the request that sent it. */
 export type Outcome =
-  /** Done now. */
+  /** The operation was done now. */
   | { kind: "accepted"; sessionId: number; leftOut: LeftOutAgent[] }
-  /** Done before under the same Idempotency-Key for the same request. */
+  /** The same request was done before under the same Idempotency-Key. */
   | { kind: "repeated"; sessionId: number }
-  /** Nothing written but the nonce. */
+  /** A rule refused it; only the nonce was written. */
   | { kind: "refused"; refused: Refused }
-  /** Another request used this ranstr; nothing written. */
+  /** Another request had used this ranstr; nothing was written. */
   | { kind: "replayed" }
-  /** The app was revoked or its secret rotated away; nothing written. */
+  /** The app was revoked or its secret replaced; nothing was written. */
   | { kind: "credentials_stale" };
 
-/** What a request would come to now, and what became of the one that used its ranstr before. */
+/** The outcome that a request would have now, and the earlier request with its ranstr. */
 export interface Preview {
   outcome: Outcome;
   used: Use | null;
 }
 
-/** What became of the request that used a ranstr. */
+/** The stored outcome of the request that used a ranstr. */
 export interface Use {
   outcome: string;
   sessionId: number | null;
-  /** It may have been the very request that is looked at. */
+  /** True when it may be the same request as the one that is checked. */
   mayBeItself: boolean;
 }
 
-/** What a request's fields ask for. */
+/** A request's fields after they were read. */
 export interface Asked {
-  /** In the terms used inside; its JSON is the request's fingerprint. */
+  /** In the terms of the code; the fingerprint is made of its JSON. */
   input: unknown;
-  /** What the operation's statements bind. */
+  /** The values that the operation's statements bind. */
   bound: Row;
 }
 
@@ -125,39 +125,39 @@ export interface Operation {
   /** In the order of the documentation. */
   fieldNames: readonly string[];
   digitsOf: string | undefined;
-  /** How each outcome of its own is answered, and how it is told of a request of the past. */
+  /** The rules of this operation, by their names. */
   refusals: Record<string, Pick<RefusalRule<Row>, "code" | "past">>;
-  /** A pure step of the pipeline: checks the fields and reads what they ask for. */
+  /** A pure step of the pipeline: checks the fields and translates them. */
   read: (fields: Record<string, unknown>) => Result<Asked>;
-  /** Whether it names agents whom it leaves out, in `x-ignored-agents`. */
+  /** Whether an answer may name agents that were left out, in `x-ignored-agents`. */
   leavesOut: boolean;
-  /** The one batch of a try; its rows go to {@link outcomeOf}. */
+  /** The batch of one try. {@link outcomeOf} reads its rows. */
   batch: (db: D1Database, request: ClaimRequest, asked: Asked, attempt: number) => D1PreparedStatement[];
   outcomeOf: (rows: unknown[][]) => Outcome;
-  /** The same decision without writing; its rows go to {@link previewOf}. */
+  /** The same decision, without writing. {@link previewOf} reads its rows. */
   preview: (db: D1Database, request: ClaimRequest, asked: Asked) => D1PreparedStatement[];
   previewOf: (rows: unknown[][]) => Preview;
   answer: (sessionId: number) => Record<string, unknown> | "";
 }
 
-/** A keyword of JSON Schema by its name. */
+/** Keywords of JSON Schema. */
 export interface JsonSchema {
   [keyword: string]: unknown;
 }
 
-/** What only the documentation says of an operation. Plain data, so that the Worker's bundle leaves it out. */
+/** What only the documentation says about an operation. Plain data, which the Worker's bundle leaves out. */
 export interface Documentation {
-  /** Of the contract, "4.1": the operations are listed in this order. Left out of one that the contract does not have. */
+  /** The section of the contract, "4.1", by which operations are ordered. Absent when the contract does not have the operation. */
   section?: string;
   summary: string;
   description: string;
-  /** Laid over the JSON Schema of each field; every field needs a `description`. A keyword given as undefined goes away. */
+  /** Merged into the JSON Schema of each field. Every field needs a `description`. Give a keyword as undefined to remove it. */
   fields: Record<string, JsonSchema>;
-  /** Bodies without the stamp, by a name. The shared test suites send the first one. */
+  /** Named example bodies without `appid`, `timestamp` and `ranstr`. The shared test suites send the first one. */
   examples: Record<string, { summary: string; fields: Record<string, unknown> }>;
   /** `data` of a success. */
   answer: { schema: JsonSchema; example: unknown };
-  /** For callers: why each refusal of its own happens, and what to do. */
+  /** For callers: the cause of each refusal of this operation, and what to do. */
   refusals: Record<string, { cause: string; cure: string }>;
 }
 
@@ -167,7 +167,7 @@ const RESERVED = ["accepted", "repeated", "key_reused"];
 const KEY_REUSED = "Idempotency-Key: was used for a request that meant something else";
 
 /**
- * Compiles an operation when the module loads, so that a request pays for binding its values and nothing else.
+ * Compiles an operation when the module loads, so that a request only binds values.
  *
  * @throws TypeError for a refusal with a name that means something else
  */
@@ -229,7 +229,7 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
 
     outcomeOf(rows) {
       const row = rows.at(-1)?.[0] as OutcomeRow;
-      // A claim that is held comes first: it was decided while the app was good.
+      // A claim of this request counts even if the app was revoked since: it was decided while the app was valid.
       if (row.mine !== 1) return { kind: row.app_is_good === 1 ? "replayed" : "credentials_stale" };
       return outcome(row, readLeftOut === undefined ? [] : (rows[1] as LeftOutAgent[]));
     },

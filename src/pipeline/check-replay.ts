@@ -1,28 +1,29 @@
-import { lookForNonce, nonceKey, seenWithin } from "../replay/kv-nonces.ts";
+import { answerWithin, isKnownToKv, nonceKey } from "../replay/kv-nonces.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import type { Fields } from "./read-fields.ts";
 import type { Stamp } from "./read-stamp.ts";
 import type { Tools } from "./tools.ts";
 
-/** A look into KV that may have begun already. */
-export interface ReplayLook {
-  /** The nonce's name in KV; undefined when the ranstr is none. */
+/** KV's answer about a ranstr, which may have been asked for already. */
+export interface KvCheck {
+  /** The nonce's key in KV; undefined when the ranstr is not a string. */
   key: Promise<string> | undefined;
+  /** Undefined when KV was not asked yet. */
   answer: Promise<boolean> | undefined;
 }
 
 /**
- * Starts the look into KV before anything is known of the caller, so that KV's slowest answer, a miss, runs beside the rest.
+ * Asks KV before the caller is verified, so that a miss, KV's slowest answer, arrives while other steps run.
  *
- * @param early false to only prepare it: for a client that failed too often it costs no read of KV
+ * @param early false to compute the key only: a client that failed too often must not cause a read of KV
  */
-export function startReplayLook({ config, nonces }: Tools, { appid, ranstr }: Fields, early: boolean): ReplayLook {
+export function startReplayCheck({ config, nonces }: Tools, { appid, ranstr }: Fields, early: boolean): KvCheck {
   if (typeof ranstr !== "string") return { key: undefined, answer: undefined };
   const key = nonceKey(appid, ranstr);
-  const begins = early && !nonces.has(appid, ranstr);
-  return { key, answer: begins ? lookForNonce(config.nonces, key) : undefined };
+  const askNow = early && !nonces.has(appid, ranstr);
+  return { key, answer: askNow ? isKnownToKv(config.nonces, key) : undefined };
 }
-startReplayLook.kind = "reads" as const;
+startReplayCheck.kind = "reads" as const;
 
 /** Whether this isolate or KV knows that the ranstr was used. Both only help: D1 decides. The isolate keeps what KV said. */
 export async function checkReplay(
@@ -30,11 +31,11 @@ export async function checkReplay(
   appid: string,
   { ranstr }: Stamp,
   staleAt: number,
-  { key, answer }: ReplayLook,
+  { key, answer }: KvCheck,
 ): Promise<Result<null>> {
   if (nonces.has(appid, ranstr)) return replayed("ranstr_seen_here");
   const since = runtime.elapsed();
-  if (await seenWithin(runtime, answer ?? lookForNonce(config.nonces, key), config.replayLookMs)) {
+  if (await answerWithin(runtime, answer ?? isKnownToKv(config.nonces, key), config.replayCheckMs)) {
     nonces.add(appid, ranstr, staleAt);
     return replayed("ranstr_seen_by_kv");
   }

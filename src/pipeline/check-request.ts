@@ -12,24 +12,24 @@ import { type Fields, readFields } from "./read-fields.ts";
 import { readStamp, type Stamp } from "./read-stamp.ts";
 import type { Step } from "./step.ts";
 
-/** What each step says of a request. A step that needs what an earlier one did not give is undefined: not evaluated. */
+/** The result of each step. A step is undefined when it needs the value of an earlier step that refused: it was not evaluated. */
 export interface Report {
   fields: Result<Fields>;
   authentication: Authentication;
   stamp?: Result<Stamp>;
-  /** Who used the ranstr before; null when nobody did. */
+  /** The request that used the ranstr before; null when none did. */
   used?: Use | null;
   asked?: Result<Asked>;
   /** What the database would decide for an app that is good. */
   outcome?: Outcome;
 }
 
-/** Lets only steps through that change nothing. */
-const look = <Arguments extends unknown[], Output>(step: Step<"pure" | "reads", Arguments, Output>) => step;
+/** Takes only steps that change nothing: the compiler refuses any other. */
+const readOnly = <Arguments extends unknown[], Output>(step: Step<"pure" | "reads", Arguments, Output>) => step;
 
 /**
- * Looks at a request as the pipeline does, and collects what every step says. It runs the pure and the reading steps alone: it burns
- * no nonce, charges no limit and caches nothing.
+ * Runs the pure and the reading steps of the pipeline and collects the result of each, also after a refusal. It uses up no nonce,
+ * counts for no limit and caches nothing.
  *
  * @param app the app that the request names, as stored
  * @throws UnsealError when MASTER_KEY does not open the app's secrets; what D1 throws
@@ -41,23 +41,23 @@ export async function checkRequest(
   { app, body, signature }: { app: AppRecord; body: ArrayBuffer; signature: string },
 ): Promise<Report> {
   const now = unixSeconds(runtime);
-  const fields = look(readFields)(body, operation.digitsOf);
-  const credentials = await look(openCredentials)(keyring, app, now);
-  const authentication = await look(authenticate)({ credentials, source: "d1" }, { signature, body, now });
+  const fields = readOnly(readFields)(body, operation.digitsOf);
+  const credentials = await readOnly(openCredentials)(keyring, app, now);
+  const authentication = await readOnly(authenticate)({ credentials, source: "d1" }, { signature, body, now });
   if (!fields.ok) return { fields, authentication };
-  const stamp = look(readStamp)(fields.value, now, config.timestampToleranceSeconds);
+  const stamp = readOnly(readStamp)(fields.value, now, config.timestampToleranceSeconds);
   const asked = operation.read(fields.value);
   const report: Report = { fields, authentication, stamp, asked };
   if (!stamp.ok && stamp.code === "invalid_parameters") return report;
   const ranstr = String(fields.value.ranstr);
   const db = homeDatabase(config, app.siteId);
-  if (!asked.ok) return { ...report, used: await look(findUse)(db, app.appid, ranstr, now) };
-  // Without a valid signature the decision is that of the current secret, so that what comes after it shows too.
+  if (!asked.ok) return { ...report, used: await readOnly(findUse)(db, app.appid, ranstr, now) };
+  // Without a valid signature the preview takes the current secret's version, so that it still shows the later refusals.
   const secretVersion = authentication.ok ? authentication.caller.secretVersion : app.version;
   const caller = { appid: app.appid, siteId: app.siteId, secretVersion };
   const ready = { asked: asked.value, ranstr, idempotencyKey: null };
-  const claim = await look(claimOf)(runtime, caller, ready, now);
-  return { ...report, ...(await look(preview)(db, operation, claim, asked.value)) };
+  const claim = await readOnly(claimOf)(runtime, caller, ready, now);
+  return { ...report, ...(await readOnly(preview)(db, operation, claim, asked.value)) };
 }
 
 async function preview(

@@ -9,8 +9,8 @@ import { claimOf } from "./claim-of.ts";
 import type { Tools } from "./tools.ts";
 import { type Claimant, verifyAgain } from "./verify-caller.ts";
 
-/** How often a request looks whether another with its ranstr has ended. Milliseconds. */
-const UNDER_WAY_LOOK_MS = 5;
+/** A request that waits for another one with its ranstr checks this often whether it has ended. */
+const UNDER_WAY_POLL_MS = 5;
 
 /** A verified request that only the database can still refuse. */
 export interface Ready {
@@ -18,7 +18,7 @@ export interface Ready {
   asked: Asked;
   ranstr: string;
   idempotencyKey: string | null;
-  /** Unix seconds from which on these bytes are stale for good. */
+  /** Unix seconds; from then on no tolerance accepts this timestamp. */
   staleAt: number;
 }
 
@@ -36,7 +36,7 @@ export async function decide(tools: Tools, claimant: Claimant, caller: Caller, r
   // Nothing is awaited between the last look and the mark. Replays that arrive while the
   // first one is under way wait for its outcome: D1 is asked once.
   while (nonces.isUnderWay(appid, ranstr) && runtime.elapsed() < lookUp.answerBy) {
-    await sleep(runtime, UNDER_WAY_LOOK_MS);
+    await sleep(runtime, UNDER_WAY_POLL_MS);
   }
   if (nonces.has(appid, ranstr)) return replayed("ranstr_seen_here");
   const run = async ({ siteId, secretVersion }: Caller, before: number): Promise<Outcome> => {
@@ -50,7 +50,7 @@ export async function decide(tools: Tools, claimant: Claimant, caller: Caller, r
   try {
     let outcome = await run(caller, 0);
     if (outcome.kind === "credentials_stale") {
-      // The cached record may be old. The owner stays: with another one a caller would meet its own committed request as a replay.
+      // The cached record may be old. Both runs have one owner: with two, the second could take the commit of the first for a replay.
       const fresh = await verifyAgain(tools, claimant, caller);
       if (!fresh.ok) return fresh;
       if (fresh.value !== null) outcome = await run(fresh.value, TRIES);

@@ -1,7 +1,7 @@
 /**
- * The fingerprint of a request, SHA-256 in hex: what an Idempotency-Key is compared by. It is of what the request asks for, after
- * defaults; timestamp, ranstr and unknown fields are no part of it, and lists are sorted. An optional field that is absent is no part
- * of it either, so a new one changes nothing for keys that were used before it.
+ * The fingerprint of a request, SHA-256 in hex: two requests with one Idempotency-Key are compared by it. It covers what the request
+ * asks for: defaults filled in, lists sorted, without timestamp, ranstr and unknown fields. An absent optional field is left out, so
+ * that a field that is added later does not change the fingerprints of keys used before.
  */
 export async function fingerprintOf(input: unknown): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(JSON.stringify(input)));

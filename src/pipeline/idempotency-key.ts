@@ -1,11 +1,11 @@
 import { ok, type Result, refused } from "../result.ts";
 
-/** How long the answer to a key is remembered, in seconds. */
+/** How long the answer to a key is kept, in seconds. */
 export const IDEMPOTENCY_SECONDS = 86_400;
 
 const VISIBLE_ASCII = /^[\x21-\x7e]{1,255}$/;
 
-/** The Idempotency-Key header: 1 to 255 visible ASCII characters taken as they are, null without one. */
+/** Reads the Idempotency-Key header: 1 to 255 visible ASCII characters, taken as they are; null when it is absent. */
 export function readIdempotencyKey(header: string | undefined): Result<string | null> {
   if (header === undefined) return ok(null);
   if (VISIBLE_ASCII.test(header)) return ok(header);

@@ -1,7 +1,7 @@
 import { type JsonFault, parseJsonObject } from "../parse-json.ts";
 import { ok, type Result, refused } from "../result.ts";
 
-/** The fields of a request that names an app. */
+/** The fields of a body; `appid` is checked, the others are not. */
 export type Fields = Record<string, unknown> & { appid: string };
 
 const FAULTS: Record<JsonFault | "appid_missing", string> = {
@@ -13,9 +13,9 @@ const FAULTS: Record<JsonFault | "appid_missing", string> = {
 };
 
 /**
- * The body as one JSON object with an appid. Its refusals depend on no secret.
+ * Reads the body as one JSON object with an appid. Its refusals depend on no secret, so every caller may read their details.
  *
- * @param digitsOf a field whose integers are wanted as their digits
+ * @param digitsOf a field whose integers are returned as strings of their digits
  */
 export function readFields(body: ArrayBuffer, digitsOf: string | undefined): Result<Fields> {
   const parsed = parseJsonObject(body, digitsOf);
@@ -28,6 +28,6 @@ readFields.kind = "pure" as const;
 const unreadable = (fault: keyof typeof FAULTS) =>
   refused("invalid_parameters", `body_${fault}`, { detail: FAULTS[fault], tell: true });
 
-/** The contract gives an appid no form; 1 to 64 characters keep what is looked up and logged small. */
+/** The contract sets no form for an appid. The limit of 64 characters keeps cache keys and log lines short. */
 const isAppid = (value: unknown): value is string =>
   typeof value === "string" && value.length >= 1 && value.length <= 128 && [...value].length <= 64;

@@ -3,7 +3,7 @@ import { describeIssues, fieldIssues, rule, text } from "../fields.ts";
 import { ok, type Result, refused } from "../result.ts";
 import { checkFreshness } from "../signing/check-freshness.ts";
 
-/** The fields that make a request fresh and usable once. Contract section 4; limits of ranstr: docs/decisions.md. */
+/** The fields by which a request is fresh and can be used once. Contract section 4; the length of ranstr: docs/decisions.md, "Signing and freshness". */
 export const stampSchema = z.object({
   timestamp: z.int(rule("must be an integer, Unix seconds")),
   ranstr: text(1, 128),
@@ -12,7 +12,7 @@ export const stampSchema = z.object({
 export type Stamp = z.infer<typeof stampSchema>;
 
 /**
- * The stamp of a request that is fresh. Contract section 5, rule 5.
+ * Reads the stamp and checks that it is fresh. Contract section 5, rule 5.
  *
  * @param now Unix seconds
  */

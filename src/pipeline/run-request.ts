@@ -5,7 +5,7 @@ import { MAX_TOLERANCE_SECONDS, rememberNonce } from "../replay/kv-nonces.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import { unixSeconds } from "../runtime.ts";
 import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
-import { checkReplay, replayed, startReplayLook } from "./check-replay.ts";
+import { checkReplay, replayed, startReplayCheck } from "./check-replay.ts";
 import { decide } from "./decide.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { readFields } from "./read-fields.ts";
@@ -13,28 +13,29 @@ import { readStamp } from "./read-stamp.ts";
 import type { Tools } from "./tools.ts";
 import { type Claimant, confirmCaller, verifyCaller } from "./verify-caller.ts";
 
-/** A signed request as it came. */
+/** A signed request as received. */
 export interface SignedRequest {
   body: ArrayBuffer;
-  /** The headers, undefined where they are absent. */
+  /** Headers; undefined when absent. */
   signature: string | undefined;
   idempotencyKey: string | undefined;
-  /** The address that its failures are counted under. */
+  /** The address that failures are counted under. */
   client: string;
 }
 
-/** A request that is done: now, or before under the same Idempotency-Key. */
+/** A request that was done. */
 export interface Done {
   sessionId: number;
+  /** True when it was done before, under the same Idempotency-Key. */
   repeated: boolean;
   leftOut: LeftOutAgent[];
 }
 
-/** How long an isolate refuses an app that passed its limit, before it lets a request through to see. Seconds. */
+/** Seconds for which an isolate refuses an app that exceeded its limit, before it asks the limit again. */
 const APP_PAUSE_SECONDS = 1;
 
 /**
- * Runs a signed request: each step in the order of docs/architecture.md, until one refuses.
+ * Runs the steps of a signed request until one refuses, in the order of docs/architecture.md, "The way of a signed request".
  *
  * @throws ServiceError `unavailable` when D1 does not answer, `internal` for a fault of the deployment
  */
@@ -47,7 +48,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const now = unixSeconds(runtime);
   const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
   const claimant: Claimant = { appid, client, signed: { signature, body, now }, lookUp: { waitUntil, answerBy } };
-  const look = startReplayLook(tools, fields.value, !limits.isPassed(failureKey("signed", client)));
+  const kvCheck = startReplayCheck(tools, fields.value, !limits.isPassed(failureKey("signed", client)));
 
   const verified = await verifyCaller(tools, claimant);
   if (!verified.ok) return verified;
@@ -59,8 +60,8 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   if (!stamp.ok) return refuse(stamp);
   const { timestamp, ranstr } = stamp.value;
   const staleAt = timestamp + MAX_TOLERANCE_SECONDS;
-  const unused = await checkReplay(tools, appid, stamp.value, staleAt, look);
-  // Not confirmed with D1: a replay says nothing that its first request was not told.
+  const unused = await checkReplay(tools, appid, stamp.value, staleAt, kvCheck);
+  // Returned without asking D1 about the caller: the answer to a replay tells nothing that the first request was not told.
   if (!unused.ok) return unused;
   if (limits.isPassed(appid)) {
     return refuse(refused("too_many_requests", "app_limit", { retryAfter: APP_LIMIT_PERIOD }));
@@ -76,7 +77,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const outcome = decided.value;
   const isNew = outcome.kind !== "credentials_stale" && outcome.kind !== "replayed";
   if (isNew) {
-    waitUntil(rememberNonce(config.nonces, look.key, telemetry));
+    waitUntil(rememberNonce(config.nonces, kvCheck.key, telemetry));
     // Counted after the replay check: otherwise one captured request could exhaust the app's quota.
     waitUntil(limits.count(config.appLimit, appid, APP_PAUSE_SECONDS));
   }

@@ -2,8 +2,8 @@
  * The steps of a signed request. Each is a function from data to a result, and its `kind` says what it does beside that: `pure` looks
  * at nothing but its arguments, `reads` asks memory, KV or D1, `writes` also changes something, be it what the isolate remembers.
  *
- * Two functions fold them: run-request.ts stops at the first refusal and acts; check-request.ts runs the pure and the reading steps,
- * and collects what each says.
+ * Two functions run the steps: run-request.ts runs them all and stops at the first refusal; check-request.ts runs the pure and the
+ * reading ones and collects every result.
  */
 export type Kind = "pure" | "reads" | "writes";
 

@@ -6,7 +6,7 @@ import type { Runtime } from "../runtime.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Trace } from "../telemetry/trace.ts";
 
-/** What the steps work with: what the isolate keeps, the deployment's configuration, and the request's own record. */
+/** What every step is given: the isolate's memory, the configuration, and the trace of this request. */
 export interface Tools {
   runtime: Runtime;
   telemetry: Telemetry;

@@ -5,21 +5,21 @@ import { CLIENT_LIMIT_PERIOD, failureKey } from "../rate-limit.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import type { Tools } from "./tools.ts";
 
-/** How long D1 may take to confirm a caller whose request is refused anyway. */
+/** Timeout of D1 when it confirms a caller whose request is refused anyway. */
 const CONFIRM_LIMIT_MS = 1_000;
 
-/** One signed request whose caller is not known yet. */
+/** The appid that a request names, before its signature is verified. */
 export interface Claimant {
   appid: string;
   signed: SignedBytes;
-  /** The address that its failures are counted under. */
+  /** The address that failures are counted under. */
   client: string;
   lookUp: LookUp;
 }
 
 /**
- * Whose request is it? Asks the caches, then D1; a signature that fails on a cached record, and a cached revocation, are checked
- * once more on a fresh one. Only what fails is counted against the client's address.
+ * Verifies who sent a request. Credentials come from the caches, else from D1. When the signature fails on a cached record, or the
+ * cached record is revoked, a fresh record is read and tried once. Only failures count for the client's limit.
  *
  * @throws ServiceError as CredentialResolver.load does
  */
@@ -29,7 +29,7 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
   const since = runtime.elapsed();
   let found: Found | undefined = credentials.cached(appid);
   if (found === undefined) {
-    // A look-up costs a read of KV and one of D1, for every appid that somebody makes up.
+    // The look-up of an invented appid costs one read of KV and one of D1.
     if (!limits.isPassed(failureKey("unknown", client))) found = await credentials.load(config, appid, lookUp);
     else {
       // Over its limit a client gets no look-up, only what this isolate already knows.
@@ -49,7 +49,7 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
 verifyCaller.kind = "writes" as const;
 
 /**
- * The caller as D1 knows it now, for a request whose batch found the credentials stale: null when D1 says the same as before.
+ * Verifies the caller once more on D1's record, after the batch found the credentials stale. Null when D1 has the same as before.
  *
  * @throws ServiceError as CredentialResolver.load does
  */
@@ -65,8 +65,8 @@ export async function verifyAgain(tools: Tools, claimant: Claimant, caller: Call
 verifyAgain.kind = "writes" as const;
 
 /**
- * For a request that is refused before the batch could look at its app: a revoked app, or one whose secret was rotated away, must
- * look like a wrong signature here as well. The caller is believed where D1 is asked no more, or does not answer.
+ * Confirms the caller of a request that is refused before the batch checks its app: a revoked app, or one whose secret was replaced,
+ * must get the answer for a wrong signature here too. When D1 may not be asked or does not answer, the caller counts as confirmed.
  *
  * @throws ServiceError `internal`
  */
@@ -89,7 +89,7 @@ confirmCaller.kind = "writes" as const;
 
 async function countFailure(tools: Tools, { appid, client }: Claimant, reason: string): Promise<Refused> {
   const { config, limits, trace } = tools;
-  // Never an appid that nobody knows: whoever mixes up fields must not find a secret in the log.
+  // An unknown appid is not logged: a caller who mixes up fields may have sent a secret there.
   if (reason === "app_unknown") delete trace.appid;
   else trace.appid = appid;
   const count = (failure: "signed" | "unknown") =>

@@ -1,19 +1,18 @@
 import type { Runtime } from "../runtime.ts";
 
-/** What one isolate remembers of used ranstr, so that a replay it has seen costs neither KV nor D1 anything. */
-
-/** About 1 MB with ranstr of a usual length, 4 MB with the longest; there are two of these. */
+/** Entries in each of the two halves. One half takes about 1 MB with ranstr of a usual length, 4 MB with the longest. */
 const MOST = 5_000;
 
 /**
- * Used ranstr, each for as long as its caller says: the last 5,000 at least, 10,000 at the most. Only a help, like KV: what is not in
- * here is looked up. In two halves, because a Map that drops its oldest entry at each new one walks over what it dropped before.
+ * The used ranstr that this isolate knows, so that their replays cost no call of KV or D1. Holds the last 5,000 at least, 10,000 at
+ * most; D1 decides about all others. Two Maps, because one Map that deletes its oldest entry at each new one becomes slow:
+ * to find its oldest entry it walks over the places of those deleted before.
  */
 export class NonceMemory {
   readonly #runtime: Pick<Runtime, "now">;
   #newer = new Map<string, number>();
   #older = new Map<string, number>();
-  /** Those that a request of this isolate is asking D1 about. */
+  /** The ranstr of requests of this isolate that wait for D1. */
   readonly #underWay = new Set<string>();
 
   constructor(runtime: Pick<Runtime, "now">) {
@@ -39,9 +38,9 @@ export class NonceMemory {
     return this.#underWay.has(name(appid, ranstr));
   }
 
-  /** From here on it is under way, until the function that comes back is called. */
+  /** Marks a ranstr as under way. @returns the function that ends it */
   begin(appid: string, ranstr: string): () => void {
-    // Requests that were cut off never end theirs.
+    // A request that was cut off never ends its own.
     if (this.#underWay.size >= MOST) this.#underWay.clear();
     const key = name(appid, ranstr);
     this.#underWay.add(key);
@@ -49,5 +48,5 @@ export class NonceMemory {
   }
 }
 
-/** No appid holds a NUL: issued ones are of `A-Za-z0-9_-`. */
+/** NUL separates the two without ambiguity: an appid consists of `A-Za-z0-9_-`. */
 const name = (appid: string, ranstr: string) => `${appid}\0${ranstr}`;

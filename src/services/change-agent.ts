@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { homeDatabase } from "../config.ts";
 import { displayName } from "../fields.ts";
 import { type Agent, updateAgent } from "../store/home/agents.ts";
-import { authorOf, type ServiceContext } from "./context.ts";
 import { agentUnknown } from "./refusals.ts";
+import { authorOf, type ServiceContext } from "./service-context.ts";
 
 /** Body of PATCH /admin/sites/:site_id/agents/:id. */
 export const agentChangeSchema = z

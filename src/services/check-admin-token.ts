@@ -1,18 +1,18 @@
 import { ServiceError } from "../errors.ts";
 import { CLIENT_LIMIT_PERIOD, failureKey, withinRate } from "../rate-limit.ts";
-import type { ServiceContext } from "./context.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 export interface GivenToken {
-  /** Undefined when none was given. */
+  /** Undefined when the request had none. */
   token: string | undefined;
-  /** The address that a failure is counted under. Failures alone count, so that nobody's wrong tokens keep out who has the right one. */
+  /** The address that a failure is counted under. Only failures count, so that wrong tokens of others do not lock out the operator. */
   client: string;
 }
 
 /**
- * Lets pass whoever has this deployment's ADMIN_TOKEN.
+ * Checks that a token is this deployment's ADMIN_TOKEN.
  *
- * @throws ServiceError `unauthorized`, reason `admin_token_wrong`, or `admin_token_unusable` where no token would do;
+ * @throws ServiceError `unauthorized`, reason `admin_token_wrong`, or `admin_token_unusable` when the deployment has no usable one;
  *   `too_many_requests` for an address that failed too often
  */
 export async function checkAdminToken({ runtime, config }: ServiceContext, given: GivenToken): Promise<void> {
@@ -26,7 +26,7 @@ export async function checkAdminToken({ runtime, config }: ServiceContext, given
   throw new ServiceError("unauthorized", { reason: "admin_token_unusable", detail });
 }
 
-/** Compares digests, so that neither content nor length shows in the time it takes. */
+/** Compares digests, so that the time taken tells neither content nor length. */
 async function isSame(given: string, expected: string): Promise<boolean> {
   const digest = (text: string) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   const [a, b] = await Promise.all([digest(given), digest(expected)]);

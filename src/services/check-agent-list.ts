@@ -1,9 +1,9 @@
 import { homeDatabase } from "../config.ts";
 import { listTakenAgents } from "../store/home/agents.ts";
-import type { ServiceContext } from "./context.ts";
 import { type BadLine, parseAgentList } from "./parse-agent-list.ts";
+import type { ServiceContext } from "./service-context.ts";
 
-/** Every line of a list that `importAgents` could not use, in the order of the list. Writes nothing. */
+/** Finds the lines of a list that `importAgents` would refuse, in the order of the list. Writes nothing. */
 export async function checkAgentList(
   { config }: ServiceContext,
   { siteId, list }: { siteId: number; list: string },

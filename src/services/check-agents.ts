@@ -1,11 +1,11 @@
 import { homeDatabase } from "../config.ts";
 import { listTakenAgents } from "../store/home/agents.ts";
-import type { NewAgent } from "./add-agents.ts";
-import type { ServiceContext } from "./context.ts";
+import type { NewAgent } from "./create-agents.ts";
 import { agentTaken } from "./refusals.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 /**
- * Looks whether a site could take these agents, and writes nothing.
+ * Checks whether these agents could be added to a site. Writes nothing.
  *
  * @throws ServiceError `conflict`, reason `agent_taken`
  */

@@ -1,9 +1,9 @@
 import { findApp } from "../store/directory/apps.ts";
-import type { ServiceContext } from "./context.ts";
 import { appidTaken } from "./refusals.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 /**
- * Looks whether an app could be imported under an appid, and writes nothing.
+ * Checks whether an app could be imported under an appid. Writes nothing.
  *
  * @throws ServiceError `conflict`, reason `appid_taken`
  */

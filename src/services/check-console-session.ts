@@ -1,12 +1,12 @@
 import { isConsoleSession } from "../store/directory/console-sessions.ts";
 import { type ConsoleSession, consoleKey, isMac, macOf, randomText, sha256 } from "./console-session.ts";
-import type { ServiceContext } from "./context.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 /**
- * The session that a cookie belongs to; undefined while nobody is signed in. Asks D1 at each request, so that a session that was
- * signed out is gone at once, everywhere.
+ * The session that a cookie belongs to; undefined when nobody is signed in. Reads D1 at each request, so that signing out takes
+ * effect everywhere at once.
  *
- * @param input `cookie` is what `openConsoleSession` returned
+ * @param input `cookie` as `openConsoleSession` returned it
  */
 export async function checkConsoleSession(
   { runtime, config, now }: ServiceContext,
@@ -15,7 +15,7 @@ export async function checkConsoleSession(
   const [value, mac] = cookie.split(".");
   if (config.adminToken === undefined || value === undefined || mac === undefined) return undefined;
   const key = await consoleKey(config.adminToken);
-  // Before D1 is asked: a made-up cookie costs no read.
+  // Checked first, so that an invented cookie costs no read of D1.
   if (!(await isMac(key, ["cookie", value], mac))) return undefined;
   const id = await sha256(value);
   if (!(await isConsoleSession(runtime, config.directory, id, now))) return undefined;

@@ -1,5 +1,5 @@
 import { deleteConsoleSession } from "../store/directory/console-sessions.ts";
-import type { ServiceContext } from "./context.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 /** Ends a console session for good. */
 export function closeConsoleSession({ runtime, config }: ServiceContext, { id }: { id: string }): Promise<void> {

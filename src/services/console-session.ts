@@ -1,18 +1,18 @@
 import type { Runtime } from "../runtime.ts";
 
 /**
- * The console's sign-in: a random value in a cookie with a MAC by a key derived from ADMIN_TOKEN, and a row in D1. Another
- * ADMIN_TOKEN ends every session; signing out ends the one, in whatever browser a copy of its cookie is.
+ * A sign-in to the console: a random value and its MAC in a cookie, and a row in D1. The MAC's key is derived from ADMIN_TOKEN, so a
+ * new token ends every session. Signing out deletes the row, which ends the session for every copy of its cookie.
  */
 export interface ConsoleSession {
-  /** Of its row. */
+  /** The id of its row. */
   id: string;
   key: CryptoKey;
-  /** What the forms of one page carry, so that each is taken once. */
+  /** Sent with the forms of one page, so that each is carried out once. */
   formToken: string;
 }
 
-/** 12 hours. */
+/** How long a sign-in is valid: 12 hours. */
 export const SIGNED_IN_SECONDS = 43_200;
 
 const LABEL = "agent-session console v2";
@@ -21,17 +21,17 @@ const encoder = new TextEncoder();
 
 export const randomText = (runtime: Runtime): string => runtime.bytes(32).toBase64(BASE64URL);
 
-/** In hex. */
+/** SHA-256 in hex. */
 export async function sha256(text: string): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text))).toHex();
 }
 
-/** A MAC of these parts. The first one says what the MAC is for, so that none passes for another kind. */
+/** A MAC over `parts`. The first part names the MAC's purpose, so that a MAC for one purpose is not accepted for another. */
 export async function macOf(key: CryptoKey, parts: string[]): Promise<string> {
   return new Uint8Array(await crypto.subtle.sign("HMAC", key, bytesOf(parts))).toBase64(BASE64URL);
 }
 
-/** Whether it is the MAC of these parts, in constant time. */
+/** Whether `mac` is the MAC over `parts`. Takes constant time. */
 export async function isMac(key: CryptoKey, parts: string[], mac: string): Promise<boolean> {
   if (!/^[\w-]{43}$/.test(mac)) return false;
   return crypto.subtle.verify("HMAC", key, Uint8Array.fromBase64(mac, BASE64URL), bytesOf(parts));
@@ -39,7 +39,7 @@ export async function isMac(key: CryptoKey, parts: string[], mac: string): Promi
 
 const bytesOf = (parts: string[]) => encoder.encode(JSON.stringify(parts));
 
-/** A key of its own, so that nothing the cookie shows helps with the token, and another token means another key. */
+/** A key derived by HKDF, so that a cookie tells nothing about the token, and a new token gives a new key. */
 export async function consoleKey(adminToken: string): Promise<CryptoKey> {
   const token = await crypto.subtle.importKey("raw", encoder.encode(adminToken), "HKDF", false, ["deriveKey"]);
   const derivation = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: encoder.encode(LABEL) };

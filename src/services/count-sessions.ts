@@ -1,12 +1,12 @@
 import { homeDatabase } from "../config.ts";
-import * as counts from "../store/home/count-sessions.ts";
+import * as counts from "../store/home/session-counts.ts";
 import type { SessionStatus } from "../store/home/sessions.ts";
-import type { ServiceContext } from "./context.ts";
+import type { ServiceContext } from "./service-context.ts";
 
-export { COUNT_LIMIT } from "../store/home/count-sessions.ts";
+export { COUNT_LIMIT } from "../store/home/session-counts.ts";
 
 /**
- * How many of a site's sessions were created at or after each time, by status. No count goes beyond `COUNT_LIMIT`.
+ * Counts a site's sessions created at or after each time, by status. No count exceeds `COUNT_LIMIT`.
  *
  * @param input `since` in Unix seconds
  */

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { displayName } from "../fields.ts";
 import { insertSite, type Site } from "../store/directory/sites.ts";
-import { authorOf, type ServiceContext } from "./context.ts";
+import { authorOf, type ServiceContext } from "./service-context.ts";
 
 /** Body of POST /admin/sites. */
 export const newSiteSchema = z.strictObject({ name: displayName });

@@ -1,7 +1,7 @@
 import { homeDatabase } from "../config.ts";
 import { type Agent, listAgents } from "../store/home/agents.ts";
-import type { ServiceContext } from "./context.ts";
 import { agentUnknown } from "./refusals.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 /** @throws ServiceError `not_found` */
 export async function findAgent(

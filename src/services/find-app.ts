@@ -1,6 +1,6 @@
 import { type AppSummary, findAppOfSite } from "../store/directory/apps.ts";
-import type { ServiceContext } from "./context.ts";
 import { appUnknown } from "./refusals.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 /** An app of a site, without its secrets. @throws ServiceError `not_found` */
 export async function findApp(

@@ -1,6 +1,6 @@
 import * as sites from "../store/directory/sites.ts";
-import type { ServiceContext } from "./context.ts";
 import { siteUnknown } from "./refusals.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 export type { Site } from "../store/directory/sites.ts";
 

@@ -1,12 +1,12 @@
 import { ServiceError } from "../errors.ts";
-import { addAgents } from "./add-agents.ts";
-import type { ServiceContext } from "./context.ts";
+import { createAgents } from "./create-agents.ts";
 import { parseAgentList } from "./parse-agent-list.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 /**
- * Adds the agents of a list, `id, name` on each line: all of them or none. `checkAgentList` says which lines stand in the way.
+ * Adds the agents of a list, `id, name` on each line: all of them or none. `checkAgentList` finds the lines that prevent it.
  *
- * @throws ServiceError `invalid_input`, reason `agent_list_invalid`, for a list with a bad line or without any; `conflict`, reason
+ * @throws ServiceError `invalid_input`, reason `agent_list_invalid`, for a list that has a bad line or is empty; `conflict`, reason
  *   `agent_taken`
  */
 export async function importAgents(
@@ -15,5 +15,5 @@ export async function importAgents(
 ): Promise<void> {
   const { agents, bad } = parseAgentList(list);
   if (bad.length > 0 || agents.length === 0) throw new ServiceError("invalid_input", { reason: "agent_list_invalid" });
-  await addAgents(ctx, { siteId, agents: agents.map(({ id, name }) => ({ id, name })) });
+  await createAgents(ctx, { siteId, agents: agents.map(({ id, name }) => ({ id, name })) });
 }

@@ -3,9 +3,9 @@ import { APPID } from "../credentials/resolve-credentials.ts";
 import { seal } from "../credentials/sealed-secret.ts";
 import { displayName } from "../fields.ts";
 import { insertApp } from "../store/directory/apps.ts";
-import { authorOf, forgetApp, keyringOf, type ServiceContext } from "./context.ts";
 import { appidTaken } from "./refusals.ts";
 import { newAppid, newSecret, newVersion } from "./secrets.ts";
+import { authorOf, forgetApp, keyringOf, type ServiceContext } from "./service-context.ts";
 
 const APPID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";
 const SECRET_RULE = "must be 8 to 256 printable ASCII characters";
@@ -19,7 +19,7 @@ export const issueAppSchema = z.strictObject({
 
 export type IssueApp = z.infer<typeof issueAppSchema> & { siteId: number };
 
-/** The only answer that a secret leaves in. */
+/** The new app with its secret, which no later answer shows. */
 export interface IssuedApp {
   appid: string;
   secret: string;
@@ -40,7 +40,7 @@ export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<Is
   const version = newVersion(runtime);
   const sealed = await seal(runtime, await keyringOf(ctx), { siteId, appid, version }, "current", secret);
   const imported = (["appid", "secret"] as const).filter((field) => input[field] !== undefined);
-  const app = { appid, siteId, name, version, secret: sealed, brought: imported };
+  const app = { appid, siteId, name, version, secret: sealed, imported };
   if (!(await insertApp(ctx.config.directory, app, authorOf(ctx)))) throw appidTaken();
   forgetApp(ctx, appid);
   return { appid, secret, name, version };

@@ -1,11 +1,11 @@
 import { homeDatabase } from "../config.ts";
 import * as agents from "../store/home/agents.ts";
-import type { ServiceContext } from "./context.ts";
 import { afterId, type Page, type PageInput, pageOf } from "./page.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 export type { Agent } from "../store/home/agents.ts";
 
-/** A page of a site's agents, by id. @throws ServiceError `invalid_input` for a cursor that is none */
+/** A page of a site's agents, by id. @throws ServiceError `invalid_input` for a malformed cursor */
 export async function listAgents(
   { config }: ServiceContext,
   input: PageInput & { siteId: number },

@@ -1,10 +1,10 @@
 import * as apps from "../store/directory/apps.ts";
-import type { ServiceContext } from "./context.ts";
 import { afterAppid, type Page, type PageInput, pageOf } from "./page.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 export type { AppSummary } from "../store/directory/apps.ts";
 
-/** A page of a site's apps, by appid; never with a secret. @throws ServiceError `invalid_input` for a cursor that is none */
+/** A page of a site's apps, by appid, without secrets. @throws ServiceError `invalid_input` for a malformed cursor */
 export async function listApps(
   { config }: ServiceContext,
   input: PageInput & { siteId: number },

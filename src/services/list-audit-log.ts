@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { type AuditEntry, listAuditEntries } from "../store/audit-log.ts";
-import type { ServiceContext } from "./context.ts";
 import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema } from "./page.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 export type { AuditAction } from "../store/audit-log.ts";
 
@@ -16,9 +16,9 @@ export const auditQuerySchema = z.extend(pageQuerySchema, {
 export type AuditLogEntry = Omit<AuditEntry, "details"> & { details: Record<string, unknown> };
 
 /**
- * A page of what operators did, newest first; of one site, or of everything.
+ * A page of the audit log, newest first; of all sites when none is given.
  *
- * @throws ServiceError `invalid_input` for a cursor that is none
+ * @throws ServiceError `invalid_input` for a malformed cursor
  */
 export async function listAuditLog(
   { config }: ServiceContext,

@@ -3,8 +3,8 @@ import { homeDatabase } from "../config.ts";
 import { text } from "../fields.ts";
 import * as sessions from "../store/home/sessions.ts";
 import { SESSION_STATUSES } from "../store/schema.ts";
-import type { ServiceContext } from "./context.ts";
 import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema } from "./page.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 export type { SessionRow, SessionStatus } from "../store/home/sessions.ts";
 export { SESSION_STATUSES } from "../store/schema.ts";
@@ -23,9 +23,9 @@ interface ListSessions extends PageInput {
 }
 
 /**
- * A page of a site's sessions, newest first; of one status, of one customer, of both.
+ * A page of a site's sessions, newest first, filtered by status and customer when given.
  *
- * @throws ServiceError `invalid_input` for a cursor that is none
+ * @throws ServiceError `invalid_input` for a malformed cursor
  */
 export async function listSessions(
   { config }: ServiceContext,

@@ -1,12 +1,12 @@
 import { insertConsoleSession } from "../store/directory/console-sessions.ts";
 import { checkAdminToken, type GivenToken } from "./check-admin-token.ts";
 import { consoleKey, macOf, randomText, SIGNED_IN_SECONDS, sha256 } from "./console-session.ts";
-import type { ServiceContext } from "./context.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 /**
- * Opens a console session for whoever gives the admin token.
+ * Opens a console session for an operator who gives the admin token.
  *
- * @returns what the cookie is to hold
+ * @returns the value of the cookie
  * @throws ServiceError as `checkAdminToken` does
  */
 export async function openConsoleSession(ctx: ServiceContext, given: GivenToken & { token: string }): Promise<string> {

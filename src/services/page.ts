@@ -5,7 +5,7 @@ import { invalidInput } from "../errors.ts";
 const LIMIT_RULE = "must be an integer from 1 to 100";
 const CURSOR_RULE = "is not a next_cursor";
 
-/** Query of every list: `limit`, and the `next_cursor` of the page before. */
+/** Query of every list: `limit`, and as `cursor` the `next_cursor` of the previous page. */
 export const pageQuerySchema = z.strictObject({
   limit: z._default(
     z.pipe(
@@ -17,10 +17,10 @@ export const pageQuerySchema = z.strictObject({
   cursor: z.optional(z.string()),
 });
 
-/** Which part of a list is asked for: at most `limit` items, from the one after `cursor`. */
+/** The wanted part of a list: at most `limit` items, starting after `cursor`. */
 export interface PageInput {
   limit: number;
-  /** The `nextCursor` of the page before; none for the first page. */
+  /** The `nextCursor` of the previous page; undefined for the first page. */
   cursor?: string | undefined;
 }
 
@@ -35,16 +35,16 @@ export const idCursorSchema = z.pipe(z.string().check(z.regex(/^\d{1,16}$/, CURS
 
 const appidCursorSchema = z.string().check(z.regex(APPID, CURSOR_RULE));
 
-/** Where lists that go down by id begin. */
+/** Where a list in descending order of ids starts. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-/** The id a list goes up from. @throws ServiceError `invalid_input` */
+/** The id that a list in ascending order starts after. @throws ServiceError `invalid_input` */
 export const afterId = ({ cursor }: PageInput): number => readCursor(idCursorSchema, cursor, 0);
 
-/** The id a list goes down from. @throws ServiceError `invalid_input` */
+/** The id that a list in descending order starts before. @throws ServiceError `invalid_input` */
 export const beforeId = ({ cursor }: PageInput): number => readCursor(idCursorSchema, cursor, NEWEST);
 
-/** The appid a list goes up from. @throws ServiceError `invalid_input` */
+/** The appid that a list starts after. @throws ServiceError `invalid_input` */
 export const afterAppid = ({ cursor }: PageInput): string => readCursor(appidCursorSchema, cursor, "");
 
 function readCursor<Key>(schema: z.ZodMiniType<Key>, cursor: string | undefined, start: Key): Key {
@@ -57,8 +57,8 @@ function readCursor<Key>(schema: z.ZodMiniType<Key>, cursor: string | undefined,
 /**
  * One page of a list.
  *
- * @param rows  as many as `limit + 1`, so that the last page is known to be the last
- * @param keyOf what the next page starts after
+ * @param rows  up to `limit + 1` rows: the one more tells that there is a next page
+ * @param keyOf gives the key that the next page starts after
  */
 export function pageOf<Item>(rows: Item[], limit: number, keyOf: (row: Item) => string | number): Page<Item> {
   const items = rows.slice(0, limit);

@@ -1,5 +1,5 @@
-import type { NewAgent } from "./add-agents.ts";
-import { newAgentSchema } from "./add-agents.ts";
+import type { NewAgent } from "./create-agents.ts";
+import { newAgentSchema } from "./create-agents.ts";
 
 /** How many agents one list may hold. */
 export const MOST_LISTED_AGENTS = 1_000;
@@ -13,7 +13,7 @@ export interface BadLine {
   problem: "form" | "id" | "name" | "repeated" | "taken" | "too_many";
 }
 
-/** `id, name` on each line; blank lines are skipped, and a tab or a full-width comma is a comma too. */
+/** Reads `id, name` from each line. Skips blank lines; accepts a tab or a full-width comma as comma. */
 export function parseAgentList(text: string): { agents: ListedAgent[]; bad: BadLine[] } {
   const agents: ListedAgent[] = [];
   const bad: BadLine[] = [];

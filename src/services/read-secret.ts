@@ -1,13 +1,13 @@
 import { ServiceError } from "../errors.ts";
 import { findApp } from "../store/directory/apps.ts";
-import type { ServiceContext } from "./context.ts";
 import { appRevoked, appUnknown } from "./refusals.ts";
 import { openSecret } from "./secrets.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 /**
- * The secret of an app in the clear, for the operator who has just made it.
+ * The secret of an app in clear text, for the operator who has just made it.
  *
- * @param input `version` of the secret that is meant: never one that somebody else made since
+ * @param input `version` of the wanted secret, so that a newer secret of another operator is not shown
  * @throws ServiceError `not_found`; `conflict`, reason `app_revoked` or `version_other`; `internal` when MASTER_KEY does not open it
  */
 export async function readSecret(

@@ -1,7 +1,7 @@
 import { homeDatabase } from "../config.ts";
 import * as sessions from "../store/home/sessions.ts";
-import type { ServiceContext } from "./context.ts";
 import { sessionUnknown } from "./refusals.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 export type { StoredSession } from "../store/home/sessions.ts";
 

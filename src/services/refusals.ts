@@ -1,6 +1,6 @@
 import { ServiceError } from "../errors.ts";
 
-/** The refusals of more than one service, so that each stands once with its words. */
+/** Refusals that several services share, each with its words. */
 
 export const siteUnknown = () =>
   new ServiceError("not_found", { reason: "site_unknown", detail: "There is no such site." });

@@ -5,32 +5,32 @@ import {
   replaceSeals,
   type SealedSecrets,
 } from "../store/directory/seals.ts";
-import { authorOf, keyringOf, type ServiceContext } from "./context.ts";
+import { authorOf, keyringOf, type ServiceContext } from "./service-context.ts";
 
 /** How many apps one call re-seals at most. */
 export const APPS_PER_CALL = 100;
 
-/** How many apps are read at a time: many that do not open may come before one that does. */
+/** How many apps are read at a time. More than are re-sealed, because many may not open. */
 const APPS_PER_READ = 1_000;
 
-/** How many apps with a secret that does not open an answer names. */
+/** How many apps with a secret that does not open are named in an answer. */
 const APPS_NAMED = 20;
 
-/** Counts secrets: an app in the overlap of a rotation has two. */
+/** Counts of secrets. An app has two during the overlap of a rotation. */
 export type Resealed = {
   resealed: number;
-  /** What another call can still do. */
+  /** The secrets that another call can re-seal. */
   remaining: number;
-  /** What no master key here opens, of the apps that this call came to. */
+  /** The secrets that this call read and that no configured master key opens. */
   unopened: number;
-  /** The first of their apps. */
+  /** Their apps, the first 20. */
   unopenedApps: string[];
 };
 
 /**
- * Seals anew, with the current master key, what an earlier key or an earlier form sealed; of revoked apps too, so that nothing needs
- * the earlier key any more. Re-seals up to 100 apps; call again until `remaining` is 0. What does not open is skipped and stays as
- * it is. Caches are not told: the secrets stay the same, and a cached record that no longer opens falls back to D1.
+ * Re-seals up to 100 apps whose seals have an older key or form, also revoked ones; call again until `remaining` is 0. Then nothing
+ * needs the older key. A secret that does not open is left as it is. Caches keep their records: the secrets are the same, and a
+ * cached record that no longer opens is read from D1 again.
  */
 export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   const db = ctx.config.directory;
@@ -62,7 +62,7 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   };
 }
 
-/** Every app with a seal to renew, by appid. */
+/** The apps with a seal to renew, by appid. */
 async function* dueApps(db: D1Database, mark: string): AsyncGenerator<SealedSecrets> {
   for (let after: string | undefined = ""; after !== undefined; ) {
     const due: SealedSecrets[] = await listSealedOtherwise(db, mark, after, APPS_PER_READ);
@@ -71,7 +71,7 @@ async function* dueApps(db: D1Database, mark: string): AsyncGenerator<SealedSecr
   }
 }
 
-/** An app with new seals where they are due, how many those are, and what did not open and stays as it is. */
+/** An app with its new seals, how many they are, and the errors of secrets that did not open and are left as they are. */
 type Renewed = { app: SealedSecrets; slots: number; faults: UnsealError[] };
 
 async function renew({ runtime }: ServiceContext, keyring: Keyring, found: SealedSecrets): Promise<Renewed> {

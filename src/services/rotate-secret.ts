@@ -3,9 +3,9 @@ import { seal } from "../credentials/sealed-secret.ts";
 import { ServiceError } from "../errors.ts";
 import { text } from "../fields.ts";
 import { type AppRecord, findApp, replaceSecret } from "../store/directory/apps.ts";
-import { authorOf, forgetApp, keyringOf, type ServiceContext } from "./context.ts";
 import { appRevoked, appUnknown } from "./refusals.ts";
 import { newSecret, newVersion, openSecret } from "./secrets.ts";
+import { authorOf, forgetApp, keyringOf, type ServiceContext } from "./service-context.ts";
 
 const WEEK_SECONDS = 604_800;
 const OVERLAP_RULE = `must be an integer from 0 to ${WEEK_SECONDS}`;
@@ -22,13 +22,13 @@ export const rotateSecretSchema = z.strictObject({
 
 export interface RotateSecret {
   appid: string;
-  /** How long the secret before goes on verifying. */
+  /** How long the previous secret stays valid. */
   overlapSeconds: number;
-  /** Rotates only an app that is still at this version, so that a call that is sent twice rotates once. */
+  /** Rotates only if the app still has this version, so that a call sent twice rotates once. */
   expectedVersion?: string | undefined;
 }
 
-/** The only answer that a secret leaves in. */
+/** The new secret, which no later answer shows. */
 export interface RotatedSecret {
   appid: string;
   secret: string;
@@ -38,10 +38,11 @@ export interface RotatedSecret {
 }
 
 /**
- * Gives an app a new secret; the one before it verifies until the overlap ends, any older one no more.
+ * Gives an app a new secret. The previous one stays valid until the overlap ends; older ones end at once.
  *
- * @throws ServiceError `not_found`; `conflict`, reason `app_revoked`, `version_other` (somebody else, or this very call sent
- *   before, rotated it) or `rotation_busy` (others keep rotating it); `internal` when MASTER_KEY does not open the secret in place
+ * @throws ServiceError `not_found`; `conflict`, reason `app_revoked`, `version_other` (rotated by another
+ *   call, or by this one when it was sent before) or `rotation_busy` (others keep rotating it); `internal` when MASTER_KEY does not
+ *   open the current secret
  */
 export async function rotateSecret(ctx: ServiceContext, input: RotateSecret): Promise<RotatedSecret> {
   const { appid, expectedVersion } = input;
@@ -50,7 +51,7 @@ export async function rotateSecret(ctx: ServiceContext, input: RotateSecret): Pr
     const app = await findApp(ctx.runtime, ctx.config.directory, appid);
     if (app === null) throw appUnknown();
     if (app.revokedAt !== null) throw appRevoked();
-    // Written by the try before, whose answer was lost. Rotating once more would end the secret that is in use.
+    // The try before wrote this; its answer was lost. A further rotation would end the secret that is in use.
     if (mine !== undefined && app.secret === mine.row.secret) return answer(ctx, mine);
     if (expectedVersion !== undefined && app.version !== expectedVersion) throw otherVersion();
     mine = await nextRotation(ctx, app, input.overlapSeconds);
@@ -76,7 +77,7 @@ async function nextRotation(ctx: ServiceContext, app: AppRecord, overlapSeconds:
     version,
     secret: await seal(ctx.runtime, keyring, { ...app, version }, "current", secret),
     previousVersion: app.version,
-    // Sealed anew, because a seal holds for one slot only; the version stays this secret's own.
+    // Sealed anew, because a seal is bound to its slot. The version stays with the secret.
     previousSecret: await seal(ctx.runtime, keyring, app, "previous", current),
     previousExpiresAt,
   };

@@ -1,7 +1,7 @@
 import { type SecretOwner, type Slot, UnsealError, unseal } from "../credentials/sealed-secret.ts";
 import { ServiceError } from "../errors.ts";
 import type { Runtime } from "../runtime.ts";
-import { keyringOf, type ServiceContext } from "./context.ts";
+import { keyringOf, type ServiceContext } from "./service-context.ts";
 
 /** 32 random bytes in hex: as strong as the HMAC it keys, and safe to paste anywhere. */
 export const newSecret = (runtime: Runtime): string => runtime.bytes(32).toHex();

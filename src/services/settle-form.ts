@@ -1,7 +1,7 @@
 import * as forms from "../store/directory/console-sessions.ts";
-import type { ServiceContext } from "./context.ts";
+import type { ServiceContext } from "./service-context.ts";
 
-/** Notes where a claimed form led once it was done: sent again it leads there. */
+/** Stores where a claimed form led to, so that the same form sent again leads there too. */
 export function settleForm(
   { runtime, config }: ServiceContext,
   { id, location }: { id: string; location: string },

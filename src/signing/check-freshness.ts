@@ -1,8 +1,8 @@
 export type FreshnessResult = { ok: true } | { ok: false; reason: "timestamp_stale" | "timestamp_ahead" };
 
 /**
- * Contract section 5, rule 5: an expired timestamp is rejected. Both edges of the tolerance are accepted, and a clock that runs
- * ahead is bounded as well, because a nonce is remembered only for so long.
+ * Contract section 5, rule 5: an expired timestamp is rejected. A timestamp at either edge of the tolerance is accepted. One too
+ * far in the future is rejected too: it could be sent again after its nonce was forgotten.
  *
  * @param timestamp Unix seconds, as sent
  * @param now       Unix seconds

@@ -1,8 +1,9 @@
 const HMAC_SHA256 = { name: "HMAC", hash: "SHA-256" };
 
 /**
- * An application secret as the key of contract section 5: its UTF-8 bytes, as they are.
- * Verify-only and not extractable. Throws on an empty secret, as WebCrypto does.
+ * Imports an application secret as the key of contract section 5: its UTF-8 bytes, as they are. Verify-only and not extractable.
+ *
+ * @throws what WebCrypto throws for an empty secret
  */
 export function importKey(secret: string): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", new TextEncoder().encode(secret), HMAC_SHA256, false, ["verify"]);

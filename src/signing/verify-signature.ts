@@ -1,5 +1,3 @@
-/** Pure: bytes, header and keys come in, a tagged result goes out. Contract section 5, rules 1 to 3. */
-
 export type SignatureResult<Key> =
   | { ok: true; key: Key }
   | { ok: false; reason: "signature_missing" | "signature_malformed" | "signature_mismatch" };
@@ -8,8 +6,8 @@ export type SignatureResult<Key> =
 const HEX_SHA256 = /^[0-9a-f]{64}$/i;
 
 /**
- * Checks `x-chat-signature` over the exact bytes received, against each key in turn.
- * `crypto.subtle.verify` compares in constant time, so a forger learns nothing digit by digit.
+ * Verifies `x-chat-signature` over the exact bytes received, with each key in turn. Contract section 5, rules 1 to 3.
+ * `crypto.subtle.verify` compares in constant time, so timing does not tell a forger which digits are right.
  */
 export async function verifySignature<Key extends { key: CryptoKey }>(
   body: ArrayBuffer,

@@ -5,32 +5,32 @@ import { auditLog } from "./schema.ts";
 
 export type AuditEntry = typeof auditLog.$inferSelect;
 
-/** Through which face a change came. */
+/** The face that a change came through. */
 export type Actor = AuditEntry["actor"];
 
 export type AuditAction = AuditEntry["action"];
 
-/** Who changes something, and when in Unix seconds. */
+/** Who makes a change, and when, in Unix seconds. */
 export type Author = { actor: Actor; now: number };
 
 /** The columns of an audit row that say who and when. */
 export const auditedBy = ({ actor, now }: Author) => ({ actor, at: now });
 
-/** For {@link auditOf}: one row that is made up, where nothing stored is needed. */
+/** A `from` for {@link auditOf} that gives one row and reads no table. */
 export const ONE_ROW = sql`(SELECT 1)`;
 
-/** For {@link auditOf}, right after the change in its batch: the statement before changed something. */
+/** A `where` for {@link auditOf}, right after the change in the batch: the statement before it changed a row. */
 export const CHANGED = sql`changes() > 0`;
 
 /**
- * Writes an audit row for each row of `from` that meets `where`. Belongs in the batch of the change, so that both are stored or
- * neither.
+ * An INSERT of one audit row for each row of `from` that meets `where`. Put it in the batch of the change, so that either both are
+ * stored or none.
  *
- * @param row made of columns of `from`; `details` is JSON, never with a secret in it
+ * @param row values or columns of `from`; `details` is JSON and must not hold a secret
  */
 export function auditOf(
   db: D1Database,
-  by: Author,
+  author: Author,
   row: { siteId: SQL | Column; action: AuditAction; subject: SQL | Column; details: SQL },
   from: SQLiteTable | SQL,
   where: SQL | undefined,
@@ -42,8 +42,8 @@ export function auditOf(
         .select({
           id: sql`NULL`.as("id"),
           siteId: sql`${row.siteId}`.as("site_id"),
-          at: sql`${by.now}`.as("at"),
-          actor: sql`${by.actor}`.as("actor"),
+          at: sql`${author.now}`.as("at"),
+          actor: sql`${author.actor}`.as("actor"),
           action: sql`${row.action}`.as("action"),
           subject: sql`${row.subject}`.as("subject"),
           details: row.details.as("details"),
@@ -53,7 +53,7 @@ export function auditOf(
     );
 }
 
-/** Newest first, from the one before `before`; of one site or of everything. */
+/** Entries with an id below `before`, newest first; of all sites when `siteId` is undefined. */
 export function listAuditEntries(
   db: D1Database,
   siteId: number | undefined,

@@ -5,36 +5,36 @@ import type { Runtime } from "../runtime.ts";
 import { rootOf, TRIES, withRetries } from "./run-batch.ts";
 import { consoleForms, consoleSessions, idempotencyKeys, jobs, nonces } from "./schema.ts";
 
-/** How much one run may do, over all tables. What it does not reach, the next ones do. */
+/** The most that one run does, over all tables. The next runs do the rest. */
 export interface PruneLimits {
-  /** Rows looked at in one go: D1 serves one statement at a time, so a bite is kept short. */
-  biteRows: number;
-  /** D1 allows 1,000 an invocation. */
+  /** Rows read at a time. D1 runs one statement at a time, so a long one would delay signed calls. */
+  chunkRows: number;
+  /** Statements of one run: D1 allows 1,000 in one invocation. */
   statements: number;
 }
 
-const LIMITS: PruneLimits = { biteRows: 10_000, statements: 900 };
+const LIMITS: PruneLimits = { chunkRows: 10_000, statements: 900 };
 
-/** To read the place, to find where the bite ends, to remove, to keep the new place; each may be tried again. */
-const STATEMENTS_OF_A_BITE = 4 * TRIES;
+/** At most four, each with its tries: read the place, find the end of the chunk, delete, store the new place. */
+const STATEMENTS_PER_CHUNK = 4 * TRIES;
 
 interface Run {
   runtime: Runtime;
   db: D1Database;
   /** Unix seconds. */
   now: number;
-  biteRows: number;
-  /** Statements it may still use. */
+  chunkRows: number;
+  /** Statements that this run may still use. */
   left: number;
 }
 
-/** A row's key, column by column; empty texts stand for a table's start. */
+/** The key of a row, column by column. Empty texts stand for the start of the table. */
 type Place = string[];
 
-/** A column of a key that is text, as all keys here are. */
+/** A column of a key. All keys here consist of text. */
 type KeyColumn = AnySQLiteColumn<{ data: string; notNull: true }>;
 
-/** `(a, b)`: SQLite compares such rows from left to right, as it orders them. */
+/** `(a, b)`: SQLite compares such row values from left to right, the order in which the key sorts rows. */
 const row = (parts: (KeyColumn | string)[]) =>
   sql`(${sql.join(
     parts.map((part) => sql`${part}`),
@@ -42,9 +42,9 @@ const row = (parts: (KeyColumn | string)[]) =>
   )})`;
 
 /**
- * Deletes a table's expired rows bite by bite and yields how many, until every row was looked at once. There is no index on
- * expires_at, because it would cost every request a written row: the table is walked by its key, from where the run before
- * stopped to the end, and from the start to there.
+ * Deletes a table's expired rows chunk by chunk, until every row was read once; yields how many rows each chunk removed.
+ * An index on expires_at would cost every request a written row. So the table is read in the order of its key: from the place where
+ * the last run stopped to the end, then from the start to that place.
  */
 function pruner(table: SQLiteTable, expiresAt: SQLiteColumn, key: KeyColumn[]) {
   const name = `prune ${getTableName(table)}`;
@@ -55,14 +55,14 @@ function pruner(table: SQLiteTable, expiresAt: SQLiteColumn, key: KeyColumn[]) {
 
   return async function* prune(run: Run): AsyncGenerator<number, void> {
     const store = drizzle(run.db);
-    const lastOfBite = (from: Place, to: Place | undefined) =>
+    const lastOfChunk = (from: Place, to: Place | undefined) =>
       store
         .select(keyOf)
         .from(table)
         .where(between(from, to))
         .orderBy(...key)
         .limit(1)
-        .offset(run.biteRows - 1)
+        .offset(run.chunkRows - 1)
         .get();
     const removal = (from: Place, to: Place | undefined) =>
       store.delete(table).where(and(between(from, to), lte(expiresAt, run.now)));
@@ -72,19 +72,19 @@ function pruner(table: SQLiteTable, expiresAt: SQLiteColumn, key: KeyColumn[]) {
     const readPlace = () => store.select({ place: jobs.place }).from(jobs).where(eq(jobs.name, name)).get();
     let kept = (await counted(run, 1, readPlace))?.place;
     const began = placeIn(kept, start);
-    // Two runs at once look at rows twice and keep the place of either: no harm.
+    // Two runs at the same time are harmless: they read rows twice and store the place of either.
     const legs = began === start ? [{ from: start }] : [{ from: began }, { from: start, to: began }];
     for (const { from, to } of legs) {
       let place: Place | undefined = from;
       while (place !== undefined) {
-        const bite: Place = place;
-        const last = await counted(run, 1, () => lastOfBite(bite, to));
+        const chunk: Place = place;
+        const last = await counted(run, 1, () => lastOfChunk(chunk, to));
         place = last && Object.values(last);
         const end = place ?? to;
         const next = JSON.stringify(place ?? start);
         const stays = next === (kept ?? JSON.stringify(start));
         const [removed] = await counted(run, stays ? 1 : 2, () =>
-          store.batch([removal(bite, end), ...(stays ? [] : [keeping(next)])]),
+          store.batch([removal(chunk, end), ...(stays ? [] : [keeping(next)])]),
         );
         kept = next;
         yield removed.meta.changes;
@@ -93,7 +93,7 @@ function pruner(table: SQLiteTable, expiresAt: SQLiteColumn, key: KeyColumn[]) {
   };
 }
 
-/** Database calls with retries, each try counted. */
+/** Runs a database call with retries and counts the statements of each try. */
 function counted<T>(run: Run, statements: number, call: () => Promise<T>): Promise<T> {
   return withRetries(run.runtime, () => {
     run.left -= statements;
@@ -101,7 +101,7 @@ function counted<T>(run: Run, statements: number, call: () => Promise<T>): Promi
   });
 }
 
-/** A kept place; `start` itself when there is none, or none that fits the key. */
+/** The stored place; `start` itself when there is none or when it does not fit the key. */
 function placeIn(text: string | undefined, start: Place): Place {
   try {
     const place = JSON.parse(text ?? "") as unknown;
@@ -127,29 +127,29 @@ const PRUNERS = {
 type Pruned = Record<keyof typeof PRUNERS, number>;
 
 /**
- * Deletes what has expired at `now`, Unix seconds. The tables take turns, a bite each, so that none takes another's share and one
- * that fails stops only itself.
+ * Deletes the rows that have expired at `now`, Unix seconds. The tables take turns, one chunk each, so that none uses up the whole
+ * run, and a table that fails stops only itself.
  *
- * @returns how many rows were removed, and by table what D1 said of those that failed
+ * @returns the number of removed rows by table, and D1's message for each table that failed
  */
 export async function prune(
   runtime: Runtime,
   db: D1Database,
   now: number,
-  { biteRows, statements }: PruneLimits = LIMITS,
+  { chunkRows, statements }: PruneLimits = LIMITS,
 ): Promise<{ removed: Pruned; faults: Partial<Record<keyof Pruned, string>> }> {
-  const run: Run = { runtime, db, now, biteRows, left: statements };
+  const run: Run = { runtime, db, now, chunkRows, left: statements };
   const tables = Object.keys(PRUNERS) as (keyof Pruned)[];
   const removed = Object.fromEntries(tables.map((table) => [table, 0])) as Pruned;
   const faults: Partial<Record<keyof Pruned, string>> = {};
   const walks = new Map(tables.map((table) => [table, PRUNERS[table](run)]));
-  while (walks.size > 0 && run.left >= STATEMENTS_OF_A_BITE) {
+  while (walks.size > 0 && run.left >= STATEMENTS_PER_CHUNK) {
     for (const [table, walk] of walks) {
-      if (run.left < STATEMENTS_OF_A_BITE) break;
+      if (run.left < STATEMENTS_PER_CHUNK) break;
       try {
-        const bite = await walk.next();
-        if (bite.done) walks.delete(table);
-        else removed[table] += bite.value;
+        const chunk = await walk.next();
+        if (chunk.done) walks.delete(table);
+        else removed[table] += chunk.value;
       } catch (error) {
         walks.delete(table);
         faults[table] = rootOf(error).message;

@@ -1,23 +1,23 @@
 import { ServiceError } from "../errors.ts";
 import { type Runtime, sleep, withinTime } from "../runtime.ts";
 
-/** At most this many tries, each with its own limit, all within the whole. Milliseconds. */
+/** A call is tried at most this often. Each try has a timeout, and all tries together have one, in milliseconds. */
 export const TRIES = 3;
 export const TRY_LIMIT_MS = 3_000;
 export const WHOLE_LIMIT_MS = 8_000;
 
-/** Faults that D1's documentation says to retry: the same statement may well succeed a moment later. */
+/** The faults that D1's documentation says to retry. */
 const TRANSIENT =
   /network connection lost|storage caused object to be reset|reset because its code was updated|transient issue/i;
 
 /**
- * SQLite or D1 refused the statement itself: the transaction is rolled back for certain, and would be again. SQLite's other codes
- * (busy, full, out of memory, input/output, interrupted) tell of the database's state and stay unknown.
+ * SQLite or D1 refused the statement: the transaction is certainly rolled back, and a retry would fail too. SQLite's other codes
+ * (busy, full, out of memory, input/output, interrupted) are about the database's state and leave the outcome unknown.
  */
 const STATEMENT_REFUSED =
   /SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE|AUTH)\b|constraint failed|^D1_TYPE_ERROR|wrong number of parameter/i;
 
-/** What D1 throws begins with the first; the others come from the way to it. */
+/** `D1_` is D1's own prefix; the others come from the transport. */
 const FROM_D1 = /^D1_|network connection lost|^internal error/i;
 
 class TryTimedOut extends Error {
@@ -25,11 +25,12 @@ class TryTimedOut extends Error {
 }
 
 /**
- * Runs one database call with retries. The call must be safe to run twice: a try whose answer was lost may have committed, and
- * a try that was given up may still commit later. Batches are safe because a claim knows its owner and its try (claim.ts).
+ * Runs one database call with retries. The call must be safe to run twice: a try whose answer was lost may have committed, and a
+ * try that timed out may still commit later. Batches are safe, because a claim holds its owner and its try (claim.ts).
  *
- * @param call is told which try it is, from 1, those before counted
- * @param answerBy when to give up at the latest, in milliseconds of the runtime's `elapsed`; several calls of one request share it
+ * @param call     gets the number of the try, `before` + 1 for the first
+ * @param answerBy deadline in milliseconds of the runtime's `elapsed`; several calls of one request share it
+ * @param before   how many tries of the same request came before
  * @throws ServiceError `unavailable` when the outcome is unknown, `internal` when the database refused the statement
  */
 export async function withRetries<T>(
@@ -51,7 +52,7 @@ export async function withRetries<T>(
     } catch (error) {
       fault = error;
       const { message } = rootOf(error);
-      // Only when it is the first try: whatever a later one says, an earlier one may have committed or still commit.
+      // Only on the first try is the outcome certain: later, an earlier try may have committed or may still commit.
       if (before + attempt === 1 && STATEMENT_REFUSED.test(message)) throw refused(error);
       if (!(error instanceof TryTimedOut || TRANSIENT.test(message))) break;
       if (attempt < TRIES) await jitteredPause(runtime, attempt);
@@ -60,14 +61,14 @@ export async function withRetries<T>(
   throw unanswered(fault);
 }
 
-/** What a database error thrown outside {@link withRetries} means to a caller, or undefined when it is no database error. */
+/** The refusal for a database error thrown outside {@link withRetries}; undefined when it is no database error. */
 export function databaseFault(error: unknown): ServiceError | undefined {
   const { message } = rootOf(error);
   if (!FROM_D1.test(message)) return undefined;
   return STATEMENT_REFUSED.test(message) ? refused(error) : unanswered(error);
 }
 
-/** The error that was first: wrappers may quote parameters. D1's own cause is its text once more without the prefix, so it stops there. */
+/** The innermost error: drizzle's wrappers quote parameters. Stops at D1's error, whose cause repeats its text without the prefix. */
 export function rootOf(error: unknown): Error {
   let first = error;
   while (first instanceof Error && first.cause !== undefined && !first.message.startsWith("D1_")) first = first.cause;
@@ -78,19 +79,20 @@ const refused = (cause: unknown) => new ServiceError("internal", { reason: "d1_s
 const unanswered = (cause: unknown) =>
   new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });
 
-/** When and how often a batch may be tried. */
+/** The limits of a batch's tries. */
 export interface Tries {
-  /** See {@link withRetries}. */
+  /** Deadline, see {@link withRetries}. */
   answerBy: number;
   /** How many tries of the same request came before. */
   before: number;
 }
 
 /**
- * Runs a batch (one round trip, one transaction) with retries and gives the rows of each of its statements.
+ * Runs a batch with retries: one round trip, one transaction.
  *
- * @param batch makes the statements of a try, told which of the request's tries it is, from 1
- * @throws as {@link withRetries} does; ServiceError `unavailable` also when the last statement, which tells the outcome, gave no row
+ * @param batch makes the statements of a try from its number, see {@link withRetries}
+ * @returns the rows of each statement
+ * @throws as {@link withRetries} does; ServiceError `unavailable` also when the last statement, which reads the outcome, gave no row
  */
 export async function runBatch(
   runtime: Runtime,
@@ -106,7 +108,7 @@ export async function runBatch(
   return rows;
 }
 
-/** 25–50 ms after the first try, 50–100 after the second: long enough for a failover, short beside a round trip. */
+/** Waits 25–50 ms after the first try and 50–100 ms after the second: enough for a failover, little compared to the timeout. */
 function jitteredPause(runtime: Runtime, attempt: number): Promise<void> {
   const base = 25 * 2 ** (attempt - 1);
   return sleep(runtime, base + runtime.random() * base);

@@ -1,13 +1,13 @@
 import { foreignKey, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 
 /**
- * The tables. Times are Unix seconds. Written rows are the bill, so:
- * - tables whose key is not a single integer are WITHOUT ROWID. drizzle-kit cannot say that, so it is added by hand to the
- *   migration, and test/store/schema.test.ts holds it in place;
- * - no AUTOINCREMENT, and no index that no query uses.
+ * The tables. Times are Unix seconds. D1 charges by written rows, so:
+ * - tables whose key is not a single integer are WITHOUT ROWID. drizzle-kit cannot write that, so it is added to the migration by
+ *   hand, and test/store/schema.test.ts checks it;
+ * - there is no AUTOINCREMENT, and no index that no query uses.
  *
- * agents, customers, sessions, participants, messages, nonces and idempotency_keys are a site's own data and may one day live in
- * a database near that site, so nothing in them refers to sites or apps by foreign key.
+ * agents, customers, sessions, participants, messages, nonces and idempotency_keys are a site's own data. They may move to a database
+ * near that site one day, so they have no foreign key to sites or apps.
  */
 
 export const sites = sqliteTable("sites", {
@@ -24,7 +24,7 @@ export const apps = sqliteTable(
       .notNull()
       .references(() => sites.id),
     name: text().notNull(),
-    /** A random id of the current secret. No counter: one that Time Travel undid must never come again for another secret. */
+    /** A random id of the current secret. Not a counter: after D1's Time Travel, a counter would give an old version to another secret. */
     version: text().notNull(),
     secret: text().notNull(),
     previousVersion: text("previous_version"),
@@ -63,7 +63,7 @@ export const customers = sqliteTable(
   (t) => [uniqueIndex("customers_by_external_id").on(t.siteId, t.externalId)],
 );
 
-/** The one list of them: whatever lists, counts or checks statuses goes by it. */
+/** The only list of statuses: all code that lists, counts or checks statuses uses it. */
 export const SESSION_STATUSES = ["waiting", "replied"] as const;
 
 export const sessions = sqliteTable(
@@ -81,13 +81,13 @@ export const sessions = sqliteTable(
     agentTitle: text("agent_title"),
     autoTitle: text("auto_title").notNull(),
     createdAt: integer("created_at").notNull(),
-    /** What the caller keeps with the session: a JSON object of strings; null when none was given. */
+    /** The caller's own data: a JSON object of strings; null when none was given. */
     metadata: text({ mode: "json" }).$type<Record<string, string>>(),
   },
   (t) => [
-    // One index serves the list by status and the whole list, which merges the statuses newest first.
+    // Serves the list of one status, and the whole list, which merges the newest sessions of each status.
     index("sessions_by_site").on(t.siteId, t.status),
-    // What operators search by: a customer's sessions.
+    // Serves the search for a customer's sessions.
     index("sessions_by_customer").on(t.customerId),
   ],
 );
@@ -123,17 +123,17 @@ export const messages = sqliteTable(
 );
 
 /**
- * A used ranstr, and what was decided for the request that claimed it: the claim is the first statement of every batch, and all
- * later statements follow what it says. Running the same batch again (same owner, another attempt) therefore changes nothing.
+ * Used ranstr, each with the outcome of the request that claimed it. The claim is the first statement of every batch, and all later
+ * statements depend on its row. So running the same batch again (same owner, another attempt) changes nothing.
  */
 export const nonces = sqliteTable(
   "nonces",
   {
     appid: text().notNull(),
     ranstr: text().notNull(),
-    /** A random id of the one request that holds the claim; it never leaves the Worker. */
+    /** A random id of the request that made the claim. It never leaves the Worker. */
     owner: text().notNull(),
-    /** Which of the request's tries made the row, from 1: that one alone writes what follows. */
+    /** The number of the try that made the row, from 1. Only that try writes anything else. */
     attempt: integer().notNull(),
     expiresAt: integer("expires_at").notNull(),
     outcome: text().notNull(),
@@ -142,14 +142,14 @@ export const nonces = sqliteTable(
   (t) => [primaryKey({ columns: [t.appid, t.ranstr] })],
 );
 
-/** What was answered to the first accepted request with an Idempotency-Key. */
+/** The answer to the first accepted request with each Idempotency-Key. */
 export const idempotencyKeys = sqliteTable(
   "idempotency_keys",
   {
     appid: text().notNull(),
     operation: text().notNull(),
     key: text().notNull(),
-    /** SHA-256, in hex, of what the request asked for. */
+    /** The fingerprint of that request: SHA-256 in hex. The column keeps its first name. */
     fingerprint: text("meaning").notNull(),
     sessionId: integer("session_id").notNull(),
     expiresAt: integer("expires_at").notNull(),
@@ -157,7 +157,7 @@ export const idempotencyKeys = sqliteTable(
   (t) => [primaryKey({ columns: [t.appid, t.operation, t.key] })],
 );
 
-/** Through which face an operator came. */
+/** The face that an operator used. */
 export const ACTORS = ["admin-api", "console"] as const;
 
 export const AUDIT_ACTIONS = [
@@ -174,8 +174,8 @@ export const AUDIT_ACTIONS = [
 ] as const;
 
 /**
- * What operators did: one row in the same batch as the change itself, and so in the database that is changed. The day sites have
- * databases of their own, whoever lists this table has several to ask.
+ * What operators did. Each row is written in the batch of the change, so it is in the database that was changed. Once sites have
+ * databases of their own, a list of everything must read them all.
  */
 export const auditLog = sqliteTable(
   "audit_log",
@@ -185,35 +185,35 @@ export const auditLog = sqliteTable(
     at: integer().notNull(),
     actor: text({ enum: ACTORS }).notNull(),
     action: text({ enum: AUDIT_ACTIONS }).notNull(),
-    /** The appid or the id of what was changed. */
+    /** The appid, or the id, of the thing that was changed. */
     subject: text().notNull(),
-    /** JSON, never with a secret in it. */
+    /** JSON. Never holds a secret. */
     details: text().notNull(),
   },
   (t) => [index("audit_log_by_site").on(t.siteId)],
 );
 
-/** Where a job that works through a table in several runs goes on: the key of the last row it looked at, as JSON. */
+/** Where a job that reads a table over several runs continues: the key of the last row it read, as JSON. */
 export const jobs = sqliteTable("jobs", {
   name: text().primaryKey(),
   place: text().notNull(),
 });
 
-/** Who is signed in to the console. Signing out deletes the row, so a copied cookie ends with it. */
+/** The open sessions of the console. Signing out deletes the row, so that a copied cookie becomes useless too. */
 export const consoleSessions = sqliteTable("console_sessions", {
-  /** SHA-256, in hex, of what the cookie holds: a copy of the table signs nobody in. */
+  /** SHA-256, in hex, of the cookie's random value, so that a copy of the table signs nobody in. */
   id: text().primaryKey(),
   createdAt: integer("created_at").notNull(),
   expiresAt: integer("expires_at").notNull(),
 });
 
-/** A form of the console that was sent: sent again it changes nothing and leads to where the first one led. */
+/** The console's forms that were sent. The same form sent again changes nothing and leads to the result of the first. */
 export const consoleForms = sqliteTable("console_forms", {
-  /** SHA-256, in hex, of what was sent: the random token that the form carries, its path and its fields. */
+  /** SHA-256, in hex, of the form: its path and its fields, among them a random token. */
   id: text().primaryKey(),
-  /** The console session the form was made for. */
+  /** The console session that the form was shown to. */
   sessionId: text("session_id").notNull(),
-  /** Path and query of the page that shows what came of it; null until that is known. */
+  /** Path and query of the page that shows the result; null until the result is known. */
   location: text(),
   expiresAt: integer("expires_at").notNull(),
 });

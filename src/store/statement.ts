@@ -1,20 +1,23 @@
 import { type Column, Placeholder, type SQL, sql } from "drizzle-orm";
 import { SQLiteSyncDialect, type SQLiteTable } from "drizzle-orm/sqlite-core";
 
-/** What D1 can bind. `undefined`, BigInt and booleans are left out because D1 throws on them or stores them as something else. */
+/** The values that D1 binds as they are. On `undefined`, BigInt and booleans it throws, or it stores something else. */
 export type Bindable = string | number | null;
 
-/** A statement written once, with the schema's names, and only bound per request. */
+/** A compiled statement: a request only binds its values. */
 export type Statement<Values> = (db: D1Database, values: Values) => D1PreparedStatement;
 
-/** One placeholder per value, by its name. */
+/** A placeholder for each value, under its name. */
 export type Placeholders<Values> = { readonly [K in keyof Values]: Placeholder };
 
 const DIALECT = new SQLiteSyncDialect();
 
 /**
- * Compiles a statement to text when the module loads, so that a request pays for binding and nothing else.
- * `write` gets one placeholder per value; drizzle's own `batch()` cannot fill placeholders, hence this.
+ * Compiles a statement when the module loads, so that a request only binds values. Needed because drizzle's `batch()` cannot fill
+ * placeholders.
+ *
+ * @param write gets a placeholder for each value
+ * @throws TypeError when the SQL holds a value that is not a placeholder
  */
 export function statement<Values extends Record<string, Bindable>>(
   write: (value: Placeholders<Values>) => SQL,
@@ -30,7 +33,7 @@ export function statement<Values extends Record<string, Bindable>>(
   return (db, values) => db.prepare(text).bind(...names.map((name) => values[name]));
 }
 
-/** `(a, b, c)`: the bare column names an INSERT wants where drizzle would write `table.column`. */
+/** `(a, b, c)`: bare column names, as INSERT needs them. Drizzle would write `table.column`. */
 function columns(...list: Column[]): SQL {
   return sql`(${sql.join(
     list.map((column) => sql.identifier(column.name)),
@@ -38,7 +41,7 @@ function columns(...list: Column[]): SQL {
   )})`;
 }
 
-/** `a = excluded.a, b = excluded.b`: what an upsert takes over from the row it meant to insert. */
+/** `a = excluded.a, b = excluded.b`: the SET of an upsert, with the values of the row that could not be inserted. */
 export function takeExcluded(...list: Column[]): SQL {
   return sql.join(
     list.map((column) => sql`${sql.identifier(column.name)} = excluded.${sql.identifier(column.name)}`),

@@ -1,23 +1,21 @@
-/** What the service tells of itself: one record per request, one per job, and warnings. */
-
-/** One handled request. Never with a secret, a signature, a customer's name or a message's content in it. */
+/** One handled request. Must not hold a secret, a signature, a customer's name or the content of a message. */
 export interface RequestRecord {
   request_id: string;
   method: string;
-  /** The pattern of the route, never the path itself. */
+  /** The pattern of the route, `/admin/apps/:appid`, not the path. */
   route: string;
   status: number;
-  /** Of a known app only: a caller who mixes up fields must not leave a secret in the log. */
+  /** Only of a known app: a caller who mixes up fields may have sent a secret as appid. */
   appid?: string | undefined;
   outcome: "ok" | "refused" | "repeated";
-  /** Why it was refused, in a word to search for. */
+  /** Why it was refused, as a short word to search for. */
   reason?: string | undefined;
   /** Which field broke which rule. */
   detail?: string | undefined;
-  /** What went wrong underneath, without data of a caller. */
+  /** The error below the refusal, without data of a caller. */
   fault?: string | undefined;
   chat_id?: number | undefined;
-  /** Agents that were left out, each with why. */
+  /** The agents that were left out, each with its reason. */
   ignored_agents?: string | undefined;
   credentials_from?: string | undefined;
   credentials_ms?: number | undefined;
@@ -34,7 +32,7 @@ export interface JobRecord {
   [more: string]: unknown;
 }
 
-/** Something an operator should know of that failed no request. */
+/** Something that an operator should know, although no request failed by it. */
 export interface WarningRecord {
   warning: string;
   [more: string]: unknown;
@@ -42,7 +40,7 @@ export interface WarningRecord {
 
 /** Where records go. Must not throw, and must not keep a request waiting. */
 export interface Telemetry {
-  /** @param failed the service's own fault, also where ERROR_STATUS answers 200 */
+  /** @param failed true for a fault of the service, whatever status ERROR_STATUS makes of it */
   request(record: RequestRecord, failed: boolean): void;
   job(record: JobRecord): void;
   warn(record: WarningRecord): void;

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import type { App } from "../../src/http/context.ts";
+import type { App } from "../../src/http/request-context.ts";
 import { fail } from "../../src/http/signed/envelope.ts";
 import { refused } from "../../src/result.ts";
 import { replacing } from "../support/replacing.ts";

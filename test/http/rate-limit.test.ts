@@ -133,7 +133,7 @@ describe("an attacker with captured requests", () => {
 
   it.each<[string, Replacements]>([
     ["with KV", { REPLAY_LOOK_MS: "1000" }],
-    ["with KV slower than the look", { REPLAY_LOOK_MS: "0" }],
+    ["with KV slower than the replay check", { REPLAY_LOOK_MS: "0" }],
     ["without KV", { NONCES: undefined }],
   ])(
     "holds up no honest request of the app by replaying them, in this isolate or a fresh one, %s",

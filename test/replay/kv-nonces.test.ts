@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { lookForNonce, nonceKey, rememberNonce, seenWithin } from "../../src/replay/kv-nonces.ts";
+import { answerWithin, isKnownToKv, nonceKey, rememberNonce } from "../../src/replay/kv-nonces.ts";
 import { systemRuntime } from "../../src/runtime.ts";
 import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
 import { replacing } from "../support/replacing.ts";
@@ -31,16 +31,16 @@ describe("nonceKey", () => {
   ])("gives KV a key that it takes, whatever the ranstr: %s", async (_, ranstr) => {
     const key = nonceKey("app", ranstr);
     await rememberNonce(env.NONCES, key, consoleTelemetry);
-    expect(await lookForNonce(env.NONCES, key)).toBe(true);
+    expect(await isKnownToKv(env.NONCES, key)).toBe(true);
   });
 });
 
-describe("lookForNonce", () => {
+describe("isKnownToKv", () => {
   it("finds what was remembered and nothing else", async () => {
     await rememberNonce(env.NONCES, nonceKey("app", "used"), consoleTelemetry);
-    expect(await lookForNonce(env.NONCES, nonceKey("app", "used"))).toBe(true);
-    expect(await lookForNonce(env.NONCES, nonceKey("app", "new"))).toBe(false);
-    expect(await lookForNonce(env.NONCES, nonceKey("another app", "used"))).toBe(false);
+    expect(await isKnownToKv(env.NONCES, nonceKey("app", "used"))).toBe(true);
+    expect(await isKnownToKv(env.NONCES, nonceKey("app", "new"))).toBe(false);
+    expect(await isKnownToKv(env.NONCES, nonceKey("another app", "used"))).toBe(false);
   });
 
   it.each([
@@ -49,15 +49,15 @@ describe("lookForNonce", () => {
     ["rejects", replacing(env.NONCES, { get: async () => boom() })],
   ])("knows nothing when KV %s", async (_, kv) => {
     await rememberNonce(env.NONCES, nonceKey("app", "used"), consoleTelemetry);
-    expect(await lookForNonce(kv, nonceKey("app", "used"))).toBe(false);
+    expect(await isKnownToKv(kv, nonceKey("app", "used"))).toBe(false);
   });
 });
 
-describe("seenWithin", () => {
+describe("answerWithin", () => {
   it("gives the look's answer when it comes in time, and false when it does not", async () => {
-    expect(await seenWithin(systemRuntime, Promise.resolve(true), 10_000)).toBe(true);
-    expect(await seenWithin(systemRuntime, Promise.resolve(false), 10_000)).toBe(false);
-    expect(await seenWithin(systemRuntime, never, 1)).toBe(false);
+    expect(await answerWithin(systemRuntime, Promise.resolve(true), 10_000)).toBe(true);
+    expect(await answerWithin(systemRuntime, Promise.resolve(false), 10_000)).toBe(false);
+    expect(await answerWithin(systemRuntime, never, 1)).toBe(false);
   });
 });
 
@@ -66,7 +66,7 @@ describe("rememberNonce", () => {
     const puts: unknown[] = [];
     const kv = replacing(env.NONCES, { put: async (...given: unknown[]) => void puts.push(given) });
     await rememberNonce(kv, undefined, consoleTelemetry);
-    expect([puts, await lookForNonce(kv, undefined)]).toEqual([[], false]);
+    expect([puts, await isKnownToKv(kv, undefined)]).toEqual([[], false]);
   });
 
   it("asks KV to forget when the nonce has expired", async () => {

@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 30_000 });
 const LIVE = NOW + 1;
 
 /** Small, so that a few rows are many bites. */
-const BITE_ROWS = 50;
+const CHUNK_ROWS = 50;
 
 const TABLES = ["nonces", "idempotency_keys", "console_sessions", "console_forms", "jobs"] as const;
 
@@ -28,7 +28,11 @@ const NONE = { nonces: 0, idempotency_keys: 0, console_sessions: 0, console_form
 
 /** What one run removes; none of these may fail. */
 async function pruned(now = NOW, limits: Partial<PruneLimits> = {}, db = env.DB) {
-  const { removed, faults } = await prune(systemRuntime, db, now, { biteRows: BITE_ROWS, statements: 900, ...limits });
+  const { removed, faults } = await prune(systemRuntime, db, now, {
+    chunkRows: CHUNK_ROWS,
+    statements: 900,
+    ...limits,
+  });
   expect(faults).toEqual({});
   return removed;
 }
@@ -130,7 +134,7 @@ describe("prune", () => {
     expect(await left("jobs")).toEqual([]);
   });
 
-  it.each([BITE_ROWS - 1, BITE_ROWS, BITE_ROWS + 1, 3 * BITE_ROWS])(
+  it.each([CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 3 * CHUNK_ROWS])(
     "removes %d expired rows among live ones, bite by bite",
     async (expired) => {
       // Of two rows one is live, so that bites do not end where the tables do.
@@ -143,9 +147,9 @@ describe("prune", () => {
   );
 
   it("goes on across apps", async () => {
-    for (const appid of ["a", "b", "c"]) await putManyNonces(appid, BITE_ROWS, 5);
-    expect((await pruned()).nonces).toBe(3 * BITE_ROWS * 0.8);
-    expect(await countLeft()).toBe(3 * BITE_ROWS * 0.2);
+    for (const appid of ["a", "b", "c"]) await putManyNonces(appid, CHUNK_ROWS, 5);
+    expect((await pruned()).nonces).toBe(3 * CHUNK_ROWS * 0.8);
+    expect(await countLeft()).toBe(3 * CHUNK_ROWS * 0.2);
   });
 
   it("goes on across keys of both operations", async () => {
@@ -155,8 +159,8 @@ describe("prune", () => {
       `key ${i}`,
       i < 5 ? LIVE : NOW,
     ];
-    await putKeys(...Array.from({ length: 2 * BITE_ROWS + 5 }, key));
-    expect((await pruned()).idempotency_keys).toBe(2 * BITE_ROWS);
+    await putKeys(...Array.from({ length: 2 * CHUNK_ROWS + 5 }, key));
+    expect((await pruned()).idempotency_keys).toBe(2 * CHUNK_ROWS);
     expect(await left("idempotency_keys")).toHaveLength(5);
   });
 
@@ -164,26 +168,26 @@ describe("prune", () => {
     const odd = ["\0", "a\0", "a\0b", "a\0c", "\u{10ffff}", "😀\0😀", "\uffff", "漢字", "é", "é", "'; --", "%"];
     for (const [i, text] of odd.entries()) {
       const place = String(i).padStart(2, "0");
-      await putManyNonces(`${place} before`, BITE_ROWS - 2, BITE_ROWS);
+      await putManyNonces(`${place} before`, CHUNK_ROWS - 2, CHUNK_ROWS);
       await putNonces([`${place} odd`, text, NOW], [`${place} odd`, `${text}\0`, LIVE]);
     }
     // Small runs, so that odd keys are also kept as places and read again.
     let removed = 0;
-    for (let run = 0; run < 60 && removed < odd.length * (BITE_ROWS - 1); run++) {
-      removed += (await pruned(NOW, { biteRows: BITE_ROWS - 1, statements: 24 })).nonces;
+    for (let run = 0; run < 60 && removed < odd.length * (CHUNK_ROWS - 1); run++) {
+      removed += (await pruned(NOW, { chunkRows: CHUNK_ROWS - 1, statements: 24 })).nonces;
     }
-    expect(removed).toBe(odd.length * (BITE_ROWS - 1));
+    expect(removed).toBe(odd.length * (CHUNK_ROWS - 1));
     expect((await left("nonces")).map((row) => row.ranstr)).toEqual(odd.map((text) => `${text}\0`));
   });
 
   it("reads each stored row a fixed number of times, however many bites", async () => {
     const { db, seen } = watched();
     const bites = 10;
-    await putManyNonces("a", 2 * bites * BITE_ROWS, 2);
+    await putManyNonces("a", 2 * bites * CHUNK_ROWS, 2);
     await pruned(NOW, {}, db);
     // Once to find a bite's end and once to look for what is due, and a removed row is read once more to be removed.
-    expect(seen.rowsRead).toBeLessThanOrEqual(3 * 2 * bites * BITE_ROWS + 100);
-    expect(seen.rowsRead).toBeGreaterThanOrEqual(2 * bites * BITE_ROWS);
+    expect(seen.rowsRead).toBeLessThanOrEqual(3 * 2 * bites * CHUNK_ROWS + 100);
+    expect(seen.rowsRead).toBeGreaterThanOrEqual(2 * bites * CHUNK_ROWS);
   });
 });
 
@@ -191,17 +195,17 @@ describe("a run that cannot look at everything", () => {
   const few = { statements: 60 };
 
   it("leaves the rest to the next runs: expired rows behind any number of live ones are reached", async () => {
-    await putManyNonces("a live", 40 * BITE_ROWS, 1);
+    await putManyNonces("a live", 40 * CHUNK_ROWS, 1);
     await putNonces(["b", "gone", NOW]);
     let runs = 0;
     for (let removed = 0; removed === 0 && runs < 20; runs++) removed = (await pruned(NOW, few)).nonces;
     expect(runs).toBeGreaterThan(1);
     expect(runs).toBeLessThan(20);
-    expect(await countLeft()).toBe(40 * BITE_ROWS);
+    expect(await countLeft()).toBe(40 * CHUNK_ROWS);
   });
 
   it("begins again at the start, and reaches what expired behind it", async () => {
-    await putManyNonces("b live", 40 * BITE_ROWS, 1);
+    await putManyNonces("b live", 40 * CHUNK_ROWS, 1);
     await pruned(NOW, few);
     const [place] = await left("jobs");
     expect(place).toEqual({ name: "prune nonces", place: expect.stringMatching(/^\["b live","\d{7}"\]$/) });
@@ -212,17 +216,17 @@ describe("a run that cannot look at everything", () => {
   });
 
   it("looks at the whole table once when it can, wherever the run before stopped", async () => {
-    await putManyNonces("b live", 40 * BITE_ROWS, 1);
+    await putManyNonces("b live", 40 * CHUNK_ROWS, 1);
     await pruned(NOW, few);
     await putNonces(["a", "gone", NOW], ["c", "gone", NOW]);
     const { db, seen } = watched();
     expect(await pruned(NOW, {}, db)).toEqual({ ...NONE, nonces: 2 });
     expect(await left("jobs")).toMatchObject([{ place: '["",""]' }]);
-    expect(seen.rowsRead).toBeLessThan(3 * 40 * BITE_ROWS);
+    expect(seen.rowsRead).toBeLessThan(3 * 40 * CHUNK_ROWS);
   });
 
   it.each([24, 60, 100, 300])("sends no more than %d statements", async (statements) => {
-    await putManyNonces("a", 200 * BITE_ROWS, 2);
+    await putManyNonces("a", 200 * CHUNK_ROWS, 2);
     const { db, seen } = watched();
     await pruned(NOW, { statements }, db);
     expect(seen.statements).toBeLessThanOrEqual(statements);
@@ -230,14 +234,14 @@ describe("a run that cannot look at everything", () => {
   });
 
   it("counts tries that failed as statements too", async () => {
-    await putManyNonces("a", 200 * BITE_ROWS, 2);
+    await putManyNonces("a", 200 * CHUNK_ROWS, 2);
     const { db, seen } = watched({ naming: "delete", times: 2, error: "D1_ERROR: Network connection lost." });
     await pruned(NOW, { statements: 100 }, db);
     expect(seen.statements).toBeLessThanOrEqual(100);
   });
 
   it("starves no table, and gives what one does not need to the others", async () => {
-    await putManyNonces("a", 100 * BITE_ROWS, 2);
+    await putManyNonces("a", 100 * CHUNK_ROWS, 2);
     for (let i = 0; i < 3; i++) {
       await putKeys(["a", "add_agents", `k${i}`, NOW]);
       await putSession(`s${i}`, NOW);
@@ -246,17 +250,17 @@ describe("a run that cannot look at everything", () => {
     const { nonces, ...others } = await pruned(NOW, { statements: 120 });
     expect(others).toEqual({ idempotency_keys: 3, console_sessions: 3, console_forms: 3 });
     // Three statements a bite, half of whose rows are live.
-    expect(nonces).toBeGreaterThan((120 / 3 / 2) * (BITE_ROWS / 2));
+    expect(nonces).toBeGreaterThan((120 / 3 / 2) * (CHUNK_ROWS / 2));
   });
 
   it("keeps the place with each bite, so that a run that is cut off was not in vain", async () => {
-    await putManyNonces("a", 4 * BITE_ROWS, 2);
+    await putManyNonces("a", 4 * CHUNK_ROWS, 2);
     const batch = vi.fn((statements: D1PreparedStatement[]) => {
       if (batch.mock.calls.length > 2) throw new Error("D1_ERROR: no more");
       return env.DB.batch(statements);
     });
-    await prune(systemRuntime, replacing(env.DB, { batch }), NOW, { biteRows: BITE_ROWS, statements: 900 });
-    expect(await countLeft()).toBeLessThan(4 * BITE_ROWS);
+    await prune(systemRuntime, replacing(env.DB, { batch }), NOW, { chunkRows: CHUNK_ROWS, statements: 900 });
+    expect(await countLeft()).toBeLessThan(4 * CHUNK_ROWS);
     expect((await left("jobs"))[0]).toMatchObject({ place: expect.stringMatching(/^\["a","\d{7}"\]$/) });
   });
 
@@ -273,12 +277,12 @@ describe("a run that cannot look at everything", () => {
 
 describe("two runs at once", () => {
   it("remove what has expired once, keep what is live, and leave the next run a place to go on from", async () => {
-    await putManyNonces("a", 20 * BITE_ROWS, 2);
+    await putManyNonces("a", 20 * CHUNK_ROWS, 2);
     const few = { statements: 60 };
     const both = await Promise.all([pruned(NOW, few), pruned(NOW, few), pruned(NOW), pruned(NOW)]);
     const removed = both.reduce((sum, { nonces }) => sum + nonces, 0);
-    expect(removed + (await pruned()).nonces).toBe(10 * BITE_ROWS);
-    expect(await countLeft()).toBe(10 * BITE_ROWS);
+    expect(removed + (await pruned()).nonces).toBe(10 * CHUNK_ROWS);
+    expect(await countLeft()).toBe(10 * CHUNK_ROWS);
     await putNonces(["A", "gone", NOW], ["z", "gone", NOW]);
     expect((await pruned()).nonces).toBe(2);
   });

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { type Bindings, readConfig } from "../../src/config.ts";
 import { CredentialResolver } from "../../src/credentials/resolve-credentials.ts";
-import type { ServiceContext } from "../../src/services/context.ts";
+import type { ServiceContext } from "../../src/services/service-context.ts";
 import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
 import { replacing } from "./replacing.ts";
 import { runtimeAt } from "./test-runtime.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "hono";
-import type { App } from "../context.ts";
 import type { OperatorVariables } from "../operator.ts";
+import type { App } from "../request-context.ts";
 
 export type AdminEnv = { Bindings: App["Bindings"]; Variables: App["Variables"] & OperatorVariables };
 

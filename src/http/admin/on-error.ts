@@ -1,7 +1,7 @@
 import { type ErrorCode, type ServiceError, STATUS_OF } from "../../errors.ts";
 import { describeIssues } from "../../fields.ts";
-import type { RequestContext } from "../context.ts";
 import { refusalOf } from "../faults.ts";
+import type { RequestContext } from "../request-context.ts";
 
 const TITLES: Partial<Record<ErrorCode, string>> = {
   invalid_input: "Invalid input",
@@ -17,7 +17,7 @@ const TITLES: Partial<Record<ErrorCode, string>> = {
   unavailable: "Temporarily unavailable",
 };
 
-/** Answers whatever the admin API throws by problem details, RFC 9457. */
+/** Answers every error of the admin API with problem details, RFC 9457. */
 export function onError(error: Error, c: RequestContext): Response {
   const refusal = refusalOf(error, c.var.trace);
   const { allow, retryAfter, issues } = refusal.context;

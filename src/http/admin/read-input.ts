@@ -6,24 +6,24 @@ import { readBody, readChunks, requireJson } from "../read-body.ts";
 import type { AdminContext } from "./env.ts";
 
 /**
- * The JSON body of an admin call.
+ * Reads the JSON body of an admin call.
  *
- * @param whenEmpty what an absent body stands for, where a call needs none
- * @throws ServiceError `invalid_input` naming each bad field; what {@link readBody} throws
+ * @param whenEmpty the input that an absent body stands for; without it a body is required
+ * @throws ServiceError `invalid_input` naming each bad field; otherwise as {@link readBody} does
  */
 export async function readInput<Output>(
   c: AdminContext,
   schema: z.ZodMiniType<Output>,
   whenEmpty?: Record<string, unknown>,
 ): Promise<Output> {
-  // No call with a body takes a query: `rotate?overlap_seconds=0` must not pass for a rotation with the default.
+  // A call with a body has no query. Otherwise `rotate?overlap_seconds=0` would rotate with the default overlap.
   const [stray] = Object.keys(c.req.query());
   if (stray !== undefined) throw invalidInput([{ field: stray, message: "belongs in the body" }]);
   const { raw } = c.req;
   let bytes: ArrayBuffer;
   if (whenEmpty === undefined) bytes = await readBody(raw);
   else {
-    // Over HTTP an absent body is an empty stream, and it has no media type.
+    // Over HTTP an absent body is an empty stream without a media type.
     bytes = await readChunks(raw.body);
     if (bytes.byteLength === 0) return check(schema, whenEmpty);
     requireJson(raw);

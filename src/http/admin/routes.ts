@@ -1,5 +1,5 @@
-import { addAgents, newAgentSchema } from "../../services/add-agents.ts";
 import { agentChangeSchema, changeAgent } from "../../services/change-agent.ts";
+import { createAgents, newAgentSchema } from "../../services/create-agents.ts";
 import { createSite, newSiteSchema } from "../../services/create-site.ts";
 import { issueApp, issueAppSchema } from "../../services/issue-app.ts";
 import { listAgents } from "../../services/list-agents.ts";
@@ -23,7 +23,7 @@ import { onError } from "./on-error.ts";
 import { readInput, readQuery } from "./read-input.ts";
 import * as wire from "./wire.ts";
 
-/** The admin API: JSON in and out, bearer token, problem details. README, "Admin API". */
+/** The admin API: JSON in and out, bearer token, problem details. docs/operating.md, "Admin API". */
 export function admin(): Routes<AdminEnv> {
   const routes = newHono<AdminEnv>();
   routes.onError(onError);
@@ -73,7 +73,7 @@ export function admin(): Routes<AdminEnv> {
   routes.post("/sites/:site_id/agents", async (c) => {
     const { id: siteId } = await siteOf(c);
     const newcomer = await readInput(c, newAgentSchema);
-    const added = await addAgents(c.var.ctx, { siteId, agents: [newcomer] });
+    const added = await createAgents(c.var.ctx, { siteId, agents: [newcomer] });
     return c.json(added.map(wire.agent)[0], 201);
   });
 

@@ -9,7 +9,7 @@ import type { StoredSession } from "../../services/read-session.ts";
 import type { Resealed } from "../../services/reseal-secrets.ts";
 import type { RotatedSecret } from "../../services/rotate-secret.ts";
 
-/** What the admin API answers, name by name: nothing leaves that is not written here. openapi/admin-schemas.ts describes it. */
+/** The answers of the admin API. Each field is named here, so that no stored field is sent by accident. Described in openapi/admin-schemas.ts. */
 
 export function page<Item, Shown>({ items, nextCursor }: Page<Item>, show: (item: Item) => Shown) {
   return { items: items.map(show), next_cursor: nextCursor };

@@ -1,41 +1,41 @@
 import type { SignedErrorCode } from "../../errors.ts";
 import { MAX_BODY_BYTES } from "../../parse-json.ts";
-import type { CheckedRequest, PastedRequest } from "../../services/check-request.ts";
-import { describeLeftOut, OPERATIONS } from "../../services/check-request.ts";
+import type { CheckedRequest, PastedRequest } from "../../services/check-pasted-request.ts";
+import { describeLeftOut, OPERATIONS } from "../../services/check-pasted-request.ts";
 import { lineEndsOf, signatureTexts, timestampText } from "./signature-texts.ts";
 import type { View } from "./view.ts";
 
-/** One line of the check: what was looked at, and what to know or do about it. */
+/** One line of the signature check: what was checked, and the findings and advice. */
 export interface Line {
   title: string;
   texts: string[];
   refusal?: SignedErrorCode | undefined;
-  /** What the database would refuse for. */
+  /** The name of the rule by which the database would refuse. */
   outcome?: string;
-  /** The step changes something, so the check leaves it out. */
+  /** The step was left out because it changes something. */
   notEvaluated?: true;
-  /** The refusal is the timestamp's. Checked a while after it was sent, every request is late; waiting makes none early. */
+  /** The timestamp is refused. `late` may come from pasting the request later than it was sent; `early` cannot. */
   outdated?: "late" | "early" | undefined;
-  /** The text that the signature does fit, when it is not the pasted one. */
+  /** The text that the signature is right for, when that is not the pasted text. */
   signed?: string | undefined;
-  /** Which line ends the signature fits, where the pasted text cannot tell. */
+  /** The line ends that the signature is right for, when the pasted text does not show them. */
   ends?: { fits: string; other: string } | undefined;
 }
 
 export interface Diagnosis {
-  /** What the request was answered, while its ranstr is remembered. */
+  /** The answer that the request got, while its ranstr is remembered. */
   answered?: { siteId: number; sessionId: number | null; refusedFor?: string };
-  /** In the order of the pipeline: the first with a `refusal` is what the service would answer now. */
+  /** In the order of the pipeline. The service would answer the first `refusal` now. */
   lines: Line[];
 }
 
 const line = (title: string, text: string, refusal?: SignedErrorCode): Line => ({ title, texts: [text], refusal });
 
-/** A checked request for a reader, step by step. */
-export function checkLines(v: View, pasted: PastedRequest, checked: CheckedRequest, tolerance: number): Diagnosis {
-  const { t } = v;
+/** The result of a check in words, step by step. */
+export function checkLines(view: View, pasted: PastedRequest, checked: CheckedRequest, tolerance: number): Diagnosis {
+  const { t } = view;
   const { fields, appid, app, signature, report } = checked;
-  const lines = [bodyLine(v, pasted, checked)];
+  const lines = [bodyLine(view, pasted, checked)];
   const given = pasted.appid.trim();
   if (given !== "" && given !== appid) {
     const text = t("You pasted {0}, the body says {1}. The server goes by the body.", given, appid);
@@ -49,29 +49,29 @@ export function checkLines(v: View, pasted: PastedRequest, checked: CheckedReque
   const { siteId, revokedAt } = app;
   if (revokedAt === null) lines.push(line(t("App"), t("Known, of site {0}.", siteId)));
   else {
-    const text = t("The app was revoked on {0}. Issue another and use its secret.", v.time(revokedAt));
+    const text = t("The app was revoked on {0}. Issue another and use its secret.", view.time(revokedAt));
     lines.push(line(t("App"), text, "token_invalid"));
   }
   const { body } = signature.match ?? {};
   lines.push({
     title: t("Signature"),
-    texts: signatureTexts(v, signature),
+    texts: signatureTexts(view, signature),
     refusal: report.authentication.ok || revokedAt !== null ? undefined : "token_invalid",
     signed: body?.rewritten && body.text,
     ends: body && lineEndsOf(body),
   });
   if (!fields.ok || isTooLong(pasted.body)) return { lines };
-  lines.push(...stampLines(v, checked, tolerance));
+  lines.push(...stampLines(view, checked, tolerance));
   lines.push({ title: t("Limits"), texts: [t("Not evaluated: looking would use them up.")], notEvaluated: true });
-  lines.push(fieldsLine(v, pasted, checked));
+  lines.push(fieldsLine(view, pasted, checked));
   const { used, outcome } = report;
-  if (outcome !== undefined && !(used?.sessionId && used.mayBeItself)) lines.push(...outcomeLines(v, outcome));
+  if (outcome !== undefined && !(used?.sessionId && used.mayBeItself)) lines.push(...outcomeLines(view, outcome));
   if (!used?.mayBeItself || !signature.exact) return { lines };
   const refusedFor = used.sessionId === null && isOutcome(used.outcome) ? { refusedFor: used.outcome } : {};
   return { lines, answered: { siteId, sessionId: used.sessionId, ...refusedFor } };
 }
 
-/** What a request was refused for, when that cannot be seen from the request any more. */
+/** Why an earlier request was refused, from its stored outcome. */
 export function refusalText({ t }: View, outcome: string): string {
   if (outcome === "key_reused") {
     return t("The Idempotency-Key was used before for a call that meant something else.");
@@ -79,11 +79,11 @@ export function refusalText({ t }: View, outcome: string): string {
   return t(ruleOf(outcome)?.past ?? "–");
 }
 
-/** How an outcome of the past was answered. */
+/** The code that a stored outcome was answered with. */
 export const codeOf = (outcome: string): SignedErrorCode =>
   outcome === "key_reused" ? "idempotency_key_reused" : (ruleOf(outcome)?.code ?? "state_forbids");
 
-/** Of whichever operation: a ranstr may have been used for another one. */
+/** Searches all operations, because a ranstr may have been used for another one. */
 const ruleOf = (outcome: string) =>
   OPERATIONS.map(({ refusals }) => refusals[outcome]).find((rule) => rule !== undefined);
 
@@ -114,8 +114,8 @@ function notJson(t: View["t"], body: string): string {
   }
 }
 
-function stampLines(v: View, { fields, report }: CheckedRequest, tolerance: number): Line[] {
-  const { t } = v;
+function stampLines(view: View, { fields, report }: CheckedRequest, tolerance: number): Line[] {
+  const { t } = view;
   const stamp = report?.stamp;
   if (stamp === undefined || !fields.ok) return [];
   if (!stamp.ok && stamp.code === "invalid_parameters") {
@@ -124,9 +124,9 @@ function stampLines(v: View, { fields, report }: CheckedRequest, tolerance: numb
   const timestamp = Number(fields.value.timestamp);
   const lines: Line[] = [
     {
-      ...line("timestamp", stamp.ok ? t("Fresh.") : timestampText(v, timestamp, tolerance)),
+      ...line("timestamp", stamp.ok ? t("Fresh.") : timestampText(view, timestamp, tolerance)),
       refusal: stamp.ok ? undefined : stamp.code,
-      outdated: stamp.ok ? undefined : timestamp < v.now ? "late" : "early",
+      outdated: stamp.ok ? undefined : timestamp < view.now ? "late" : "early",
     },
   ];
   const used = report?.used;
@@ -134,32 +134,32 @@ function stampLines(v: View, { fields, report }: CheckedRequest, tolerance: numb
   const texts = [
     t("It was used before. Every request, a retry too, needs a ranstr of its own and a new signature."),
     used.sessionId === null
-      ? t("That request was refused: {0}", refusalText(v, used.outcome))
+      ? t("That request was refused: {0}", refusalText(view, used.outcome))
       : t("That request was accepted: session {0}.", used.sessionId),
   ];
   return [...lines, { title: "ranstr", texts, refusal: "token_invalid" }];
 }
 
-function fieldsLine(v: View, { operation }: PastedRequest, { report, looksLike }: CheckedRequest): Line {
+function fieldsLine(view: View, { operation }: PastedRequest, { report, looksLike }: CheckedRequest): Line {
   const asked = report?.asked;
-  const texts = [asked?.ok === false ? (asked.detail ?? "") : v.t("All as they should be.")];
+  const texts = [asked?.ok === false ? (asked.detail ?? "") : view.t("All as they should be.")];
   if (looksLike !== undefined) {
     const names = [looksLike.wireName, operation.wireName];
-    texts.push(v.t("The body looks like one of {0}, but was checked as one of {1}.", ...names));
+    texts.push(view.t("The body looks like one of {0}, but was checked as one of {1}.", ...names));
   }
-  const title = v.t("Fields of {0}", operation.wireName);
+  const title = view.t("Fields of {0}", operation.wireName);
   return { title, texts, refusal: asked?.ok === false ? asked.code : undefined };
 }
 
 type Outcome = NonNullable<NonNullable<CheckedRequest["report"]>["outcome"]>;
 
-function outcomeLines(v: View, outcome: Outcome): Line[] {
-  const title = v.t("Agents and session");
+function outcomeLines(view: View, outcome: Outcome): Line[] {
+  const title = view.t("Agents and session");
   if (outcome.kind === "refused") {
     const { detail = "", code, reason } = outcome.refused;
     return [{ ...line(title, detail, code), outcome: reason }];
   }
   if (outcome.kind !== "accepted") return [];
-  if (outcome.leftOut.length === 0) return [line(title, v.t("Nothing stands in the way."))];
-  return [line(title, v.t("These are ignored, the others are added: {0}", describeLeftOut(outcome.leftOut)))];
+  if (outcome.leftOut.length === 0) return [line(title, view.t("Nothing stands in the way."))];
+  return [line(title, view.t("These are ignored, the others are added: {0}", describeLeftOut(outcome.leftOut)))];
 }

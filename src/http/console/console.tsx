@@ -22,7 +22,7 @@ import { viewOf } from "./view.ts";
 const SELF_ONLY = ["style-src", "script-src", "form-action"].map((directive) => `${directive} 'self'`);
 const NOTHING = ["default-src", "frame-ancestors", "base-uri"].map((directive) => `${directive} 'none'`);
 
-/** On every answer, refusals and redirects too. */
+/** Headers of every answer, also of refusals and redirects. */
 const HEADERS = [
   ["content-security-policy", [...NOTHING, ...SELF_ONLY, "img-src 'self'"].join("; ")],
   ["cache-control", "no-store"],
@@ -36,15 +36,15 @@ const HEADERS = [
 ] as const;
 
 /**
- * Whether a request that may change something comes from one of these pages, by what browsers say of it and no page can forge.
- * Whatever its media type: hono's csrf() looks at forms only, and some changes here read no form at all.
+ * Whether a request that may change something comes from a page of the console, judged by headers that no page can forge. Not hono's
+ * csrf(), because that checks forms only, and some changes here read no form.
  */
 function isOwn({ method, url, headers }: Request): boolean {
   if (method === "GET" || method === "HEAD") return true;
   return headers.get("sec-fetch-site") === "same-origin" || headers.get("origin") === new URL(url).origin;
 }
 
-/** The operator's console: pages over the services that the admin API calls too. README, "Console". */
+/** The operator's console: pages that call the same services as the admin API. docs/operating.md, "Console". */
 export function operatorConsole(): ConsoleRoutes {
   const routes = newHono<ConsoleEnv>();
   routes.onError(onError);

@@ -4,8 +4,8 @@ export const LANGUAGE_COOKIE = "__Host-language";
 export const ZONE_COOKIE = "__Host-zone";
 
 /**
- * A cookie that is this host's alone and out of scripts' reach. Lax, so that a link in a mail finds who is signed in; posts are
- * checked by Origin.
+ * A cookie of this host only that scripts cannot read. SameSite=Lax, so that an operator who follows a link from a mail is still signed
+ * in; posts are checked by their Origin.
  */
 export function hostCookie(name: string, value: string, maxAgeSeconds: number): string {
   return `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; Secure; HttpOnly; SameSite=Lax`;

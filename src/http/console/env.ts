@@ -1,7 +1,7 @@
 import type { Context } from "hono";
-import type { App } from "../context.ts";
 import type { Routes } from "../new-hono.ts";
 import type { OperatorVariables } from "../operator.ts";
+import type { App } from "../request-context.ts";
 import type { View } from "./view.ts";
 
 export type ConsoleEnv = {

@@ -9,11 +9,11 @@ export interface Page {
   title: string;
   /** The section of the console that the page belongs to. */
   section?: "sites" | "check" | "audit";
-  /** The site the page is about, and which of its tabs it is. */
+  /** The site that the page is about, and the tab that it belongs to. */
   site?: { id: number; name: string; tab?: "overview" | "sessions" | "apps" | "agents" | "audit" };
-  /** Where the language switch comes back to when the page answers a form that was sent; else it comes back to its own address. */
+  /** Where the language switch returns to when the page answers a post. Otherwise it returns to the address of the page. */
   back?: string | undefined;
-  /** A form that came back, and the path it is sent to: the language switch takes it along, so that it comes back once more. */
+  /** A form that is shown again, and its path: the language switch sends its values along, so that they are not lost. */
   filled?: { path: string; values: Record<string, string> } | undefined;
   body: Child;
 }
@@ -21,12 +21,12 @@ export interface Page {
 /** Answers with a page. */
 export function show(c: PageContext, page: Page, status: ContentfulStatusCode = 200): Response {
   const back = c.req.method === "POST" ? page.back : undefined;
-  return c.html(`<!doctype html>${String(<Layout v={c.var.view} {...page} back={back} />)}`, status);
+  return c.html(`<!doctype html>${String(<Layout view={c.var.view} {...page} back={back} />)}`, status);
 }
 
-function Layout({ v, title, section = "sites", site, back, filled, body }: Page & { v: View }) {
-  const { t } = v;
-  const chinese = v.language === "zh";
+function Layout({ view, title, section = "sites", site, back, filled, body }: Page & { view: View }) {
+  const { t } = view;
+  const chinese = view.language === "zh";
   const language = chinese ? "en" : "zh";
   const current = (here: boolean) => (here ? "page" : undefined);
   const sections = [
@@ -60,7 +60,7 @@ function Layout({ v, title, section = "sites", site, back, filled, body }: Page 
           <a class="brand" href="/console">
             Agent Session
           </a>
-          {v.session && (
+          {view.session && (
             <nav aria-label={t("Console")}>
               {sections.map(([key, href, label]) => (
                 <a href={href} aria-current={current(section === key)}>
@@ -80,11 +80,11 @@ function Layout({ v, title, section = "sites", site, back, filled, body }: Page 
               lang={chinese ? "en" : "zh-CN"}
               quiet
             >
-              {Object.entries(filled?.values ?? { language, back: back ?? v.here }).map(([name, value]) => (
+              {Object.entries(filled?.values ?? { language, back: back ?? view.here }).map(([name, value]) => (
                 <input type="hidden" name={name} value={value} />
               ))}
             </Action>
-            {v.session && <Action action="/console/sign-out" label={t("Sign out")} quiet />}
+            {view.session && <Action action="/console/sign-out" label={t("Sign out")} quiet />}
           </div>
         </header>
         <main id="main" tabindex={-1}>
@@ -108,7 +108,7 @@ function Layout({ v, title, section = "sites", site, back, filled, body }: Page 
           <h1>{title}</h1>
           {body}
         </main>
-        <footer>{t("Times are in {0}.", v.timeZone)}</footer>
+        <footer>{t("Times are in {0}.", view.timeZone)}</footer>
       </body>
     </html>
   );

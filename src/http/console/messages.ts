@@ -3,34 +3,38 @@ import type { PageContext } from "./env.ts";
 import { ticketEnd, ticketFor } from "./tickets.ts";
 import type { View } from "./view.ts";
 
-/** What the schemas say is wrong with a field, for a reader. Its numbers are not part of the text that is translated. */
-export function ruleText(v: View, message: string): string {
+/** The message of a schema in the reader's language. Its numbers are replaced by {0}, {1}, … before it is looked up in zh.json. */
+function ruleText(view: View, message: string): string {
   const numbers: string[] = [];
   const text = message.replace(/\d+/g, (number) => `{${numbers.push(number) - 1}}`);
-  return v.t(text.charAt(0).toUpperCase() + text.slice(1), ...numbers);
+  return view.t(text.charAt(0).toUpperCase() + text.slice(1), ...numbers);
 }
 
-/** What a form's fields were and what is wrong with them. Without errors it is only shown again, and not sent yet. */
+/** The values of a form that is shown again, and their errors. Without errors the form was not sent yet. */
 export interface Filled {
   values: Record<string, string>;
   errors: Record<string, string>;
 }
 
-export function filled(v: View, values: Record<string, string>, issues: { field: string; message: string }[]): Filled {
-  return { values, errors: Object.fromEntries(issues.map(({ field, message }) => [field, ruleText(v, message)])) };
+export function filled(
+  view: View,
+  values: Record<string, string>,
+  issues: { field: string; message: string }[],
+): Filled {
+  return { values, errors: Object.fromEntries(issues.map(({ field, message }) => [field, ruleText(view, message)])) };
 }
 
 export const isRefused = (form: Filled | undefined): boolean => Object.keys(form?.errors ?? {}).length > 0;
 
-/** What came of a form, said once on the page that it leads to. */
+/** The result of a form, told on the page that it leads to. */
 export type Done =
   | ("site" | "revoked" | "agents" | "renamed" | "normal" | "disabled")
   | ("not_known" | "rotated_before" | "revoked_before" | "draft");
 
 /**
- * Where to lead after a form: the address says what came of it, with a ticket, so that no link makes a page say it.
+ * The address to redirect to after a form. It holds the result and a ticket, so that a forged link cannot make a page tell a result.
  *
- * @param id of the element to lead to, so that nobody has to look for the place anew
+ * @param id of the element to scroll to, so that the operator is back at the same place
  */
 export async function doneLocation(c: PageContext, path: string, done: Done, id?: string): Promise<string> {
   const { session, now } = c.var.view;
@@ -39,7 +43,7 @@ export async function doneLocation(c: PageContext, path: string, done: Done, id?
   return withParameter(path, "done", `${done}.${ticket}`) + (id === undefined ? "" : `#${id}`);
 }
 
-/** What to say on the page that {@link doneLocation} led to. */
+/** The notice on the page that {@link doneLocation} led to. */
 export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"; title: string } | undefined> {
   const { t, session, now, here } = c.var.view;
   const good: Partial<Record<Done, string>> = {

@@ -1,7 +1,7 @@
 import type { AdminTokenFault } from "../../config.ts";
 import type { View } from "./view.ts";
 
-/** Why nobody can sign in, or undefined when one can. */
+/** Why signing in is impossible; undefined when it is possible. */
 export function noTokenText({ t }: View, fault: AdminTokenFault | undefined): string | undefined {
   if (fault === undefined) return undefined;
   const texts: Record<AdminTokenFault, string> = {

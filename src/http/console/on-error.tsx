@@ -4,11 +4,11 @@ import type { PageContext } from "./env.ts";
 import { show } from "./layout.tsx";
 import { englishView, type View } from "./view.ts";
 
-/** Answers whatever the console throws by a page, under the same headers as every other. */
+/** Answers every error of the console with a page. */
 export function onError(error: Error, c: PageContext): Response {
   const { code, context } = refusalOf(error, c.var.trace);
   const status = STATUS_OF[code];
-  // What fails before the reader's language is known is said in English.
+  // An error before the reader's language is known is told in English.
   if ((c.var.view as View | undefined) === undefined) c.set("view", englishView(c));
   if (context.retryAfter !== undefined) c.header("retry-after", String(context.retryAfter));
   const { t } = c.var.view;

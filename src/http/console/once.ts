@@ -1,16 +1,16 @@
 import { ServiceError, STATUS_OF } from "../../errors.ts";
 import { claimForm } from "../../services/claim-form.ts";
 import { sha256 } from "../../services/console-session.ts";
-import type { ServiceContext } from "../../services/context.ts";
 import { releaseForm } from "../../services/release-form.ts";
+import type { ServiceContext } from "../../services/service-context.ts";
 import { settleForm } from "../../services/settle-form.ts";
 import type { PageContext } from "./env.ts";
 import { doneLocation } from "./messages.ts";
 import { isFormToken } from "./tickets.ts";
 
 /**
- * Whether a form is only to be shown again with what was typed: after a change of language, after signing in anew, and when it
- * was made for another session. Then it does nothing.
+ * Whether a form is only shown again with its values and not carried out: after a change of language, after signing in again, and when
+ * it was made for another session.
  */
 export async function isDraft(c: PageContext, form: Record<string, string>): Promise<boolean> {
   const { session } = c.var.view;
@@ -18,11 +18,11 @@ export async function isDraft(c: PageContext, form: Record<string, string>): Pro
 }
 
 /**
- * Does what a form asks for once, however often it is sent: by a double click, by the button after Back, in a second tab. A form that
- * was edited since is another one. Whoever sends the same again is led to where the first led.
+ * Carries out a form once, even when it is sent several times: by a double click, after Back, in a second tab. The same form sent again
+ * redirects to the result of the first; a form with edited fields is another form.
  *
- * @param list where to look when it is not known what came of the first
- * @param work gives where to lead, or, when it changed nothing, a page that says why: then the form may be sent again
+ * @param list path of the page to redirect to when the result of the first is not known
+ * @param work returns the path to redirect to, or a page that tells why nothing was changed: then the form may be sent again
  */
 export async function once(
   c: PageContext,
@@ -37,7 +37,7 @@ export async function once(
   const claim = await claimForm(ctx, { id, sessionId: view.session.id });
   if (!claim.isFirst) return c.redirect(claim.location ?? (await doneLocation(c, list, "not_known")), 303);
   const working = finish(ctx, id, work);
-  // A browser that sends a form twice hangs up on the first request; what it began is finished all the same.
+  // After a double click the browser aborts the first request; its work must still be finished.
   c.executionCtx.waitUntil(working.catch(() => {}));
   const result = await working;
   return typeof result === "string" ? c.redirect(result, 303) : result;
@@ -50,7 +50,7 @@ async function finish(
 ): Promise<string | Response> {
   try {
     const result = await work();
-    // It is done, whether or not this can be noted: a second submit would say that it does not know.
+    // The work is done even if storing this fails. Then a second submit tells that the result is not known.
     await (typeof result === "string" ? settleForm(ctx, { id, location: result }) : releaseForm(ctx, { id })).catch(
       () => {},
     );

@@ -2,7 +2,7 @@ import { ServiceError } from "../../errors.ts";
 import { readChunks } from "../read-body.ts";
 import type { PageContext } from "./env.ts";
 
-/** Room for a signed body of the largest size with every byte escaped, and for what the sign-in page adds when it sends it on. */
+/** Enough for the largest signed body with every byte escaped, and for the fields that the sign-in page adds. */
 const MAX_FORM_BYTES = 260 * 1024;
 
 /**

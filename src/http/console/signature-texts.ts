@@ -4,36 +4,36 @@ import type {
   SignatureDiagnosis,
   SignatureFault,
   SignatureMatch,
-} from "../../services/check-request.ts";
+} from "../../services/check-pasted-request.ts";
 import type { View } from "./view.ts";
 
-/** Why a timestamp is not within the tolerance, and what to do. */
-export function timestampText(v: View, timestamp: number, tolerance: number): string {
-  const { t, now } = v;
+/** Why a timestamp is outside the tolerance, and what to do. */
+export function timestampText(view: View, timestamp: number, tolerance: number): string {
+  const { t, now } = view;
   if (timestamp < now) {
     return t(
       "It is {0} old; {1} s are allowed. If it was fresh when you sent it, this was not the cause then: see the other lines. Otherwise set the sender's clock and sign anew for each try.",
-      span(v, now - timestamp),
+      span(view, now - timestamp),
       tolerance,
     );
   }
-  // Milliseconds of now, read as seconds, are in the year 50,000.
+  // Larger values are milliseconds: as seconds they are after the year 5000.
   if (timestamp > 100_000_000_000) {
     return t("It is in milliseconds. Send Unix seconds: {0}.", Math.floor(timestamp / 1000));
   }
   const ahead = timestamp - now;
-  const text = t("It is {0} ahead; {1} s are allowed. Set the sender's clock.", span(v, ahead), tolerance);
+  const text = t("It is {0} ahead; {1} s are allowed. Set the sender's clock.", span(view, ahead), tolerance);
   const wholeHours = ahead > 3_000 && (ahead + 300) % 3_600 <= 600;
   return wholeHours ? text + t(" Is it a local time, taken for UTC?") : text;
 }
 
-/** What there is to say about a signature. */
-export function signatureTexts(v: View, diagnosis: SignatureDiagnosis): string[] {
-  const { t } = v;
+/** What the check found out about a signature, in sentences. */
+export function signatureTexts(view: View, diagnosis: SignatureDiagnosis): string[] {
+  const { t } = view;
   const { signature, match, valid, instead, notRewritten } = diagnosis;
-  const texts = signature.faults.map((fault) => faultText(v, fault, signature.hexDigits ?? 0));
+  const texts = signature.faults.map((fault) => faultText(view, fault, signature.hexDigits ?? 0));
   if (valid) texts.push(t("Valid."));
-  if (match !== undefined) return [...texts, ...matchTexts(v, match)];
+  if (match !== undefined) return [...texts, ...matchTexts(view, match)];
   if (instead === "swapped") {
     texts.push(t("Key and message are swapped: the secret is the key of the HMAC, the body its message."));
   } else if (instead === "plain_hash") {
@@ -49,8 +49,8 @@ export function signatureTexts(v: View, diagnosis: SignatureDiagnosis): string[]
   return texts;
 }
 
-function faultText(v: View, fault: SignatureFault, digits: number): string {
-  const { t } = v;
+function faultText(view: View, fault: SignatureFault, digits: number): string {
+  const { t } = view;
   const hash = { 32: "MD5", 40: "SHA-1", 96: "SHA-384", 128: "SHA-512" }[digits];
   const texts: Record<SignatureFault, string> = {
     missing: t("There is no signature: send it in the header x-chat-signature."),
@@ -66,16 +66,16 @@ function faultText(v: View, fault: SignatureFault, digits: number): string {
   return texts[fault];
 }
 
-function matchTexts(v: View, { body, slot, expiresAt, key }: SignatureMatch): string[] {
-  const { t } = v;
+function matchTexts(view: View, { body, slot, expiresAt, key }: SignatureMatch): string[] {
+  const { t } = view;
   const texts: string[] = [];
-  if (slot === "previous" && expiresAt > v.now) {
+  if (slot === "previous" && expiresAt > view.now) {
     texts.push(
-      t("Signed with the previous secret, which still works until {0}. Change over before then.", v.time(expiresAt)),
+      t("Signed with the previous secret, which still works until {0}. Change over before then.", view.time(expiresAt)),
     );
   } else if (slot === "previous") {
     texts.push(
-      t("Signed with the previous secret, which stopped working on {0}. Use the current one.", v.time(expiresAt)),
+      t("Signed with the previous secret, which stopped working on {0}. Use the current one.", view.time(expiresAt)),
     );
   }
   if (key === "hex_decoded") {
@@ -88,7 +88,7 @@ function matchTexts(v: View, { body, slot, expiresAt, key }: SignatureMatch): st
     texts.push(
       t(
         "The signature is over another text of the same JSON: {0}. Something serialised the body anew between signing and sending. Serialise once; sign and send that very text.",
-        rewritingText(v, body.rewritten),
+        rewritingText(view, body.rewritten),
       ),
     );
   }
@@ -119,15 +119,15 @@ function matchTexts(v: View, { body, slot, expiresAt, key }: SignatureMatch): st
   return texts;
 }
 
-/** Which line ends the signature fits, where the pasted text cannot tell: a form makes all of them CRLF. */
+/** The line ends that the signature is right for. The pasted text does not show them, because a form turns all into CRLF. */
 export function lineEndsOf({ lineEnds, text }: BodyVariant) {
   if (lineEnds === undefined || !text.includes("\n")) return undefined;
   const [lf, crlf] = ["LF (\\n)", "CRLF (\\r\\n)"];
   return lineEnds === "lf" ? { fits: lf, other: crlf } : { fits: crlf, other: lf };
 }
 
-function rewritingText(v: View, rewritten: Rewriting[]): string {
-  const { t } = v;
+function rewritingText(view: View, rewritten: Rewriting[]): string {
+  const { t } = view;
   const texts: Record<Rewriting, string> = {
     numbers_rounded: t("numbers as JavaScript writes them, which loses digits beyond 2^53"),
     unescaped: t("characters as they are, without \\ escapes"),
@@ -143,7 +143,7 @@ function rewritingText(v: View, rewritten: Rewriting[]): string {
   return rewritten.map((each) => texts[each]).join(t(", "));
 }
 
-/** Rounded: what was eight hours ahead when it was sent is a little less by now. */
+/** Rounded, because time has passed since the request was sent: eight hours ahead would read as a little less. */
 function span({ t }: View, seconds: number): string {
   if (seconds >= 172_800) return t("{0} d", Math.round(seconds / 86_400));
   if (seconds >= 7_200) return t("{0} h", Math.round(seconds / 3_600));

@@ -1,7 +1,7 @@
 import { type ConsoleSession, isMac, macOf } from "../../services/console-session.ts";
 
-/** How long a ticket holds: a secret is shown, or what was just done is said, for so long. */
-export const TICKET_SECONDS = 600;
+/** How long a ticket is valid, and so how long a page shows a new secret or the result of a form. */
+const TICKET_SECONDS = 600;
 
 /** Whether a form was made for this session. */
 export async function isFormToken({ id, key }: ConsoleSession, token: string): Promise<boolean> {
@@ -9,13 +9,13 @@ export async function isFormToken({ id, key }: ConsoleSession, token: string): P
   return nonce !== undefined && mac !== undefined && isMac(key, ["form", id, nonce], mac);
 }
 
-/** Proof for an address that this session was led there a moment ago, and for nothing else. It holds no secret. */
+/** A proof in an address that the console redirected this session there, for one purpose and time. It holds no secret. */
 export async function ticketFor({ id, key }: ConsoleSession, purpose: string[], now: number): Promise<string> {
   const expiresAt = String(now + TICKET_SECONDS);
   return `${expiresAt}.${await macOf(key, ["ticket", id, expiresAt, ...purpose])}`;
 }
 
-/** Unix seconds until when a ticket holds; undefined when it does not. */
+/** Unix seconds until which a ticket is valid; undefined when it is not. */
 export async function ticketEnd(
   { id, key }: ConsoleSession,
   purpose: string[],

@@ -1,24 +1,24 @@
 import { unixSeconds } from "../../runtime.ts";
 import type { ConsoleSession } from "../../services/console-session.ts";
-import type { RequestContext } from "../context.ts";
+import type { RequestContext } from "../request-context.ts";
 import { LANGUAGE_COOKIE, readCookie, ZONE_COOKIE } from "./cookies.ts";
 
 export type Language = "en" | "zh";
 
-/** What every page needs to know of who looks at it. */
+/** What every page needs to know about its reader. */
 export interface View {
   language: Language;
   /** A text in the reader's language; `{0}`, `{1}`, … stand for the values. */
   t: (english: string, ...values: (string | number | undefined)[]) => string;
-  /** Path and query, to come back to. */
+  /** Path and query of the page, to return to. */
   here: string;
   /** Undefined while nobody is signed in. */
   session: ConsoleSession | undefined;
   /** Unix seconds. */
   now: number;
-  /** The reader's own, an IANA name, as the browser told it; UTC until then. Never the address's, which may be a proxy's. */
+  /** An IANA name, as the reader's browser told it; UTC until then. Not derived from the address, which may be a proxy's. */
   timeZone: string;
-  /** A time of Unix seconds for a reader. */
+  /** A time, given in Unix seconds, in the reader's language and zone. */
   time: (seconds: number) => string;
 }
 
@@ -52,8 +52,8 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
 let chinese: Record<string, string> | undefined;
 
 /**
- * The Chinese texts by the English ones. They are a static asset, because every cold start, in every language, pays for the Worker's
- * own size. Without them pages are in English.
+ * The Chinese texts by their English ones. They are a static asset, because every cold start pays for the size of the Worker. When they
+ * cannot be read, pages are in English.
  */
 async function chineseTexts(c: RequestContext): Promise<Record<string, string>> {
   if (chinese !== undefined) return chinese;
@@ -66,7 +66,7 @@ async function chineseTexts(c: RequestContext): Promise<Record<string, string>> 
   return chinese ?? {};
 }
 
-/** The reader's choice, else the first of Accept-Language that there are pages in, else English. */
+/** The language the reader chose, else the best of Accept-Language that the console has, else English. */
 export function languageOf(request: Request): Language {
   const chosen = readCookie(request, LANGUAGE_COOKIE);
   if (chosen === "en" || chosen === "zh") return chosen;
@@ -98,16 +98,16 @@ export function startsOf(now: number, timeZone: string): { day: number; week: nu
   const midnight = (at: number) => {
     const local = at + offsetAt(at, timeZone);
     const start = local - (((local % 86_400) + 86_400) % 86_400);
-    // The offset at midnight counts: a clock may have been changed since.
+    // Takes the zone's offset at midnight: the clock may have changed since.
     return start - offsetAt(start - (local - at), timeZone);
   };
   const day = midnight(now);
   const weekday = (new Date((day + offsetAt(day, timeZone)) * 1000).getUTCDay() + 6) % 7;
-  // Noon, so that a day of 23 or 25 hours does not lead to a neighbour.
+  // Counts from noon, so that a day of 23 or 25 hours does not give a neighbouring day.
   return { day, week: midnight(day + 43_200 - weekday * 86_400) };
 }
 
-/** Seconds a zone is ahead of UTC. */
+/** How many seconds a zone is ahead of UTC. */
 function offsetAt(at: number, timeZone: string): number {
   const parts = new Intl.DateTimeFormat("en", {
     timeZone,

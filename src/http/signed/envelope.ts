@@ -2,14 +2,14 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { alwaysStatus200 } from "../../config.ts";
 import { type ErrorContext, type SignedErrorCode, WIRE_ERRORS } from "../../errors.ts";
 import type { Refused } from "../../result.ts";
-import type { RequestContext } from "../context.ts";
+import type { RequestContext } from "../request-context.ts";
 
 /** `{"code":1,"msg":"ok","data":…}`, contract section 4. */
 export function succeed(c: RequestContext, data: Record<string, unknown> | ""): Response {
   return c.json({ code: 1, msg: "ok", data });
 }
 
-/** `{"code":-1,"msg":…,"data":""}`, contract section 7, and what the log should know. */
+/** `{"code":-1,"msg":…,"data":""}`, contract section 7. Also puts reason and detail into the trace. */
 export function fail(c: RequestContext, refused: Refused): Response {
   c.var.trace.reason = refused.reason;
   if (refused.detail !== undefined) c.var.trace.detail = refused.detail;
@@ -17,8 +17,8 @@ export function fail(c: RequestContext, refused: Refused): Response {
 }
 
 /**
- * The envelope of a failure with the headers that help: `Allow`, `Retry-After`, and `x-error-detail` where the detail may be told:
- * once the signature was valid, or where it depends on no secret.
+ * The envelope of a failure, with the headers `Allow`, `Retry-After` and `x-error-detail`. The detail is sent only when it is `open`:
+ * the signature was valid, or the detail depends on no secret.
  */
 export function envelope(
   c: RequestContext,

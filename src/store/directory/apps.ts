@@ -9,7 +9,7 @@ type App = typeof apps.$inferSelect;
 
 const { name, createdAt, ...RECORD } = getTableColumns(apps);
 
-/** An app as stored, secrets sealed. Times are Unix seconds. */
+/** An app as stored, with sealed secrets. Times are Unix seconds. */
 export type AppRecord = Pick<App, keyof typeof RECORD>;
 
 const { appid, siteId, version, previousExpiresAt, revokedAt } = RECORD;
@@ -30,50 +30,51 @@ export async function findApp(
 }
 
 /**
- * False when the appid is taken.
+ * Inserts an app.
  *
- * @param app `secret` sealed; `brought` is what the operator chose instead of having it issued
+ * @param app `secret` sealed; `imported` names what the operator gave instead of having it issued
+ * @returns false when the appid is taken
  */
 export async function insertApp(
   db: D1Database,
   {
-    brought,
+    imported,
     ...app
   }: Pick<App, "appid" | "siteId" | "name" | "version" | "secret"> & {
-    brought: ("appid" | "secret")[];
+    imported: ("appid" | "secret")[];
   },
-  by: Author,
+  author: Author,
 ): Promise<boolean> {
   const store = drizzle(db);
   const audited = {
     siteId: sql`${app.siteId}`,
-    action: brought.length === 0 ? ("app.issued" as const) : ("app.brought_along" as const),
+    action: imported.length === 0 ? ("app.issued" as const) : ("app.brought_along" as const),
     subject: sql`${app.appid}`,
-    details: sql`${JSON.stringify({ name: app.name, brought })}`,
+    details: sql`${JSON.stringify({ name: app.name, brought: imported })}`,
   };
   const [inserted] = await store.batch([
     store
       .insert(apps)
-      .values({ ...app, createdAt: by.now })
+      .values({ ...app, createdAt: author.now })
       .onConflictDoNothing(),
-    auditOf(db, by, audited, ONE_ROW, CHANGED),
+    auditOf(db, author, audited, ONE_ROW, CHANGED),
   ]);
   return inserted.meta.changes === 1;
 }
 
-/** `previousVersion` is that of the secret that was in place when the rotation began. */
+/** `previousVersion` is the version that the app had when the rotation began. */
 type Rotation = Pick<App, "appid" | "version" | "secret"> & {
   previousVersion: string;
   previousSecret: string;
   previousExpiresAt: number;
 };
 
-/** Puts a rotated record in place if nobody rotated or revoked since `previousVersion` was read; false when somebody did. */
+/** Stores a rotation. @returns false when the app was rotated or revoked since `previousVersion` was read */
 export async function replaceSecret(
   runtime: Runtime,
   db: D1Database,
   { appid, ...change }: Rotation,
-  by: Author,
+  author: Author,
 ): Promise<boolean> {
   const store = drizzle(db);
   const audited = {
@@ -86,14 +87,14 @@ export async function replaceSecret(
   const batch = () =>
     store.batch([
       store.update(apps).set(change).where(unchanged),
-      auditOf(db, by, audited, apps, and(eq(apps.appid, appid), CHANGED)),
+      auditOf(db, author, audited, apps, and(eq(apps.appid, appid), CHANGED)),
     ]);
   const [replaced] = await withRetries(runtime, batch);
   return replaced.meta.changes === 1;
 }
 
-/** Revokes for good; an earlier revocation keeps its time. False when there is no such app. */
-export async function markRevoked(db: D1Database, appid: string, by: Author): Promise<boolean> {
+/** Revokes an app for good; an earlier revocation keeps its time. @returns false when there is no such app */
+export async function markRevoked(db: D1Database, appid: string, author: Author): Promise<boolean> {
   const store = drizzle(db);
   const named = eq(apps.appid, appid);
   const audited = {
@@ -105,9 +106,9 @@ export async function markRevoked(db: D1Database, appid: string, by: Author): Pr
   const [, , found] = await store.batch([
     store
       .update(apps)
-      .set({ revokedAt: by.now })
+      .set({ revokedAt: author.now })
       .where(and(named, isNull(apps.revokedAt))),
-    auditOf(db, by, audited, apps, and(named, CHANGED)),
+    auditOf(db, author, audited, apps, and(named, CHANGED)),
     store.select({ appid: apps.appid }).from(apps).where(named),
   ]);
   return found.length === 1;
@@ -119,7 +120,7 @@ export function findAppOfSite(db: D1Database, siteId: number, appid: string): Pr
   return drizzle(db).select(SUMMARY).from(apps).where(named).get();
 }
 
-/** A site's apps by appid, from the one after `after`; without secrets. */
+/** A site's apps with an appid above `after`, in the order of their appids, without secrets. */
 export function listApps(db: D1Database, siteId: number, after: string, limit: number): Promise<AppSummary[]> {
   return drizzle(db)
     .select(SUMMARY)

@@ -26,9 +26,9 @@ export async function deleteConsoleSession(runtime: Runtime, db: D1Database, id:
 }
 
 /**
- * Claims a form, so that what it asks for is done once. Never tried twice: a try whose answer was lost may have claimed it.
+ * Claims a form, so that it is carried out once. Not retried: a try whose answer was lost may have claimed it.
  *
- * @returns true when it is claimed now; else where the first one led, or undefined when that is not known (yet)
+ * @returns true when it is claimed now; else the location that the first submit led to, undefined while that is not known
  */
 export async function claimForm(
   runtime: Runtime,
@@ -52,8 +52,8 @@ export async function settleForm(runtime: Runtime, db: D1Database, id: string, l
 }
 
 /**
- * Gives a claimed form back: it changed nothing and may be sent again. Never tried twice: a try that comes late would take the
- * claim of whoever sent it again.
+ * Deletes the claim of a form that changed nothing, so that it may be sent again. Not retried: a late try would delete the claim of
+ * a second submit.
  */
 export async function releaseForm(runtime: Runtime, db: D1Database, id: string): Promise<void> {
   await inOneTry(runtime, () => drizzle(db).delete(consoleForms).where(eq(consoleForms.id, id)).run());

@@ -6,16 +6,16 @@ import { apps, auditLog } from "../schema.ts";
 const { appid, siteId, version, secret, previousVersion, previousSecret } = getTableColumns(apps);
 const SEALED = { appid, siteId, version, secret, previousVersion, previousSecret };
 
-/** An app's secrets as sealed, and the version they belong to. */
+/** An app's sealed secrets with their versions. */
 export type SealedSecrets = Pick<typeof apps.$inferSelect, keyof typeof SEALED>;
 
-/** Whether a sealed secret starts otherwise than `mark`; null when there is no secret. */
+/** Whether a sealed secret does not start with `mark`; null when there is no secret. */
 const differs = (column: typeof secret | typeof previousSecret, mark: string) =>
   sql<number | null>`substr(${column}, 1, length(${mark})) <> ${mark}`;
 
 /**
- * Apps with a secret whose sealed form does not start with `mark`, by appid, from the one after `after`. Reads every app: for a rare
- * call, not worth an index.
+ * The apps above `after` that have a secret whose seal does not start with `mark`, by appid. Reads every app: the call is too rare
+ * to pay for an index.
  */
 export function listSealedOtherwise(
   db: D1Database,
@@ -32,7 +32,7 @@ export function listSealedOtherwise(
     .all();
 }
 
-/** How many secrets there are whose sealed form does not start with `mark`. */
+/** Counts the secrets whose seal does not start with `mark`. */
 export async function countSealedOtherwise(db: D1Database, mark: string): Promise<number> {
   const count = (column: typeof secret | typeof previousSecret) => sql`coalesce(sum(${differs(column, mark)}), 0)`;
   const secrets = sql<number>`${count(secret)} + ${count(previousSecret)}`;
@@ -40,17 +40,16 @@ export async function countSealedOtherwise(db: D1Database, mark: string): Promis
 }
 
 /**
- * Puts the same secrets in place under new seals, in one transaction; an app that was rotated since it was read keeps what
- * the rotation wrote.
+ * Stores new seals of the same secrets, in one transaction. An app that was rotated since it was read is left as it is.
  *
- * @returns the appids that were changed
+ * @returns the appids of the changed apps
  */
-export async function replaceSeals(db: D1Database, renewed: SealedSecrets[], by: Author): Promise<Set<string>> {
+export async function replaceSeals(db: D1Database, renewed: SealedSecrets[], author: Author): Promise<Set<string>> {
   if (renewed.length === 0) return new Set();
   const store = drizzle(db);
   const details = JSON.stringify({ apps: renewed.length });
   const [, ...changed] = await store.batch([
-    store.insert(auditLog).values({ ...auditedBy(by), action: "secrets.resealed", subject: "", details }),
+    store.insert(auditLog).values({ ...auditedBy(author), action: "secrets.resealed", subject: "", details }),
     ...renewed.map((app) =>
       store
         .update(apps)

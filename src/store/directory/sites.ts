@@ -5,12 +5,12 @@ import { auditLog, sites } from "../schema.ts";
 
 export type Site = typeof sites.$inferSelect;
 
-export async function insertSite(db: D1Database, name: string, by: Author): Promise<Site> {
+export async function insertSite(db: D1Database, name: string, author: Author): Promise<Site> {
   const store = drizzle(db);
   const [[site]] = await store.batch([
-    store.insert(sites).values({ name, createdAt: by.now }).returning(),
+    store.insert(sites).values({ name, createdAt: author.now }).returning(),
     store.insert(auditLog).values({
-      ...auditedBy(by),
+      ...auditedBy(author),
       siteId: sql`last_insert_rowid()`,
       action: "site.created",
       subject: sql`CAST(last_insert_rowid() AS TEXT)`,
@@ -25,7 +25,7 @@ export function findSite(db: D1Database, id: number): Promise<Site | undefined> 
   return drizzle(db).select().from(sites).where(eq(sites.id, id)).get();
 }
 
-/** Sites by id, from the one after `after`. */
+/** Sites with an id above `after`, in the order of their ids. */
 export function listSites(db: D1Database, after: number, limit: number): Promise<Site[]> {
   return drizzle(db).select().from(sites).where(gt(sites.id, after)).orderBy(asc(sites.id)).limit(limit).all();
 }

@@ -8,10 +8,10 @@ const AGENT = { id: agents.id, name: agents.name, status: agents.status };
 export type Agent = Pick<typeof agents.$inferSelect, keyof typeof AGENT>;
 export type AgentStatus = Agent["status"];
 
-/** What an agent starts as. */
+/** The status of a new agent. */
 const NEW_AGENT: AgentStatus = "normal";
 
-/** A list as the rows of a FROM: each element is `asked.value`, its place `asked.key`. */
+/** A list as a table for FROM: `asked.value` is the element, `asked.key` its place. */
 const each = (list: unknown[]) => sql`json_each(${JSON.stringify(list)}) AS asked`;
 
 const taken = (db: D1Database, siteId: number, newcomers: { id: number }[]) =>
@@ -21,17 +21,22 @@ const taken = (db: D1Database, siteId: number, newcomers: { id: number }[]) =>
     .innerJoin(agents, and(eq(agents.siteId, siteId), eq(agents.id, sql`asked.value ->> 'id'`)))
     .orderBy(sql`asked.key`);
 
-/** Those of the newcomers' ids that the site has already. */
+/** The ids of `newcomers` that the site has already. */
 export async function listTakenAgents(db: D1Database, siteId: number, newcomers: { id: number }[]): Promise<number[]> {
   return (await taken(db, siteId, newcomers)).map(({ id }) => id);
 }
 
-/** All of them in normal status, or none: then the ids that the site has already. Ids must be distinct. */
+/**
+ * Inserts agents in normal status: all of them, or none when the site has one of the ids already.
+ *
+ * @param newcomers with distinct ids
+ * @returns the ids that the site has already; empty when all were inserted
+ */
 export async function insertAgents(
   db: D1Database,
   siteId: number,
   newcomers: { id: number; name: string }[],
-  by: Author,
+  author: Author,
 ): Promise<number[]> {
   const store = drizzle(db);
   const audited = {
@@ -53,18 +58,18 @@ export async function insertAgents(
         .from(each(newcomers))
         .where(notExists(taken(db, siteId, newcomers))),
     ),
-    auditOf(db, by, audited, each(newcomers), CHANGED),
+    auditOf(db, author, audited, each(newcomers), CHANGED),
   ]);
   return before.map(({ id }) => id);
 }
 
-/** Undefined when the site has no such agent. */
+/** @returns the changed agent; undefined when the site has no such agent */
 export async function updateAgent(
   db: D1Database,
   siteId: number,
   id: number,
   { name, status }: { name?: string | undefined; status?: AgentStatus | undefined },
-  by: Author,
+  author: Author,
 ): Promise<Agent | undefined> {
   const store = drizzle(db);
   const named = and(eq(agents.siteId, siteId), eq(agents.id, id));
@@ -81,11 +86,11 @@ export async function updateAgent(
     subject,
     details: sql`json_object('name', coalesce(${name ?? null}, ${agents.name}))`,
   };
-  // Both audits run before the update, while the row still says what it said. Nothing is unequal to NULL, so what was not asked
-  // for is not audited.
+  // The audits run before the update, while the row has its old values. In SQL nothing is unequal to NULL, so a property that the
+  // input does not name gets no audit row.
   const [, , [changed]] = await store.batch([
-    auditOf(db, by, renamed, agents, and(named, ne(agents.name, sql`${name ?? null}`))),
-    auditOf(db, by, switched, agents, and(named, ne(agents.status, sql`${status ?? null}`))),
+    auditOf(db, author, renamed, agents, and(named, ne(agents.name, sql`${name ?? null}`))),
+    auditOf(db, author, switched, agents, and(named, ne(agents.status, sql`${status ?? null}`))),
     store
       .update(agents)
       .set({ name: name ?? sql`${agents.name}`, status: status ?? sql`${agents.status}` })
@@ -95,7 +100,7 @@ export async function updateAgent(
   return changed;
 }
 
-/** A site's agents by id, from the one after `after`. */
+/** A site's agents with an id above `after`, in the order of their ids. */
 export function listAgents(db: D1Database, siteId: number, after: number, limit: number): Promise<Agent[]> {
   return drizzle(db)
     .select(AGENT)
@@ -104,20 +109,4 @@ export function listAgents(db: D1Database, siteId: number, after: number, limit:
     .orderBy(asc(agents.id))
     .limit(limit)
     .all();
-}
-
-/** The status of each of the ids that is an agent of the site. */
-export async function agentStatuses(
-  db: D1Database,
-  siteId: number,
-  asked: number[],
-): Promise<Map<number, AgentStatus>> {
-  const found = await drizzle(db)
-    .select({ id: agents.id, status: agents.status })
-    .from(each(asked))
-    // CROSS JOIN keeps the order: left to itself, SQLite walks all agents of the site.
-    .crossJoin(agents)
-    .where(and(eq(agents.siteId, siteId), eq(agents.id, sql`asked.value`)))
-    .all();
-  return new Map(found.map(({ id, status }) => [id, status]));
 }

@@ -4,60 +4,60 @@ import { apps, idempotencyKeys, nonces } from "../schema.ts";
 import { type Bindable, insertInto, type Placeholders, type Statement, statement, takeExcluded } from "../statement.ts";
 
 /**
- * The claim on a ranstr: the first statement of every batch, its gate and its decision.
+ * The claim on a ranstr, the first statement of every batch. It has a gate and a decision.
  *
- * Gate: the app exists, belongs to that very site, is not revoked, and the secret that verified is still good, whatever a cache says.
- * Decision: computed once, by the request that claims, and kept in the nonce row. Each later statement asks for the nonce that this
- * very try made and that says `accepted`. So a replay (another owner) changes nothing, and the Worker's own second try (same owner,
- * another attempt) only reads what the first one decided: it cannot bring back what was erased in between.
+ * The gate checks D1, not a cache: the app exists, belongs to the site, is not revoked, and the secret that verified is still valid.
+ * The decision is computed once, by the try that makes the claim, and kept in the nonce row. Every later statement requires that this
+ * same try made the row and that its outcome is `accepted`. So a replay (another owner) changes nothing, and a second try of the
+ * Worker (same owner, another attempt) only reads the decision: it cannot restore what was deleted in between.
  */
 
-/** Who asks, and under which claim. Every batch is bound to one. */
+/** The values that the claim of a request binds. */
 export type Claim = {
   appid: string;
   siteId: number;
   /** The version of the secret that verified the signature. */
   secretVersion: string;
   ranstr: string;
-  /** A random id made for this request, never the caller's: it tells the Worker's own retry from a replay. */
+  /** A random id that the Worker made for this request: it tells the Worker's own retry from a replay. */
   owner: string;
-  /** Which try of the request this is, from 1. No two tries of one owner have the same number. */
+  /** The number of the try, from 1. Two tries of one owner never have the same. */
   attempt: number;
   /** Unix seconds. */
   now: number;
   nonceExpiresAt: number;
   /** The caller's Idempotency-Key, or null without one. */
   key: string | null;
-  /** SHA-256, in hex, of what the request asks for; compared only when there is a key. */
+  /** See pipeline/fingerprint.ts. Compared only when there is a key. */
   fingerprint: string;
   keyExpiresAt: number;
 };
 
-/** A claim before it is known which try of the request makes it. */
+/** A claim without the number of the try. */
 export type ClaimRequest<Values extends Claim = Claim> = Omit<Values, "attempt">;
 
-/** What an operation decides by, in SQL. */
+/** The rules that an operation decides by, in SQL. */
 export interface Decision<Values> {
-  /** Names the operation in the table of idempotency keys. */
+  /** The operation's name in the table of idempotency keys. */
   name: string;
-  /** Tried in order, after the idempotency key; the first condition that holds is the outcome. */
+  /** Checked in order, after the idempotency key. The first rule whose condition holds gives the outcome its name. */
   refusals: Record<
     string,
     { when: (value: Placeholders<Values>) => SQL; named?: (value: Placeholders<Values>) => SQL }
   >;
-  /** The session that an accepted request is about. */
+  /** The id of the session that an accepted request creates or changes. */
   sessionId: (value: Placeholders<Values>) => SQL;
-  /** Whether the accepted request that used the ranstr may have been this one, by what it left. Has its row of `nonces`. */
+  /** Whether the accepted request that used the ranstr may be this same request. May refer to its row of `nonces`. */
   mayBeItself: (value: Placeholders<Values>) => SQL;
 }
 
-/** The secret that verified is the current one, or the one before it while the overlap lasts. */
+/** The gate. The secret that verified is the current one, or the previous one during an overlap. */
 const appIsGood = (v: Placeholders<Claim>): SQL => sql`${apps.appid} = ${v.appid} AND ${apps.siteId} = ${v.siteId}
   AND ${apps.revokedAt} IS NULL
   AND (${apps.version} = ${v.secretVersion}
     OR (${apps.previousVersion} = ${v.secretVersion} AND ${apps.previousExpiresAt} > ${v.now}))`;
 
-/** A text that stands in the code, never a caller's. */
+/** A constant of the code as an SQL string. Never use it for a value of a caller. */
 const literal = (text: string): SQL => sql.raw(`'${text.replaceAll("'", "''")}'`);
 
 /** The outcome as a column, with the first session of a repeated request; `idempotency_keys` must be in FROM. */
@@ -88,7 +88,7 @@ function namedBy<Values extends Claim>(decision: Decision<Values>, outcome: SQL,
   return arms.length === 0 ? sql`NULL` : sql`CASE ${outcome} ${sql.join(arms, sql.raw(" "))} END`;
 }
 
-/** Claims the ranstr and decides. An expired nonce of the same name is taken over; a live one is left as it is. */
+/** Claims the ranstr and decides. An expired nonce of the same ranstr is replaced; a valid one stays as it is. */
 export function claim<Values extends Claim & Record<string, Bindable>>(decision: Decision<Values>): Statement<Values> {
   return statement<Values>(
     (v) => sql`WITH decision AS MATERIALIZED (
@@ -120,7 +120,7 @@ const mine = (v: Placeholders<Claim>): SQL => sql`${nonces.appid} = ${v.appid} A
 /** This very try made the claim and was accepted. */
 const accepted = (v: Placeholders<Claim>): SQL => sql`${mine(v)} AND ${nonces.attempt} = ${v.attempt}`;
 
-/** An earlier try of this request was accepted, and its answer was lost. */
+/** An earlier try of this request was accepted; its answer was lost. */
 export const wasAcceptedBefore = (v: Placeholders<Claim>): SQL =>
   sql`EXISTS (SELECT 1 FROM ${nonces} WHERE ${mine(v)} AND ${nonces.attempt} <> ${v.attempt})`;
 
@@ -216,7 +216,7 @@ export const rememberKey = ({ name }: Pick<Decision<never>, "name">): Statement<
 /** The row that {@link selectOutcome} reads, the last of a batch. */
 export type OutcomeRow = {
   app_is_good: number;
-  /** Whether the claim is this request's; null when there is none. */
+  /** 1 when the claim is this request's; null when nobody holds one. */
   mine: number | null;
   outcome: string | null;
   session_id: number | null;
@@ -224,7 +224,7 @@ export type OutcomeRow = {
   named: string | null;
 };
 
-/** The batch's last statement: whose the claim is and what was decided. */
+/** The last statement of a batch: reads who holds the claim and what was decided. */
 export function selectOutcome<Values extends Claim & Record<string, Bindable>>(
   decision: Decision<Values>,
 ): Statement<Values> {
@@ -262,7 +262,7 @@ export function previewOutcome<Values extends Claim & Record<string, Bindable>>(
   );
 }
 
-/** The row of a used ranstr that is still remembered: what became of its request. */
+/** Reads the outcome of the request that used a ranstr, while the ranstr is remembered. */
 export const selectUse = statement<Pick<Claim, "appid" | "ranstr" | "now">>(
   (v) => sql`SELECT ${nonces.outcome} AS outcome, ${nonces.sessionId} AS session_id FROM ${nonces}
     WHERE ${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr} AND ${nonces.expiresAt} > ${v.now}`,

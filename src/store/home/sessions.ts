@@ -11,8 +11,8 @@ export type SessionRow = Awaited<ReturnType<typeof listSessions>>[number];
 export type StoredSession = NonNullable<Awaited<ReturnType<typeof readSession>>>;
 
 /**
- * A site's sessions newest first, from the one before `before`; of one status, of one customer, of both. Without either, the
- * newest of each status are merged, so that one index serves both lists.
+ * A site's sessions with an id below `before`, newest first, filtered by status and customer when given. Without a customer, the
+ * newest of each status are merged, so that one index serves the list with and without a status.
  */
 export function listSessions(
   db: D1Database,
@@ -37,7 +37,7 @@ export function listSessions(
   };
   const statuses = status === undefined ? SESSION_STATUSES : [status];
   const found = customerExternalId === undefined ? statuses.map(ofStatus) : [ofCustomer(customerExternalId)];
-  // Each in a SELECT of its own, because the parts of a UNION take no ORDER BY and no LIMIT.
+  // Each part is wrapped in a SELECT, because a part of a UNION may have no ORDER BY and no LIMIT.
   const ids = sql.join(
     found.map((part) => sql`SELECT * FROM ${part}`),
     sql` UNION ALL `,
@@ -61,7 +61,7 @@ export function listSessions(
     .all();
 }
 
-/** Everything stored of one session, read in one trip; undefined when the site has no such session. */
+/** Reads everything stored of one session, in one round trip. @returns undefined when the site has no such session */
 export async function readSession(db: D1Database, siteId: number, id: number) {
   const store = drizzle(db);
   const agentIs = (column: SQL | typeof messages.senderUid | typeof participants.agentId) =>

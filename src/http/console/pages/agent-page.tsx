@@ -37,8 +37,8 @@ export function agentPages(routes: ConsoleRoutes): void {
 }
 
 async function agentPage(c: PageContext, again?: Filled): Promise<Response> {
-  const v = c.var.view;
-  const { t } = v;
+  const view = c.var.view;
+  const { t } = view;
   const site = await siteOf(c);
   const id = pathId(c, "id", agentUnknown);
   const agent = await findAgent(c.var.ctx, { siteId: site.id, id });
@@ -46,9 +46,9 @@ async function agentPage(c: PageContext, again?: Filled): Promise<Response> {
   const list = consolePath(again?.values.back ?? c.req.query("back"), `/console/sites/${site.id}/agents`);
   const body = (
     <>
-      <Faults v={v} filled={again} labels={{ name: t("Name") }} />
+      <Faults view={view} filled={again} labels={{ name: t("Name") }} />
       <section class="card">
-        <Form v={v} action={path}>
+        <Form view={view} action={path}>
           <input type="hidden" name="back" value={list} />
           <Field
             label={t("Name")}

@@ -6,24 +6,24 @@ import { Badge } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 
-/** The id of the button that disables or enables an agent: whoever pressed it is led back to it. */
+/** The id of the button that disables or enables an agent: the page scrolls back to it after the change. */
 export const buttonId = (id: number) => `agent-${id}`;
 
 /** @param props `actions`: with buttons that change an agent */
 export function AgentTable({
-  v,
+  view,
   siteId,
   agents,
   actions,
 }: {
-  v: View;
+  view: View;
   siteId: number;
   agents: Agent[];
   actions?: boolean;
 }) {
-  const { t } = v;
-  // The page of the list, to come back to.
-  const here = withParameter(v.here, "done");
+  const { t } = view;
+  // The address of this page of the list, to return to.
+  const here = withParameter(view.here, "done");
   const head = [t("Name"), "ID", t("Status")];
   return (
     <Table
@@ -46,7 +46,7 @@ export function AgentTable({
               <span class="unseen"> {name}</span>
             </a>
             <Action
-              v={v}
+              view={view}
               action={path}
               label={normal ? t("Disable") : t("Enable")}
               about={name}

@@ -1,8 +1,8 @@
 import { isRefusedFor } from "../../../errors.ts";
 import { fieldIssues } from "../../../fields.ts";
-import { addAgents, newAgentSchema } from "../../../services/add-agents.ts";
 import { checkAgentList } from "../../../services/check-agent-list.ts";
 import { checkAgents } from "../../../services/check-agents.ts";
+import { createAgents, newAgentSchema } from "../../../services/create-agents.ts";
 import { importAgents } from "../../../services/import-agents.ts";
 import { listAgents } from "../../../services/list-agents.ts";
 import { type BadLine, MOST_LISTED_AGENTS } from "../../../services/parse-agent-list.ts";
@@ -18,7 +18,7 @@ import { readForm } from "../read-form.ts";
 import { AgentTable } from "./agent-table.tsx";
 import { BadLines } from "./bad-lines.tsx";
 
-/** How much of a list comes back in its form, in characters. */
+/** How many characters of a refused list are shown again in its form. */
 const KEPT_LIST_LENGTH = 120_000;
 
 export function agentsPages(routes: ConsoleRoutes): void {
@@ -32,15 +32,15 @@ export function agentsPages(routes: ConsoleRoutes): void {
 }
 
 async function addOne(c: PageContext, siteId: number, form: Record<string, string>): Promise<Response> {
-  const { ctx, view: v } = c.var;
+  const { ctx, view } = c.var;
   const { id = "", name = "" } = form;
   const values = { id, name: name.trim() };
   const input = newAgentSchema.safeParse({ ...values, id: /^\s*\d+\s*$/.test(id) ? Number(id) : id });
-  if (!input.success) return agentsPage(c, { filled: filled(v, values, fieldIssues(input.error)) });
+  if (!input.success) return agentsPage(c, { filled: filled(view, values, fieldIssues(input.error)) });
   const agents = [input.data];
   const sayTaken = (error: unknown) => {
     if (!isRefusedFor(error, "agent_taken")) throw error;
-    return agentsPage(c, { filled: { values, errors: { id: v.t("The site has an agent of this id.") } } });
+    return agentsPage(c, { filled: { values, errors: { id: view.t("The site has an agent of this id.") } } });
   };
   if (await isDraft(c, form)) {
     try {
@@ -52,7 +52,7 @@ async function addOne(c: PageContext, siteId: number, form: Record<string, strin
   }
   return once(c, form, c.req.path, async () => {
     try {
-      await addAgents(ctx, { siteId, agents });
+      await createAgents(ctx, { siteId, agents });
     } catch (error) {
       return sayTaken(error);
     }
@@ -85,10 +85,10 @@ async function addMany(c: PageContext, siteId: number, form: Record<string, stri
   });
 }
 
-/** @param again the one of its forms that came back, and which lines of a list are wrong */
+/** @param again the form to show again, and the bad lines of its list */
 async function agentsPage(c: PageContext, again?: { filled: Filled; bad?: BadLine[] }): Promise<Response> {
-  const v = c.var.view;
-  const { t } = v;
+  const view = c.var.view;
+  const { t } = view;
   const site = await siteOf(c);
   const path = `/console/sites/${site.id}/agents`;
   const agents = await listAgents(c.var.ctx, { siteId: site.id, cursor: c.req.query("cursor"), limit: 50 });
@@ -97,12 +97,12 @@ async function agentsPage(c: PageContext, again?: { filled: Filled; bad?: BadLin
   const body = (
     <>
       {done && <Notice {...done} />}
-      <Faults v={v} filled={again?.filled} labels={{ name: t("Name"), id: "ID", list: t("Add many") }} />
+      <Faults view={view} filled={again?.filled} labels={{ name: t("Name"), id: "ID", list: t("Add many") }} />
       <Fold label={t("Add agents")} open={again !== undefined || agents.items.length === 0}>
         <div class="two">
           <section class="card">
             <h2>{t("Add an agent")}</h2>
-            <Form v={v} action={path}>
+            <Form view={view} action={path}>
               <Field
                 label="ID"
                 name="id"
@@ -118,7 +118,7 @@ async function agentsPage(c: PageContext, again?: { filled: Filled; bad?: BadLin
           </section>
           <section class="card">
             <h2>{t("Add many")}</h2>
-            <Form v={v} action={path}>
+            <Form view={view} action={path}>
               <Field
                 label={t("One agent a line: id, name")}
                 name="list"
@@ -132,14 +132,14 @@ async function agentsPage(c: PageContext, again?: { filled: Filled; bad?: BadLin
               {values.list?.length === KEPT_LIST_LENGTH && (
                 <p class="error">{t("The list is too long to come back whole: its end is cut off here.")}</p>
               )}
-              {again?.bad && <BadLines v={v} bad={again.bad} />}
+              {again?.bad && <BadLines view={view} bad={again.bad} />}
               <button type="submit">{t("Add all")}</button>
             </Form>
           </section>
         </div>
       </Fold>
-      <AgentTable v={v} siteId={site.id} agents={agents.items} actions />
-      <More v={v} path={path} cursor={agents.nextCursor} />
+      <AgentTable view={view} siteId={site.id} agents={agents.items} actions />
+      <More view={view} path={path} cursor={agents.nextCursor} />
     </>
   );
   const page = { title: t("Agents"), site: { ...site, tab: "agents" as const }, back: path, body };

@@ -62,42 +62,42 @@ export function appPages(routes: ConsoleRoutes): void {
   });
 }
 
-/** A rotation that stops a secret callers may still sign with is asked about first. */
+/** Whether a rotation ends a secret that callers may still use. Then the operator must confirm it. */
 const endsASecret = (app: AppSummary, overlap: number, now: number) => overlap === 0 || hasOverlap(app, now);
 
 async function appPage(c: PageContext, again?: Filled): Promise<Response> {
-  const v = c.var.view;
-  const { t } = v;
+  const view = c.var.view;
+  const { t } = view;
   const { site, app, path } = await appOf(c);
   const done = await doneNotice(c);
   const body = (
     <>
       {done && <Notice {...done} />}
-      <Faults v={v} filled={again} labels={{ overlap_seconds: t("Overlap") }} />
+      <Faults view={view} filled={again} labels={{ overlap_seconds: t("Overlap") }} />
       <section class="card">
         <dl class="facts">
-          <Copyable v={v} id="appid" label="appid" text={app.appid} />
+          <Copyable view={view} id="appid" label="appid" text={app.appid} />
           <dt>{t("State")}</dt>
           <dd>
-            <AppState v={v} app={app} />
+            <AppState view={view} app={app} />
           </dd>
           <dt>{t("Issued")}</dt>
           <dd>
-            <Time v={v} at={app.createdAt} />
+            <Time view={view} at={app.createdAt} />
           </dd>
           {app.revokedAt !== null && (
             <>
               <dt>{t("Revoked on")}</dt>
               <dd>
-                <Time v={v} at={app.revokedAt} />
+                <Time view={view} at={app.revokedAt} />
               </dd>
             </>
           )}
-          {app.revokedAt === null && hasOverlap(app, v.now) && (
+          {app.revokedAt === null && hasOverlap(app, view.now) && (
             <>
               <dt>{t("Previous secret until")}</dt>
               <dd>
-                <Until v={v} at={app.previousExpiresAt ?? 0} />
+                <Until view={view} at={app.previousExpiresAt ?? 0} />
               </dd>
             </>
           )}
@@ -110,22 +110,22 @@ async function appPage(c: PageContext, again?: Filled): Promise<Response> {
             <p>
               {t("Makes a new secret. The one in use goes on working for the overlap, so callers can change over.")}
             </p>
-            {hasOverlap(app, v.now) && (
+            {hasOverlap(app, view.now) && (
               <p>
                 {t(
                   "An overlap is running: the previous secret works until {0}. Rotating now would stop it at once; you are asked first.",
-                  v.time(app.previousExpiresAt ?? 0),
+                  view.time(app.previousExpiresAt ?? 0),
                 )}
               </p>
             )}
-            <Form v={v} action={`${path}/rotate`}>
+            <Form view={view} action={`${path}/rotate`}>
               <input type="hidden" name="version" value={app.version} />
               <Field
                 label={t("Overlap")}
                 name="overlap_seconds"
                 value={again?.values.overlap_seconds ?? "86400"}
                 error={again?.errors.overlap_seconds}
-                options={overlapsOf(v)}
+                options={overlapsOf(view)}
               />
               <button type="submit">{t("Rotate")}</button>
             </Form>

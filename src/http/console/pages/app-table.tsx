@@ -4,8 +4,8 @@ import { Badge, Time } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 
-export function AppTable({ v, siteId, apps }: { v: View; siteId: number; apps: AppSummary[] }) {
-  const { t } = v;
+export function AppTable({ view, siteId, apps }: { view: View; siteId: number; apps: AppSummary[] }) {
+  const { t } = view;
   return (
     <Table
       label={t("Apps")}
@@ -15,19 +15,19 @@ export function AppTable({ v, siteId, apps }: { v: View; siteId: number; apps: A
           <bdi>{isVisible(app.name) ? app.name : `(${app.appid})`}</bdi>
         </a>,
         <code>{app.appid}</code>,
-        <AppState v={v} app={app} />,
-        <Time v={v} at={app.createdAt} />,
+        <AppState view={view} app={app} />,
+        <Time view={view} at={app.createdAt} />,
       ])}
       empty={t("No apps yet. Issue one to get an appid and a secret.")}
     />
   );
 }
 
-export function AppState({ v, app }: { v: View; app: AppSummary }) {
-  if (app.revokedAt !== null) return <Badge kind="bad" label={v.t("Revoked")} />;
-  if (hasOverlap(app, v.now)) return <Badge kind="wait" label={v.t("Two secrets")} />;
-  return <Badge kind="good" label={v.t("Active")} />;
+export function AppState({ view, app }: { view: View; app: AppSummary }) {
+  if (app.revokedAt !== null) return <Badge kind="bad" label={view.t("Revoked")} />;
+  if (hasOverlap(app, view.now)) return <Badge kind="wait" label={view.t("Two secrets")} />;
+  return <Badge kind="good" label={view.t("Active")} />;
 }
 
-/** Whether the secret before still verifies. */
+/** Whether the previous secret is still valid. */
 export const hasOverlap = ({ previousExpiresAt }: AppSummary, now: number) => (previousExpiresAt ?? 0) > now;

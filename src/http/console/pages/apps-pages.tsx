@@ -19,19 +19,19 @@ export function appsPages(routes: ConsoleRoutes): void {
   routes.get("/sites/:site_id/apps", (c) => appsPage(c));
 
   routes.post("/sites/:site_id/apps", async (c) => {
-    const v = c.var.view;
+    const view = c.var.view;
     const { ctx } = c.var;
     const { id: siteId } = await siteOf(c);
     const form = await readForm(c);
     const { name = "", appid = "", secret = "" } = form;
-    // A secret is never put back into a form.
+    // A form that is shown again must not hold the secret.
     const kept = { name, appid };
     const sayTaken = (error: unknown) => {
       if (!isRefusedFor(error, "appid_taken")) throw error;
-      return appsPage(c, { values: kept, errors: { appid: v.t("This appid is taken.") } });
+      return appsPage(c, { values: kept, errors: { appid: view.t("This appid is taken.") } });
     };
     const input = issueAppSchema.safeParse({ name, ...(appid && { appid }), ...(secret && { secret }) });
-    if (!input.success) return appsPage(c, filled(v, kept, fieldIssues(input.error)));
+    if (!input.success) return appsPage(c, filled(view, kept, fieldIssues(input.error)));
     if (await isDraft(c, form)) {
       try {
         if (appid !== "") await checkAppid(ctx, { appid });
@@ -51,8 +51,8 @@ export function appsPages(routes: ConsoleRoutes): void {
 }
 
 async function appsPage(c: PageContext, again?: Filled): Promise<Response> {
-  const v = c.var.view;
-  const { t } = v;
+  const view = c.var.view;
+  const { t } = view;
   const site = await siteOf(c);
   const path = `/console/sites/${site.id}/apps`;
   const apps = await listApps(c.var.ctx, { siteId: site.id, cursor: c.req.query("cursor"), limit: 50 });
@@ -62,10 +62,10 @@ async function appsPage(c: PageContext, again?: Filled): Promise<Response> {
   const body = (
     <>
       {done && <Notice {...done} />}
-      <Faults v={v} filled={again} labels={{ name: t("Name"), secret: t("Secret") }} />
+      <Faults view={view} filled={again} labels={{ name: t("Name"), secret: t("Secret") }} />
       <Fold label={t("Issue an app")} open={again !== undefined || apps.items.length === 0}>
         <section class="card">
-          <Form v={v} action={path}>
+          <Form view={view} action={path}>
             <Field
               label={t("Name")}
               name="name"
@@ -95,8 +95,8 @@ async function appsPage(c: PageContext, again?: Filled): Promise<Response> {
           </Form>
         </section>
       </Fold>
-      <AppTable v={v} siteId={site.id} apps={apps.items} />
-      <More v={v} path={path} cursor={apps.nextCursor} />
+      <AppTable view={view} siteId={site.id} apps={apps.items} />
+      <More view={view} path={path} cursor={apps.nextCursor} />
     </>
   );
   const page = { title: t("Apps"), site: { ...site, tab: "apps" as const }, back: path, body };

@@ -12,8 +12,8 @@ export function auditPages(routes: ConsoleRoutes): void {
 }
 
 async function auditPage(c: PageContext, site?: { id: number; name: string }): Promise<Response> {
-  const v = c.var.view;
-  const { t } = v;
+  const view = c.var.view;
+  const { t } = view;
   const log = await listAuditLog(c.var.ctx, { siteId: site?.id, cursor: c.req.query("cursor"), limit: 50 });
   const head = [t("What"), t("Subject"), t("Details"), t("Through"), t("When")];
   const body = (
@@ -22,45 +22,45 @@ async function auditPage(c: PageContext, site?: { id: number; name: string }): P
         label={t("Audit log")}
         head={site ? head : [...head, t("Site")]}
         rows={log.items.map((entry) => [
-          actionText(v, entry.action),
+          actionText(view, entry.action),
           <code>{entry.subject || "–"}</code>,
-          <bdi class="long">{detailText(v, entry.details)}</bdi>,
+          <bdi class="long">{detailText(view, entry.details)}</bdi>,
           entry.actor === "console" ? t("Console") : "API",
-          <Time v={v} at={entry.at} />,
+          <Time view={view} at={entry.at} />,
           ...(site
             ? []
             : [entry.siteId === null ? "–" : <a href={`/console/sites/${entry.siteId}`}>{entry.siteId}</a>]),
         ])}
         empty={t("Nothing has been changed yet.")}
       />
-      <More v={v} path={site ? `/console/sites/${site.id}/audit` : "/console/audit"} cursor={log.nextCursor} />
+      <More view={view} path={site ? `/console/sites/${site.id}/audit` : "/console/audit"} cursor={log.nextCursor} />
     </>
   );
   const title = t("Audit log");
   return show(c, { title, ...(site ? { site: { ...site, tab: "audit" } } : { section: "audit" }), body });
 }
 
-function actionText(v: View, action: AuditAction): string {
+function actionText(view: View, action: AuditAction): string {
   const texts: Record<AuditAction, string> = {
-    "site.created": v.t("Site created"),
-    "app.issued": v.t("App issued"),
-    "app.brought_along": v.t("App imported"),
-    "app.rotated": v.t("Secret rotated"),
-    "app.revoked": v.t("App revoked"),
-    "agent.added": v.t("Agent added"),
-    "agent.renamed": v.t("Agent renamed"),
-    "agent.enabled": v.t("Agent enabled"),
-    "agent.disabled": v.t("Agent disabled"),
-    "secrets.resealed": v.t("Secrets re-sealed"),
+    "site.created": view.t("Site created"),
+    "app.issued": view.t("App issued"),
+    "app.brought_along": view.t("App imported"),
+    "app.rotated": view.t("Secret rotated"),
+    "app.revoked": view.t("App revoked"),
+    "agent.added": view.t("Agent added"),
+    "agent.renamed": view.t("Agent renamed"),
+    "agent.enabled": view.t("Agent enabled"),
+    "agent.disabled": view.t("Agent disabled"),
+    "secrets.resealed": view.t("Secrets re-sealed"),
   };
   return texts[action];
 }
 
-function detailText(v: View, details: Record<string, unknown>): string {
+function detailText(view: View, details: Record<string, unknown>): string {
   const { from, to, previous_expires_at: until, brought: imported, ...others } = details;
   const parts = Object.entries(others).map(([key, value]) => (key === "name" ? String(value) : `${key} ${value}`));
   if (from !== undefined) parts.push(`${from} → ${to}`);
   if (Array.isArray(imported) && imported.length > 0) parts.push(imported.join(", "));
-  if (typeof until === "number") parts.push(v.t("previous until {0}", v.time(until)));
+  if (typeof until === "number") parts.push(view.t("previous until {0}", view.time(until)));
   return parts.join(" · ") || "–";
 }

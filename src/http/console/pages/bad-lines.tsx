@@ -6,32 +6,32 @@ const SHOWN_LINES = 50;
 const SHOWN_LINE_LENGTH = 120;
 
 /** The lines of a list of agents that cannot be used, each with why. */
-export function BadLines({ v, bad }: { v: View; bad: BadLine[] }) {
+export function BadLines({ view, bad }: { view: View; bad: BadLine[] }) {
   const more = bad.length - SHOWN_LINES;
   return (
-    <ul class="lines" tabindex={0} aria-label={v.t("Lines that cannot be used")}>
+    <ul class="lines" tabindex={0} aria-label={view.t("Lines that cannot be used")}>
       {bad.slice(0, SHOWN_LINES).map(({ line, text, problem }) => (
         <li>
-          {v.t("Line {0}", line)}{" "}
+          {view.t("Line {0}", line)}{" "}
           <code>{text.length > SHOWN_LINE_LENGTH ? `${text.slice(0, SHOWN_LINE_LENGTH)}…` : text}</code>:{" "}
-          {lineText(v, problem)}
+          {lineText(view, problem)}
         </li>
       ))}
-      {more > 0 && <li>{v.t("And {0} more.", more)}</li>}
+      {more > 0 && <li>{view.t("And {0} more.", more)}</li>}
     </ul>
   );
 }
 
-function lineText(v: View, problem: BadLine["problem"]): string {
+function lineText(view: View, problem: BadLine["problem"]): string {
   const texts: Record<BadLine["problem"], string> = {
-    form: v.t("Is not “id, name”."),
-    id: v.t("The id must be a whole number from 1 to 9007199254740991."),
-    name: v.t(
+    form: view.t("Is not “id, name”."),
+    id: view.t("The id must be a whole number from 1 to 9007199254740991."),
+    name: view.t(
       "The name must have 1 to 100 characters, at least one of them visible and none a control character or direction override.",
     ),
-    repeated: v.t("The id stands on an earlier line too."),
-    taken: v.t("The site has an agent of this id."),
-    too_many: v.t("A list holds {0} agents at most.", MOST_LISTED_AGENTS),
+    repeated: view.t("The id stands on an earlier line too."),
+    taken: view.t("The site has an agent of this id."),
+    too_many: view.t("A list holds {0} agents at most.", MOST_LISTED_AGENTS),
   };
   return texts[problem];
 }

@@ -8,10 +8,10 @@ import { appOf } from "./app-of.ts";
 import { hasOverlap } from "./app-table.tsx";
 import { overlapOf } from "./overlap.ts";
 
-/** Says which secret stops when, before a rotation that stops one which callers may be using. */
+/** Asks before a rotation that ends a secret which callers may use: tells which secret ends, and when. */
 export async function confirmRotationPage(c: PageContext, chosen = ""): Promise<Response> {
-  const v = c.var.view;
-  const { t } = v;
+  const view = c.var.view;
+  const { t } = view;
   const { app, path } = await appOf(c);
   const overlap = overlapOf(chosen);
   if (overlap === undefined || app.revokedAt !== null) return c.redirect(path, 303);
@@ -23,16 +23,16 @@ export async function confirmRotationPage(c: PageContext, chosen = ""): Promise<
     ),
     facts: (
       <>
-        {hasOverlap(app, v.now) && (
+        {hasOverlap(app, view.now) && (
           <>
             <dt>{t("The previous secret")}</dt>
             <dd>
-              {stops} {t("Without this rotation it works until {0}.", v.time(app.previousExpiresAt ?? 0))}
+              {stops} {t("Without this rotation it works until {0}.", view.time(app.previousExpiresAt ?? 0))}
             </dd>
           </>
         )}
         <dt>{t("The secret in use")}</dt>
-        <dd>{overlap === 0 ? stops : t("Works until {0}.", v.time(v.now + overlap))}</dd>
+        <dd>{overlap === 0 ? stops : t("Works until {0}.", view.time(view.now + overlap))}</dd>
         <dt>{t("The new secret")}</dt>
         <dd>{t("Works at once.")}</dd>
       </>
@@ -58,14 +58,14 @@ export async function confirmRevocationPage(c: PageContext): Promise<Response> {
   });
 }
 
-/** What stands between an operator and a change to an app that cannot be undone. */
+/** Asks an operator to confirm a change to an app that cannot be undone. */
 async function askPage(
   c: PageContext,
   step: "rotate" | "revoke",
   ask: { title: string; text: string; facts?: Child; hidden: Record<string, string>; button: string; keep: string },
 ): Promise<Response> {
-  const v = c.var.view;
-  const { t } = v;
+  const view = c.var.view;
+  const { t } = view;
   const { site, app, path } = await appOf(c);
   const done = await doneNotice(c);
   const card = (
@@ -82,7 +82,7 @@ async function askPage(
         </dd>
         {ask.facts}
       </dl>
-      <Form v={v} action={`${path}/${step}`}>
+      <Form view={view} action={`${path}/${step}`}>
         {Object.entries(ask.hidden).map(([name, value]) => (
           <input type="hidden" name={name} value={value} />
         ))}

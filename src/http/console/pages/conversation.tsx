@@ -6,9 +6,9 @@ import { Status, visibleSbs } from "./session-table.tsx";
 
 type Fact = [term: string, value: Child];
 
-/** What was said in a session, and beside it everything else that is stored of it. */
-export function Conversation({ v, siteId, stored }: { v: View; siteId: number; stored: StoredSession }) {
-  const { t } = v;
+/** The messages of a session, and everything else that is stored of it. */
+export function Conversation({ view, siteId, stored }: { view: View; siteId: number; stored: StoredSession }) {
+  const { t } = view;
   const { session, customer, participants, messages } = stored;
   const agent = (id: number | null, name: string | null) =>
     id === null ? (
@@ -22,7 +22,7 @@ export function Conversation({ v, siteId, stored }: { v: View; siteId: number; s
     );
   const metadata = Object.entries(session.metadata);
   const facts: Fact[] = [
-    [t("Status"), <Status v={v} status={session.status} />],
+    [t("Status"), <Status view={view} status={session.status} />],
     [t("Customer"), <bdi>{customer.name}</bdi>],
     [
       "sbs",
@@ -49,7 +49,7 @@ export function Conversation({ v, siteId, stored }: { v: View; siteId: number; s
     [t("Automatic title"), session.autoTitle || "–"],
     ...(metadata.length === 0 ? [] : [[t("Metadata"), <Pairs pairs={metadata} />] as Fact]),
     [t("Kind"), session.kind === "ticket" ? t("Ticket") : t("Chat")],
-    [t("Created"), <Time v={v} at={session.createdAt} />],
+    [t("Created"), <Time view={view} at={session.createdAt} />],
   ];
   return (
     <div class="talk">
@@ -67,7 +67,7 @@ export function Conversation({ v, siteId, stored }: { v: View; siteId: number; s
                     agent(message.senderUid, message.senderName)
                   )}
                 </strong>{" "}
-                <Time v={v} at={message.createdAt} />
+                <Time view={view} at={message.createdAt} />
               </p>
               <p class="said">{message.content}</p>
             </li>

@@ -1,13 +1,13 @@
 import { rotateSecretSchema } from "../../../services/rotate-secret.ts";
 import type { View } from "../view.ts";
 
-/** The seconds that a field says; undefined for what is no overlap, as an empty field, of which Number() would make 0. */
+/** The seconds in a field; undefined when it holds no overlap. An empty field is none, although Number() makes 0 of it. */
 export function overlapOf(text: string): number | undefined {
   const overlap_seconds = /^\d+$/.test(text) ? Number(text) : text;
   return rotateSecretSchema.safeParse({ overlap_seconds }).data?.overlap_seconds;
 }
 
-/** What an operator may choose from. */
+/** The overlaps that an operator may choose. */
 export const overlapsOf = ({ t }: View): [string, string][] => [
   ["0", t("None: the old one stops now")],
   ["3600", t("1 hour")],

@@ -7,7 +7,7 @@ import { show } from "../layout.tsx";
 import { Copyable, Notice, Until } from "../parts/parts.tsx";
 import { ticketEnd, ticketFor } from "../tickets.ts";
 
-/** Where to lead once an app has a new secret: the page that shows it, to this console session only and for ten minutes. */
+/** The address of the page that shows a new secret, to this console session only and for ten minutes. */
 export async function secretLocation(
   c: PageContext,
   siteId: number,
@@ -21,17 +21,17 @@ export async function secretLocation(
 
 export function secretPage(routes: ConsoleRoutes): void {
   routes.get("/sites/:site_id/apps/:appid/secret", async (c) => {
-    const v = c.var.view;
-    const { t } = v;
+    const view = c.var.view;
+    const { t } = view;
     const { ctx } = c.var;
     const site = await siteOf(c);
     const appid = c.req.param("appid");
     const app = await findApp(ctx, { siteId: site.id, appid });
     const { version } = app;
     const path = `/console/sites/${site.id}/apps/${appid}`;
-    // The ticket names the version, so it never shows a secret that somebody else made since.
+    // The ticket names the version, so that it does not show a newer secret of another operator.
     const purpose = purposeOf(appid, version);
-    const end = v.session && (await ticketEnd(v.session, purpose, c.req.query("ticket") ?? "", v.now));
+    const end = view.session && (await ticketEnd(view.session, purpose, c.req.query("ticket") ?? "", view.now));
     const shown = { site: { ...site, tab: "apps" as const } };
     const gone = () =>
       show(c, { ...shown, title: t("This secret is no longer shown"), body: <Gone c={c} path={path} /> }, 410);
@@ -43,8 +43,8 @@ export function secretPage(routes: ConsoleRoutes): void {
       if (isRefusedFor(error, "app_revoked", "version_other")) return gone();
       throw error;
     }
-    // A page that is left open forgets it too.
-    c.header("refresh", String(end - v.now));
+    // Reloads an open page when the time is up, so that the secret disappears.
+    c.header("refresh", String(end - view.now));
     const body = (
       <>
         <Notice kind="note" title={t("Copy the secret now")}>
@@ -56,17 +56,17 @@ export function secretPage(routes: ConsoleRoutes): void {
         </Notice>
         <section class="card">
           <dl class="facts">
-            <Copyable v={v} id="appid" label="appid" text={appid} />
-            <Copyable v={v} id="secret" label={t("Secret")} text={secret} />
+            <Copyable view={view} id="appid" label="appid" text={appid} />
+            <Copyable view={view} id="secret" label={t("Secret")} text={secret} />
             <dt>{t("Shown here until")}</dt>
             <dd>
-              <Until v={v} at={end} />
+              <Until view={view} at={end} />
             </dd>
-            {(app.previousExpiresAt ?? 0) > v.now && (
+            {(app.previousExpiresAt ?? 0) > view.now && (
               <>
                 <dt>{t("Previous secret until")}</dt>
                 <dd>
-                  <Until v={v} at={app.previousExpiresAt ?? 0} />
+                  <Until view={view} at={app.previousExpiresAt ?? 0} />
                 </dd>
               </>
             )}

@@ -4,8 +4,8 @@ import { Badge, type BadgeKind, Time } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 
-export function SessionTable({ v, siteId, sessions }: { v: View; siteId: number; sessions: SessionRow[] }) {
-  const { t } = v;
+export function SessionTable({ view, siteId, sessions }: { view: View; siteId: number; sessions: SessionRow[] }) {
+  const { t } = view;
   return (
     <Table
       label={t("Sessions")}
@@ -21,25 +21,26 @@ export function SessionTable({ v, siteId, sessions }: { v: View; siteId: number;
             <bdi>{visibleSbs(session.customerExternalId)}</bdi>
           </a>
         </span>,
-        <Status v={v} status={session.status} />,
-        <Time v={v} at={session.createdAt} />,
+        <Status view={view} status={session.status} />,
+        <Time view={view} at={session.createdAt} />,
       ])}
       empty={t("No sessions here.")}
     />
   );
 }
 
-/** A link that can be clicked, whatever the caller sent. */
+/** The text of a link for a sbs. One without visible characters is shown as JSON, so that it can be clicked. */
 export const visibleSbs = (sbs: string) => (isVisible(sbs) ? sbs : JSON.stringify(sbs));
 
-/** A status that is not named here is grey. */
+/** The colour of each status; grey for one that is not here. */
 const KINDS: Partial<Record<SessionStatus, BadgeKind>> = { waiting: "wait", replied: "good" };
 
 export const statusKind = (status: SessionStatus): BadgeKind => KINDS[status] ?? "off";
 
 /** The texts name each status by its capitalised name. */
-export const statusText = (v: View, status: SessionStatus) => v.t(status.charAt(0).toUpperCase() + status.slice(1));
+export const statusText = (view: View, status: SessionStatus) =>
+  view.t(status.charAt(0).toUpperCase() + status.slice(1));
 
-export function Status({ v, status }: { v: View; status: SessionStatus }) {
-  return <Badge kind={statusKind(status)} label={statusText(v, status)} />;
+export function Status({ view, status }: { view: View; status: SessionStatus }) {
+  return <Badge kind={statusKind(status)} label={statusText(view, status)} />;
 }

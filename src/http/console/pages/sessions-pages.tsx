@@ -14,12 +14,12 @@ import { SessionTable, statusText } from "./session-table.tsx";
 
 export function sessionsPages(routes: ConsoleRoutes): void {
   routes.get("/sites/:site_id/sessions", async (c) => {
-    const v = c.var.view;
-    const { t } = v;
+    const view = c.var.view;
+    const { t } = view;
     const { ctx } = c.var;
     const site = await siteOf(c);
     const path = `/console/sites/${site.id}/sessions`;
-    // A browser sends what was left empty too: it filters nothing.
+    // A browser also sends empty fields: they do not filter.
     const { sbs = "", chat_id = "" } = c.req.query();
     const chatId = chat_id.trim();
     if (chatId) {
@@ -29,7 +29,7 @@ export function sessionsPages(routes: ConsoleRoutes): void {
     const status = SESSION_STATUSES.find((each) => each === c.req.query("status"));
     const page = { cursor: c.req.query("cursor"), limit: 20 };
     const sessions = await listSessions(ctx, { siteId: site.id, status, sbs: sbs || undefined, ...page });
-    const statuses = SESSION_STATUSES.map((each): [string, string] => [each, statusText(v, each)]);
+    const statuses = SESSION_STATUSES.map((each): [string, string] => [each, statusText(view, each)]);
     const body = (
       <>
         {chatId && <Notice kind="bad" title={t("This site has no session {0}", chatId)} />}
@@ -41,8 +41,8 @@ export function sessionsPages(routes: ConsoleRoutes): void {
             <button type="submit">{t("Find")}</button>
           </form>
         </search>
-        <SessionTable v={v} siteId={site.id} sessions={sessions.items} />
-        <More v={v} path={path} query={{ status, sbs }} cursor={sessions.nextCursor} />
+        <SessionTable view={view} siteId={site.id} sessions={sessions.items} />
+        <More view={view} path={path} query={{ status, sbs }} cursor={sessions.nextCursor} />
       </>
     );
     return show(c, { title: t("Sessions"), site: { ...site, tab: "sessions" }, body });
@@ -56,7 +56,7 @@ export function sessionsPages(routes: ConsoleRoutes): void {
     const body = (
       <>
         <p class="lead">{stored.session.agentTitle ?? stored.session.autoTitle}</p>
-        <Conversation v={c.var.view} siteId={site.id} stored={stored} />
+        <Conversation view={c.var.view} siteId={site.id} stored={stored} />
       </>
     );
     return show(c, { title, site: { ...site, tab: "sessions" }, body });

@@ -14,7 +14,7 @@ import { readForm } from "../read-form.ts";
 
 const YEAR_SECONDS = 31_536_000;
 
-/** The fields of a form that came when nobody was signed in any more, and the path it was sent to. */
+/** The fields and the path of a form that was sent after the session had ended. */
 type Kept = { path: string; values: Record<string, string> };
 
 /** The pages that need no sign-in: signing in and out, and the choice of language. */
@@ -53,7 +53,7 @@ export function signInPages(routes: ConsoleRoutes): void {
   });
 
   routes.post("/language", async (c) => {
-    // With a form that came back the choice stands in the address: the body is that form's own.
+    // When a form is sent along, the choice is in the address, because the body holds that form.
     const draft = c.req.query("draft");
     const { language, back } = draft === undefined ? await readForm(c) : c.req.query();
     c.header("set-cookie", hostCookie(LANGUAGE_COOKIE, language === "zh" ? "zh" : "en", YEAR_SECONDS));
@@ -61,7 +61,7 @@ export function signInPages(routes: ConsoleRoutes): void {
   });
 }
 
-/** Asks whoever is not signed in for the token. What was entered in a form is kept and comes back in it. */
+/** Shows the sign-in page. The fields of a sent form are kept and shown again afterwards. */
 export async function askToSignIn(c: PageContext): Promise<Response> {
   const { here } = c.var.view;
   if (c.req.method !== "POST") return c.redirect(`/console/sign-in?${new URLSearchParams({ next: here })}`, 303);
@@ -69,10 +69,10 @@ export async function askToSignIn(c: PageContext): Promise<Response> {
   return signInPage(c, 401, { next: "/console", kept });
 }
 
-/** The browser sends the same form on to its own path, which shows it filled and does nothing: see `isDraft`. */
+/** Redirects by 307, so that the browser sends the same form to its own path, which only shows it filled: see `isDraft`. */
 const showAgain = (c: PageContext, path: string) => c.redirect(withParameter(path, "draft", "1"), 307);
 
-/** Never a secret, and not what makes a form count. */
+/** Drops secrets, and the token that lets a form be carried out. */
 const withoutSecrets = (form: Record<string, string>) =>
   Object.fromEntries(
     Object.entries(form).filter(([name]) => !["form", "secret", "token", "next", "kept"].includes(name)),

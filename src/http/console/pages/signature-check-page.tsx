@@ -1,7 +1,7 @@
 import { alwaysStatus200 } from "../../../config.ts";
 
 import { type SignedErrorCode, WIRE_ERRORS } from "../../../errors.ts";
-import { checkRequest, OPERATIONS } from "../../../services/check-request.ts";
+import { checkPastedRequest, OPERATIONS } from "../../../services/check-pasted-request.ts";
 import { checkLines, codeOf, type Diagnosis, refusalText } from "../check-lines.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 
@@ -17,21 +17,21 @@ type Form = Record<string, string>;
 export function signatureCheckPage(routes: ConsoleRoutes): void {
   routes.get("/signature-check", (c) => checkPage(c, c.req.query()));
 
-  // The page itself is the answer: a redirect would have to carry or keep what was pasted.
+  // Answers with the page, not a redirect: that would have to store what was pasted or put it into the address.
   routes.post("/signature-check", async (c) => {
     const form = await readForm(c);
     const { appid = "", body = "", signature = "" } = form;
     const operation = OPERATIONS.find(({ wireName }) => wireName === form.operation);
     if (operation === undefined) return checkPage(c, form, c.var.view.t("Choose the call."));
     const { ctx, view } = c.var;
-    // Out of a log or `curl -v` it comes with its name.
+    // Copied from a log or from `curl -v`, the header comes with its name.
     const pasted = { operation, appid, body, signature: signature.replace(/^\s*x-chat-signature:/i, "") };
-    const checked = await checkRequest(ctx, pasted);
+    const checked = await checkPastedRequest(ctx, pasted);
     return checkPage(c, form, checkLines(view, pasted, checked, ctx.config.timestampToleranceSeconds));
   });
 }
 
-/** @param result what was found, or what is wrong with the choice of the call; none before anything was checked */
+/** @param result the findings, or what is wrong with the chosen call; undefined before the first check */
 function checkPage(c: PageContext, form: Form, result?: Diagnosis | string): Response {
   const { t } = c.var.view;
   const error = typeof result === "string" ? result : undefined;
@@ -87,7 +87,7 @@ function checkPage(c: PageContext, form: Form, result?: Diagnosis | string): Res
       </section>
     </>
   );
-  // These fields alone: after signing in anew the form that was sent is the sign-in's, with the admin token in it.
+  // Only these fields: after signing in again, the sent form is that of the sign-in page, which holds the admin token.
   const { operation = "", appid = "", body: pasted = "", signature = "" } = form;
   const values = { operation, appid, body: pasted, signature };
   const filled = result === undefined ? undefined : { path: PATH, values };
@@ -105,7 +105,7 @@ function Verdict({ c, diagnosis: { answered, lines } }: { c: PageContext; diagno
   const ends = lines.find((line) => line.ends)?.ends;
   const { sessionId, refusedFor } = answered ?? {};
   const wanted = refused.find(({ outcome }) => outcome !== undefined && outcome === refusedFor);
-  // Pasted later, every request is stale: what else is wrong was the cause when it was sent.
+  // A request pasted later is always stale. So another error, if there is one, was the cause when it was sent.
   const cause = answered ? wanted : stop?.outdated === "late" ? (next ?? stop) : stop;
   const mayBeAnother = (
     <p>

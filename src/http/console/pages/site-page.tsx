@@ -16,12 +16,12 @@ const SHOWN = 5;
 
 export function sitePage(routes: ConsoleRoutes): void {
   routes.get("/sites/:site_id", async (c) => {
-    const v = c.var.view;
-    const { t } = v;
+    const view = c.var.view;
+    const { t } = view;
     const { ctx } = c.var;
     const site = await siteOf(c);
     const part = { siteId: site.id, limit: SHOWN };
-    const { day, week } = startsOf(v.now, v.timeZone);
+    const { day, week } = startsOf(view.now, view.timeZone);
     const [[today, thisWeek], sessions, apps, agents] = await Promise.all([
       countSessions(ctx, { siteId: site.id, since: [day, week] }),
       listSessions(ctx, part),
@@ -34,17 +34,17 @@ export function sitePage(routes: ConsoleRoutes): void {
       <>
         {done && <Notice {...done} />}
         <div class="tiles">
-          <Counts v={v} label={t("Sessions today")} counts={today} />
-          <Counts v={v} label={t("Sessions this week")} counts={thisWeek} />
+          <Counts view={view} label={t("Sessions today")} counts={today} />
+          <Counts view={view} label={t("Sessions this week")} counts={thisWeek} />
         </div>
         <Part title={t("Latest sessions")} href={`${path}/sessions`} all={t("All sessions")}>
-          <SessionTable v={v} siteId={site.id} sessions={sessions.items} />
+          <SessionTable view={view} siteId={site.id} sessions={sessions.items} />
         </Part>
         <Part title={t("Apps")} href={`${path}/apps`} all={t("Manage apps")}>
-          <AppTable v={v} siteId={site.id} apps={apps.items} />
+          <AppTable view={view} siteId={site.id} apps={apps.items} />
         </Part>
         <Part title={t("Agents")} href={`${path}/agents`} all={t("Manage agents")}>
-          <AgentTable v={v} siteId={site.id} agents={agents.items} />
+          <AgentTable view={view} siteId={site.id} agents={agents.items} />
         </Part>
       </>
     );
@@ -52,10 +52,18 @@ export function sitePage(routes: ConsoleRoutes): void {
   });
 }
 
-function Counts({ v, label, counts }: { v: View; label: string; counts: Record<SessionStatus, number> | undefined }) {
-  const number = new Intl.NumberFormat(v.language);
+function Counts({
+  view,
+  label,
+  counts,
+}: {
+  view: View;
+  label: string;
+  counts: Record<SessionStatus, number> | undefined;
+}) {
+  const number = new Intl.NumberFormat(view.language);
   const shown = SESSION_STATUSES.map((status) => ({ status, count: counts?.[status] ?? 0 }));
-  // A count that reached its limit may be more in truth, and so may the total.
+  // The real number may be larger than a count at its limit, and so may the total.
   const text = (count: number) => (count < COUNT_LIMIT ? number.format(count) : `${number.format(COUNT_LIMIT)}+`);
   const isExact = shown.every(({ count }) => count < COUNT_LIMIT);
   const total = shown.reduce((sum, { count }) => sum + count, 0);
@@ -66,7 +74,7 @@ function Counts({ v, label, counts }: { v: View; label: string; counts: Record<S
       <dl>
         {shown.map(({ status, count }) => (
           <div class={statusKind(status)}>
-            <dt>{statusText(v, status)}</dt>
+            <dt>{statusText(view, status)}</dt>
             <dd>{text(count)}</dd>
           </div>
         ))}

@@ -13,7 +13,7 @@ import { readForm } from "../read-form.ts";
 export function sitesPages(routes: ConsoleRoutes): void {
   routes.get("/", (c) => sitesPage(c));
 
-  // What is left of an address when its end is cut off.
+  // An operator may arrive here by cutting off the end of an address.
   routes.get("/sites", (c) => c.redirect("/console", 303));
 
   routes.post("/sites", async (c) => {
@@ -30,18 +30,18 @@ export function sitesPages(routes: ConsoleRoutes): void {
 }
 
 async function sitesPage(c: PageContext, again?: Filled): Promise<Response> {
-  const v = c.var.view;
-  const { t } = v;
+  const view = c.var.view;
+  const { t } = view;
   const sites = await listSites(c.var.ctx, { cursor: c.req.query("cursor"), limit: 50 });
   const done = await doneNotice(c);
   const body = (
     <>
       {done && <Notice {...done} />}
       <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>
-      <Faults v={v} filled={again} labels={{ name: t("Name") }} />
+      <Faults view={view} filled={again} labels={{ name: t("Name") }} />
       <Fold label={t("Create a site")} open={again !== undefined || sites.items.length === 0}>
         <section class="card">
-          <Form v={v} action="/console/sites">
+          <Form view={view} action="/console/sites">
             <Field
               label={t("Name")}
               name="name"
@@ -62,11 +62,11 @@ async function sitesPage(c: PageContext, again?: Filled): Promise<Response> {
             <bdi>{isVisible(site.name) ? site.name : `(${site.id})`}</bdi>
           </a>,
           site.id,
-          <Time v={v} at={site.createdAt} />,
+          <Time view={view} at={site.createdAt} />,
         ])}
         empty={t("There is no site yet. Create the first one above.")}
       />
-      <More v={v} path="/console" cursor={sites.nextCursor} />
+      <More view={view} path="/console" cursor={sites.nextCursor} />
     </>
   );
   const page = {

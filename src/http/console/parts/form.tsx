@@ -5,11 +5,11 @@ import { Notice } from "./parts.tsx";
 
 /** What forms are made of. */
 
-/** A form that changes something: it carries what makes it count once. */
-export function Form({ v, action, children }: PropsWithChildren<{ v: View; action: string }>) {
+/** A form that changes something. Its hidden token lets it be carried out once. */
+export function Form({ view, action, children }: PropsWithChildren<{ view: View; action: string }>) {
   return (
     <form method="post" action={action}>
-      <input type="hidden" name="form" value={v.session?.formToken} />
+      <input type="hidden" name="form" value={view.session?.formToken} />
       {children}
     </form>
   );
@@ -18,20 +18,20 @@ export function Form({ v, action, children }: PropsWithChildren<{ v: View; actio
 /** A form of one button. */
 export function Action(
   props: PropsWithChildren<{
-    /** Where it changes something that counts once. */
-    v?: View;
+    /** Given when the form changes something, for its token. */
+    view?: View;
     action: string;
     label: string;
     about?: string;
     lang?: string;
     quiet?: boolean;
-    /** Of its button. */
+    /** The id of the button. */
     id?: string;
   }>,
 ) {
   return (
     <form method="post" action={props.action}>
-      {props.v && <input type="hidden" name="form" value={props.v.session?.formToken} />}
+      {props.view && <input type="hidden" name="form" value={props.view.session?.formToken} />}
       {props.children}
       <button type="submit" id={props.id} class={props.quiet ? "quiet" : "plain"} lang={props.lang}>
         {props.label}
@@ -41,7 +41,7 @@ export function Action(
   );
 }
 
-/** A form above a list: folded up while nobody needs it, and one Tab away. */
+/** A form above a list, folded until it is needed and reachable by one Tab. */
 export function Fold({ label, open, children }: PropsWithChildren<{ label: string; open: boolean }>) {
   return (
     <details class="fold" open={open}>
@@ -52,17 +52,25 @@ export function Fold({ label, open, children }: PropsWithChildren<{ label: strin
 }
 
 /**
- * Above a form that came back: what is wrong with it, each leading to its field; or that it was not sent yet.
+ * The notice above a form that is shown again: its errors, each linked to its field, or that it was not sent yet.
  *
- * @param labels of its fields, by name
+ * @param labels the labels of its fields, by name
  */
-export function Faults({ v, filled, labels }: { v: View; filled: Filled | undefined; labels: Record<string, string> }) {
+export function Faults({
+  view,
+  filled,
+  labels,
+}: {
+  view: View;
+  filled: Filled | undefined;
+  labels: Record<string, string>;
+}) {
   if (filled === undefined) return null;
   const wrong = Object.entries(filled.errors);
   if (wrong.length === 0)
-    return <Notice kind="note" title={v.t("Nothing was changed yet: look the form over and send it.")} />;
+    return <Notice kind="note" title={view.t("Nothing was changed yet: look the form over and send it.")} />;
   return (
-    <Notice kind="bad" title={v.t("Nothing was changed.")}>
+    <Notice kind="bad" title={view.t("Nothing was changed.")}>
       <ul>
         {wrong.map(([field, text]) => (
           <li>
@@ -82,7 +90,7 @@ export function Field(props: {
   hint?: Child;
   type?: string;
   rows?: number;
-  /** Of a choice: values and what they are called. */
+  /** The options of a choice. */
   options?: [value: string, label: string][];
   required?: boolean;
   maxlength?: number;
@@ -99,7 +107,7 @@ export function Field(props: {
     spellcheck: code ? false : undefined,
     "aria-invalid": error ? "true" : undefined,
     "aria-describedby": described || undefined,
-    // Of several a browser takes the first.
+    // When several fields have it, the browser takes the first.
     autofocus: error ? true : undefined,
     ...rest,
   };
@@ -122,7 +130,7 @@ export function Field(props: {
       ) : rows === undefined ? (
         <input type={type} value={value} autocomplete="off" {...common} />
       ) : (
-        // The parser drops a first line end, so it gets one to drop.
+        // The HTML parser drops a line end at the start, so one is added.
         <textarea rows={rows} {...common}>{`\n${value}`}</textarea>
       )}
       {error && (

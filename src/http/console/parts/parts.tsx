@@ -18,17 +18,17 @@ export function Badge({ kind, label }: { kind: BadgeKind; label: string }) {
   return <span class={`badge ${kind}`}>{label}</span>;
 }
 
-export function Time({ v, at }: { v: View; at: number }) {
-  return <time datetime={new Date(at * 1000).toISOString()}>{v.time(at)}</time>;
+export function Time({ view, at }: { view: View; at: number }) {
+  return <time datetime={new Date(at * 1000).toISOString()}>{view.time(at)}</time>;
 }
 
-/** A time to come, with what is left until then; the script counts it down. */
-export function Until({ v, at }: { v: View; at: number }) {
+/** A future time and the time left until then, which the script counts down. */
+export function Until({ view, at }: { view: View; at: number }) {
   return (
     <span>
-      <Time v={v} at={at} />{" "}
+      <Time view={view} at={at} />{" "}
       <span class="left" data-until={at}>
-        ({clock(at - v.now)})
+        ({clock(at - view.now)})
       </span>
     </span>
   );
@@ -39,15 +39,15 @@ const clock = (seconds: number) =>
     .map((part) => String(Math.floor(part)).padStart(2, "0"))
     .join(":");
 
-/** Text to take along, with a button that copies it where there is a script. */
-export function Copyable({ v, id, label, text }: { v: View; id: string; label: string; text: string }) {
+/** Text to copy, with a button for it where scripts run. */
+export function Copyable({ view, id, label, text }: { view: View; id: string; label: string; text: string }) {
   return (
     <div class="copyable">
       <dt>{label}</dt>
       <dd>
         <code id={id}>{text}</code>
-        <button type="button" class="plain" data-copy={id} data-done={v.t("Copied")} hidden>
-          {v.t("Copy")}
+        <button type="button" class="plain" data-copy={id} data-done={view.t("Copied")} hidden>
+          {view.t("Copy")}
           <span class="unseen"> {label}</span>
         </button>
       </dd>

@@ -29,25 +29,25 @@ export function Table({ label, head, rows, empty }: { label: string; head: strin
   );
 }
 
-/** Cursors of the pages before are kept in the address, as many as this. */
+/** At most this many cursors of previous pages are kept in the address. */
 const MOST_STEPS_BACK = 50;
 
-/** The ways to the other pages of a list. Lists only go on after a key, so the address remembers how it came here. */
+/** Links to the next and previous pages. A list can only continue after a key, so the address keeps the cursors of previous pages. */
 export function More({
-  v,
+  view,
   path,
   query,
   cursor,
 }: {
-  v: View;
+  view: View;
   path: string;
   query?: Record<string, string | undefined>;
   cursor: string | null;
 }) {
-  const asked = new URLSearchParams(v.here.split("?")[1]);
+  const asked = new URLSearchParams(view.here.split("?")[1]);
   const here = asked.get("cursor");
   if (here === null && cursor === null) return null;
-  // No cursor holds a dot; the first page has none and is kept as an empty one.
+  // A cursor holds no dot. The first page has no cursor and is kept as an empty text.
   const trail = asked.get("trail")?.split(".") ?? [];
   const href = (to: string | undefined, steps: string[]) => {
     const all = {
@@ -59,16 +59,16 @@ export function More({
     return set.length === 0 ? path : `${path}?${new URLSearchParams(set as [string, string][])}`;
   };
   return (
-    <nav class="more" aria-label={v.t("Pages")}>
-      {here !== null && <a href={href(undefined, [])}>{v.t("First page")}</a>}
+    <nav class="more" aria-label={view.t("Pages")}>
+      {here !== null && <a href={href(undefined, [])}>{view.t("First page")}</a>}
       {here !== null && trail.length > 0 && (
         <a href={href(trail.at(-1), trail.slice(0, -1))} rel="prev">
-          {v.t("Previous page")}
+          {view.t("Previous page")}
         </a>
       )}
       {cursor !== null && (
         <a href={href(cursor, [...trail, here ?? ""])} rel="next">
-          {v.t("Next page")}
+          {view.t("Next page")}
         </a>
       )}
     </nav>

@@ -3,12 +3,12 @@ import { drizzle } from "drizzle-orm/d1";
 import { SESSION_STATUSES, sessions } from "../schema.ts";
 import type { SessionStatus } from "./sessions.ts";
 
-/** A count stops here: it reads one index row a session, in a database that signed calls are waiting for. */
+/** A count stops here. It reads one index row for each session, and signed calls wait for the same database. */
 export const COUNT_LIMIT = 10_000;
 
 /**
- * The id of the first session created at or after `since`. Ids are given in order of time, so a binary search finds it, and the
- * index by site and status, which holds ids in order, counts from there: no index on time, no row written for it.
+ * The id of the first session created at or after `since`. Ids grow with time, so a binary search finds it, and the index by site
+ * and status, which is sorted by id, counts from there. An index on time would cost every create a written row.
  */
 function firstSince(since: number) {
   const middle = sql`(low + high) / 2`;
@@ -23,7 +23,7 @@ function firstSince(since: number) {
 }
 
 /**
- * How many of a site's sessions were created at or after each time, by status, in one trip. No count goes beyond {@link COUNT_LIMIT}.
+ * Counts a site's sessions created at or after each time, by status, in one round trip. No count exceeds {@link COUNT_LIMIT}.
  *
  * @param since Unix seconds
  */

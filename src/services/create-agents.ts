@@ -2,8 +2,8 @@ import * as z from "zod/mini";
 import { homeDatabase } from "../config.ts";
 import { displayName, positiveId } from "../fields.ts";
 import { type Agent, insertAgents } from "../store/home/agents.ts";
-import { authorOf, type ServiceContext } from "./context.ts";
 import { agentTaken } from "./refusals.ts";
+import { authorOf, type ServiceContext } from "./service-context.ts";
 
 /** Body of POST /admin/sites/:site_id/agents. The operator chooses the id. */
 export const newAgentSchema = z.strictObject({ id: positiveId, name: displayName });
@@ -16,7 +16,7 @@ export type NewAgent = z.infer<typeof newAgentSchema>;
  * @param input `agents` of distinct ids
  * @throws ServiceError `conflict`, reason `agent_taken`
  */
-export async function addAgents(
+export async function createAgents(
   ctx: ServiceContext,
   { siteId, agents }: { siteId: number; agents: NewAgent[] },
 ): Promise<Agent[]> {

@@ -7,7 +7,7 @@ import type { Runtime } from "../runtime.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Trace } from "../telemetry/trace.ts";
 
-/** What lives as long as the isolate does. */
+/** What is kept for the lifetime of the isolate. */
 export interface Isolate {
   runtime: Runtime;
   telemetry: Telemetry;
@@ -16,7 +16,7 @@ export interface Isolate {
   limits: PassedLimits;
 }
 
-/** What every request has, whichever face answers it. A face that keeps more in `c.var` has a type of its own. */
+/** The Hono types that all faces share. A face that keeps more in `c.var` has its own type. */
 export type App = {
   Bindings: Bindings;
   Variables: {
@@ -24,7 +24,7 @@ export type App = {
     isolate: Isolate;
   };
 };
-/** A request's context as the common parts need it. Without `get` and `set`, the context of every face fits. */
+/** A request's context for code that all faces share. Without `get` and `set`, the context type of every face is assignable. */
 export type RequestContext = Omit<Context<App>, "get" | "set">;
 
 /** @throws ConfigurationError see {@link readConfig} */

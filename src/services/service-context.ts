@@ -6,28 +6,28 @@ import type { Actor, Author } from "../store/audit-log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /**
- * What every service is given: `verbEntity(ctx, input)`. A service refuses by a ServiceError and by nothing else; what D1 throws
- * comes through as it is. One that is given a `siteId` asks for a site that is there: see `findSite`.
+ * The first argument of every service: `verbEntity(ctx, input)`. A service refuses by throwing a ServiceError; errors of D1 pass
+ * through. A service with a `siteId` expects a site that exists: check it with `findSite` before.
  */
 export interface ServiceContext {
   runtime: Runtime;
   telemetry: Telemetry;
   config: Config;
   credentials: CredentialResolver;
-  /** Through which face the operator came: the audit log says so. */
+  /** The face that the operator uses, for the audit log. */
   actor: Actor;
   /** Unix seconds. */
   now: number;
-  /** For work that goes on after the answer. */
+  /** Keeps the Worker alive for work that continues after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
 }
 
-/** Who changes something and when, for the audit log. */
+/** Who makes a change and when, for the audit log. */
 export const authorOf = ({ actor, now }: ServiceContext): Author => ({ actor, now });
 
 export const keyringOf = ({ credentials, config }: ServiceContext): Promise<Keyring> => credentials.keyring(config);
 
-/** Drops what caches hold of an app: here at once, in KV soon. */
+/** Drops an app from the caches: from this isolate at once, from KV after the answer. */
 export function forgetApp({ credentials, config, waitUntil }: ServiceContext, appid: string): void {
   credentials.forget(config, appid, waitUntil);
 }
