@@ -59,6 +59,36 @@ describe.each(named)("%s", (_, { method, template, operation, parameters }) => {
   });
 });
 
+const ofPairs = named.flatMap(([name, each]) =>
+  Object.entries<Json>(schemaOf(each.operation)?.properties ?? {})
+    .filter(([, field]) => field.type === "object" && field.properties === undefined)
+    .map(([field, schema]) => ({ name, field, schema, each })),
+);
+
+describe("a field of pairs", () => {
+  test("is metadata of create_gd, at least", () => {
+    expect(ofPairs.map(({ name, field }) => `${name} ${field}`)).toContainEqual(
+      expect.stringMatching(/^POST \/openapi\/.*create_gd metadata$/),
+    );
+  });
+
+  test.each(ofPairs)("outside its limits is refused by name: $name $field", async ({ field, schema, each }) => {
+    const { method, template, operation, parameters } = each;
+    const request = fc.record({
+      values: valuesOf(parameters),
+      body: bodyOf(operation) as Json,
+      wrong: wrongPairs(schema),
+    });
+    await fc.assert(
+      fc.asyncProperty(request, async ({ values, body, wrong }) => {
+        const { status, detail } = await send(method, template, values, { ...(body as Json), [field]: wrong });
+        expect([status, detail]).toEqual([400, expect.stringContaining(`${field}: `)]);
+      }),
+      RUNS,
+    );
+  });
+});
+
 /** Sends what is given, signed or with the token, and holds the answer against the document. */
 async function send(method: string, template: string, values: Record<string, string>, body: unknown) {
   const url = new URL(
@@ -100,8 +130,14 @@ function coherent(body: Json): Json {
 }
 
 function bodyOf(operation: Json): fc.Arbitrary<Json> | undefined {
+  const schema = schemaOf(operation);
+  return schema && arbitraryOf(schema);
+}
+
+/** The schema of an operation's body; undefined when it takes none. */
+function schemaOf(operation: Json): Json {
   const schema = operation.requestBody?.content["application/json"].schema;
-  return schema && arbitraryOf(openApi.components.schemas[schema.$ref.split("/").at(-1)]);
+  return schema && openApi.components.schemas[schema.$ref.split("/").at(-1)];
 }
 
 /** Values of parameters by name: `?` before those of the query, `:` before headers. */
@@ -125,6 +161,9 @@ function arbitraryOf(schema: Json): fc.Arbitrary<Json> {
   if (schema.type === "array") {
     return fc.array(arbitraryOf(schema.items), { minLength: schema.minItems, maxLength: schema.maxItems, size: "max" });
   }
+  if (schema.type === "object" && schema.properties === undefined) {
+    return pairsOf(schema, { minKeys: schema.minProperties, maxKeys: schema.maxProperties });
+  }
   if (schema.type === "object") {
     const properties = Object.entries(schema.properties).map(([name, each]) => [name, arbitraryOf(each)]);
     const whole = fc.record(Object.fromEntries(properties), { requiredKeys: schema.required ?? [] });
@@ -139,4 +178,34 @@ function arbitraryOf(schema: Json): fc.Arbitrary<Json> {
   const { minLength, maxLength } = schema;
   const text = (length: object) => fc.string({ unit: "binary", size: "max", ...length });
   return fc.oneof(text({ minLength, maxLength }), text({ minLength: maxLength, maxLength }));
+}
+
+/** Objects of as many pairs as asked for, whose names and values the schema calls valid. */
+function pairsOf(schema: Json, count: fc.DictionaryConstraints): fc.Arbitrary<Json> {
+  return fc.dictionary(arbitraryOf(schema.propertyNames), arbitraryOf(schema.additionalProperties), {
+    ...count,
+    size: "max",
+  });
+}
+
+/** Objects of strings with exactly one fault: too many pairs, a name that the pattern refuses, or a value of another type or length. */
+function wrongPairs(schema: Json): fc.Arbitrary<Json> {
+  const { maxProperties, propertyNames, additionalProperties } = schema;
+  const tooMany = pairsOf(schema, { minKeys: maxProperties + 1, maxKeys: maxProperties + 5 });
+  const pattern = new RegExp(propertyNames.pattern);
+  const name = fc.string({ unit: "binary", size: "max", maxLength: 60 }).filter((text) => !pattern.test(text));
+  const tooLong = additionalProperties.maxLength + 1;
+  const value = fc.oneof(
+    fc.string({ unit: "binary", minLength: tooLong, maxLength: tooLong + 10, size: "max" }),
+    fc.jsonValue({ maxDepth: 1 }).filter((json) => typeof json !== "string"),
+  );
+  const wrongPair = fc.oneof(
+    fc.tuple(name, arbitraryOf(additionalProperties)),
+    fc.tuple(arbitraryOf(propertyNames), value),
+  );
+  const few = pairsOf(schema, { maxKeys: maxProperties - 1 });
+  return fc.oneof(
+    tooMany,
+    fc.tuple(few, wrongPair).map(([pairs, [name, value]]) => ({ ...pairs, [name]: value })),
+  );
 }
