@@ -47,38 +47,8 @@ function migrationsOf(database: string): unknown[] {
 }
 
 describe("npm run deploy", { timeout: 120_000 }, () => {
-  it("creates the database near a place, migrates it, provisions KV and deploys; the second time it only deploys", async () => {
-    fake.addWorker("agent-session", SECRETS);
-    const first = await deploy("--location", "apac");
-    expect(first).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(first.stdout).toContain("Created database agent-session near apac.");
-    expect(first.stdout).toContain("https://agent-session.fake.workers.dev");
-    expect([...fake.databases.values()].map(({ name, location }) => [name, location])).toEqual([
-      ["agent-session", "apac"],
-    ]);
-    const migrations = migrationsOf("agent-session");
-    expect(migrations[0]).toBe("0000_init.sql");
-    const bound = { DB: "agent-session", NONCES: "agent-session-nonces", CREDENTIALS: "agent-session-credentials" };
-    expect(boundTo("agent-session")).toEqual(bound);
-    expect(fake.workers.get("agent-session")?.crons).toEqual(["*/5 * * * *"]);
-    // The tables are there before the version that asks them.
-    const migrated = fake.calls.findLastIndex((call) => call.endsWith("/query"));
-    expect(migrated).toBeLessThan(fake.calls.findIndex((call) => call.endsWith("/versions")));
-
-    fake.calls.length = 0;
-    const second = await deploy("--location", "weur");
-    expect(second).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(second.stdout).toContain("agent-session is there already: --location has no effect");
-    expect(fake.calls).not.toContain("POST /d1/database");
-    expect(fake.calls).not.toContain("POST /storage/kv/namespaces");
-    expect([fake.databases.size, fake.namespaces.size]).toEqual([1, 2]);
-    expect(migrationsOf("agent-session")).toEqual(migrations);
-    expect(boundTo("agent-session")).toEqual(bound);
-    expect(fake.workers.get("agent-session")?.versions).toHaveLength(3);
-    expect(fake.unknown).toEqual([]);
-  });
-
-  it("stops before anything is made while a stage has no secrets; after the commands it prints, the stage deploys", async () => {
+  // One story, because a deployment takes ten seconds of a core: a stage is deployed, and then no stage with what is there already.
+  it("stops before anything is made while a stage has no secrets; after the commands it prints, it makes what is missing, migrates and deploys; the second time it only deploys", async () => {
     const stopped = await deploy("--env", "staging");
     expect(stopped.exitCode).toBe(1);
     expect(stopped.stderr).toContain("MASTER_KEY and ADMIN_TOKEN are not set");
@@ -92,30 +62,58 @@ describe("npm run deploy", { timeout: 120_000 }, () => {
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining("Uploaded secret ADMIN_TOKEN")]);
     expect([...(fake.workers.get("agent-session-staging")?.secrets ?? [])]).toEqual(SECRETS);
 
-    expect(await deploy("--env=staging", "--var", "REPLAY_LOOK_MS:7")).toMatchObject({ exitCode: 0, stderr: "" });
+    fake.calls.length = 0;
+    const first = await deploy("--env=staging", "--location", "apac", "--var", "REPLAY_LOOK_MS:7");
+    expect(first).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(first.stdout).toContain("Created database agent-session-staging near apac.");
+    expect(first.stdout).toContain("https://agent-session-staging.fake.workers.dev");
     expect([...fake.databases.values()].map(({ name, location }) => [name, location])).toEqual([
-      ["agent-session-staging", undefined],
+      ["agent-session-staging", "apac"],
     ]);
-    expect(migrationsOf("agent-session-staging")).not.toEqual([]);
+    const migrations = migrationsOf("agent-session-staging");
+    expect(migrations[0]).toBe("0000_init.sql");
     expect(boundTo("agent-session-staging")).toEqual({
       DB: "agent-session-staging",
       NONCES: "agent-session-staging-nonces",
       CREDENTIALS: "agent-session-staging-credentials",
     });
-    const version = fake.workers.get("agent-session-staging")?.versions.at(-1);
-    expect(version?.find(({ name }) => name === "REPLAY_LOOK_MS")).toMatchObject({ text: "7" });
+    const staging = fake.workers.get("agent-session-staging");
+    expect(staging?.crons).toEqual(["*/5 * * * *"]);
+    expect(staging?.versions.at(-1)?.find(({ name }) => name === "REPLAY_LOOK_MS")).toMatchObject({ text: "7" });
     expect([...fake.workers.keys()]).toEqual(["agent-session-staging"]);
+    // The tables are there before the version that asks them.
+    const migrated = fake.calls.findLastIndex((call) => call.endsWith("/query"));
+    expect(migrated).toBeGreaterThan(-1);
+    expect(migrated).toBeLessThan(fake.calls.findIndex((call) => call.endsWith("/versions")));
+
+    fake.rename((name) => name.replace("agent-session-staging", "agent-session"));
+    fake.calls.length = 0;
+    const versions = fake.workers.get("agent-session")?.versions.length ?? 0;
+    const second = await deploy("--location", "weur");
+    expect(second).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(second.stdout).toContain("agent-session is there already: --location has no effect");
+    expect(second.stdout).toContain("https://agent-session.fake.workers.dev");
+    expect(fake.calls).not.toContain("POST /d1/database");
+    expect(fake.calls).not.toContain("POST /storage/kv/namespaces");
+    expect([fake.databases.size, fake.namespaces.size]).toEqual([1, 2]);
+    expect(migrationsOf("agent-session")).toEqual(migrations);
+    expect(boundTo("agent-session")).toEqual({
+      DB: "agent-session",
+      NONCES: "agent-session-nonces",
+      CREDENTIALS: "agent-session-credentials",
+    });
+    expect(fake.workers.get("agent-session")?.versions).toHaveLength(versions + 1);
+    expect([...fake.workers.keys()]).toEqual(["agent-session"]);
     expect(fake.unknown).toEqual([]);
   });
 
-  it("names the one secret that is missing, for the Worker of no stage too", async () => {
-    fake.addWorker("agent-session", ["MASTER_KEY"]);
-    const { exitCode, stderr } = await deploy();
+  it("names the one secret that is missing, for the Worker of no stage and another name too", async () => {
+    fake.addWorker("another", ["MASTER_KEY"]);
+    const { exitCode, stderr } = await deploy("--name", "another");
     expect(exitCode).toBe(1);
     expect(stderr).toContain("ADMIN_TOKEN is not set");
-    expect(stderr).toContain("npx wrangler secret put ADMIN_TOKEN --env ''");
+    expect(stderr).toContain("npx wrangler secret put ADMIN_TOKEN --env '' --name another");
     expect(stderr).not.toContain("secret put MASTER_KEY");
-    expect((await deploy("--name", "another")).stderr).toContain("put MASTER_KEY --env '' --name another");
     expect(fake.writes()).toEqual([]);
   });
 

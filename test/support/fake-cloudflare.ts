@@ -70,6 +70,17 @@ export class FakeCloudflare {
     this.workers.set(name, emptyWorker(new Set(secrets)));
   }
 
+  /** Gives databases, namespaces and Workers other names, as if everything had been made under those; what is bound stays bound. */
+  rename(renamed: (name: string) => string): void {
+    const databases = [...this.databases.values()].map((each) => ({ ...each, name: renamed(each.name) }));
+    const workers = [...this.workers].map(([name, worker]) => [renamed(name), worker] as const);
+    for (const [id, title] of this.namespaces) this.namespaces.set(id, renamed(title));
+    this.databases.clear();
+    for (const database of databases) this.databases.set(database.name, database);
+    this.workers.clear();
+    for (const [name, worker] of workers) this.workers.set(name, worker);
+  }
+
   /** The calls that changed something. */
   writes(): string[] {
     return this.calls.filter((call) => !call.startsWith("GET "));
