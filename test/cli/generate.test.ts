@@ -1,8 +1,8 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { faultsOf } from "../../src/cli/operation-files.ts";
+import { faultsOf, readOperations } from "../../src/cli/operation-files.ts";
 import { OPERATIONS as OF_CLIENT } from "../../src/client/operations.ts";
 import addAgents, { documentation } from "../../src/operations/add-agents.ts";
 import { OPERATIONS } from "../../src/operations/index.ts";
@@ -11,32 +11,16 @@ import { run, runCli } from "../support/run-cli.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const LISTS = ["src/operations/index.ts", "src/client/operations.ts"];
 
-/** A copy of what the operations are made of. */
-let copy: string;
-const inCopy = (path: string) => join(copy, path);
-const read = (path: string) => readFileSync(inCopy(path), "utf8");
-const generate = (args: string[] = [], env: Record<string, string> = {}) =>
-  run(process.execPath, [inCopy("src/cli/generate.ts"), ...args], { env: { CI: "", ...env } });
-
-/** Another operation, made of add-agents.ts. */
-function addOperation(file: string, change: (source: string) => string = (source) => source): void {
-  const renamed = read("src/operations/add-agents.ts")
-    .replace('name: "add_agents"', 'name: "tag_session"')
-    .replace('wireName: "add_kf"', 'wireName: "zz_gd"')
-    .replace('  section: "4.2",\n', "");
-  writeFileSync(inCopy(`src/operations/${file}`), change(renamed));
-}
-
+/** Folders like this repository, to generate in. */
+let folder: string;
 beforeAll(() => {
-  copy = mkdtempSync(join(tmpdir(), "generate-test-"));
-  symlinkSync(join(ROOT, "node_modules"), inCopy("node_modules"));
-  cpSync(join(ROOT, "package.json"), inCopy("package.json"));
+  folder = mkdtempSync(join(tmpdir(), "generate-test-"));
 });
-afterAll(() => rmSync(copy, { recursive: true }));
-beforeEach(() => {
-  rmSync(inCopy("src"), { recursive: true, force: true });
-  cpSync(join(ROOT, "src"), inCopy("src"), { recursive: true, filter: (path) => !path.includes("src/assets") });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const generateIn = (root: string, args: string[] = [], env: Record<string, string> = {}) =>
+  run(process.execPath, [join(root, "src/cli/generate.ts"), ...args], { env: { CI: "", ...env } });
+const listsIn = (root: string) => LISTS.map((path) => readFileSync(join(root, path), "utf8"));
 
 describe("npm run generate", () => {
   it("finds what is committed as it should be", async () => {
@@ -46,71 +30,118 @@ describe("npm run generate", () => {
     );
   });
 
-  it("writes both lists anew when they are gone, and nothing when they are there", async () => {
-    const before = LISTS.map(read);
-    for (const list of LISTS) rmSync(inCopy(list));
-    expect((await generate()).exitCode).toBe(0);
-    expect(LISTS.map(read)).toEqual(before);
-    const times = () => LISTS.map((list) => statSync(inCopy(list)).mtimeMs);
-    const written = times();
-    expect(await generate()).toEqual({ exitCode: 0, stdout: "", stderr: "" });
-    expect(times()).toEqual(written);
+  it("takes a new file along, after those of the contract, although one list names a file that is gone and the other is gone", async () => {
+    const copy = join(folder, "copy");
+    cpSync(join(ROOT, "src"), join(copy, "src"), { recursive: true, filter: (path) => !path.includes("src/assets") });
+    cpSync(join(ROOT, "package.json"), join(copy, "package.json"));
+    symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
+    const tagSession = readFileSync(join(copy, "src/operations/add-agents.ts"), "utf8")
+      .replace('name: "add_agents"', 'name: "tag_session"')
+      .replace('wireName: "add_kf"', 'wireName: "zz_gd"')
+      .replace('  section: "4.2",\n', "");
+    writeFileSync(join(copy, "src/operations/tag-session.ts"), tagSession);
+    const [list = "", clientList = ""] = LISTS.map((path) => join(copy, path));
+    writeFileSync(list, 'import gone from "./gone.ts";\nexport const OPERATIONS = [gone];\n');
+    rmSync(clientList);
+
+    expect(await generateIn(copy)).toMatchObject({ exitCode: 0, stderr: "" });
+    const [written, writtenForClient] = listsIn(copy);
+    expect(written).toMatch(/ = \[createSession, addAgents, (\w+, )*tagSession\];/);
+    expect(written).toContain("documentation: tagSessionDocumentation },\n];");
+    expect(writtenForClient).toMatch(/create_gd: \{.*add_kf: \{.*zz_gd: \{\n {4}path: "[^"]+zz_gd"/s);
   });
 
-  it("takes a new file along, after those of the contract, although the list it makes names a file that is gone", async () => {
-    addOperation("tag-session.ts");
-    writeFileSync(inCopy(LISTS[0] ?? ""), 'import gone from "./gone.ts";\nexport const OPERATIONS = [gone];\n');
-    expect((await generate()).stderr).toBe("");
-    expect(read("src/operations/index.ts")).toMatch(/ = \[createSession, addAgents, (\w+, )*tagSession\];/);
-    expect(read("src/operations/index.ts")).toContain("documentation: tagSessionDocumentation },\n];");
-    expect(read("src/client/operations.ts")).toMatch(/create_gd: \{.*add_kf: \{.*zz_gd: \{\n {4}path: "[^"]+zz_gd"/s);
-  });
+  describe("in a folder whose operations load at once", () => {
+    let small: string;
+    const write = (path: string, text: string) => writeFileSync(join(small, path), text);
+    beforeEach(async () => {
+      small = mkdtempSync(join(folder, "small-"));
+      for (const path of ["src/operations", "src/client"]) mkdirSync(join(small, path), { recursive: true });
+      cpSync(join(ROOT, "src/cli"), join(small, "src/cli"), { recursive: true });
+      write("package.json", '{ "type": "module" }');
+      write("src/operations/close-session.ts", operation("close_session", "close_gd"));
+      expect(await generateIn(small)).toMatchObject({ exitCode: 0, stderr: "" });
+    });
 
-  it.each([
-    ["--check", ["--check"], {}],
-    ["CI", [], { CI: "true" }],
-  ])("with %s writes nothing, and fails where something would be written", async (_, args, env) => {
-    expect((await generate(args, env)).exitCode).toBe(0);
-    const before = LISTS.map(read);
-    addOperation("tag-session.ts");
-    const { exitCode, stderr } = await generate(args, env);
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain(`${LISTS.join(" and ")}. Run \`npm run generate\``);
-    expect(LISTS.map(read)).toEqual(before);
-  });
+    it("writes both lists anew when they are gone, and nothing when they are there", async () => {
+      const before = listsIn(small);
+      expect(before.map((list) => list.includes("close_gd") || list.includes("closeSession"))).toEqual([true, true]);
+      for (const list of LISTS) rmSync(join(small, list));
+      expect((await generateIn(small)).exitCode).toBe(0);
+      expect(listsIn(small)).toEqual(before);
+      const times = () => LISTS.map((list) => statSync(join(small, list)).mtimeMs);
+      const written = times();
+      expect(await generateIn(small)).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+      expect(times()).toEqual(written);
+    });
 
-  it.each<[string, (source: string) => string, string]>([
+    it.each([
+      ["--check", ["--check"], {}],
+      ["CI", [], { CI: "true" }],
+    ])("with %s writes nothing, and fails where something would be written", async (_, args, env) => {
+      expect((await generateIn(small, args, env)).exitCode).toBe(0);
+      const before = listsIn(small);
+      write("src/operations/tag-session.ts", operation("tag_session", "tag_gd"));
+      const { exitCode, stderr } = await generateIn(small, args, env);
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain(`${LISTS.join(" and ")}. Run \`npm run generate\``);
+      expect(listsIn(small)).toEqual(before);
+    });
+
+    it("exits 1 for a file that it refuses, says why, and writes nothing", async () => {
+      const before = listsIn(small);
+      write("src/operations/tag-session.ts", operation("tag_session", "close_gd"));
+      const fault = "close-session.ts and tag-session.ts have the same wireName: close_gd\n";
+      expect(await generateIn(small)).toEqual({ exitCode: 1, stdout: "", stderr: fault });
+      expect(listsIn(small)).toEqual(before);
+    });
+
+    it("exits 2 for an option that it does not know", async () => {
+      const { exitCode, stderr } = await generateIn(small, ["--cheque"]);
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining("--cheque")]);
+    });
+  });
+});
+
+describe("the files of operations", () => {
+  const tagSession = operation("tag_session", "tag_gd");
+
+  it.each<[string, string, string]>([
     [
       "has the wire name of another",
-      (source) => source.replace("zz_gd", "add_kf"),
-      "add-agents.ts and tag-session.ts have the same wireName: add_kf",
+      operation("tag_session", "close_gd"),
+      "close-session.ts and tag-session.ts have the same wireName: close_gd",
     ],
     [
       "has the name of another",
-      (source) => source.replace("tag_session", "add_agents"),
-      "add-agents.ts and tag-session.ts have the same name: add_agents",
+      operation("close_session", "tag_gd"),
+      "close-session.ts and tag-session.ts have the same name: close_session",
     ],
     [
       "has no documentation",
-      (source) => source.replace("export const documentation", "const documentation"),
+      tagSession.replace("export const documentation", "const documentation"),
       "tag-session.ts: has no export `documentation`",
     ],
     [
       "has documentation alone",
-      () => "export const documentation = {};\n",
+      "export const documentation = {};\n",
       "tag-session.ts: its default export is not made by defineOperation",
     ],
-    ["cannot be loaded", () => "export default nothing;\n", "tag-session.ts: nothing is not defined"],
-  ])("refuses a file that %s, and writes nothing", async (_, change, fault) => {
-    const before = LISTS.map(read);
-    addOperation("tag-session.ts", change);
-    expect(await generate()).toEqual({ exitCode: 1, stdout: "", stderr: `${fault}\n` });
-    expect(LISTS.map(read)).toEqual(before);
+    ["cannot be loaded", "export default nothing;\n", "tag-session.ts: nothing is not defined"],
+  ])("are refused when one %s", async (_, source, fault) => {
+    const operations = mkdtempSync(join(folder, "operations-"));
+    const write = (file: string, text: string) => writeFileSync(join(operations, file), text);
+    write("close-session.ts", operation("close_session", "close_gd"));
+    write("tag-session.ts", source);
+    await expect(readOperations(operations)).rejects.toThrow(new Error(fault));
   });
 
-  it("exits 2 for an option that it does not know", async () => {
-    const { exitCode, stderr } = await generate(["--cheque"]);
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining("--cheque")]);
+  it("are taken when all are complete", async () => {
+    const operations = mkdtempSync(join(folder, "operations-"));
+    writeFileSync(join(operations, "close-session.ts"), operation("close_session", "close_gd"));
+    writeFileSync(join(operations, "tag-session.ts"), tagSession);
+    const files = (await readOperations(operations)).map(({ file }) => file);
+    expect(files).toEqual(["close-session.ts", "tag-session.ts"]);
   });
 });
 
@@ -144,3 +175,14 @@ describe("the documentation of an operation", () => {
     expect(fault("close_gd2")).toEqual([]);
   });
 });
+
+/** The source of an operation that imports nothing, so that it loads in no time. */
+function operation(name: string, wireName: string): string {
+  return `export default { name: "${name}", wireName: "${wireName}", path: "/openapi/v1/${wireName}", fieldNames: ["chat_id"], refusals: {} };
+export const documentation = {
+  fields: { chat_id: { description: "The session." } },
+  refusals: {},
+  examples: { one: { summary: "One", fields: { chat_id: 1 } } },
+};
+`;
+}
