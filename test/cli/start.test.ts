@@ -3,16 +3,16 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, wri
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { runWrangler } from "../../src/cli/run-wrangler.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
 let folder: string;
 let checkout: string;
-let child: ChildProcess | undefined;
+const children: ChildProcess[] = [];
 
-beforeEach(() => {
+beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "start-test-"));
   checkout = join(folder, "checkout");
   // A checkout of its own, because it makes files.
@@ -21,64 +21,20 @@ beforeEach(() => {
   symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
 });
 
-afterEach(() => {
-  try {
-    if (child?.pid !== undefined) process.kill(-child.pid, "SIGKILL");
-  } catch {
-    // It has ended, as it should.
+afterAll(() => {
+  for (const { pid } of children) {
+    try {
+      if (pid !== undefined) process.kill(-pid, "SIGKILL");
+    } catch {
+      // It has ended, as it should.
+    }
   }
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 });
 
-describe("npm start", { timeout: 120_000 }, () => {
-  it("makes secrets, migrates, serves, keeps its state for the next run and takes everything with it", async () => {
-    const first = await start();
-    expect(first.output()).toContain("Made .dev.vars with a random MASTER_KEY and ADMIN_TOKEN");
-    expect(first.output()).toContain("Database migrated.");
-    expect(first.output()).toContain("npm run call -- create_gd");
-    const secrets = readFileSync(join(checkout, ".dev.vars"), "utf8");
-    expect((await first.admin("POST", { name: "Kept" })).status).toBe(201);
-    expect(await first.stop("SIGTERM")).toBe(143);
-    await expect(first.admin("GET")).rejects.toThrow("fetch failed");
-
-    const second = await start();
-    expect(second.output()).toContain("Database is up to date.");
-    expect(second.output()).not.toContain("Made ");
-    expect(readFileSync(join(checkout, ".dev.vars"), "utf8")).toBe(secrets);
-    expect(await (await second.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
-    // Wrangler ends by the signal it is given, not by the one that is sent.
-    expect([130, 143]).toContain(await second.stop("SIGINT"));
-    await expect(second.admin("GET")).rejects.toThrow("fetch failed");
-
-    for (const { output } of [first, second]) {
-      expect(output()).not.toMatch(/WARNING|\[ERROR|✘/);
-      for (const line of secrets.trim().split("\n")) expect(output()).not.toContain(line.slice(line.indexOf("=") + 1));
-    }
-  });
-
-  it("picks up an edit of the Worker and one of the docs, and keeps state and secrets", async () => {
-    const running = await start();
-    expect((await running.admin("POST", { name: "Kept" })).status).toBe(201);
-    const soon = { timeout: 40_000, interval: 200 };
-
-    edit("src/services/refusals.ts", "There is no such", "Nowhere is there a");
-    await vi.waitFor(async () => {
-      const problem = await (await running.admin("GET", undefined, "/99/apps")).json();
-      expect(problem).toMatchObject({ status: 404, detail: "Nowhere is there a site." });
-    }, soon);
-    edit("src/openapi/pages/guide.html", "in five minutes", "in 5 minutes");
-    await vi.waitFor(async () => expect(await (await running.get("/docs/")).text()).toContain("in 5 minutes"), soon);
-    edit("src/errors.ts", "接口不存在", "此路不通");
-    await vi.waitFor(async () => {
-      expect(await (await running.get("/openapi/nowhere")).json()).toMatchObject({ msg: "此路不通" });
-    }, soon);
-
-    expect(await (await running.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
-    // The docs that a build writes are no reason for another build.
-    const rebuilt = [...running.output().matchAll(/^The file (\S+) changed/gm)].map(([, path]) => path);
-    expect(rebuilt.length).toBeGreaterThanOrEqual(3);
-    expect(rebuilt.filter((path) => path?.includes("src/assets"))).toEqual([]);
-    await running.stop("SIGTERM");
+describe("npm start that makes nothing", { timeout: 120_000 }, () => {
+  afterEach(() => {
+    for (const made of [".dev.vars", ".wrangler"]) expect(existsSync(join(checkout, made)), made).toBe(false);
   });
 
   it.each([
@@ -97,7 +53,6 @@ describe("npm start", { timeout: 120_000 }, () => {
     expect(stderr).toContain(`Port ${port} is in use`);
     expect(stderr).toContain("npm start -- --port PORT");
     expect([exitCode, stdout]).toEqual([1, ""]);
-    for (const made of [".dev.vars", ".wrangler"]) expect(existsSync(join(checkout, made))).toBe(false);
   });
 
   it.each([
@@ -113,14 +68,12 @@ describe("npm start", { timeout: 120_000 }, () => {
     expect(stderr).toContain(says);
     if (!says.includes("no number")) expect(stderr).toContain("The options are --port, --ip, --var,");
     expect([exitCode, stdout]).toEqual([2, ""]);
-    expect(existsSync(join(checkout, ".dev.vars"))).toBe(false);
   });
 
   it("tells of options that npm kept for itself", async () => {
     const { exitCode, stderr } = await toItsEnd("npm", ["start", "--silent", "--port", "8790", "--ip=127.0.0.1"]);
     expect(stderr).toContain('npm kept --port, --ip for itself. Options stand after "--": npm start -- …');
     expect(exitCode).toBe(2);
-    expect(existsSync(join(checkout, ".dev.vars"))).toBe(false);
   });
 
   it("lists its options with --help, all of which wrangler dev has too", async () => {
@@ -130,6 +83,67 @@ describe("npm start", { timeout: 120_000 }, () => {
     const options = stdout.match(/--[a-z][a-z-]+/g) ?? [];
     expect(options.length).toBeGreaterThan(10);
     for (const option of options) expect(known).toMatch(new RegExp(`${option}\\b`));
+  });
+});
+
+describe("npm start", { timeout: 120_000 }, () => {
+  let running: Awaited<ReturnType<typeof start>>;
+  let secrets: string;
+  beforeAll(async () => {
+    running = await start();
+    secrets = readFileSync(join(checkout, ".dev.vars"), "utf8");
+    expect((await running.admin("POST", { name: "Kept" })).status).toBe(201);
+  }, 120_000);
+
+  it("makes secrets, migrates and serves", async () => {
+    expect(running.output()).toContain("Made .dev.vars with a random MASTER_KEY and ADMIN_TOKEN");
+    expect(running.output()).toContain("Database migrated.");
+    expect(running.output()).toContain("npm run call -- create_gd");
+    expect(await (await running.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
+  });
+
+  it("picks up edits of the Worker, of a file beside its folders and of the docs, and keeps state and secrets", async () => {
+    const soon = { timeout: 40_000, interval: 200 };
+    // One after the other: of edits at the same time only one is reported.
+    edit("src/services/refusals.ts", "There is no such", "Nowhere is there a");
+    await vi.waitFor(async () => {
+      const problem = await (await running.admin("GET", undefined, "/99/apps")).json();
+      expect(problem).toMatchObject({ status: 404, detail: "Nowhere is there a site." });
+    }, soon);
+    edit("src/openapi/pages/guide.html", "in five minutes", "in 5 minutes");
+    await vi.waitFor(async () => expect(await (await running.get("/docs/")).text()).toContain("in 5 minutes"), soon);
+    edit("src/errors.ts", "接口不存在", "此路不通");
+    await vi.waitFor(async () => {
+      expect(await (await running.get("/openapi/nowhere")).json()).toMatchObject({ msg: "此路不通" });
+    }, soon);
+
+    expect(await (await running.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
+    expect(readFileSync(join(checkout, ".dev.vars"), "utf8")).toBe(secrets);
+    // The docs that a build writes are no reason for another build.
+    const rebuilt = [...running.output().matchAll(/^The file (\S+) changed/gm)].map(([, path]) => path);
+    for (const path of ["src/services/refusals.ts", "src/openapi/pages/guide.html", "src/errors.ts"]) {
+      expect(rebuilt).toContain(path);
+    }
+    expect(rebuilt.filter((path) => path?.includes("src/assets"))).toEqual([]);
+  });
+
+  it("takes everything with it when it ends, and keeps its state and secrets for the next run", async () => {
+    expect(await running.stop("SIGTERM")).toBe(143);
+    await expect(running.admin("GET")).rejects.toThrow("fetch failed");
+
+    const second = await start();
+    expect(second.output()).toContain("Database is up to date.");
+    expect(second.output()).not.toContain("Made ");
+    expect(readFileSync(join(checkout, ".dev.vars"), "utf8")).toBe(secrets);
+    expect(await (await second.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
+    // Wrangler ends by the signal it is given, not by the one that is sent.
+    expect([130, 143]).toContain(await second.stop("SIGINT"));
+    await expect(second.admin("GET")).rejects.toThrow("fetch failed");
+
+    for (const { output } of [running, second]) {
+      expect(output()).not.toMatch(/WARNING|\[ERROR|✘/);
+      for (const line of secrets.trim().split("\n")) expect(output()).not.toContain(line.slice(line.indexOf("=") + 1));
+    }
   });
 });
 
@@ -144,7 +158,7 @@ function edit(path: string, before: string, after: string): void {
 function toItsEnd(program: string, args: string[]) {
   const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
   const ran = spawn(program, args, { cwd: checkout, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
-  child = ran;
+  children.push(ran);
   let [stdout, stderr] = ["", ""];
   ran.stdout.setEncoding("utf8").on("data", (text: string) => {
     stdout += text;
@@ -171,7 +185,7 @@ async function start() {
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
-  child = started;
+  children.push(started);
   let output = "";
   const ended = new Promise<number | null>((resolve) => started.on("exit", resolve));
   const url = await new Promise<string>((resolve, reject) => {
