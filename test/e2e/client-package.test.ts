@@ -142,7 +142,7 @@ describe("the installed package", () => {
     const installed = join(folder, "elsewhere/node_modules/@agent-session/client");
     const modules = [
       "client",
-      "errors",
+      "agent-session-error",
       "field-names",
       "operations",
       "platform",
