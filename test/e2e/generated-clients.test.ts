@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 
 /** Integrators generate their client from openapi.json. What the two most used generators make of it must compile and work. */
+
+const execute = promisify(execFile);
 
 const ROOT = join(import.meta.dirname, "../..");
 const TOOLS = join(ROOT, "test/generated-clients/node_modules");
@@ -128,7 +130,7 @@ let folder: string;
 let worker: BuiltWorker;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "generated-clients-"));
-  execFileSync(process.execPath, ["src/cli/build-docs.ts"], { cwd: ROOT });
+  await execute(process.execPath, ["src/cli/build-docs.ts"], { cwd: ROOT });
   worker = await startBuiltWorker();
 });
 afterAll(async () => {
@@ -150,7 +152,7 @@ const GENERATE = {
 
 describe.each(Object.keys(PROGRAMS) as (keyof typeof PROGRAMS)[])("what %s makes of openapi.json", (tool) => {
   let place: string;
-  beforeAll(() => {
+  beforeAll(async () => {
     place = join(folder, tool.replace(/\W/g, "_"));
     mkdirSync(place);
     writeFileSync(join(place, "package.json"), '{"private":true,"type":"module"}');
@@ -161,18 +163,17 @@ describe.each(Object.keys(PROGRAMS) as (keyof typeof PROGRAMS)[])("what %s makes
       join(place, "main.ts"),
       'import { use } from "./use.ts";\nconsole.log(JSON.stringify(await use(JSON.parse(process.argv[2] ?? ""))));\n',
     );
-    expect(GENERATE[tool](place)).toBe("");
+    expect(await GENERATE[tool](place)).toBe("");
   });
 
-  it("compiles with a program that makes a first create, rotates without an overlap, and reads the answers", () => {
-    expect(run("typescript/bin/tsc", ["-p", place], place)).toBe("");
+  it("compiles with a program that makes a first create, rotates without an overlap, and reads the answers", async () => {
+    expect(await run("typescript/bin/tsc", ["-p", place], place)).toBe("");
   });
 
   it("does what it says against the service", async () => {
     const { siteId, appid, secret } = await worker.provision([10411, 10427]);
     const target = { baseUrl: worker.url, appid, secret, siteId, adminToken: worker.adminToken };
-    // Not the waiting form: the Worker under test is served by this process.
-    const { stdout } = await promisify(execFile)(process.execPath, ["main.ts", JSON.stringify(target)], { cwd: place });
+    const { stdout } = await execute(process.execPath, ["main.ts", JSON.stringify(target)], { cwd: place });
     const used = JSON.parse(stdout) as { chatId: number };
     expect(used).toEqual({
       chatId: expect.any(Number),
@@ -190,10 +191,14 @@ describe.each(Object.keys(PROGRAMS) as (keyof typeof PROGRAMS)[])("what %s makes
   });
 });
 
-/** Runs a tool of an integrator's. @returns what it says when it fails, else nothing */
-function run(bin: string, args: string[], cwd: string): string {
+/**
+ * Runs a tool of an integrator's, without blocking: this process serves the Worker and must see when its idle connections are closed.
+ *
+ * @returns what it says when it fails, else nothing
+ */
+async function run(bin: string, args: string[], cwd: string): Promise<string> {
   try {
-    execFileSync(process.execPath, [join(TOOLS, bin), ...args], { cwd, encoding: "utf8", stdio: "pipe" });
+    await execute(process.execPath, [join(TOOLS, bin), ...args], { cwd, encoding: "utf8" });
     return "";
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string };

@@ -23,7 +23,7 @@ const KV_STATES: [string, () => Replacements][] = [
   ["KV is not waited for", () => ({ REPLAY_LOOK_MS: "0" })],
 ];
 
-/** Freshness and one use per ranstr, for one route. Design: README, "Decisions". */
+/** Freshness and one use per ranstr, for one route. Design: docs/decisions.md. */
 export function replaySuite(route: SignedRoute): void {
   const { operation } = route;
 
