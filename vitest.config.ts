@@ -62,7 +62,7 @@ export default defineConfig(async () => {
                   enabled: true,
                   include: [
                     "drizzle-orm",
-                    "drizzle-orm/casing",
+                    "drizzle-orm/d1",
                     "drizzle-orm/sqlite-core",
                     "hono",
                     "hono/hono-base",
@@ -95,8 +95,8 @@ export default defineConfig(async () => {
       ],
       coverage: {
         provider: "istanbul" as const,
-        include: ["src/**/*.{ts,tsx}"],
-        exclude: ["worker-configuration.d.ts", "src/cli/**", "src/openapi/**"],
+        // Only what has a threshold: to instrument all of src/ is a fifth of the time.
+        include: ["src/{signing,replay,credentials,operations,pipeline,diagnosis}/**/*.ts"],
         reporter: ["text", "html"],
         thresholds: { "src/{signing,replay,credentials,operations,pipeline,diagnosis}/**": { branches: 100 } },
       },

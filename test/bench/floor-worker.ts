@@ -40,7 +40,7 @@ export default {
       now,
       nonceExpiresAt: now + 1_860,
       key: null,
-      meaning: "",
+      fingerprint: "",
       keyExpiresAt: now + 86_400,
       agents: JSON.stringify(fields.kefu_id),
       otherAgents: JSON.stringify(fields.kefu_id.filter((id: number) => id !== fields.fzr_uid)),
@@ -51,7 +51,8 @@ export default {
       status: "replied",
       title: fields.title,
       autoTitle: fields.content.slice(0, 40),
-      sender: "agent",
+      messageSender: "agent",
+      metadata: null,
       senderUid: fields.fzr_uid,
       content: fields.content,
     };

@@ -13,7 +13,7 @@ vi.setConfig({ testTimeout: 30_000 });
 
 const LIVE = NOW + 1;
 
-/** Small, so that a few rows are many bites. */
+/** Small, so that a few rows are many chunks. */
 const CHUNK_ROWS = 50;
 
 const TABLES = ["nonces", "idempotency_keys", "console_sessions", "console_forms", "jobs"] as const;
@@ -135,9 +135,9 @@ describe("prune", () => {
   });
 
   it.each([CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 3 * CHUNK_ROWS])(
-    "removes %d expired rows among live ones, bite by bite",
+    "removes %d expired rows among live ones, chunk by chunk",
     async (expired) => {
-      // Of two rows one is live, so that bites do not end where the tables do.
+      // Of two rows one is live, so that chunks do not end where the tables do.
       await putManyNonces("a", 2 * expired, 2);
       expect(await pruned()).toEqual({ ...NONE, nonces: expired });
       const rows = await left("nonces");
@@ -164,7 +164,7 @@ describe("prune", () => {
     expect(await left("idempotency_keys")).toHaveLength(5);
   });
 
-  it("passes bites that end in NUL, astral and other odd characters, and removes nothing live beside them", async () => {
+  it("passes chunks that end in NUL, astral and other odd characters, and removes nothing live beside them", async () => {
     const odd = ["\0", "a\0", "a\0b", "a\0c", "\u{10ffff}", "😀\0😀", "\uffff", "漢字", "é", "é", "'; --", "%"];
     for (const [i, text] of odd.entries()) {
       const place = String(i).padStart(2, "0");
@@ -180,14 +180,14 @@ describe("prune", () => {
     expect((await left("nonces")).map((row) => row.ranstr)).toEqual(odd.map((text) => `${text}\0`));
   });
 
-  it("reads each stored row a fixed number of times, however many bites", async () => {
+  it("reads each stored row a fixed number of times, however many chunks", async () => {
     const { db, seen } = watched();
-    const bites = 10;
-    await putManyNonces("a", 2 * bites * CHUNK_ROWS, 2);
+    const chunks = 10;
+    await putManyNonces("a", 2 * chunks * CHUNK_ROWS, 2);
     await pruned(NOW, {}, db);
-    // Once to find a bite's end and once to look for what is due, and a removed row is read once more to be removed.
-    expect(seen.rowsRead).toBeLessThanOrEqual(3 * 2 * bites * CHUNK_ROWS + 100);
-    expect(seen.rowsRead).toBeGreaterThanOrEqual(2 * bites * CHUNK_ROWS);
+    // Once to find a chunk's end and once to look for what is due, and a removed row is read once more to be removed.
+    expect(seen.rowsRead).toBeLessThanOrEqual(3 * 2 * chunks * CHUNK_ROWS + 100);
+    expect(seen.rowsRead).toBeGreaterThanOrEqual(2 * chunks * CHUNK_ROWS);
   });
 });
 
@@ -249,11 +249,11 @@ describe("a run that cannot look at everything", () => {
     }
     const { nonces, ...others } = await pruned(NOW, { statements: 120 });
     expect(others).toEqual({ idempotency_keys: 3, console_sessions: 3, console_forms: 3 });
-    // Three statements a bite, half of whose rows are live.
+    // Three statements a chunk, half of whose rows are live.
     expect(nonces).toBeGreaterThan((120 / 3 / 2) * (CHUNK_ROWS / 2));
   });
 
-  it("keeps the place with each bite, so that a run that is cut off was not in vain", async () => {
+  it("keeps the place with each chunk, so that a run that is cut off was not in vain", async () => {
     await putManyNonces("a", 4 * CHUNK_ROWS, 2);
     const batch = vi.fn((statements: D1PreparedStatement[]) => {
       if (batch.mock.calls.length > 2) throw new Error("D1_ERROR: no more");
