@@ -52,9 +52,8 @@ export async function checkRequest(
   const ranstr = String(fields.value.ranstr);
   const db = homeDatabase(config, app.siteId);
   if (!asked.ok) return { ...report, used: await readOnly(findUse)(db, app.appid, ranstr, now) };
-  // Without a valid signature the preview takes the current secret's version, so that it still shows the later refusals.
-  const secretVersion = authentication.ok ? authentication.caller.secretVersion : app.version;
-  const caller = { appid: app.appid, siteId: app.siteId, secretVersion };
+  // The preview does not ask whether the app is good, so that the later refusals show without a valid signature too.
+  const caller = { appid: app.appid, siteId: app.siteId, secretVersion: app.version };
   const ready = { asked: asked.value, ranstr, idempotencyKey: null };
   const claim = await readOnly(claimOf)(runtime, caller, ready, now);
   return { ...report, ...(await readOnly(preview)(db, operation, claim, asked.value)) };

@@ -1,3 +1,4 @@
+import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
@@ -5,7 +6,7 @@ import { defineOperation } from "../../src/operations/operation.ts";
 
 const refusal = { when: () => sql`true`, code: "state_forbids", detail: () => "detail", past: "Past." } as const;
 
-const defined = (outcome: string) =>
+const defined = (outcome: string, change: Partial<Parameters<typeof defineOperation>[0]> = {}) =>
   defineOperation({
     name: "do_nothing",
     wireName: "nothing",
@@ -17,7 +18,15 @@ const defined = (outcome: string) =>
     refusals: { [outcome]: refusal },
     writes: [],
     answer: () => "",
+    ...change,
   });
+
+/** Keeps the text and the bound values of each statement. */
+function recordingDb() {
+  const statements: { text: string; values: unknown[] }[] = [];
+  const prepare = (text: string) => ({ bind: (...values: unknown[]) => void statements.push({ text, values }) });
+  return { statements, db: { prepare } as unknown as D1Database };
+}
 
 describe("defining an operation", () => {
   it.each(["accepted", "repeated", "key_reused"])(
@@ -37,23 +46,23 @@ describe("defining an operation", () => {
     expect(() => operation.outcomeOf([[{ ...row, outcome: "another" }]])).toThrow("do_nothing has no outcome another");
   });
 
-  it("compiles what an operation reads as a SELECT, so that it cannot write", () => {
-    const texts: string[] = [];
-    const db = { prepare: (text: string) => ({ bind: () => void texts.push(text) }) } as unknown as D1Database;
-    const operation = defineOperation({
-      name: "do_nothing",
-      wireName: "nothing",
-      fields: z.object({}),
-      read: () => ({}),
-      bind: () => ({}),
-      sessionId: () => sql`1`,
-      mayBeItself: () => sql`true`,
-      refusals: {},
-      leftOut: () => sql`DELETE FROM sessions RETURNING id`,
-      writes: [],
-      answer: () => "",
-    });
+  it("lets no operation replace a value of the claim", () => {
+    const { statements, db } = recordingDb();
+    const operation = defined("closed", { bind: () => ({ owner: "forged", siteId: 2 }) });
+    const asked = operation.read({});
+    if (!asked.ok) throw new Error(asked.detail);
+    operation.batch(db, { owner: "own", siteId: 1, key: null } as never, asked.value, 1);
+    const bound = statements.flatMap(({ values }) => values);
+    expect(bound).toContain("own");
+    for (const forged of ["forged", 2]) expect(bound).not.toContain(forged);
+  });
+
+  it("compiles what an operation reads as a SELECT, so that D1 refuses a statement that writes there", async () => {
+    const { statements, db } = recordingDb();
+    const operation = defined("closed", { leftOut: () => sql`DELETE FROM sessions RETURNING id` });
     operation.preview(db, {} as never, { input: {}, bound: {} });
-    expect(texts.at(-1)).toBe("SELECT * FROM (DELETE FROM sessions RETURNING id)");
+    const text = String(statements.at(-1)?.text);
+    expect(text).toContain("DELETE FROM sessions");
+    await expect(env.DB.prepare(text).all()).rejects.toThrow("syntax error");
   });
 });

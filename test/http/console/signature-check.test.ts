@@ -109,6 +109,7 @@ describe("the signature check", () => {
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
     const revoked = await checkSigned(world, visitor);
     expect([revoked.answer, revoked.lines.App?.state]).toEqual([TOKEN, "Cause"]);
+    expect(revoked.lines["Agents and session"]?.text).toContain("Nothing stands in the way.");
     expect(revoked.lines.App?.text).toContain("The app was revoked on");
     expect(revoked.lines.Signature?.state).toBe("Fine");
   });
