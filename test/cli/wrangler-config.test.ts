@@ -1,8 +1,12 @@
-import { readdirSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { unstable_readConfig } from "wrangler";
+import { experimental_readRawConfig, unstable_readConfig } from "wrangler";
+import { closedHomesIn, homeOf, MAIN } from "../../src/cli/homes.ts";
+import { withDatabase, withoutFurtherHomes, withVar } from "../../src/cli/wrangler-toml.ts";
 import { APP_LIMIT_PERIOD, CLIENT_LIMIT_PERIOD } from "../../src/rate-limit.ts";
+import { workerOptions } from "../support/worker-options.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
@@ -10,34 +14,51 @@ const ROOT = join(import.meta.dirname, "../..");
 interface Config {
   definedEnvironments: string[];
   name: string;
-  d1_databases: { database_name: string; database_id?: string }[];
+  d1_databases: { binding: string; database_name: string; migrations_dir: string; database_id?: string }[];
+  vars: Record<string, unknown>;
   kv_namespaces: { binding: string; id?: string }[];
   ratelimits: { name: string; namespace_id: string; simple: { limit: number; period: number } }[];
   build: { watch_dir: string[] };
 }
 
-const read = (env: string): Config =>
-  unstable_readConfig({ config: join(ROOT, "wrangler.toml"), env }, { hideWarnings: true });
+const read = (env: string, config = join(ROOT, "wrangler.toml")): Config =>
+  unstable_readConfig({ config, env }, { hideWarnings: true });
 
 /** The top level has no name. */
 const STAGES = ["", ...read("").definedEnvironments];
 
-/** All that makes two stages two: names, and ids that count in a whole account. */
+/** Without all that makes two stages two: names, ids that count in a whole account, further homes and which ones are closed. */
 function withoutNames(config: Config): unknown {
+  const vars = { ...config.vars, CLOSED_HOMES: "" };
+  const databases = config.d1_databases.filter(({ binding }) => [MAIN, undefined].includes(homeOf(binding)));
   const ids = ["database_name", "database_id", "preview_database_id", "namespace_id", "id", "preview_id"];
-  const text = JSON.stringify({ ...config, name: "", targetEnvironment: "" }, (key, value) =>
-    ids.includes(key) ? "" : value,
+  const text = JSON.stringify(
+    { ...config, name: "", targetEnvironment: "", vars, d1_databases: databases },
+    (key, value) => (ids.includes(key) ? "" : value),
   );
   return JSON.parse(text);
 }
 
 describe("wrangler.toml", () => {
   it.each(STAGES.slice(1))(
-    "has in stage %j all that the top level has, and nothing else, but for names and ids",
+    "has in stage %j all that the top level has, and nothing else, but for names, ids and further homes",
     (stage) => {
       expect(withoutNames(read(stage))).toEqual(withoutNames(read("")));
     },
   );
+
+  it.each(STAGES)("has the home main in stage %j, and keeps the same migrations in all of its homes", (stage) => {
+    const homes = read(stage).d1_databases.filter(({ binding }) => homeOf(binding) !== undefined);
+    expect(homes.map(({ binding }) => binding)).toContain("DB");
+    expect([...new Set(homes.map(({ migrations_dir }) => migrations_dir))]).toEqual(["migrations"]);
+  });
+
+  it.each(STAGES)("says in stage %j which homes are closed, all of them homes", (stage) => {
+    const { vars, d1_databases } = read(stage);
+    const homes = d1_databases.map(({ binding }) => homeOf(binding));
+    expect(vars.CLOSED_HOMES).toEqual(expect.any(String));
+    for (const home of closedHomesIn(vars.CLOSED_HOMES as string)) expect(homes).toContain(home);
+  });
 
   it("gives no two stages the same Worker, database, namespace or count of requests", () => {
     const used = STAGES.flatMap((stage) => {
@@ -57,6 +78,26 @@ describe("wrangler.toml", () => {
   it.each(STAGES)("counts requests over the periods that Retry-After tells, in stage %j", (stage) => {
     const periods = Object.fromEntries(read(stage).ratelimits.map(({ name, simple }) => [name, simple.period]));
     expect(periods).toMatchObject({ APP_LIMIT: APP_LIMIT_PERIOD, CLIENT_LIMIT: CLIENT_LIMIT_PERIOD });
+  });
+
+  it("may get another home without a change for the tests, which have DB and HOME_APAC, nor for the generated types", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "wrangler-config-"));
+    const config = join(folder, "wrangler.toml");
+    const block = { binding: "HOME_TOKYO", database_name: "tokyo", migrations_dir: "migrations" };
+    const before = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
+    const added = withDatabase(withDatabase(before, "", block), "staging", block);
+    writeFileSync(config, withVar(added, "", "CLOSED_HOMES", "tokyo"));
+    try {
+      expect(read("", config).d1_databases.map(({ binding }) => binding)).toContain("HOME_TOKYO");
+      const { d1Databases, bindings } = await workerOptions(config);
+      expect(Object.keys(d1Databases)).toEqual(["DB", "HOME_APAC"]);
+      expect(bindings.CLOSED_HOMES).toBe("");
+      const { d1_databases, env } = withoutFurtherHomes(experimental_readRawConfig({ config }).rawConfig);
+      const left = [d1_databases, env?.staging?.d1_databases].map((each) => each?.map(({ binding }) => binding));
+      expect(left).toEqual([["DB"], ["DB"]]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it("builds anew after an edit of anything in src/ but assets/, where a build writes", () => {

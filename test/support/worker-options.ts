@@ -2,21 +2,29 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { homeOf } from "../../src/cli/homes.ts";
 
 const root = join(import.meta.dirname, "../..");
 const require = createRequire(import.meta.url);
 
 /** Miniflare's options for the Worker of wrangler.toml, as wrangler makes them. */
-type WorkerOptions = Record<string, unknown> & { bindings: Record<string, string> };
+type WorkerOptions = Record<string, unknown> & {
+  bindings: Record<string, string>;
+  d1Databases: Record<string, { id: string }>;
+};
+
+/** The tests' homes, whichever ones wrangler.toml has: `main` and `apac`. */
+export const TEST_HOMES = ["DB", "HOME_APAC"] as const;
 
 /**
- * What wrangler makes of wrangler.toml, without what tests have no use for: secrets and crons. Loading wrangler takes over a
- * second, so the answer is kept below node_modules until wrangler or its file changes.
+ * What wrangler makes of wrangler.toml, without what tests have no use for: secrets and crons; with {@link TEST_HOMES}, open, in
+ * place of the file's. Loading wrangler takes over a second, so the answer is kept below node_modules until wrangler or its file
+ * changes.
  */
-export async function workerOptions(): Promise<WorkerOptions> {
-  const config = join(root, "wrangler.toml");
+export async function workerOptions(config = join(root, "wrangler.toml")): Promise<WorkerOptions> {
   const made = readFileSync(require.resolve("wrangler/package.json"));
-  const key = createHash("sha256").update(root).update(made).update(readFileSync(config)).digest("hex");
+  const own = readFileSync(import.meta.filename);
+  const key = createHash("sha256").update(root).update(own).update(made).update(readFileSync(config)).digest("hex");
   const kept = join(root, "node_modules/.cache/agent-session", `worker-${key}.json`);
   try {
     return JSON.parse(readFileSync(kept, "utf8"));
@@ -32,5 +40,11 @@ async function readWithWrangler(config: string): Promise<WorkerOptions> {
   const { unstable_getMiniflareWorkerOptions } = await import("wrangler");
   const { cronTriggers: _, ...options } = unstable_getMiniflareWorkerOptions(config)
     .workerOptions as never as WorkerOptions;
-  return options;
+  const others = Object.entries(options.d1Databases).filter(([binding]) => homeOf(binding) === undefined);
+  const homes = TEST_HOMES.map((binding) => [binding, { id: binding }] as const);
+  return {
+    ...options,
+    bindings: { ...options.bindings, CLOSED_HOMES: "" },
+    d1Databases: Object.fromEntries([...homes, ...others]),
+  };
 }

@@ -1,0 +1,66 @@
+/**
+ * Changes of wrangler.toml as text, because wrangler itself does not change a TOML file that has comments. Nothing here parses TOML:
+ * whoever writes the result reads it back first (edit-config.ts), since a file may hold the same in a form that is not known here.
+ */
+import type { Unstable_RawConfig as RawConfig } from "wrangler";
+import { homeOf, MAIN } from "./homes.ts";
+
+/** A D1 binding as it stands in the file. */
+export interface D1Block {
+  binding: string;
+  database_name: string;
+  migrations_dir: string;
+}
+
+/** Adds a D1 binding. It stands at the end: the full header of an array of tables is right after any other table. */
+export function withDatabase(text: string, env: string, { binding, database_name, migrations_dir }: D1Block): string {
+  const eol = lineEnd(text);
+  const lines = [
+    `[[${tableName(env, "d1_databases")}]]`,
+    `binding = ${JSON.stringify(binding)}`,
+    `database_name = ${JSON.stringify(database_name)}`,
+    `migrations_dir = ${JSON.stringify(migrations_dir)}`,
+  ];
+  const before = text.trimEnd();
+  return `${before}${before === "" ? "" : eol + eol}${lines.join(eol)}${eol}`;
+}
+
+/** Sets a var of the environment to a text. The comment behind an old value stays. */
+export function withVar(text: string, env: string, name: string, value: string): string {
+  const eol = lineEnd(text);
+  const line = `${name} = ${JSON.stringify(value)}`;
+  const lines = text.split(eol);
+  const header = lines.findIndex((each) => headerOf(each) === `[${tableName(env, "vars")}]`);
+  if (header === -1) return `${text.trimEnd()}${eol}${eol}[${tableName(env, "vars")}]${eol}${line}${eol}`;
+  const next = lines.findIndex((each, index) => index > header && headerOf(each) !== undefined);
+  const end = next === -1 ? lines.length : next;
+  const old = new RegExp(`^\\s*["']?${name}["']?\\s*=\\s*(?:"[^"]*"|'[^']*')`);
+  const at = lines.findIndex((each, index) => index > header && index < end && old.test(each));
+  // A function, because "$" means something in a replacement text.
+  if (at === -1) lines.splice(header + 1, 0, line);
+  else lines[at] = (lines[at] as string).replace(old, () => line);
+  return lines.join(eol);
+}
+
+/** The configuration with the home `main` alone. */
+export function withoutFurtherHomes(config: RawConfig): RawConfig {
+  const onlyMain = <Part extends Pick<RawConfig, "d1_databases">>(part: Part): Part =>
+    part.d1_databases === undefined
+      ? part
+      : {
+          ...part,
+          d1_databases: part.d1_databases.filter(({ binding }) => [MAIN, undefined].includes(homeOf(binding))),
+        };
+  const { env = {} } = config;
+  const stages = Object.entries(env).map(([name, stage]) => [name, onlyMain(stage)] as const);
+  return { ...onlyMain(config), ...(stages.length > 0 && { env: Object.fromEntries(stages) }) };
+}
+
+/** The header of a table, without blanks and the comment behind it; undefined for any other line. */
+const headerOf = (line: string) => /^\s*(\[.*\])\s*(?:#.*)?$/.exec(line)?.[1]?.replaceAll(/\s/g, "");
+
+const tableName = (env: string, table: string) => (env === "" ? table : `env.${key(env)}.${table}`);
+
+const key = (name: string) => (/^[\w-]+$/.test(name) ? name : JSON.stringify(name));
+
+const lineEnd = (text: string) => (text.includes("\r\n") ? "\r\n" : "\n");
