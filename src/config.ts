@@ -1,16 +1,28 @@
+import { ServiceError } from "./errors.ts";
 import { MAX_TOLERANCE_SECONDS } from "./replay/kv-nonces.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
 /** Bindings, vars and secrets as the runtime gives them. Any may be missing, because a deployment can be half configured. */
 export type Bindings = Partial<Env> & { MASTER_KEY_PREVIOUS?: string };
 
+/** The home in the directory's database. */
+export const MAIN_HOME = "main";
+
+/** Seconds after which a caller may ask again whether a closed site or home is open. */
+export const CLOSED_RETRY_SECONDS = 30;
+
 /** The parsed configuration. */
 export interface Config {
-  /** The database of sites and apps. A site's own data is in its {@link homeDatabase}. */
+  /** The database that knows the home of each site and the site of each appid. It is also the home {@link MAIN_HOME}. */
   directory: D1Database;
+  /** The databases of the sites' own data by their names, MAIN_HOME first. See {@link homeDatabase}. */
+  homes: ReadonlyMap<string, D1Database>;
+  /** Homes whose sites are not served. The var CLOSED_HOMES. */
+  closedHomes: ReadonlySet<string>;
   nonces: KVNamespace | undefined;
   credentials: KVNamespace | undefined;
   appLimit: RateLimit | undefined;
+  siteLimit: RateLimit | undefined;
   clientLimit: RateLimit | undefined;
   /** 32 bytes each. The first one seals, all of them unseal. */
   masterKeys: [Uint8Array<ArrayBuffer>, ...Uint8Array<ArrayBuffer>[]];
@@ -58,6 +70,9 @@ export function readConfig(env: Bindings, telemetry: Telemetry): Config {
     const warning = `ADMIN_TOKEN ${config.adminTokenFault}: the admin API and the console refuse everything`;
     telemetry.warn({ warning });
   }
+  for (const name of config.closedHomes) {
+    if (!config.homes.has(name)) telemetry.warn({ warning: `CLOSED_HOMES names ${name}, and there is no such home` });
+  }
   read.set(env, config);
   return config;
 }
@@ -65,10 +80,47 @@ export function readConfig(env: Bindings, telemetry: Telemetry): Config {
 /** Whether failures answer HTTP 200, for callers that read `code` only. Read apart from Config, so that it holds when parsing fails. */
 export const alwaysStatus200 = (env: Bindings): boolean => env.ERROR_STATUS === "always-200";
 
-/** The database of a site's own data. Today it is the directory for every site; ask here, so that this can change. */
-export function homeDatabase(config: Config, _siteId: number): D1Database {
-  return config.directory;
+/**
+ * The database of a home.
+ *
+ * @throws ServiceError `unavailable`, reason `home_unbound`, when the deployment has no such home
+ */
+export function homeDatabase({ homes }: Pick<Config, "homes">, home: string): D1Database {
+  const db = homes.get(home);
+  if (db !== undefined) return db;
+  const detail = `The home ${home} has no database: bind it as ${bindingOf(home)}.`;
+  throw new ServiceError("unavailable", { reason: "home_unbound", detail, retryAfter: CLOSED_RETRY_SECONDS });
 }
+
+/** The refusal of signed calls to a home that CLOSED_HOMES names. */
+export const homeClosed = { reason: "home_closed", retryAfter: CLOSED_RETRY_SECONDS } as const;
+
+const bindingOf = (home: string): string => `HOME_${home.toUpperCase().replaceAll("-", "_")}`;
+
+const HOME_NAME = /^[a-z][a-z0-9-]{0,30}$/;
+
+/** Reads the homes by their prefix, because their types are not generated: HOME_EU_WEST is `eu-west`. A var of such a name is no home. */
+function homesOf(env: Record<string, unknown>, directory: D1Database): Map<string, D1Database> {
+  const homes = new Map([[MAIN_HOME, directory]]);
+  for (const [binding, db] of Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (!binding.startsWith("HOME_") || !isDatabase(db)) continue;
+    const name = binding.slice("HOME_".length).toLowerCase().replaceAll("_", "-");
+    if (!HOME_NAME.test(name))
+      throw new ConfigurationError(`${binding} is no name of a home: HOME_ and 1 to 31 letters`);
+    if (homes.has(name)) throw new ConfigurationError(`${binding} and another binding are the home ${name}`);
+    homes.set(name, db);
+  }
+  return homes;
+}
+
+const isDatabase = (binding: unknown): binding is D1Database =>
+  typeof binding === "object" && binding !== null && "prepare" in binding && "batch" in binding;
+
+const namesIn = (list = ""): string[] =>
+  list
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
 
 function parse(env: Bindings): Config {
   if (env.DB === undefined) throw new ConfigurationError("DB is not bound");
@@ -77,9 +129,12 @@ function parse(env: Bindings): Config {
   checkErrorStatus(env.ERROR_STATUS);
   return {
     directory: env.DB,
+    homes: homesOf({ ...env }, env.DB),
+    closedHomes: new Set(namesIn(env.CLOSED_HOMES)),
     nonces: env.NONCES,
     credentials: env.CREDENTIALS,
     appLimit: env.APP_LIMIT,
+    siteLimit: env.SITE_LIMIT,
     clientLimit: env.CLIENT_LIMIT,
     masterKeys: [
       masterKey("MASTER_KEY", env.MASTER_KEY),

@@ -9,12 +9,14 @@ const app = createApp();
 export default {
   fetch: app.fetch,
 
-  /** The cron trigger of wrangler.toml: deletes what has expired. Throws when a table failed, so that Cloudflare shows a failed run. */
+  /** The cron trigger of wrangler.toml: deletes what has expired. Throws when a table of a home failed, so that Cloudflare shows a failed run. */
   async scheduled(controller, env) {
     const since = systemRuntime.elapsed();
-    const { directory } = readConfig(env, consoleTelemetry);
-    const { removed, faults } = await prune(systemRuntime, directory, Math.floor(controller.scheduledTime / 1000));
-    const failed = Object.keys(faults);
+    const config = readConfig(env, consoleTelemetry);
+    const { removed, faults } = await prune(systemRuntime, config, Math.floor(controller.scheduledTime / 1000));
+    const failed = Object.entries(faults).flatMap(([home, tables]) =>
+      Object.keys(tables).map((table) => `${home}.${table}`),
+    );
     consoleTelemetry.job({
       job: "prune",
       outcome: failed.length > 0 ? "failed" : "ok",

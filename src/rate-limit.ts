@@ -3,8 +3,8 @@ import { type Runtime, withinTime } from "./runtime.ts";
 /** A limiter answers without network. One that takes longer than this has failed. */
 const TIMEOUT_MS = 500;
 
-/** Seconds until a limited caller may try again: the periods of the limits in wrangler.toml. */
-export const APP_LIMIT_PERIOD = 10;
+/** Seconds until a limited caller may try again: the periods of the limits in wrangler.toml. The first is that of apps and of sites. */
+export const LIMIT_PERIOD = 10;
 export const CLIENT_LIMIT_PERIOD = 60;
 
 /** How many exceeded limits an isolate remembers. */

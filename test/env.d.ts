@@ -1,5 +1,7 @@
 declare namespace Cloudflare {
   interface Env {
+    /** The tests' second home, beside DB. */
+    HOME_APAC: D1Database;
     MIGRATIONS: import("@cloudflare/vitest-pool-workers").D1Migration[];
   }
 }

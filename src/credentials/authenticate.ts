@@ -7,6 +7,8 @@ import type { Found, Source } from "./resolve-credentials.ts";
 export interface Caller {
   appid: string;
   siteId: number;
+  /** The home of the site. */
+  home: string;
   secretVersion: string;
   source: Source;
   /** The credentials that verified the signature. */
@@ -43,10 +45,10 @@ export async function authenticate(found: Found | undefined, request: SignedByte
     return { ok: false, reason: found === undefined ? "app_unknown" : "app_revoked" };
   }
   const { credentials, source } = found;
-  const { appid, siteId, keys } = credentials;
+  const { appid, siteId, home, keys } = credentials;
   const inForce = keys.filter((key) => key.expiresAt > request.now);
   const result = await verifySignature(request.body, request.signature, inForce);
   if (!result.ok) return result;
-  return { ok: true, caller: { appid, siteId, source, credentials, secretVersion: result.key.version } };
+  return { ok: true, caller: { appid, siteId, home, source, credentials, secretVersion: result.key.version } };
 }
 authenticate.kind = "pure" as const;

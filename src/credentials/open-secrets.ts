@@ -1,11 +1,13 @@
 import { importKey } from "../signing/import-key.ts";
-import type { AppRecord } from "../store/directory/apps.ts";
+import type { AppRecord } from "./find-app.ts";
 import { type Keyring, type Slot, unseal } from "./sealed-secret.ts";
 
 /** What an app's requests are verified with. */
 export interface Credentials {
   appid: string;
   siteId: number;
+  /** The home of the site. */
+  home: string;
   revoked: boolean;
   /** The current secret's key, and during an overlap the previous one's. `expiresAt` is in Unix seconds. */
   keys: { version: string; key: CryptoKey; expiresAt: number }[];
@@ -39,8 +41,8 @@ function sealedSecrets(app: AppRecord): Sealed[] {
  * @throws UnsealError when MASTER_KEY does not open them
  */
 export async function openCredentials(keyring: Keyring, app: AppRecord, now: number): Promise<Credentials> {
-  const { appid, siteId } = app;
-  const credentials: Credentials = { appid, siteId, revoked: app.revokedAt !== null, keys: [] };
+  const { appid, siteId, home } = app;
+  const credentials: Credentials = { appid, siteId, home, revoked: app.revokedAt !== null, keys: [] };
   if (credentials.revoked) return credentials;
   for (const { slot, version, sealed, expiresAt } of sealedSecrets(app)) {
     if (expiresAt <= now) continue;

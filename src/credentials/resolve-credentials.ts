@@ -1,10 +1,11 @@
+import type { Config } from "../config.ts";
 import { ServiceError } from "../errors.ts";
 import { type Runtime, sleep, unixSeconds, withinTime } from "../runtime.ts";
-import { type AppRecord, findApp } from "../store/directory/apps.ts";
 import { TRY_LIMIT_MS } from "../store/run-batch.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
+import { type AppRecord, findApp, findAppAgain, findAppElsewhere } from "./find-app.ts";
 import { type Credentials, openCredentials } from "./open-secrets.ts";
-import { importKeyring, isBoundToVersion, type Keyring, UnsealError } from "./sealed-secret.ts";
+import { importKeyring, type Keyring, UnsealError } from "./sealed-secret.ts";
 
 export type Source = "isolate" | "kv" | "d1";
 
@@ -21,11 +22,7 @@ export interface LookUp {
   answerBy: number;
 }
 
-export interface CredentialBindings {
-  directory: D1Database;
-  credentials: KVNamespace | undefined;
-  masterKeys: Parameters<typeof importKeyring>[0];
-}
+export type CredentialBindings = Pick<Config, "directory" | "homes" | "closedHomes" | "credentials" | "masterKeys">;
 
 /** The form of appids that this service issues or imports. No other appid can exist, so none is looked up. */
 export const APPID = /^[A-Za-z0-9_-]{1,64}$/;
@@ -33,8 +30,12 @@ export const APPID = /^[A-Za-z0-9_-]{1,64}$/;
 const CACHED_APPS = 1_000;
 const CACHED_MS = 300_000;
 const KV_TTL_SECONDS = 86_400;
-/** A cold look-up gives KV this long before it asks D1. */
-const KV_TIMEOUT_MS = 50;
+/** How long a location may keep what it read of KV, a miss too. Long, so that rare callers find it there; the gate knows better. */
+const KV_CACHE_SECONDS = 3_600;
+/** A cold look-up gives KV this long before it asks D1 too. */
+const KV_HEAD_START_MS = 15;
+/** The most that KV reads in one call. */
+const KV_KEYS_PER_READ = 100;
 const REFRESH_PAUSE_MS = 5_000;
 const CONFIRMS_PER_SECOND = 10;
 /** A request that waits for another request's refresh checks this often whether it has ended. */
@@ -42,7 +43,7 @@ const REFRESH_POLL_MS = 5;
 
 /**
  * Reads apps' credentials through two caches: the isolate, then KV, then D1. A stale record is harmless: every batch checks the
- * app's row in D1, and a signature that fails on a cached record is verified once more on a fresh one.
+ * app's row in its home, and a signature that fails on a cached record is verified once more on a fresh one.
  * Keeps no promise and no stream between requests, because Workers forbid a request to use another request's I/O.
  */
 export class CredentialResolver {
@@ -87,15 +88,39 @@ export class CredentialResolver {
   }
 
   /**
-   * Asks KV, then D1.
+   * Asks KV, and D1 as well when KV does not have the app or takes long. The first answer wins.
    *
-   * @throws ServiceError `unavailable` when D1 is needed and does not answer, `internal` when MASTER_KEY does not open the record
+   * @throws ServiceError `unavailable` when D1 is needed and does not answer, or the app's home is closed; `internal` when MASTER_KEY
+   *   does not open the record
    */
   async load(bindings: CredentialBindings, appid: string, lookUp: LookUp): Promise<Found | undefined> {
     if (!APPID.test(appid)) return undefined;
-    const fromKv = await this.#readKv(bindings, appid);
-    if (fromKv !== undefined) return { credentials: fromKv, source: "kv" };
-    return this.#readD1(bindings, appid, lookUp);
+    const { homes, directory, closedHomes } = bindings;
+    const askD1 = () =>
+      this.#readD1(bindings, appid, lookUp, () =>
+        findApp(this.#runtime, { homes, directory }, appid, lookUp.answerBy, closedHomes),
+      );
+    const fromKv = this.#readKv(bindings, appid);
+    const late = Symbol();
+    const early = await withinTime(
+      this.#runtime,
+      KV_HEAD_START_MS,
+      () => fromKv,
+      () => late,
+    );
+    if (early !== late)
+      return early === undefined ? askD1() : { credentials: this.#keep(early as Credentials), source: "kv" };
+    const fromD1 = askD1();
+    // When KV wins, D1's answer still refreshes the caches.
+    lookUp.waitUntil(fromD1.catch(() => {}));
+    const first = Promise.any([fromKv.then((found) => (found === undefined ? fromD1 : this.#late(found))), fromD1]);
+    const left = lookUp.answerBy - this.#runtime.elapsed();
+    return withinTime(
+      this.#runtime,
+      left,
+      () => first.catch(() => fromD1),
+      () => fromD1,
+    );
   }
 
   /**
@@ -105,7 +130,29 @@ export class CredentialResolver {
    * @throws as {@link load} does
    */
   reload(bindings: CredentialBindings, than: Credentials, lookUp: LookUp): Promise<Found | undefined> {
-    return this.#readD1(bindings, than.appid, lookUp, than);
+    const find = () => findAppAgain(this.#runtime, bindings, than, lookUp.answerBy);
+    return this.#readD1(bindings, than.appid, lookUp, find, than);
+  }
+
+  /**
+   * Asks the directory for another home of an app whose home does not answer; undefined when there is none. At most once in 5 s for
+   * one app and client, as {@link refresh}.
+   *
+   * @throws as {@link load} does
+   */
+  async relocate(
+    bindings: CredentialBindings,
+    than: Credentials,
+    client: string,
+    lookUp: LookUp,
+  ): Promise<Found | undefined> {
+    const whose = `${than.appid} ${client}`;
+    if (this.#wasInVain(whose)) return undefined;
+    remember(this.#refreshedInVain, whose, this.#runtime.now());
+    const record = await findAppElsewhere(this.#runtime, bindings, than, lookUp.answerBy);
+    return record === null
+      ? undefined
+      : this.#readD1(bindings, than.appid, lookUp, () => Promise.resolve(record), than);
   }
 
   /**
@@ -127,7 +174,7 @@ export class CredentialResolver {
     while (isUnderWay()) await sleep(this.#runtime, REFRESH_POLL_MS);
     const meanwhile = this.newer(than);
     if (meanwhile !== undefined) return meanwhile;
-    if (this.#runtime.now() < (this.#refreshedInVain.get(whose) ?? 0) + REFRESH_PAUSE_MS) return undefined;
+    if (this.#wasInVain(whose)) return undefined;
     remember(this.#refreshing, whose, this.#runtime.now() + TRY_LIMIT_MS);
     try {
       const fresh = await this.reload(bindings, than, lookUp);
@@ -160,23 +207,48 @@ export class CredentialResolver {
     return this.reload(bindings, than, lookUp);
   }
 
-  /** Drops an app from the caches after a change: from this isolate at once, from KV after the answer. Other isolates keep it. */
-  forget(bindings: CredentialBindings, appid: string, waitUntil: (work: Promise<unknown>) => void): void {
-    this.#cached.delete(appid);
-    waitUntil(dropKv(bindings.credentials, appid, this.#telemetry));
+  /** Tells the caches of a change: this isolate at once, KV after the answer. Other isolates learn of it from D1's gate. */
+  publish(bindings: CredentialBindings, record: AppRecord, waitUntil: LookUp["waitUntil"]): void {
+    this.#cached.delete(record.appid);
+    waitUntil(writeKv(bindings.credentials, record, this.#telemetry));
   }
 
+  /**
+   * KV's records of these apps; without those that it does not have.
+   *
+   * @throws ServiceError `unavailable` when KV fails
+   */
+  async remembered({ credentials }: CredentialBindings, appids: string[]): Promise<Map<string, AppRecord>> {
+    const records = new Map<string, AppRecord>();
+    for (let at = 0; at < appids.length && credentials !== undefined; at += KV_KEYS_PER_READ) {
+      const part = appids.slice(at, at + KV_KEYS_PER_READ);
+      try {
+        const found = await credentials.get<unknown>(part.map(kvKey), "json");
+        for (const appid of part) {
+          const record = found.get(kvKey(appid));
+          if (isRecordOf(appid, record)) records.set(appid, record);
+        }
+      } catch (cause) {
+        throw new ServiceError("unavailable", { reason: "kv_unavailable", detail: "KV does not answer.", cause });
+      }
+    }
+    return records;
+  }
+
+  #wasInVain(whose: string): boolean {
+    return this.#runtime.now() < (this.#refreshedInVain.get(whose) ?? 0) + REFRESH_PAUSE_MS;
+  }
+
+  /** A record of KV that came after D1 was asked: it must not replace what D1 has answered meanwhile. */
+  #late(credentials: Credentials): Found {
+    return this.cached(credentials.appid) ?? { credentials: this.#keep(credentials), source: "kv" };
+  }
+
+  /** Undefined when KV does not have the app or fails. Never rejects. */
   async #readKv(bindings: CredentialBindings, appid: string): Promise<Credentials | undefined> {
-    const { credentials: kv } = bindings;
-    if (kv === undefined) return undefined;
     try {
-      const record = await withinTime(
-        this.#runtime,
-        KV_TIMEOUT_MS,
-        () => kv.get(kvKey(appid), "json"),
-        () => null,
-      );
-      return isRecordOf(appid, record) ? this.#keep(await this.#open(bindings, record)) : undefined;
+      const record = await bindings.credentials?.get(kvKey(appid), { type: "json", cacheTtl: KV_CACHE_SECONDS });
+      return isRecordOf(appid, record) ? await this.#open(bindings, record) : undefined;
     } catch {
       // KV failed, or its record is damaged or sealed with a retired master key. D1 has the right one.
       return undefined;
@@ -186,13 +258,13 @@ export class CredentialResolver {
   async #readD1(
     bindings: CredentialBindings,
     appid: string,
-    { waitUntil, answerBy }: LookUp,
+    { waitUntil }: LookUp,
+    find: () => Promise<AppRecord | null>,
     than?: Credentials,
   ): Promise<Found | undefined> {
-    const record = await findApp(this.#runtime, bindings.directory, appid, answerBy);
+    const record = await find();
     if (record === null) {
       this.#cached.delete(appid);
-      if (than !== undefined) waitUntil(dropKv(bindings.credentials, appid, this.#telemetry));
       return undefined;
     }
     let credentials: Credentials;
@@ -220,8 +292,8 @@ export class CredentialResolver {
 
 /** Whether two records accept the same signatures. */
 function isSame(a: Credentials, b: Credentials): boolean {
-  const gist = ({ siteId, revoked, keys }: Credentials) =>
-    JSON.stringify([siteId, revoked, keys.map(({ version, expiresAt }) => [version, expiresAt])]);
+  const gist = ({ siteId, home, revoked, keys }: Credentials) =>
+    JSON.stringify([siteId, home, revoked, keys.map(({ version, expiresAt }) => [version, expiresAt])]);
   return gist(a) === gist(b);
 }
 
@@ -235,26 +307,20 @@ async function writeKv(kv: KVNamespace | undefined, record: AppRecord, telemetry
   }
 }
 
-async function dropKv(kv: KVNamespace | undefined, appid: string, telemetry: Telemetry): Promise<void> {
-  try {
-    await kv?.delete(kvKey(appid));
-  } catch {
-    telemetry.warn({ warning: "CREDENTIALS did not drop a record: D1 gates it all the same", appid });
-  }
-}
-
 /** Whether KV's value is a whole record. It may be damaged or have an older form: `{}` would read as a revoked app. */
 function isRecordOf(appid: string, value: unknown): value is AppRecord {
   if (typeof value !== "object" || value === null) return false;
   const record = value as Partial<AppRecord>;
+  const isText = (text: unknown) => text === null || typeof text === "string";
   const isTime = (time: unknown) => time === null || Number.isInteger(time);
   return (
     record.appid === appid &&
     Number.isInteger(record.siteId) &&
+    typeof record.home === "string" &&
     typeof record.version === "string" &&
-    isBoundToVersion(record.secret) &&
-    (record.previousVersion === null || typeof record.previousVersion === "string") &&
-    (record.previousSecret === null || isBoundToVersion(record.previousSecret)) &&
+    typeof record.secret === "string" &&
+    isText(record.previousVersion) &&
+    isText(record.previousSecret) &&
     isTime(record.previousExpiresAt) &&
     isTime(record.revokedAt)
   );

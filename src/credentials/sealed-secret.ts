@@ -3,7 +3,6 @@ import type { Runtime } from "../runtime.ts";
 /**
  * Application secrets at rest: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key. Site, appid, version and slot are
  * associated data, so a sealed secret does not open for another site, app, slot or version of the secret.
- * The older form `v1` binds appid and slot only. It still opens, and `POST /admin/reseal` turns it into `v2`.
  */
 
 export type Slot = "current" | "previous";
@@ -50,7 +49,7 @@ export async function seal(
 ): Promise<string> {
   const { id, key } = keyring.sealing;
   const iv = runtime.bytes(IV_BYTES);
-  const algorithm = aesGcm(iv, ASSOCIATED.v2(owner, slot));
+  const algorithm = aesGcm(iv, associated(owner, slot));
   const sealed = await crypto.subtle.encrypt(algorithm, key, new TextEncoder().encode(secret));
   return ["v2", id, iv.toBase64(BASE64URL), new Uint8Array(sealed).toBase64(BASE64URL)].join(".");
 }
@@ -59,8 +58,7 @@ export async function seal(
 export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, sealed: string): Promise<string> {
   const { appid } = owner;
   const [form, keyId, iv, ciphertext] = sealed.split(".");
-  const known = form === "v1" || form === "v2";
-  if (!known || keyId === undefined || iv === undefined || ciphertext === undefined) {
+  if (form !== "v2" || keyId === undefined || iv === undefined || ciphertext === undefined) {
     throw new UnsealError(`the ${slot} secret of app ${appid} is in no known form`);
   }
   const masterKey = keyring.byId.get(keyId);
@@ -70,7 +68,7 @@ export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, s
     );
   }
   try {
-    const algorithm = aesGcm(Uint8Array.fromBase64(iv, BASE64URL), ASSOCIATED[form](owner, slot));
+    const algorithm = aesGcm(Uint8Array.fromBase64(iv, BASE64URL), associated(owner, slot));
     const secret = await crypto.subtle.decrypt(algorithm, masterKey.key, Uint8Array.fromBase64(ciphertext, BASE64URL));
     return new TextDecoder().decode(secret);
   } catch {
@@ -83,18 +81,8 @@ export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, s
 /** The start of every seal that is made now, with the current master key. */
 export const sealMark = (keyring: Keyring): string => `v2.${keyring.sealing.id}.`;
 
-/**
- * Whether a seal is bound to its site and version. The older form is not: with it, someone who can write to KV could put an expired
- * secret in the place of the current one. So such a seal is accepted from D1 only.
- */
-export const isBoundToVersion = (sealed: unknown): sealed is string =>
-  typeof sealed === "string" && sealed.startsWith("v2.");
-
-/** The associated data of each form. */
-const ASSOCIATED = {
-  v1: ({ appid }: SecretOwner, slot: Slot) => `${appid}|${slot}`,
-  v2: ({ siteId, appid, version }: SecretOwner, slot: Slot) => `v2|${siteId}|${appid}|${version}|${slot}`,
-};
+const associated = ({ siteId, appid, version }: SecretOwner, slot: Slot): string =>
+  `v2|${siteId}|${appid}|${version}|${slot}`;
 
 function aesGcm(iv: Uint8Array<ArrayBuffer>, associated: string) {
   return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(associated) };

@@ -1,6 +1,7 @@
 import type { Handler } from "hono";
-import type { Config } from "../config.ts";
+import { type Config, MAIN_HOME } from "../config.ts";
 import { type Runtime, sleep, withinTime } from "../runtime.ts";
+import { probeHome } from "../store/home/home-sites.ts";
 import type { App } from "./request-context.ts";
 import { configOf } from "./request-context.ts";
 
@@ -10,10 +11,19 @@ const TIMEOUT_MS = 2_000;
 const PROBE_MS = TIMEOUT_MS + 500;
 const POLL_MS = 20;
 
-type Health = { status: "ok" | "degraded" | "down"; d1: "ok" | "down"; kv: "ok" | "down" | "absent" };
+type State = "ok" | "down";
+
+interface Health {
+  status: "ok" | "degraded" | "down";
+  directory: State;
+  /** By name. `main` is the directory's own database. */
+  homes: Record<string, State>;
+  /** `down` also when a namespace is not bound. */
+  kv: State;
+}
 
 /**
- * GET /healthz: asks D1 and both KV namespaces, at most every 5 s in an isolate. 503 only when D1 does not answer.
+ * GET /healthz: asks every home and both KV namespaces, at most every 5 s in an isolate. 503 only when the directory does not answer.
  * One request probes. The others check with timers for its result, because a request may not await another request's promise.
  */
 export function health(): Handler<App> {
@@ -34,22 +44,29 @@ export function health(): Handler<App> {
       }
       await sleep(runtime, POLL_MS);
     }
-    return c.json(last.health, last.health.d1 === "ok" ? 200 : 503, { "cache-control": "no-store" });
+    return c.json(last.health, last.health.status === "down" ? 503 : 200, { "cache-control": "no-store" });
   };
 }
 
-async function probe(runtime: Runtime, { directory, nonces, credentials }: Config): Promise<Health> {
-  const [d1, ...kv] = await Promise.all([
-    answers(runtime, () => directory.prepare("SELECT 1").first()),
-    ...[nonces, credentials].map(async (namespace) =>
-      namespace === undefined ? "absent" : answers(runtime, () => namespace.get("healthz")),
+async function probe(runtime: Runtime, { homes, nonces, credentials }: Config): Promise<Health> {
+  const [kv, ...states] = await Promise.all([
+    answers(runtime, () => Promise.all([nonces, credentials].map((namespace) => ask(namespace)))),
+    ...[...homes].map(
+      async ([home, db]): Promise<[string, State]> => [home, await answers(runtime, () => probeHome(db))],
     ),
   ]);
-  const worst = kv.includes("down") ? "down" : kv.includes("absent") ? "absent" : "ok";
-  return { status: d1 !== "ok" ? "down" : worst === "ok" ? "ok" : "degraded", d1, kv: worst };
+  const byHome = Object.fromEntries(states);
+  const directory = byHome[MAIN_HOME] ?? "down";
+  const isWhole = kv === "ok" && states.every(([, state]) => state === "ok");
+  return { status: directory === "down" ? "down" : isWhole ? "ok" : "degraded", directory, homes: byHome, kv };
 }
 
-async function answers(runtime: Runtime, call: () => Promise<unknown>): Promise<"ok" | "down"> {
+async function ask(namespace: KVNamespace | undefined): Promise<void> {
+  if (namespace === undefined) throw new Error("not bound");
+  await namespace.get("healthz");
+}
+
+function answers(runtime: Runtime, call: () => Promise<unknown>): Promise<State> {
   const ok = async () => {
     await call();
     return "ok" as const;

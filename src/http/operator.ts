@@ -35,7 +35,9 @@ export function serviceContext(c: RequestContext, actor: ServiceContext["actor"]
   return { runtime, telemetry, credentials, config: configOf(c), actor, now: unixSeconds(runtime), waitUntil };
 }
 
-/** The site that a path names. @throws ServiceError `not_found` */
-export function siteOf(c: OperatorContext): Promise<Site> {
-  return findSite(c.var.ctx, { siteId: pathId(c, "site_id", siteUnknown) });
+/** The site that a path names; its home is noted for the log and for the words of a fault. @throws ServiceError `not_found` */
+export async function siteOf(c: OperatorContext): Promise<Site> {
+  const site = await findSite(c.var.ctx, { siteId: pathId(c, "site_id", siteUnknown) });
+  c.var.trace.home = site.home;
+  return site;
 }

@@ -19,6 +19,7 @@ export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
         route: pathOf(matchedRoutes(c)),
         status: c.res.status,
         appid: trace.appid,
+        home: trace.home,
         outcome: trace.reason !== undefined ? "refused" : trace.repeated === true ? "repeated" : "ok",
         reason: trace.reason,
         detail: trace.detail,

@@ -29,10 +29,14 @@ const askedToJoin = (v: Values) => sql`CROSS JOIN json_each(${v.agents}) AS aske
   CROSS JOIN ${sessions} ON ${session(v)}
   CROSS JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'`;
 
+/** The row of `participants` of an asked-for agent. */
+const isParticipant = (v: Values) => sql`${participants.siteId} = ${v.siteId}
+  AND ${participants.sessionId} = ${v.chatId} AND ${participants.agentId} = asked.value`;
+
 /** Of these, who is neither responsible for the session nor on it yet. */
 const mayJoin = (v: Values) => sql`${agents.id} <> ${sessions.responsibleAgentId}
   AND NOT EXISTS (SELECT 1 FROM ${participants}
-    WHERE ${participants.sessionId} = ${v.chatId} AND ${participants.agentId} = asked.value)`;
+    WHERE ${isParticipant(v)})`;
 
 /** Adds agents to a ticket session, in one transaction. Contract section 4.2. Agents who may not join are left out and named. */
 export default defineOperation({
@@ -90,7 +94,7 @@ export default defineOperation({
   // If an earlier try of this request was accepted, it added the agents who joined in this second: they are not left out.
   leftOut: (v) => sql`SELECT asked.value AS id, CASE
       WHEN asked.value = ${sessions.responsibleAgentId} OR EXISTS (SELECT 1 FROM ${participants}
-        WHERE ${participants.sessionId} = ${v.chatId} AND ${participants.agentId} = asked.value
+        WHERE ${isParticipant(v)}
           AND (${participants.addedAt} <> ${v.now} OR NOT ${wasAcceptedBefore(v)}))
         THEN 'already on the session'
       WHEN ${agents.id} IS NULL THEN 'unknown'
@@ -104,7 +108,13 @@ export default defineOperation({
       insertAccepted(
         v,
         participants,
-        { sessionId: v.chatId, agentId: sql`asked.value`, addedBy: sessions.responsibleAgentId, addedAt: v.now },
+        {
+          siteId: v.siteId,
+          sessionId: v.chatId,
+          agentId: sql`asked.value`,
+          addedBy: sessions.responsibleAgentId,
+          addedAt: v.now,
+        },
         { join: askedToJoin(v), where: mayJoin(v) },
       ),
   ],

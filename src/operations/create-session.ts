@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { isText, positiveId, rule, text } from "../fields.ts";
-import { insertAccepted } from "../store/home/claim.ts";
+import { insertAccepted, nextSessionId } from "../store/home/claim.ts";
 import { agents, customers, messages, nonces, participants, sessions } from "../store/schema.ts";
 import { type Placeholders, takeExcluded } from "../store/statement.ts";
 import { autoTitle } from "./auto-title.ts";
@@ -37,6 +37,9 @@ const unfitAgents = (v: Placeholders<{ siteId: number; agents: string }>) =>
   sql`FROM json_each(${v.agents}) AS asked LEFT JOIN ${agents}
     ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'
     WHERE ${agents.id} IS NULL`;
+
+/** The session that the request of a `nonces` row opened. */
+const itsSession = sql`${sessions.siteId} = ${nonces.siteId} AND ${sessions.id} = ${nonces.sessionId}`;
 
 /** Opens a session with its customer, agents and first message, in one transaction. Contract section 4.1. */
 export default defineOperation({
@@ -98,13 +101,12 @@ export default defineOperation({
     };
   },
 
-  // Chosen inside the transaction and kept in the nonce row, so that a second try finds the same id. A counter would cost a write.
-  sessionId: () => sql`(SELECT coalesce(max(${sessions.id}), 0) + 1 FROM ${sessions})`,
+  sessionId: nextSessionId,
 
-  mayBeItself: (v) => sql`NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${sessions.id} = ${nonces.sessionId})
-    OR EXISTS (SELECT 1 FROM ${sessions} JOIN ${customers} ON ${customers.id} = ${sessions.customerId}
-      JOIN ${messages} ON ${messages.sessionId} = ${sessions.id} AND ${messages.seq} = 1
-      WHERE ${sessions.id} = ${nonces.sessionId} AND ${customers.externalId} = ${v.customerExternalId}
+  mayBeItself: (v) => sql`NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${itsSession})
+    OR EXISTS (SELECT 1 FROM ${sessions} JOIN ${messages}
+        ON ${messages.siteId} = ${sessions.siteId} AND ${messages.sessionId} = ${sessions.id} AND ${messages.seq} = 1
+      WHERE ${itsSession} AND ${sessions.customerExternalId} = ${v.customerExternalId}
         AND ${messages.content} = ${v.content})`,
 
   refusals: {
@@ -135,38 +137,38 @@ export default defineOperation({
       ),
 
     (v) =>
-      insertAccepted(
-        v,
-        sessions,
-        {
-          id: nonces.sessionId,
-          siteId: v.siteId,
-          kind: sql`'ticket'`,
-          customerId: customers.id,
-          responsibleAgentId: v.responsibleAgentId,
-          status: v.status,
-          visitorTitle: v.title,
-          agentTitle: v.title,
-          autoTitle: v.autoTitle,
-          metadata: v.metadata,
-          createdAt: v.now,
-        },
-        {
-          join: sql`JOIN ${customers}
-            ON ${customers.siteId} = ${v.siteId} AND ${customers.externalId} = ${v.customerExternalId}`,
-        },
-      ),
+      insertAccepted(v, sessions, {
+        siteId: v.siteId,
+        id: nonces.sessionId,
+        appid: v.appid,
+        kind: sql`'ticket'`,
+        customerExternalId: v.customerExternalId,
+        responsibleAgentId: v.responsibleAgentId,
+        status: v.status,
+        visitorTitle: v.title,
+        agentTitle: v.title,
+        autoTitle: v.autoTitle,
+        metadata: v.metadata,
+        createdAt: v.now,
+      }),
 
     (v) =>
       insertAccepted(
         v,
         participants,
-        { sessionId: nonces.sessionId, agentId: sql`asked.value`, addedBy: v.responsibleAgentId, addedAt: v.now },
+        {
+          siteId: v.siteId,
+          sessionId: nonces.sessionId,
+          agentId: sql`asked.value`,
+          addedBy: v.responsibleAgentId,
+          addedAt: v.now,
+        },
         { join: sql`JOIN json_each(${v.otherAgents}) AS asked` },
       ),
 
     (v) =>
       insertAccepted(v, messages, {
+        siteId: v.siteId,
         sessionId: nonces.sessionId,
         seq: sql`1`,
         sender: v.messageSender,

@@ -91,8 +91,10 @@ export type Outcome =
   | { kind: "refused"; refused: Refused }
   /** Another request had used this ranstr; nothing was written. */
   | { kind: "replayed" }
-  /** The app was revoked or its secret replaced; nothing was written. */
-  | { kind: "credentials_stale" };
+  /** The home does not know the app, its secret or its site as the caches do; nothing was written. */
+  | { kind: "credentials_stale" }
+  /** The site is closed; nothing was written. */
+  | { kind: "site_closed" };
 
 /** The outcome that a request would have now, and the earlier request with its ranstr. */
 export interface Preview {
@@ -160,6 +162,9 @@ export interface Documentation {
   /** For callers: the cause of each refusal of this operation, and what to do. */
   refusals: Record<string, { cause: string; cure: string }>;
 }
+
+/** The outcome for a request that has no claim, by the gate. */
+const NOT_MINE = { open: "replayed", closed: "site_closed", shut: "credentials_stale" } as const;
 
 /** Outcomes that every operation has. */
 const RESERVED = ["accepted", "repeated", "key_reused"];
@@ -230,7 +235,7 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
     outcomeOf(rows) {
       const row = rows.at(-1)?.[0] as OutcomeRow;
       // A claim of this request counts even if the app was revoked since: it was decided while the app was valid.
-      if (row.mine !== 1) return { kind: row.app_is_good === 1 ? "replayed" : "credentials_stale" };
+      if (row.mine !== 1) return { kind: NOT_MINE[row.gate ?? "shut"] };
       return outcome(row, readLeftOut === undefined ? [] : (rows[1] as LeftOutAgent[]));
     },
 

@@ -1,11 +1,11 @@
 import { type Config, homeDatabase } from "../config.ts";
 import { type Authentication, authenticate } from "../credentials/authenticate.ts";
+import type { AppRecord } from "../credentials/find-app.ts";
 import { openCredentials } from "../credentials/open-secrets.ts";
 import type { Keyring } from "../credentials/sealed-secret.ts";
 import type { Asked, Operation, Outcome, Preview, Use } from "../operations/operation.ts";
 import type { Result } from "../result.ts";
 import { type Runtime, unixSeconds } from "../runtime.ts";
-import type { AppRecord } from "../store/directory/apps.ts";
 import { selectUse } from "../store/home/claim.ts";
 import { claimOf } from "./claim-of.ts";
 import { type Fields, readFields } from "./read-fields.ts";
@@ -50,10 +50,11 @@ export async function checkRequest(
   const report: Report = { fields, authentication, stamp, asked };
   if (!stamp.ok && stamp.code === "invalid_parameters") return report;
   const ranstr = String(fields.value.ranstr);
-  const db = homeDatabase(config, app.siteId);
-  if (!asked.ok) return { ...report, used: await readOnly(findUse)(db, app.appid, ranstr, now) };
+  const db = homeDatabase(config, app.home);
+  if (!asked.ok) return { ...report, used: await readOnly(findUse)(db, app, ranstr, now) };
   // The preview does not ask whether the app is good, so that the later refusals show without a valid signature too.
-  const caller = { appid: app.appid, siteId: app.siteId, secretVersion: app.version };
+  const { appid, siteId, version: secretVersion } = app;
+  const caller = { appid, siteId, secretVersion };
   const ready = { asked: asked.value, ranstr, idempotencyKey: null };
   const claim = await readOnly(claimOf)(runtime, caller, ready, now);
   return { ...report, ...(await readOnly(preview)(db, operation, claim, asked.value)) };
@@ -70,8 +71,11 @@ async function preview(
 }
 preview.kind = "reads" as const;
 
-async function findUse(db: D1Database, appid: string, ranstr: string, now: number): Promise<Use | null> {
-  const row = await selectUse(db, { appid, ranstr, now }).first<{ outcome: string; session_id: number | null }>();
+async function findUse(db: D1Database, { siteId, appid }: AppRecord, ranstr: string, now: number): Promise<Use | null> {
+  const row = await selectUse(db, { siteId, appid, ranstr, now }).first<{
+    outcome: string;
+    session_id: number | null;
+  }>();
   return row && { outcome: row.outcome, sessionId: row.session_id, mayBeItself: false };
 }
 findUse.kind = "reads" as const;

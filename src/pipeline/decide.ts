@@ -1,13 +1,15 @@
 import { homeDatabase } from "../config.ts";
 import type { Caller } from "../credentials/authenticate.ts";
+import { ServiceError } from "../errors.ts";
 import type { Asked, Operation, Outcome } from "../operations/operation.ts";
 import { ok, type Result } from "../result.ts";
 import { sleep } from "../runtime.ts";
+import type { ClaimRequest } from "../store/home/claim.ts";
 import { runBatch, TRIES } from "../store/run-batch.ts";
 import { replayed } from "./check-replay.ts";
 import { claimOf } from "./claim-of.ts";
 import type { Tools } from "./tools.ts";
-import { type Claimant, verifyAgain } from "./verify-caller.ts";
+import { type Claimant, verifyAgain, verifyElsewhere } from "./verify-caller.ts";
 
 /** A request that waits for another one with its ranstr checks this often whether it has ended. */
 const UNDER_WAY_POLL_MS = 5;
@@ -23,15 +25,15 @@ export interface Ready {
 }
 
 /**
- * Runs the operation's batch: claims the ranstr, decides and writes, in one trip to D1.
+ * Runs the operation's batch in the home of the caller's site: claims the ranstr, decides and writes, in one trip to D1.
  *
- * @returns refused when D1 no longer knows the caller, or when another request of this isolate has used the ranstr meanwhile
- * @throws ServiceError as runBatch does: `unavailable` when it is unknown whether the batch was applied
+ * @returns refused when the home no longer knows the caller, or when another request of this isolate has used the ranstr meanwhile
+ * @throws ServiceError `unavailable` when it is unknown whether the batch was applied, or there is no database for the home
  */
 export async function decide(tools: Tools, claimant: Claimant, caller: Caller, ready: Ready): Promise<Result<Outcome>> {
-  const { runtime, config, nonces, trace } = tools;
+  const { runtime, nonces, trace } = tools;
   const { appid, lookUp, signed } = claimant;
-  const { operation, asked, ranstr, staleAt } = ready;
+  const { ranstr, staleAt } = ready;
   const claim = await claimOf(runtime, caller, ready, signed.now);
   // Nothing is awaited between the last look and the mark. Replays that arrive while the
   // first one is under way wait for its outcome: D1 is asked once.
@@ -39,29 +41,61 @@ export async function decide(tools: Tools, claimant: Claimant, caller: Caller, r
     await sleep(runtime, UNDER_WAY_POLL_MS);
   }
   if (nonces.has(appid, ranstr)) return replayed("ranstr_seen_here");
-  const run = async ({ siteId, secretVersion }: Caller, before: number): Promise<Outcome> => {
-    const db = homeDatabase(config, siteId);
-    const request = { ...claim, siteId, secretVersion };
-    const batch = (attempt: number) => operation.batch(db, request, asked, attempt);
-    return operation.outcomeOf(await runBatch(runtime, db, batch, { answerBy: lookUp.answerBy, before }));
-  };
   const ended = nonces.begin(appid, ranstr);
   const since = runtime.elapsed();
   try {
-    let outcome = await run(caller, 0);
-    if (outcome.kind === "credentials_stale") {
-      // The cached record may be old. Both runs have one owner: with two, the second could take the commit of the first for a replay.
-      const fresh = await verifyAgain(tools, claimant, caller);
-      if (!fresh.ok) return fresh;
-      if (fresh.value !== null) outcome = await run(fresh.value, TRIES);
-    }
-    if (outcome.kind !== "credentials_stale") {
-      nonces.add(appid, ranstr, outcome.kind === "replayed" ? staleAt : claim.nonceExpiresAt);
+    const decided = await decideAnywhere(tools, claimant, caller, ready, claim);
+    if (!decided.ok) return decided;
+    const { kind } = decided.value;
+    if (kind !== "credentials_stale" && kind !== "site_closed") {
+      nonces.add(appid, ranstr, kind === "replayed" ? staleAt : claim.nonceExpiresAt);
     }
     trace.d1Ms = Math.round(runtime.elapsed() - since);
-    return ok(outcome);
+    return decided;
   } finally {
     ended();
   }
 }
 decide.kind = "writes" as const;
+
+/**
+ * Runs the batch, and once more when the home does not know the caller or does not answer and D1 has another record of the app. Both
+ * runs have one owner: with two, the second could take the commit of the first for a replay.
+ */
+async function decideAnywhere(
+  tools: Tools,
+  claimant: Claimant,
+  caller: Caller,
+  ready: Ready,
+  claim: ClaimRequest,
+): Promise<Result<Outcome>> {
+  let outcome: Outcome;
+  try {
+    outcome = await decideAt(tools, claimant, caller, ready, claim, 0);
+  } catch (fault) {
+    if (!(fault instanceof ServiceError && fault.code === "unavailable")) throw fault;
+    const elsewhere = await verifyElsewhere(tools, claimant, caller).catch(() => undefined);
+    if (elsewhere === undefined) throw fault;
+    return ok(await decideAt(tools, claimant, elsewhere, ready, claim, TRIES));
+  }
+  if (outcome.kind !== "credentials_stale") return ok(outcome);
+  const fresh = await verifyAgain(tools, claimant, caller);
+  if (!fresh.ok) return fresh;
+  return ok(fresh.value === null ? outcome : await decideAt(tools, claimant, fresh.value, ready, claim, TRIES));
+}
+
+/** @param before how many tries of this request came before */
+async function decideAt(
+  { runtime, config, trace }: Tools,
+  { lookUp }: Claimant,
+  { siteId, home, secretVersion }: Caller,
+  { operation, asked }: Ready,
+  claim: ClaimRequest,
+  before: number,
+): Promise<Outcome> {
+  trace.home = home;
+  const db = homeDatabase(config, home);
+  const request = { ...claim, siteId, secretVersion };
+  const batch = (attempt: number) => operation.batch(db, request, asked, attempt);
+  return operation.outcomeOf(await runBatch(runtime, db, batch, { answerBy: lookUp.answerBy, before }));
+}

@@ -1,6 +1,7 @@
+import { CLOSED_RETRY_SECONDS } from "../config.ts";
 import type { Caller } from "../credentials/authenticate.ts";
-import type { LeftOutAgent, Operation } from "../operations/operation.ts";
-import { APP_LIMIT_PERIOD, failureKey } from "../rate-limit.ts";
+import type { LeftOutAgent, Operation, Outcome } from "../operations/operation.ts";
+import { failureKey, LIMIT_PERIOD } from "../rate-limit.ts";
 import { MAX_TOLERANCE_SECONDS, rememberNonce } from "../replay/kv-nonces.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import { unixSeconds } from "../runtime.ts";
@@ -31,8 +32,20 @@ export interface Done {
   leftOut: LeftOutAgent[];
 }
 
-/** Seconds for which an isolate refuses an app that exceeded its limit, before it asks the limit again. */
-const APP_PAUSE_SECONDS = 1;
+/** Seconds for which an isolate refuses an app or a site that exceeded its limit, before it asks the limit again. */
+const PAUSE_SECONDS = 1;
+
+const SITE_CLOSED = "the site is closed for now";
+
+/** Whether a batch with this outcome has used up the ranstr for this very request. */
+const USED_ITS_NONCE: Record<Outcome["kind"], boolean> = {
+  accepted: true,
+  repeated: true,
+  refused: true,
+  replayed: false,
+  credentials_stale: false,
+  site_closed: false,
+};
 
 /**
  * Runs the steps of a signed request until one refuses, in the order of docs/architecture.md, "The way of a signed request".
@@ -53,7 +66,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const verified = await verifyCaller(tools, claimant);
   if (!verified.ok) return verified;
   const caller = verified.value;
-  Object.assign(trace, { appid, credentialsFrom: caller.source });
+  Object.assign(trace, { appid, home: caller.home, credentialsFrom: caller.source });
   const refuse = (why: Refused) => refuseKnown(tools, claimant, caller, why);
 
   const stamp = readStamp(fields.value, now, config.timestampToleranceSeconds);
@@ -63,9 +76,9 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const unused = await checkReplay(tools, appid, stamp.value, staleAt, kvCheck);
   // Returned without asking D1 about the caller: the answer to a replay tells nothing that the first request was not told.
   if (!unused.ok) return unused;
-  if (limits.isPassed(appid)) {
-    return refuse(refused("too_many_requests", "app_limit", { retryAfter: APP_LIMIT_PERIOD }));
-  }
+  const siteKey = `site ${caller.siteId}`;
+  const passed = limits.isPassed(appid) ? "app_limit" : limits.isPassed(siteKey) ? "site_limit" : undefined;
+  if (passed !== undefined) return refuse(refused("too_many_requests", passed, { retryAfter: LIMIT_PERIOD }));
   const asked = operation.read(fields.value);
   if (!asked.ok) return refuse(asked);
   const key = readIdempotencyKey(request.idempotencyKey);
@@ -75,15 +88,17 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const decided = await decide(tools, claimant, caller, ready);
   if (!decided.ok) return decided;
   const outcome = decided.value;
-  const isNew = outcome.kind !== "credentials_stale" && outcome.kind !== "replayed";
-  if (isNew) {
+  if (USED_ITS_NONCE[outcome.kind]) {
     waitUntil(rememberNonce(config.nonces, kvCheck.key, telemetry));
     // Counted after the replay check: otherwise one captured request could exhaust the app's quota.
-    waitUntil(limits.count(config.appLimit, appid, APP_PAUSE_SECONDS));
+    waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));
+    waitUntil(limits.count(config.siteLimit, siteKey, PAUSE_SECONDS));
   }
   switch (outcome.kind) {
     case "credentials_stale":
       return refused("token_invalid", "credentials_stale");
+    case "site_closed":
+      return told(refused("unavailable", "site_closed", { detail: SITE_CLOSED, retryAfter: CLOSED_RETRY_SECONDS }));
     case "replayed":
       return replayed("ranstr_claimed_in_d1");
     case "refused":

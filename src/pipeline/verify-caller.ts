@@ -1,3 +1,4 @@
+import { homeClosed } from "../config.ts";
 import { authenticate, type Caller, type SignedBytes } from "../credentials/authenticate.ts";
 import type { Found, LookUp } from "../credentials/resolve-credentials.ts";
 import { ServiceError } from "../errors.ts";
@@ -19,7 +20,8 @@ export interface Claimant {
 
 /**
  * Verifies who sent a request. Credentials come from the caches, else from D1. When the signature fails on a cached record, or the
- * cached record is revoked, a fresh record is read and tried once. Only failures count for the client's limit.
+ * cached record is revoked, a fresh record is read and tried once. Only failures count for the client's limit. The apps of a closed
+ * home are refused before anything is verified: whether a secret was replaced is known only to the home.
  *
  * @throws ServiceError as CredentialResolver.load does
  */
@@ -37,6 +39,10 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
       if (found === undefined) return tooManyFailures();
     }
   }
+  if (found !== undefined && config.closedHomes.has(found.credentials.home)) {
+    trace.home = found.credentials.home;
+    return refused("unavailable", homeClosed.reason, homeClosed);
+  }
   let result = await authenticate(found, signed);
   const mayBeStale = !result.ok && (result.reason === "signature_mismatch" || result.reason === "app_revoked");
   if (mayBeStale && found !== undefined && found.source !== "d1") {
@@ -49,7 +55,8 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
 verifyCaller.kind = "writes" as const;
 
 /**
- * Verifies the caller once more on D1's record, after the batch found the credentials stale. Null when D1 has the same as before.
+ * Verifies the caller once more on D1's record, after the home did not know the caller as the caches do. Null when D1 has the same as
+ * before.
  *
  * @throws ServiceError as CredentialResolver.load does
  */
@@ -59,10 +66,21 @@ export async function verifyAgain(tools: Tools, claimant: Claimant, caller: Call
     credentials.newer(caller.credentials) ?? (await credentials.reload(config, caller.credentials, claimant.lookUp));
   const result = await authenticate(fresh, claimant.signed);
   if (!result.ok) return countFailure(tools, claimant, "credentials_stale");
-  const { siteId, secretVersion } = result.caller;
-  return ok(siteId === caller.siteId && secretVersion === caller.secretVersion ? null : result.caller);
+  return ok(isSame(result.caller, caller) ? null : result.caller);
 }
 verifyAgain.kind = "writes" as const;
+
+/** Verifies the caller once more where the directory has the app now, after its home did not answer. Undefined when that changes nothing. */
+export async function verifyElsewhere(tools: Tools, claimant: Claimant, caller: Caller): Promise<Caller | undefined> {
+  const { config, credentials } = tools;
+  const found = await credentials.relocate(config, caller.credentials, claimant.client, claimant.lookUp);
+  const result = found && (await authenticate(found, claimant.signed));
+  return result?.ok && !isSame(result.caller, caller) ? result.caller : undefined;
+}
+verifyElsewhere.kind = "writes" as const;
+
+const isSame = (a: Caller, b: Caller): boolean =>
+  a.siteId === b.siteId && a.home === b.home && a.secretVersion === b.secretVersion;
 
 /**
  * Confirms the caller of a request that is refused before the batch checks its app: a revoked app, or one whose secret was replaced,

@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import { homeDatabase } from "../config.ts";
 import { displayName } from "../fields.ts";
+import type { Site } from "../store/directory/sites.ts";
 import { type Agent, updateAgent } from "../store/home/agents.ts";
 import { agentUnknown } from "./refusals.ts";
-import { authorOf, type ServiceContext } from "./service-context.ts";
+import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
 
 /** Body of PATCH /admin/sites/:site_id/agents/:id. */
 export const agentChangeSchema = z
@@ -18,11 +18,11 @@ export const agentChangeSchema = z
     }),
   );
 
-type ChangeAgent = { siteId: number; id: number; change: z.infer<typeof agentChangeSchema> };
+type ChangeAgent = { site: Site; id: number; change: z.infer<typeof agentChangeSchema> };
 
 /** Renames, enables or disables an agent. @throws ServiceError `not_found` */
-export async function changeAgent(ctx: ServiceContext, { siteId, id, change }: ChangeAgent): Promise<Agent> {
-  const agent = await updateAgent(homeDatabase(ctx.config, siteId), siteId, id, change, authorOf(ctx));
+export async function changeAgent(ctx: ServiceContext, { site, id, change }: ChangeAgent): Promise<Agent> {
+  const agent = await updateAgent(homeOf(ctx, site), site.id, id, change, authorOf(ctx));
   if (agent === undefined) throw agentUnknown();
   return agent;
 }

@@ -1,8 +1,8 @@
-import { homeDatabase } from "../config.ts";
+import type { Site } from "../store/directory/sites.ts";
 import { listTakenAgents } from "../store/home/agents.ts";
 import type { NewAgent } from "./create-agents.ts";
 import { agentTaken } from "./refusals.ts";
-import type { ServiceContext } from "./service-context.ts";
+import { homeOf, type ServiceContext } from "./service-context.ts";
 
 /**
  * Checks whether these agents could be added to a site. Writes nothing.
@@ -10,9 +10,9 @@ import type { ServiceContext } from "./service-context.ts";
  * @throws ServiceError `conflict`, reason `agent_taken`
  */
 export async function checkAgents(
-  { config }: ServiceContext,
-  { siteId, agents }: { siteId: number; agents: NewAgent[] },
+  ctx: ServiceContext,
+  { site, agents }: { site: Site; agents: NewAgent[] },
 ): Promise<void> {
-  const taken = await listTakenAgents(homeDatabase(config, siteId), siteId, agents);
+  const taken = await listTakenAgents(homeOf(ctx, site), site.id, agents);
   if (taken.length > 0) throw agentTaken();
 }

@@ -1,3 +1,4 @@
+import { findApp } from "../credentials/find-app.ts";
 import { openSecrets } from "../credentials/open-secrets.ts";
 import { diagnoseSignature, type SignatureDiagnosis } from "../diagnosis/diagnose-signature.ts";
 import { OPERATIONS } from "../operations/index.ts";
@@ -5,7 +6,6 @@ import type { Operation } from "../operations/operation.ts";
 import { checkRequest, type Report } from "../pipeline/check-request.ts";
 import { type Fields, readFields } from "../pipeline/read-fields.ts";
 import type { Result } from "../result.ts";
-import { findApp } from "../store/directory/apps.ts";
 import { keyringOf, type ServiceContext } from "./service-context.ts";
 
 export type { BodyVariant, Rewriting } from "../diagnosis/body-variants.ts";
@@ -47,7 +47,7 @@ export async function checkPastedRequest(ctx: ServiceContext, pasted: PastedRequ
   const appid = fields.ok ? fields.value.appid : pasted.appid.trim();
   const looksLike = fields.ok ? otherOperation(operation, fields.value) : undefined;
   const checked: CheckedRequest = { fields, appid, looksLike };
-  const app = appid === "" ? null : await findApp(runtime, config.directory, appid);
+  const app = appid === "" ? null : await findApp(runtime, config, appid);
   if (app === null) return checked;
   const keyring = await keyringOf(ctx);
   const secrets = await openSecrets(keyring, app);

@@ -1,7 +1,7 @@
-import { homeDatabase } from "../config.ts";
+import type { Site } from "../store/directory/sites.ts";
 import * as counts from "../store/home/session-counts.ts";
 import type { SessionStatus } from "../store/home/sessions.ts";
-import type { ServiceContext } from "./service-context.ts";
+import { homeOf, type ServiceContext } from "./service-context.ts";
 
 export { COUNT_LIMIT } from "../store/home/session-counts.ts";
 
@@ -11,8 +11,8 @@ export { COUNT_LIMIT } from "../store/home/session-counts.ts";
  * @param input `since` in Unix seconds
  */
 export function countSessions(
-  { config }: ServiceContext,
-  { siteId, since }: { siteId: number; since: readonly number[] },
+  ctx: ServiceContext,
+  { site, since }: { site: Site; since: readonly number[] },
 ): Promise<Record<SessionStatus, number>[]> {
-  return counts.countSessions(homeDatabase(config, siteId), siteId, since);
+  return counts.countSessions(homeOf(ctx, site), site.id, since);
 }

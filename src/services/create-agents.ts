@@ -1,9 +1,9 @@
 import * as z from "zod/mini";
-import { homeDatabase } from "../config.ts";
 import { displayName, positiveId } from "../fields.ts";
+import type { Site } from "../store/directory/sites.ts";
 import { type Agent, insertAgents } from "../store/home/agents.ts";
 import { agentTaken } from "./refusals.ts";
-import { authorOf, type ServiceContext } from "./service-context.ts";
+import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
 
 /** Body of POST /admin/sites/:site_id/agents. The operator chooses the id. */
 export const newAgentSchema = z.strictObject({ id: positiveId, name: displayName });
@@ -18,9 +18,9 @@ export type NewAgent = z.infer<typeof newAgentSchema>;
  */
 export async function createAgents(
   ctx: ServiceContext,
-  { siteId, agents }: { siteId: number; agents: NewAgent[] },
+  { site, agents }: { site: Site; agents: NewAgent[] },
 ): Promise<Agent[]> {
-  const taken = await insertAgents(homeDatabase(ctx.config, siteId), siteId, agents, authorOf(ctx));
+  const taken = await insertAgents(homeOf(ctx, site), site.id, agents, authorOf(ctx));
   if (taken.length > 0) throw agentTaken();
   return agents.map((agent) => ({ ...agent, status: "normal" }));
 }

@@ -1,14 +1,11 @@
-import { homeDatabase } from "../config.ts";
+import type { Site } from "../store/directory/sites.ts";
 import { type Agent, listAgents } from "../store/home/agents.ts";
 import { agentUnknown } from "./refusals.ts";
-import type { ServiceContext } from "./service-context.ts";
+import { homeOf, type ServiceContext } from "./service-context.ts";
 
 /** @throws ServiceError `not_found` */
-export async function findAgent(
-  { config }: ServiceContext,
-  { siteId, id }: { siteId: number; id: number },
-): Promise<Agent> {
-  const [agent] = await listAgents(homeDatabase(config, siteId), siteId, id - 1, 1);
+export async function findAgent(ctx: ServiceContext, { site, id }: { site: Site; id: number }): Promise<Agent> {
+  const [agent] = await listAgents(homeOf(ctx, site), site.id, id - 1, 1);
   if (agent?.id !== id) throw agentUnknown();
   return agent;
 }

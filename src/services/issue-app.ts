@@ -2,10 +2,12 @@ import * as z from "zod/mini";
 import { APPID } from "../credentials/resolve-credentials.ts";
 import { seal } from "../credentials/sealed-secret.ts";
 import { displayName } from "../fields.ts";
-import { insertApp } from "../store/directory/apps.ts";
+import { insertRoute } from "../store/directory/app-routes.ts";
+import type { Site } from "../store/directory/sites.ts";
+import { insertApp } from "../store/home/apps.ts";
 import { appidTaken } from "./refusals.ts";
 import { newAppid, newSecret, newVersion } from "./secrets.ts";
-import { authorOf, forgetApp, keyringOf, type ServiceContext } from "./service-context.ts";
+import { authorOf, homeOf, keyringOf, publishApp, type ServiceContext } from "./service-context.ts";
 
 const APPID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";
 const SECRET_RULE = "must be 8 to 256 printable ASCII characters";
@@ -17,7 +19,7 @@ export const issueAppSchema = z.strictObject({
   secret: z.optional(z.string(SECRET_RULE).check(z.regex(/^[\x20-\x7e]{8,256}$/, SECRET_RULE))),
 });
 
-export type IssueApp = z.infer<typeof issueAppSchema> & { siteId: number };
+export type IssueApp = z.infer<typeof issueAppSchema> & { site: Site };
 
 /** The new app with its secret, which no later answer shows. */
 export interface IssuedApp {
@@ -28,20 +30,25 @@ export interface IssuedApp {
 }
 
 /**
- * Issues an app for a site, or imports one.
+ * Issues an app for a site, or imports one. The directory gets the route first, then the home gets the app: the same call again
+ * finishes what an earlier one began.
  *
  * @throws ServiceError `conflict`, reason `appid_taken`
  */
 export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<IssuedApp> {
-  const { siteId, name } = input;
-  const { runtime } = ctx;
+  const { site, name } = input;
+  const { id: siteId, home } = site;
+  const { runtime, config } = ctx;
+  const db = homeOf(ctx, site);
   const appid = input.appid ?? newAppid(runtime);
   const secret = input.secret ?? newSecret(runtime);
   const version = newVersion(runtime);
   const sealed = await seal(runtime, await keyringOf(ctx), { siteId, appid, version }, "current", secret);
   const imported = (["appid", "secret"] as const).filter((field) => input[field] !== undefined);
-  const app = { appid, siteId, name, version, secret: sealed, imported };
-  if (!(await insertApp(ctx.config.directory, app, authorOf(ctx)))) throw appidTaken();
-  forgetApp(ctx, appid);
+  const app = { siteId, appid, name, version, secret: sealed, imported };
+  if ((await insertRoute(runtime, config.directory, { appid, siteId })) !== siteId) throw appidTaken();
+  if (!(await insertApp(runtime, db, app, authorOf(ctx)))) throw appidTaken();
+  const fresh = { previousVersion: null, previousSecret: null, previousExpiresAt: null, revokedAt: null };
+  publishApp(ctx, { siteId, appid, home, version, secret: sealed, ...fresh });
   return { appid, secret, name, version };
 }

@@ -1,14 +1,13 @@
-import * as apps from "../store/directory/apps.ts";
+import type { Site } from "../store/directory/sites.ts";
+import * as apps from "../store/home/apps.ts";
 import { afterAppid, type Page, type PageInput, pageOf } from "./page.ts";
-import type { ServiceContext } from "./service-context.ts";
+import { homeOf, type ServiceContext } from "./service-context.ts";
 
-export type { AppSummary } from "../store/directory/apps.ts";
+export type { AppSummary } from "../store/home/apps.ts";
 
 /** A page of a site's apps, by appid, without secrets. @throws ServiceError `invalid_input` for a malformed cursor */
-export async function listApps(
-  { config }: ServiceContext,
-  input: PageInput & { siteId: number },
-): Promise<Page<apps.AppSummary>> {
-  const rows = await apps.listApps(config.directory, input.siteId, afterAppid(input), input.limit + 1);
-  return pageOf(rows, input.limit, ({ appid }) => appid);
+export async function listApps(ctx: ServiceContext, input: PageInput & { site: Site }): Promise<Page<apps.AppSummary>> {
+  const { site, limit } = input;
+  const rows = await apps.listApps(homeOf(ctx, site), site.id, afterAppid(input), limit + 1);
+  return pageOf(rows, limit, ({ appid }) => appid);
 }

@@ -1,35 +1,83 @@
 import * as z from "zod/mini";
+import { MAIN_HOME } from "../config.ts";
+import { invalidInput } from "../errors.ts";
 import { type AuditEntry, listAuditEntries } from "../store/audit-log.ts";
-import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema } from "./page.ts";
+import { askHomes } from "./ask-homes.ts";
+import { findSite } from "./find-site.ts";
+import { type Page, type PageInput, pageQuerySchema } from "./page.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 export type { AuditAction } from "../store/audit-log.ts";
 
 const SITE_RULE = "must be a site's id";
+const CURSOR_RULE = "is not a next_cursor";
 
 /** Query of GET /admin/audit. */
 export const auditQuerySchema = z.extend(pageQuerySchema, {
   site_id: z.optional(z.pipe(z.string().check(z.regex(/^[1-9]\d{0,14}$/, SITE_RULE)), z.transform(Number))),
 });
 
-/** What an operator did. */
-export type AuditLogEntry = Omit<AuditEntry, "details"> & { details: Record<string, unknown> };
+/** What an operator did, and the home whose database says so. Ids count per home. */
+export type AuditLogEntry = Omit<AuditEntry, "details"> & { details: Record<string, unknown>; home: string };
 
-/**
- * A page of the audit log, newest first; of all sites when none is given.
- *
- * @throws ServiceError `invalid_input` for a malformed cursor
- */
-export async function listAuditLog(
-  { config }: ServiceContext,
-  input: PageInput & { siteId?: number | undefined },
-): Promise<Page<AuditLogEntry>> {
-  const rows = await listAuditEntries(config.directory, input.siteId, beforeId(input), input.limit + 1);
-  const { items, nextCursor } = pageOf(rows, input.limit, ({ id }) => id);
-  return { items: items.map(withDetails), nextCursor };
+export interface AuditPage extends Page<AuditLogEntry> {
+  /** Homes that gave nothing, because they do not answer. Each page asks them again. */
+  homesDown: string[];
 }
 
-const withDetails = ({ details, ...entry }: AuditEntry): AuditLogEntry => ({
+/**
+ * A page of the audit log, newest first, merged from all homes; of one site when it is given, from its home and the directory.
+ *
+ * @throws ServiceError `invalid_input` for a malformed cursor; `not_found` for an unknown site
+ */
+export async function listAuditLog(
+  ctx: ServiceContext,
+  { siteId, limit, cursor }: PageInput & { siteId?: number | undefined },
+): Promise<AuditPage> {
+  const before = readCursor(cursor);
+  const wanted = siteId === undefined ? undefined : [MAIN_HOME, (await findSite(ctx, { siteId })).home];
+  const homes = [...ctx.config.homes].filter(([home]) => wanted?.includes(home) ?? true);
+  const list = (db: D1Database, home: string) =>
+    listAuditEntries(db, siteId, before.get(home) ?? Number.MAX_SAFE_INTEGER, limit + 1);
+  const { answers, down } = await askHomes(ctx, list, homes);
+  const items: AuditLogEntry[] = [];
+  for (const [home, row] of merged(answers)) {
+    if (items.length === limit) return { items, nextCursor: writeCursor(before), homesDown: down };
+    items.push(withDetails(row, home));
+    before.set(home, row.id);
+  }
+  return { items, nextCursor: null, homesDown: down };
+}
+
+/**
+ * The newest first. Entries of one home stay in the order of their ids, also when clocks differ: a cursor that names an id must not
+ * skip one above it.
+ */
+function* merged(lists: ReadonlyMap<string, AuditEntry[]>): Generator<[home: string, AuditEntry]> {
+  const queues = [...lists].map(([home, rows]) => ({ home, rows: [...rows] }));
+  for (;;) {
+    const [next] = queues.filter(({ rows }) => rows.length > 0).sort((a, b) => timeOf(b.rows) - timeOf(a.rows));
+    const row = next?.rows.shift();
+    if (next === undefined || row === undefined) return;
+    yield [next.home, row];
+  }
+}
+
+const timeOf = ([first]: AuditEntry[]): number => first?.at ?? 0;
+
+const withDetails = ({ details, ...entry }: AuditEntry, home: string): AuditLogEntry => ({
   ...entry,
+  home,
   details: JSON.parse(details) as Record<string, unknown>,
 });
+
+/** The id that each home's entries continue below: `main:120,apac:7`. */
+const writeCursor = (before: ReadonlyMap<string, number>): string =>
+  [...before].map(([home, id]) => `${home}:${id}`).join(",");
+
+function readCursor(cursor: string | undefined): Map<string, number> {
+  if (cursor === undefined || cursor === "") return new Map();
+  const parts = cursor.split(",").map((part) => /^([a-z][a-z0-9-]{0,30}):(\d{1,15})$/.exec(part));
+  if (parts.includes(null)) throw invalidInput([{ field: "cursor", message: CURSOR_RULE }]);
+  return new Map(parts.map((part) => [String(part?.[1]), Number(part?.[2])]));
+}

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
-import { homeDatabase } from "../config.ts";
 import { text } from "../fields.ts";
+import type { Site } from "../store/directory/sites.ts";
 import * as sessions from "../store/home/sessions.ts";
 import { SESSION_STATUSES } from "../store/schema.ts";
 import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema } from "./page.ts";
-import type { ServiceContext } from "./service-context.ts";
+import { homeOf, type ServiceContext } from "./service-context.ts";
 
 export type { SessionRow, SessionStatus } from "../store/home/sessions.ts";
 export { SESSION_STATUSES } from "../store/schema.ts";
@@ -16,7 +16,7 @@ export const sessionQuerySchema = z.extend(pageQuerySchema, {
 });
 
 interface ListSessions extends PageInput {
-  siteId: number;
+  site: Site;
   status?: sessions.SessionStatus | undefined;
   /** The caller's identifier of a customer. */
   sbs?: string | undefined;
@@ -27,13 +27,9 @@ interface ListSessions extends PageInput {
  *
  * @throws ServiceError `invalid_input` for a malformed cursor
  */
-export async function listSessions(
-  { config }: ServiceContext,
-  input: ListSessions,
-): Promise<Page<sessions.SessionRow>> {
-  const { siteId, status, sbs, limit } = input;
+export async function listSessions(ctx: ServiceContext, input: ListSessions): Promise<Page<sessions.SessionRow>> {
+  const { site, status, sbs, limit } = input;
   const filter = { status, customerExternalId: sbs };
-  const home = homeDatabase(config, siteId);
-  const rows = await sessions.listSessions(home, siteId, filter, beforeId(input), limit + 1);
+  const rows = await sessions.listSessions(homeOf(ctx, site), site.id, filter, beforeId(input), limit + 1);
   return pageOf(rows, limit, ({ id }) => id);
 }

@@ -1,8 +1,9 @@
 import { ServiceError } from "../errors.ts";
-import { findApp } from "../store/directory/apps.ts";
+import type { Site } from "../store/directory/sites.ts";
+import { findApp } from "../store/home/apps.ts";
 import { appRevoked, appUnknown } from "./refusals.ts";
 import { openSecret } from "./secrets.ts";
-import type { ServiceContext } from "./service-context.ts";
+import { homeOf, type ServiceContext } from "./service-context.ts";
 
 /**
  * The secret of an app in clear text, for the operator who has just made it.
@@ -12,10 +13,10 @@ import type { ServiceContext } from "./service-context.ts";
  */
 export async function readSecret(
   ctx: ServiceContext,
-  { siteId, appid, version }: { siteId: number; appid: string; version: string },
+  { site, appid, version }: { site: Site; appid: string; version: string },
 ): Promise<string> {
-  const app = await findApp(ctx.runtime, ctx.config.directory, appid);
-  if (app === null || app.siteId !== siteId) throw appUnknown();
+  const app = await findApp(ctx.runtime, homeOf(ctx, site), { siteId: site.id, appid });
+  if (app === undefined) throw appUnknown();
   if (app.revokedAt !== null) throw appRevoked();
   if (app.version !== version) throw new ServiceError("conflict", { reason: "version_other" });
   return openSecret(ctx, app, "current", app.secret);

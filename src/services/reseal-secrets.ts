@@ -1,10 +1,7 @@
 import { type Keyring, type Slot, seal, sealMark, UnsealError, unseal } from "../credentials/sealed-secret.ts";
-import {
-  countSealedOtherwise,
-  listSealedOtherwise,
-  replaceSeals,
-  type SealedSecrets,
-} from "../store/directory/seals.ts";
+import type { AppKey } from "../store/home/apps.ts";
+import { countSealedOtherwise, listSealedOtherwise, replaceSeals, type SealedSecrets } from "../store/home/seals.ts";
+import { askHomes } from "./ask-homes.ts";
 import { authorOf, keyringOf, type ServiceContext } from "./service-context.ts";
 
 /** How many apps one call re-seals at most. */
@@ -25,49 +22,64 @@ export type Resealed = {
   unopened: number;
   /** Their apps, the first 20. */
   unopenedApps: string[];
+  /** Homes that do not answer. Their secrets are not counted. */
+  homesDown: string[];
 };
 
 /**
- * Re-seals up to 100 apps whose seals have an older key or form, also revoked ones; call again until `remaining` is 0. Then nothing
- * needs the older key. A secret that does not open is left as it is. Caches keep their records: the secrets are the same, and a
- * cached record that no longer opens is read from D1 again.
+ * Re-seals up to 100 apps of all homes whose seals have an older key, also revoked ones; call again until `remaining` is 0 and no home
+ * is down. Then nothing needs the older key. A secret that does not open is left as it is. Caches keep their records: the secrets are
+ * the same, and a cached record that no longer opens is read from D1 again.
  */
 export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
-  const db = ctx.config.directory;
   const keyring = await keyringOf(ctx);
+  const faults: { appid: string; message: string }[] = [];
+  const total: Resealed = { resealed: 0, remaining: 0, unopened: 0, unopenedApps: [], homesDown: [] };
+  let left = APPS_PER_CALL;
+  for (const each of ctx.config.homes) {
+    const { answers, down } = await askHomes(ctx, (db) => resealHome(ctx, db, keyring, left), [each]);
+    total.homesDown.push(...down);
+    for (const done of answers.values()) {
+      left -= done.apps;
+      faults.push(...done.faults);
+      total.resealed += done.resealed;
+      total.remaining += Math.max(0, done.remaining - done.faults.length);
+    }
+  }
+  total.unopened = faults.length;
+  total.unopenedApps = [...new Set(faults.map(({ appid }) => appid))].slice(0, APPS_NAMED);
+  if (faults.length > 0) {
+    const warning = "no master key here opens some secrets: they were not re-sealed";
+    ctx.telemetry.warn({ warning, secrets: faults.length, apps: total.unopenedApps, first: faults[0]?.message });
+  }
+  return total;
+}
+
+/** Re-seals up to `most` apps of one home. `remaining` counts the secrets that are still sealed otherwise, also those of `faults`. */
+async function resealHome(ctx: ServiceContext, db: D1Database, keyring: Keyring, most: number) {
   const mark = sealMark(keyring);
   const ready: Renewed[] = [];
   const faults: { appid: string; message: string }[] = [];
-  for await (const found of dueApps(db, mark)) {
+  for await (const found of most > 0 ? dueApps(db, mark) : []) {
     const renewed = await renew(ctx, keyring, found);
     for (const { message } of renewed.faults) faults.push({ appid: found.appid, message });
-    if (renewed.slots > 0 && ready.push(renewed) === APPS_PER_CALL) break;
+    if (renewed.slots > 0 && ready.push(renewed) === most) break;
   }
   const changed = await replaceSeals(
     db,
     ready.map(({ app }) => app),
     authorOf(ctx),
   );
-  const left = await countSealedOtherwise(db, mark);
-  const named = [...new Set(faults.map(({ appid }) => appid))].slice(0, APPS_NAMED);
-  if (faults.length > 0) {
-    const warning = "no master key here opens some secrets: they were not re-sealed";
-    ctx.telemetry.warn({ warning, secrets: faults.length, apps: named, first: faults[0]?.message });
-  }
-  return {
-    resealed: ready.reduce((sum, { app, slots }) => sum + (changed.has(app.appid) ? slots : 0), 0),
-    remaining: Math.max(0, left - faults.length),
-    unopened: faults.length,
-    unopenedApps: named,
-  };
+  const resealed = ready.reduce((sum, { app, slots }) => sum + (changed.has(app.version) ? slots : 0), 0);
+  return { apps: ready.length, resealed, remaining: await countSealedOtherwise(db, mark), faults };
 }
 
-/** The apps with a seal to renew, by appid. */
+/** The apps with a seal to renew, by site and appid. */
 async function* dueApps(db: D1Database, mark: string): AsyncGenerator<SealedSecrets> {
-  for (let after: string | undefined = ""; after !== undefined; ) {
+  for (let after: AppKey | undefined = { siteId: 0, appid: "" }; after !== undefined; ) {
     const due: SealedSecrets[] = await listSealedOtherwise(db, mark, after, APPS_PER_READ);
     yield* due;
-    after = due.at(-1)?.appid;
+    after = due.at(-1);
   }
 }
 

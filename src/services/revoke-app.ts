@@ -1,9 +1,16 @@
-import { markRevoked } from "../store/directory/apps.ts";
+import { homeDatabase } from "../config.ts";
+import { findRoute } from "../store/directory/app-routes.ts";
+import { markRevoked } from "../store/home/apps.ts";
 import { appUnknown } from "./refusals.ts";
-import { authorOf, forgetApp, type ServiceContext } from "./service-context.ts";
+import { authorOf, publishApp, type ServiceContext } from "./service-context.ts";
 
 /** Revokes an app for good: none of its secrets verifies from here on. @throws ServiceError `not_found` */
 export async function revokeApp(ctx: ServiceContext, { appid }: { appid: string }): Promise<void> {
-  if (!(await markRevoked(ctx.config.directory, appid, authorOf(ctx)))) throw appUnknown();
-  forgetApp(ctx, appid);
+  const { runtime, config } = ctx;
+  const route = await findRoute(runtime, config.directory, appid);
+  if (route === undefined) throw appUnknown();
+  const { siteId, home } = route;
+  const app = await markRevoked(runtime, homeDatabase(config, home), { siteId, appid }, authorOf(ctx));
+  if (app === undefined) throw appUnknown();
+  publishApp(ctx, { ...app, home });
 }

@@ -1,11 +1,13 @@
 import * as z from "zod/mini";
+import { homeDatabase } from "../config.ts";
+import { type AppRecord, findApp } from "../credentials/find-app.ts";
 import { seal } from "../credentials/sealed-secret.ts";
 import { ServiceError } from "../errors.ts";
 import { text } from "../fields.ts";
-import { type AppRecord, findApp, replaceSecret } from "../store/directory/apps.ts";
+import { replaceSecret } from "../store/home/apps.ts";
 import { appRevoked, appUnknown } from "./refusals.ts";
 import { newSecret, newVersion, openSecret } from "./secrets.ts";
-import { authorOf, forgetApp, keyringOf, type ServiceContext } from "./service-context.ts";
+import { authorOf, keyringOf, publishApp, type ServiceContext } from "./service-context.ts";
 
 const WEEK_SECONDS = 604_800;
 const OVERLAP_RULE = `must be an integer from 0 to ${WEEK_SECONDS}`;
@@ -48,14 +50,15 @@ export async function rotateSecret(ctx: ServiceContext, input: RotateSecret): Pr
   const { appid, expectedVersion } = input;
   let mine: Rotation | undefined;
   for (let attempt = 0; attempt < TRIES; attempt++) {
-    const app = await findApp(ctx.runtime, ctx.config.directory, appid);
+    const app = await findApp(ctx.runtime, ctx.config, appid);
     if (app === null) throw appUnknown();
     if (app.revokedAt !== null) throw appRevoked();
     // The try before wrote this; its answer was lost. A further rotation would end the secret that is in use.
-    if (mine !== undefined && app.secret === mine.row.secret) return answer(ctx, mine);
+    if (mine !== undefined && app.secret === mine.row.secret) return answer(ctx, app, mine);
     if (expectedVersion !== undefined && app.version !== expectedVersion) throw otherVersion();
     mine = await nextRotation(ctx, app, input.overlapSeconds);
-    if (await replaceSecret(ctx.runtime, ctx.config.directory, mine.row, authorOf(ctx))) return answer(ctx, mine);
+    const db = homeDatabase(ctx.config, app.home);
+    if (await replaceSecret(ctx.runtime, db, mine.row, authorOf(ctx))) return answer(ctx, app, mine);
   }
   throw expectedVersion === undefined ? busy() : otherVersion();
 }
@@ -70,9 +73,10 @@ async function nextRotation(ctx: ServiceContext, app: AppRecord, overlapSeconds:
   const secret = newSecret(ctx.runtime);
   const version = newVersion(ctx.runtime);
   const current = await openSecret(ctx, app, "current", app.secret);
-  const { appid } = app;
+  const { siteId, appid } = app;
   const previousExpiresAt = ctx.now + overlapSeconds;
   const row = {
+    siteId,
     appid,
     version,
     secret: await seal(ctx.runtime, keyring, { ...app, version }, "current", secret),
@@ -84,8 +88,8 @@ async function nextRotation(ctx: ServiceContext, app: AppRecord, overlapSeconds:
   return { row, rotated: { appid, secret, version, previousExpiresAt } };
 }
 
-function answer(ctx: ServiceContext, { rotated }: Rotation): RotatedSecret {
-  forgetApp(ctx, rotated.appid);
+function answer(ctx: ServiceContext, app: AppRecord, { row, rotated }: Rotation): RotatedSecret {
+  publishApp(ctx, { ...app, ...row });
   return rotated;
 }
 

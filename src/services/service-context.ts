@@ -1,13 +1,16 @@
-import type { Config } from "../config.ts";
+import { type Config, homeDatabase } from "../config.ts";
+import type { AppRecord } from "../credentials/find-app.ts";
 import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
 import type { Keyring } from "../credentials/sealed-secret.ts";
+import { ServiceError } from "../errors.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Actor, Author } from "../store/audit-log.ts";
+import type { Site } from "../store/directory/sites.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /**
  * The first argument of every service: `verbEntity(ctx, input)`. A service refuses by throwing a ServiceError; errors of D1 pass
- * through. A service with a `siteId` expects a site that exists: check it with `findSite` before.
+ * through. A service with a `site` expects what `findSite` found.
  */
 export interface ServiceContext {
   runtime: Runtime;
@@ -27,7 +30,20 @@ export const authorOf = ({ actor, now }: ServiceContext): Author => ({ actor, no
 
 export const keyringOf = ({ credentials, config }: ServiceContext): Promise<Keyring> => credentials.keyring(config);
 
-/** Drops an app from the caches: from this isolate at once, from KV after the answer. */
-export function forgetApp({ credentials, config, waitUntil }: ServiceContext, appid: string): void {
-  credentials.forget(config, appid, waitUntil);
+/**
+ * The database of a site's own data.
+ *
+ * @throws ServiceError `unavailable` when no database is bound for the home; `conflict` when the site was begun and its home does not
+ *   have it yet
+ */
+export function homeOf({ config }: ServiceContext, { home, status }: Pick<Site, "home" | "status">): D1Database {
+  const db = homeDatabase(config, home);
+  if (status !== "creating") return db;
+  const detail = `The home ${home} does not have this site yet: create a site of the same name in the same home, which finishes this one.`;
+  throw new ServiceError("conflict", { reason: "site_unfinished", detail });
+}
+
+/** Tells the caches of a changed app: this isolate at once, KV after the answer. */
+export function publishApp({ credentials, config, waitUntil }: ServiceContext, app: AppRecord): void {
+  credentials.publish(config, app, waitUntil);
 }

@@ -53,7 +53,7 @@ export function auditOf(
     );
 }
 
-/** Entries with an id below `before`, newest first; of all sites when `siteId` is undefined. */
+/** The entries of one database with an id below `before`, newest first; of all sites when `siteId` is undefined. */
 export function listAuditEntries(
   db: D1Database,
   siteId: number | undefined,

@@ -5,7 +5,7 @@ import type { Runtime } from "../runtime.ts";
 import { rootOf, TRIES, withRetries } from "./run-batch.ts";
 import { consoleForms, consoleSessions, idempotencyKeys, jobs, nonces } from "./schema.ts";
 
-/** The most that one run does, over all tables. The next runs do the rest. */
+/** The most that one run does, over all tables of all homes. The next runs do the rest. */
 export interface PruneLimits {
   /** Rows read at a time. D1 runs one statement at a time, so a long one would delay signed calls. */
   chunkRows: number;
@@ -20,7 +20,6 @@ const STATEMENTS_PER_CHUNK = 4 * TRIES;
 
 interface Run {
   runtime: Runtime;
-  db: D1Database;
   /** Unix seconds. */
   now: number;
   chunkRows: number;
@@ -28,14 +27,14 @@ interface Run {
   left: number;
 }
 
-/** The key of a row, column by column. Empty texts stand for the start of the table. */
-type Place = string[];
+/** The key of a row, column by column. Zeros and empty texts stand for the start of the table. */
+type Place = (string | number)[];
 
-/** A column of a key. All keys here consist of text. */
-type KeyColumn = AnySQLiteColumn<{ data: string; notNull: true }>;
+/** A column of a key. All keys here consist of texts and positive integers. */
+type KeyColumn = AnySQLiteColumn<{ data: string | number; notNull: true }>;
 
 /** `(a, b)`: SQLite compares such row values from left to right, the order in which the key sorts rows. */
-const row = (parts: (KeyColumn | string)[]) =>
+const row = (parts: (KeyColumn | string | number)[]) =>
   sql`(${sql.join(
     parts.map((part) => sql`${part}`),
     sql`, `,
@@ -48,13 +47,13 @@ const row = (parts: (KeyColumn | string)[]) =>
  */
 function pruner(table: SQLiteTable, expiresAt: SQLiteColumn, key: KeyColumn[]) {
   const name = `prune ${getTableName(table)}`;
-  const start: Place = key.map(() => "");
+  const start: Place = key.map(({ dataType }) => (dataType === "number" ? 0 : ""));
   const keyOf: Record<string, KeyColumn> = Object.fromEntries(key.map((column) => [column.name, column]));
   const between = (from: Place, to: Place | undefined) =>
     and(sql`${row(key)} > ${row(from)}`, to && sql`${row(key)} <= ${row(to)}`);
 
-  return async function* prune(run: Run): AsyncGenerator<number, void> {
-    const store = drizzle(run.db);
+  return async function* prune(run: Run, db: D1Database): AsyncGenerator<number, void> {
+    const store = drizzle(db);
     const lastOfChunk = (from: Place, to: Place | undefined) =>
       store
         .select(keyOf)
@@ -106,55 +105,108 @@ function placeIn(text: string | undefined, start: Place): Place {
   try {
     const place = JSON.parse(text ?? "") as unknown;
     const fits =
-      Array.isArray(place) && place.length === start.length && place.every((part) => typeof part === "string");
-    return fits && place.some((part) => part !== "") ? place : start;
+      Array.isArray(place) &&
+      place.length === start.length &&
+      place.every((part, i) => typeof part === typeof start[i] && part !== null);
+    return fits && place.some((part, i) => part !== start[i]) ? place : start;
   } catch {
     return start;
   }
 }
 
-const PRUNERS = {
-  nonces: pruner(nonces, nonces.expiresAt, [nonces.appid, nonces.ranstr]),
+const HOME_PRUNERS = {
+  nonces: pruner(nonces, nonces.expiresAt, [nonces.siteId, nonces.appid, nonces.ranstr]),
   idempotency_keys: pruner(idempotencyKeys, idempotencyKeys.expiresAt, [
+    idempotencyKeys.siteId,
     idempotencyKeys.appid,
     idempotencyKeys.operation,
     idempotencyKeys.key,
   ]),
+};
+
+const DIRECTORY_PRUNERS = {
   console_sessions: pruner(consoleSessions, consoleSessions.expiresAt, [consoleSessions.id]),
   console_forms: pruner(consoleForms, consoleForms.expiresAt, [consoleForms.id]),
 };
 
-type Pruned = Record<keyof typeof PRUNERS, number>;
+interface Databases {
+  directory: D1Database;
+  homes: ReadonlyMap<string, D1Database>;
+  closedHomes: ReadonlySet<string>;
+}
+
+/** What a run did: by home, then by table. */
+export interface Pruned {
+  /** How many rows were removed. */
+  removed: Record<string, Record<string, number>>;
+  /** D1's message for each table that failed. */
+  faults: Record<string, Record<string, string>>;
+}
 
 /**
- * Deletes the rows that have expired at `now`, Unix seconds. The tables take turns, one chunk each, so that none uses up the whole
- * run, and a table that fails stops only itself.
- *
- * @returns the number of removed rows by table, and D1's message for each table that failed
+ * Deletes the rows that have expired at `now`, Unix seconds, in every home that is not closed. The tables take turns, one chunk each,
+ * so that none uses up the whole run, and a table or a home that fails stops only itself. A run that ends early says in the directory
+ * which home is next.
  */
 export async function prune(
   runtime: Runtime,
-  db: D1Database,
+  { directory, homes, closedHomes }: Databases,
   now: number,
   { chunkRows, statements }: PruneLimits = LIMITS,
-): Promise<{ removed: Pruned; faults: Partial<Record<keyof Pruned, string>> }> {
-  const run: Run = { runtime, db, now, chunkRows, left: statements };
-  const tables = Object.keys(PRUNERS) as (keyof Pruned)[];
-  const removed = Object.fromEntries(tables.map((table) => [table, 0])) as Pruned;
-  const faults: Partial<Record<keyof Pruned, string>> = {};
-  const walks = new Map(tables.map((table) => [table, PRUNERS[table](run)]));
-  while (walks.size > 0 && run.left >= STATEMENTS_PER_CHUNK) {
-    for (const [table, walk] of walks) {
-      if (run.left < STATEMENTS_PER_CHUNK) break;
+): Promise<Pruned> {
+  const run: Run = { runtime, now, chunkRows, left: statements };
+  const pruned: Pruned = { removed: {}, faults: {} };
+  const served = [...homes].filter(([home]) => !closedHomes.has(home));
+  let walks = startingWith(await firstHome(run, directory), served).flatMap(([home, db]) => {
+    const pruners = db === directory ? { ...HOME_PRUNERS, ...DIRECTORY_PRUNERS } : HOME_PRUNERS;
+    pruned.removed[home] = Object.fromEntries(Object.keys(pruners).map((table) => [table, 0]));
+    return Object.entries(pruners).map(([table, prunerOf]) => ({ home, table, walk: prunerOf(run, db) }));
+  });
+  while (walks.length > 0) {
+    const going: typeof walks = [];
+    for (const each of walks) {
+      const { home, table, walk } = each;
+      if (run.left < STATEMENTS_PER_CHUNK) {
+        await keepFirstHome(run, directory, home);
+        return pruned;
+      }
       try {
         const chunk = await walk.next();
-        if (chunk.done) walks.delete(table);
-        else removed[table] += chunk.value;
+        if (chunk.done) continue;
+        const removed = pruned.removed[home] ?? {};
+        removed[table] = (removed[table] ?? 0) + chunk.value;
+        going.push(each);
       } catch (error) {
-        walks.delete(table);
-        faults[table] = rootOf(error).message;
+        pruned.faults[home] = { ...pruned.faults[home], [table]: rootOf(error).message };
       }
     }
+    walks = going;
   }
-  return { removed, faults };
+  return pruned;
+}
+
+const FIRST_HOME = "prune";
+
+/** The home that a run starts with. Any home will do when the directory does not answer. */
+function firstHome(run: Run, directory: D1Database): Promise<string | undefined> {
+  const read = () => drizzle(directory).select({ place: jobs.place }).from(jobs).where(eq(jobs.name, FIRST_HOME)).get();
+  return counted(run, 1, read).then(
+    (job) => job?.place,
+    () => undefined,
+  );
+}
+
+async function keepFirstHome(run: Run, directory: D1Database, place: string): Promise<void> {
+  const job = { name: FIRST_HOME, place };
+  const keep = () =>
+    drizzle(directory).insert(jobs).values(job).onConflictDoUpdate({ target: jobs.name, set: { place } }).run();
+  await counted(run, 1, keep).catch(() => {});
+}
+
+function startingWith(first: string | undefined, homes: [string, D1Database][]): [string, D1Database][] {
+  const at = Math.max(
+    0,
+    homes.findIndex(([home]) => home === first),
+  );
+  return [...homes.slice(at), ...homes.slice(0, at)];
 }

@@ -7,6 +7,8 @@ export interface RequestRecord {
   status: number;
   /** Only of a known app: a caller who mixes up fields may have sent a secret as appid. */
   appid?: string | undefined;
+  /** The home of the site that the request was about. */
+  home?: string | undefined;
   outcome: "ok" | "refused" | "repeated";
   /** Why it was refused, as a short word to search for. */
   reason?: string | undefined;

@@ -3,6 +3,8 @@ export interface Trace {
   requestId: string;
   /** Of a known app only: a caller who mixes up fields must not leave a secret in the log. */
   appid?: string;
+  /** The home of the site that the request is about. */
+  home?: string;
   reason?: string;
   /** Which field broke which rule. */
   detail?: string;

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { experimental_readRawConfig, unstable_readConfig } from "wrangler";
 import { closedHomesIn, homeOf, MAIN } from "../../src/cli/homes.ts";
 import { withDatabase, withoutFurtherHomes, withVar } from "../../src/cli/wrangler-toml.ts";
-import { APP_LIMIT_PERIOD, CLIENT_LIMIT_PERIOD } from "../../src/rate-limit.ts";
+import { CLIENT_LIMIT_PERIOD, LIMIT_PERIOD } from "../../src/rate-limit.ts";
 import { workerOptions } from "../support/worker-options.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
@@ -77,7 +77,11 @@ describe("wrangler.toml", () => {
 
   it.each(STAGES)("counts requests over the periods that Retry-After tells, in stage %j", (stage) => {
     const periods = Object.fromEntries(read(stage).ratelimits.map(({ name, simple }) => [name, simple.period]));
-    expect(periods).toMatchObject({ APP_LIMIT: APP_LIMIT_PERIOD, CLIENT_LIMIT: CLIENT_LIMIT_PERIOD });
+    expect(periods).toMatchObject({
+      APP_LIMIT: LIMIT_PERIOD,
+      SITE_LIMIT: LIMIT_PERIOD,
+      CLIENT_LIMIT: CLIENT_LIMIT_PERIOD,
+    });
   });
 
   it("may get another home without a change for the tests, which have DB and HOME_APAC, nor for the generated types", async () => {

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { clientAddress } from "../../src/http/client-address.ts";
-import { APP_LIMIT_PERIOD, CLIENT_LIMIT_PERIOD, PassedLimits, withinRate } from "../../src/rate-limit.ts";
+import { CLIENT_LIMIT_PERIOD, LIMIT_PERIOD, PassedLimits, withinRate } from "../../src/rate-limit.ts";
 import { systemRuntime } from "../../src/runtime.ts";
 import { FAULTS, Faults, faultyD1, faultyLimit } from "../support/faulty-bindings.ts";
 import { startCall, withoutWaiting } from "../support/patient-fetch.ts";
@@ -364,7 +364,7 @@ describe("the limits of wrangler.toml", () => {
       "CLIENT_LIMIT { limit = 300, period = 60 }",
     ]);
     expect(new Set(limits.map(([, , namespace]) => namespace)).size).toBe(4);
-    expect([APP_LIMIT_PERIOD, CLIENT_LIMIT_PERIOD]).toEqual([10, 60]);
+    expect([LIMIT_PERIOD, CLIENT_LIMIT_PERIOD]).toEqual([10, 60]);
   });
 
   it("are counted by the platform, key by key", async () => {

@@ -3,4 +3,4 @@ import { env } from "cloudflare:workers";
 
 // Files share a worker and so its storage: each begins with an empty one.
 await reset();
-await applyD1Migrations(env.DB, env.MIGRATIONS);
+await Promise.all([env.DB, env.HOME_APAC].map((db) => applyD1Migrations(db, env.MIGRATIONS)));

@@ -16,7 +16,11 @@ export interface Answer {
 }
 
 /** Rate limits are off unless a test brings its own: tests share one client address. */
-const unlimited = { APP_LIMIT: undefined, CLIENT_LIMIT: undefined } as unknown as Partial<Bindings>;
+const unlimited = {
+  APP_LIMIT: undefined,
+  SITE_LIMIT: undefined,
+  CLIENT_LIMIT: undefined,
+} as unknown as Partial<Bindings>;
 
 /** A Worker in one isolate: nothing cached yet, a clock of its own. `env` may be replaced binding by binding. */
 export class Isolate {

@@ -3,6 +3,7 @@ import { seedAgents } from "./seed-agents.ts";
 
 export interface Site {
   siteId: number;
+  home: string;
   appid: string;
   secret: string;
 }
@@ -10,14 +11,14 @@ export interface Site {
 /** On the real bindings, so that a binding that fails or counts sees only what the test does. */
 const operators = new Isolate();
 
-/** A fresh site with an app, made through the admin API at NOW, and agents 1, 2 and 3 in normal status and 4 disabled. */
-export async function newSite(): Promise<Site> {
-  const { id: siteId } = await made<{ id: number }>("/admin/sites", { name: "Site" });
+/** A fresh site with an app in a home, made through the admin API at NOW, and agents 1, 2 and 3 in normal status and 4 disabled. */
+export async function newSite(home = "main"): Promise<Site> {
+  const { id: siteId } = await made<{ id: number }>("/admin/sites", { name: "Site", home });
   const { appid, secret } = await made<{ appid: string; secret: string }>(`/admin/sites/${siteId}/apps`, {
     name: "App",
   });
-  await seedAgents({ siteId }, [1, 2, 3], [4]);
-  return { siteId, appid, secret };
+  await seedAgents({ siteId, home }, [1, 2, 3], [4]);
+  return { siteId, home, appid, secret };
 }
 
 async function made<T>(path: string, body: Record<string, unknown>): Promise<T> {

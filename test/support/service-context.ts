@@ -9,12 +9,12 @@ import { NOW } from "./world.ts";
 
 /**
  * What services are given, at a time of the test's own (Unix seconds), on the real bindings or on some that are replaced.
- * `forgotten` are the apps that KV was told to drop.
+ * `published` are the apps whose records KV was given.
  */
-export function contextAt(now = NOW, bindings: Partial<Bindings> = {}): ServiceContext & { forgotten: string[] } {
-  const forgotten: string[] = [];
+export function contextAt(now = NOW, bindings: Partial<Bindings> = {}): ServiceContext & { published: string[] } {
+  const published: string[] = [];
   const CREDENTIALS = replacing(env.CREDENTIALS, {
-    delete: async (key: string) => void forgotten.push(key.replace("app:", "")),
+    put: async (key: string) => void published.push(key.replace("app:", "")),
   });
   const runtime = runtimeAt(() => now * 1000);
   return {
@@ -25,6 +25,6 @@ export function contextAt(now = NOW, bindings: Partial<Bindings> = {}): ServiceC
     actor: "admin-api",
     now,
     waitUntil: () => {},
-    forgotten,
+    published,
   };
 }

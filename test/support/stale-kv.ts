@@ -4,8 +4,8 @@ import { replacing } from "./replacing.ts";
 export function staleKv(kv: KVNamespace): KVNamespace {
   const known = new Map<string, unknown>();
   return replacing(kv, {
-    get: async (key: string, type: "json") => {
-      if (!known.has(key)) known.set(key, await kv.get(key, type));
+    get: async (key: string, options: { type: "json" }) => {
+      if (!known.has(key)) known.set(key, await kv.get(key, options));
       return known.get(key);
     },
   });

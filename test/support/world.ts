@@ -1,4 +1,5 @@
 import { hmac } from "./hmac.ts";
+import { databaseOf } from "./homes.ts";
 import { type Answer, Isolate, type Replacements } from "./isolate.ts";
 import { newSite, type Site } from "./new-site.ts";
 import { readOperated, readStored } from "./read-store.ts";
@@ -12,18 +13,20 @@ export { NOW } from "./test-runtime.ts";
 /** A fresh site (new-site.ts), an isolate of its own to talk to (isolate.ts), and a caller who signs for the site's app. */
 export class World extends Isolate implements Site {
   siteId: number;
+  home: string;
   appid: string;
   secret: string;
 
-  private constructor({ siteId, appid, secret }: Site, bindings: Replacements) {
+  private constructor({ siteId, home, appid, secret }: Site, bindings: Replacements) {
     super(bindings);
+    this.home = home;
     this.siteId = siteId;
     this.appid = appid;
     this.secret = secret;
   }
 
-  static async create(bindings: Replacements = {}): Promise<World> {
-    return new World(await newSite(), bindings);
+  static async create(bindings: Replacements = {}, home = "main"): Promise<World> {
+    return new World(await newSite(home), bindings);
   }
 
   /** Another isolate of the same deployment: nothing cached, the same bindings. */
@@ -65,11 +68,11 @@ export class World extends Isolate implements Site {
 
   /** What operators made of this site. */
   operated() {
-    return readOperated(this.siteId);
+    return readOperated(this.siteId, databaseOf(this.home));
   }
 
   /** What is stored of this site and app, whole. */
   stored() {
-    return readStored(this);
+    return readStored(this, databaseOf(this.home));
   }
 }

@@ -1,10 +1,12 @@
 import { agentChangeSchema, changeAgent } from "../../services/change-agent.ts";
+import { changeSite, siteChangeSchema } from "../../services/change-site.ts";
 import { createAgents, newAgentSchema } from "../../services/create-agents.ts";
 import { createSite, newSiteSchema } from "../../services/create-site.ts";
 import { issueApp, issueAppSchema } from "../../services/issue-app.ts";
 import { listAgents } from "../../services/list-agents.ts";
 import { listApps } from "../../services/list-apps.ts";
 import { auditQuerySchema, listAuditLog } from "../../services/list-audit-log.ts";
+import { listHomes } from "../../services/list-homes.ts";
 import { listSessions, sessionQuerySchema } from "../../services/list-sessions.ts";
 import { listSites } from "../../services/list-sites.ts";
 import { pageQuerySchema } from "../../services/page.ts";
@@ -13,6 +15,7 @@ import { agentUnknown, sessionUnknown } from "../../services/refusals.ts";
 import { resealSecrets } from "../../services/reseal-secrets.ts";
 import { revokeApp } from "../../services/revoke-app.ts";
 import { rotateSecret, rotateSecretSchema } from "../../services/rotate-secret.ts";
+import { restoredSchema, settleRestoredHome } from "../../services/settle-restored-home.ts";
 import { newHono, type Routes } from "../new-hono.ts";
 import { answerInTime, serviceContext, siteOf } from "../operator.ts";
 import { pathId } from "../path-id.ts";
@@ -36,8 +39,8 @@ export function admin(): Routes<AdminEnv> {
   routes.use(answerInTime);
 
   routes.post("/sites", async (c) => {
-    const input = await readInput(c, newSiteSchema);
-    return c.json(wire.site(await createSite(c.var.ctx, input)), 201);
+    const { name, home, first_chat_id: firstChatId } = await readInput(c, newSiteSchema);
+    return c.json(wire.site(await createSite(c.var.ctx, { name, home, firstChatId })), 201);
   });
 
   routes.get("/sites", async (c) => {
@@ -45,16 +48,22 @@ export function admin(): Routes<AdminEnv> {
     return c.json(wire.page(await listSites(c.var.ctx, query), wire.siteEntry));
   });
 
+  routes.patch("/sites/:site_id", async (c) => {
+    const site = await siteOf(c);
+    const { name, status, first_chat_id: firstChatId } = await readInput(c, siteChangeSchema);
+    return c.json(wire.site(await changeSite(c.var.ctx, { site, change: { name, status, firstChatId } })));
+  });
+
   routes.post("/sites/:site_id/apps", async (c) => {
-    const { id: siteId } = await siteOf(c);
+    const site = await siteOf(c);
     const input = await readInput(c, issueAppSchema);
-    return c.json(wire.issuedApp(await issueApp(c.var.ctx, { siteId, ...input })), 201);
+    return c.json(wire.issuedApp(await issueApp(c.var.ctx, { site, ...input })), 201);
   });
 
   routes.get("/sites/:site_id/apps", async (c) => {
-    const { id: siteId } = await siteOf(c);
+    const site = await siteOf(c);
     const query = readQuery(c, pageQuerySchema);
-    return c.json(wire.page(await listApps(c.var.ctx, { siteId, ...query }), wire.app));
+    return c.json(wire.page(await listApps(c.var.ctx, { site, ...query }), wire.app));
   });
 
   routes.post("/apps/:appid/rotate", async (c) => {
@@ -71,40 +80,48 @@ export function admin(): Routes<AdminEnv> {
   routes.post("/reseal", async (c) => c.json(wire.resealed(await resealSecrets(c.var.ctx))));
 
   routes.post("/sites/:site_id/agents", async (c) => {
-    const { id: siteId } = await siteOf(c);
+    const site = await siteOf(c);
     const newcomer = await readInput(c, newAgentSchema);
-    const added = await createAgents(c.var.ctx, { siteId, agents: [newcomer] });
+    const added = await createAgents(c.var.ctx, { site, agents: [newcomer] });
     return c.json(added.map(wire.agent)[0], 201);
   });
 
   routes.patch("/sites/:site_id/agents/:id", async (c) => {
-    const { id: siteId } = await siteOf(c);
+    const site = await siteOf(c);
     const change = await readInput(c, agentChangeSchema);
     const id = pathId(c, "id", agentUnknown);
-    return c.json(wire.agent(await changeAgent(c.var.ctx, { siteId, id, change })));
+    return c.json(wire.agent(await changeAgent(c.var.ctx, { site, id, change })));
   });
 
   routes.get("/sites/:site_id/agents", async (c) => {
-    const { id: siteId } = await siteOf(c);
+    const site = await siteOf(c);
     const query = readQuery(c, pageQuerySchema);
-    return c.json(wire.page(await listAgents(c.var.ctx, { siteId, ...query }), wire.agent));
+    return c.json(wire.page(await listAgents(c.var.ctx, { site, ...query }), wire.agent));
   });
 
   routes.get("/sites/:site_id/sessions", async (c) => {
-    const { id: siteId } = await siteOf(c);
+    const site = await siteOf(c);
     const query = readQuery(c, sessionQuerySchema);
-    return c.json(wire.page(await listSessions(c.var.ctx, { siteId, ...query }), wire.sessionSummary));
+    return c.json(wire.page(await listSessions(c.var.ctx, { site, ...query }), wire.sessionSummary));
   });
 
   routes.get("/sites/:site_id/sessions/:chat_id", async (c) => {
-    const { id: siteId } = await siteOf(c);
+    const site = await siteOf(c);
     const chatId = pathId(c, "chat_id", sessionUnknown);
-    return c.json(wire.sessionDetail(await readSession(c.var.ctx, { siteId, chatId })));
+    return c.json(wire.sessionDetail(await readSession(c.var.ctx, { site, chatId })));
   });
 
   routes.get("/audit", async (c) => {
     const { site_id: siteId, ...query } = readQuery(c, auditQuerySchema);
-    return c.json(wire.page(await listAuditLog(c.var.ctx, { siteId, ...query }), wire.auditEntry));
+    const log = await listAuditLog(c.var.ctx, { siteId, ...query });
+    return c.json({ ...wire.page(log, wire.auditEntry), homes_down: log.homesDown });
+  });
+
+  routes.get("/homes", async (c) => c.json({ items: await listHomes(c.var.ctx) }));
+
+  routes.post("/homes/:name/restored", async (c) => {
+    const { lift } = await readInput(c, restoredSchema, {});
+    return c.json(wire.restored(await settleRestoredHome(c.var.ctx, { home: c.req.param("name"), lift })));
   });
 
   refuseOtherMethods(routes);

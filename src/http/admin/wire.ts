@@ -8,6 +8,7 @@ import type { Page } from "../../services/page.ts";
 import type { StoredSession } from "../../services/read-session.ts";
 import type { Resealed } from "../../services/reseal-secrets.ts";
 import type { RotatedSecret } from "../../services/rotate-secret.ts";
+import type { RestoredHome } from "../../services/settle-restored-home.ts";
 
 /** The answers of the admin API. Each field is named here, so that no stored field is sent by accident. Described in openapi/admin-schemas.ts. */
 
@@ -15,9 +16,16 @@ export function page<Item, Shown>({ items, nextCursor }: Page<Item>, show: (item
   return { items: items.map(show), next_cursor: nextCursor };
 }
 
-export const site = ({ id, name }: Site) => ({ id, name });
+export const site = ({ id, name, home, status }: Omit<Site, "createdAt">) => ({ id, name, home, status });
 
-export const siteEntry = ({ id, name, createdAt }: Site) => ({ id, name, created_at: createdAt });
+export const siteEntry = ({ createdAt, ...each }: Site) => ({ ...site(each), created_at: createdAt });
+
+export const restored = ({ sites, liftedBy, reopenAfter, apps }: RestoredHome) => ({
+  sites,
+  lifted_by: liftedBy,
+  reopen_after: reopenAfter,
+  apps: apps.map(({ appid, siteId, why }) => ({ appid, site_id: siteId, why })),
+});
 
 export const app = ({ appid, name, version, previousExpiresAt, revokedAt, createdAt }: AppSummary) => ({
   appid,
@@ -35,11 +43,12 @@ export const rotatedSecret = ({ appid, secret, version, previousExpiresAt }: Rot
   previous_expires_at: previousExpiresAt,
 });
 
-export const resealed = ({ unopenedApps, resealed, remaining, unopened }: Resealed) => ({
+export const resealed = ({ unopenedApps, resealed, remaining, unopened, homesDown }: Resealed) => ({
   resealed,
   remaining,
   unopened,
   unopened_apps: unopenedApps,
+  homes_down: homesDown,
 });
 
 export const sessionSummary = (row: SessionRow) => ({
@@ -67,7 +76,8 @@ export const sessionDetail = ({ session, customer, participants, messages }: Sto
   messages: messages.map((each) => ({ sender: each.sender, sender_uid: each.senderUid, content: each.content })),
 });
 
-export const auditEntry = ({ id, at, actor, action, subject, siteId, details }: AuditLogEntry) => ({
+export const auditEntry = ({ home, id, at, actor, action, subject, siteId, details }: AuditLogEntry) => ({
+  home,
   id,
   at,
   actor,

@@ -1,31 +1,85 @@
-import { asc, eq, gt, sql } from "drizzle-orm";
+import { and, asc, count, eq, gt, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { type Author, auditedBy } from "../audit-log.ts";
-import { auditLog, sites } from "../schema.ts";
+import type { Runtime } from "../../runtime.ts";
+import { withRetries } from "../run-batch.ts";
+import { sites } from "../schema.ts";
 
+/** A site as the directory knows it. `createdAt` in Unix seconds. */
 export type Site = typeof sites.$inferSelect;
 
-export async function insertSite(db: D1Database, name: string, author: Author): Promise<Site> {
+export type SiteStatus = Site["status"];
+
+/** What the directory copies from a site's home. */
+export type SiteCopy = Partial<Pick<Site, "name" | "status" | "firstChatId">>;
+
+/**
+ * Begins a site, or finds the one that the same call began before and did not finish. Its status is `creating`.
+ *
+ * @param now Unix seconds
+ */
+export async function beginSite(
+  runtime: Runtime,
+  db: D1Database,
+  { name, home, firstChatId }: Pick<Site, "name" | "home" | "firstChatId">,
+  now: number,
+): Promise<Site> {
   const store = drizzle(db);
-  const [[site]] = await store.batch([
-    store.insert(sites).values({ name, createdAt: author.now }).returning(),
-    store.insert(auditLog).values({
-      ...auditedBy(author),
-      siteId: sql`last_insert_rowid()`,
-      action: "site.created",
-      subject: sql`CAST(last_insert_rowid() AS TEXT)`,
-      details: JSON.stringify({ name }),
-    }),
-  ]);
-  if (site === undefined) throw new Error("the inserted site did not come back");
+  const begun = and(
+    eq(sites.status, "creating"),
+    eq(sites.name, name),
+    eq(sites.home, home),
+    eq(sites.firstChatId, firstChatId),
+  );
+  const batch = () =>
+    store.batch([
+      store.insert(sites).select((query) =>
+        query
+          .select({
+            id: sql`NULL`.as("id"),
+            name: sql`${name}`.as("name"),
+            home: sql`${home}`.as("home"),
+            firstChatId: sql`${firstChatId}`.as("first_chat_id"),
+            status: sql`'creating'`.as("status"),
+            createdAt: sql`${now}`.as("created_at"),
+          })
+          .from(sql`(SELECT 1)`)
+          .where(notExists(store.select({ id: sites.id }).from(sites).where(begun))),
+      ),
+      store.select().from(sites).where(begun).orderBy(asc(sites.id)).limit(1),
+    ]);
+  const [, [site]] = await withRetries(runtime, batch);
+  if (site === undefined) throw new Error("the site that was begun did not come back");
   return site;
+}
+
+/** Opens a site whose home has it. @returns false when another call has opened it */
+export async function finishSite(runtime: Runtime, db: D1Database, id: number): Promise<boolean> {
+  const begun = and(eq(sites.id, id), eq(sites.status, "creating"));
+  const finish = () => drizzle(db).update(sites).set({ status: "open" }).where(begun).run();
+  return (await withRetries(runtime, finish)).meta.changes === 1;
+}
+
+export async function copySite(runtime: Runtime, db: D1Database, id: number, copy: SiteCopy): Promise<void> {
+  await withRetries(runtime, () => drizzle(db).update(sites).set(copy).where(eq(sites.id, id)).run());
 }
 
 export function findSite(db: D1Database, id: number): Promise<Site | undefined> {
   return drizzle(db).select().from(sites).where(eq(sites.id, id)).get();
 }
 
-/** Sites with an id above `after`, in the order of their ids. */
-export function listSites(db: D1Database, after: number, limit: number): Promise<Site[]> {
-  return drizzle(db).select().from(sites).where(gt(sites.id, after)).orderBy(asc(sites.id)).limit(limit).all();
+/** Sites with an id above `after`, in the order of their ids; only of one home when it is given. */
+export function listSites(db: D1Database, after: number, limit: number, home?: string): Promise<Site[]> {
+  return drizzle(db)
+    .select()
+    .from(sites)
+    .where(and(gt(sites.id, after), home === undefined ? undefined : eq(sites.home, home)))
+    .orderBy(asc(sites.id))
+    .limit(limit)
+    .all();
+}
+
+/** How many sites each home has; a home without sites is left out. */
+export async function countSitesByHome(db: D1Database): Promise<Map<string, number>> {
+  const rows = await drizzle(db).select({ home: sites.home, sites: count() }).from(sites).groupBy(sites.home).all();
+  return new Map(rows.map(({ home, sites }) => [home, sites]));
 }

@@ -1,12 +1,13 @@
 import { type Column, getTableColumns, getTableName, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
-import { apps, idempotencyKeys, nonces } from "../schema.ts";
+import { apps, homeSites, idempotencyKeys, nonces, sessions } from "../schema.ts";
 import { type Bindable, insertInto, type Placeholders, type Statement, statement, takeExcluded } from "../statement.ts";
 
 /**
  * The claim on a ranstr, the first statement of every batch. It has a gate and a decision.
  *
- * The gate checks D1, not a cache: the app exists, belongs to the site, is not revoked, and the secret that verified is still valid.
+ * The gate checks the home, not a cache: the site is here and open, the app is its own and not revoked, and the secret that verified
+ * is still valid.
  * The decision is computed once, by the try that makes the claim, and kept in the nonce row. Every later statement requires that this
  * same try made the row and that its outcome is `accepted`. So a replay (another owner) changes nothing, and a second try of the
  * Worker (same owner, another attempt) only reads the decision: it cannot restore what was deleted in between.
@@ -51,8 +52,11 @@ export interface Decision<Values> {
   mayBeItself: (value: Placeholders<Values>) => SQL;
 }
 
-/** The gate. The secret that verified is the current one, or the previous one during an overlap. */
-const appIsGood = (v: Placeholders<Claim>): SQL => sql`${apps.appid} = ${v.appid} AND ${apps.siteId} = ${v.siteId}
+/** FROM for {@link appIsGood}. */
+const SITE_AND_APP = sql`${homeSites} JOIN ${apps} ON ${apps.siteId} = ${homeSites.siteId}`;
+
+/** The gate, but for the site's status. The secret that verified is the current one, or the previous one during an overlap. */
+const appIsGood = (v: Placeholders<Claim>): SQL => sql`${homeSites.siteId} = ${v.siteId} AND ${apps.appid} = ${v.appid}
   AND ${apps.revokedAt} IS NULL
   AND (${apps.version} = ${v.secretVersion}
     OR (${apps.previousVersion} = ${v.secretVersion} AND ${apps.previousExpiresAt} > ${v.now}))`;
@@ -77,7 +81,7 @@ const joinKey = (
   { name }: Pick<Decision<never>, "name">,
   v: Placeholders<Claim>,
 ): SQL => sql`LEFT JOIN ${idempotencyKeys}
-  ON ${idempotencyKeys.appid} = ${v.appid} AND ${idempotencyKeys.operation} = ${literal(name)}
+  ON ${idempotencyKeys.siteId} = ${v.siteId} AND ${idempotencyKeys.appid} = ${v.appid} AND ${idempotencyKeys.operation} = ${literal(name)}
   AND ${idempotencyKeys.key} = ${v.key} AND ${idempotencyKeys.expiresAt} > ${v.now}`;
 
 /** The agent ids that the words of the outcome name, as JSON; evaluated only for that outcome. */
@@ -92,9 +96,11 @@ function namedBy<Values extends Claim>(decision: Decision<Values>, outcome: SQL,
 export function claim<Values extends Claim & Record<string, Bindable>>(decision: Decision<Values>): Statement<Values> {
   return statement<Values>(
     (v) => sql`WITH decision AS MATERIALIZED (
-      SELECT ${decided(decision, v)} FROM ${apps} ${joinKey(decision, v)} WHERE ${appIsGood(v)})
+      SELECT ${decided(decision, v)} FROM ${SITE_AND_APP} ${joinKey(decision, v)}
+      WHERE ${appIsGood(v)} AND ${homeSites.status} = 'open')
     ${insertInto(
       nonces,
+      nonces.siteId,
       nonces.appid,
       nonces.ranstr,
       nonces.owner,
@@ -103,7 +109,7 @@ export function claim<Values extends Claim & Record<string, Bindable>>(decision:
       nonces.outcome,
       nonces.sessionId,
     )}
-    SELECT ${v.appid}, ${v.ranstr}, ${v.owner}, ${v.attempt}, ${v.nonceExpiresAt}, outcome, CASE outcome
+    SELECT ${v.siteId}, ${v.appid}, ${v.ranstr}, ${v.owner}, ${v.attempt}, ${v.nonceExpiresAt}, outcome, CASE outcome
       WHEN 'accepted' THEN ${decision.sessionId(v)}
       WHEN 'repeated' THEN first_session_id END
     FROM decision WHERE true
@@ -113,9 +119,13 @@ export function claim<Values extends Claim & Record<string, Bindable>>(decision:
   );
 }
 
+/** The row of `nonces` of this ranstr. */
+const sameNonce = (v: Placeholders<Pick<Claim, "siteId" | "appid" | "ranstr">>): SQL =>
+  sql`${nonces.siteId} = ${v.siteId} AND ${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr}`;
+
 /** This request made the claim and was accepted. Needs `nonces` in its FROM. */
-const mine = (v: Placeholders<Claim>): SQL => sql`${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr}
-  AND ${nonces.owner} = ${v.owner} AND ${nonces.outcome} = 'accepted'`;
+const mine = (v: Placeholders<Claim>): SQL => sql`${sameNonce(v)} AND ${nonces.owner} = ${v.owner}
+  AND ${nonces.outcome} = 'accepted'`;
 
 /** This very try made the claim and was accepted. */
 const accepted = (v: Placeholders<Claim>): SQL => sql`${mine(v)} AND ${nonces.attempt} = ${v.attempt}`;
@@ -123,6 +133,18 @@ const accepted = (v: Placeholders<Claim>): SQL => sql`${mine(v)} AND ${nonces.at
 /** An earlier try of this request was accepted; its answer was lost. */
 export const wasAcceptedBefore = (v: Placeholders<Claim>): SQL =>
   sql`EXISTS (SELECT 1 FROM ${nonces} WHERE ${mine(v)} AND ${nonces.attempt} <> ${v.attempt})`;
+
+/** The highest id of a site's sessions; 0 when it has none. */
+export const newestSessionId = (siteId: Column | Placeholder): SQL =>
+  sql`coalesce((SELECT max(${sessions.id}) FROM ${sessions} WHERE ${sessions.siteId} = ${siteId}), 0)`;
+
+/**
+ * The id of a site's next session. Chosen inside the transaction and kept in the nonce row, so that a second try finds the same. A
+ * counter would cost a written row.
+ */
+export const nextSessionId = (v: Placeholders<Pick<Claim, "siteId">>): SQL =>
+  sql`(SELECT max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)}) + 1
+    FROM ${homeSites} WHERE ${homeSites.siteId} = ${v.siteId})`;
 
 const GATED = Symbol("gated");
 
@@ -198,6 +220,7 @@ export const rememberKey = ({ name }: Pick<Decision<never>, "name">): Statement<
       v,
       idempotencyKeys,
       {
+        siteId: v.siteId,
         appid: v.appid,
         operation: literal(name),
         key: v.key,
@@ -215,7 +238,8 @@ export const rememberKey = ({ name }: Pick<Decision<never>, "name">): Statement<
 
 /** The row that {@link selectOutcome} reads, the last of a batch. */
 export type OutcomeRow = {
-  app_is_good: number;
+  /** The status of the site when the app is good; else null. */
+  gate: "open" | "closed" | null;
   /** 1 when the claim is this request's; null when nobody holds one. */
   mine: number | null;
   outcome: string | null;
@@ -229,10 +253,10 @@ export function selectOutcome<Values extends Claim & Record<string, Bindable>>(
   decision: Decision<Values>,
 ): Statement<Values> {
   return statement<Values>(
-    (v) => sql`SELECT EXISTS (SELECT 1 FROM ${apps} WHERE ${appIsGood(v)}) AS app_is_good,
+    (v) => sql`SELECT (SELECT ${homeSites.status} FROM ${SITE_AND_APP} WHERE ${appIsGood(v)}) AS gate,
       ${nonces.owner} = ${v.owner} AS mine, ${nonces.outcome} AS outcome, ${nonces.sessionId} AS session_id,
       ${namedBy(decision, sql`${nonces.outcome}`, v)} AS named
-    FROM (SELECT 1) LEFT JOIN ${nonces} ON ${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr}`,
+    FROM (SELECT 1) LEFT JOIN ${nonces} ON ${sameNonce(v)}`,
   );
 }
 
@@ -257,13 +281,12 @@ export function previewOutcome<Values extends Claim & Record<string, Bindable>>(
       ${namedBy(decision, sql.raw("decision.outcome"), v)} AS named,
       ${nonces.outcome} AS used_outcome, ${nonces.sessionId} AS used_session_id,
       CASE WHEN ${nonces.sessionId} IS NOT NULL THEN ${decision.mayBeItself(v)} END AS may_be_itself
-    FROM decision LEFT JOIN ${nonces}
-      ON ${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr} AND ${nonces.expiresAt} > ${v.now}`,
+    FROM decision LEFT JOIN ${nonces} ON ${sameNonce(v)} AND ${nonces.expiresAt} > ${v.now}`,
   );
 }
 
 /** Reads the outcome of the request that used a ranstr, while the ranstr is remembered. */
-export const selectUse = statement<Pick<Claim, "appid" | "ranstr" | "now">>(
+export const selectUse = statement<Pick<Claim, "siteId" | "appid" | "ranstr" | "now">>(
   (v) => sql`SELECT ${nonces.outcome} AS outcome, ${nonces.sessionId} AS session_id FROM ${nonces}
-    WHERE ${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr} AND ${nonces.expiresAt} > ${v.now}`,
+    WHERE ${sameNonce(v)} AND ${nonces.expiresAt} > ${v.now}`,
 );

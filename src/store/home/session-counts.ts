@@ -7,15 +7,16 @@ import type { SessionStatus } from "./sessions.ts";
 export const COUNT_LIMIT = 10_000;
 
 /**
- * The id of the first session created at or after `since`. Ids grow with time, so a binary search finds it, and the index by site
+ * The id of the first session of a site created at or after `since`. Ids grow with time, so a binary search finds it, and the index by site
  * and status, which is sorted by id, counts from there. An index on time would cost every create a written row.
  */
-function firstSince(since: number) {
+function firstSince(siteId: number, since: number) {
+  const ofSite = sql`${sessions.siteId} = ${siteId}`;
   const middle = sql`(low + high) / 2`;
-  const early = sql`(SELECT ${sessions.createdAt} FROM ${sessions} WHERE ${sessions.id} >= ${middle}
+  const early = sql`(SELECT ${sessions.createdAt} FROM ${sessions} WHERE ${ofSite} AND ${sessions.id} >= ${middle}
     ORDER BY ${sessions.id} LIMIT 1) < ${since}`;
   return sql`(WITH RECURSIVE search(low, high) AS (
-      SELECT 1, (SELECT coalesce(max(${sessions.id}), 0) + 1 FROM ${sessions})
+      SELECT 1, (SELECT coalesce(max(${sessions.id}), 0) + 1 FROM ${sessions} WHERE ${ofSite})
       UNION ALL
       SELECT CASE WHEN ${early} THEN ${middle} + 1 ELSE low END, CASE WHEN ${early} THEN high ELSE ${middle} END
       FROM search WHERE low < high)
@@ -34,7 +35,11 @@ export async function countSessions(
 ): Promise<Record<SessionStatus, number>[]> {
   const store = drizzle(db);
   const counted = (status: SessionStatus, time: number) => {
-    const wanted = and(eq(sessions.siteId, siteId), eq(sessions.status, status), gte(sessions.id, firstSince(time)));
+    const wanted = and(
+      eq(sessions.siteId, siteId),
+      eq(sessions.status, status),
+      gte(sessions.id, firstSince(siteId, time)),
+    );
     const found = store.select({ id: sessions.id }).from(sessions).where(wanted).limit(COUNT_LIMIT).as("found");
     return store.select({ sessions: count() }).from(found);
   };

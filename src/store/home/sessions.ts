@@ -1,8 +1,11 @@
-import { and, asc, desc, eq, getTableColumns, inArray, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, lt, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { agents, customers, messages, participants, SESSION_STATUSES, sessions } from "../schema.ts";
+import { agents, customers, messages, participants, type SESSION_STATUSES, sessions } from "../schema.ts";
 
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
+
+/** The customer of a session. */
+const isCustomer = and(eq(customers.siteId, sessions.siteId), eq(customers.externalId, sessions.customerExternalId));
 
 /** A session in a list. */
 export type SessionRow = Awaited<ReturnType<typeof listSessions>>[number];
@@ -10,10 +13,7 @@ export type SessionRow = Awaited<ReturnType<typeof listSessions>>[number];
 /** Everything stored of one session. An agent's name is null when the site no longer knows the agent. */
 export type StoredSession = NonNullable<Awaited<ReturnType<typeof readSession>>>;
 
-/**
- * A site's sessions with an id below `before`, newest first, filtered by status and customer when given. Without a customer, the
- * newest of each status are merged, so that one index serves the list with and without a status.
- */
+/** A site's sessions with an id below `before`, newest first, filtered by status and customer when given. */
 export function listSessions(
   db: D1Database,
   siteId: number,
@@ -21,28 +21,7 @@ export function listSessions(
   before: number,
   limit: number,
 ) {
-  const store = drizzle(db);
-  const newest = (...conditions: (SQL | undefined)[]) =>
-    store
-      .select({ id: sessions.id })
-      .from(sessions)
-      .where(and(...conditions, lt(sessions.id, before)))
-      .orderBy(desc(sessions.id))
-      .limit(limit);
-  const ofStatus = (each: SessionStatus) => newest(eq(sessions.siteId, siteId), eq(sessions.status, each));
-  const ofCustomer = (externalId: string) => {
-    const named = and(eq(customers.siteId, siteId), eq(customers.externalId, externalId));
-    const customer = store.select({ id: customers.id }).from(customers).where(named);
-    return newest(eq(sessions.customerId, customer), status && eq(sessions.status, status));
-  };
-  const statuses = status === undefined ? SESSION_STATUSES : [status];
-  const found = customerExternalId === undefined ? statuses.map(ofStatus) : [ofCustomer(customerExternalId)];
-  // Each part is wrapped in a SELECT, because a part of a UNION may have no ORDER BY and no LIMIT.
-  const ids = sql.join(
-    found.map((part) => sql`SELECT * FROM ${part}`),
-    sql` UNION ALL `,
-  );
-  return store
+  return drizzle(db)
     .select({
       id: sessions.id,
       kind: sessions.kind,
@@ -54,8 +33,15 @@ export function listSessions(
       customerName: customers.name,
     })
     .from(sessions)
-    .innerJoin(customers, eq(customers.id, sessions.customerId))
-    .where(inArray(sessions.id, sql`(${ids})`))
+    .innerJoin(customers, isCustomer)
+    .where(
+      and(
+        eq(sessions.siteId, siteId),
+        status && eq(sessions.status, status),
+        customerExternalId === undefined ? undefined : eq(sessions.customerExternalId, customerExternalId),
+        lt(sessions.id, before),
+      ),
+    )
     .orderBy(desc(sessions.id))
     .limit(limit)
     .all();
@@ -66,7 +52,7 @@ export async function readSession(db: D1Database, siteId: number, id: number) {
   const store = drizzle(db);
   const agentIs = (column: SQL | typeof messages.senderUid | typeof participants.agentId) =>
     and(eq(agents.siteId, siteId), eq(agents.id, column));
-  const { siteId: _, customerId: __, ...sessionColumns } = getTableColumns(sessions);
+  const { siteId: _, customerExternalId: __, ...sessionColumns } = getTableColumns(sessions);
   // A batch gives rows by column name, so no two columns of one SELECT may have the same: hence the names of its own.
   const agentName = sql<string | null>`${agents.name}`.as("agent_name");
   const [[found], joined, said] = await store.batch([
@@ -81,7 +67,7 @@ export async function readSession(db: D1Database, siteId: number, id: number) {
         },
       })
       .from(sessions)
-      .innerJoin(customers, eq(customers.id, sessions.customerId))
+      .innerJoin(customers, isCustomer)
       .leftJoin(agents, agentIs(sql`${sessions.responsibleAgentId}`))
       .where(and(eq(sessions.siteId, siteId), eq(sessions.id, id))),
     store
@@ -93,7 +79,7 @@ export async function readSession(db: D1Database, siteId: number, id: number) {
       })
       .from(participants)
       .leftJoin(agents, agentIs(participants.agentId))
-      .where(eq(participants.sessionId, id))
+      .where(and(eq(participants.siteId, siteId), eq(participants.sessionId, id)))
       .orderBy(asc(participants.agentId)),
     store
       .select({
@@ -106,7 +92,7 @@ export async function readSession(db: D1Database, siteId: number, id: number) {
       })
       .from(messages)
       .leftJoin(agents, agentIs(messages.senderUid))
-      .where(eq(messages.sessionId, id))
+      .where(and(eq(messages.siteId, siteId), eq(messages.sessionId, id)))
       .orderBy(asc(messages.seq)),
   ]);
   if (found === undefined) return undefined;

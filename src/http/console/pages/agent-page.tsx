@@ -17,10 +17,10 @@ export function agentPages(routes: ConsoleRoutes): void {
   routes.get("/sites/:site_id/agents/:id", (c) => agentPage(c));
 
   routes.post("/sites/:site_id/agents/:id", async (c) => {
-    const { id: siteId } = await siteOf(c);
+    const site = await siteOf(c);
     const form = await readForm(c);
     const { name, status } = form;
-    const list = consolePath(form.back, `/console/sites/${siteId}/agents`);
+    const list = consolePath(form.back, `/console/sites/${site.id}/agents`);
     const change = agentChangeSchema.safeParse({ name, status });
     const values = { name: name ?? "", back: list };
     if (!change.success) return agentPage(c, filled(c.var.view, values, fieldIssues(change.error)));
@@ -30,7 +30,7 @@ export function agentPages(routes: ConsoleRoutes): void {
       return c.redirect(await doneLocation(c, list, "draft", buttonId(id)), 303);
     }
     return once(c, form, list, async () => {
-      await changeAgent(c.var.ctx, { siteId, id, change: change.data });
+      await changeAgent(c.var.ctx, { site, id, change: change.data });
       return doneLocation(c, list, change.data.status ?? "renamed", buttonId(id));
     });
   });
@@ -41,7 +41,7 @@ async function agentPage(c: PageContext, again?: Filled): Promise<Response> {
   const { t } = view;
   const site = await siteOf(c);
   const id = pathId(c, "id", agentUnknown);
-  const agent = await findAgent(c.var.ctx, { siteId: site.id, id });
+  const agent = await findAgent(c.var.ctx, { site, id });
   const path = `/console/sites/${site.id}/agents/${id}`;
   const list = consolePath(again?.values.back ?? c.req.query("back"), `/console/sites/${site.id}/agents`);
   const body = (

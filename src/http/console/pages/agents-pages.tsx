@@ -3,6 +3,7 @@ import { fieldIssues } from "../../../fields.ts";
 import { checkAgentList } from "../../../services/check-agent-list.ts";
 import { checkAgents } from "../../../services/check-agents.ts";
 import { createAgents, newAgentSchema } from "../../../services/create-agents.ts";
+import type { Site } from "../../../services/find-site.ts";
 import { importAgents } from "../../../services/import-agents.ts";
 import { listAgents } from "../../../services/list-agents.ts";
 import { type BadLine, MOST_LISTED_AGENTS } from "../../../services/parse-agent-list.ts";
@@ -25,13 +26,13 @@ export function agentsPages(routes: ConsoleRoutes): void {
   routes.get("/sites/:site_id/agents", (c) => agentsPage(c));
 
   routes.post("/sites/:site_id/agents", async (c) => {
-    const { id: siteId } = await siteOf(c);
+    const site = await siteOf(c);
     const form = await readForm(c);
-    return form.list === undefined ? addOne(c, siteId, form) : addMany(c, siteId, form, form.list);
+    return form.list === undefined ? addOne(c, site, form) : addMany(c, site, form, form.list);
   });
 }
 
-async function addOne(c: PageContext, siteId: number, form: Record<string, string>): Promise<Response> {
+async function addOne(c: PageContext, site: Site, form: Record<string, string>): Promise<Response> {
   const { ctx, view } = c.var;
   const { id = "", name = "" } = form;
   const values = { id, name: name.trim() };
@@ -44,7 +45,7 @@ async function addOne(c: PageContext, siteId: number, form: Record<string, strin
   };
   if (await isDraft(c, form)) {
     try {
-      await checkAgents(ctx, { siteId, agents });
+      await checkAgents(ctx, { site, agents });
     } catch (error) {
       return sayTaken(error);
     }
@@ -52,7 +53,7 @@ async function addOne(c: PageContext, siteId: number, form: Record<string, strin
   }
   return once(c, form, c.req.path, async () => {
     try {
-      await createAgents(ctx, { siteId, agents });
+      await createAgents(ctx, { site, agents });
     } catch (error) {
       return sayTaken(error);
     }
@@ -60,7 +61,7 @@ async function addOne(c: PageContext, siteId: number, form: Record<string, strin
   });
 }
 
-async function addMany(c: PageContext, siteId: number, form: Record<string, string>, list: string): Promise<Response> {
+async function addMany(c: PageContext, site: Site, form: Record<string, string>, list: string): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
   const values = { list: list.slice(0, KEPT_LIST_LENGTH) };
@@ -71,15 +72,15 @@ async function addMany(c: PageContext, siteId: number, form: Record<string, stri
     return agentsPage(c, { filled: { values, errors }, bad });
   };
   if (await isDraft(c, form)) {
-    const bad = await checkAgentList(ctx, { siteId, list });
+    const bad = await checkAgentList(ctx, { site, list });
     return bad.length > 0 ? sayRefused(bad) : agentsPage(c, { filled: { values, errors: {} } });
   }
   return once(c, form, c.req.path, async () => {
     try {
-      await importAgents(ctx, { siteId, list });
+      await importAgents(ctx, { site, list });
     } catch (error) {
       if (!isRefusedFor(error, "agent_list_invalid", "agent_taken")) throw error;
-      return sayRefused(await checkAgentList(ctx, { siteId, list }));
+      return sayRefused(await checkAgentList(ctx, { site, list }));
     }
     return doneLocation(c, c.req.path, "agents");
   });
@@ -91,7 +92,7 @@ async function agentsPage(c: PageContext, again?: { filled: Filled; bad?: BadLin
   const { t } = view;
   const site = await siteOf(c);
   const path = `/console/sites/${site.id}/agents`;
-  const agents = await listAgents(c.var.ctx, { siteId: site.id, cursor: c.req.query("cursor"), limit: 50 });
+  const agents = await listAgents(c.var.ctx, { site, cursor: c.req.query("cursor"), limit: 50 });
   const done = await doneNotice(c);
   const { values = {}, errors = {} } = again?.filled ?? {};
   const body = (

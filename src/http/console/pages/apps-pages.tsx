@@ -21,7 +21,7 @@ export function appsPages(routes: ConsoleRoutes): void {
   routes.post("/sites/:site_id/apps", async (c) => {
     const view = c.var.view;
     const { ctx } = c.var;
-    const { id: siteId } = await siteOf(c);
+    const site = await siteOf(c);
     const form = await readForm(c);
     const { name = "", appid = "", secret = "" } = form;
     // A form that is shown again must not hold the secret.
@@ -34,15 +34,15 @@ export function appsPages(routes: ConsoleRoutes): void {
     if (!input.success) return appsPage(c, filled(view, kept, fieldIssues(input.error)));
     if (await isDraft(c, form)) {
       try {
-        if (appid !== "") await checkAppid(ctx, { appid });
+        if (appid !== "") await checkAppid(ctx, { site, appid });
       } catch (error) {
         return sayTaken(error);
       }
       return appsPage(c, { values: kept, errors: {} });
     }
-    return once(c, form, `/console/sites/${siteId}/apps`, async () => {
+    return once(c, form, `/console/sites/${site.id}/apps`, async () => {
       try {
-        return await secretLocation(c, siteId, await issueApp(ctx, { siteId, ...input.data }));
+        return await secretLocation(c, site.id, await issueApp(ctx, { site, ...input.data }));
       } catch (error) {
         return sayTaken(error);
       }
@@ -55,7 +55,7 @@ async function appsPage(c: PageContext, again?: Filled): Promise<Response> {
   const { t } = view;
   const site = await siteOf(c);
   const path = `/console/sites/${site.id}/apps`;
-  const apps = await listApps(c.var.ctx, { siteId: site.id, cursor: c.req.query("cursor"), limit: 50 });
+  const apps = await listApps(c.var.ctx, { site, cursor: c.req.query("cursor"), limit: 50 });
   const { values = {}, errors = {} } = again ?? {};
   const imports = Boolean(values.appid || errors.appid || errors.secret);
   const done = await doneNotice(c);

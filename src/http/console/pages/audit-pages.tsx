@@ -43,8 +43,12 @@ async function auditPage(c: PageContext, site?: { id: number; name: string }): P
 function actionText(view: View, action: AuditAction): string {
   const texts: Record<AuditAction, string> = {
     "site.created": view.t("Site created"),
+    "site.renamed": view.t("Site renamed"),
+    "site.opened": view.t("Site opened"),
+    "site.closed": view.t("Site closed"),
+    "site.first_chat_id_set": view.t("First chat_id set"),
     "app.issued": view.t("App issued"),
-    "app.brought_along": view.t("App imported"),
+    "app.imported": view.t("App imported"),
     "app.rotated": view.t("Secret rotated"),
     "app.revoked": view.t("App revoked"),
     "agent.added": view.t("Agent added"),
@@ -52,12 +56,13 @@ function actionText(view: View, action: AuditAction): string {
     "agent.enabled": view.t("Agent enabled"),
     "agent.disabled": view.t("Agent disabled"),
     "secrets.resealed": view.t("Secrets re-sealed"),
+    "home.restored": view.t("Home restored"),
   };
   return texts[action];
 }
 
 function detailText(view: View, details: Record<string, unknown>): string {
-  const { from, to, previous_expires_at: until, brought: imported, ...others } = details;
+  const { from, to, previous_expires_at: until, imported, ...others } = details;
   const parts = Object.entries(others).map(([key, value]) => (key === "name" ? String(value) : `${key} ${value}`));
   if (from !== undefined) parts.push(`${from} → ${to}`);
   if (Array.isArray(imported) && imported.length > 0) parts.push(imported.join(", "));

@@ -26,7 +26,7 @@ export function secretPage(routes: ConsoleRoutes): void {
     const { ctx } = c.var;
     const site = await siteOf(c);
     const appid = c.req.param("appid");
-    const app = await findApp(ctx, { siteId: site.id, appid });
+    const app = await findApp(ctx, { site, appid });
     const { version } = app;
     const path = `/console/sites/${site.id}/apps/${appid}`;
     // The ticket names the version, so that it does not show a newer secret of another operator.
@@ -38,7 +38,7 @@ export function secretPage(routes: ConsoleRoutes): void {
     if (end === undefined) return gone();
     let secret: string;
     try {
-      secret = await readSecret(ctx, { siteId: site.id, appid, version });
+      secret = await readSecret(ctx, { site, appid, version });
     } catch (error) {
       if (isRefusedFor(error, "app_revoked", "version_other")) return gone();
       throw error;

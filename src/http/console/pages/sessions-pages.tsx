@@ -1,4 +1,5 @@
 import { isRefusedFor } from "../../../errors.ts";
+import type { Site } from "../../../services/find-site.ts";
 import { listSessions, SESSION_STATUSES } from "../../../services/list-sessions.ts";
 import { readSession } from "../../../services/read-session.ts";
 import { sessionUnknown } from "../../../services/refusals.ts";
@@ -23,12 +24,12 @@ export function sessionsPages(routes: ConsoleRoutes): void {
     const { sbs = "", chat_id = "" } = c.req.query();
     const chatId = chat_id.trim();
     if (chatId) {
-      const found = /^[1-9]\d{0,14}$/.test(chatId) && (await hasSession(c, site.id, Number(chatId)));
+      const found = /^[1-9]\d{0,14}$/.test(chatId) && (await hasSession(c, site, Number(chatId)));
       if (found) return c.redirect(`${path}/${chatId}`, 303);
     }
     const status = SESSION_STATUSES.find((each) => each === c.req.query("status"));
     const page = { cursor: c.req.query("cursor"), limit: 20 };
-    const sessions = await listSessions(ctx, { siteId: site.id, status, sbs: sbs || undefined, ...page });
+    const sessions = await listSessions(ctx, { site, status, sbs: sbs || undefined, ...page });
     const statuses = SESSION_STATUSES.map((each): [string, string] => [each, statusText(view, each)]);
     const body = (
       <>
@@ -51,7 +52,7 @@ export function sessionsPages(routes: ConsoleRoutes): void {
   routes.get("/sites/:site_id/sessions/:chat_id", async (c) => {
     const site = await siteOf(c);
     const chatId = pathId(c, "chat_id", sessionUnknown);
-    const stored = await readSession(c.var.ctx, { siteId: site.id, chatId });
+    const stored = await readSession(c.var.ctx, { site, chatId });
     const title = c.var.view.t("Session {0}", stored.session.id);
     const body = (
       <>
@@ -63,9 +64,9 @@ export function sessionsPages(routes: ConsoleRoutes): void {
   });
 }
 
-async function hasSession(c: PageContext, siteId: number, chatId: number): Promise<boolean> {
+async function hasSession(c: PageContext, site: Site, chatId: number): Promise<boolean> {
   try {
-    await readSession(c.var.ctx, { siteId, chatId });
+    await readSession(c.var.ctx, { site, chatId });
     return true;
   } catch (error) {
     if (isRefusedFor(error, "session_unknown")) return false;

@@ -20,10 +20,10 @@ export function sitePage(routes: ConsoleRoutes): void {
     const { t } = view;
     const { ctx } = c.var;
     const site = await siteOf(c);
-    const part = { siteId: site.id, limit: SHOWN };
+    const part = { site, limit: SHOWN };
     const { day, week } = startsOf(view.now, view.timeZone);
     const [[today, thisWeek], sessions, apps, agents] = await Promise.all([
-      countSessions(ctx, { siteId: site.id, since: [day, week] }),
+      countSessions(ctx, { site, since: [day, week] }),
       listSessions(ctx, part),
       listApps(ctx, part),
       listAgents(ctx, part),

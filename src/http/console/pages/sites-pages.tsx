@@ -23,7 +23,8 @@ export function sitesPages(routes: ConsoleRoutes): void {
     if (!input.success) return sitesPage(c, filled(c.var.view, { name }, fieldIssues(input.error)));
     if (await isDraft(c, form)) return sitesPage(c, { values: { name }, errors: {} });
     return once(c, form, "/console", async () => {
-      const site = await createSite(c.var.ctx, input.data);
+      const { home, first_chat_id: firstChatId } = input.data;
+      const site = await createSite(c.var.ctx, { name: input.data.name, home, firstChatId });
       return doneLocation(c, `/console/sites/${site.id}`, "site");
     });
   });

@@ -1,7 +1,8 @@
-import { and, asc, eq, getTableColumns, gt, or, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { type Author, auditedBy } from "../audit-log.ts";
 import { apps, auditLog } from "../schema.ts";
+import type { AppKey } from "./apps.ts";
 
 const { appid, siteId, version, secret, previousVersion, previousSecret } = getTableColumns(apps);
 const SEALED = { appid, siteId, version, secret, previousVersion, previousSecret };
@@ -14,20 +15,25 @@ const differs = (column: typeof secret | typeof previousSecret, mark: string) =>
   sql<number | null>`substr(${column}, 1, length(${mark})) <> ${mark}`;
 
 /**
- * The apps above `after` that have a secret whose seal does not start with `mark`, by appid. Reads every app: the call is too rare
+ * The apps above `after` that have a secret whose seal does not start with `mark`, by site and appid. Reads every app: the call is too rare
  * to pay for an index.
  */
 export function listSealedOtherwise(
   db: D1Database,
   mark: string,
-  after: string,
+  after: AppKey,
   limit: number,
 ): Promise<SealedSecrets[]> {
   return drizzle(db)
     .select(SEALED)
     .from(apps)
-    .where(and(gt(appid, after), or(differs(secret, mark), differs(previousSecret, mark))))
-    .orderBy(asc(appid))
+    .where(
+      and(
+        sql`(${siteId}, ${appid}) > (${after.siteId}, ${after.appid})`,
+        or(differs(secret, mark), differs(previousSecret, mark)),
+      ),
+    )
+    .orderBy(asc(siteId), asc(appid))
     .limit(limit)
     .all();
 }
@@ -42,7 +48,7 @@ export async function countSealedOtherwise(db: D1Database, mark: string): Promis
 /**
  * Stores new seals of the same secrets, in one transaction. An app that was rotated since it was read is left as it is.
  *
- * @returns the appids of the changed apps
+ * @returns the versions of the changed apps, which are unique
  */
 export async function replaceSeals(db: D1Database, renewed: SealedSecrets[], author: Author): Promise<Set<string>> {
   if (renewed.length === 0) return new Set();
@@ -54,9 +60,9 @@ export async function replaceSeals(db: D1Database, renewed: SealedSecrets[], aut
       store
         .update(apps)
         .set({ secret: app.secret, previousSecret: app.previousSecret })
-        .where(and(eq(appid, app.appid), eq(version, app.version)))
-        .returning({ appid }),
+        .where(and(eq(siteId, app.siteId), eq(appid, app.appid), eq(version, app.version)))
+        .returning({ version }),
     ),
   ]);
-  return new Set(changed.flat().map((app) => app.appid));
+  return new Set(changed.flat().map((app) => app.version));
 }

@@ -1,0 +1,87 @@
+import { type Config, homeClosed, homeDatabase, MAIN_HOME } from "../config.ts";
+import { ServiceError } from "../errors.ts";
+import type { Runtime } from "../runtime.ts";
+import { findRoute, type Route } from "../store/directory/app-routes.ts";
+import * as apps from "../store/home/apps.ts";
+
+/** An app as stored, with sealed secrets, and the home that it is in. KV keeps it in this form. */
+export type AppRecord = apps.AppRow & { home: string };
+
+type Databases = Pick<Config, "directory" | "homes">;
+
+/** What is known of an app: where it was found the last time. */
+export type KnownPlace = Pick<AppRecord, "appid" | "siteId" | "home">;
+
+/**
+ * Finds an app: the directory says where it is. One trip when it is in the directory's own database, two otherwise.
+ *
+ * @param answerBy deadline in milliseconds of the runtime's `elapsed`
+ * @param closed   homes that must not be asked
+ * @throws ServiceError `unavailable` when the directory or the home does not answer, no database is bound for the home, or it is closed
+ */
+export async function findApp(
+  runtime: Runtime,
+  databases: Databases,
+  appid: string,
+  answerBy?: number,
+  closed?: ReadonlySet<string>,
+): Promise<AppRecord | null> {
+  const route = await findRoute(runtime, databases.directory, appid, answerBy);
+  if (route === undefined) return null;
+  if (closed?.has(route.home)) throw new ServiceError("unavailable", homeClosed);
+  return follow(runtime, databases, appid, route, answerBy);
+}
+
+/**
+ * Reads a known app anew. Asks its home; only when that does not have it, or has it revoked, the directory says where it is now. So a
+ * rotated secret works at once while the directory is down.
+ *
+ * @throws as {@link findApp}
+ */
+export async function findAppAgain(
+  runtime: Runtime,
+  databases: Databases,
+  known: KnownPlace,
+  answerBy?: number,
+): Promise<AppRecord | null> {
+  const { appid, home } = known;
+  const db = databases.homes.get(home);
+  if (home === MAIN_HOME || db === undefined) return findApp(runtime, databases, appid, answerBy);
+  const app = (await apps.findApp(runtime, db, known, answerBy)) ?? null;
+  if (app !== null && app.revokedAt === null) return { ...app, home };
+  const route = await findRoute(runtime, databases.directory, appid, answerBy);
+  if (route === undefined || isAt(route, known)) return app && { ...app, home };
+  return follow(runtime, databases, appid, route, answerBy);
+}
+
+/**
+ * Finds an app whose home does not answer in the home that the directory names now; null when that is the same.
+ *
+ * @throws as {@link findApp}
+ */
+export async function findAppElsewhere(
+  runtime: Runtime,
+  databases: Databases,
+  known: KnownPlace,
+  answerBy?: number,
+): Promise<AppRecord | null> {
+  // The directory's own database is the one that does not answer.
+  if (known.home === MAIN_HOME) return null;
+  const route = await findRoute(runtime, databases.directory, known.appid, answerBy);
+  if (route === undefined || isAt(route, known)) return null;
+  return follow(runtime, databases, known.appid, route, answerBy);
+}
+
+const isAt = (route: Route, { siteId, home }: KnownPlace): boolean => route.siteId === siteId && route.home === home;
+
+async function follow(
+  runtime: Runtime,
+  databases: Databases,
+  appid: string,
+  { siteId, home, app }: Route,
+  answerBy: number | undefined,
+): Promise<AppRecord | null> {
+  const found =
+    home === MAIN_HOME ? app : await apps.findApp(runtime, homeDatabase(databases, home), { siteId, appid }, answerBy);
+  return found ? { ...found, home } : null;
+}

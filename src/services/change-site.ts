@@ -1,0 +1,56 @@
+import * as z from "zod/mini";
+import { invalidInput } from "../errors.ts";
+import { displayName } from "../fields.ts";
+import { copySite, type Site } from "../store/directory/sites.ts";
+import { updateHomeSite } from "../store/home/home-sites.ts";
+import { SITE_STATUSES } from "../store/schema.ts";
+import { firstChatId } from "./create-site.ts";
+import { siteUnknown } from "./refusals.ts";
+import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
+
+/** Body of PATCH /admin/sites/:site_id. */
+export const siteChangeSchema = z
+  .strictObject({
+    name: z.optional(displayName),
+    status: z.optional(z.enum(SITE_STATUSES, 'must be "open" or "closed"')),
+    first_chat_id: z.optional(firstChatId),
+  })
+  .check(
+    z.refine((change) => Object.values(change).some((value) => value !== undefined), {
+      error: "must change name, status or first_chat_id",
+      params: { minProperties: 1 },
+    }),
+  );
+
+export interface SiteChange {
+  name?: string | undefined;
+  status?: (typeof SITE_STATUSES)[number] | undefined;
+  /** The next session gets this id. Must be above every id that the site has given. */
+  firstChatId?: number | undefined;
+}
+
+/**
+ * Renames, opens or closes a site, or lifts its chat ids. The home is changed first, because it decides; the directory gets a copy. The
+ * same call again repairs a copy that was not made.
+ *
+ * @throws ServiceError `invalid_input` for a first_chat_id that is too low, and then nothing is changed; `not_found` when the home does
+ *   not have the site
+ */
+export async function changeSite(
+  ctx: ServiceContext,
+  { site, change }: { site: Site; change: SiteChange },
+): Promise<Site> {
+  const { runtime, config } = ctx;
+  const { name, status, firstChatId } = change;
+  const chatIdFloor = firstChatId === undefined ? undefined : firstChatId - 1;
+  const wanted = { name, status, chatIdFloor };
+  const now = await updateHomeSite(runtime, homeOf(ctx, site), site.id, wanted, authorOf(ctx));
+  if (now === undefined) throw siteUnknown();
+  if (chatIdFloor !== undefined && now.chatIdFloor !== chatIdFloor) {
+    const message = `must be above ${now.highestId}, the highest chat_id that the site has given or skipped`;
+    throw invalidInput([{ field: "first_chat_id", message }]);
+  }
+  const copy = { name: now.name, status: now.status, ...(firstChatId !== undefined && { firstChatId }) };
+  await copySite(runtime, config.directory, site.id, copy);
+  return { ...site, ...copy };
+}

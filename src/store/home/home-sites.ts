@@ -1,0 +1,126 @@
+import { and, eq, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { Runtime } from "../../runtime.ts";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
+import { withRetries } from "../run-batch.ts";
+import { homeSites } from "../schema.ts";
+import { newestSessionId } from "./claim.ts";
+
+/** A site as its home knows it. */
+export type HomeSite = typeof homeSites.$inferSelect;
+
+/** The highest chat_id that any site may start with: it leaves room for sessions below 2^53. */
+export const HIGHEST_FIRST_CHAT_ID = 900_000_000_000_000;
+
+/**
+ * Stores a site in its home, unless the same call has done so before.
+ *
+ * @returns false when the home has another site under this id
+ */
+export async function insertHomeSite(
+  runtime: Runtime,
+  db: D1Database,
+  site: Omit<HomeSite, "status">,
+  author: Author,
+): Promise<boolean> {
+  const store = drizzle(db);
+  const same = and(
+    eq(homeSites.siteId, site.siteId),
+    eq(homeSites.name, site.name),
+    eq(homeSites.createdAt, site.createdAt),
+  );
+  const audited = {
+    siteId: sql`${site.siteId}`,
+    action: "site.created" as const,
+    subject: sql`${String(site.siteId)}`,
+    details: sql`${JSON.stringify({ name: site.name, first_chat_id: site.chatIdFloor + 1 })}`,
+  };
+  const batch = () =>
+    store.batch([
+      store
+        .insert(homeSites)
+        .values({ ...site, status: "open" })
+        .onConflictDoNothing(),
+      auditOf(db, author, audited, ONE_ROW, CHANGED),
+      store.select({ siteId: homeSites.siteId }).from(homeSites).where(same),
+    ]);
+  const [, , found] = await withRetries(runtime, batch);
+  return found.length === 1;
+}
+
+/** The floor of a site must not be lowered, so the change is made only when it is above every id that was given. */
+export interface HomeSiteChange {
+  name?: string | undefined;
+  status?: HomeSite["status"] | undefined;
+  chatIdFloor?: number | undefined;
+}
+
+/**
+ * Changes a site. The change is whole or nothing: a floor below an id that was given changes nothing.
+ *
+ * @returns the site as it is now, and its highest id so far; undefined when the home does not have the site
+ */
+export async function updateHomeSite(
+  runtime: Runtime,
+  db: D1Database,
+  siteId: number,
+  { name, status, chatIdFloor }: HomeSiteChange,
+  author: Author,
+): Promise<(HomeSite & { highestId: number }) | undefined> {
+  const store = drizzle(db);
+  const highestId = sql<number>`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
+  const named = eq(homeSites.siteId, siteId);
+  const allowed = and(named, chatIdFloor === undefined ? undefined : sql`${chatIdFloor} >= ${highestId}`);
+  const subject = sql`CAST(${homeSites.siteId} AS TEXT)`;
+  const audit = (
+    action: Parameters<typeof auditOf>[2]["action"],
+    details: ReturnType<typeof sql>,
+    changes: ReturnType<typeof sql>,
+  ) => auditOf(db, author, { siteId: homeSites.siteId, action, subject, details }, homeSites, and(allowed, changes));
+  // The audits run before the update, while the row has its old values. In SQL nothing is unequal to NULL, so a property that the
+  // input does not name gets no audit row.
+  const batch = () =>
+    store.batch([
+      audit(
+        "site.renamed",
+        sql`json_object('from', ${homeSites.name}, 'to', ${name ?? null})`,
+        sql`${homeSites.name} <> ${name ?? null}`,
+      ),
+      audit(
+        status === "closed" ? "site.closed" : "site.opened",
+        sql`json_object('name', coalesce(${name ?? null}, ${homeSites.name}))`,
+        sql`${homeSites.status} <> ${status ?? null}`,
+      ),
+      audit(
+        "site.first_chat_id_set",
+        sql`json_object('first_chat_id', ${(chatIdFloor ?? 0) + 1})`,
+        sql`${homeSites.chatIdFloor} <> ${chatIdFloor ?? null}`,
+      ),
+      store
+        .update(homeSites)
+        .set({
+          name: name ?? sql`${homeSites.name}`,
+          status: status ?? sql`${homeSites.status}`,
+          chatIdFloor: chatIdFloor ?? sql`${homeSites.chatIdFloor}`,
+        })
+        .where(allowed),
+      store
+        .select({
+          siteId: homeSites.siteId,
+          name: homeSites.name,
+          status: homeSites.status,
+          chatIdFloor: homeSites.chatIdFloor,
+          createdAt: homeSites.createdAt,
+          highestId: highestId.as("highest_id"),
+        })
+        .from(homeSites)
+        .where(named),
+    ]);
+  const [, , , , [site]] = await withRetries(runtime, batch);
+  return site;
+}
+
+/** Throws unless the home answers and is migrated. */
+export async function probeHome(db: D1Database): Promise<void> {
+  await drizzle(db).select({ siteId: homeSites.siteId }).from(homeSites).limit(1).get();
+}

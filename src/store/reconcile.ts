@@ -1,0 +1,170 @@
+import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { type Author, auditedBy } from "./audit-log.ts";
+import { newestSessionId } from "./home/claim.ts";
+import { appRoutes, apps, auditLog, homeSites, sites } from "./schema.ts";
+
+/**
+ * What makes a directory and its homes fit together again after D1's Time Travel took one of them back. Each function changes one
+ * database and may be repeated.
+ */
+
+/** How many rows are read and written at a time. */
+const CHUNK = 1_000;
+
+type Route = typeof appRoutes.$inferSelect;
+
+/** A list as a table for FROM, one row for each element. */
+const each = (list: unknown[]) => sql`json_each(${JSON.stringify(list)}) AS each_row`;
+const excluded = (column: string) => sql`excluded.${sql.identifier(column)}`;
+const field = (name: string) => sql`each_row.value ->> ${name}`;
+
+/** Gives a restored home the sites that it lost, and name and status of all its sites as the directory knows them. */
+export async function copySitesToHome(directory: D1Database, home: string, db: D1Database): Promise<void> {
+  const mine = and(eq(sites.home, home), inArray(sites.status, ["open", "closed"]));
+  const page = (after: number) =>
+    drizzle(directory)
+      .select()
+      .from(sites)
+      .where(and(mine, gt(sites.id, after)))
+      .orderBy(asc(sites.id))
+      .limit(CHUNK)
+      .all();
+  for (let rows = await page(0); rows.length > 0; rows = await page(rows.at(-1)?.id ?? 0)) {
+    await drizzle(db)
+      .insert(homeSites)
+      .select((query) =>
+        query
+          .select({
+            siteId: field("id").as("site_id"),
+            name: field("name").as("name"),
+            status: field("status").as("status"),
+            chatIdFloor: sql`${field("firstChatId")} - 1`.as("chat_id_floor"),
+            createdAt: field("createdAt").as("created_at"),
+          })
+          .from(each(rows))
+          .where(sql`true`),
+      )
+      .onConflictDoUpdate({
+        target: homeSites.siteId,
+        set: { name: excluded("name"), status: excluded("status") },
+      })
+      .run();
+  }
+}
+
+/** Gives a restored directory the sites and routes of a home that it lost. A site that it has stays, unless it was only begun. */
+export async function copyHomeToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
+  const siteRows = (after: number) =>
+    drizzle(db)
+      .select()
+      .from(homeSites)
+      .where(gt(homeSites.siteId, after))
+      .orderBy(asc(homeSites.siteId))
+      .limit(CHUNK)
+      .all();
+  for (let rows = await siteRows(0); rows.length > 0; rows = await siteRows(rows.at(-1)?.siteId ?? 0)) {
+    await drizzle(directory)
+      .insert(sites)
+      .select((query) =>
+        query
+          .select({
+            id: field("siteId").as("id"),
+            name: field("name").as("name"),
+            home: sql`${home}`.as("home"),
+            firstChatId: sql`${field("chatIdFloor")} + 1`.as("first_chat_id"),
+            status: field("status").as("status"),
+            createdAt: field("createdAt").as("created_at"),
+          })
+          .from(each(rows))
+          .where(sql`true`),
+      )
+      .onConflictDoUpdate({
+        target: sites.id,
+        set: {
+          name: excluded("name"),
+          home: excluded("home"),
+          firstChatId: excluded("first_chat_id"),
+          status: excluded("status"),
+        },
+        setWhere: eq(sites.status, "creating"),
+      })
+      .run();
+  }
+  const routeRows = ({ siteId, appid }: Route) =>
+    drizzle(db)
+      .select({ siteId: apps.siteId, appid: apps.appid })
+      .from(apps)
+      .where(sql`(${apps.siteId}, ${apps.appid}) > (${siteId}, ${appid})`)
+      .orderBy(asc(apps.siteId), asc(apps.appid))
+      .limit(CHUNK)
+      .all();
+  let last: Route | undefined = { siteId: 0, appid: "" };
+  while (last !== undefined) {
+    const rows: Route[] = await routeRows(last);
+    await drizzle(directory)
+      .insert(appRoutes)
+      .select((query) =>
+        query
+          .select({ appid: field("appid").as("appid"), siteId: field("siteId").as("site_id") })
+          .from(each(rows))
+          .where(sql`true`),
+      )
+      .onConflictDoNothing()
+      .run();
+    last = rows.at(-1);
+  }
+}
+
+/** An app as a home has it after it was restored; null where the home does not have an app that the directory knows. */
+export interface RestoredApp extends Route {
+  version: string | null;
+  revokedAt: number | null;
+}
+
+/** The apps of a home by the directory's routes, in pages. */
+export async function* restoredApps(
+  directory: D1Database,
+  home: string,
+  db: D1Database,
+): AsyncGenerator<RestoredApp[]> {
+  const page = (after: string) =>
+    drizzle(directory)
+      .select({ appid: appRoutes.appid, siteId: appRoutes.siteId })
+      .from(appRoutes)
+      .innerJoin(sites, eq(sites.id, appRoutes.siteId))
+      .where(and(eq(sites.home, home), gt(appRoutes.appid, after)))
+      .orderBy(asc(appRoutes.appid))
+      .limit(CHUNK)
+      .all();
+  for (let routes = await page(""); routes.length > 0; routes = await page(routes.at(-1)?.appid ?? "")) {
+    const isIt = and(eq(apps.siteId, field("siteId")), eq(apps.appid, field("appid")));
+    yield await drizzle(db)
+      .select({
+        appid: sql<string>`${field("appid")}`,
+        siteId: sql<number>`${field("siteId")}`,
+        version: apps.version,
+        revokedAt: apps.revokedAt,
+      })
+      .from(each(routes))
+      .leftJoin(apps, isIt)
+      .all();
+  }
+}
+
+/**
+ * Lifts every site of a home above all ids that it may have given, so that none is given twice.
+ *
+ * @param by how many ids each site may have given since the time that the home was restored to
+ * @returns how many sites were lifted
+ */
+export async function liftFloors(db: D1Database, home: string, by: number, author: Author): Promise<number> {
+  const store = drizzle(db);
+  const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
+  const details = JSON.stringify({ lifted_by: by });
+  const [lifted] = await store.batch([
+    store.update(homeSites).set({ chatIdFloor: sql`${highest} + ${by}` }),
+    store.insert(auditLog).values({ ...auditedBy(author), action: "home.restored", subject: home, details }),
+  ]);
+  return lifted.meta.changes;
+}
