@@ -4,6 +4,7 @@ import { type Runtime, sleep, unixSeconds, withinTime } from "../runtime.ts";
 import { TRY_LIMIT_MS } from "../store/run-batch.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { type AppRecord, findApp, findAppAgain, findAppElsewhere } from "./find-app.ts";
+import { readRecord, writeRecord } from "./kv-records.ts";
 import { type Credentials, openCredentials } from "./open-secrets.ts";
 import { importKeyring, type Keyring, UnsealError } from "./sealed-secret.ts";
 
@@ -29,13 +30,10 @@ export const APPID = /^[A-Za-z0-9_-]{1,64}$/;
 
 const CACHED_APPS = 1_000;
 const CACHED_MS = 300_000;
-const KV_TTL_SECONDS = 86_400;
-/** How long a location may keep what it read of KV, a miss too. Long, so that rare callers find it there; the gate knows better. */
-const KV_CACHE_SECONDS = 3_600;
 /** A cold look-up gives KV this long before it asks D1 too. */
 const KV_HEAD_START_MS = 15;
-/** The most that KV reads in one call. */
-const KV_KEYS_PER_READ = 100;
+/** After D1's answer, KV gets this long to say what it holds. */
+const KV_ANSWER_MS = 2_000;
 const REFRESH_PAUSE_MS = 5_000;
 const CONFIRMS_PER_SECOND = 10;
 /** A request that waits for another request's refresh checks this often whether it has ended. */
@@ -95,29 +93,23 @@ export class CredentialResolver {
    */
   async load(bindings: CredentialBindings, appid: string, lookUp: LookUp): Promise<Found | undefined> {
     if (!APPID.test(appid)) return undefined;
-    const { homes, directory, closedHomes } = bindings;
-    const askD1 = () =>
-      this.#readD1(bindings, appid, lookUp, () =>
-        findApp(this.#runtime, { homes, directory }, appid, lookUp.answerBy, closedHomes),
-      );
     const fromKv = this.#readKv(bindings, appid);
-    const late = Symbol();
+    const find = () => findApp(this.#runtime, bindings, appid, lookUp.answerBy, bindings.closedHomes);
+    const askD1 = () => this.#readD1(bindings, appid, lookUp, find, fromKv);
     const early = await withinTime(
       this.#runtime,
       KV_HEAD_START_MS,
       () => fromKv,
-      () => late,
+      () => null,
     );
-    if (early !== late)
-      return early === undefined ? askD1() : { credentials: this.#keep(early as Credentials), source: "kv" };
+    if (early !== null) return early === undefined ? askD1() : { credentials: this.#keep(early), source: "kv" };
     const fromD1 = askD1();
     // When KV wins, D1's answer still refreshes the caches.
     lookUp.waitUntil(fromD1.catch(() => {}));
     const first = Promise.any([fromKv.then((found) => (found === undefined ? fromD1 : this.#late(found))), fromD1]);
-    const left = lookUp.answerBy - this.#runtime.elapsed();
     return withinTime(
       this.#runtime,
-      left,
+      lookUp.answerBy - this.#runtime.elapsed(),
       () => first.catch(() => fromD1),
       () => fromD1,
     );
@@ -131,7 +123,7 @@ export class CredentialResolver {
    */
   reload(bindings: CredentialBindings, than: Credentials, lookUp: LookUp): Promise<Found | undefined> {
     const find = () => findAppAgain(this.#runtime, bindings, than, lookUp.answerBy);
-    return this.#readD1(bindings, than.appid, lookUp, find, than);
+    return this.#readD1(bindings, than.appid, lookUp, find, this.#believed(than));
   }
 
   /**
@@ -152,7 +144,7 @@ export class CredentialResolver {
     const record = await findAppElsewhere(this.#runtime, bindings, than, lookUp.answerBy);
     return record === null
       ? undefined
-      : this.#readD1(bindings, than.appid, lookUp, () => Promise.resolve(record), than);
+      : this.#readD1(bindings, than.appid, lookUp, async () => record, this.#believed(than));
   }
 
   /**
@@ -210,29 +202,7 @@ export class CredentialResolver {
   /** Tells the caches of a change: this isolate at once, KV after the answer. Other isolates learn of it from D1's gate. */
   publish(bindings: CredentialBindings, record: AppRecord, waitUntil: LookUp["waitUntil"]): void {
     this.#cached.delete(record.appid);
-    waitUntil(writeKv(bindings.credentials, record, this.#telemetry));
-  }
-
-  /**
-   * KV's records of these apps; without those that it does not have.
-   *
-   * @throws ServiceError `unavailable` when KV fails
-   */
-  async remembered({ credentials }: CredentialBindings, appids: string[]): Promise<Map<string, AppRecord>> {
-    const records = new Map<string, AppRecord>();
-    for (let at = 0; at < appids.length && credentials !== undefined; at += KV_KEYS_PER_READ) {
-      const part = appids.slice(at, at + KV_KEYS_PER_READ);
-      try {
-        const found = await credentials.get<unknown>(part.map(kvKey), "json");
-        for (const appid of part) {
-          const record = found.get(kvKey(appid));
-          if (isRecordOf(appid, record)) records.set(appid, record);
-        }
-      } catch (cause) {
-        throw new ServiceError("unavailable", { reason: "kv_unavailable", detail: "KV does not answer.", cause });
-      }
-    }
-    return records;
+    waitUntil(writeRecord(bindings.credentials, record, this.#telemetry));
   }
 
   #wasInVain(whose: string): boolean {
@@ -247,8 +217,8 @@ export class CredentialResolver {
   /** Undefined when KV does not have the app or fails. Never rejects. */
   async #readKv(bindings: CredentialBindings, appid: string): Promise<Credentials | undefined> {
     try {
-      const record = await bindings.credentials?.get(kvKey(appid), { type: "json", cacheTtl: KV_CACHE_SECONDS });
-      return isRecordOf(appid, record) ? await this.#open(bindings, record) : undefined;
+      const record = await readRecord(bindings.credentials, appid);
+      return record && (await this.#open(bindings, record));
     } catch {
       // KV failed, or its record is damaged or sealed with a retired master key. D1 has the right one.
       return undefined;
@@ -260,7 +230,7 @@ export class CredentialResolver {
     appid: string,
     { waitUntil }: LookUp,
     find: () => Promise<AppRecord | null>,
-    than?: Credentials,
+    heldByKv: Promise<Credentials | undefined>,
   ): Promise<Found | undefined> {
     const record = await find();
     if (record === null) {
@@ -274,10 +244,31 @@ export class CredentialResolver {
       if (!(error instanceof UnsealError)) throw error;
       throw new ServiceError("internal", { reason: "master_key_wrong", cause: error });
     }
-    const believed = this.#cached.get(appid)?.credentials ?? than;
-    if (believed === undefined || !isSame(credentials, believed))
-      waitUntil(writeKv(bindings.credentials, record, this.#telemetry));
+    waitUntil(this.#correctKv(bindings, record, credentials, heldByKv));
     return { credentials: this.#keep(credentials), source: "d1" };
+  }
+
+  /** What KV is taken to hold of an app that the caches know: the newest that this isolate has read, from KV or since. */
+  async #believed(than: Credentials): Promise<Credentials> {
+    return this.#cached.get(than.appid)?.credentials ?? than;
+  }
+
+  /** Gives KV the record of D1, unless it holds the same or does not say what it holds: then it is slow, not empty. */
+  async #correctKv(
+    bindings: CredentialBindings,
+    record: AppRecord,
+    credentials: Credentials,
+    heldByKv: Promise<Credentials | undefined>,
+  ): Promise<void> {
+    const held = await withinTime(
+      this.#runtime,
+      KV_ANSWER_MS,
+      () => heldByKv,
+      () => credentials,
+    );
+    if (held === undefined || !isSame(held, credentials)) {
+      await writeRecord(bindings.credentials, record, this.#telemetry);
+    }
   }
 
   async #open(bindings: CredentialBindings, record: AppRecord): Promise<Credentials> {
@@ -295,35 +286,6 @@ function isSame(a: Credentials, b: Credentials): boolean {
   const gist = ({ siteId, home, revoked, keys }: Credentials) =>
     JSON.stringify([siteId, home, revoked, keys.map(({ version, expiresAt }) => [version, expiresAt])]);
   return gist(a) === gist(b);
-}
-
-const kvKey = (appid: string) => `app:${appid}`;
-
-async function writeKv(kv: KVNamespace | undefined, record: AppRecord, telemetry: Telemetry): Promise<void> {
-  try {
-    await kv?.put(kvKey(record.appid), JSON.stringify(record), { expirationTtl: KV_TTL_SECONDS });
-  } catch {
-    telemetry.warn({ warning: "CREDENTIALS did not take a record: D1 is asked again", appid: record.appid });
-  }
-}
-
-/** Whether KV's value is a whole record. It may be damaged or have an older form: `{}` would read as a revoked app. */
-function isRecordOf(appid: string, value: unknown): value is AppRecord {
-  if (typeof value !== "object" || value === null) return false;
-  const record = value as Partial<AppRecord>;
-  const isText = (text: unknown) => text === null || typeof text === "string";
-  const isTime = (time: unknown) => time === null || Number.isInteger(time);
-  return (
-    record.appid === appid &&
-    Number.isInteger(record.siteId) &&
-    typeof record.home === "string" &&
-    typeof record.version === "string" &&
-    typeof record.secret === "string" &&
-    isText(record.previousVersion) &&
-    isText(record.previousSecret) &&
-    isTime(record.previousExpiresAt) &&
-    isTime(record.revokedAt)
-  );
 }
 
 /** Sets an entry as the newest, and removes the oldest ones beyond CACHED_APPS. */

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { homeDatabase, MAIN_HOME } from "../config.ts";
+import { readRecords } from "../credentials/kv-records.ts";
 import { ServiceError } from "../errors.ts";
 import { NONCE_SECONDS } from "../replay/kv-nonces.ts";
 import {
@@ -65,11 +66,9 @@ export async function settleRestoredHome(
   return { sites, liftedBy: lift, reopenAfter: ctx.now + NONCE_SECONDS, apps: doubtful };
 }
 
-async function compare({ credentials, config }: ServiceContext, apps: RestoredApp[]): Promise<DoubtfulApp[]> {
-  const remembered = await credentials.remembered(
-    config,
-    apps.map(({ appid }) => appid),
-  );
+async function compare({ config }: ServiceContext, apps: RestoredApp[]): Promise<DoubtfulApp[]> {
+  const appids = apps.map(({ appid }) => appid);
+  const remembered = await readRecords(config.credentials, appids);
   return apps.flatMap(({ appid, siteId, version, revokedAt }) => {
     const record = remembered.get(appid);
     if (version === null) return { appid, siteId, why: "missing" as const };

@@ -53,7 +53,7 @@ export async function copySitesToHome(directory: D1Database, home: string, db: D
   }
 }
 
-/** Gives a restored directory the sites and routes of a home that it lost. A site that it has stays, unless it was only begun. */
+/** Gives a restored directory the sites and routes of a home that it lost, and name and status of its sites as the home knows them. */
 export async function copyHomeToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
   const siteRows = (after: number) =>
     drizzle(db)
@@ -84,10 +84,11 @@ export async function copyHomeToDirectory(directory: D1Database, home: string, d
         set: {
           name: excluded("name"),
           home: excluded("home"),
-          firstChatId: excluded("first_chat_id"),
           status: excluded("status"),
+          firstChatId: sql`max(${sites.firstChatId}, ${excluded("first_chat_id")})`,
         },
-        setWhere: eq(sites.status, "creating"),
+        // A site that was begun in another home, and never finished, gives way to the one that has its id.
+        setWhere: sql`${sites.home} = ${home} OR ${sites.status} = 'creating'`,
       })
       .run();
   }

@@ -17,6 +17,9 @@ const TRANSIENT =
 const STATEMENT_REFUSED =
   /SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE|AUTH)\b|constraint failed|^D1_TYPE_ERROR|wrong number of parameter/i;
 
+/** The database has another schema than this version needs: it was not migrated, or was restored to before. Nothing was written. */
+const NOT_MIGRATED = /no such (table|column)|has no column named/i;
+
 /** `D1_` is D1's own prefix; the others come from the transport. */
 const FROM_D1 = /^D1_|network connection lost|^internal error/i;
 
@@ -31,7 +34,8 @@ class TryTimedOut extends Error {
  * @param call     gets the number of the try, `before` + 1 for the first
  * @param answerBy deadline in milliseconds of the runtime's `elapsed`; several calls of one request share it
  * @param before   how many tries of the same request came before
- * @throws ServiceError `unavailable` when the outcome is unknown, `internal` when the database refused the statement
+ * @throws ServiceError `unavailable` when the outcome is unknown or the database was not migrated, `internal` when it refused the
+ *   statement
  */
 export async function withRetries<T>(
   runtime: Runtime,
@@ -53,7 +57,7 @@ export async function withRetries<T>(
       fault = error;
       const { message } = rootOf(error);
       // Only on the first try is the outcome certain: later, an earlier try may have committed or may still commit.
-      if (before + attempt === 1 && STATEMENT_REFUSED.test(message)) throw refused(error);
+      if (before + attempt === 1 && STATEMENT_REFUSED.test(message)) throw refused(error, message);
       if (!(error instanceof TryTimedOut || TRANSIENT.test(message))) break;
       if (attempt < TRIES) await jitteredPause(runtime, attempt);
     }
@@ -65,7 +69,7 @@ export async function withRetries<T>(
 export function databaseFault(error: unknown): ServiceError | undefined {
   const { message } = rootOf(error);
   if (!FROM_D1.test(message)) return undefined;
-  return STATEMENT_REFUSED.test(message) ? refused(error) : unanswered(error);
+  return STATEMENT_REFUSED.test(message) ? refused(error, message) : unanswered(error);
 }
 
 /** The innermost error: drizzle's wrappers quote parameters. Stops at D1's error, whose cause repeats its text without the prefix. */
@@ -75,7 +79,13 @@ export function rootOf(error: unknown): Error {
   return first instanceof Error ? first : new Error(typeof first);
 }
 
-const refused = (cause: unknown) => new ServiceError("internal", { reason: "d1_statement_refused", cause });
+const refused = (cause: unknown, message: string) =>
+  NOT_MIGRATED.test(message)
+    ? new ServiceError("unavailable", { reason: "d1_not_migrated", retryAfter: MIGRATION_RETRY_SECONDS, cause })
+    : new ServiceError("internal", { reason: "d1_statement_refused", cause });
+/** A deployment that migrates a database takes about this long. */
+const MIGRATION_RETRY_SECONDS = 30;
+
 const unanswered = (cause: unknown) =>
   new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1, cause });
 

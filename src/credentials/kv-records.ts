@@ -1,0 +1,70 @@
+import { ServiceError } from "../errors.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { AppRecord } from "./find-app.ts";
+
+/**
+ * Apps' records in KV. A change puts the new record and nothing deletes one, because a location may keep an old record or a miss for an
+ * hour: the gate in the app's home knows better, and whoever finds a miss or an old record there puts the right one.
+ */
+
+const TTL_SECONDS = 86_400;
+/** How long a location may keep what it read, a miss too. Long, so that a caller who comes once in a while finds it there. */
+const CACHE_SECONDS = 3_600;
+/** The most that KV reads in one call. */
+const KEYS_PER_READ = 100;
+
+const keyOf = (appid: string) => `app:${appid}`;
+
+/** Undefined when KV is not bound, or does not have a whole record of the app. Rejects when KV fails. */
+export async function readRecord(kv: KVNamespace | undefined, appid: string): Promise<AppRecord | undefined> {
+  const record = await kv?.get(keyOf(appid), { type: "json", cacheTtl: CACHE_SECONDS });
+  return isRecordOf(appid, record) ? record : undefined;
+}
+
+/**
+ * The records of several apps; without those that KV does not have.
+ *
+ * @throws ServiceError `unavailable` when KV fails
+ */
+export async function readRecords(kv: KVNamespace | undefined, appids: string[]): Promise<Map<string, AppRecord>> {
+  const records = new Map<string, AppRecord>();
+  for (let at = 0; kv !== undefined && at < appids.length; at += KEYS_PER_READ) {
+    const part = appids.slice(at, at + KEYS_PER_READ);
+    const found = await kv.get<unknown>(part.map(keyOf), "json").catch((cause: unknown) => {
+      throw new ServiceError("unavailable", { reason: "kv_unavailable", detail: "KV does not answer.", cause });
+    });
+    for (const appid of part) {
+      const record = found.get(keyOf(appid));
+      if (isRecordOf(appid, record)) records.set(appid, record);
+    }
+  }
+  return records;
+}
+
+/** For `waitUntil`: never rejects, because D1 is asked again. */
+export async function writeRecord(kv: KVNamespace | undefined, record: AppRecord, telemetry: Telemetry): Promise<void> {
+  try {
+    await kv?.put(keyOf(record.appid), JSON.stringify(record), { expirationTtl: TTL_SECONDS });
+  } catch {
+    telemetry.warn({ warning: "CREDENTIALS did not take a record: D1 is asked again", appid: record.appid });
+  }
+}
+
+/** Whether KV's value is a whole record. It may be damaged or have an older form: `{}` would read as a revoked app. */
+function isRecordOf(appid: string, value: unknown): value is AppRecord {
+  if (typeof value !== "object" || value === null) return false;
+  const record = value as Partial<AppRecord>;
+  const isText = (text: unknown) => text === null || typeof text === "string";
+  const isTime = (time: unknown) => time === null || Number.isInteger(time);
+  return (
+    record.appid === appid &&
+    Number.isInteger(record.siteId) &&
+    typeof record.home === "string" &&
+    typeof record.version === "string" &&
+    typeof record.secret === "string" &&
+    isText(record.previousVersion) &&
+    isText(record.previousSecret) &&
+    isTime(record.previousExpiresAt) &&
+    isTime(record.revokedAt)
+  );
+}
