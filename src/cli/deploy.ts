@@ -1,10 +1,12 @@
 /** `npm run deploy`: creates what is missing, migrates, then deploys. */
-import { join } from "node:path";
+import { basename, resolve } from "node:path";
+import { createDatabases, NotDeployed } from "./create-databases.ts";
+import { type ConfigPart, prepareDatabase, prepareVar } from "./edit-config.ts";
+import { checkPlace, closedAfter, newHome } from "./home-options.ts";
+import { closedByOption, homeOf, homesOf, labelOf, MAIN } from "./homes.ts";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
+import { type Database, migrate } from "./migrate.ts";
 import { handOverToWrangler, PROJECT_ROOT, runWrangler } from "./run-wrangler.ts";
-
-/** Stops the deployment. The message says what to do. */
-class NotDeployed extends Error {}
 
 /** The command that makes each secret's value, for the commands that are printed. */
 const RANDOM: Readonly<Record<string, string>> = {
@@ -17,7 +19,11 @@ const LOGIN =
 
 const USAGE = `npm run deploy -- [options]
 
+  --home NAME            adds a home: makes its database, and binds it in wrangler.toml. With the name of a place below it is made there
   --location HINT        where a database that does not exist yet is made: weur, eeur, apac, oc, wnam or enam
+  --jurisdiction NAME    or where its data must stay for ever: eu, us or fedramp
+  --close HOME           refuses the requests of a home's sites with 503; may be repeated
+  --open HOME            serves them again; may be repeated
   --env, -e NAME         a stage of wrangler.toml, such as staging
   --var NAME:VALUE       another value for one of [vars] in wrangler.toml; may be repeated
   --secrets-file FILE    secrets to set along with this version; nothing is asked about those that are missing
@@ -30,7 +36,11 @@ Handed on to wrangler as they are: --name, --keep-vars, --outdir, --tag, --messa
 Exit code: 1 when it was not deployed, 2 called wrongly.`;
 
 const OPTIONS = {
+  home: { type: "string" },
   location: { type: "string" },
+  jurisdiction: { type: "string" },
+  close: { type: "string", multiple: true },
+  open: { type: "string", multiple: true },
   env: { type: "string", short: "e" },
   var: { type: "string", multiple: true },
   "secrets-file": { type: "string" },
@@ -63,37 +73,64 @@ async function deploy(args: string[]): Promise<number> {
   // Passed to wrangler even when empty: without --env it warns when the file has several environments.
   const {
     help,
-    location,
     env = process.env.CLOUDFLARE_ENV ?? "",
+    home,
+    location,
+    jurisdiction,
+    close = [],
+    open = [],
     ...options
   } = readOptions("npm run deploy -- …", args, OPTIONS).values;
   if (help === true) {
     console.log(USAGE);
     return 0;
   }
-  if (options["dry-run"] !== true) {
-    const { config: file, cwd, profile, "env-file": envFile } = options;
-    // These choose the Worker and the account, so every command needs them.
-    const shared = [
-      ...["--env", env],
-      ...Object.entries({ "--config": file, "--cwd": cwd, "--profile": profile }).flatMap(([name, value]) =>
-        value === undefined ? [] : [name, value],
-      ),
-      ...(envFile ?? []).flatMap((each) => ["--env-file", each]),
-    ];
-    // Loaded late, because it takes a second, and --help or a wrong option should answer at once.
-    const { unstable_readConfig } = await import("wrangler");
-    const config = unstable_readConfig(
-      { config: file ?? join(PROJECT_ROOT, "wrangler.toml"), env },
-      { hideWarnings: true },
-    );
+  const place = { home, location, jurisdiction };
+  checkPlace(place);
+  const asked = { close, open, byOption: closedByOption(options.var) };
+  const { config: file = "wrangler.toml", cwd = "." } = options;
+  const target = { file: resolve(PROJECT_ROOT, cwd, file), env };
+  // Loaded late, because it takes a second, and --help or a wrong option should answer at once.
+  const { unstable_readConfig } = await import("wrangler");
+  const config = unstable_readConfig({ config: target.file, env }, { hideWarnings: true });
+  const added = home === undefined ? undefined : newHome(home, config.d1_databases);
+  const databases = added === undefined ? config.d1_databases : [...config.d1_databases, added];
+  const closed = closedAfter(String(config.vars.CLOSED_HOMES ?? ""), asked, homesOf(databases));
+
+  if (options["dry-run"] === true) {
+    if (added !== undefined || closed.toWrite !== undefined) console.log("wrangler.toml stays as it is: --dry-run.");
+  } else {
+    const shared = sharedOptions(env, options);
     const worker = options.name === undefined ? [] : ["--name", options.name];
     // With a file of secrets, wrangler itself checks that none is missing.
     if (options["secrets-file"] === undefined) await requireSecrets(config.secrets?.required ?? [], worker, shared);
-    await createDatabases(config.d1_databases, location, shared);
-    for (const { binding } of config.d1_databases) await migrate(binding, shared);
+    const addHome = added === undefined ? undefined : await prepareDatabase(target, added);
+    await createDatabases(databases, place, shared);
+    addHome?.();
+    if (added !== undefined)
+      console.log(`Bound home ${home} as ${added.binding} in ${basename(target.file)}. Commit it.`);
+    for (const database of databases) await migrateHome(database, closed.effective, target, shared);
+    if (closed.toWrite !== undefined) (await prepareVar(target, "CLOSED_HOMES", closed.toWrite))();
+    for (const name of closed.effective) {
+      console.log(`Home ${name} is closed: its sites answer 503 until npm run deploy -- --open ${name}.`);
+    }
   }
   return handOverToWrangler(["deploy", ...asArguments({ env, ...options })]);
+}
+
+/** These choose the Worker and the account, so every command needs them. */
+function sharedOptions(
+  env: string,
+  given: { config?: string; cwd?: string; profile?: string; "env-file"?: string[] },
+): string[] {
+  const { config, cwd, profile, "env-file": envFiles = [] } = given;
+  return [
+    ...["--env", env],
+    ...Object.entries({ "--config": config, "--cwd": cwd, "--profile": profile }).flatMap(([name, value]) =>
+      value === undefined ? [] : [name, value],
+    ),
+    ...envFiles.flatMap((each) => ["--env-file", each]),
+  ];
 }
 
 async function requireSecrets(
@@ -127,33 +164,32 @@ ${commands.join("\n")}
 The files in your home folder keep the values for you: store them safely, then remove them. After that, run this again.`;
 }
 
-/** Creates the databases that do not exist yet. wrangler.toml holds names and no ids: wrangler finds a database by its name. */
-async function createDatabases(
-  bindings: readonly { binding: string; database_name?: string; database_id?: string }[],
-  location: string | undefined,
+/** @throws NotDeployed naming the home, unless it is closed: a home that is out of order must not keep others from being served. */
+async function migrateHome(
+  database: Database,
+  closed: readonly string[],
+  target: ConfigPart,
   shared: readonly string[],
-): Promise<void> {
-  const { exitCode, stdout, output } = await runWrangler(["d1", "list", "--json", ...shared]);
-  if (exitCode !== 0) throw new NotDeployed(`The account could not be asked for its databases:\n${output}`);
-  const there = new Set((JSON.parse(stdout) as { name: string }[]).map(({ name }) => name));
-  for (const { binding, database_name: name, database_id: id } of bindings) {
-    if (id !== undefined) continue;
-    if (name === undefined) throw new NotDeployed(`Binding ${binding} has no database_name in the configuration.`);
-    if (there.has(name)) {
-      if (location !== undefined) console.log(`Database ${name} is there already: --location has no effect on it.`);
-      continue;
-    }
-    const hint = location === undefined ? [] : ["--location", location];
-    const created = await runWrangler(["d1", "create", name, ...hint, ...shared]);
-    if (created.exitCode !== 0) throw new NotDeployed(`Database ${name} could not be created:\n${created.output}`);
-    there.add(name);
-    const place = location === undefined ? ", placed by Cloudflare since there was no --location" : ` near ${location}`;
-    console.log(`Created database ${name}${place}.`);
+) {
+  const { binding } = database;
+  const migration = await migrate(database, { file: target.file, where: "--remote", shared });
+  if (migration.result === "up-to-date") return console.log(`${labelOf(binding)} is up to date.`);
+  if (migration.result === "migrated") return console.log(`${labelOf(binding)} migrated.`);
+  if (migration.result === "ahead") {
+    return console.log(`${labelOf(binding)} is of a later version: ${migration.foreign.join(", ")} is applied there.`);
   }
+  const home = homeOf(binding);
+  const named = home === undefined ? `Binding ${binding}` : `Home ${home} (${binding})`;
+  const why = migration.result === "failed" ? migration.output : howToReplace(database, migration.foreign);
+  if (home !== undefined && home !== MAIN && closed.includes(home)) {
+    console.error(`${named} could not be migrated. It is closed, so the others are deployed without it:\n${why}`);
+    return;
+  }
+  throw new NotDeployed(`${named} could not be migrated, so nothing was deployed:\n${why}`);
 }
 
-async function migrate(binding: string, shared: readonly string[]): Promise<void> {
-  const { exitCode, output } = await runWrangler(["d1", "migrations", "apply", binding, "--remote", ...shared]);
-  if (exitCode !== 0) throw new NotDeployed(`The migrations of ${binding} could not be applied:\n${output}`);
-  console.log(output.includes("No migrations to apply") ? `${binding} is up to date.` : `${binding} migrated.`);
+function howToReplace({ binding, database_name: name }: Database, foreign: readonly string[]): string {
+  return `Database ${name} was made by another version, which cannot be migrated to this one: it has ${foreign.join(", ")}.
+Give ${binding} another database_name in wrangler.toml to begin with a new one. Or, when nobody needs what is in it, delete it
+(npx wrangler d1 delete ${name}), and run this again.`;
 }

@@ -1,4 +1,5 @@
 /** The homes of a deployment, as its D1 bindings name them. */
+import { UsageError } from "./known-options.ts";
 
 /** The home that every deployment has: the directory's own database. */
 export const MAIN = "main";
@@ -31,4 +32,24 @@ export function homesOf(databases: readonly { binding: string }[]): string[] {
 export function closedHomesIn(value: string): string[] {
   const names = value.split(",").map((name) => name.trim());
   return [...new Set(names.filter((name) => name !== ""))];
+}
+
+/** The last value that options `--var NAME:VALUE` give to CLOSED_HOMES; undefined when none does. */
+export function closedByOption(vars: readonly string[] = []): string | undefined {
+  const name = "CLOSED_HOMES:";
+  return vars.findLast((each) => each.startsWith(name))?.slice(name.length);
+}
+
+/** @throws UsageError naming what is no home, and the homes that there are */
+export function requireHomes(names: readonly string[], homes: readonly string[]): void {
+  const unknown = names.filter((name) => !homes.includes(name));
+  if (unknown.length === 0) return;
+  throw new UsageError(`There is no home ${unknown.join(" or ")}. The homes are: ${homes.join(", ")}.`);
+}
+
+/** What a D1 binding is called in messages. A deployment with one database never reads of homes. */
+export function labelOf(binding: string): string {
+  const home = homeOf(binding);
+  if (home === MAIN) return "Database";
+  return home === undefined ? `Database ${binding}` : `Home ${home}`;
 }

@@ -2,10 +2,12 @@
 import { lookup } from "node:dns/promises";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import { ensureDevSecrets } from "./dev-secrets.ts";
+import { closedByOption, closedHomesIn, homesOf, labelOf, requireHomes } from "./homes.ts";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
-import { handOverToWrangler, PROJECT_ROOT, runWrangler } from "./run-wrangler.ts";
+import { type Database, migrate } from "./migrate.ts";
+import { handOverToWrangler, PROJECT_ROOT } from "./run-wrangler.ts";
 
 const USAGE = `npm start -- [options]
 
@@ -49,9 +51,10 @@ async function main(args: string[]): Promise<number> {
   try {
     return await start(args);
   } catch (error) {
-    if (!(error instanceof UsageError)) throw error;
-    console.error(`${error.message}\n\nnpm start -- --help tells more.`);
-    return 2;
+    const { message } = error as Error;
+    const calledWrongly = error instanceof UsageError;
+    console.error(calledWrongly ? `${message}\n\nnpm start -- --help tells more.` : message);
+    return calledWrongly ? 2 : 1;
   }
 }
 
@@ -73,17 +76,28 @@ async function start(args: string[]): Promise<number> {
     );
     return 1;
   }
+  const { config, cwd = ".", "persist-to": persistTo } = options;
+  const configFile = resolve(PROJECT_ROOT, cwd, config ?? "wrangler.toml");
+  // Loaded late, because it takes a second, and --help or a wrong option should answer at once.
+  const { unstable_readConfig } = await import("wrangler");
+  const { d1_databases: databases } = unstable_readConfig({ config: configFile, env }, { hideWarnings: true });
+  requireHomes(closedHomesIn(closedByOption(options.var) ?? ""), homesOf(databases));
   // wrangler reads only one of the two files.
   const ofEnvironment = `.dev.vars.${env}`;
   const file = env !== "" && existsSync(join(PROJECT_ROOT, ofEnvironment)) ? ofEnvironment : ".dev.vars";
   const ownSecrets = options["env-file"] !== undefined;
   if (!ownSecrets && !prepareSecrets(file)) return 1;
-  const { config, cwd, "persist-to": persistTo } = options;
+  // Where wrangler keeps the local state: beside its configuration unless told otherwise.
+  const state =
+    persistTo === undefined ? join(dirname(configFile), ".wrangler/state") : resolve(PROJECT_ROOT, cwd, persistTo);
   const applied = await applyMigrations(
+    databases,
+    configFile,
+    join(state, "v3"),
     asArguments({
       env,
       ...(config !== undefined && { config }),
-      ...(cwd !== undefined && { cwd }),
+      ...(options.cwd !== undefined && { cwd }),
       ...(persistTo !== undefined && { "persist-to": persistTo }),
     }),
   );
@@ -133,9 +147,38 @@ function prepareSecrets(file: string): boolean {
   return false;
 }
 
-async function applyMigrations(shared: readonly string[]): Promise<number> {
-  const { exitCode, output } = await runWrangler(["d1", "migrations", "apply", "DB", "--local", ...shared]);
-  if (exitCode !== 0) console.error(`The migrations could not be applied:\n${output}`);
-  else console.log(output.includes("No migrations to apply") ? "Database is up to date." : "Database migrated.");
-  return exitCode;
+/** Migrates the databases one after the other. @returns an exit code */
+async function applyMigrations(
+  databases: readonly Database[],
+  file: string,
+  state: string,
+  shared: readonly string[],
+): Promise<number> {
+  for (const database of databases) {
+    const label = labelOf(database.binding);
+    const migration = await migrate(database, { file, where: "--local", shared });
+    if (migration.result === "failed") {
+      console.error(`${label} (${database.binding}) could not be migrated:\n${migration.output}`);
+      return 1;
+    }
+    if (migration.result === "diverged") {
+      console.error(`The local state was made by another version: ${label} (${database.binding}) has ${migration.foreign.join(", ")}.
+It must be reset. That removes all sites, apps and sessions on this machine:
+
+  rm -r ${shellWord(fromHere(state))}`);
+      return 1;
+    }
+    console.log(migration.result === "migrated" ? `${label} migrated.` : `${label} is up to date.`);
+  }
+  return 0;
+}
+
+/** The path as typed where npm was called. */
+function fromHere(path: string): string {
+  const near = relative(process.env.INIT_CWD ?? process.cwd(), path);
+  return near.startsWith("..") ? path : near;
+}
+
+function shellWord(word: string): string {
+  return /^[\w./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

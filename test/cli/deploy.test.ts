@@ -1,15 +1,22 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { runWrangler } from "../../src/cli/run-wrangler.ts";
 import { DOCUMENTED } from "../../src/operations/index.ts";
+import { makeCheckout } from "../support/checkout.ts";
 import { FakeCloudflare } from "../support/fake-cloudflare.ts";
-import { run, runCli } from "../support/run-cli.ts";
+import { run } from "../support/run-cli.ts";
 
 const SECRETS = ["MASTER_KEY", "ADMIN_TOKEN"];
 
+const folder = mkdtempSync(join(tmpdir(), "deploy-test-"));
+const checkout = join(folder, "checkout");
+const TOML = join(checkout, "wrangler.toml");
 let fake: FakeCloudflare;
+
+beforeAll(() => makeCheckout(checkout));
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 
 beforeEach(async () => {
   fake = await FakeCloudflare.start();
@@ -19,7 +26,8 @@ afterEach(async () => {
   await fake.close();
 });
 
-const deploy = (...args: string[]) => runCli("deploy", args, { env: fake.environment });
+const deploy = (...args: string[]) =>
+  run(process.execPath, [join(checkout, "src/cli/deploy.ts"), ...args], { env: fake.environment });
 
 /** What the serving version of a Worker is bound to: "binding" to "name of what it is bound to". */
 function boundTo(worker: string): Record<string, string | undefined> {
@@ -71,7 +79,7 @@ describe("npm run deploy", { timeout: 120_000 }, () => {
       ["agent-session-staging", "apac"],
     ]);
     const migrations = migrationsOf("agent-session-staging");
-    expect(migrations[0]).toBe("0000_init.sql");
+    expect(migrations).toEqual(readdirSync(join(TOML, "../migrations")).filter((name) => name.endsWith(".sql")));
     expect(boundTo("agent-session-staging")).toEqual({
       DB: "agent-session-staging",
       NONCES: "agent-session-staging-nonces",
@@ -122,11 +130,33 @@ describe("npm run deploy", { timeout: 120_000 }, () => {
     [["--env", "staging", "--locaton=apac"], "Unknown option '--locaton'"],
     [["staging"], "Unexpected argument 'staging'"],
     [["--location"], "'--location <value>' argument missing"],
-  ])("refuses %j by name before it asks for anything", async (args, says) => {
+  ])("refuses the option %j by name before it asks for anything", async (args, says) => {
     const { exitCode, stdout, stderr } = await deploy(...args);
     expect(stderr).toContain(says);
-    expect(stderr).toContain("The options are --location, --env, --var,");
+    expect(stderr).toContain("The options are --home, --location, --jurisdiction,");
     expect([exitCode, stdout, fake.calls]).toEqual([2, "", []]);
+  });
+
+  it.each([
+    [["--home", "main"], "main is there already"],
+    [["--home", "Apac"], "--home Apac is no name"],
+    [["--home", "1st", "--location", "apac"], "--home 1st is no name"],
+    [["--home", `a${"b".repeat(31)}`, "--location", "apac"], "is no name"],
+    [["--home", "tokyo"], "Where shall home tokyo be? Add --location"],
+    [["--home", "tokyo", "--location", "moon"], "--location moon is not one of weur, eeur,"],
+    [["--home", "tokyo", "--jurisdiction", "jp"], "--jurisdiction jp is not one of eu, us, fedramp"],
+    [["--home", "apac", "--location", "apac", "--jurisdiction", "eu"], "exclude each other"],
+    [["--close", "apca"], "There is no home apca. The homes are: main."],
+    [["--open", "apca", "--dry-run"], "There is no home apca. The homes are: main."],
+    [["--close", "main", "--open", "main"], "main: either --close or --open"],
+    [["--var", "CLOSED_HOMES:main, apca"], "There is no home apca. The homes are: main."],
+    [["--var", "CLOSED_HOMES:main", "--open", "main"], "leaves nothing for --close and --open"],
+  ])("refuses %j, says why, and neither asks for anything nor changes wrangler.toml", async (args, says) => {
+    const before = readFileSync(TOML, "utf8");
+    const { exitCode, stdout, stderr } = await deploy("--env", "staging", ...args);
+    expect(stderr).toContain(says);
+    expect([exitCode, stdout, fake.calls]).toEqual([2, "", []]);
+    expect(readFileSync(TOML, "utf8")).toBe(before);
   });
 
   it.each([
@@ -138,25 +168,27 @@ describe("npm run deploy", { timeout: 120_000 }, () => {
     expect([exitCode, fake.calls]).toEqual([2, []]);
   });
 
-  it("lists its options with --help, all of which but the place wrangler deploy has too", async () => {
+  it("lists its options with --help, all of which but those for homes and places wrangler deploy has too", async () => {
     const { exitCode, stdout } = await deploy("--help");
     expect([exitCode, fake.calls]).toEqual([0, []]);
     const { stdout: known } = await runWrangler(["deploy", "--help"]);
-    const options = (stdout.match(/--[a-z][a-z-]+/g) ?? []).filter((option) => option !== "--location");
+    const ours = ["--home", "--location", "--jurisdiction", "--close", "--open"];
+    const options = (stdout.match(/--[a-z][a-z-]+/g) ?? []).filter((option) => !ours.includes(option));
     expect(options.length).toBeGreaterThan(10);
     for (const option of options) expect(known).toMatch(new RegExp(`${option}\\b`));
   });
 
   it("builds and makes nothing with --dry-run; the Worker that is built has no documentation in it", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "deploy-test-"));
-    const { exitCode, stdout } = await deploy("--dry-run", "--outdir", folder);
+    const built = join(folder, "built");
+    const before = readFileSync(TOML, "utf8");
+    const { exitCode, stdout } = await deploy("--dry-run", "--outdir", built, "--home", "apac", "--close", "apac");
+    expect(readFileSync(TOML, "utf8")).toBe(before);
     expect([exitCode, fake.writes()]).toEqual([0, []]);
     expect(stdout).toContain("--dry-run: exiting now");
-    const built = readFileSync(join(folder, "index.js"), "utf8");
-    rmSync(folder, { recursive: true });
+    const worker = readFileSync(join(built, "index.js"), "utf8");
     for (const { operation, documentation } of DOCUMENTED) {
-      expect(built).toContain(operation.wireName);
-      expect(built.includes(documentation.description)).toBe(false);
+      expect(worker).toContain(operation.wireName);
+      expect(worker.includes(documentation.description)).toBe(false);
     }
   });
 
@@ -168,6 +200,16 @@ describe("npm run deploy", { timeout: 120_000 }, () => {
     expect(location.stderr).toContain('"moon"');
     expect(fake.writes()).toEqual([]);
 
+    fake.addDatabase("agent-session", ["0000_older.sql", "0001_gone.sql"]);
+    const older = await deploy();
+    expect(older.exitCode).toBe(1);
+    expect(older.stderr).toContain("Home main (DB) could not be migrated, so nothing was deployed");
+    expect(older.stderr).toContain("it has 0000_older.sql, 0001_gone.sql");
+    expect(older.stderr).toContain("npx wrangler d1 delete agent-session");
+    expect(fake.workers.get("agent-session")?.versions).toHaveLength(1);
+    expect(migrationsOf("agent-session")).toEqual(["0000_older.sql", "0001_gone.sql"]);
+
+    fake.calls.length = 0;
     const stage = await deploy("--env", "nowhere");
     expect(stage.exitCode).toBe(1);
     expect(stage.stderr).toContain("nowhere");

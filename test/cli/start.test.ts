@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { runWrangler } from "../../src/cli/run-wrangler.ts";
-
-const ROOT = join(import.meta.dirname, "../..");
+import { makeCheckout } from "../support/checkout.ts";
 
 let folder: string;
 let checkout: string;
@@ -15,10 +14,8 @@ const children: ChildProcess[] = [];
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "start-test-"));
   checkout = join(folder, "checkout");
-  // A checkout of its own, because it makes files.
-  const left = ["node_modules", "coverage", "dist", "test", ".git", ".wrangler", ".dev.vars"];
-  cpSync(ROOT, checkout, { recursive: true, filter: (path) => !left.includes(basename(path)) });
-  symlinkSync(join(ROOT, "node_modules"), join(checkout, "node_modules"));
+  // It makes files.
+  makeCheckout(checkout);
 });
 
 afterAll(() => {

@@ -7,8 +7,11 @@ export interface FakeDatabase {
   uuid: string;
   name: string;
   location: string | undefined;
+  jurisdiction: string | undefined;
   /** What is in it: SQL is really run. */
   data: DatabaseSync;
+  /** What the database answers instead of running SQL, when it is out of order. */
+  fault?: string | undefined;
 }
 
 export interface FakeWorker {
@@ -70,6 +73,16 @@ export class FakeCloudflare {
     this.workers.set(name, emptyWorker(new Set(secrets)));
   }
 
+  /** A database that has had these migrations, by name only. */
+  addDatabase(name: string, migrations: readonly string[]): FakeDatabase {
+    const database = emptyDatabase(name);
+    database.data.exec("CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE)");
+    const insert = database.data.prepare("INSERT INTO d1_migrations (name) VALUES (?)");
+    for (const migration of migrations) insert.run(migration);
+    this.databases.set(name, database);
+    return database;
+  }
+
   /** Gives databases, namespaces and Workers other names, as if everything had been made under those; what is bound stays bound. */
   rename(renamed: (name: string) => string): void {
     const databases = [...this.databases.values()].map((each) => ({ ...each, name: renamed(each.name) }));
@@ -119,17 +132,16 @@ export class FakeCloudflare {
   #d1({ method, body }: Call, idOrName: string | undefined, action: string): Reply | undefined {
     if (idOrName === undefined) {
       if (method === "GET") return { result: [...this.databases.values()].map(publicDatabase) };
-      const { name, primary_location_hint: location } = JSON.parse(body.toString());
+      const { name, primary_location_hint, jurisdiction } = JSON.parse(body.toString());
       if (this.databases.has(name)) return failure(400, 7502, "A database with that name already exists.");
-      const database = { uuid: randomUUID(), name, location, data: new DatabaseSync(":memory:") };
+      const database = { ...emptyDatabase(name), location: primary_location_hint, jurisdiction };
       this.databases.set(name, database);
       return { result: publicDatabase(database) };
     }
     const database = [...this.databases.values()].find(({ uuid, name }) => uuid === idOrName || name === idOrName);
     if (database === undefined) return failure(404, 7404, "The database could not be found.");
     if (action === "" && method === "GET") return { result: publicDatabase(database) };
-    if (action === "query" && method === "POST")
-      return { result: runSql(database.data, JSON.parse(body.toString()).sql) };
+    if (action === "query" && method === "POST") return query(database, JSON.parse(body.toString()).sql);
     return undefined;
   }
 
@@ -208,6 +220,20 @@ async function uploadedBindings({ body, contentType }: Call): Promise<Binding[]>
   const form = await new Response(new Uint8Array(body), { headers: { "content-type": contentType } }).formData();
   const metadata = form.get("metadata");
   return JSON.parse(typeof metadata === "string" ? metadata : ((await metadata?.text()) ?? "{}")).bindings ?? [];
+}
+
+function emptyDatabase(name: string): FakeDatabase {
+  const data = new DatabaseSync(":memory:");
+  return { uuid: randomUUID(), name, location: undefined, jurisdiction: undefined, data };
+}
+
+function query({ data, fault }: FakeDatabase, sql: string): Reply {
+  if (fault !== undefined) return failure(500, 7500, fault);
+  try {
+    return { result: runSql(data, sql) };
+  } catch (error) {
+    return failure(400, 7500, `${(error as Error).message}: SQLITE_ERROR`);
+  }
 }
 
 /** As D1 answers, one statement or many. */

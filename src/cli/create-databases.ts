@@ -1,0 +1,79 @@
+import { homeOf, MAIN } from "./homes.ts";
+import type { Database } from "./migrate.ts";
+import { runWrangler } from "./run-wrangler.ts";
+
+/** Stops the deployment. The message says what to do. */
+export class NotDeployed extends Error {}
+
+/** Cloudflare's hints for where a database is made. A home with such a name is made there. */
+export const LOCATIONS = ["weur", "eeur", "apac", "oc", "wnam", "enam"];
+
+/** Where data may rest. It is fixed when a database is made. */
+export const JURISDICTIONS = ["eu", "us", "fedramp"];
+
+/** Where databases are made that do not exist yet, as the options say. */
+export interface Place {
+  location?: string | undefined;
+  jurisdiction?: string | undefined;
+  /** The one home that this is said of. Without it, of every database. */
+  home?: string | undefined;
+}
+
+/**
+ * Creates the databases that do not exist yet. wrangler.toml holds names and no ids: wrangler finds a database by its name.
+ *
+ * @param shared options that choose the account
+ * @throws NotDeployed
+ */
+export async function createDatabases(
+  databases: readonly Database[],
+  asked: Place,
+  shared: readonly string[],
+): Promise<void> {
+  const { exitCode, stdout, output } = await runWrangler(["d1", "list", "--json", ...shared]);
+  if (exitCode !== 0) throw new NotDeployed(`The account could not be asked for its databases:\n${output}`);
+  const there = new Set((JSON.parse(stdout) as { name: string }[]).map(({ name }) => name));
+  for (const { binding, database_name: name, database_id: id } of databases) {
+    if (id !== undefined) continue;
+    if (name === undefined) throw new NotDeployed(`Binding ${binding} has no database_name in the configuration.`);
+    if (there.has(name)) {
+      const [given] = isSaidOf(binding, asked) ? placeOptions(asked) : [];
+      if (given !== undefined) console.log(`Database ${name} is there already: ${given} has no effect on it.`);
+      continue;
+    }
+    const place = placeOf(binding, asked);
+    const created = await runWrangler(["d1", "create", name, ...placeOptions(place), ...shared]);
+    if (created.exitCode !== 0) throw new NotDeployed(`Database ${name} could not be created:\n${created.output}`);
+    there.add(name);
+    console.log(`Created database ${name}${inWords(place)}.`);
+  }
+}
+
+/** @throws NotDeployed for a further home of which nobody said where: a database stays where it was made */
+function placeOf(binding: string, asked: Place): Place {
+  const home = homeOf(binding);
+  const named = home !== undefined && LOCATIONS.includes(home) ? { location: home } : undefined;
+  if (isSaidOf(binding, asked)) {
+    if (asked.jurisdiction !== undefined) return asked;
+    // A home called apac is not made elsewhere by a --location that is said of all.
+    if (asked.home === undefined && named !== undefined) return named;
+    if (asked.location !== undefined) return asked;
+  }
+  if (named !== undefined || home === undefined || home === MAIN) return named ?? {};
+  throw new NotDeployed(
+    `Home ${home} has no database yet, and nothing says where to make it: npm run deploy -- --home ${home} --location HINT`,
+  );
+}
+
+const isSaidOf = (binding: string, asked: Place) => asked.home === undefined || asked.home === homeOf(binding);
+
+/** Of the two, wrangler ignores the location when there is a jurisdiction. */
+function placeOptions({ location, jurisdiction }: Place): string[] {
+  if (jurisdiction !== undefined) return ["--jurisdiction", jurisdiction];
+  return location === undefined ? [] : ["--location", location];
+}
+
+function inWords({ location, jurisdiction }: Place): string {
+  if (jurisdiction !== undefined) return ` in the jurisdiction ${jurisdiction}`;
+  return location === undefined ? ", placed by Cloudflare since there was no --location" : ` near ${location}`;
+}

@@ -1,0 +1,80 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import type { Unstable_RawConfig as RawConfig, Unstable_RawEnvironment as Stage } from "wrangler";
+import { type D1Block, withDatabase, withVar } from "./wrangler-toml.ts";
+
+/** The file is written in a way that is not changed here. The message says what to write by hand. */
+export class NotEditable extends Error {}
+
+/** A part of wrangler's configuration: the file, and the environment in it ("" is the top level). */
+export interface ConfigPart {
+  file: string;
+  env: string;
+}
+
+/**
+ * Prepares another D1 binding. Nothing is written before the returned function is called.
+ *
+ * @throws NotEditable
+ */
+export function prepareDatabase({ file, env }: ConfigPart, block: D1Block): Promise<() => void> {
+  return prepare(
+    { file, env },
+    (text) => withDatabase(text, env, block),
+    (stage) => ({ ...stage, d1_databases: [...(stage.d1_databases ?? []), { ...block }] }),
+    `a D1 binding ${block.binding} with database_name "${block.database_name}" and migrations_dir "${block.migrations_dir}"`,
+  );
+}
+
+/**
+ * Prepares another value of a var. Nothing is written before the returned function is called.
+ *
+ * @throws NotEditable
+ */
+export function prepareVar({ file, env }: ConfigPart, name: string, value: string): Promise<() => void> {
+  return prepare(
+    { file, env },
+    (text) => withVar(text, env, name, value),
+    (stage) => ({ ...stage, vars: { ...stage.vars, [name]: value } }),
+    `the var ${name} = "${value}"`,
+  );
+}
+
+/** Changes the text, and reads it back: it must mean what it meant before, with this one change of the environment. */
+async function prepare(
+  { file, env }: ConfigPart,
+  changeText: (text: string) => string,
+  changeStage: (stage: Stage) => Stage,
+  byHand: string,
+): Promise<() => void> {
+  const text = readFileSync(file, "utf8");
+  const changed = changeText(text);
+  const before = await meaning(basename(file), text);
+  const stage = changeStage(env === "" ? (before as Stage) : (before.env?.[env] ?? {}));
+  const expected = env === "" ? stage : { ...before, env: { ...before.env, [env]: stage } };
+  const after = await meaning(basename(file), changed).catch(() => undefined);
+  if (!file.endsWith(".toml") || !isDeepStrictEqual(after, plain(expected))) {
+    throw new NotEditable(
+      `${file} has a form that is not changed here. Write into it by hand, then run this again: ${byHand}`,
+    );
+  }
+  return () => writeFileSync(file, changed);
+}
+
+/** What wrangler reads in a text. Wrangler reads files only. */
+async function meaning(name: string, text: string): Promise<RawConfig> {
+  const { experimental_readRawConfig } = await import("wrangler");
+  const folder = mkdtempSync(join(tmpdir(), "agent-session-config-"));
+  const config = join(folder, name);
+  try {
+    writeFileSync(config, text);
+    return plain(experimental_readRawConfig({ config }).rawConfig);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** With ordinary prototypes and without undefined, for a comparison. */
+const plain = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value));

@@ -1,0 +1,66 @@
+/** What the options of `npm run deploy` that concern homes come to. */
+import { JURISDICTIONS, LOCATIONS, NotDeployed, type Place } from "./create-databases.ts";
+import { bindingOf, closedHomesIn, HOME_NAME, MAIN, requireHomes } from "./homes.ts";
+import { UsageError } from "./known-options.ts";
+import type { Database } from "./migrate.ts";
+import type { D1Block } from "./wrangler-toml.ts";
+
+/** @throws UsageError unless it is clear where the database is made: it stays there */
+export function checkPlace({ home, location, jurisdiction }: Place): void {
+  if (jurisdiction !== undefined && !JURISDICTIONS.includes(jurisdiction)) {
+    throw new UsageError(`--jurisdiction ${jurisdiction} is not one of ${JURISDICTIONS.join(", ")}.`);
+  }
+  if (location !== undefined && jurisdiction !== undefined) {
+    throw new UsageError("--location and --jurisdiction exclude each other.");
+  }
+  if (home === undefined) return;
+  if (home === MAIN) throw new UsageError("The home main is there already: it is the database DB.");
+  if (!HOME_NAME.test(home)) {
+    throw new UsageError(
+      `--home ${home} is no name for a home: a letter, then up to 30 of a-z, 0-9 and "-", all in lower case.`,
+    );
+  }
+  if (location !== undefined && !LOCATIONS.includes(location)) {
+    throw new UsageError(`--location ${location} is not one of ${LOCATIONS.join(", ")}.`);
+  }
+  if (location === undefined && jurisdiction === undefined && !LOCATIONS.includes(home)) {
+    throw new UsageError(
+      `Where shall home ${home} be? Add --location (${LOCATIONS.join(", ")}) or --jurisdiction (${JURISDICTIONS.join(", ")}). It stays there.`,
+    );
+  }
+}
+
+/** The binding of a home that the configuration does not have yet. Its database is named after the one of DB. */
+export function newHome(home: string, databases: readonly Database[]): D1Block | undefined {
+  const binding = bindingOf(home);
+  if (databases.some((each) => each.binding === binding)) return undefined;
+  const main = databases.find((each) => each.binding === bindingOf(MAIN));
+  if (main?.database_name === undefined) throw new NotDeployed("Binding DB has no database_name in the configuration.");
+  return {
+    binding,
+    database_name: `${main.database_name}-${home}`,
+    migrations_dir: main.migrations_dir ?? "migrations",
+  };
+}
+
+/** @throws UsageError for what is no home */
+export function closedAfter(
+  before: string,
+  { close, open, byOption }: { close: string[]; open: string[]; byOption: string | undefined },
+  homes: readonly string[],
+): { effective: string[]; toWrite: string | undefined } {
+  requireHomes([...close, ...open, ...closedHomesIn(byOption ?? "")], homes);
+  const both = close.filter((home) => open.includes(home));
+  if (both.length > 0) throw new UsageError(`${both.join(" and ")}: either --close or --open.`);
+  if (byOption !== undefined) {
+    if (close.length + open.length > 0)
+      throw new UsageError("--var CLOSED_HOMES leaves nothing for --close and --open.");
+    return { effective: closedHomesIn(byOption), toWrite: undefined };
+  }
+  const closed = closedHomesIn(before);
+  const unknown = closed.filter((home) => !homes.includes(home));
+  if (unknown.length > 0) console.error(`CLOSED_HOMES names ${unknown.join(" and ")}, and there is no such home.`);
+  const after = [...new Set([...closed, ...close])].filter((home) => !open.includes(home));
+  const same = after.length === closed.length && after.every((home) => closed.includes(home));
+  return { effective: after.filter((home) => homes.includes(home)), toWrite: same ? undefined : after.join(",") };
+}

@@ -1,0 +1,55 @@
+import { readdirSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { runWrangler } from "./run-wrangler.ts";
+
+/** A D1 binding, as wrangler reads it. */
+export interface Database {
+  binding: string;
+  database_name?: string;
+  database_id?: string;
+  migrations_dir?: string;
+  migrations_table?: string;
+}
+
+/** Which copy of a database: the one of Cloudflare, or the one on this machine. */
+export type Where = "--remote" | "--local";
+
+/**
+ * What came of a migration.
+ * - `ahead`: nothing is to be applied, and the database has migrations that this version does not have: a later one was here.
+ * - `diverged`: it has migrations that this version does not have, and lacks some of this version. Nothing was applied.
+ */
+export type Migration =
+  | { result: "up-to-date" }
+  | { result: "migrated" }
+  | { result: "ahead" | "diverged"; foreign: string[] }
+  | { result: "failed"; output: string };
+
+/**
+ * Applies what a database lacks.
+ *
+ * @param file   wrangler's configuration; the folder of the migrations is relative to it
+ * @param shared options that choose the environment, and the account or the folder of the local state
+ */
+export async function migrate(
+  { binding, migrations_dir = "migrations", migrations_table = "d1_migrations" }: Database,
+  { file, where, shared }: { file: string; where: Where; shared: readonly string[] },
+): Promise<Migration> {
+  const ours = readdirSync(resolve(dirname(file), migrations_dir)).filter((name) => name.endsWith(".sql"));
+  const select = `SELECT name FROM ${migrations_table} ORDER BY id`;
+  const asked = await runWrangler(["d1", "execute", binding, where, "--json", "--command", select, ...shared]);
+  const isNew = asked.exitCode !== 0 && asked.output.includes(`no such table: ${migrations_table}`);
+  if (asked.exitCode !== 0 && !isNew) return { result: "failed", output: asked.output };
+  const theirs = isNew ? [] : namesIn(asked.stdout);
+  const foreign = theirs.filter((name) => !ours.includes(name));
+  const complete = ours.every((name) => theirs.includes(name));
+  if (complete) return foreign.length === 0 ? { result: "up-to-date" } : { result: "ahead", foreign };
+  if (foreign.length > 0) return { result: "diverged", foreign };
+  const { exitCode, output } = await runWrangler(["d1", "migrations", "apply", binding, where, ...shared]);
+  return exitCode === 0 ? { result: "migrated" } : { result: "failed", output };
+}
+
+function namesIn(json: string): string[] {
+  const [answer] = JSON.parse(json) as { results: { name: string }[] }[];
+  return (answer?.results ?? []).map(({ name }) => name);
+}

@@ -1,0 +1,143 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { unstable_readConfig } from "wrangler";
+import { NotEditable, prepareDatabase, prepareVar } from "../../src/cli/edit-config.ts";
+
+const FILE = `# The Worker.
+name = "w" # its name
+compatibility_date = "2026-11-01"
+
+[vars]
+# Which homes are closed.
+CLOSED_HOMES = "" # none
+ERROR_STATUS = "by-cause"
+
+[[d1_databases]]
+binding = "DB"
+database_name = "w"
+migrations_dir = "migrations"
+
+[env.staging.vars]
+CLOSED_HOMES = "apac"
+[env.bare]
+
+# At the end: another table.
+[triggers]
+crons = ["*/5 * * * *"] # five minutes
+`;
+
+interface Config {
+  vars: Record<string, unknown>;
+  d1_databases: { binding: string }[];
+  triggers: { crons: string[] | undefined };
+}
+
+const BLOCK = { binding: "HOME_APAC", database_name: "w-apac", migrations_dir: "migrations" };
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "wrangler-toml-"));
+  file = join(folder, "wrangler.toml");
+  writeFileSync(file, FILE);
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const text = () => readFileSync(file, "utf8");
+
+function read(env: string) {
+  const { vars, d1_databases, triggers }: Config = unstable_readConfig({ config: file, env }, { hideWarnings: true });
+  return { closed: vars.CLOSED_HOMES, databases: d1_databases.map(({ binding }) => binding), crons: triggers.crons };
+}
+
+describe("another D1 binding in wrangler.toml", () => {
+  it.each([
+    ["", "[[d1_databases]]", ["DB", "HOME_APAC"]],
+    ["staging", "[[env.staging.d1_databases]]", ["HOME_APAC"]],
+    ["bare", "[[env.bare.d1_databases]]", ["HOME_APAC"]],
+  ])("is for the environment %j alone, at the end, and leaves every line as it was", async (env, header, bindings) => {
+    const others = ["", "staging", "bare"].filter((each) => each !== env);
+    const before = others.map(read);
+    (await prepareDatabase({ file, env }, BLOCK))();
+    const added = `${header}\nbinding = "HOME_APAC"\ndatabase_name = "w-apac"\nmigrations_dir = "migrations"\n`;
+    expect(text()).toBe(`${FILE}\n${added}`);
+    expect(read(env).databases).toEqual(bindings);
+    expect(others.map(read)).toEqual(before);
+  });
+
+  it("may follow another, and is written only when asked for", async () => {
+    const write = await prepareDatabase({ file, env: "" }, BLOCK);
+    expect(text()).toBe(FILE);
+    write();
+    (await prepareDatabase({ file, env: "" }, { ...BLOCK, binding: "HOME_OC" }))();
+    expect(read("").databases).toEqual(["DB", "HOME_APAC", "HOME_OC"]);
+  });
+
+  it("has the line ends of the file, and a stage's name in quotes where TOML asks for them", async () => {
+    const stage = "eu.west";
+    const dos = `${FILE}[env."${stage}"]\n`.replaceAll("\n", "\r\n");
+    writeFileSync(file, dos);
+    (await prepareDatabase({ file, env: stage }, BLOCK))();
+    expect(text().startsWith(dos)).toBe(true);
+    expect(text()).toContain(`\r\n[[env."${stage}".d1_databases]]\r\nbinding`);
+    expect(text().replaceAll("\r\n", "")).not.toContain("\n");
+    expect(read(stage).databases).toEqual(["HOME_APAC"]);
+  });
+
+  it("is refused where databases are written in one line, and in JSON: the file stays, and the message says what to write", async () => {
+    const inline = FILE.replace(/\[\[d1_databases\]\][^[]*/, "").replace(
+      "\n[vars]",
+      '\nd1_databases = [{ binding = "DB" }]\n[vars]',
+    );
+    const json = join(folder, "wrangler.json");
+    for (const [path, before] of [
+      [file, inline],
+      [json, '{ "name": "w" }'],
+    ] as const) {
+      writeFileSync(path, before);
+      const refused = prepareDatabase({ file: path, env: "" }, BLOCK);
+      await expect(refused).rejects.toThrow(NotEditable);
+      await expect(refused).rejects.toThrow('HOME_APAC with database_name "w-apac" and migrations_dir "migrations"');
+      expect(readFileSync(path, "utf8")).toBe(before);
+    }
+  });
+});
+
+describe("another value of a var in wrangler.toml", () => {
+  it.each([
+    ["", 'CLOSED_HOMES = "" # none', 'CLOSED_HOMES = "oc,apac" # none'],
+    ["staging", 'CLOSED_HOMES = "apac"', 'CLOSED_HOMES = "oc,apac"'],
+  ])(
+    "takes the place of the old one in the environment %j, and leaves comments and all else",
+    async (env, old, now) => {
+      const other = env === "" ? "staging" : "";
+      const before = read(other);
+      (await prepareVar({ file, env }, "CLOSED_HOMES", "oc,apac"))();
+      expect(text()).toBe(FILE.replace(old, now));
+      expect(read(env).closed).toBe("oc,apac");
+      expect(read(other)).toEqual(before);
+      (await prepareVar({ file, env }, "CLOSED_HOMES", ""))();
+      expect(read(env).closed).toBe("");
+    },
+  );
+
+  it("is added to a table without it, and with its table to an environment without vars", async () => {
+    writeFileSync(file, FILE.replace('CLOSED_HOMES = "apac"\n', ""));
+    (await prepareVar({ file, env: "staging" }, "CLOSED_HOMES", "main"))();
+    (await prepareVar({ file, env: "bare" }, "CLOSED_HOMES", "main"))();
+    expect(["", "staging", "bare"].map((env) => read(env).closed)).toEqual(["", "main", "main"]);
+    expect(read("").crons).toEqual(["*/5 * * * *"]);
+  });
+
+  it("is refused where vars are written in one line: the file stays as it is", async () => {
+    const before = FILE.replace(/\[vars\][^[]*/, 'vars = { CLOSED_HOMES = "" }\n');
+    writeFileSync(file, before);
+    const refused = prepareVar({ file, env: "" }, "CLOSED_HOMES", "main");
+    await expect(refused).rejects.toThrow(NotEditable);
+    await expect(refused).rejects.toThrow('the var CLOSED_HOMES = "main"');
+    expect(text()).toBe(before);
+  });
+});

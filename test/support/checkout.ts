@@ -1,0 +1,24 @@
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** What a checkout has no use for, or must not share. */
+const LEFT_OUT = ["node_modules", "coverage", "dist", "test", ".git", ".wrangler", ".dev.vars"];
+
+/** Copies the project, for commands that change files of it. It has one home, open, whichever ones this deployment has. */
+export function makeCheckout(folder: string): void {
+  cpSync(ROOT, folder, { recursive: true, filter: (path) => !LEFT_OUT.includes(basename(path)) });
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+  const config = join(folder, "wrangler.toml");
+  writeFileSync(config, withOneHome(readFileSync(config, "utf8")));
+}
+
+function withOneHome(toml: string): string {
+  const tables = toml.split(/^(?=\[)/m);
+  const isHome = (table: string) => /^\[\[.*d1_databases\]\]/.test(table) && /^binding\s*=\s*"HOME_/m.test(table);
+  return tables
+    .filter((table) => !isHome(table))
+    .join("")
+    .replaceAll(/^CLOSED_HOMES\s*=.*$/gm, 'CLOSED_HOMES = ""');
+}
