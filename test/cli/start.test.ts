@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { prepareDatabase } from "../../src/cli/edit-config.ts";
 import { runWrangler } from "../../src/cli/run-wrangler.ts";
 import { makeCheckout } from "../support/checkout.ts";
 
@@ -67,6 +68,25 @@ describe("npm start that makes nothing", { timeout: 120_000 }, () => {
     expect([exitCode, stdout]).toEqual([2, ""]);
   });
 
+  it("refuses to close a home that does not exist, and lists the homes", async () => {
+    const args = ["src/cli/start.ts", "--port", "0", "--var", "CLOSED_HOMES:main, apca"];
+    const { exitCode, stdout, stderr } = await toItsEnd(process.execPath, args);
+    expect(stderr).toContain("There is no home apca. The homes are: main.");
+    expect([exitCode, stdout]).toEqual([2, ""]);
+  });
+
+  it("says of a stage that is not in wrangler.toml that it is not", async () => {
+    const { exitCode, stdout, stderr } = await toItsEnd(process.execPath, [
+      "src/cli/start.ts",
+      "--port",
+      "0",
+      "--env",
+      "nowhere",
+    ]);
+    expect(stderr).toContain('No environment found in configuration with name "nowhere"');
+    expect([exitCode, stdout]).toEqual([1, ""]);
+  });
+
   it("tells of options that npm kept for itself", async () => {
     const { exitCode, stderr } = await toItsEnd("npm", ["start", "--silent", "--port", "8790", "--ip=127.0.0.1"]);
     expect(stderr).toContain('npm kept --port, --ip for itself. Options stand after "--": npm start -- …');
@@ -87,6 +107,8 @@ describe("npm start", { timeout: 120_000 }, () => {
   let running: Awaited<ReturnType<typeof start>>;
   let secrets: string;
   beforeAll(async () => {
+    const block = { binding: "HOME_APAC", database_name: "by-hand", migrations_dir: "migrations" };
+    (await prepareDatabase({ file: join(checkout, "wrangler.toml"), env: "" }, block))();
     running = await start();
     secrets = readFileSync(join(checkout, ".dev.vars"), "utf8");
     expect((await running.admin("POST", { name: "Kept" })).status).toBe(201);
@@ -94,7 +116,7 @@ describe("npm start", { timeout: 120_000 }, () => {
 
   it("makes secrets, migrates and serves", async () => {
     expect(running.output()).toContain("Made .dev.vars with a random MASTER_KEY and ADMIN_TOKEN");
-    expect(running.output()).toContain("Database migrated.");
+    expect(running.output()).toContain("Database migrated.\nHome apac migrated.\n");
     expect(running.output()).toContain("npm run call -- create_gd");
     expect(await (await running.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
   });
@@ -129,7 +151,7 @@ describe("npm start", { timeout: 120_000 }, () => {
     await expect(running.admin("GET")).rejects.toThrow("fetch failed");
 
     const second = await start();
-    expect(second.output()).toContain("Database is up to date.");
+    expect(second.output()).toContain("Database is up to date.\nHome apac is up to date.\n");
     expect(second.output()).not.toContain("Made ");
     expect(readFileSync(join(checkout, ".dev.vars"), "utf8")).toBe(secrets);
     expect(await (await second.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
@@ -141,6 +163,24 @@ describe("npm start", { timeout: 120_000 }, () => {
       expect(output()).not.toMatch(/WARNING|\[ERROR|✘/);
       for (const line of secrets.trim().split("\n")) expect(output()).not.toContain(line.slice(line.indexOf("=") + 1));
     }
+  });
+});
+
+describe("npm start on the state of an older version", { timeout: 120_000 }, () => {
+  it("says that it must be reset, and the command that does it; then it can be made anew", async () => {
+    const state = join(folder, "older state");
+    const options = ["DB", "--local", "--env", "", "--persist-to", state];
+    const older = `CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE);
+      INSERT INTO d1_migrations (name) VALUES ('0000_older.sql')`;
+    await runWrangler(["d1", "execute", ...options, "--command", older]);
+    const args = ["src/cli/start.ts", "--port", "0", "--persist-to", state];
+    const { exitCode, stderr } = await toItsEnd(process.execPath, args);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("The local state was made by another version: Database (DB) has 0000_older.sql.");
+    const [command = ""] = stderr.split("\n").filter((line) => line.startsWith("  rm -r "));
+    expect(command).toBe(`  rm -r '${join(state, "v3")}'`);
+    expect(await toItsEnd("sh", ["-c", command])).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(readdirSync(state)).toEqual([]);
   });
 });
 
