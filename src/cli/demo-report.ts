@@ -36,9 +36,11 @@ export class DemoReport {
 
   answer({ status, headers, text }: SignedAnswer): void {
     const detail = headers.get("x-error-detail");
+    const retryAfter = headers.get("retry-after");
     const replayed = headers.get("idempotency-replayed");
     this.line("status", String(status));
     if (detail !== null) this.line("detail", `x-error-detail: ${detail}`);
+    if (retryAfter !== null) this.line("", `retry-after: ${retryAfter}`);
     if (replayed !== null) this.line("", `idempotency-replayed: ${replayed}`);
     this.line("envelope", text);
   }

@@ -1,3 +1,4 @@
+import { runHomes } from "./demo-homes.ts";
 import type { DemoReport } from "./demo-report.ts";
 import type { DemoSite, DemoWorld } from "./demo-world.ts";
 
@@ -20,7 +21,7 @@ interface Stored {
   [field: string]: unknown;
 }
 
-/** Runs the main calls, every sender, both forms of ids, and every refusal: contract sections 3, 4 and 7. */
+/** Runs the main calls, every sender, both forms of ids, every refusal, and sites in two homes: contract sections 3, 4 and 7. */
 export async function runDemo(world: DemoWorld, report: DemoReport): Promise<void> {
   const startedAt = Math.floor(Date.now() / 1000);
   report.section("Two sites, through the admin API");
@@ -30,14 +31,15 @@ export async function runDemo(world: DemoWorld, report: DemoReport): Promise<voi
   report.section("Opening sessions");
   const title = "Order consultation";
   const first = await world.signed(shop, "create_gd", { ...OPENING, title });
-  const byDefault = await world.creates("sender_type left out, the responsible agent writes", first);
+  const byDefault = await world.creates("sender_type left out, the responsible agent writes", shop, first);
   const create = async (what: string, sender_type: number) =>
-    world.creates(what, await world.signed(shop, "create_gd", { ...OPENING, sender_type }));
+    world.creates(what, shop, await world.signed(shop, "create_gd", { ...OPENING, sender_type }));
   const byCustomer = await create("sender_type 1, the customer writes", 1);
   const byAgent = await create("sender_type 2, the responsible agent writes", 2);
   const bySystem = await create("sender_type 3, the system writes", 3);
   const theirs = await world.creates(
     "another site opens one too",
+    other,
     await world.signed(other, "create_gd", { ...OPENING, kefu_id: [20001], fzr_uid: 20001 }),
   );
 
@@ -51,6 +53,7 @@ export async function runDemo(world: DemoWorld, report: DemoReport): Promise<voi
   const order = { ...OPENING, sbs: 1002, content: "Order 7001 was not delivered.", metadata: { order: "7001" } };
   const ordered = await world.creates(
     "with an Idempotency-Key",
+    shop,
     await world.signed(shop, "create_gd", order, "order-7001"),
   );
   const retry = await world.signed(shop, "create_gd", order, "order-7001");
@@ -64,7 +67,7 @@ export async function runDemo(world: DemoWorld, report: DemoReport): Promise<voi
   });
 
   report.section("Refusals");
-  await refusals(world, { shop, other, first, add });
+  await refusals(world, { shop, other, first, add, notInOther: bySystem });
 
   report.section("What is stored, through the admin API");
   const stored = (
@@ -101,8 +104,10 @@ export async function runDemo(world: DemoWorld, report: DemoReport): Promise<voi
   await inspect(look, shop, stored(bySystem, "agent", 0));
   await inspect(look, shop, stored(ordered, "agent", 10411, orderSession));
   await inspect(look, other, stored(theirs, "agent", 20001, { responsible_agent_id: 20001, participants: [] }));
-  await inspectList(look, shop, [byDefault, byCustomer, byAgent, bySystem, ordered]);
-  await inspectList(look, other, [theirs]);
+  await world.inspectList(shop, [byDefault, byCustomer, byAgent, bySystem, ordered]);
+  await world.inspectList(other, [theirs]);
+
+  await runHomes(world, report);
 }
 
 const INVALID = { status: 400, msg: "参数错误" };
@@ -114,10 +119,12 @@ async function refusals(
     shop: DemoSite;
     other: DemoSite;
     first: Awaited<ReturnType<DemoWorld["signed"]>>;
-    add: (site: DemoSite, kefuIds: unknown) => ReturnType<DemoWorld["signed"]>;
+    add: (site: DemoSite, kefuIds: unknown, chatId?: number) => ReturnType<DemoWorld["signed"]>;
+    /** A session of `shop`, with a chat_id that `other` has not given yet. */
+    notInOther: number;
   },
 ): Promise<void> {
-  const { shop, other, first, add } = sites;
+  const { shop, other, first, add, notInOther } = sites;
   const create = (change: Record<string, unknown>, site = shop) =>
     world.signed(site, "create_gd", { ...OPENING, ...change });
   const forger = { id: shop.id, app: { appid: shop.app.appid, secret: "not the secret" } };
@@ -143,7 +150,7 @@ async function refusals(
     ...INVALID,
     detail: "kefu_id",
   });
-  await world.refuses("another site's session", await add(other, "20001"), {
+  await world.refuses("another site's session", await add(other, "20001", notInOther), {
     status: 404,
     msg: "会话不存在",
     detail: "chat_id",
@@ -178,13 +185,3 @@ async function inspect({ world, report, startedAt }: Inspection, site: DemoSite,
 /** Whether a field has the value of one that no call set: null or empty. */
 const isNothing = (value: unknown) =>
   value === null || (typeof value === "object" && Object.keys(value as object).length === 0);
-
-/** Checks that the refused calls stored no session. */
-async function inspectList({ world, report }: Inspection, site: DemoSite, chatIds: number[]): Promise<void> {
-  const path = `/admin/sites/${site.id}/sessions?limit=100`;
-  report.step(`GET ${path}`);
-  const { items } = await world.admin<{ items: { chat_id: number }[] }>("GET", path);
-  const there = items.map(({ chat_id }) => chat_id);
-  report.fields({ chat_ids: there });
-  report.check("the sessions opened above, newest first, and no others", there, chatIds.toReversed());
-}

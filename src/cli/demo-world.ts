@@ -22,13 +22,16 @@ export interface Expected {
   msg: string;
   /** The field that `x-error-detail` names; undefined when there must be no such header. */
   detail?: string;
+  /** Seconds, as `Retry-After` tells; undefined when there must be no such header. */
+  retryAfter?: number;
 }
 
 /** Calls a Worker as its operator and as its callers, and reports each signed call. */
 export class DemoWorld {
   readonly #worker: ThrowawayWorker;
   readonly #report: DemoReport;
-  readonly #chatIds = new Set<number>();
+  /** By site, because each site counts its own. */
+  readonly #chatIds = new Map<number, Set<number>>();
 
   constructor(worker: ThrowawayWorker, report: DemoReport) {
     this.#worker = worker;
@@ -36,13 +39,13 @@ export class DemoWorld {
   }
 
   /** Creates a site with an app and these agents, through the admin API. */
-  async provision(name: string, agentIds: number[]): Promise<DemoSite> {
-    const site = await this.admin<{ id: number }>("POST", "/admin/sites", { name });
+  async provision(name: string, agentIds: number[], home = "main"): Promise<DemoSite> {
+    const site = await this.admin<{ id: number }>("POST", "/admin/sites", { name, home });
     for (const id of agentIds) {
       await this.admin("POST", `/admin/sites/${site.id}/agents`, { id, name: `Agent ${id}` });
     }
     const app = await this.admin<DemoSite["app"]>("POST", `/admin/sites/${site.id}/apps`, { name: "Back end" });
-    this.#report.line(name, `site ${site.id}, appid ${app.appid}, agents ${agentIds.join(", ")}`);
+    this.#report.line(name, `site ${site.id} in home ${home}, appid ${app.appid}, agents ${agentIds.join(", ")}`);
     return { id: site.id, app };
   }
 
@@ -56,6 +59,13 @@ export class DemoWorld {
     return (await answer.json()) as T;
   }
 
+  /** Closes these homes and opens all others. */
+  async closeHomes(homes: readonly string[]): Promise<void> {
+    this.#report.step(homes.length === 0 ? "All homes are opened" : `Home ${homes.join(" and ")} is closed`);
+    await this.#worker.closeHomes(homes);
+    this.#report.line("setting", `CLOSED_HOMES=${homes.join(",")}`);
+  }
+
   async signed(
     { app }: DemoSite,
     operation: SignedRequest["operation"],
@@ -66,15 +76,19 @@ export class DemoWorld {
   }
 
   /** Sends a create_gd that must open a session. @returns its chat_id; -1 when it opened none */
-  async creates(title: string, request: SignedRequest): Promise<number> {
+  async creates(title: string, { id }: DemoSite, request: SignedRequest): Promise<number> {
     const { status, envelope } = await this.#send(title, request);
     const chatId = (envelope?.data as { chat_id?: unknown } | undefined)?.chat_id;
-    const isNew =
-      typeof chatId === "number" && Number.isSafeInteger(chatId) && chatId > 0 && !this.#chatIds.has(chatId);
+    const before = this.#chatIds.get(id) ?? new Set();
+    const isNew = typeof chatId === "number" && Number.isSafeInteger(chatId) && chatId > 0 && !before.has(chatId);
     const data = { chat_id: isNew ? chatId : "a new positive integer" };
-    this.#report.check("200 ok with a new chat_id", { status, envelope }, { status: 200, envelope: success(data) });
+    this.#report.check(
+      "200 ok with a chat_id that is new in its site",
+      { status, envelope },
+      { status: 200, envelope: success(data) },
+    );
     if (!isNew) return -1;
-    this.#chatIds.add(chatId);
+    this.#chatIds.set(id, before.add(chatId));
     return chatId;
   }
 
@@ -89,12 +103,29 @@ export class DemoWorld {
   async refuses(title: string, request: SignedRequest, expected: Expected): Promise<void> {
     const { status, envelope, headers } = await this.#send(title, request);
     const detail = headers.get("x-error-detail")?.split(":")[0];
+    const retryAfter = headers.get("retry-after") ?? undefined;
+    const when = expected.retryAfter === undefined ? "" : `, to be tried again after ${expected.retryAfter} s`;
     const why = expected.detail === undefined ? "says no more" : `x-error-detail names ${expected.detail}`;
     this.#report.check(
-      `${expected.status} ${expected.msg}, ${why}`,
-      { status, envelope, detail },
-      { status: expected.status, envelope: { code: -1, msg: expected.msg, data: "" }, detail: expected.detail },
+      `${expected.status} ${expected.msg}, ${why}${when}`,
+      { status, envelope, detail, retryAfter },
+      {
+        status: expected.status,
+        envelope: { code: -1, msg: expected.msg, data: "" },
+        detail: expected.detail,
+        retryAfter: expected.retryAfter?.toString(),
+      },
     );
+  }
+
+  /** Checks that a site has these sessions, in the order they were opened, and that refused calls stored none. */
+  async inspectList(site: DemoSite, chatIds: number[]): Promise<void> {
+    const path = `/admin/sites/${site.id}/sessions?limit=100`;
+    this.#report.step(`GET ${path}`);
+    const { items } = await this.admin<{ items: { chat_id: number }[] }>("GET", path);
+    const there = items.map(({ chat_id }) => chat_id);
+    this.#report.fields({ chat_ids: there });
+    this.#report.check("the sessions opened above, newest first, and no others", there, chatIds.toReversed());
   }
 
   async #send(title: string, request: SignedRequest): Promise<SignedAnswer> {

@@ -43,27 +43,15 @@ describe("the migrations", () => {
     expect(journal.entries.map(({ idx }) => idx)).toEqual(files.map((_, i) => i));
   });
 
-  it("keep the apps and nonces of a database from before versions were random ids", async () => {
+  it("run in their order on a new database", async () => {
     const db = new DatabaseSync(":memory:");
-    const apply = async (name: string) => {
-      const text = await readFile(join(copy, name), "utf8");
+    const files = (await readdir(copy)).filter((name) => name.endsWith(".sql")).sort();
+    for (const file of files) {
+      const text = await readFile(join(copy, file), "utf8");
       for (const statement of text.split("--> statement-breakpoint")) db.exec(statement);
-    };
-    await apply("0000_init.sql");
-    await apply("0001_audit_log.sql");
-    db.exec(`INSERT INTO sites VALUES (1, 'Site', 0);
-      INSERT INTO apps VALUES ('new', 1, 'N', 1, 's1', NULL, NULL, NULL, 5), ('rotated', 1, 'R', 2, 's2', 's1', 9, 7, 5);
-      INSERT INTO nonces VALUES ('new', 'r', 'owner', 60, 'accepted', 3)`);
-    await apply("0002_secret_versions_attempts_console.sql");
-    const [fresh, rotated] = db.prepare("SELECT * FROM apps ORDER BY appid").all();
-    const id = expect.stringMatching(/^[0-9a-f]{32}$/) as unknown;
-    const kept = { site_id: 1, created_at: 5 };
-    expect(fresh).toMatchObject({ ...kept, secret: "s1", version: id, previous_version: null, revoked_at: null });
-    expect(rotated).toMatchObject({ ...kept, secret: "s2", version: id, previous_version: id, previous_secret: "s1" });
-    expect(rotated).toMatchObject({ previous_expires_at: 9, revoked_at: 7 });
-    expect(new Set([fresh?.version, rotated?.version, rotated?.previous_version]).size).toBe(3);
-    expect(db.prepare("SELECT * FROM nonces").all()).toMatchObject([
-      { owner: "owner", attempt: 1, expires_at: 1_860, session_id: 3 },
-    ]);
+    }
+    const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+    expect(tables.map(({ name }) => name)).toEqual(expect.arrayContaining(["app_routes", "home_sites", "sessions"]));
+    expect(db.prepare("PRAGMA foreign_key_check").all()).toEqual([]);
   });
 });

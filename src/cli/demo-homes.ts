@@ -1,0 +1,46 @@
+import type { DemoReport } from "./demo-report.ts";
+import type { DemoSite, DemoWorld } from "./demo-world.ts";
+
+/** Two sites in two homes: alike for callers, with nothing in common, and each served while the other's home is closed. */
+export async function runHomes(world: DemoWorld, report: DemoReport): Promise<void> {
+  report.section("Two homes");
+  const agents = [30001, 30002];
+  const berlin = await world.provision("Berlin", agents);
+  const tokyo = await world.provision("Tokyo", agents, "apac");
+  const opening = (site: DemoSite, content: string) =>
+    world.signed(site, "create_gd", {
+      ...{ sbs: "customer_001", ip: "203.0.113.7", sbs_mc: "Wang Wei", content },
+      ...{ kefu_id: agents, fzr_uid: 30001 },
+    });
+
+  const inBerlin = await world.creates("the first session in main", berlin, await opening(berlin, "Guten Tag"));
+  const inTokyo = await world.creates("the first session in apac", tokyo, await opening(tokyo, "Konnichiwa"));
+  report.check("each site counts its own, from 1", [inBerlin, inTokyo], [1, 1]);
+  const second = await world.creates("the second session in main", berlin, await opening(berlin, "Noch eine Frage"));
+  const reaching = await world.signed(tokyo, "add_kf", { chat_id: second, kefu_ids: [30002] });
+  await world.refuses("a session of main with an appid of apac", reaching, {
+    status: 404,
+    msg: "会话不存在",
+    detail: "chat_id",
+  });
+
+  await world.closeHomes(["apac"]);
+  const waiting = await opening(tokyo, "Mata ne");
+  await world.refuses("a call to the closed home", waiting, { status: 503, msg: "服务暂时不可用", retryAfter: 30 });
+  const third = await world.creates("a call to the other home", berlin, await opening(berlin, "Danke"));
+  await inspectHomes(world, report, { main: "open", apac: "closed" });
+
+  await world.closeHomes([]);
+  const later = await world.creates("the very request that was refused: its ranstr was not used up", tokyo, waiting);
+  await inspectHomes(world, report, { main: "open", apac: "open" });
+  await world.inspectList(berlin, [inBerlin, second, third]);
+  await world.inspectList(tokyo, [inTokyo, later]);
+}
+
+async function inspectHomes(world: DemoWorld, report: DemoReport, expected: Record<string, string>): Promise<void> {
+  report.step("GET /admin/homes");
+  const { items } = await world.admin<{ items: { name: string; status: string }[] }>("GET", "/admin/homes");
+  const statuses = Object.fromEntries(items.map(({ name, status }) => [name, status]));
+  report.fields(statuses);
+  report.check("which homes are open", statuses, expected);
+}
