@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createTestHarness, experimental_readRawConfig } from "wrangler";
+import { createTestHarness, experimental_readRawConfig, type Unstable_RawConfig as RawConfig } from "wrangler";
+import { homeOf } from "./homes.ts";
 import { PROJECT_ROOT } from "./run-wrangler.ts";
 
 export interface ThrowawayWorker {
@@ -18,6 +19,16 @@ export interface ThrowawayWorker {
 
 /** The homes `main` and `apac`, whichever ones wrangler.toml has. */
 const HOMES = ["DB", "HOME_APAC"] as const;
+
+/** The configuration of wrangler.toml for createTestHarness(), with these homes and no others. */
+export function configWithHomes(bindings: readonly string[]) {
+  const { env: _, ...config }: RawConfig = experimental_readRawConfig({
+    config: join(PROJECT_ROOT, "wrangler.toml"),
+  }).rawConfig;
+  const others = config.d1_databases?.filter(({ binding }) => homeOf(binding) === undefined) ?? [];
+  const homes = bindings.map((binding) => ({ binding, database_name: binding, migrations_dir: "migrations" }));
+  return { ...config, d1_databases: [...homes, ...others] };
+}
 
 /**
  * Starts the Worker as it is deployed, over real HTTP on this machine, with its own settings, secrets, KV and two homes in a folder that
@@ -37,13 +48,12 @@ export async function startThrowawayWorker(): Promise<ThrowawayWorker> {
 
   const adminToken = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("hex");
   const masterKey = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64");
-  const { env: _, ...config } = experimental_readRawConfig({ config: join(PROJECT_ROOT, "wrangler.toml") }).rawConfig;
-  const databases = HOMES.map((binding) => ({ binding, database_name: binding, migrations_dir: "migrations" }));
+  const config = configWithHomes(HOMES);
   const options = (closedHomes: readonly string[]) => ({
     root: PROJECT_ROOT,
     workers: [
       {
-        config: { ...config, d1_databases: databases },
+        config,
         secrets: { MASTER_KEY: masterKey, ADMIN_TOKEN: adminToken },
         // Override wrangler.toml and .dev.vars, which may have been edited.
         vars: {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { createTestHarness } from "wrangler";
+import { configWithHomes } from "../../src/cli/throwaway-worker.ts";
 import type { Bindings } from "../../src/config.ts";
 
 export interface BuiltWorker {
@@ -23,9 +24,16 @@ export interface BuiltWorker {
  * The Worker as `wrangler deploy` bundles it, over real HTTP on 127.0.0.1, on local D1 and KV of its own with all migrations applied.
  * State goes with `close()`. Secrets are made here; a `.dev.vars` is not looked at.
  *
- * @param vars override those of wrangler.toml, `{ ERROR_STATUS: "always-200" }` for one
+ * @param vars  override those of wrangler.toml, `{ ERROR_STATUS: "always-200" }` for one
+ * @param homes the bindings of its homes, whichever ones wrangler.toml has
  */
-export async function startBuiltWorker(options: { vars?: Record<string, string> } = {}): Promise<BuiltWorker> {
+export async function startBuiltWorker({
+  vars = {},
+  homes = ["DB"],
+}: {
+  vars?: Record<string, string>;
+  homes?: string[];
+} = {}): Promise<BuiltWorker> {
   // Otherwise the runtime asks a server of Cloudflare's where this machine is, and warns when there is no network.
   process.env.CLOUDFLARE_CF_FETCH_ENABLED = "false";
   const adminToken = randomHex(24);
@@ -33,15 +41,15 @@ export async function startBuiltWorker(options: { vars?: Record<string, string> 
     root: join(import.meta.dirname, "../.."),
     workers: [
       {
-        configPath: "wrangler.toml",
+        config: configWithHomes(homes),
         secrets: { MASTER_KEY: Buffer.from(randomHex(32), "hex").toString("base64"), ADMIN_TOKEN: adminToken },
-        ...(options.vars !== undefined && { vars: options.vars }),
+        vars: { CLOSED_HOMES: "", ...vars },
       },
     ],
   });
   const { url } = await harness.listen();
   const worker = harness.getWorker<Bindings & Record<string, unknown>>();
-  await worker.applyD1Migrations("DB");
+  for (const binding of homes) await worker.applyD1Migrations(binding);
 
   async function admin<T>(method: string, path: string, body?: unknown): Promise<T> {
     const answer = await fetch(new URL(path, url), {
