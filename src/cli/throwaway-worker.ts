@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { createTestHarness, experimental_readRawConfig, type Unstable_RawConfig as RawConfig } from "wrangler";
 import { homeOf } from "./homes.ts";
 import { PROJECT_ROOT } from "./run-wrangler.ts";
@@ -20,14 +20,28 @@ export interface ThrowawayWorker {
 /** The homes `main` and `apac`, whichever ones wrangler.toml has. */
 const HOMES = ["DB", "HOME_APAC"] as const;
 
-/** The configuration of wrangler.toml for createTestHarness(), with these homes and no others. */
-export function configWithHomes(bindings: readonly string[]) {
-  const { env: _, ...config }: RawConfig = experimental_readRawConfig({
-    config: join(PROJECT_ROOT, "wrangler.toml"),
-  }).rawConfig;
+/**
+ * Writes the configuration of wrangler.toml for createTestHarness(), with these homes and no others.
+ *
+ * @param folder of this run. In the project's own, wrangler would compare the homes with the generated types
+ * @returns the file's path
+ */
+export function writeConfig(folder: string, bindings: readonly string[]): string {
+  const toml = join(PROJECT_ROOT, "wrangler.toml");
+  const { env: _, ...config }: RawConfig = experimental_readRawConfig({ config: toml }).rawConfig;
+  const from = (path = "") => resolve(PROJECT_ROOT, path);
   const others = config.d1_databases?.filter(({ binding }) => homeOf(binding) === undefined) ?? [];
-  const homes = bindings.map((binding) => ({ binding, database_name: binding, migrations_dir: "migrations" }));
-  return { ...config, d1_databases: [...homes, ...others] };
+  const homes = bindings.map((binding) => ({ binding, database_name: binding, migrations_dir: from("migrations") }));
+  const file = join(folder, "wrangler.json");
+  const moved = {
+    ...config,
+    main: from(config.main),
+    assets: { ...config.assets, directory: from(config.assets?.directory) },
+    build: { command: config.build?.command, cwd: PROJECT_ROOT },
+    d1_databases: [...homes, ...others],
+  };
+  writeFileSync(file, JSON.stringify(moved));
+  return file;
 }
 
 /**
@@ -48,14 +62,14 @@ export async function startThrowawayWorker(): Promise<ThrowawayWorker> {
 
   const adminToken = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("hex");
   const masterKey = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64");
-  const config = configWithHomes(HOMES);
+  const configPath = writeConfig(folder, HOMES);
   const options = (closedHomes: readonly string[]) => ({
     root: PROJECT_ROOT,
     workers: [
       {
-        config,
+        configPath,
         secrets: { MASTER_KEY: masterKey, ADMIN_TOKEN: adminToken },
-        // Override wrangler.toml and .dev.vars, which may have been edited.
+        // Override wrangler.toml, which may have been edited.
         vars: {
           TIMESTAMP_TOLERANCE_SECONDS: "300",
           REPLAY_LOOK_MS: "5",

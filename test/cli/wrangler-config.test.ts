@@ -87,12 +87,12 @@ describe("wrangler.toml", () => {
   it("may get another home without a change for the tests, which have DB and HOME_APAC, nor for the generated types", async () => {
     const folder = mkdtempSync(join(tmpdir(), "wrangler-config-"));
     const config = join(folder, "wrangler.toml");
-    const block = { binding: "HOME_TOKYO", database_name: "tokyo", migrations_dir: "migrations" };
+    const block = { binding: "HOME_ADDED_BY_TEST", database_name: "added-by-test", migrations_dir: "migrations" };
     const before = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
     const added = withDatabase(withDatabase(before, "", block), "staging", block);
-    writeFileSync(config, withVar(added, "", "CLOSED_HOMES", "tokyo"));
+    writeFileSync(config, withVar(added, "", "CLOSED_HOMES", "added-by-test"));
     try {
-      expect(read("", config).d1_databases.map(({ binding }) => binding)).toContain("HOME_TOKYO");
+      expect(read("", config).d1_databases.map(({ binding }) => binding)).toContain("HOME_ADDED_BY_TEST");
       const { d1Databases, bindings } = await workerOptions(config);
       expect(Object.keys(d1Databases)).toEqual(["DB", "HOME_APAC"]);
       expect(bindings.CLOSED_HOMES).toBe("");

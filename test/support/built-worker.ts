@@ -1,6 +1,8 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestHarness } from "wrangler";
-import { configWithHomes } from "../../src/cli/throwaway-worker.ts";
+import { writeConfig } from "../../src/cli/throwaway-worker.ts";
 import type { Bindings } from "../../src/config.ts";
 
 export interface BuiltWorker {
@@ -37,11 +39,12 @@ export async function startBuiltWorker({
   // Otherwise the runtime asks a server of Cloudflare's where this machine is, and warns when there is no network.
   process.env.CLOUDFLARE_CF_FETCH_ENABLED = "false";
   const adminToken = randomHex(24);
+  const folder = mkdtempSync(join(tmpdir(), "built-worker-"));
   const harness = createTestHarness({
     root: join(import.meta.dirname, "../.."),
     workers: [
       {
-        config: configWithHomes(homes),
+        configPath: writeConfig(folder, homes),
         secrets: { MASTER_KEY: Buffer.from(randomHex(32), "hex").toString("base64"), ADMIN_TOKEN: adminToken },
         vars: { CLOSED_HOMES: "", ...vars },
       },
@@ -84,7 +87,10 @@ export async function startBuiltWorker({
     async scheduled(time = new Date()) {
       await worker.scheduled({ cron: "*/5 * * * *", scheduledTime: time });
     },
-    close: () => harness.close(),
+    async close() {
+      await harness.close();
+      rmSync(folder, { recursive: true });
+    },
   };
 }
 
