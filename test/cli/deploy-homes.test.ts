@@ -43,7 +43,7 @@ function serving() {
   return { apac: find("HOME_APAC")?.id, closed: find("CLOSED_HOMES")?.text };
 }
 
-describe("npm run deploy with homes", { timeout: 240_000 }, () => {
+describe("npm run deploy with homes", { timeout: 280_000 }, () => {
   // One story, because a deployment takes ten seconds of a core.
   it("adds a home to one stage, finishes what a failure left behind, and closes and opens it, even when it is out of order", async () => {
     const before = toml();

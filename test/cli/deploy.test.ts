@@ -54,7 +54,7 @@ function migrationsOf(database: string): unknown[] {
   );
 }
 
-describe("npm run deploy", { timeout: 120_000 }, () => {
+describe("npm run deploy", { timeout: 240_000 }, () => {
   // One story, because a deployment takes ten seconds of a core: a stage is deployed, and then no stage with what is there already.
   it("stops before anything is made while a stage has no secrets; after the commands it prints, it makes what is missing, migrates and deploys; the second time it only deploys", async () => {
     const stopped = await deploy("--env", "staging");
