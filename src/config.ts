@@ -97,7 +97,8 @@ export const homeClosed = { reason: "home_closed", retryAfter: CLOSED_RETRY_SECO
 
 const bindingOf = (home: string): string => `HOME_${home.toUpperCase().replaceAll("-", "_")}`;
 
-const HOME_NAME = /^[a-z][a-z0-9-]{0,30}$/;
+/** The form of the names of homes. */
+export const HOME_NAME = /^[a-z][a-z0-9-]{0,30}$/;
 
 /** Reads the homes by their prefix, because their types are not generated: HOME_EU_WEST is `eu-west`. A var of such a name is no home. */
 function homesOf(env: Record<string, unknown>, directory: D1Database): Map<string, D1Database> {

@@ -1,3 +1,4 @@
+import { HOME_NAME } from "../config.ts";
 import { APPID } from "../credentials/resolve-credentials.ts";
 import { auditQuerySchema } from "../services/list-audit-log.ts";
 import { sessionQuerySchema } from "../services/list-sessions.ts";
@@ -19,16 +20,28 @@ const PATH_PARAMETERS = {
     schema: { type: "string", pattern: APPID.source },
     example: "42d7c13c16e7ed0479f2418eb8894310",
   },
+  name: {
+    description: "The home's name, as `GET /admin/homes` gives it.",
+    schema: { type: "string", pattern: HOME_NAME.source },
+    example: "apac",
+  },
 };
 
 const parametersIn = (...names: (keyof typeof PATH_PARAMETERS)[]) =>
   names.map((each) => ({ name: each, in: "path", required: true, ...PATH_PARAMETERS[each] }));
 
-const QUERY_WORDS: Words = {
+const QUERY_WORDS = {
   limit: { description: "How many at most." },
   cursor: { description: "The `next_cursor` of the page before; leave out for the first page." },
-};
+} satisfies Words;
 const ID_CURSOR = { ...QUERY_WORDS, cursor: { ...QUERY_WORDS.cursor, pattern: "^[0-9]{1,16}$" } };
+const HOMES_CURSOR = {
+  ...QUERY_WORDS,
+  cursor: {
+    description: `${QUERY_WORDS.cursor.description} Give it as it is: what it consists of may change.`,
+    pattern: "^[a-z][a-z0-9-]{0,30}:[0-9]{1,15}(,[a-z][a-z0-9-]{0,30}:[0-9]{1,15})*$",
+  },
+};
 const APPID_CURSOR = { ...QUERY_WORDS, cursor: { ...QUERY_WORDS.cursor, pattern: APPID.source } };
 
 function query(schema: Parameters<typeof jsonSchemaOf>[0], words: Words) {
@@ -96,8 +109,11 @@ export const adminPaths = {
     post: operation({
       id: "createSite",
       summary: "Create a site",
+      description:
+        "Makes the site in a home, a database near its callers. It stays there. When the answer was lost, send the same call again: it finishes a site that was begun. A call that was finished makes another site.",
       body: "NewSite",
       answer: { status: 201, schema: "Site" },
+      refusals: [409],
       description200: "The site was created.",
     }),
     get: operation({
@@ -106,6 +122,19 @@ export const adminPaths = {
       query: pageQuery,
       answer: { status: 200, schema: "SitePage" },
       description200: "A page of sites, by id.",
+    }),
+  },
+  "/admin/sites/{site_id}": {
+    parameters: parametersIn("site_id"),
+    patch: operation({
+      id: "changeSite",
+      summary: "Rename, close or open a site, or lift its chat ids",
+      description:
+        "Signed calls of a closed site are refused with 503 and use up no `ranstr`. All of the change is made, or nothing. The same call again repairs what was only done in part.",
+      body: "SiteChange",
+      answer: { status: 200, schema: "Site" },
+      refusals: [404, 409],
+      description200: "The site as it is now.",
     }),
   },
   "/admin/sites/{site_id}/apps": {
@@ -124,7 +153,7 @@ export const adminPaths = {
       summary: "List a site's apps",
       query: query(pageQuerySchema, APPID_CURSOR),
       answer: { status: 200, schema: "AppPage" },
-      refusals: [404],
+      refusals: [404, 409],
       description200: "A page of apps, by appid; never with a secret.",
     }),
   },
@@ -158,7 +187,7 @@ export const adminPaths = {
       id: "resealSecrets",
       summary: "Seal secrets with the current master key",
       description:
-        "After MASTER_KEY was changed and the one before put into MASTER_KEY_PREVIOUS: seals anew what the earlier key sealed, 100 apps a call. Call again until `remaining` is 0; when `unopened` is 0 too, the earlier key can go.",
+        "After MASTER_KEY was changed and the one before put into MASTER_KEY_PREVIOUS: seals anew what the earlier key sealed, 100 apps a call. Call again until `remaining` is 0 and `homes_down` is empty; when `unopened` is 0 too, the earlier key can go.",
       answer: { status: 200, schema: "Resealed" },
       description200: "What was sealed anew and what remains.",
     }),
@@ -178,7 +207,7 @@ export const adminPaths = {
       summary: "List a site's agents",
       query: pageQuery,
       answer: { status: 200, schema: "AgentPage" },
-      refusals: [404],
+      refusals: [404, 409],
       description200: "A page of agents, by id.",
     }),
   },
@@ -189,7 +218,7 @@ export const adminPaths = {
       summary: "Rename, enable or disable an agent",
       body: "AgentChange",
       answer: { status: 200, schema: "Agent" },
-      refusals: [404],
+      refusals: [404, 409],
       description200: "The agent as it is now.",
     }),
   },
@@ -204,7 +233,7 @@ export const adminPaths = {
         sbs: { description: "Only sessions of this customer." },
       }),
       answer: { status: 200, schema: "SessionPage" },
-      refusals: [404],
+      refusals: [404, 409],
       description200: "A page of sessions, newest first.",
     }),
   },
@@ -214,16 +243,42 @@ export const adminPaths = {
       id: "readSession",
       summary: "Read everything stored of a session",
       answer: { status: 200, schema: "Session" },
-      refusals: [404],
+      refusals: [404, 409],
       description200: "The session.",
+    }),
+  },
+  "/admin/homes": {
+    get: operation({
+      id: "listHomes",
+      summary: "List the homes",
+      description:
+        "Every database that sites can be made in, `main` first, and every home that a site names although none is bound.",
+      answer: { status: 200, schema: "HomeList" },
+      description200: "The homes.",
+    }),
+  },
+  "/admin/homes/{name}/restored": {
+    parameters: parametersIn("name"),
+    post: operation({
+      id: "settleRestoredHome",
+      summary: "Make a home fit for use after D1 Time Travel",
+      description:
+        "Call it once a closed home was restored, before it is opened. It gives the home the sites that it lost, lifts the chat ids of every site, and lists the apps to look at. Of `main`, it also gives the directory the sites and apps of the other homes. Sent again it lifts again, which only skips more ids. The body may be left out.",
+      body: "Restored",
+      bodyOptional: true,
+      answer: { status: 200, schema: "RestoredHome" },
+      refusals: [404],
+      description200: "The home is fit for use from `reopen_after` on.",
     }),
   },
   "/admin/audit": {
     get: operation({
       id: "listAuditLog",
       summary: "List what operators changed",
+      description:
+        "Merged from all homes. A home that does not answer is named in `homes_down`, and its entries are missing.",
       query: query(auditQuerySchema, {
-        ...ID_CURSOR,
+        ...HOMES_CURSOR,
         site_id: {
           description: "Only what was done to this site.",
           type: "integer",
@@ -232,6 +287,7 @@ export const adminPaths = {
         },
       }),
       answer: { status: 200, schema: "AuditPage" },
+      refusals: [404],
       description200: "A page of the audit log, newest first.",
     }),
   },

@@ -1,9 +1,11 @@
 import { agentChangeSchema } from "../services/change-agent.ts";
+import { siteChangeSchema } from "../services/change-site.ts";
 import { newAgentSchema } from "../services/create-agents.ts";
 import { newSiteSchema } from "../services/create-site.ts";
 import { issueAppSchema } from "../services/issue-app.ts";
 import { rotateSecretSchema } from "../services/rotate-secret.ts";
-import { ACTORS, AGENT_STATUSES, AUDIT_ACTIONS, SESSION_STATUSES } from "../store/schema.ts";
+import { restoredSchema } from "../services/settle-restored-home.ts";
+import { ACTORS, AGENT_STATUSES, AUDIT_ACTIONS, SESSION_STATUSES, SITE_STATUSES } from "../store/schema.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 
@@ -36,7 +38,21 @@ const version = string("An id of the secret in place, for `expected_version`. Ea
 });
 const name = (whose: string, example: string) => string(`${whose}, for people.`, { examples: [example] });
 
-const site = { id: siteId, name: name("What the site is called", "Shop") };
+const homeName = string("The name of a home: `main`, or `apac` for the database bound as HOME_APAC.", {
+  examples: ["main"],
+});
+const FIRST_CHAT_ID =
+  "The site's next session gets this id. For callers that come from another service: take one above every id that was given there.";
+
+const site = {
+  id: siteId,
+  name: name("What the site is called", "Shop"),
+  home: homeName,
+  status: string("`creating` while its home does not have it yet: the same call that made it finishes it.", {
+    enum: ["creating", ...SITE_STATUSES],
+    examples: ["open"],
+  }),
+};
 const agent = {
   id: agentId,
   name: name("What the agent is called", "Li Na"),
@@ -44,7 +60,7 @@ const agent = {
 };
 const responsible = orNull(integer("The responsible agent; null on a session that has none.", { examples: [10411] }));
 const summary = {
-  chat_id: integer("The session's id.", { minimum: 1, examples: [900220] }),
+  chat_id: integer("The session's id, which counts per site.", { minimum: 1, examples: [900220] }),
   kind: string("Agents can be added to tickets only.", { enum: ["ticket", "chat"], examples: ["ticket"] }),
   status: string("Whether the customer waits for a reply.", SESSION_STATUS),
   responsible_agent_id: responsible,
@@ -62,15 +78,47 @@ const listOf = (description: string, entry: string): JsonSchema => ({
   items: { $ref: `#/components/schemas/${entry}` },
 });
 
-const page = (entry: string): JsonSchema =>
+const homesDown: JsonSchema = {
+  type: "array",
+  description: "The homes that do not answer and are left out here.",
+  items: { type: "string" },
+  examples: [[]],
+};
+
+const page = (entry: string, more: Record<string, JsonSchema> = {}): JsonSchema =>
   exactly({
+    ...more,
     items: listOf("At most `limit` of them.", entry),
     next_cursor: orNull(string("Give it as `cursor` for the next page; null on the last.", { examples: ["1"] })),
   });
 
 /** The bodies of the admin API. Those of requests come from the schemas that validate them. */
 export const adminSchemas = {
-  NewSite: jsonSchemaOf(newSiteSchema, { name: NAME("What the site is called; need not be unique", "Shop") }),
+  NewSite: jsonSchemaOf(newSiteSchema, {
+    name: NAME("What the site is called; need not be unique", "Shop"),
+    home: {
+      description: "The home to make it in, by its name. A site stays in its home.",
+      minLength: 1,
+      maxLength: 31,
+      examples: ["apac"],
+    },
+    first_chat_id: { description: FIRST_CHAT_ID, examples: [900220] },
+  }),
+  SiteChange: jsonSchemaOf(siteChangeSchema, {
+    name: NAME("What the site is called; need not be unique", "Shop"),
+    status: { description: "Signed calls of a closed site are refused with 503.", examples: ["closed"] },
+    first_chat_id: {
+      description: `${FIRST_CHAT_ID} It must be above every id that the site has given or skipped.`,
+      examples: [900220],
+    },
+  }),
+  Restored: jsonSchemaOf(restoredSchema, {
+    lift: {
+      description:
+        "How many chat ids each site skips: more than any site can have given since the time that the home was restored to.",
+      examples: [1000000],
+    },
+  }),
   NewApp: jsonSchemaOf(issueAppSchema, {
     name: NAME("What the app is called", "Shop back end"),
     appid: {
@@ -139,6 +187,33 @@ export const adminSchemas = {
       items: appid,
       examples: [[]],
     },
+    homes_down: homesDown,
+  }),
+  HomeList: exactly({ items: listOf("All of them.", "Home") }),
+  Home: exactly({
+    name: homeName,
+    sites: integer("How many sites it has.", { minimum: 0, examples: [12] }),
+    status: string(
+      "`closed` while the var CLOSED_HOMES names it; `down` when its database does not answer or is not bound.",
+      {
+        enum: ["open", "closed", "down"],
+        examples: ["open"],
+      },
+    ),
+  }),
+  RestoredHome: exactly({
+    sites: integer("How many sites the home has.", { minimum: 0, examples: [12] }),
+    lifted_by: integer("How many chat ids each of them skips.", { minimum: 1, examples: [1000000] }),
+    reopen_after: time("By then every `ranstr` that was used before has expired. Open the home after it.", TIME),
+    apps: listOf("The apps to look at before the home is opened.", "DoubtfulApp"),
+  }),
+  DoubtfulApp: exactly({
+    appid,
+    site_id: siteId,
+    why: string(
+      "`missing`: the home does not have it any more; `revoked`: it was revoked, and now is not; `rotated`: it had another secret.",
+      { enum: ["missing", "revoked", "rotated"], examples: ["rotated"] },
+    ),
   }),
   Agent: exactly(agent),
   AgentPage: page("Agent"),
@@ -167,17 +242,18 @@ export const adminSchemas = {
     content: string("The text, as it was sent."),
   }),
   AuditEntry: exactly({
-    id: integer("Higher is later.", { minimum: 1, examples: [17] }),
-    site_id: orNull(integer("The site; null for what belongs to none.", { examples: [1] })),
+    home: homeName,
+    id: integer("Higher is later, in one home.", { minimum: 1, examples: [17] }),
+    site_id: orNull(integer("The site; null for what concerns a whole home.", { examples: [1] })),
     at: time("When.", TIME),
     actor: string("Whether it came through the admin API or the console.", { enum: ACTORS }),
     action: string("What was done.", { enum: AUDIT_ACTIONS }),
-    subject: string("The id or the appid of what was changed.", { examples: ["1"] }),
+    subject: string("The id, the appid or the name of what was changed.", { examples: ["1"] }),
     details: {
       type: "object",
       description: "More of it, different from action to action. Never a secret.",
       additionalProperties: true,
     },
   }),
-  AuditPage: page("AuditEntry"),
+  AuditPage: page("AuditEntry", { homes_down: homesDown }),
 };

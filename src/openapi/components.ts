@@ -82,7 +82,7 @@ const MORE_HEADERS: Partial<Record<SignedErrorCode, (keyof typeof headers)[]>> =
   idempotency_key_reused: ["x-error-detail"],
   method_not_allowed: ["Allow"],
   too_many_requests: ["Retry-After"],
-  unavailable: ["Retry-After"],
+  unavailable: ["x-error-detail", "Retry-After"],
 };
 
 const bullets = (code: SignedErrorCode) =>
@@ -132,7 +132,7 @@ const PROBLEMS = {
   },
   404: {
     title: "Not found",
-    description: "There is no such site, app, agent or session. What cannot be an id is not there either.",
+    description: "There is no such site, app, agent, session or home. What cannot be an id is not there either.",
     detail: "There is no such site.",
     more: [],
   },
@@ -144,7 +144,8 @@ const PROBLEMS = {
   },
   409: {
     title: "Conflict",
-    description: "It exists already, or its state forbids the change; nothing was written.",
+    description:
+      "It exists already, its state forbids the change, or the site was begun and its home does not have it yet; nothing was written.",
     detail: "appid: is taken",
     more: [],
   },
@@ -176,7 +177,7 @@ const PROBLEMS = {
   503: {
     title: "Temporarily unavailable",
     description:
-      "The database did not answer, or not within 8 seconds. It is unknown whether a change was made: look before you repeat it.",
+      "A database did not answer, or not within 8 seconds, or none is bound for the site's home. It is unknown whether a change was made: look before you repeat it.",
     detail: "Temporarily unavailable.",
     more: ["Retry-After"],
   },

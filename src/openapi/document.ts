@@ -3,11 +3,22 @@ import { adminSchemas } from "./admin-schemas.ts";
 import { exactly, failures, header, headers, responses, securitySchemes, string } from "./components.ts";
 import { signedPaths, signedSchemas } from "./signed-operations.ts";
 
-const health = (status: string[], d1: string) =>
+const STATES = ["ok", "down"];
+
+const health = (status: string[], directory: string) =>
   exactly({
-    status: string("`degraded` when only KV fails or is not bound, `down` when D1 does not answer.", { enum: status }),
-    d1: string("The database.", { const: d1 }),
-    kv: string("The worse of the two namespaces.", { enum: ["ok", "down", "absent"] }),
+    status: string("`degraded` when KV or a home beside `main` does not answer, `down` when the directory does not.", {
+      enum: status,
+    }),
+    directory: string("The database that knows the sites and apps.", { const: directory }),
+    homes: {
+      type: "object",
+      description: "The databases of the sites, by the names of the homes. `main` is in the directory's own.",
+      properties: { main: string("The home in the directory's database.", { const: directory }) },
+      required: ["main"],
+      additionalProperties: string("Another home.", { enum: STATES }),
+    },
+    kv: string("The worse of the two namespaces; `down` also when one is not bound.", { enum: STATES }),
   });
 
 const healthPaths = {
@@ -17,25 +28,26 @@ const healthPaths = {
       security: [],
       operationId: "health",
       summary: "Is it well?",
-      description: "Asks D1 and KV, at most every 5 s in an isolate. Needs no token.",
+      description: "Asks every database and KV, at most every 5 s in an isolate. Needs no token.",
       responses: {
         200: {
-          description: "It serves.",
+          description: "It serves, perhaps not every home.",
           headers: header("x-request-id"),
           content: {
             "application/json": {
               schema: health(["ok", "degraded"], "ok"),
-              example: { status: "ok", d1: "ok", kv: "ok" },
+              example: { status: "ok", directory: "ok", homes: { main: "ok", apac: "ok" }, kv: "ok" },
             },
           },
         },
         503: {
-          description: "The database does not answer.",
+          description:
+            "The directory does not answer. Apps that a cache knows are served all the same, when their home answers.",
           headers: header("x-request-id"),
           content: {
             "application/json": {
               schema: health(["down"], "down"),
-              example: { status: "down", d1: "down", kv: "ok" },
+              example: { status: "down", directory: "down", homes: { main: "down", apac: "ok" }, kv: "ok" },
             },
           },
         },

@@ -104,7 +104,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, Failure>> = {
     causes: [
       {
         cause:
-          "Too many requests of this app or, from one address, too many failed verifications: more than 1,000 in 10 s and 300 a minute, unless the operator set other limits. Nothing was done and the `ranstr` is not used up.",
+          "Too many requests of this app (more than 1,000 in 10 s), of all apps of its site (3,000 in 10 s) or, from one address, too many failed verifications (300 a minute), unless the operator set other limits. Nothing was done and the `ranstr` is not used up.",
         cure: "Wait as many seconds as `Retry-After` says, then try again.",
       },
     ],
@@ -125,6 +125,11 @@ const GENERAL: Readonly<Record<SignedErrorCode, Failure>> = {
         cause:
           "The database did not answer in time. It is unknown whether the request was done: it was done whole, or not at all.",
         cure: "Wait as many seconds as `Retry-After` says and send it again, freshly signed, with the same `Idempotency-Key`: that settles which.",
+      },
+      {
+        cause:
+          "The site, or the home that its data is in, is closed for a while. Nothing was done and the `ranstr` is not used up. `x-error-detail` says so of a site.",
+        cure: "Wait as many seconds as `Retry-After` says, then try again. If it goes on, ask the operator.",
       },
     ],
   },

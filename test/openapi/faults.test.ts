@@ -42,7 +42,8 @@ test("the admin API answers the documented 503 when D1 is lost", async () => {
     ["POST", "/admin/sites", { name: "x" }],
     ["GET", `/admin/sites/${world.siteId}/sessions`, undefined],
     ["POST", `/admin/apps/${world.appid}/rotate`, {}],
-    ["GET", "/admin/audit", undefined],
+    ["GET", "/admin/homes", undefined],
+    ["POST", "/admin/homes/main/restored", {}],
   ] as const) {
     const answer = await world.admin(method, path, body);
     expect([path, answer.status, await answer.json()]).toEqual([path, 503, exampleOf(responses.problem_503)]);
@@ -51,7 +52,19 @@ test("the admin API answers the documented 503 when D1 is lost", async () => {
   }
 });
 
-test("health answers the documented 503 when D1 is lost", async () => {
+test("the audit log answers what the other homes have, as documented", async () => {
+  const world = await World.create({ DB: silent }, "apac");
+  const answer = await world.admin("GET", "/admin/audit");
+  const { items, homes_down } = await answer.json<{ items: { home: string }[]; homes_down: string[] }>();
+  expect([answer.status, homes_down, new Set(items.map(({ home }) => home))]).toEqual([
+    200,
+    ["main"],
+    new Set(["apac"]),
+  ]);
+  expect(document.components.schemas.AuditPage?.required).toContain("homes_down");
+});
+
+test("health answers the documented 503 when the directory is lost", async () => {
   const world = await World.create({ DB: silent });
   const answer = await world.fetch(new Request("http://worker/healthz"));
   expect([answer.status, await answer.json()]).toEqual([503, exampleOf(document.paths["/healthz"].get.responses[503])]);

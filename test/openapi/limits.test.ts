@@ -8,6 +8,7 @@ import { DOCUMENTED } from "../../src/operations/index.ts";
 import { readIdempotencyKey } from "../../src/pipeline/idempotency-key.ts";
 import { stampSchema } from "../../src/pipeline/read-stamp.ts";
 import { agentChangeSchema } from "../../src/services/change-agent.ts";
+import { siteChangeSchema } from "../../src/services/change-site.ts";
 import { newAgentSchema } from "../../src/services/create-agents.ts";
 import { newSiteSchema } from "../../src/services/create-site.ts";
 import { issueAppSchema } from "../../src/services/issue-app.ts";
@@ -15,6 +16,7 @@ import { auditQuerySchema } from "../../src/services/list-audit-log.ts";
 import { sessionQuerySchema } from "../../src/services/list-sessions.ts";
 import { idCursorSchema, pageQuerySchema } from "../../src/services/page.ts";
 import { rotateSecretSchema } from "../../src/services/rotate-secret.ts";
+import { restoredSchema } from "../../src/services/settle-restored-home.ts";
 import { World } from "../support/world.ts";
 
 const document = openApiDocument("1.0.0");
@@ -51,7 +53,9 @@ const BODIES: [string, JsonSchema, z.ZodMiniType[], Record<string, unknown>][] =
     { timestamp: 1, ranstr: "r", chat_id: 1, kefu_ids: "1" },
   ],
   ...otherOperations(),
-  ["NewSite", schemaOf("NewSite"), [newSiteSchema], { name: "n" }],
+  ["NewSite", schemaOf("NewSite"), [newSiteSchema], { name: "n", home: "h", first_chat_id: 1 }],
+  ["SiteChange", schemaOf("SiteChange"), [siteChangeSchema], { name: "n", status: "open", first_chat_id: 1 }],
+  ["Restored", schemaOf("Restored"), [restoredSchema], { lift: 1 }],
   ["NewApp", schemaOf("NewApp"), [issueAppSchema], { name: "n", appid: "a", secret: "12345678" }],
   ["Rotation", schemaOf("Rotation"), [rotateSecretSchema], { overlap_seconds: 1, expected_version: "v" }],
   ["NewAgent", schemaOf("NewAgent"), [newAgentSchema], { id: 1, name: "n" }],
@@ -278,7 +282,7 @@ function without(schema: JsonSchema, ...names: string[]): JsonSchema {
   return { ...schema, properties: Object.fromEntries(properties) };
 }
 
-test.each(["NewSite", "NewApp", "NewAgent", "AgentChange"] as const)(
+test.each(["NewSite", "SiteChange", "NewApp", "NewAgent", "AgentChange"] as const)(
   "the name of %s: what its documented pattern takes is accepted, nothing else",
   (kind) => {
     const { pattern, minLength, maxLength } = schemaOf(kind).properties?.name ?? {};
