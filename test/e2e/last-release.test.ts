@@ -1,0 +1,178 @@
+import { createHmac, randomBytes, randomUUID } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+/**
+ * A deployment migrates before the new version serves, so for a while the version before works on the new schema: here the Worker of the
+ * last release, as `npm run keep:release` kept it, on all migrations of this checkout.
+ */
+
+const ROOT = join(import.meta.dirname, "../..");
+const HOMES = ["main", "apac", "contracted"] as const;
+/** What no migration may do: the last release writes this column. */
+const CONTRACTION = "ALTER TABLE sessions DROP COLUMN agent_title";
+
+const adminToken = randomBytes(24).toString("hex");
+let worker: Miniflare;
+let url: string;
+
+beforeAll(async () => {
+  const read = (name: string) => readFileSync(join(ROOT, "test/last-release", name), "utf8");
+  const { compatibilityDate, vars } = JSON.parse(read("settings.json")) as { compatibilityDate: string; vars: object };
+  worker = new Miniflare(
+    convertV4MiniflareOptions({
+      modules: [{ type: "ESModule", path: "worker.js", contents: read("worker.js") }],
+      modulesRoot: ".",
+      compatibilityDate,
+      bindings: { ...vars, MASTER_KEY: randomBytes(32).toString("base64"), ADMIN_TOKEN: adminToken },
+      d1Databases: { DB: "main", HOME_APAC: "apac", HOME_CONTRACTED: "contracted" },
+      kvNamespaces: { NONCES: "nonces", CREDENTIALS: "credentials" },
+      unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+      cf: false,
+      handleStructuredLogs: () => {},
+    }),
+  );
+  await worker.ready;
+  url = (await worker.unsafeGetDirectURL()).origin;
+  for (const home of HOMES) await migrate(await databaseOf(home));
+  await (await databaseOf("contracted")).exec(CONTRACTION);
+});
+afterAll(() => worker?.dispose());
+
+const databaseOf = async (home: (typeof HOMES)[number]) =>
+  (await worker.getD1Database(home === "main" ? "DB" : `HOME_${home.toUpperCase()}`)) as unknown as D1Database;
+
+async function migrate(db: D1Database): Promise<void> {
+  const folder = join(ROOT, "migrations");
+  for (const file of readdirSync(folder).sort()) {
+    if (!file.endsWith(".sql")) continue;
+    const statements = readFileSync(join(folder, file), "utf8").split("--> statement-breakpoint");
+    await db.batch(statements.filter((text) => text.trim() !== "").map((text) => db.prepare(text)));
+  }
+}
+
+async function admin<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const answer = await fetch(`${url}/admin/${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${adminToken}`,
+      ...(body !== undefined && { "content-type": "application/json" }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
+  return (text === "" ? undefined : JSON.parse(text)) as T;
+}
+
+type Scheduled = (event: { cron: string; scheduledTime: Date }) => Promise<{ outcome: string }>;
+
+interface App {
+  siteId: number;
+  appid: string;
+  secret: string;
+}
+
+async function newApp(home: string): Promise<App> {
+  const site = await admin<{ id: number }>("POST", "sites", { name: "Shop", home });
+  for (const id of [10411, 10427, 10428]) await admin("POST", `sites/${site.id}/agents`, { id, name: `Agent ${id}` });
+  const { appid, secret } = await admin<App>("POST", `sites/${site.id}/apps`, { name: "Back end" });
+  return { siteId: site.id, appid, secret };
+}
+
+async function send({ appid, secret }: App, operation: string, fields: object) {
+  const stamp = { appid, timestamp: Math.floor(Date.now() / 1000), ranstr: randomUUID() };
+  const body = JSON.stringify({ ...stamp, ...fields });
+  const headers = {
+    "content-type": "application/json",
+    "x-chat-signature": createHmac("sha256", secret).update(body).digest("hex"),
+    "idempotency-key": randomUUID(),
+  };
+  const answer = await fetch(`${url}/openapi/chat/${operation}`, { method: "POST", headers, body });
+  return { status: answer.status, envelope: (await answer.json()) as { code: number; msg: string; data: unknown } };
+}
+
+const OPENING = {
+  ...{ sbs: "customer_001", ip: "2001:db8::1", sbs_mc: "王伟", content: "Where is my order?", title: "Order" },
+  ...{ kefu_id: [10411, 10427], fzr_uid: 10411, metadata: { order_no: "20418" } },
+};
+
+describe.each(["main", "apac"] as const)("the last release on the schema of this checkout, in %s", (home) => {
+  it("opens a session, adds an agent, and both are stored whole", async () => {
+    const app = await newApp(home);
+    const created = await send(app, "create_gd", OPENING);
+    expect(created).toEqual({ status: 200, envelope: { code: 1, msg: "ok", data: { chat_id: 1 } } });
+    expect(await send(app, "add_kf", { chat_id: 1, kefu_ids: "10428" })).toMatchObject({ status: 200 });
+    expect(await admin("GET", `sites/${app.siteId}/sessions/1`)).toMatchObject({
+      ...{ kind: "ticket", status: "replied", responsible_agent_id: 10411, metadata: { order_no: "20418" } },
+      ...{ visitor_title: "Order", agent_title: "Order", customer: { sbs: "customer_001", name: "王伟" } },
+      participants: [10427, 10428].map((agent_id) => ({ agent_id, added_by: 10411 })),
+      messages: [{ sender: "agent", sender_uid: 10411, content: "Where is my order?" }],
+    });
+    const { results } = await (await databaseOf(home))
+      .prepare("SELECT id FROM sessions WHERE site_id = ?")
+      .bind(app.siteId)
+      .all();
+    expect(results).toEqual([{ id: 1 }]);
+  });
+
+  it("rotates a secret, and only the new one is accepted", async () => {
+    const app = await newApp(home);
+    const rotated = await admin<App>("POST", `apps/${app.appid}/rotate`, { overlap_seconds: 0 });
+    expect(await send({ ...app, secret: rotated.secret }, "create_gd", OPENING)).toMatchObject({ status: 200 });
+    expect(await send(app, "create_gd", OPENING)).toMatchObject({ status: 401 });
+    expect((await admin<{ items: unknown[] }>("GET", `audit?site_id=${app.siteId}`)).items.length).toBeGreaterThan(3);
+  });
+
+  it("prunes what has expired, and nothing else", async () => {
+    const app = await newApp(home);
+    const db = await databaseOf(home);
+    for (let created = 0; created < 2; created++) await send(app, "create_gd", OPENING);
+    const left = async () =>
+      db
+        .prepare(
+          `SELECT (SELECT count(*) FROM nonces WHERE site_id = ?1) AS nonces,
+            (SELECT count(*) FROM idempotency_keys WHERE site_id = ?1) AS keys`,
+        )
+        .bind(app.siteId)
+        .first();
+    expect(await left()).toEqual({ nonces: 2, keys: 2 });
+    for (const table of ["nonces", "idempotency_keys"]) {
+      const one = `SELECT min(${table === "nonces" ? "ranstr" : "key"}) FROM ${table} WHERE site_id = ?1`;
+      const expire = `UPDATE ${table} SET expires_at = 1 WHERE site_id = ?1 AND ${table === "nonces" ? "ranstr" : "key"} = (${one})`;
+      await db.prepare(expire).bind(app.siteId).run();
+    }
+    const { scheduled } = (await worker.getWorker()) as unknown as { scheduled: Scheduled };
+    expect(await scheduled({ cron: "*/5 * * * *", scheduledTime: new Date() })).toMatchObject({ outcome: "ok" });
+    expect(await left()).toEqual({ nonces: 1, keys: 1 });
+  });
+});
+
+describe("the last release's console", () => {
+  it("signs in and shows the sites", async () => {
+    const { siteId } = await newApp("main");
+    const page = await fetch(`${url}/console/sign-in`);
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining("Admin token")]);
+    const answer = await fetch(`${url}/console/sign-in`, {
+      method: "POST",
+      headers: { "content-type": "application/x-www-form-urlencoded", origin: url, "sec-fetch-site": "same-origin" },
+      body: new URLSearchParams({ token: adminToken, next: "/console" }),
+      redirect: "manual",
+    });
+    expect(answer.status).toBe(303);
+    const cookie = answer.headers.get("set-cookie")?.split(";")[0] ?? "";
+    const sites = await fetch(`${url}/console/sites/${siteId}`, { headers: { cookie } });
+    expect([sites.status, await sites.text()]).toEqual([200, expect.stringContaining("Shop")]);
+  });
+});
+
+describe("a migration that removes what the last release needs", () => {
+  it("is noticed here: the same call fails on such a schema, and stores nothing", async () => {
+    const app = await newApp("contracted");
+    expect(await send(app, "create_gd", OPENING)).toMatchObject({ status: 503, envelope: { code: -1 } });
+    const db = await databaseOf("contracted");
+    expect(await db.prepare("SELECT count(*) AS sessions FROM sessions").first()).toEqual({ sessions: 0 });
+  });
+});

@@ -1,0 +1,11 @@
+/** `npm run keep:release`: keeps the Worker of this checkout as test/e2e/last-release.test.ts runs it. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { buildProductionBundle, ROOT } from "../bench/production-bundle.ts";
+
+const { code, compatibilityDate, vars } = buildProductionBundle();
+const folder = join(ROOT, "test/last-release");
+mkdirSync(folder, { recursive: true });
+writeFileSync(join(folder, "worker.js"), code);
+writeFileSync(join(folder, "settings.json"), `${JSON.stringify({ compatibilityDate, vars }, null, 2)}\n`);
+console.log(`Kept ${code.length} characters in test/last-release/worker.js. Commit it with the release.`);
