@@ -1,3 +1,4 @@
+import { HOME_NAME } from "../config.ts";
 import { agentChangeSchema } from "../services/change-agent.ts";
 import { siteChangeSchema } from "../services/change-site.ts";
 import { newAgentSchema } from "../services/create-agents.ts";
@@ -98,8 +99,7 @@ export const adminSchemas = {
     name: NAME("What the site is called; need not be unique", "Shop"),
     home: {
       description: "The home to make it in, by its name. A site stays in its home.",
-      minLength: 1,
-      maxLength: 31,
+      pattern: HOME_NAME.source,
       examples: ["apac"],
     },
     first_chat_id: { description: FIRST_CHAT_ID, examples: [900220] },

@@ -53,7 +53,7 @@ const BODIES: [string, JsonSchema, z.ZodMiniType[], Record<string, unknown>][] =
     { timestamp: 1, ranstr: "r", chat_id: 1, kefu_ids: "1" },
   ],
   ...otherOperations(),
-  ["NewSite", schemaOf("NewSite"), [newSiteSchema], { name: "n", home: "h", first_chat_id: 1 }],
+  ["NewSite", without(schemaOf("NewSite"), "home"), [newSiteSchema], { name: "n", first_chat_id: 1 }],
   ["SiteChange", schemaOf("SiteChange"), [siteChangeSchema], { name: "n", status: "open", first_chat_id: 1 }],
   ["Restored", schemaOf("Restored"), [restoredSchema], { lift: 1 }],
   ["NewApp", schemaOf("NewApp"), [issueAppSchema], { name: "n", appid: "a", secret: "12345678" }],
@@ -164,6 +164,18 @@ test("appid: 1 to 64 characters, as documented", async () => {
     const { inside, outside } = probes(operation.properties?.appid ?? {});
     for (const appid of inside) expect([appid, await status(appid)]).toEqual([appid, 401]);
     for (const appid of outside) expect([appid, await status(appid)]).toEqual([appid, 400]);
+  }
+});
+
+test("home: the name of a home that there is, and of the documented form", async () => {
+  const { pattern } = schemaOf("NewSite").properties?.home ?? {};
+  const world = await World.create();
+  const status = async (home: unknown) => (await world.admin("POST", "/admin/sites", { name: "n", home })).status;
+  for (const home of ["main", "apac"]) {
+    expect([home, new RegExp(pattern as string).test(home), await status(home)]).toEqual([home, true, 201]);
+  }
+  for (const home of ["", "MAIN", "HOME_APAC", "1st", "a".repeat(32)]) {
+    expect([home, new RegExp(pattern as string).test(home), await status(home)]).toEqual([home, false, 400]);
   }
 });
 
