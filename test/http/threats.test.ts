@@ -2,7 +2,9 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { nonceKey } from "../../src/replay/kv-nonces.ts";
 import { ConsoleVisitor } from "../support/console-visitor.ts";
-import { sealedByHand } from "../support/sealed-by-hand.ts";
+import { databaseOf } from "../support/homes.ts";
+import { Isolate } from "../support/isolate.ts";
+import { readStored } from "../support/read-store.ts";
 import { expectTokenInvalid, expectUnwritten, INVALID_PARAMETERS } from "../support/signed-routes.ts";
 import { ADMIN_TOKEN, hmac, NOW, World } from "../support/world.ts";
 
@@ -18,13 +20,16 @@ async function rotate(world: World, overlap_seconds: number): Promise<string> {
 }
 
 const rowOf = (world: World) =>
-  env.DB.prepare("SELECT * FROM apps WHERE appid = ?").bind(world.appid).first<Record<string, unknown>>();
+  databaseOf(world.home)
+    .prepare("SELECT * FROM apps WHERE appid = ?")
+    .bind(world.appid)
+    .first<Record<string, unknown>>();
 
 /** Puts an app's record into KV as D1 has it, with some of it replaced. */
 async function forgeRecord(world: World, change: Record<string, unknown>): Promise<void> {
   const row = await rowOf(world);
   const record = {
-    ...{ appid: world.appid, siteId: world.siteId, version: row?.version, secret: row?.secret },
+    ...{ appid: world.appid, siteId: world.siteId, home: world.home, version: row?.version, secret: row?.secret },
     ...{ previousVersion: row?.previous_version, previousSecret: row?.previous_secret },
     ...{ previousExpiresAt: row?.previous_expires_at, revokedAt: row?.revoked_at },
   };
@@ -50,6 +55,17 @@ describe("a request that is held back on its way", () => {
     const body = JSON.stringify(world.createBody());
     const { envelope } = await expectUnwritten(world, () => world.send("add_kf", body));
     expect(envelope).toEqual(INVALID_PARAMETERS);
+  });
+});
+
+describe("a request without a signature", () => {
+  it("is told of a closed home that an appid is one of its apps, and of other homes nothing", async () => {
+    const [closed, open] = [await World.create({}, "apac"), await World.create()];
+    const isolate = new Isolate({ CLOSED_HOMES: "apac" });
+    const status = async (appid: string) => (await isolate.sendRaw("create_gd", JSON.stringify({ appid }))).status;
+    expect(await status(closed.appid)).toBe(503);
+    for (const appid of [open.appid, "no-such-app"]) expect(await status(appid)).toBe(401);
+    expect((await closed.stored()).nonces).toEqual([]);
   });
 });
 
@@ -85,11 +101,20 @@ describe("another tenant's app", () => {
     ]);
   });
 
-  it("sees in its chat_ids how many sessions the other sites opened", async () => {
+  it("sees in its chat_ids nothing of the sessions that other sites open", async () => {
     const [victim, tenant] = [await World.create(), await World.create()];
     const before = await tenant.chatId();
     for (let i = 0; i < 3; i++) await victim.chatId();
-    expect((await tenant.chatId()) - before).toBe(4);
+    expect((await tenant.chatId()) - before).toBe(1);
+  });
+
+  it.each(["main", "apac"])("reaches no session of a site in another home by its chat_id, from %s", async (home) => {
+    const [victim, tenant] = [await World.create({}, home === "main" ? "apac" : "main"), await World.create({}, home)];
+    const chatId = await victim.chatId();
+    const before = await victim.stored();
+    const answer = await tenant.add(chatId);
+    expect([answer.status, answer.envelope.msg]).toEqual([404, "会话不存在"]);
+    expect(await victim.stored()).toEqual(before);
   });
 });
 
@@ -153,32 +178,27 @@ describe("whoever writes to KV", () => {
     await expectTokenInvalid(world, () => world.anotherIsolate().create());
   });
 
-  it("cannot put an ended secret back in force with its seal of the form before, v1, which names no version", async () => {
-    const world = await World.create();
-    const old = world.secret;
-    await rotate(world, 0);
-    const masterKey = Uint8Array.fromBase64(env.MASTER_KEY);
-    for (const slot of ["current", "previous"] as const) {
-      const sealed = await sealedByHand(masterKey, "v1", `${world.appid}|${slot}`, old);
-      const change =
-        slot === "current" ? { secret: sealed } : { previousSecret: sealed, previousExpiresAt: NOW + 9_999 };
-      await forgeRecord(world, change);
-      await expectTokenInvalid(world, () => withSecret(world, old).create());
+  it("sends no app's requests into another home: the gate there does not know the app, and the directory names its own", async () => {
+    for (const [home, other] of [
+      ["main", "apac"],
+      ["apac", "main"],
+      ["apac", "nowhere"],
+    ] as const) {
+      const world = await World.create({}, home);
+      await forgeRecord(world, { home: other });
+      expect([home, other, (await world.anotherIsolate().create()).status]).toEqual([home, other, 200]);
+      expect((await world.stored()).sessions).toHaveLength(1);
+      const { sessions } = await readStored(world, databaseOf(other === "nowhere" ? "main" : other));
+      expect(sessions).toEqual([]);
     }
   });
 
-  it("keeps no app out whose secret in D1 is sealed in the form before", async () => {
-    const world = await World.create();
-    const sealed = await sealedByHand(
-      Uint8Array.fromBase64(env.MASTER_KEY),
-      "v1",
-      `${world.appid}|current`,
-      world.secret,
-    );
-    await env.DB.prepare("UPDATE apps SET secret = ? WHERE appid = ?").bind(sealed, world.appid).run();
-    for (let isolates = 0; isolates < 3; isolates++) {
-      expect((await world.anotherIsolate().create()).status).toBe(200);
-    }
+  it("has an app refused while some home is closed, by naming that home as the app's", async () => {
+    const world = await World.create({ CLOSED_HOMES: "apac" });
+    await forgeRecord(world, { home: "apac" });
+    expect((await world.anotherIsolate().create()).status).toBe(503);
+    await env.CREDENTIALS.delete(`app:${world.appid}`);
+    expect((await world.anotherIsolate().create()).status).toBe(200);
   });
 });
 
