@@ -18,13 +18,13 @@ let site: { siteId: number; appid: string; secret: string };
 const seen = new Set<string>();
 
 beforeAll(async () => {
-  worker = await startBuiltWorker();
+  worker = await startBuiltWorker({ homes: ["DB", "HOME_APAC"] });
   misconfigured = await startBuiltWorker({ vars: { REPLAY_LOOK_MS: "soon" } });
   site = await worker.provision();
-});
+}, 120_000);
 afterAll(async () => {
-  await worker.close();
-  await misconfigured.close();
+  await worker?.close();
+  await misconfigured?.close();
 });
 
 /** Sends, holds the answer against the document, and gives its status. */
@@ -138,7 +138,7 @@ describe("the admin API answers as documented", () => {
   test("what it does", async () => {
     const at = `/admin/sites/${site.siteId}`;
     const chat_id = await newSession();
-    expect(await call("POST", "/admin/sites", admin({ name: "Shop", home: "main", first_chat_id: 900 }))).toBe(201);
+    expect(await call("POST", "/admin/sites", admin({ name: "Shop", home: "apac", first_chat_id: 900 }))).toBe(201);
     expect(await call("PATCH", at, admin({ name: "Shop", status: "closed" }))).toBe(200);
     expect(await call("POST", CREATE, signed(session()))).toBe(503);
     expect(await call("PATCH", at, admin({ status: "open", first_chat_id: 900_220 }))).toBe(200);
