@@ -1,12 +1,15 @@
 import { createHmac } from "node:crypto";
 
-/** The one app that all sides know. */
+/** The one app that all sides know, in the home `main`. */
 export const APP = {
   appid: "benchbenchbenchbenchbenchbench01",
   secret: "bench-secret-0123456789abcdef0123456789abcdef",
   siteId: 1,
   version: "00000000000000000000000000000001",
 } as const;
+
+/** The app of a site, each site having one. All of them have the secret of {@link APP}, which is site 1's. */
+export const appidOf = (siteId: number): string => `benchbenchbenchbenchbenchbench${String(siteId).padStart(2, "0")}`;
 
 export const AGENTS = [10411, 10427, 10428, 10429, 10430, 10431, 10432, 10433] as const;
 
@@ -28,8 +31,8 @@ export function createFields(change: Fields = {}): Fields {
 }
 
 /** An add_kf request's fields. */
-export function addFields(chatId: number, agentIds: readonly number[]): Fields {
-  return { ...stamp(), chat_id: chatId, kefu_ids: agentIds.join(",") };
+export function addFields(chatId: number, agentIds: readonly number[], change: Fields = {}): Fields {
+  return { ...stamp(), chat_id: chatId, kefu_ids: agentIds.join(","), ...change };
 }
 
 export function signed(fields: Fields): { body: string; signature: string } {

@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: trips, geography, load, the KV look, throughput, CPU, cost and size of the Worker that `wrangler deploy` would
+ * `npm run bench`: trips, geography, distance, load, capacity, the KV look, throughput, CPU, cost and size of the Worker that `wrangler deploy` would
  * upload, measured in workerd on this machine, with what it is compared to beside it in the same run. What it is compared to must do
  * the same work: that is looked at first (check-sides.ts).
  *
@@ -8,15 +8,17 @@
  *   npm run bench -- --markdown            the summary alone
  *   npm run bench -- --json                everything, for a machine
  *
- * Ends with 1 when a count (trips, rows, bytes) misses its goal, when a measurement breaks, or after 4 minutes. Ratios are reported
+ * Ends with 1 when a count (trips, rows, bytes) misses its goal, when a measurement breaks, or after 7 minutes. Ratios are reported
  * beside their goals and never fail the run: they depend on the machine. Sides that are compared take turns, so noise hits all of
  * them alike, but a busy machine still blurs them: what a loaded machine says of a ratio is worth little.
  */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { measureCapacity } from "./capacity.ts";
 import { checkSides } from "./check-sides.ts";
 import { measureCost } from "./cost.ts";
 import { measureCpu } from "./cpu.ts";
+import { measureDistance } from "./distance.ts";
 import { measureGeography } from "./geography.ts";
 import { measureLook } from "./look.ts";
 import type { Goal, Measure, Measurement, Table } from "./measurement.ts";
@@ -27,12 +29,14 @@ import { measureThroughput } from "./throughput.ts";
 import { measureTrips } from "./trips.ts";
 import { measureUnderLoad } from "./under-load.ts";
 
-const LIMIT_MS = 240_000;
+const LIMIT_MS = 420_000;
 
 const MEASURES: Record<string, Measure> = {
   trips: measureTrips,
   geography: measureGeography,
+  distance: measureDistance,
   load: measureUnderLoad,
+  capacity: measureCapacity,
   look: measureLook,
   throughput: measureThroughput,
   cpu: measureCpu,

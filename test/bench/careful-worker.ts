@@ -124,8 +124,15 @@ async function findApp(env: Env, appid: string): Promise<CachedApp | undefined> 
 
 async function readAll(db: D1Database, of: { appid: string; siteId: number; ranstr: string; agents: string }) {
   const [used, good, agents] = await db.batch([
-    db.prepare("SELECT 1 FROM nonces WHERE appid = ? AND ranstr = ?").bind(of.appid, of.ranstr),
-    db.prepare("SELECT 1 FROM apps WHERE appid = ? AND site_id = ? AND revoked_at IS NULL").bind(of.appid, of.siteId),
+    db
+      .prepare("SELECT 1 FROM nonces WHERE site_id = ? AND appid = ? AND ranstr = ?")
+      .bind(of.siteId, of.appid, of.ranstr),
+    db
+      .prepare(
+        `SELECT 1 FROM apps JOIN home_sites USING (site_id)
+        WHERE site_id = ? AND appid = ? AND revoked_at IS NULL AND status = 'open'`,
+      )
+      .bind(of.siteId, of.appid),
     db
       .prepare(
         `SELECT count(*) AS agents FROM agents
@@ -139,6 +146,9 @@ async function readAll(db: D1Database, of: { appid: string; siteId: number; rans
     agents: (agents?.results[0] as { agents: number } | undefined)?.agents,
   };
 }
+
+/** The id of the site's newest session, the site being a row of home_sites. */
+const NEWEST = "coalesce((SELECT max(id) FROM sessions WHERE sessions.site_id = home_sites.site_id), 0)";
 
 /** Undefined when another request took the nonce since the read. */
 async function writeAll(
@@ -155,9 +165,10 @@ async function writeAll(
   const statements = [
     db
       .prepare(
-        "INSERT INTO nonces (appid, ranstr, owner, attempt, expires_at, outcome) VALUES (?, ?, '', 1, ?, 'accepted')",
+        `INSERT INTO nonces (site_id, appid, ranstr, owner, attempt, expires_at, outcome)
+        VALUES (?, ?, ?, '', 1, ?, 'accepted')`,
       )
-      .bind(appid, ranstr, now + NONCE_SECONDS),
+      .bind(siteId, appid, ranstr, now + NONCE_SECONDS),
     db
       .prepare(
         `INSERT INTO customers (site_id, external_id, name, ip, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)
@@ -166,25 +177,26 @@ async function writeAll(
       .bind(siteId, customer.externalId, customer.name, customer.ip, now, now),
     db
       .prepare(
-        `INSERT INTO sessions (site_id, kind, customer_id, responsible_agent_id, status, visitor_title, agent_title,
-          auto_title, created_at)
-        SELECT site_id, 'ticket', id, ?, ?, ?, ?, ?, ? FROM customers WHERE site_id = ? AND external_id = ?
+        `INSERT INTO sessions (site_id, id, appid, kind, customer_external_id, responsible_agent_id, status,
+          visitor_title, agent_title, auto_title, created_at)
+        SELECT site_id, max(chat_id_floor, ${NEWEST}) + 1, ?, 'ticket', ?, ?, ?, ?, ?, ?, ?
+        FROM home_sites WHERE site_id = ?
         RETURNING id`,
       )
-      .bind(responsibleAgentId, status, title, title, autoTitle(content), now, siteId, customer.externalId),
-    // The two tables below have no rowid, so the last one stays the session's.
+      .bind(appid, customer.externalId, responsibleAgentId, status, title, title, autoTitle(content), now, siteId),
+    // The session above is the newest for the rest of the transaction.
     db
       .prepare(
-        `INSERT INTO participants (session_id, agent_id, added_by, added_at)
-        SELECT last_insert_rowid(), value, ?, ? FROM json_each(?)`,
+        `INSERT INTO participants (site_id, session_id, agent_id, added_by, added_at)
+        SELECT site_id, ${NEWEST}, value, ?, ? FROM home_sites JOIN json_each(?) WHERE site_id = ?`,
       )
-      .bind(responsibleAgentId, now, others),
+      .bind(responsibleAgentId, now, others, siteId),
     db
       .prepare(
-        `INSERT INTO messages (session_id, seq, sender, sender_uid, content, created_at)
-        VALUES (last_insert_rowid(), 1, ?, ?, ?, ?)`,
+        `INSERT INTO messages (site_id, session_id, seq, sender, sender_uid, content, created_at)
+        SELECT site_id, ${NEWEST}, 1, ?, ?, ?, ? FROM home_sites WHERE site_id = ?`,
       )
-      .bind(messageSender, senderUid, content, now),
+      .bind(messageSender, senderUid, content, now, siteId),
   ];
   try {
     return (await db.batch<{ id: number }>(statements))[2]?.results[0]?.id;

@@ -5,12 +5,12 @@ import type { RunningWorker } from "./start-worker.ts";
 
 /** Rows that are not about time: a side may be a second later than another. */
 const ROWS = {
-  customers: "SELECT id, site_id, external_id, name, ip FROM customers",
-  sessions: `SELECT id, site_id, kind, customer_id, responsible_agent_id, status, visitor_title, agent_title, auto_title
-    FROM sessions`,
-  participants: "SELECT session_id, agent_id, added_by FROM participants",
-  messages: "SELECT session_id, seq, sender, sender_uid, content FROM messages",
-  nonces: "SELECT appid, ranstr FROM nonces WHERE outcome = 'accepted'",
+  customers: "SELECT site_id, external_id, name, ip FROM customers",
+  sessions: `SELECT site_id, id, appid, kind, customer_external_id, responsible_agent_id, status, visitor_title,
+    agent_title, auto_title FROM sessions`,
+  participants: "SELECT site_id, session_id, agent_id, added_by FROM participants",
+  messages: "SELECT site_id, session_id, seq, sender, sender_uid, content FROM messages",
+  nonces: "SELECT site_id, appid, ranstr FROM nonces WHERE outcome = 'accepted'",
 };
 
 const AT_ONCE = 12;
@@ -55,7 +55,7 @@ async function seen(worker: RunningWorker, requests: Sent[], { titles }: { title
   for (const request of requests) answers.push(await answerTo(worker, request));
   const rows: string[] = [];
   for (const [table, sql] of Object.entries(ROWS)) {
-    const { results } = await worker.db.prepare(`${sql} ORDER BY 1, 2`).all<Record<string, unknown>>();
+    const { results } = await worker.db.prepare(`${sql} ORDER BY 1, 2, 3`).all<Record<string, unknown>>();
     rows.push(...results.map((row) => `${table} ${JSON.stringify(titles ? row : withoutTitle(row))}`));
   }
   return [...answers, ...rows].join("\n");

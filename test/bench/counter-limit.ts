@@ -17,8 +17,9 @@ export class CounterLimit {
   }
 }
 
-/** Both limits of wrangler.toml, so high that no measurement meets them. */
+/** The limits of wrangler.toml, so high that no measurement meets them. */
 export const countingLimits = () => ({
   APP_LIMIT: new CounterLimit(1e9),
+  SITE_LIMIT: new CounterLimit(1e9),
   CLIENT_LIMIT: new CounterLimit(1e9),
 });

@@ -1,6 +1,7 @@
 /** Runs in workerd. D1 and KV bindings wrapped to take a simulated round trip more, and to write down what was asked of them. */
 
 export interface Call {
+  /** DB, HOME_ and a name, NONCES or CREDENTIALS. */
   binding: string;
   method: string;
   rowsRead: number;
@@ -19,9 +20,14 @@ export interface Recording {
 
 /** Round trips in milliseconds. */
 export interface Trips {
+  /** To databases that `d1By` does not name. */
   d1: number;
+  d1By: Record<string, number>;
   kv: number;
 }
+
+/** `no-record`: CREDENTIALS has nothing. `failing`: every call of KV fails. */
+export type KvFault = "no-record" | "failing";
 
 /** The module that holds the production bundle. */
 export const PRODUCTION = "./production.js";
@@ -30,20 +36,30 @@ export interface Bound {
   DB: D1Database;
   NONCES: KVNamespace;
   CREDENTIALS: KVNamespace;
+  [home: `HOME_${string}`]: D1Database;
 }
 
-/** @param recording what calls are written down in, asked when each call starts */
-export function observe<Env extends Bound>(env: Env, trips: Trips, recording: () => Recording | undefined): Env {
+interface Observing {
+  trips: Trips;
+  kvFault: KvFault | undefined;
+  /** What calls are written down in, asked when each call starts. */
+  recording: () => Recording | undefined;
+  /** How long a database's queue holds a call that arrives now, its own service included. */
+  queueMs: (binding: string) => number;
+}
+
+export function observe<Env extends Bound>(env: Env, { trips, kvFault, recording, queueMs }: Observing): Env {
   async function trip<T>(
     binding: string,
     method: string,
     run: () => Promise<T>,
-    statements: Call["statements"] = [],
+    statements: Call["statements"] | undefined = undefined,
   ): Promise<T> {
     const into = recording();
-    const call: Call = { binding, method, rowsRead: 0, rowsWritten: 0, done: false, statements };
+    const call: Call = { binding, method, rowsRead: 0, rowsWritten: 0, done: false, statements: statements ?? [] };
     const place = into === undefined ? -1 : into.calls.push(call) - 1;
-    const ms = (binding === "DB" ? trips.d1 : trips.kv) + (into?.stall?.call === place ? into.stall.ms : 0);
+    const way = statements === undefined ? trips.kv : (trips.d1By[binding] ?? trips.d1) + queueMs(binding);
+    const ms = way + (into?.stall?.call === place ? into.stall.ms : 0);
     if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
     try {
       const answer = await run();
@@ -59,45 +75,60 @@ export function observe<Env extends Bound>(env: Env, trips: Trips, recording: ()
 
   const real = new WeakMap<D1PreparedStatement, D1PreparedStatement>();
   const said = new WeakMap<D1PreparedStatement, Call["statements"][number]>();
-  function statement(prepared: D1PreparedStatement, sql: string, values: unknown[] = []): D1PreparedStatement {
-    const text = { sql, values: values as (string | number | null)[] };
-    const wrapped = {
-      bind: (...bound: unknown[]) => statement(prepared.bind(...bound), sql, bound),
-      all: () => trip("DB", "all", () => prepared.all(), [text]),
-      run: () => trip("DB", "run", () => prepared.run(), [text]),
-      // raw() and first() by way of all(), which tells how many rows were read.
-      raw: async () => {
-        const all = await trip("DB", "raw", () => prepared.all<Record<string, unknown>>(), [text]);
-        return all.results.map((row) => Object.values(row));
-      },
-      first: async (column?: string) => {
-        const all = await trip("DB", "first", () => prepared.all<Record<string, unknown>>(), [text]);
-        const row = all.results[0] ?? null;
-        return row === null || column === undefined ? row : row[column];
-      },
-    } as unknown as D1PreparedStatement;
-    real.set(wrapped, prepared);
-    said.set(wrapped, text);
-    return wrapped;
+  function database(binding: string, db: D1Database): D1Database {
+    function statement(prepared: D1PreparedStatement, sql: string, values: unknown[] = []): D1PreparedStatement {
+      const text = { sql, values: values as (string | number | null)[] };
+      const wrapped = {
+        bind: (...bound: unknown[]) => statement(prepared.bind(...bound), sql, bound),
+        all: () => trip(binding, "all", () => prepared.all(), [text]),
+        run: () => trip(binding, "run", () => prepared.run(), [text]),
+        // raw() and first() by way of all(), which tells how many rows were read.
+        raw: async () => {
+          const all = await trip(binding, "raw", () => prepared.all<Record<string, unknown>>(), [text]);
+          return all.results.map((row) => Object.values(row));
+        },
+        first: async (column?: string) => {
+          const all = await trip(binding, "first", () => prepared.all<Record<string, unknown>>(), [text]);
+          const row = all.results[0] ?? null;
+          return row === null || column === undefined ? row : row[column];
+        },
+      } as unknown as D1PreparedStatement;
+      real.set(wrapped, prepared);
+      said.set(wrapped, text);
+      return wrapped;
+    }
+    return {
+      prepare: (sql: string) => statement(db.prepare(sql), sql),
+      batch: (statements: D1PreparedStatement[]) =>
+        trip(
+          binding,
+          "batch",
+          () => db.batch(statements.map((each) => real.get(each) ?? each)),
+          statements.map((each) => said.get(each)).filter((text) => text !== undefined),
+        ),
+    } as unknown as D1Database;
   }
-  const DB = {
-    prepare: (sql: string) => statement(env.DB.prepare(sql), sql),
-    batch: (statements: D1PreparedStatement[]) =>
-      trip(
-        "DB",
-        "batch",
-        () => env.DB.batch(statements.map((each) => real.get(each) ?? each)),
-        statements.map((each) => said.get(each)).filter((text) => text !== undefined),
-      ),
-  } as unknown as D1Database;
 
   const namespace = (binding: "NONCES" | "CREDENTIALS"): KVNamespace => {
     const kv = env[binding] as unknown as Record<string, (...given: unknown[]) => Promise<unknown>>;
     const call =
       (method: string) =>
       (...given: unknown[]) =>
-        trip(binding, method, async () => kv[method]?.(...given));
+        trip(binding, method, async () => {
+          if (kvFault === "failing") throw new Error("KV is down");
+          if (kvFault === "no-record" && binding === "CREDENTIALS" && method === "get") return null;
+          return kv[method]?.(...given);
+        });
     return { get: call("get"), put: call("put"), delete: call("delete") } as unknown as KVNamespace;
   };
-  return { ...env, DB, NONCES: namespace("NONCES"), CREDENTIALS: namespace("CREDENTIALS") };
+  const homes = Object.entries(env as Record<string, unknown>)
+    .filter(([binding]) => binding.startsWith("HOME_"))
+    .map(([binding, db]) => [binding, database(binding, db as D1Database)]);
+  return {
+    ...env,
+    DB: database("DB", env.DB),
+    ...Object.fromEntries(homes),
+    NONCES: namespace("NONCES"),
+    CREDENTIALS: namespace("CREDENTIALS"),
+  };
 }

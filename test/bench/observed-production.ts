@@ -25,14 +25,22 @@ export interface ObservedWorker {
   calls: () => Promise<Call[]>;
   /** Runs the cron handler and gives its calls. */
   scheduled: (time: number) => Promise<Call[]>;
-  /** The production bundle under a name that was not loaded yet: as cold as a new isolate. */
-  freshModule: () => string;
+  /** The production bundle under a name that has served nothing yet: as cold as a new isolate. Its code is loaded. */
+  freshModule: () => Promise<string>;
 }
 
-/** @param vars instead of those of wrangler.toml */
+/**
+ * @param copies how many fresh modules there are
+ * @param vars   instead of those of wrangler.toml
+ * @param homes  beside `main`, each with a site and an app: the first has site 2
+ */
 export async function observedWorker(
   bundle: ProductionBundle,
-  { copies = 0, vars = {} }: { copies?: number; vars?: Record<string, string> } = {},
+  {
+    copies = 0,
+    vars = {},
+    homes = [],
+  }: { copies?: number; vars?: Record<string, unknown>; homes?: readonly string[] } = {},
 ): Promise<ObservedWorker> {
   const cold = Array.from({ length: copies }, (_, i) => `production-${i}.js`);
   const own = [
@@ -47,8 +55,8 @@ export async function observedWorker(
     { name: "careful-worker.js", code: carefulCode() },
     ...["production.js", ...cold].map((name) => ({ name, code: bundle.code })),
   ];
-  const running = await startWorker(bundle, modules, vars);
-  await issueApp(running.url);
+  const running = await startWorker(bundle, modules, vars, homes);
+  for (let siteId = 1; siteId <= homes.length + 1; siteId++) await issueApp(running.url, siteId);
   await tellPeers(running.credentials);
   const calls = async () => {
     for (let tries = 0; tries < 100; tries++) {
@@ -82,9 +90,12 @@ export async function observedWorker(
       await fetch(`${running.url}/bench/scheduled?time=${time}`, { headers: { "x-bench": JSON.stringify(orders) } });
       return calls();
     },
-    freshModule() {
+    async freshModule() {
       const name = cold.shift();
       if (name === undefined) throw new Error("no fresh copy of the bundle is left");
+      const orders: Orders = { module: `./${name}` };
+      // A path that there is not: an isolate's start is not part of what waits for KV and D1.
+      await (await fetch(`${running.url}/none`, { headers: { "x-bench": JSON.stringify(orders) } })).arrayBuffer();
       return `./${name}`;
     },
   };

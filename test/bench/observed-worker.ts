@@ -3,7 +3,7 @@
  * `x-bench` header names, with bindings that take simulated round trips and write down what is asked of them.
  */
 import { countingLimits } from "./counter-limit.ts";
-import { type Bound, observe, PRODUCTION, type Recording, type Trips } from "./observed-bindings.ts";
+import { type Bound, type KvFault, observe, PRODUCTION, type Recording, type Trips } from "./observed-bindings.ts";
 
 export interface Orders extends Partial<Trips> {
   /** A module, fresh modules being fresh isolates as far as its caches know. The production bundle unless said. */
@@ -12,12 +12,21 @@ export interface Orders extends Partial<Trips> {
   nonces?: boolean;
   /** Instead of the REPLAY_LOOK_MS of wrangler.toml. */
   lookMs?: number;
+  kvFault?: KvFault;
+  /** Each database is one queue, and works on each call for as long as one of SERVICE_MS. */
+  queued?: boolean;
   record?: boolean;
   stall?: Recording["stall"];
 }
 
+interface Env extends Bound {
+  SERVICE_MS?: number[];
+}
+
 let recording: Recording | undefined;
 const environments = new Map<string, Bound>();
+/** When each database has done all that it was asked so far. */
+const freeAt = new Map<string, number>();
 
 export default {
   async fetch(request, env, context) {
@@ -35,19 +44,34 @@ export default {
     }
     return worker.fetch(request as never, observed, context);
   },
-} satisfies ExportedHandler<Bound>;
+} satisfies ExportedHandler<Env>;
 
 /** One per isolate and kind of order, as in production: what a Worker keeps by its env must be kept here too. */
-function environment(env: Bound, module: string, { d1 = 0, kv = 0, nonces = true, lookMs }: Orders): Bound {
-  const name = JSON.stringify([module, d1, kv, nonces, lookMs]);
+function environment(env: Env, module: string, orders: Orders): Bound {
+  const { d1 = 0, d1By = {}, kv = 0, nonces = true, lookMs, kvFault, queued = false } = orders;
+  const name = JSON.stringify([module, d1, d1By, kv, nonces, lookMs, kvFault, queued]);
   const known = environments.get(name);
   if (known !== undefined) return known;
   const made: Bound & Record<string, unknown> = {
-    ...observe(env, { d1, kv }, () => recording),
+    ...observe<Bound>(env, {
+      trips: { d1, d1By, kv },
+      kvFault,
+      recording: () => recording,
+      queueMs: (binding) => (queued ? queueMs(binding, env.SERVICE_MS ?? []) : 0),
+    }),
     ...countingLimits(),
     ...(lookMs !== undefined && { REPLAY_LOOK_MS: String(lookMs) }),
   };
   if (!nonces) delete (made as Partial<Bound>).NONCES;
   environments.set(name, made);
   return made;
+}
+
+/** A place in the queue is a time and no promise: a request may not wait for what another request has begun. */
+function queueMs(binding: string, times: number[]): number {
+  const now = Date.now();
+  const service = times[Math.floor(Math.random() * times.length)] ?? 0;
+  const end = Math.max(now, freeAt.get(binding) ?? 0) + service;
+  freeAt.set(binding, end);
+  return end - now;
 }

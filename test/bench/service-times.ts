@@ -1,4 +1,4 @@
-import { AGENTS, createFields, signed } from "./bench-app.ts";
+import { AGENTS, APP, createFields, signed } from "./bench-app.ts";
 import { load, postBytes } from "./keep-alive-load.ts";
 import { type Call, PRODUCTION } from "./observed-bindings.ts";
 import { observedWorker, PEERS } from "./observed-production.ts";
@@ -12,6 +12,12 @@ export type Way = keyof typeof WAYS;
 /** For each request, how long D1 worked on each of its calls, in milliseconds. */
 export type ServiceTimes = Record<Way, number[][]>;
 
+export interface MeasuredD1 {
+  times: ServiceTimes;
+  /** What one session with its customer, one participant and its first message of 55 letters adds to the file, indexes included. */
+  bytesPerSession: number;
+}
+
 const REQUESTS = 150;
 const WARMING = 20;
 /** Rows there are before the first request, so that trees have a depth. */
@@ -21,15 +27,25 @@ const LEAST_MS = 0.02;
 
 const ways = Object.keys(WAYS) as Way[];
 
+let measured: Promise<MeasuredD1> | undefined;
+
+/** Measured once a run; several parts ask. */
+export function measuredD1(bundle: ProductionBundle): Promise<MeasuredD1> {
+  measured ??= measure(bundle);
+  return measured;
+}
+
 /**
  * How long the local D1 works on what each way asks of it. workerd tells time in whole milliseconds, so the calls are written down
  * first, statements and values, and asked again one by one of another D1 with the same rows, timed from outside. From each time goes
  * what the same call takes without D1.
  */
-export async function serviceTimes(bundle: ProductionBundle): Promise<ServiceTimes> {
+async function measure(bundle: ProductionBundle): Promise<MeasuredD1> {
   const recorder = await observedWorker(bundle);
   const { db } = recorder.running;
+  const empty = await sizeOf(db);
   await db.batch(oldRows().map((sql) => db.prepare(sql)));
+  const bytesPerSession = ((await sizeOf(db)) - empty) / OLD_ROWS;
   const app = await db.prepare("SELECT * FROM apps").first<Record<string, string | number | null>>();
   const recorded: { way: Way; calls: Call["statements"][] }[] = [];
   for (let i = 0; i < WARMING + REQUESTS; i++) {
@@ -69,7 +85,11 @@ export async function serviceTimes(bundle: ProductionBundle): Promise<ServiceTim
   if (rewritten !== written) throw new Error(`asked again, the calls wrote ${rewritten} sessions and not ${written}`);
   const bare = median(without);
   for (const { way, ms } of raw) times[way].push(ms.map((each) => Math.max(LEAST_MS, each - bare)));
-  return times;
+  return { times, bytesPerSession };
+}
+
+async function sizeOf(db: D1Database): Promise<number> {
+  return (await db.prepare("SELECT 1").all()).meta.size_after;
 }
 
 async function sessionsOf(db: D1Database): Promise<number | null> {
@@ -81,11 +101,11 @@ function oldRows(): string[] {
   return [
     `INSERT INTO customers (site_id, external_id, name, ip, created_at, updated_at)
       ${numbers} SELECT 1, 'old_' || i, 'Old Customer', '203.0.113.9', 0, 0 FROM n`,
-    `INSERT INTO sessions (id, site_id, kind, customer_id, responsible_agent_id, status, auto_title, created_at)
-      ${numbers} SELECT i, 1, 'ticket', i, ${AGENTS[0]}, 'replied', 'An old session', 0 FROM n`,
-    `INSERT INTO participants (session_id, agent_id, added_by, added_at)
-      ${numbers} SELECT i, ${AGENTS[1]}, ${AGENTS[0]}, 0 FROM n`,
-    `INSERT INTO messages (session_id, seq, sender, sender_uid, content, created_at)
-      ${numbers} SELECT i, 1, 'agent', ${AGENTS[0]}, 'The parcel has not arrived. It was to be here on Monday.', 0 FROM n`,
+    `INSERT INTO sessions (site_id, id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at)
+      ${numbers} SELECT 1, i, '${APP.appid}', 'ticket', 'old_' || i, ${AGENTS[0]}, 'replied', 'An old session', 0 FROM n`,
+    `INSERT INTO participants (site_id, session_id, agent_id, added_by, added_at)
+      ${numbers} SELECT 1, i, ${AGENTS[1]}, ${AGENTS[0]}, 0 FROM n`,
+    `INSERT INTO messages (site_id, session_id, seq, sender, sender_uid, content, created_at)
+      ${numbers} SELECT 1, i, 1, 'agent', ${AGENTS[0]}, 'The parcel has not arrived. It was to be here on Monday.', 0 FROM n`,
   ];
 }

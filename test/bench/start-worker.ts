@@ -3,18 +3,22 @@ import { stripTypeScriptTypes } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
-import { AGENTS, APP } from "./bench-app.ts";
+import { AGENTS, APP, appidOf } from "./bench-app.ts";
 import { type ProductionBundle, ROOT } from "./production-bundle.ts";
 
 export interface RunningWorker {
   url: string;
   /** Of workerd. */
   pid: number;
+  /** The directory, which is the home `main`. */
   db: D1Database;
   credentials: KVNamespace;
   nonces: KVNamespace;
   close: () => Promise<void>;
 }
+
+/** A home beside `main`: its database's binding. */
+export const bindingOf = (home: string): string => `HOME_${home.toUpperCase().replaceAll("-", "_")}`;
 
 /** A module of a Worker; the first one of a list is its entry. */
 export interface WorkerModule {
@@ -36,11 +40,14 @@ process.on("exit", () => {
 /**
  * Starts modules in a workerd of their own, on fresh local D1 and KV with all migrations applied, a site and its agents. There is no
  * proxy between the caller and the Worker.
+ *
+ * @param homes beside `main`, which has site 1; the first has site 2, and so on
  */
 export async function startWorker(
   bundle: ProductionBundle,
   modules: WorkerModule[],
   bindings: Record<string, unknown> = {},
+  homes: readonly string[] = [],
 ): Promise<RunningWorker> {
   const before = childrenNamedWorkerd();
   const miniflare = new Miniflare(
@@ -54,7 +61,7 @@ export async function startWorker(
         ADMIN_TOKEN,
         ...bindings,
       } as Record<string, string>,
-      d1Databases: { DB: "bench" },
+      d1Databases: { DB: "bench", ...Object.fromEntries(homes.map((home) => [bindingOf(home), home])) },
       kvNamespaces: { NONCES: "nonces", CREDENTIALS: "credentials" },
       unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
       cf: false,
@@ -75,7 +82,11 @@ export async function startWorker(
     },
   };
   running.add(worker);
-  await provision(worker.db);
+  await provision(worker.db, { id: 1, home: "main" });
+  for (const [place, home] of homes.entries()) {
+    const db = (await miniflare.getD1Database(bindingOf(home))) as unknown as D1Database;
+    await provision(db, { id: place + 2, home }, worker.db);
+  }
   return worker;
 }
 
@@ -88,22 +99,25 @@ export function temporaryFolder(): string {
 
 const ADMIN_TOKEN = "bench-admin-token-0123456789abcdef-xyz";
 
-/** Issues the app through the admin API of the production Worker, which seals its secret. */
-export async function issueApp(url: string): Promise<void> {
-  const answer = await fetch(`${url}/admin/sites/${APP.siteId}/apps`, {
+/** Issues a site's app through the admin API of the production Worker, which seals its secret. */
+export async function issueApp(url: string, siteId: number = APP.siteId): Promise<void> {
+  const answer = await fetch(`${url}/admin/sites/${siteId}/apps`, {
     method: "POST",
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
-    body: JSON.stringify({ name: "Bench", appid: APP.appid, secret: APP.secret }),
+    body: JSON.stringify({ name: "Bench", appid: appidOf(siteId), secret: APP.secret }),
   });
   if (answer.status !== 201) throw new Error(`issuing the app: ${answer.status} ${await answer.text()}`);
 }
 
 /** The same app for a Worker that seals nothing. */
 export async function insertApp(db: D1Database): Promise<void> {
-  await db
-    .prepare("INSERT INTO apps (appid, site_id, name, version, secret, created_at) VALUES (?, ?, 'Bench', ?, '', 0)")
-    .bind(APP.appid, APP.siteId, APP.version)
-    .run();
+  const { appid, siteId, version } = APP;
+  await db.batch([
+    db.prepare("INSERT INTO app_routes (appid, site_id) VALUES (?, ?)").bind(appid, siteId),
+    db
+      .prepare("INSERT INTO apps (site_id, appid, name, version, secret, created_at) VALUES (?, ?, 'Bench', ?, '', 0)")
+      .bind(siteId, appid, version),
+  ]);
 }
 
 /** Stops whatever still runs. */
@@ -111,7 +125,8 @@ export async function closeAll(): Promise<void> {
   await Promise.all([...running].map((worker) => worker.close()));
 }
 
-async function provision(db: D1Database): Promise<void> {
+/** @param directory of a home that is not the directory's */
+async function provision(db: D1Database, site: { id: number; home: string }, directory = db): Promise<void> {
   const folder = join(ROOT, "migrations");
   const files = readdirSync(folder).filter((name) => name.endsWith(".sql"));
   const statements = files
@@ -119,11 +134,19 @@ async function provision(db: D1Database): Promise<void> {
     .flatMap((name) => readFileSync(join(folder, name), "utf8").split(/--> statement-breakpoint/));
   await db.batch([
     ...statements.filter((text) => text.trim() !== "").map((text) => db.prepare(text)),
-    db.prepare("INSERT INTO sites (id, name, created_at) VALUES (?, 'Bench', 0)").bind(APP.siteId),
+    db
+      .prepare(
+        "INSERT INTO home_sites (site_id, name, status, chat_id_floor, created_at) VALUES (?, 'Bench', 'open', 0, 0)",
+      )
+      .bind(site.id),
     db
       .prepare("INSERT INTO agents (site_id, id, name, status) SELECT ?, value, 'Agent', 'normal' FROM json_each(?)")
-      .bind(APP.siteId, JSON.stringify(AGENTS)),
+      .bind(site.id, JSON.stringify(AGENTS)),
   ]);
+  await directory
+    .prepare("INSERT INTO sites (id, name, home, status, created_at) VALUES (?, 'Bench', ?, 'open', 0)")
+    .bind(site.id, site.home)
+    .run();
 }
 
 /** Request lines are dropped; what a Worker could not do is shown. */

@@ -1,7 +1,7 @@
 import { ownCpu } from "./cpu.ts";
 import type { Measurement } from "./measurement.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
-import { serviceTimes, type Way } from "./service-times.ts";
+import { measuredD1, type Way } from "./service-times.ts";
 import { median, percentile, seededRandom } from "./statistics.ts";
 
 const D1_TRIP_MS = 80;
@@ -23,7 +23,7 @@ interface Before {
  * isolates, so CPU delays a request and queues for nothing.
  */
 export async function measureUnderLoad(bundle: ProductionBundle): Promise<Measurement> {
-  const [times, cpu] = [await serviceTimes(bundle), await ownCpu(bundle)];
+  const [{ times }, cpu] = [await measuredD1(bundle), await ownCpu(bundle)];
   const before: Record<Way, Before> = {
     production: { cpu: cpu.production, kv: Math.min(KV_TRIP_MS, Number(bundle.vars.REPLAY_LOOK_MS)) },
     careful: { cpu: cpu.careful, kv: 0 },

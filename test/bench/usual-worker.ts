@@ -41,15 +41,18 @@ export default {
     const nonce = `usual:${fields.appid}:${fields.ranstr}`;
     if ((await env.NONCES.get(nonce)) !== null) return refuse(401, "token验证失败!");
 
-    const good = await env.DB.prepare("SELECT site_id FROM apps WHERE appid = ? AND revoked_at IS NULL")
-      .bind(fields.appid)
+    const good = await env.DB.prepare(
+      `SELECT 1 FROM apps JOIN home_sites USING (site_id)
+      WHERE site_id = ? AND appid = ? AND revoked_at IS NULL AND status = 'open'`,
+    )
+      .bind(app.siteId, fields.appid)
       .first();
     if (good === null) return refuse(401, "token验证失败!");
     const claimed = await env.DB.prepare(
-      `INSERT INTO nonces (appid, ranstr, owner, attempt, expires_at, outcome) VALUES (?, ?, ?, 1, ?, 'accepted')
-      ON CONFLICT DO NOTHING`,
+      `INSERT INTO nonces (site_id, appid, ranstr, owner, attempt, expires_at, outcome)
+      VALUES (?, ?, ?, ?, 1, ?, 'accepted') ON CONFLICT DO NOTHING`,
     )
-      .bind(fields.appid, fields.ranstr, crypto.randomUUID(), now + 1_860)
+      .bind(app.siteId, fields.appid, fields.ranstr, crypto.randomUUID(), now + 1_860)
       .run();
     if (claimed.meta.changes === 0) return refuse(401, "token验证失败!");
     await env.NONCES.put(nonce, "1", { expirationTtl: 1_860 });
@@ -60,29 +63,34 @@ export default {
       .bind(app.siteId, JSON.stringify(fields.kefu_id))
       .all();
     if (agents.results.length !== fields.kefu_id.length) return refuse(400, "参数错误");
-    const customer = await env.DB.prepare(
+    await env.DB.prepare(
       `INSERT INTO customers (site_id, external_id, name, ip, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT DO UPDATE SET name = excluded.name, ip = excluded.ip, updated_at = excluded.updated_at RETURNING id`,
+      ON CONFLICT DO UPDATE SET name = excluded.name, ip = excluded.ip, updated_at = excluded.updated_at`,
     )
       .bind(app.siteId, fields.sbs, fields.sbs_mc, fields.ip, now, now)
-      .first<{ id: number }>();
+      .run();
     const title = fields.title ?? null;
     const session = await env.DB.prepare(
-      `INSERT INTO sessions (site_id, kind, customer_id, responsible_agent_id, status, visitor_title, agent_title,
-        auto_title, created_at) VALUES (?, 'ticket', ?, ?, 'replied', ?, ?, ?, ?) RETURNING id`,
+      `INSERT INTO sessions (site_id, id, appid, kind, customer_external_id, responsible_agent_id, status, visitor_title,
+        agent_title, auto_title, created_at)
+      SELECT site_id,
+        max(chat_id_floor, coalesce((SELECT max(id) FROM sessions WHERE sessions.site_id = home_sites.site_id), 0)) + 1,
+        ?, 'ticket', ?, ?, 'replied', ?, ?, ?, ? FROM home_sites WHERE site_id = ? RETURNING id`,
     )
-      .bind(app.siteId, customer?.id, fields.fzr_uid, title, title, fields.content.slice(0, 40), now)
+      .bind(fields.appid, fields.sbs, fields.fzr_uid, title, title, fields.content.slice(0, 40), now, app.siteId)
       .first<{ id: number }>();
     const others = fields.kefu_id.filter((id) => id !== fields.fzr_uid);
     await env.DB.prepare(
-      `INSERT INTO participants (session_id, agent_id, added_by, added_at) SELECT ?, value, ?, ? FROM json_each(?)`,
+      `INSERT INTO participants (site_id, session_id, agent_id, added_by, added_at)
+      SELECT ?, ?, value, ?, ? FROM json_each(?)`,
     )
-      .bind(session?.id, fields.fzr_uid, now, JSON.stringify(others))
+      .bind(app.siteId, session?.id, fields.fzr_uid, now, JSON.stringify(others))
       .run();
     await env.DB.prepare(
-      `INSERT INTO messages (session_id, seq, sender, sender_uid, content, created_at) VALUES (?, 1, 'agent', ?, ?, ?)`,
+      `INSERT INTO messages (site_id, session_id, seq, sender, sender_uid, content, created_at)
+      VALUES (?, ?, 1, 'agent', ?, ?, ?)`,
     )
-      .bind(session?.id, fields.fzr_uid, fields.content, now)
+      .bind(app.siteId, session?.id, fields.fzr_uid, fields.content, now)
       .run();
     return Response.json({ code: 1, msg: "ok", data: { chat_id: session?.id } });
   },

@@ -1,0 +1,34 @@
+/**
+ * Cloudflare's list prices on Workers Paid: dollars per million beyond what a month includes. Looked up on 22 November 2026 at
+ * https://developers.cloudflare.com/workers/platform/pricing/, /d1/platform/pricing/ and /kv/platform/pricing/.
+ */
+export const PRICES = {
+  requests: { perMillion: 0.3, included: 10e6 },
+  cpuMs: { perMillion: 0.02, included: 30e6 },
+  rowsWritten: { perMillion: 1, included: 50e6 },
+  rowsRead: { perMillion: 0.001, included: 25e9 },
+  kvReads: { perMillion: 0.5, included: 10e6 },
+  kvWrites: { perMillion: 5, included: 1e6 },
+} as const;
+
+export type Used = Record<keyof typeof PRICES, number>;
+
+const KINDS = Object.keys(PRICES) as (keyof typeof PRICES)[];
+
+/** The subscription. */
+export const DOLLARS_A_MONTH = 5;
+/** For each GB of D1 and month, beyond 5 GB. */
+export const DOLLARS_PER_GB = 0.75;
+export const SECONDS_A_MONTH = 30 * 86_400;
+
+/** What a million of a request costs that uses so much, beyond what is included. */
+export const dollarsPerMillion = (used: Partial<Used>): number =>
+  KINDS.reduce((sum, kind) => sum + (used[kind] ?? 0) * PRICES[kind].perMillion, 0);
+
+/** What a month of 30 days costs, by what is used, with so many requests a second that use so much each. */
+export function dollarsAMonth(used: Used, perSecond: number): Used & { subscription: number } {
+  const requests = perSecond * SECONDS_A_MONTH;
+  const bill = ([kind, { perMillion, included }]: [string, (typeof PRICES)[keyof typeof PRICES]]) =>
+    [kind, (Math.max(0, used[kind as keyof Used] * requests - included) / 1e6) * perMillion] as const;
+  return { ...(Object.fromEntries(Object.entries(PRICES).map(bill)) as Used), subscription: DOLLARS_A_MONTH };
+}
