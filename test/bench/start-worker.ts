@@ -149,8 +149,9 @@ async function provision(db: D1Database, site: { id: number; home: string }, dir
     .run();
 }
 
-/** Request lines are dropped; what a Worker could not do is shown. */
+/** Request lines are dropped; what a Worker could not do is shown. Some measurements unbind NONCES on purpose. */
 function logged({ level, message }: { level: string; message: string }): void {
+  if (message.includes("NONCES is not bound")) return;
   if (level === "error" || level === "warn") process.stderr.write(`workerd: ${message.slice(0, 500)}\n`);
 }
 
