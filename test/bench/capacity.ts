@@ -13,10 +13,12 @@ const LEAST_SHARE = 0.9;
  * The mean time that a home is made to work on a batch when the real Worker runs. Far longer than it takes, so that eight homes
  * together ask less of this machine than it has, and their queues are the limit.
  */
-const SLOW_MS = 50;
+const SLOW_MS = 80;
 const CALLERS = 24;
-const WARMING_MS = 1_500;
-const MEASURED_MS = 5_000;
+/** As many values stand for the measured times. No multiple of 7. */
+const VALUES = 20;
+const WARMING_MS = 2_000;
+const MEASURED_MS = 6_000;
 
 /** Of what one home takes. */
 const OFFERED = [0.8, 1.6, 3.2, 6.4, 9.6];
@@ -48,7 +50,7 @@ export async function measureCapacity(bundle: ProductionBundle): Promise<Measure
   const scale = SLOW_MS / mean;
   const slowed = await serveSlowed(
     bundle,
-    batches.map((ms) => ms * scale),
+    evenly(batches).map((ms) => ms * scale),
   );
   const ofOne = 1000 / mean;
   const modelled = OFFERED.map((share) => ({
@@ -72,7 +74,10 @@ export async function measureCapacity(bundle: ProductionBundle): Promise<Measure
         ]),
       },
       {
-        head: ["creates/s offered (modelled)", ...HOMES.map((homes) => `${homes} homes: accepted/s, p50 / p99 ms`)],
+        head: [
+          "creates/s offered (modelled)",
+          ...HOMES.map((homes) => `${homes} ${homes === 1 ? "home" : "homes"}: accepted/s, p50 / p99 ms`),
+        ],
         rows: modelled.map(({ share, by }) => [
           Math.round(share * ofOne),
           ...by.map((served) => `${Math.round(served.acceptedPerSecond)}, ${times50and99(served)}`),
@@ -102,6 +107,16 @@ export async function measureCapacity(bundle: ProductionBundle): Promise<Measure
       `Second table: simulated time, the measured work, ${MODELLED_SECONDS} s a cell, requests that come by chance, sites of equal load, D1 at ${TRIP_MS} ms; a request that would wait longer than ${PATIENCE_MS / 1000} s in a home's queue is refused. D1's work is the local D1's: what a real one needs to replicate a commit is not in it.`,
     ],
   };
+}
+
+/** The times' distribution in few values of the same mean, so that each run of as many calls takes a home equally long. */
+function evenly(times: number[]): number[] {
+  const sorted = times.toSorted((a, b) => a - b);
+  const mean = (part: number[]) => part.reduce((sum, ms) => sum + ms, 0) / part.length;
+  const edge = (place: number) => Math.round((place * sorted.length) / VALUES);
+  const values = Array.from({ length: VALUES }, (_, place) => mean(sorted.slice(edge(place), edge(place + 1))));
+  // Not in their order: seven steps at a time visit each place once.
+  return values.map((_, place) => values[(place * 7) % VALUES] ?? 0);
 }
 
 /** The production bundle with homes that are slow queues: what callers get who always have one request under way. */

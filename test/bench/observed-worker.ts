@@ -13,7 +13,7 @@ export interface Orders extends Partial<Trips> {
   /** Instead of the REPLAY_LOOK_MS of wrangler.toml. */
   lookMs?: number;
   kvFault?: KvFault;
-  /** Each database is one queue, and works on each call for as long as one of SERVICE_MS. */
+  /** Each database is one queue, and works on its calls for as long as SERVICE_MS says, one after the other and from its start. */
   queued?: boolean;
   record?: boolean;
   stall?: Recording["stall"];
@@ -25,8 +25,8 @@ interface Env extends Bound {
 
 let recording: Recording | undefined;
 const environments = new Map<string, Bound>();
-/** When each database has done all that it was asked so far. */
-const freeAt = new Map<string, number>();
+/** When each database has done all that it was asked so far, and how many calls that were. */
+const queues = new Map<string, { freeAt: number; calls: number }>();
 
 export default {
   async fetch(request, env, context) {
@@ -70,8 +70,8 @@ function environment(env: Env, module: string, orders: Orders): Bound {
 /** A place in the queue is a time and no promise: a request may not wait for what another request has begun. */
 function queueMs(binding: string, times: number[]): number {
   const now = Date.now();
-  const service = times[Math.floor(Math.random() * times.length)] ?? 0;
-  const end = Math.max(now, freeAt.get(binding) ?? 0) + service;
-  freeAt.set(binding, end);
+  const { freeAt, calls } = queues.get(binding) ?? { freeAt: 0, calls: 0 };
+  const end = Math.max(now, freeAt) + (times[calls % times.length] ?? 0);
+  queues.set(binding, { freeAt: end, calls: calls + 1 });
   return end - now;
 }
