@@ -1,6 +1,7 @@
 import { appidOf, createFields, signed } from "./bench-app.ts";
 import type { Measurement } from "./measurement.ts";
 import { observedWorker } from "./observed-production.ts";
+import { DOLLARS_PER_GB, INCLUDED_GB, RATES } from "./prices.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 import { measuredD1 } from "./service-times.ts";
 import { median, percentile, seededRandom } from "./statistics.ts";
@@ -30,6 +31,11 @@ const PATIENCE_MS = 3_000;
 const SEED = 1;
 /** The most that a D1 holds. */
 const GIGABYTES = 10;
+const DAY_S = 86_400;
+/** Days that sessions are kept. */
+const KEPT = [30, 365];
+/** Of what a home takes, as much as one would plan with. */
+const PLANNED = 0.5;
 
 /** What became of a load. */
 interface Served {
@@ -92,6 +98,14 @@ export async function measureCapacity(bundle: ProductionBundle): Promise<Measure
           [`sessions in ${GIGABYTES} GB, millions`, ((GIGABYTES * 1e9) / bytesPerSession / 1e6).toFixed(1)],
         ],
       },
+      {
+        head: ["creates/s", "homes for the creates", ...KEPT.map((days) => `${days} days kept: GB, homes, $ a month`)],
+        rows: RATES.map((rate) => [
+          rate.toLocaleString("en"),
+          Math.ceil(rate / (PLANNED * ofOne)),
+          ...KEPT.map((days) => storage((rate * days * DAY_S * bytesPerSession) / 1e9)),
+        ]),
+      },
     ],
     goals: [
       {
@@ -104,9 +118,18 @@ export async function measureCapacity(bundle: ProductionBundle): Promise<Measure
     ],
     notes: [
       `First table: the production bundle, ${CALLERS} callers that each send the next create when the last is answered, spread evenly over the homes; a home works ${SLOW_MS} ms on a batch in the mean, ${scale.toFixed(0)} times as long as measured, because this machine's cores and not the homes would be the limit otherwise.`,
+      `Last table: homes at ${PLANNED * 100} % of the creates/s that one takes, and full ones of ${GIGABYTES} GB, at $${DOLLARS_PER_GB} for each GB beyond ${INCLUDED_GB}.`,
       `Second table: simulated time, the measured work, ${MODELLED_SECONDS} s a cell, requests that come by chance, sites of equal load, D1 at ${TRIP_MS} ms; a request that would wait longer than ${PATIENCE_MS / 1000} s in a home's queue is refused. D1's work is the local D1's: what a real one needs to replicate a commit is not in it.`,
     ],
   };
+}
+
+function storage(gigabytes: number): string {
+  const dollars = Math.max(0, gigabytes - INCLUDED_GB) * DOLLARS_PER_GB;
+  const shown = [gigabytes, Math.ceil(gigabytes / GIGABYTES), dollars].map((value) =>
+    value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 1 : 0 }),
+  );
+  return shown.join(", ");
 }
 
 /** The times' distribution in few values of the same mean, so that each run of as many calls takes a home equally long. */

@@ -3,7 +3,7 @@ import { ownCpu } from "./cpu.ts";
 import type { Measurement, Table } from "./measurement.ts";
 import type { Call } from "./observed-bindings.ts";
 import { observedWorker } from "./observed-production.ts";
-import { dollarsAMonth, dollarsPerMillion, PRICES, type Used } from "./prices.ts";
+import { dollarsAMonth, dollarsPerMillion, PRICES, RATES, type Used } from "./prices.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 
 interface Case {
@@ -15,9 +15,6 @@ interface Case {
   /** Rows that prune deletes later on account of this request: the nonce, and the key when there is one. */
   pruned: number;
 }
-
-/** Creates a second whose month is priced. */
-const RATES = [1, 100, 10_000];
 
 /** Rows that D1 says were written and read for each kind of request, and what a million of them costs. */
 export async function measureCost(bundle: ProductionBundle): Promise<Measurement> {

@@ -17,9 +17,12 @@ const KINDS = Object.keys(PRICES) as (keyof typeof PRICES)[];
 
 /** The subscription. */
 export const DOLLARS_A_MONTH = 5;
-/** For each GB of D1 and month, beyond 5 GB. */
+/** For each GB of D1 and month, beyond those that are included. */
 export const DOLLARS_PER_GB = 0.75;
-export const SECONDS_A_MONTH = 30 * 86_400;
+export const INCLUDED_GB = 5;
+/** Creates a second whose month is priced. */
+export const RATES = [1, 100, 10_000];
+const SECONDS_A_MONTH = 30 * 86_400;
 
 /** What a million of a request costs that uses so much, beyond what is included. */
 export const dollarsPerMillion = (used: Partial<Used>): number =>

@@ -144,7 +144,9 @@ async function provision(db: D1Database, site: { id: number; home: string }, dir
       .bind(site.id, JSON.stringify(AGENTS)),
   ]);
   await directory
-    .prepare("INSERT INTO sites (id, name, home, status, created_at) VALUES (?, 'Bench', ?, 'open', 0)")
+    .prepare(
+      "INSERT INTO sites (id, name, home, status, first_chat_id, created_at) VALUES (?, 'Bench', ?, 'open', 1, 0)",
+    )
     .bind(site.id, site.home)
     .run();
 }
