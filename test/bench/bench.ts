@@ -1,7 +1,7 @@
 /**
- * `npm run bench`: trips, geography, distance, load, capacity, the KV look, throughput, CPU, cost and size of the Worker that `wrangler deploy` would
- * upload, measured in workerd on this machine, with what it is compared to beside it in the same run. What it is compared to must do
- * the same work: that is looked at first (check-sides.ts).
+ * `npm run bench`: trips, geography, distance, load, capacity, the KV look, throughput, CPU, cost and size of the Worker that
+ * `wrangler deploy` would upload, measured in workerd on this machine, with what it is compared to beside it in the same run. What it is
+ * compared to must do the same work: that is looked at first (check-sides.ts).
  *
  *   npm run bench                          tables, then one summary in Markdown, as it stands in the README
  *   npm run bench -- --only trips,size     some parts only
