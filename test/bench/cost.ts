@@ -1,4 +1,4 @@
-import { AGENTS, addFields, createFields, type Fields, signed } from "./bench-app.ts";
+import { AGENTS, addFields, appidOf, createFields, type Fields, signed } from "./bench-app.ts";
 import { ownCpu } from "./cpu.ts";
 import type { Measurement, Table } from "./measurement.ts";
 import type { Call } from "./observed-bindings.ts";
@@ -16,9 +16,11 @@ interface Case {
   pruned: number;
 }
 
+const APART = "create, new customer, 2 agents, in another home";
+
 /** Rows that D1 says were written and read for each kind of request, and what a million of them costs. */
 export async function measureCost(bundle: ProductionBundle): Promise<Measurement> {
-  const worker = await observedWorker(bundle);
+  const worker = await observedWorker(bundle, { homes: ["apac"] });
   const cases: Case[] = [];
   const send = async (name: string, path: string, fields: Fields, keyed: boolean) => {
     const headers = keyed ? { "idempotency-key": crypto.randomUUID() } : undefined;
@@ -45,6 +47,9 @@ export async function measureCost(bundle: ProductionBundle): Promise<Measurement
       await send(name, "add_kf", addFields(chatId, AGENTS.slice(2, 2 + added)), keyed);
     }
   }
+  const apart = { appid: appidOf(2), kefu_id: AGENTS.slice(0, 2) };
+  await create({ ...apart, sbs: crypto.randomUUID() });
+  await send(APART, "create_gd", createFields({ ...apart, sbs: crypto.randomUUID() }), false);
   const stored = "SELECT (SELECT count(*) FROM nonces) + (SELECT count(*) FROM idempotency_keys) AS rows";
   const before = (await worker.running.db.prepare(stored).first<number>("rows")) ?? 0;
   const prune = rowsOf(await worker.scheduled(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 7 * 86_400_000));
@@ -97,6 +102,7 @@ export async function measureCost(bundle: ProductionBundle): Promise<Measurement
     ],
     goals: [
       rowsGoal("Rows written by a create (new customer, 2 agents)", bare.rowsWritten, 7),
+      rowsGoal("The same in another home, the directory's rows among them", find(APART).rowsWritten, 7),
       rowsGoal("The same with an Idempotency-Key", keyed.rowsWritten, 8),
     ],
     notes: [

@@ -66,6 +66,8 @@ export async function measureGeography(bundle: ProductionBundle): Promise<Measur
 
   const p50 = (region: Region, cell: Cell) => median(took[region][cell]);
   const factor = (region: Region, cell: Cell) => p50(region, cell) / p50(region, "bare");
+  const beside = (region: Region, cell: Cell) =>
+    `${factor(region, cell).toFixed(2)}, ${(p50(region, cell) - p50(region, "bare")).toFixed(0)} ms more`;
   const gain = (region: Region) => p50(region, "one") / p50(region, "six");
   const times = (region: Region, cell: Cell) =>
     `${p50(region, cell).toFixed(0)} / ${percentile(took[region][cell], 0.99).toFixed(0)}`;
@@ -99,10 +101,10 @@ export async function measureGeography(bundle: ProductionBundle): Promise<Measur
           p50(region, "bare").toFixed(0),
           times(region, "one"),
           times(region, "six"),
-          factor(region, "six").toFixed(2),
+          beside(region, "six"),
           `${gain(region).toFixed(1)} ×`,
           times(region, "sixWithoutNonces"),
-          factor(region, "sixWithoutNonces").toFixed(2),
+          beside(region, "sixWithoutNonces"),
         ]),
       },
       {
