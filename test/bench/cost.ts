@@ -52,7 +52,8 @@ export async function measureCost(bundle: ProductionBundle): Promise<Measurement
   await send(APART, "create_gd", createFields({ ...apart, sbs: crypto.randomUUID() }), false);
   const stored = "SELECT (SELECT count(*) FROM nonces) + (SELECT count(*) FROM idempotency_keys) AS rows";
   const before = (await worker.running.db.prepare(stored).first<number>("rows")) ?? 0;
-  const prune = rowsOf(await worker.scheduled(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 7 * 86_400_000));
+  const pruning = await worker.scheduled(Math.ceil(Date.now() / 3_600_000) * 3_600_000 + 7 * 86_400_000);
+  const prune = rowsOf(pruning.filter(({ binding }) => binding === "DB"));
   const gone = before - ((await worker.running.db.prepare(stored).first<number>("rows")) ?? 0);
   const prunedRow = prune.rowsWritten / gone;
   await worker.running.close();
