@@ -1,6 +1,13 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { alwaysStatus200, type Bindings, ConfigurationError, homeDatabase, readConfig } from "../src/config.ts";
+import {
+  alwaysStatus200,
+  type Bindings,
+  CLOSED_RETRY_SECONDS,
+  ConfigurationError,
+  homeDatabase,
+  readConfig,
+} from "../src/config.ts";
 import { consoleTelemetry } from "../src/telemetry/telemetry.ts";
 
 const KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
@@ -30,9 +37,15 @@ describe("settings", () => {
     const config = readConfig(given, consoleTelemetry);
     expect(config).toEqual({
       directory: given.DB,
+      homes: new Map([
+        ["main", given.DB],
+        ["apac", env.HOME_APAC],
+      ]),
+      closedHomes: new Set(),
       nonces: given.NONCES,
       credentials: given.CREDENTIALS,
       appLimit: given.APP_LIMIT,
+      siteLimit: given.SITE_LIMIT,
       clientLimit: given.CLIENT_LIMIT,
       masterKeys: [Uint8Array.fromBase64(KEY), Uint8Array.fromBase64(OTHER_KEY)],
       adminToken: TOKEN,
@@ -40,7 +53,7 @@ describe("settings", () => {
       timestampToleranceSeconds: 60,
       replayCheckMs: 0,
     });
-    expect(homeDatabase(config, 1)).toBe(given.DB);
+    expect(config.directory).toBe(given.DB);
     expect(warnings()).toEqual([]);
   });
 
@@ -102,6 +115,81 @@ describe("settings", () => {
   ])("refuses %s = %j, naming it", (name, value, message) => {
     expect(() => readConfig(bindings({ [name]: value }), consoleTelemetry)).toThrow(new ConfigurationError(message));
     expect(warnings()).toEqual([]);
+  });
+});
+
+describe("homes", () => {
+  const homesOf = (change: Record<string, unknown>) => readConfig(bindings(change), consoleTelemetry).homes;
+
+  it("are main, in the directory's database, and each database that is bound as HOME_, in the order of their names", () => {
+    const [eu, oc] = [{ ...env.DB, prepare: 1, batch: 1 }, env.HOME_APAC];
+    const homes = homesOf({ HOME_OC: oc, HOME_EU_WEST: eu, HOME_APAC: undefined, HOME_A2: oc });
+    expect([...homes.keys()]).toEqual(["main", "a2", "eu-west", "oc"]);
+    expect([homes.get("main"), homes.get("oc"), homes.get("eu-west")]).toEqual([env.DB, oc, eu]);
+  });
+
+  it("are only main without any", () => {
+    expect([...homesOf({ HOME_APAC: undefined }).entries()]).toEqual([["main", env.DB]]);
+  });
+
+  it.each([
+    ["a var", "https://example.com"],
+    ["null", null],
+    ["a namespace of KV", env.CREDENTIALS],
+    ["a rate limit", env.APP_LIMIT],
+  ])("are no %s of such a name", (_, value) => {
+    expect([...homesOf({ HOME_PAGE: value, HOME_: value, HOME_MAIN: value }).keys()]).toEqual(["main", "apac"]);
+  });
+
+  it.each([
+    ["HOME_MAIN", "HOME_MAIN and another binding are the home main"],
+    ["HOME_apac", "HOME_apac and another binding are the home apac"],
+    ["HOME_", "HOME_ is no name of a home: HOME_ and 1 to 31 letters"],
+    ["HOME_1", "HOME_1 is no name of a home: HOME_ and 1 to 31 letters"],
+    ["HOME__A", "HOME__A is no name of a home: HOME_ and 1 to 31 letters"],
+    ["HOME_É", "HOME_É is no name of a home: HOME_ and 1 to 31 letters"],
+    [`HOME_${"A".repeat(32)}`, `HOME_${"A".repeat(32)} is no name of a home: HOME_ and 1 to 31 letters`],
+  ])("cannot be bound as %s", (binding, message) => {
+    expect(() => homesOf({ [binding]: env.DB })).toThrow(new ConfigurationError(message));
+  });
+
+  it("have names of up to 31 characters", () => {
+    expect([...homesOf({ [`HOME_${"A".repeat(31)}`]: env.DB }).keys()]).toContain("a".repeat(31));
+  });
+
+  it("have a database each; one without a binding is unavailable, and the operator reads which binding is missing", () => {
+    const config = readConfig(bindings(), consoleTelemetry);
+    expect(homeDatabase(config, "main")).toBe(env.DB);
+    expect(homeDatabase(config, "apac")).toBe(env.HOME_APAC);
+    expect(() => homeDatabase(config, "eu-west")).toThrow(
+      expect.objectContaining({
+        code: "unavailable",
+        context: {
+          reason: "home_unbound",
+          detail: "The home eu-west has no database: bind it as HOME_EU_WEST.",
+          retryAfter: CLOSED_RETRY_SECONDS,
+        },
+      }),
+    );
+  });
+
+  it.each([
+    [undefined, []],
+    ["", []],
+    [" , ,", []],
+    ["apac", ["apac"]],
+    [" apac ,\tmain,", ["apac", "main"]],
+    ["apac,apac", ["apac"]],
+  ])("are closed that CLOSED_HOMES names: %j", (CLOSED_HOMES, closed) => {
+    expect([...readConfig(bindings({ CLOSED_HOMES }), consoleTelemetry).closedHomes]).toEqual(closed);
+    expect(warnings()).toEqual([]);
+  });
+
+  it("may be named there that do not exist: the others are closed all the same, and the log says it once", () => {
+    const given = bindings({ CLOSED_HOMES: "apac, eu-west" });
+    expect([...readConfig(given, consoleTelemetry).closedHomes]).toContain("apac");
+    readConfig(given, consoleTelemetry);
+    expect(warnings()).toEqual(["CLOSED_HOMES names eu-west, and there is no such home"]);
   });
 });
 

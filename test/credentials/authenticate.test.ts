@@ -14,6 +14,11 @@ afterEach(() => void vi.restoreAllMocks());
 function find(appid: string) {
   const bindings = {
     directory: env.DB,
+    homes: new Map([
+      ["main", env.DB],
+      ["apac", env.HOME_APAC],
+    ]),
+    closedHomes: new Set<string>(),
     credentials: undefined,
     masterKeys: [Uint8Array.fromBase64(env.MASTER_KEY)] as [Uint8Array<ArrayBuffer>],
   };
@@ -33,11 +38,14 @@ async function rotate(world: World, overlapSeconds: number): Promise<string> {
 }
 
 describe("authentication", () => {
-  it("knows the caller by a signature with the current secret, and of which site the app is", async () => {
-    const { appid, siteId, secret } = await World.create();
-    const found = await check(appid, await hmac(secret, BODY));
-    expect(found).toMatchObject({ ok: true, caller: { appid, siteId, source: "d1" } });
-  });
+  it.each(["main", "apac"])(
+    "knows the caller by the current secret, and site and home of the app: %s",
+    async (home) => {
+      const { appid, siteId, secret } = await World.create({}, home);
+      const found = await check(appid, await hmac(secret, BODY));
+      expect(found).toMatchObject({ ok: true, caller: { appid, siteId, home, source: "d1" } });
+    },
+  );
 
   it.each([
     ["no signature", undefined, "signature_missing"],

@@ -21,8 +21,8 @@ describe("add_kf", () => {
     expect({ status, envelope }).toEqual({ status: 200, envelope: OK });
     const after = await world.stored();
     expect(after.participants).toEqual([
-      { session_id: chatId, agent_id: 1, added_by: 2, added_at: NOW },
-      { session_id: chatId, agent_id: 3, added_by: 2, added_at: NOW + 60 },
+      { site_id: world.siteId, session_id: chatId, agent_id: 1, added_by: 2, added_at: NOW },
+      { site_id: world.siteId, session_id: chatId, agent_id: 3, added_by: 2, added_at: NOW + 60 },
     ]);
     expect(rowsAdded(before, after)).toEqual({ participants: 1, nonces: 1 });
     expect(after.sessions).toEqual(before.sessions);
@@ -126,7 +126,10 @@ describe("add_kf", () => {
 
   it("answers another site's session as one that does not exist, and leaves both sites as they were", async () => {
     const { world, other } = await siteWithSession();
+    await other.chatId();
+    // Ids count per site: the second one of the other site is none of this site.
     const foreign = await other.chatId();
+    expect((await world.stored()).sessions.map(({ id }) => id)).not.toContain(foreign);
     const before = await other.stored();
     await expectNotFound(world, () => world.add(foreign));
     expect(await other.stored()).toEqual(before);

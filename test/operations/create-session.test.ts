@@ -14,7 +14,6 @@ describe("create_gd", () => {
     const { customers, sessions, participants, messages, nonces, keys } = await world.stored();
     expect(customers).toEqual([
       {
-        id: expect.any(Number),
         site_id: world.siteId,
         external_id: "customer_001",
         name: "Customer Name",
@@ -27,8 +26,9 @@ describe("create_gd", () => {
       {
         id,
         site_id: world.siteId,
+        appid: world.appid,
         kind: "ticket",
-        customer_id: customers[0]?.id,
+        customer_external_id: "customer_001",
         responsible_agent_id: 1,
         status: "replied",
         visitor_title: "Order Consultation",
@@ -38,9 +38,17 @@ describe("create_gd", () => {
         metadata: null,
       },
     ]);
-    expect(participants).toEqual([{ session_id: id, agent_id: 2, added_by: 1, added_at: NOW }]);
+    expect(participants).toEqual([{ site_id: world.siteId, session_id: id, agent_id: 2, added_by: 1, added_at: NOW }]);
     expect(messages).toEqual([
-      { session_id: id, seq: 1, sender: "agent", sender_uid: 1, content: "Initial message", created_at: NOW },
+      {
+        site_id: world.siteId,
+        session_id: id,
+        seq: 1,
+        sender: "agent",
+        sender_uid: 1,
+        content: "Initial message",
+        created_at: NOW,
+      },
     ]);
     expect(nonces).toHaveLength(1);
     expect(keys).toEqual([]);
@@ -80,7 +88,8 @@ describe("create_gd", () => {
     expect(second).not.toBe(first);
     const { customers, sessions, messages } = await world.stored();
     expect(customers).toEqual([{ ...before, name: "New Name", ip: "2001:db8::1", updated_at: NOW + 60 }]);
-    expect(sessions).toMatchObject([{ customer_id: before?.id }, { customer_id: before?.id, created_at: NOW + 60 }]);
+    const customer = { customer_external_id: before?.external_id };
+    expect(sessions).toMatchObject([customer, { ...customer, created_at: NOW + 60 }]);
     expect(messages).toMatchObject([
       { session_id: first, seq: 1, content: "Initial message" },
       { session_id: second, seq: 1, content: "Again" },

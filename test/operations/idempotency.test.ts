@@ -263,7 +263,9 @@ describe("Idempotency-Key on add_kf", () => {
     const id = await world.chatId();
     const first = await world.add(id, {}, KEY);
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/3`, { status: "disabled" });
-    await env.DB.prepare("UPDATE sessions SET kind = 'chat', responsible_agent_id = NULL WHERE id = ?").bind(id).run();
+    await env.DB.prepare("UPDATE sessions SET kind = 'chat', responsible_agent_id = NULL WHERE site_id = ? AND id = ?")
+      .bind(world.siteId, id)
+      .run();
     await expectRepeat(world, first, () => world.add(id, {}, KEY));
   });
 

@@ -4,8 +4,10 @@ import { World } from "../support/world.ts";
 
 const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, `${i}`]));
 
-async function storedBy(chatId: number): Promise<unknown> {
-  return env.DB.prepare("SELECT metadata FROM sessions WHERE id = ?").bind(chatId).first("metadata");
+async function storedBy({ siteId }: World, chatId: number): Promise<unknown> {
+  return env.DB.prepare("SELECT metadata FROM sessions WHERE site_id = ? AND id = ?")
+    .bind(siteId, chatId)
+    .first("metadata");
 }
 
 describe("metadata of create_gd, an extension of this service", () => {
@@ -20,7 +22,7 @@ describe("metadata of create_gd, an extension of this service", () => {
   ])("is stored as it was sent: %s", async (_, metadata) => {
     const world = await World.create();
     const chatId = await world.chatId({ metadata });
-    expect(JSON.parse(String(await storedBy(chatId)))).toEqual(metadata);
+    expect(JSON.parse(String(await storedBy(world, chatId)))).toEqual(metadata);
     const answer = await world.admin("GET", `/admin/sites/${world.siteId}/sessions/${chatId}`);
     const { metadata: read } = await answer.json<{ metadata: unknown }>();
     expect(JSON.stringify(sorted(read))).toBe(JSON.stringify(sorted(metadata)));
@@ -29,7 +31,7 @@ describe("metadata of create_gd, an extension of this service", () => {
   it("is {} of a session that was opened without", async () => {
     const world = await World.create();
     const chatId = await world.chatId();
-    expect(await storedBy(chatId)).toBeNull();
+    expect(await storedBy(world, chatId)).toBeNull();
     const answer = await world.admin("GET", `/admin/sites/${world.siteId}/sessions/${chatId}`);
     expect(await answer.json()).toMatchObject({ metadata: {} });
   });

@@ -1,12 +1,11 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { importKeyring, type Keyring, seal, UnsealError, unseal } from "../../src/credentials/sealed-secret.ts";
+import { importKeyring, type Keyring, seal, UnsealError } from "../../src/credentials/sealed-secret.ts";
 import { systemRuntime } from "../../src/runtime.ts";
 import { APPS_PER_CALL, resealSecrets } from "../../src/services/reseal-secrets.ts";
 import { revokeApp } from "../../src/services/revoke-app.ts";
 import { rotateSecret } from "../../src/services/rotate-secret.ts";
 import { replacing } from "../support/replacing.ts";
-import { sealedByHand } from "../support/sealed-by-hand.ts";
 import { contextAt } from "../support/service-context.ts";
 import { NOW, World } from "../support/world.ts";
 
@@ -18,7 +17,9 @@ const NEW_ID = BOTH.sealing.id;
 const [OLD_SEAL, NEW_SEAL] = [`v2.${OLD.sealing.id}`, `v2.${NEW_ID}`];
 
 // Re-sealing is about every app there is; storage is this file's own.
-beforeEach(async () => void (await env.DB.exec("DELETE FROM apps")));
+beforeEach(async () => {
+  for (const db of [env.DB, env.HOME_APAC]) await db.exec("DELETE FROM apps");
+});
 afterEach(() => void vi.restoreAllMocks());
 
 /** A deployment whose master key is the new one, with the old one beside it; or still the old one alone. */
@@ -30,8 +31,8 @@ type Row = { appid: string; site_id: number; version: string; secret: string } &
   string | null
 >;
 
-async function rows(): Promise<Row[]> {
-  return (await env.DB.prepare("SELECT * FROM apps ORDER BY appid").all<Row>()).results;
+async function rows(db = env.DB): Promise<Row[]> {
+  return (await db.prepare("SELECT * FROM apps ORDER BY appid").all<Row>()).results;
 }
 
 /** Form and key of a seal. */
@@ -42,12 +43,13 @@ const result = (resealed: number, remaining: number, unopened = 0, unopenedApps:
   remaining,
   unopened,
   unopenedApps,
+  homesDown: [] as string[],
 });
 
 /** The same, as the admin API answers it. */
 const answer = (...values: Parameters<typeof result>) => {
-  const { unopenedApps: unopened_apps, ...others } = result(...values);
-  return { ...others, unopened_apps };
+  const { unopenedApps: unopened_apps, homesDown: homes_down, ...others } = result(...values);
+  return { ...others, unopened_apps, homes_down };
 };
 
 const sealsOf = (row: Row | undefined) => [
@@ -56,8 +58,8 @@ const sealsOf = (row: Row | undefined) => [
 ];
 
 /** Many apps sealed with the old key, in the order of their appids. */
-async function putApps(siteId: number, count: number): Promise<void> {
-  const insert = env.DB.prepare(
+async function putApps(siteId: number, count: number, db = env.DB): Promise<void> {
+  const insert = db.prepare(
     "INSERT INTO apps (appid, site_id, name, version, secret, created_at) VALUES (?, ?, 'N', 'first', ?, 0)",
   );
   const apps = Array.from({ length: count }, async (_, i) => {
@@ -68,7 +70,7 @@ async function putApps(siteId: number, count: number): Promise<void> {
       await seal(systemRuntime, OLD, { siteId, appid, version: "first" }, "current", "secret of this app"),
     );
   });
-  await env.DB.batch(await Promise.all(apps));
+  await db.batch(await Promise.all(apps));
 }
 
 describe("re-sealing", () => {
@@ -95,26 +97,6 @@ describe("re-sealing", () => {
     const [after] = await rows();
     expect(after?.secret).toBe(before?.secret);
     expect(sealsOf(after)).toEqual([NEW_SEAL, NEW_SEAL]);
-  });
-
-  it("turns seals of the form before, v1, into v2, also where the master key stays the same", async () => {
-    const world = await World.create();
-    await rotateSecret(old(), { appid: world.appid, overlapSeconds: 60 });
-    const key = Uint8Array.fromBase64(OLD_TEXT);
-    const [current, previous] = [
-      await sealedByHand(key, "v1", `${world.appid}|current`, world.secret),
-      await sealedByHand(key, "v1", `${world.appid}|previous`, "another secret"),
-    ];
-    await env.DB.prepare("UPDATE apps SET secret = ?, previous_secret = ?").bind(current, previous).run();
-    expect((await world.anotherIsolate({ CREDENTIALS: undefined }).create()).status).toBe(200);
-    expect(await resealSecrets(old())).toEqual(result(2, 0));
-    const [after] = await rows();
-    expect(sealsOf(after)).toEqual([OLD_SEAL, OLD_SEAL]);
-    const of = (version: unknown) => ({ ...world, version: String(version) });
-    expect(await unseal(OLD, of(after?.version), "current", after?.secret ?? "")).toBe(world.secret);
-    const previousSecret = await unseal(OLD, of(after?.previous_version), "previous", after?.previous_secret ?? "");
-    expect(previousSecret).toBe("another secret");
-    expect((await world.anotherIsolate({ CREDENTIALS: undefined }).create()).status).toBe(200);
   });
 
   it("renews revoked apps too, so that nothing needs the old key", async () => {
@@ -156,9 +138,9 @@ describe("re-sealing", () => {
     const world = await World.create();
     await env.DB.exec("DELETE FROM apps");
     await putApps(world.siteId, 3);
-    await env.DB.prepare("UPDATE apps SET secret = 'v1.00000000.x.y' WHERE appid = 'app-0001'").run();
+    await env.DB.prepare("UPDATE apps SET secret = 'v2.00000000.x.y' WHERE appid = 'app-0001'").run();
     expect(await resealSecrets(both())).toEqual(result(2, 0, 1, ["app-0001"]));
-    expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL, "v1.00000000", NEW_SEAL]);
+    expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL, "v2.00000000", NEW_SEAL]);
     expect(warn.mock.calls.map(([line]) => JSON.parse(String(line)))).toEqual([
       {
         warning: "no master key here opens some secrets: they were not re-sealed",
@@ -200,6 +182,37 @@ describe("re-sealing", () => {
       expect(sealed.every((row) => sealedWith(row.secret) === NEW_SEAL)).toBe(true);
     },
   );
+
+  it("re-seals the apps of every home, 100 a call over all of them", async () => {
+    const [world, far] = [await World.create(), await World.create({}, "apac")];
+    await env.DB.exec("DELETE FROM apps");
+    await putApps(world.siteId, APPS_PER_CALL - 1);
+    await putApps(far.siteId, 2, env.HOME_APAC);
+    // The two of apac and the app that the world of apac has.
+    expect(await resealSecrets(both())).toEqual(result(APPS_PER_CALL, 2));
+    expect(await resealSecrets(both())).toEqual(result(2, 0));
+    expect(await resealSecrets(both())).toEqual(result(0, 0));
+    for (const db of [env.DB, env.HOME_APAC]) {
+      expect((await rows(db)).every((row) => sealedWith(row.secret) === NEW_SEAL)).toBe(true);
+    }
+    expect((await far.anotherIsolate({ MASTER_KEY: NEW_TEXT, CREDENTIALS: undefined }).create()).status).toBe(200);
+  });
+
+  it.each(["main", "apac"])("goes on in the other home when one does not answer, and names it: %s", async (home) => {
+    await World.create();
+    await World.create({}, "apac");
+    const boom = () => {
+      throw new Error("D1_ERROR: Network connection lost.");
+    };
+    const [binding, down, other] =
+      home === "main" ? ["DB", env.DB, env.HOME_APAC] : ["HOME_APAC", env.HOME_APAC, env.DB];
+    const faulty = replacing(down as D1Database, { prepare: boom, batch: boom });
+    const ctx = contextAt(NOW, { [binding as string]: faulty, MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT });
+    expect(await resealSecrets(ctx)).toEqual({ ...result(1, 0), homesDown: [home] });
+    expect((await rows(other as D1Database)).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL]);
+    expect((await rows(down as D1Database)).map((row) => sealedWith(row.secret))).toEqual([OLD_SEAL]);
+    expect(await resealSecrets(both())).toEqual(result(1, 0));
+  });
 
   it("takes no other fault for a secret that does not open", async () => {
     const world = await World.create();

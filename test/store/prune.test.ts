@@ -21,28 +21,45 @@ const TABLES = ["nonces", "idempotency_keys", "console_sessions", "console_forms
 const sql = (text: string, ...values: (string | number)[]) => env.DB.prepare(text).bind(...values);
 
 // Storage is this file's own, and what one test leaves must not be pruned by the next.
-beforeEach(async () => void (await env.DB.batch(TABLES.map((table) => sql(`DELETE FROM ${table}`)))));
+beforeEach(async () => {
+  for (const db of [env.DB, env.HOME_APAC]) {
+    await db.batch(TABLES.map((table) => db.prepare(`DELETE FROM ${table}`)));
+  }
+});
 afterEach(() => void vi.restoreAllMocks());
 
 const NONE = { nonces: 0, idempotency_keys: 0, console_sessions: 0, console_forms: 0 };
+/** A further home has no console. */
+const NONE_APAC = { nonces: 0, idempotency_keys: 0 };
 
-/** What one run removes; none of these may fail. */
-async function pruned(now = NOW, limits: Partial<PruneLimits> = {}, db = env.DB) {
-  const { removed, faults } = await prune(systemRuntime, db, now, {
+/** A deployment with the home main alone, or with apac beside it. */
+const deployment = (main = env.DB, apac?: D1Database, ...closed: string[]) => ({
+  directory: main,
+  homes: new Map([["main", main], ...(apac === undefined ? [] : [["apac", apac] as const])]),
+  closedHomes: new Set(closed),
+});
+
+/** What one run removes in the home main; none of these may fail. */
+async function pruned(now = NOW, limits: Partial<PruneLimits> = {}, db = env.DB): Promise<typeof NONE> {
+  const { removed, faults } = await prune(systemRuntime, deployment(db), now, {
     chunkRows: CHUNK_ROWS,
     statements: 900,
     ...limits,
   });
-  expect(faults).toEqual({});
-  return removed;
+  expect([faults, Object.keys(removed)]).toEqual([{}, ["main"]]);
+  return removed.main as typeof NONE;
 }
 
 async function putNonces(...list: [appid: string, ranstr: string, expiresAt: number][]): Promise<void> {
-  await env.DB.batch(list.map((row) => sql("INSERT INTO nonces VALUES (?, ?, 'owner', 1, ?, 'accepted', 1)", ...row)));
+  await env.DB.batch(
+    list.map((row) => sql("INSERT INTO nonces VALUES (1, ?, ?, 'owner', 1, ?, 'accepted', 1)", ...row)),
+  );
 }
 
 async function putKeys(...list: [appid: string, operation: string, key: string, expiresAt: number][]): Promise<void> {
-  await env.DB.batch(list.map((row) => sql("INSERT INTO idempotency_keys VALUES (?, ?, ?, 'meaning', 1, ?)", ...row)));
+  await env.DB.batch(
+    list.map((row) => sql("INSERT INTO idempotency_keys VALUES (1, ?, ?, ?, 'fingerprint', 1, ?)", ...row)),
+  );
 }
 
 const putSession = (id: string, expiresAt: number) =>
@@ -55,7 +72,7 @@ async function putManyNonces(appid: string, count: number, liveEvery: number): P
   await sql(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
      INSERT INTO nonces
-     SELECT ?, printf('%07d', i), 'owner', 1, CASE i % ? WHEN 0 THEN ? ELSE ? END, 'accepted', 1 FROM n`,
+     SELECT 1, ?, printf('%07d', i), 'owner', 1, CASE i % ? WHEN 0 THEN ? ELSE ? END, 'accepted', 1 FROM n`,
     count,
     appid,
     liveEvery,
@@ -65,8 +82,11 @@ async function putManyNonces(appid: string, count: number, liveEvery: number): P
 }
 
 async function left(table: (typeof TABLES)[number]): Promise<Record<string, unknown>[]> {
-  return (await sql(`SELECT * FROM ${table} ORDER BY 1, 2`).all()).results;
+  return (await sql(`SELECT * FROM ${table} ORDER BY ${table === "jobs" ? "1" : "1, 2, 3"}`).all()).results;
 }
+
+/** The places kept in the tables, without the home that the next run starts with. */
+const places = async () => (await left("jobs")).filter(({ name }) => name !== "prune");
 
 async function countLeft(): Promise<number | null> {
   return sql("SELECT count(*) AS rows FROM nonces").first<number>("rows");
@@ -78,27 +98,30 @@ interface Seen {
 }
 
 /** A database that counts each statement sent, alone or in a batch, and may fail those that name something. */
-function watched(failing?: { naming: string; times: number; error: string }): { db: D1Database; seen: Seen } {
+function watched(
+  failing?: { naming: string; times: number; error: string },
+  real = env.DB,
+): { db: D1Database; seen: Seen } {
   const seen: Seen = { statements: 0, rowsRead: 0 };
   const texts = new WeakMap<object, string>();
   const send = async (statements: D1PreparedStatement[]) => {
     seen.statements += statements.length;
     const named = statements.some((each) => texts.get(each)?.includes(failing?.naming ?? ""));
     if (failing !== undefined && named && failing.times-- > 0) throw new Error(failing.error);
-    const results = await env.DB.batch<Record<string, unknown>>(statements);
+    const results = await real.batch<Record<string, unknown>>(statements);
     for (const { meta } of results) seen.rowsRead += meta.rows_read;
     return results;
   };
   const prepare = (text: string) => ({
     bind: (...values: unknown[]) => {
-      const bound = env.DB.prepare(text).bind(...values);
+      const bound = real.prepare(text).bind(...values);
       texts.set(bound, text);
       return Object.assign(bound, {
         raw: async () => (await send([bound])).flatMap(({ results }) => results.map((row) => Object.values(row))),
       });
     },
   });
-  return { db: replacing(env.DB, { prepare, batch: send }), seen };
+  return { db: replacing(real, { prepare, batch: send }), seen };
 }
 
 describe("prune", () => {
@@ -207,8 +230,8 @@ describe("a run that cannot look at everything", () => {
   it("begins again at the start, and reaches what expired behind it", async () => {
     await putManyNonces("b live", 40 * CHUNK_ROWS, 1);
     await pruned(NOW, few);
-    const [place] = await left("jobs");
-    expect(place).toEqual({ name: "prune nonces", place: expect.stringMatching(/^\["b live","\d{7}"\]$/) });
+    const [place] = await places();
+    expect(place).toEqual({ name: "prune nonces", place: expect.stringMatching(/^\[1,"b live","\d{7}"\]$/) });
     await putNonces(["a", "gone", NOW]);
     let runs = 0;
     for (let removed = 0; removed === 0 && runs < 20; runs++) removed = (await pruned(NOW, few)).nonces;
@@ -221,7 +244,7 @@ describe("a run that cannot look at everything", () => {
     await putNonces(["a", "gone", NOW], ["c", "gone", NOW]);
     const { db, seen } = watched();
     expect(await pruned(NOW, {}, db)).toEqual({ ...NONE, nonces: 2 });
-    expect(await left("jobs")).toMatchObject([{ place: '["",""]' }]);
+    expect(await places()).toMatchObject([{ place: '[0,"",""]' }]);
     expect(seen.rowsRead).toBeLessThan(3 * 40 * CHUNK_ROWS);
   });
 
@@ -259,20 +282,117 @@ describe("a run that cannot look at everything", () => {
       if (batch.mock.calls.length > 2) throw new Error("D1_ERROR: no more");
       return env.DB.batch(statements);
     });
-    await prune(systemRuntime, replacing(env.DB, { batch }), NOW, { chunkRows: CHUNK_ROWS, statements: 900 });
+    await prune(systemRuntime, deployment(replacing(env.DB, { batch })), NOW, {
+      chunkRows: CHUNK_ROWS,
+      statements: 900,
+    });
     expect(await countLeft()).toBeLessThan(4 * CHUNK_ROWS);
-    expect((await left("jobs"))[0]).toMatchObject({ place: expect.stringMatching(/^\["a","\d{7}"\]$/) });
+    expect((await places())[0]).toMatchObject({ place: expect.stringMatching(/^\[1,"a","\d{7}"\]$/) });
   });
 
-  it.each(["", "null", "{", "[]", '["a"]', '["a",1]', '["a","b","c"]', '{"0":"a"}'])(
+  it.each(["", "null", "{", "[]", '["a","b"]', '[1,"a"]', '[1,"a",1]', '["1","a","b"]', '[1,"a","b","c"]', '{"0":1}'])(
     "begins at the start when the place kept is %j",
     async (place) => {
       await putNonces(["a", "gone", NOW], ["b", "live", LIVE]);
       await sql("INSERT INTO jobs VALUES ('prune nonces', ?)", place).run();
       expect((await pruned()).nonces).toBe(1);
-      expect(await left("jobs")).toEqual([{ name: "prune nonces", place: '["",""]' }]);
+      expect(await left("jobs")).toEqual([{ name: "prune nonces", place: '[0,"",""]' }]);
     },
   );
+});
+
+describe("a run over several homes", () => {
+  const limits = { chunkRows: CHUNK_ROWS, statements: 900 };
+  const boom = () => {
+    throw new Error("D1_ERROR: D1 DB is overloaded.");
+  };
+  const down = (db: D1Database) => replacing(db, { prepare: boom, batch: boom });
+  const inApac = (text: string, ...values: (string | number)[]) => env.HOME_APAC.prepare(text).bind(...values);
+  const putInApac = (count: number, expiresAt: number) =>
+    inApac(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+       INSERT INTO nonces SELECT 2, 'b', printf('%07d', i), 'owner', 1, ?, 'accepted', 1 FROM n`,
+      count,
+      expiresAt,
+    ).run();
+  const leftInApac = () => inApac("SELECT count(*) AS n FROM nonces").first<number>("n");
+
+  it("removes what has expired in every home, and says which had how much", async () => {
+    await putNonces(["a", "gone", NOW], ["a", "live", LIVE]);
+    await Promise.all([putInApac(3, NOW), putSession("gone", NOW)]);
+    await inApac("INSERT INTO idempotency_keys VALUES (2, 'b', 'add_agents', 'k', 'f', 1, ?)", NOW).run();
+    const { removed, faults } = await prune(systemRuntime, deployment(env.DB, env.HOME_APAC), NOW, limits);
+    expect([removed, faults]).toEqual([
+      { main: { ...NONE, nonces: 1, console_sessions: 1 }, apac: { nonces: 3, idempotency_keys: 1 } },
+      {},
+    ]);
+    expect([await countLeft(), await leftInApac()]).toEqual([1, 0]);
+  });
+
+  it.each(["main", "apac"])("leaves a home alone that is closed: %s", async (closed) => {
+    await putNonces(["a", "gone", NOW]);
+    await putInApac(1, NOW);
+    const deployed = deployment(env.DB, env.HOME_APAC, closed);
+    const { removed, faults } = await prune(systemRuntime, deployed, NOW, limits);
+    expect([Object.keys(removed), faults]).toEqual([[closed === "main" ? "apac" : "main"], {}]);
+    expect([await countLeft(), await leftInApac()]).toEqual(closed === "main" ? [1, 0] : [0, 1]);
+  });
+
+  it("is not stopped by a home that fails, be it the directory", async () => {
+    await putNonces(["a", "gone", NOW]);
+    await putInApac(1, NOW);
+    const withoutApac = await prune(systemRuntime, deployment(env.DB, down(env.HOME_APAC)), NOW, limits);
+    expect(withoutApac.removed).toMatchObject({ main: { nonces: 1 }, apac: NONE_APAC });
+    const message = "D1_ERROR: D1 DB is overloaded.";
+    expect(withoutApac.faults).toEqual({ apac: { nonces: message, idempotency_keys: message } });
+    const withoutMain = await prune(systemRuntime, deployment(down(env.DB), env.HOME_APAC), NOW, limits);
+    expect(withoutMain.removed).toMatchObject({ apac: { nonces: 1 } });
+    expect(Object.keys(withoutMain.faults)).toEqual(["main"]);
+    expect([await countLeft(), await leftInApac()]).toEqual([0, 0]);
+  });
+
+  it("shares one budget of statements among the homes, and starts the next run where this one ended", async () => {
+    await putManyNonces("a", 100 * CHUNK_ROWS, 1);
+    await putInApac(100 * CHUNK_ROWS, LIVE);
+    const [main, apac] = [watched(), watched(undefined, env.HOME_APAC)];
+    const few = { chunkRows: CHUNK_ROWS, statements: 40 };
+    const starts: string[] = [];
+    for (let run = 0; run < 4; run++) {
+      await prune(systemRuntime, deployment(main.db, apac.db), NOW, few);
+      starts.push(String(await sql("SELECT place FROM jobs WHERE name = 'prune'").first("place")));
+    }
+    const sent = main.seen.statements + apac.seen.statements;
+    expect(sent).toBeLessThanOrEqual(4 * few.statements);
+    expect(sent).toBeGreaterThan(4 * (few.statements - 14));
+    expect(apac.seen.statements).toBeGreaterThan(few.statements);
+    expect(main.seen.statements).toBeGreaterThan(few.statements);
+    expect(new Set(starts)).not.toContain("null");
+    const [place] = starts.slice(-1);
+    const next = watched(undefined, place === "apac" ? env.HOME_APAC : env.DB);
+    const dbs = place === "apac" ? [env.DB, next.db] : [next.db, env.HOME_APAC];
+    await prune(systemRuntime, deployment(...(dbs as [D1Database, D1Database])), NOW, { ...few, statements: 13 });
+    expect(next.seen.statements).toBeGreaterThan(1);
+  });
+
+  it("reaches what has expired in each home in the end, however small the runs are", async () => {
+    await putManyNonces("a live", 20 * CHUNK_ROWS, 1);
+    await putNonces(["b", "gone", NOW]);
+    await putInApac(20 * CHUNK_ROWS, LIVE);
+    await inApac("INSERT INTO nonces VALUES (3, 'c', 'gone', 'owner', 1, ?, 'accepted', 1)", NOW).run();
+    let runs = 0;
+    for (; runs < 30 && ((await countLeft()) ?? 0) + ((await leftInApac()) ?? 0) > 40 * CHUNK_ROWS; runs++) {
+      await prune(systemRuntime, deployment(env.DB, env.HOME_APAC), NOW, { chunkRows: CHUNK_ROWS, statements: 40 });
+    }
+    expect(runs).toBeGreaterThan(1);
+    expect(runs).toBeLessThan(30);
+  });
+
+  it("does not wait for the directory's place of the last run, and starts anywhere when it names no home", async () => {
+    await sql("INSERT INTO jobs VALUES ('prune', 'gone-home')").run();
+    await putInApac(1, NOW);
+    const { removed } = await prune(systemRuntime, deployment(env.DB, env.HOME_APAC), NOW, limits);
+    expect(removed.apac).toMatchObject({ nonces: 1 });
+  });
 });
 
 describe("two runs at once", () => {
@@ -289,9 +409,9 @@ describe("two runs at once", () => {
 });
 
 describe("the scheduled handler", () => {
-  const runAt = (seconds: number, db = env.DB) => {
+  const runAt = (seconds: number, db = env.DB, bindings: Partial<Bindings> = {}) => {
     const controller = createScheduledController({ cron: "*/5 * * * *", scheduledTime: seconds * 1000 + 999 });
-    return worker.scheduled(controller, { ...env, DB: db } as Bindings);
+    return worker.scheduled(controller, { ...env, DB: db, ...bindings } as Bindings);
   };
   const lines = (spy: { mock: { calls: unknown[][] } }) => spy.mock.calls.map(([line]) => JSON.parse(String(line)));
 
@@ -302,7 +422,7 @@ describe("the scheduled handler", () => {
     await runAt(NOW + 1500);
     expect(await left("nonces")).toMatchObject([{ ranstr: "live" }]);
     expect(await left("idempotency_keys")).toMatchObject([{ key: "live" }]);
-    const pruned = { ...NONE, nonces: 1, idempotency_keys: 1 };
+    const pruned = { main: { ...NONE, nonces: 1, idempotency_keys: 1 }, apac: NONE_APAC };
     expect(lines(log)).toEqual([{ job: "prune", outcome: "ok", pruned, ms: expect.any(Number) }]);
   });
 
@@ -320,9 +440,9 @@ describe("the scheduled handler", () => {
     await putForm("gone", NOW);
     const fault = `D1_ERROR: no such table: ${table}: SQLITE_ERROR`;
     const { db } = watched({ naming: `"${table}"`, times: 100, error: fault });
-    await expect(runAt(NOW, db)).rejects.toThrow(`not pruned: ${table}`);
+    await expect(runAt(NOW, db)).rejects.toThrow(`not pruned: main.${table}`);
     const all = { nonces: 1, idempotency_keys: 1, console_sessions: 1, console_forms: 1 };
-    const told = { pruned: { ...all, ...change }, not_pruned: { [table]: fault } };
+    const told = { pruned: { main: { ...all, ...change }, apac: NONE_APAC }, not_pruned: { main: { [table]: fault } } };
     expect(lines(error)).toEqual([{ job: "prune", outcome: "failed", ...told, ms: expect.any(Number) }]);
     await runAt(NOW);
     for (const each of ["nonces", "idempotency_keys", "console_sessions", "console_forms"] as const) {
@@ -337,9 +457,9 @@ describe("the scheduled handler", () => {
       throw new Error("D1_ERROR: D1 DB is overloaded.");
     };
     await expect(runAt(NOW, replacing(env.DB, { prepare: boom, batch: boom }))).rejects.toThrow(
-      "not pruned: nonces, idempotency_keys, console_sessions, console_forms",
+      "not pruned: main.nonces, main.idempotency_keys, main.console_sessions, main.console_forms",
     );
-    expect(Object.keys(lines(error)[0].not_pruned)).toHaveLength(4);
+    expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(4);
   });
 
   it("leaves a request's session for ever, and its nonce until it expires", async () => {

@@ -3,18 +3,27 @@ import { is } from "drizzle-orm";
 import { getTableConfig, type SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { describe, expect, it } from "vitest";
 import * as schema from "../../src/store/schema.ts";
+import { databaseOf } from "../support/homes.ts";
+import { replacing } from "../support/replacing.ts";
+import { World } from "../support/world.ts";
+
+/** Customer, session with two indexes, participant, message and nonce. Written rows are the bill. */
+const ROWS_PER_CREATE = 7;
 
 /** drizzle-kit cannot say it and a table it rebuilds loses it silently, so this list holds it in place. */
 const WITHOUT_ROWID = [
   "agents",
+  "app_routes",
   "apps",
   "console_forms",
   "console_sessions",
+  "customers",
   "idempotency_keys",
   "jobs",
   "messages",
   "nonces",
   "participants",
+  "sessions",
 ];
 
 const TABLES = Object.values(schema)
@@ -82,10 +91,11 @@ async function stored(table: string) {
   );
   const indexed = async (index: string) =>
     names(await rows<{ name: string }>("SELECT name FROM pragma_index_info(?) ORDER BY seqno", index));
-  const foreignKeys = await rows<{ table: string; from: string; to: string }>(
-    `SELECT "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq`,
+  const references = await rows<{ id: number; table: string; from: string; to: string }>(
+    `SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq`,
     table,
   );
+  const foreignKeys = [...Map.groupBy(references, ({ id }) => id).values()];
   return {
     columns: columns.map(({ name, type, notnull, dflt_value, pk }) => ({
       name,
@@ -104,7 +114,11 @@ async function stored(table: string) {
         })),
       ),
     ),
-    foreignKeys: foreignKeys.map(({ table: referenced, from, to }) => ({ table: referenced, from: [from], to: [to] })),
+    foreignKeys: foreignKeys.map((columns) => ({
+      table: columns[0]?.table ?? "",
+      from: columns.map(({ from }) => from),
+      to: columns.map(({ to }) => to),
+    })),
     uncompared: [],
   };
 }
@@ -126,16 +140,61 @@ describe("the migrated database", () => {
   it("has an integer rowid for key in every other table, and AUTOINCREMENT nowhere", async () => {
     for (const table of (await storedTables()).filter((name) => !WITHOUT_ROWID.includes(name))) {
       const { columns } = await stored(table);
-      expect(columns.filter(({ keyPosition }) => keyPosition > 0)).toMatchObject([{ name: "id", type: "integer" }]);
+      expect(columns.filter(({ keyPosition }) => keyPosition > 0)).toMatchObject([
+        { name: table === "home_sites" ? "site_id" : "id", type: "integer" },
+      ]);
     }
     const sql = await rows<{ sql: string }>("SELECT sql FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'");
     expect(sql.filter(({ sql: text }) => !/d1_migrations|_cf_/.test(text))).toEqual([]);
   });
 
-  it("lets no table of a site's own data refer to sites or apps", async () => {
-    for (const { name } of TABLES.filter((config) => config.name !== "apps")) {
-      const referred = (await stored(name)).foreignKeys.map(({ table }) => table);
-      expect(referred.filter((table) => table === "sites" || table === "apps")).toEqual([]);
+  it("lets no table of a home refer to the directory or to apps, and none of the directory to a home", async () => {
+    const DIRECTORY = ["sites", "app_routes", "console_sessions", "console_forms"];
+    for (const { name } of TABLES) {
+      const others = (await stored(name)).foreignKeys.map(({ table }) => table);
+      for (const other of others) {
+        expect([name, other, DIRECTORY.includes(other)]).toEqual([name, other, DIRECTORY.includes(name)]);
+        expect(other).not.toBe("apps");
+      }
+    }
+  });
+
+  it("has the site first in every key of a site's own data", async () => {
+    const islands = [
+      "agents",
+      "apps",
+      "customers",
+      "idempotency_keys",
+      "messages",
+      "nonces",
+      "participants",
+      "sessions",
+    ];
+    for (const table of islands) {
+      const [first] = (await stored(table)).columns.filter(({ keyPosition }) => keyPosition === 1);
+      expect([table, first?.name]).toEqual([table, "site_id"]);
+    }
+  });
+});
+
+describe("the rows that a create with two agents writes", () => {
+  it("are seven at most, for a new and for a known customer, in any home", async () => {
+    for (const home of ["main", "apac"]) {
+      const written: number[] = [];
+      const db = databaseOf(home);
+      const batch = async (statements: D1PreparedStatement[]) => {
+        const results = await db.batch(statements);
+        written.push(results.reduce((sum, { meta }) => sum + meta.rows_written, 0));
+        return results;
+      };
+      const binding = home === "main" ? "DB" : "HOME_APAC";
+      const world = await World.create({ [binding]: replacing(db, { batch }) }, home);
+      await world.chatId();
+      await world.chatId();
+      const { customers, sessions, participants } = await world.stored();
+      expect([customers.length, sessions.length, participants.length]).toEqual([1, 2, 2]);
+      expect(written).toHaveLength(2);
+      expect(Math.max(...written)).toBeLessThanOrEqual(ROWS_PER_CREATE);
     }
   });
 });

@@ -13,6 +13,7 @@ describe("reading a session", () => {
     expect(await readSession(env.DB, world.siteId, id)).toEqual({
       session: {
         id,
+        appid: world.appid,
         kind: "ticket",
         status: "replied",
         responsibleAgentId: 1,

@@ -10,13 +10,12 @@ const NONE = Object.fromEntries(SESSION_STATUSES.map((status) => [status, 0]));
 /** Sessions of two sites in turn, four in one second, three of four waiting. */
 async function seed(): Promise<void> {
   await env.DB.batch([
-    env.DB.prepare(
-      "INSERT INTO customers (id, site_id, external_id, name, ip, created_at, updated_at) VALUES (1, 1, 'c', 'C', '::1', 0, 0)",
-    ),
+    env.DB.prepare("INSERT INTO home_sites VALUES (1, 'A', 'open', 0, 0), (2, 'B', 'open', 0, 0)"),
+    env.DB.prepare("INSERT INTO customers VALUES (1, 'c', 'C', '::1', 0, 0), (2, 'c', 'C', '::1', 0, 0)"),
     env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${SESSIONS})
-      INSERT INTO sessions (id, site_id, kind, customer_id, status, auto_title, created_at)
-      SELECT i, 1 + i % 2, 'ticket', 1, iif(i % 4 = 0, 'replied', 'waiting'), '', 1000 + i / 4 FROM n`,
+      INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, status, auto_title, created_at)
+      SELECT i, 1 + i % 2, 'app', 'ticket', 'c', iif(i % 4 = 0, 'replied', 'waiting'), '', 1000 + i / 4 FROM n`,
     ),
   ]);
 }
