@@ -28,8 +28,7 @@ export async function findApp(
 ): Promise<AppRecord | null> {
   const route = await findRoute(runtime, databases.directory, appid, answerBy);
   if (route === undefined) return null;
-  if (closed?.has(route.home)) throw new ServiceError("unavailable", homeClosed);
-  return follow(runtime, databases, appid, route, answerBy);
+  return follow(runtime, databases, appid, route, answerBy, closed);
 }
 
 /**
@@ -43,15 +42,16 @@ export async function findAppAgain(
   databases: Databases,
   known: KnownPlace,
   answerBy?: number,
+  closed?: ReadonlySet<string>,
 ): Promise<AppRecord | null> {
   const { appid, home } = known;
   const db = databases.homes.get(home);
-  if (home === MAIN_HOME || db === undefined) return findApp(runtime, databases, appid, answerBy);
+  if (home === MAIN_HOME || db === undefined) return findApp(runtime, databases, appid, answerBy, closed);
   const app = (await apps.findApp(runtime, db, known, answerBy)) ?? null;
   if (app !== null && app.revokedAt === null) return { ...app, home };
   const route = await findRoute(runtime, databases.directory, appid, answerBy);
   if (route === undefined || isAt(route, known)) return app && { ...app, home };
-  return follow(runtime, databases, appid, route, answerBy);
+  return follow(runtime, databases, appid, route, answerBy, closed);
 }
 
 /**
@@ -64,12 +64,13 @@ export async function findAppElsewhere(
   databases: Databases,
   known: KnownPlace,
   answerBy?: number,
+  closed?: ReadonlySet<string>,
 ): Promise<AppRecord | null> {
   // The directory's own database is the one that does not answer.
   if (known.home === MAIN_HOME) return null;
   const route = await findRoute(runtime, databases.directory, known.appid, answerBy);
   if (route === undefined || isAt(route, known)) return null;
-  return follow(runtime, databases, known.appid, route, answerBy);
+  return follow(runtime, databases, known.appid, route, answerBy, closed);
 }
 
 const isAt = (route: Route, { siteId, home }: KnownPlace): boolean => route.siteId === siteId && route.home === home;
@@ -80,7 +81,9 @@ async function follow(
   appid: string,
   { siteId, home, app }: Route,
   answerBy: number | undefined,
+  closed: ReadonlySet<string> | undefined,
 ): Promise<AppRecord | null> {
+  if (closed?.has(home)) throw new ServiceError("unavailable", homeClosed);
   const found =
     home === MAIN_HOME ? app : await apps.findApp(runtime, homeDatabase(databases, home), { siteId, appid }, answerBy);
   return found ? { ...found, home } : null;

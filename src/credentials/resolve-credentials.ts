@@ -102,11 +102,16 @@ export class CredentialResolver {
       () => fromKv,
       () => null,
     );
-    if (early !== null) return early === undefined ? askD1() : { credentials: this.#keep(early), source: "kv" };
+    if (early !== null) return early === undefined ? askD1() : this.#foundInKv(early);
     const fromD1 = askD1();
+    let hasAnswered = false;
+    const answered = () => {
+      hasAnswered = true;
+    };
     // When KV wins, D1's answer still refreshes the caches.
-    lookUp.waitUntil(fromD1.catch(() => {}));
-    const first = Promise.any([fromKv.then((found) => (found === undefined ? fromD1 : this.#late(found))), fromD1]);
+    lookUp.waitUntil(fromD1.then(answered, () => {}));
+    const late = fromKv.then((found) => (found === undefined || hasAnswered ? fromD1 : this.#foundInKv(found)));
+    const first = Promise.any([late, fromD1]);
     return withinTime(
       this.#runtime,
       lookUp.answerBy - this.#runtime.elapsed(),
@@ -122,7 +127,7 @@ export class CredentialResolver {
    * @throws as {@link load} does
    */
   reload(bindings: CredentialBindings, than: Credentials, lookUp: LookUp): Promise<Found | undefined> {
-    const find = () => findAppAgain(this.#runtime, bindings, than, lookUp.answerBy);
+    const find = () => findAppAgain(this.#runtime, bindings, than, lookUp.answerBy, bindings.closedHomes);
     return this.#readD1(bindings, than.appid, lookUp, find, this.#believed(than));
   }
 
@@ -141,7 +146,7 @@ export class CredentialResolver {
     const whose = `${than.appid} ${client}`;
     if (this.#wasInVain(whose)) return undefined;
     remember(this.#refreshedInVain, whose, this.#runtime.now());
-    const record = await findAppElsewhere(this.#runtime, bindings, than, lookUp.answerBy);
+    const record = await findAppElsewhere(this.#runtime, bindings, than, lookUp.answerBy, bindings.closedHomes);
     return record === null
       ? undefined
       : this.#readD1(bindings, than.appid, lookUp, async () => record, this.#believed(than));
@@ -209,8 +214,8 @@ export class CredentialResolver {
     return this.#runtime.now() < (this.#refreshedInVain.get(whose) ?? 0) + REFRESH_PAUSE_MS;
   }
 
-  /** A record of KV that came after D1 was asked: it must not replace what D1 has answered meanwhile. */
-  #late(credentials: Credentials): Found {
+  /** A record of KV: it must not replace what another request has read of D1 meanwhile. */
+  #foundInKv(credentials: Credentials): Found {
     return this.cached(credentials.appid) ?? { credentials: this.#keep(credentials), source: "kv" };
   }
 

@@ -46,7 +46,7 @@ export async function changeSite(
   const wanted = { name, status, chatIdFloor };
   const now = await updateHomeSite(runtime, homeOf(ctx, site), site.id, wanted, authorOf(ctx));
   if (now === undefined) throw siteUnknown();
-  if (chatIdFloor !== undefined && now.chatIdFloor !== chatIdFloor) {
+  if (chatIdFloor !== undefined && chatIdFloor < now.highestId) {
     const message = `must be above ${now.highestId}, the highest chat_id that the site has given or skipped`;
     throw invalidInput([{ field: "first_chat_id", message }]);
   }

@@ -19,7 +19,7 @@ const each = (list: unknown[]) => sql`json_each(${JSON.stringify(list)}) AS each
 const excluded = (column: string) => sql`excluded.${sql.identifier(column)}`;
 const field = (name: string) => sql`each_row.value ->> ${name}`;
 
-/** Gives a restored home the sites that it lost, and name and status of all its sites as the directory knows them. */
+/** Gives a restored home the sites that it lost, and name, status and first_chat_id of all its sites as the directory knows them. */
 export async function copySitesToHome(directory: D1Database, home: string, db: D1Database): Promise<void> {
   const mine = and(eq(sites.home, home), inArray(sites.status, ["open", "closed"]));
   const page = (after: number) =>
@@ -47,7 +47,12 @@ export async function copySitesToHome(directory: D1Database, home: string, db: D
       )
       .onConflictDoUpdate({
         target: homeSites.siteId,
-        set: { name: excluded("name"), status: excluded("status") },
+        set: {
+          name: excluded("name"),
+          status: excluded("status"),
+          // A first_chat_id that was set after the time of the restore: ids from there on were given.
+          chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")})`,
+        },
       })
       .run();
   }

@@ -1,0 +1,26 @@
+/** In an order in which rows may be inserted. */
+const TABLES = [
+  ...["sites", "app_routes", "home_sites", "apps", "agents", "customers", "sessions", "participants", "messages"],
+  ...["nonces", "idempotency_keys", "audit_log", "jobs"],
+];
+
+/**
+ * Remembers a database as it is now.
+ *
+ * @returns takes the database back to then, as D1's Time Travel does
+ */
+export async function bookmark(db: D1Database): Promise<() => Promise<void>> {
+  const rows = await Promise.all(
+    TABLES.map(async (table) => (await db.prepare(`SELECT * FROM ${table}`).all<Record<string, unknown>>()).results),
+  );
+  const inserts = TABLES.flatMap((table, i) =>
+    (rows[i] ?? []).map((row) => {
+      const columns = Object.keys(row);
+      const places = columns.map(() => "?").join(", ");
+      const insert = db.prepare(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places})`);
+      return insert.bind(...Object.values(row));
+    }),
+  );
+  const deletes = TABLES.toReversed().map((table) => db.prepare(`DELETE FROM ${table}`));
+  return async () => void (await db.batch([...deletes, ...inserts]));
+}
