@@ -1,0 +1,212 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { Bindings } from "../../src/config.ts";
+import { NONCE_SECONDS } from "../../src/replay/kv-nonces.ts";
+import { changeSite } from "../../src/services/change-site.ts";
+import { createSite } from "../../src/services/create-site.ts";
+import { findSite } from "../../src/services/find-site.ts";
+import { issueApp } from "../../src/services/issue-app.ts";
+import { listHomes } from "../../src/services/list-homes.ts";
+import { restoredSchema, settleRestoredHome } from "../../src/services/settle-restored-home.ts";
+import { downDb } from "../support/down-db.ts";
+import { databaseOf } from "../support/homes.ts";
+import { replacing } from "../support/replacing.ts";
+import { contextAt } from "../support/service-context.ts";
+import { bookmark } from "../support/time-travel.ts";
+import { NOW, World } from "../support/world.ts";
+
+/** On the real KV: what operators publish is what a settled home is compared with. */
+const context = (bindings: Partial<Bindings> = {}) => contextAt(NOW, { CREDENTIALS: env.CREDENTIALS, ...bindings });
+const settle = (home: string, lift = 1_000_000, bindings: Partial<Bindings> = {}) =>
+  settleRestoredHome(context(bindings), { home, lift });
+
+const siteRow = (siteId: number) => env.DB.prepare("SELECT * FROM sites WHERE id = ?").bind(siteId).first();
+const homeRow = (home: string, siteId: number) =>
+  databaseOf(home).prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(siteId).first();
+const count = (db: D1Database, table: string) => db.prepare(`SELECT count(*) AS n FROM ${table}`).first<number>("n");
+const floors = async (home: string) =>
+  (await databaseOf(home).prepare("SELECT site_id, chat_id_floor FROM home_sites ORDER BY 1").all()).results;
+
+const admin = async (world: World, method: string, path: string, body?: unknown) => {
+  const answer = await world.admin(method, path, body);
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer;
+};
+
+describe("the list of homes", () => {
+  const statusesOf = async (bindings: Partial<Bindings> = {}) =>
+    Object.fromEntries((await listHomes(contextAt(NOW, bindings))).map(({ name, status }) => [name, status]));
+
+  it("names each home, main first, how many sites it has, and whether it is open", async () => {
+    await World.create();
+    for (const _ of [1, 2]) await World.create({}, "apac");
+    const homes = await listHomes(contextAt(NOW));
+    expect(homes).toEqual([
+      { name: "main", sites: await count(env.DB, "home_sites"), status: "open" },
+      { name: "apac", sites: await count(env.HOME_APAC, "home_sites"), status: "open" },
+    ]);
+    expect(homes[1]?.sites).toBeGreaterThan(1);
+  });
+
+  it("tells a closed home, one that does not answer, and one that was not migrated", async () => {
+    expect(await statusesOf({ CLOSED_HOMES: "apac" } as never)).toEqual({ main: "open", apac: "closed" });
+    expect(await statusesOf({ HOME_APAC: downDb(env.HOME_APAC) })).toEqual({ main: "open", apac: "down" });
+    const prepare = () => env.HOME_APAC.prepare("SELECT site_id FROM no_such_table");
+    const empty = replacing(env.HOME_APAC, {
+      prepare: () => replacing(prepare(), { bind: () => prepare() }),
+    });
+    expect(await statusesOf({ HOME_APAC: empty })).toEqual({ main: "open", apac: "down" });
+  });
+
+  it("has homes that sites are in although nothing is bound for them", async () => {
+    await World.create({}, "apac");
+    expect(await statusesOf({ HOME_APAC: undefined } as never)).toEqual({ main: "open", apac: "down" });
+  });
+});
+
+describe("a home that was restored", () => {
+  it("gets back the sites it lost, follows the directory in names and statuses, and gives no chat id twice", async () => {
+    const [kept, renamed] = [await World.create({}, "apac"), await World.create({}, "apac")];
+    await kept.chatId();
+    const restore = await bookmark(env.HOME_APAC);
+    const lost = await createSite(context(), { name: "Lost", home: "apac", firstChatId: 5_000 });
+    await issueApp(context(), { site: lost, name: "N", appid: `lost-${lost.id}` });
+    const given = [await kept.chatId({ sbs: "b" }), await kept.chatId({ sbs: "c" })];
+    const change = { name: "New", status: "closed" as const };
+    await changeSite(context(), { site: await findSite(context(), renamed), change });
+    await restore();
+    expect(await homeRow("apac", lost.id)).toBeNull();
+
+    const settled = await settle("apac");
+    expect(settled).toEqual({
+      sites: await count(env.HOME_APAC, "home_sites"),
+      liftedBy: 1_000_000,
+      reopenAfter: NOW + NONCE_SECONDS,
+      apps: [{ appid: `lost-${lost.id}`, siteId: lost.id, why: "missing" }],
+    });
+    expect(await homeRow("apac", lost.id)).toMatchObject({ name: "Lost", status: "open", chat_id_floor: 1_004_999 });
+    expect(await homeRow("apac", renamed.siteId)).toMatchObject({ ...change, chat_id_floor: 1_000_000 });
+    expect(await homeRow("apac", kept.siteId)).toMatchObject({ status: "open", chat_id_floor: 1_000_001 });
+    const next = await kept.anotherIsolate().chatId({ sbs: "d" });
+    expect([given, next]).toEqual([[2, 3], 1_000_002]);
+    const entry = "SELECT site_id, subject, details FROM audit_log WHERE action = 'home.restored' ORDER BY id DESC";
+    const audited = await env.HOME_APAC.prepare(entry).first();
+    expect(audited).toEqual({ site_id: null, subject: "apac", details: '{"lifted_by":1000000}' });
+
+    // The appid stays the site's own, and may be issued again.
+    await issueApp(context(), { site: lost, name: "N", appid: `lost-${lost.id}` });
+    await settle("apac", 5);
+    expect(await homeRow("apac", kept.siteId)).toMatchObject({ chat_id_floor: 1_000_007 });
+    expect(await homeRow("apac", lost.id)).toMatchObject({ chat_id_floor: 1_005_004 });
+  });
+
+  it("keeps a first_chat_id that was set after the time it was restored to", async () => {
+    const world = await World.create({}, "apac");
+    const restore = await bookmark(env.HOME_APAC);
+    await changeSite(context(), { site: await findSite(context(), world), change: { firstChatId: 1_000_000_000 } });
+    const given = await world.chatId();
+    await restore();
+    await settle("apac", 10);
+    expect(given).toBe(1_000_000_000);
+    expect(await world.anotherIsolate().chatId()).toBeGreaterThan(given);
+    expect(await homeRow("apac", world.siteId)).toMatchObject({ chat_id_floor: 1_000_000_009 });
+  });
+
+  it("names the apps that KV knows more of: revoked or rotated since; and no others", async () => {
+    const [same, revoked, rotated, both] = await Promise.all([1, 2, 3, 4].map(() => World.create({}, "apac")));
+    if (!same || !revoked || !rotated || !both) throw new Error("no worlds");
+    await admin(both, "DELETE", `/admin/apps/${both.appid}`);
+    const restore = await bookmark(env.HOME_APAC);
+    await admin(revoked, "DELETE", `/admin/apps/${revoked.appid}`);
+    await admin(rotated, "POST", `/admin/apps/${rotated.appid}/rotate`, { overlap_seconds: 0 });
+    await restore();
+    const worlds = [same, revoked, rotated, both].map(({ appid }) => appid);
+    const apps = (await settle("apac", 1)).apps.filter(({ appid }) => worlds.includes(appid));
+    expect(apps.sort((a, b) => (a.why < b.why ? -1 : 1))).toEqual([
+      { appid: revoked.appid, siteId: revoked.siteId, why: "revoked" },
+      { appid: rotated.appid, siteId: rotated.siteId, why: "rotated" },
+    ]);
+  });
+
+  it("lists only apps that are missing when KV is not bound", async () => {
+    const world = await World.create({}, "apac");
+    const restore = await bookmark(env.HOME_APAC);
+    await admin(world, "DELETE", `/admin/apps/${world.appid}`);
+    await restore();
+    const { apps } = await settle("apac", 1, { CREDENTIALS: undefined } as never);
+    expect(apps.filter(({ appid }) => appid === world.appid)).toEqual([]);
+  });
+
+  it.each<[string, string, Partial<Bindings>]>([
+    ["the home", "apac", { HOME_APAC: downDb(env.HOME_APAC) }],
+    ["the directory", "apac", { DB: downDb(env.DB) }],
+    ["another home, of the directory", "main", { HOME_APAC: downDb(env.HOME_APAC) }],
+    [
+      "KV",
+      "apac",
+      { CREDENTIALS: replacing(env.CREDENTIALS, { get: async () => Promise.reject(new Error("KV is down")) }) },
+    ],
+  ])("lifts nothing when %s does not answer", async (_, home, bindings) => {
+    await World.create({}, home);
+    const before = await floors(home);
+    await expect(settle(home, 1_000, bindings)).rejects.toThrow();
+    expect(await floors(home)).toEqual(before);
+  });
+
+  it("is one that is bound", async () => {
+    await expect(settle("eu")).rejects.toMatchObject({ code: "not_found", context: { reason: "home_unknown" } });
+  });
+
+  it("is lifted by 1,000,000 unless told otherwise, and by up to 1,000,000,000", () => {
+    expect(restoredSchema.parse({})).toEqual({ lift: 1_000_000 });
+    for (const lift of [1, 1_000_000_000]) expect(restoredSchema.safeParse({ lift }).success).toBe(true);
+    for (const lift of [0, 1_000_000_001, 1.5, "1", null])
+      expect(restoredSchema.safeParse({ lift }).success).toBe(false);
+  });
+});
+
+describe("a directory that was restored", () => {
+  it("gets back the sites and routes of the other homes; their apps work again for cold isolates", async () => {
+    const earlier = await World.create({}, "apac");
+    const begun = `begun ${crypto.randomUUID()}`;
+    const wanted = { name: begun, home: "apac", firstChatId: 30 };
+    await createSite(context({ HOME_APAC: downDb(env.HOME_APAC) }), wanted).catch(() => {});
+    const restore = await bookmark(env.DB);
+    const finished = await createSite(context(), wanted);
+    const lost = await World.create({}, "apac");
+    await changeSite(context(), {
+      site: await findSite(context(), earlier),
+      change: { name: "New", status: "closed" },
+    });
+    await restore();
+    expect([await siteRow(lost.siteId), await siteRow(finished.id)]).toMatchObject([null, { status: "creating" }]);
+    const cold = () => lost.anotherIsolate({ CREDENTIALS: undefined }).create();
+    expect((await cold()).status).toBe(401);
+
+    const { apps, sites } = await settle("main");
+    expect([apps.filter(({ siteId }) => siteId === lost.siteId), sites]).toEqual([
+      [],
+      await count(env.DB, "home_sites"),
+    ]);
+    expect(await siteRow(lost.siteId)).toMatchObject({ name: "Site", home: "apac", status: "open", first_chat_id: 1 });
+    expect(await siteRow(finished.id)).toMatchObject({ name: begun, home: "apac", status: "open", first_chat_id: 30 });
+    expect(await siteRow(earlier.siteId)).toMatchObject({ name: "New", status: "closed" });
+    expect((await cold()).status).toBe(200);
+    expect(await lost.anotherIsolate().chatId({ sbs: "b" })).toBe(2);
+  });
+
+  it("leads no appid to another site than the one that it leads to", async () => {
+    const [mine, other] = [await World.create(), await World.create({}, "apac")];
+    await env.HOME_APAC.prepare("UPDATE apps SET appid = ? WHERE appid = ?").bind(mine.appid, other.appid).run();
+    await settle("main", 1);
+    const route = env.DB.prepare("SELECT site_id FROM app_routes WHERE appid = ?").bind(mine.appid);
+    expect(await route.first("site_id")).toBe(mine.siteId);
+    await env.HOME_APAC.prepare("UPDATE apps SET appid = ? WHERE appid = ?").bind(other.appid, mine.appid).run();
+  });
+
+  it("lifts the sites of main only", async () => {
+    const [world, far] = [await World.create(), await World.create({}, "apac")];
+    await settle("main", 100);
+    expect([await world.chatId(), await far.chatId()]).toEqual([101, 1]);
+  });
+});
