@@ -1,77 +1,26 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
+import type { AppRecord } from "../../src/credentials/find-app.ts";
 import type { Credentials } from "../../src/credentials/open-secrets.ts";
-import { APPID, CredentialResolver, type Found } from "../../src/credentials/resolve-credentials.ts";
+import { APPID } from "../../src/credentials/resolve-credentials.ts";
 import { importKeyring, seal } from "../../src/credentials/sealed-secret.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { systemRuntime } from "../../src/runtime.ts";
-import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
-import { countingDb } from "../support/counting-db.ts";
+import { downDb } from "../support/down-db.ts";
+import { databaseOf } from "../support/homes.ts";
 import { replacing } from "../support/replacing.ts";
-import { runtimeAt } from "../support/test-runtime.ts";
+import {
+  kvKey,
+  MASTER_KEY,
+  ResolvingIsolate,
+  recordOf,
+  refusalOf,
+  unpublished,
+  warm,
+} from "../support/resolving-isolate.ts";
 import { NOW, World } from "../support/world.ts";
 
-const MASTER_KEY = Uint8Array.fromBase64(env.MASTER_KEY);
 const OTHER_KEY = MASTER_KEY.toReversed();
-
-type Change = { directory?: D1Database; credentials?: KVNamespace | undefined; masterKeys?: [Uint8Array<ArrayBuffer>] };
-
-/** A resolver as an isolate has it, on real D1 and KV, whose round trips are counted. */
-class Isolate {
-  readonly clock = { now: NOW };
-  readonly resolver = new CredentialResolver(
-    runtimeAt(() => this.clock.now * 1000),
-    consoleTelemetry,
-  );
-  readonly trips: { single: number; batches: number };
-  readonly kvGets: string[] = [];
-  readonly bindings;
-  readonly #left: Promise<unknown>[] = [];
-  readonly waitUntil = (work: Promise<unknown>) => void this.#left.push(work);
-
-  constructor(change: Change = {}) {
-    const { db, trips } = countingDb(change.directory ?? env.DB);
-    const kv = "credentials" in change ? change.credentials : env.CREDENTIALS;
-    const counted =
-      kv &&
-      replacing(kv, {
-        get: (key: string, type: "json") => {
-          this.kvGets.push(key);
-          return kv.get(key, type);
-        },
-      });
-    this.trips = trips;
-    this.bindings = { directory: db, credentials: counted, masterKeys: change.masterKeys ?? [MASTER_KEY] };
-  }
-
-  get lookUp() {
-    return { waitUntil: this.waitUntil, answerBy: Date.now() + 8_000 };
-  }
-
-  /** As a request asks: the isolate's own cache, then the others. */
-  async resolve(appid: string): Promise<Found | undefined> {
-    const found = this.resolver.cached(appid) ?? (await this.resolver.load(this.bindings, appid, this.lookUp));
-    await this.settled();
-    return found;
-  }
-
-  async refresh(than: Credentials, client = "192.0.2.1"): Promise<Credentials | undefined> {
-    const fresh = await this.resolver.refresh(this.bindings, than, client, this.lookUp);
-    await this.settled();
-    return fresh?.credentials;
-  }
-
-  async forget(appid: string): Promise<void> {
-    this.resolver.forget(this.bindings, appid, this.waitUntil);
-    await this.settled();
-  }
-
-  async settled(): Promise<void> {
-    await Promise.all(this.#left.splice(0));
-  }
-}
-
-const kvKey = (appid: string) => `app:${appid}`;
 
 async function rotate(world: World, overlapSeconds: number): Promise<void> {
   const answer = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: overlapSeconds });
@@ -79,38 +28,22 @@ async function rotate(world: World, overlapSeconds: number): Promise<void> {
 }
 
 /** The version of an app's current secret, as stored. */
-const versionOf = (world: World) =>
-  env.DB.prepare("SELECT version FROM apps WHERE appid = ?").bind(world.appid).first<string>("version");
-
-/** An isolate that knows the first secret of the world's app. */
-async function warm(world: World, change: Change = {}): Promise<{ isolate: Isolate; known: Credentials }> {
-  const isolate = new Isolate(change);
-  const found = await isolate.resolve(world.appid);
-  if (found === undefined) throw new Error("the app is not there");
-  isolate.trips.single = 0;
-  isolate.kvGets.length = 0;
-  return { isolate, known: found.credentials };
-}
-
-async function refusalOf(call: Promise<unknown>): Promise<ServiceError> {
-  const thrown: unknown = await call.catch((error: unknown) => error);
-  if (!(thrown instanceof ServiceError)) throw new Error(`not a ServiceError: ${String(thrown)}`);
-  return thrown;
-}
+const versionOf = ({ appid, home }: World) =>
+  databaseOf(home).prepare("SELECT version FROM apps WHERE appid = ?").bind(appid).first<string>("version");
 
 describe("resolving", () => {
   it("asks the isolate, then KV, then D1, and fills what it passed", async () => {
-    const world = await World.create();
+    const world = await unpublished();
     const { appid, siteId } = world;
-    const first = new Isolate();
-    const expected = { appid, siteId, revoked: false, keys: [{ version: await versionOf(world) }] };
+    const first = new ResolvingIsolate();
+    const expected = { appid, siteId, home: "main", revoked: false, keys: [{ version: await versionOf(world) }] };
     expect(await first.resolve(appid)).toMatchObject({ source: "d1", credentials: expected });
     expect([first.kvGets, first.trips.single]).toEqual([[kvKey(appid)], 1]);
 
     expect(await first.resolve(appid)).toMatchObject({ source: "isolate", credentials: expected });
     expect([first.kvGets.length, first.trips.single]).toEqual([1, 1]);
 
-    const second = new Isolate();
+    const second = new ResolvingIsolate();
     expect(await second.resolve(appid)).toMatchObject({ source: "kv", credentials: expected });
     expect(await second.resolve(appid)).toMatchObject({ source: "isolate" });
     expect([second.kvGets.length, second.trips.single]).toEqual([1, 0]);
@@ -125,16 +58,40 @@ describe("resolving", () => {
     expect(await isolate.resolve(world.appid)).toMatchObject({ source: "kv" });
   });
 
+  it("asks the directory where an app of another home is, then that home, and KV for all of it", async () => {
+    const world = await unpublished("apac");
+    const { appid, siteId } = world;
+    const first = new ResolvingIsolate();
+    const expected = { appid, siteId, home: "apac", revoked: false, keys: [{ version: await versionOf(world) }] };
+    expect(await first.resolve(appid)).toMatchObject({ source: "d1", credentials: expected });
+    expect([first.trips, first.tripsToApac]).toEqual([
+      { single: 1, batches: 0 },
+      { single: 1, batches: 0 },
+    ]);
+    const second = new ResolvingIsolate();
+    expect(await second.resolve(appid)).toMatchObject({ source: "kv", credentials: expected });
+    expect([second.trips.single, second.tripsToApac.single]).toEqual([0, 0]);
+  });
+
+  it("lets a location of KV keep what it read, a miss too, for an hour", async () => {
+    const { appid } = await World.create();
+    const gets: unknown[][] = [];
+    const get = async (...given: unknown[]) => void gets.push(given);
+    await new ResolvingIsolate({ credentials: replacing(env.CREDENTIALS, { get }) }).resolve(appid);
+    expect(gets).toEqual([[kvKey(appid), { type: "json", cacheTtl: 3_600 }]]);
+  });
+
   it("lets KV keep a sealed record for a day, and no secret", async () => {
-    const world = await World.create();
+    const world = await unpublished();
     const puts: unknown[][] = [];
     const credentials = replacing(env.CREDENTIALS, { put: async (...given: unknown[]) => void puts.push(given) });
-    await new Isolate({ credentials }).resolve(world.appid);
+    await new ResolvingIsolate({ credentials }).resolve(world.appid);
     const sealed = await env.DB.prepare("SELECT secret FROM apps WHERE appid = ?").bind(world.appid).first("secret");
     expect(puts).toEqual([[kvKey(world.appid), expect.any(String), { expirationTtl: 86_400 }]]);
     expect(JSON.parse(String(puts[0]?.[1]))).toEqual({
       appid: world.appid,
       siteId: world.siteId,
+      home: "main",
       version: await versionOf(world),
       secret: sealed,
       previousVersion: null,
@@ -146,7 +103,7 @@ describe("resolving", () => {
   });
 
   it("does not know an appid that D1 does not know, and remembers nothing of it", async () => {
-    const isolate = new Isolate();
+    const isolate = new ResolvingIsolate();
     expect(await isolate.resolve("unknown-app")).toBeUndefined();
     expect(await isolate.resolve("unknown-app")).toBeUndefined();
     expect(isolate.trips.single).toBe(2);
@@ -156,7 +113,7 @@ describe("resolving", () => {
   it.each([[""], ["a".repeat(65)], ["with blank"], ["a\n"], ["a/b"], ["."], ["漢字"], ["a'--"], ["\0"]])(
     "asks nobody about %j, which no app can be called",
     async (appid) => {
-      const isolate = new Isolate();
+      const isolate = new ResolvingIsolate();
       expect(APPID.test(appid)).toBe(false);
       expect(await isolate.resolve(appid)).toBeUndefined();
       expect([isolate.kvGets, isolate.trips]).toEqual([[], { single: 0, batches: 0 }]);
@@ -166,7 +123,7 @@ describe("resolving", () => {
   it("knows a revoked app as such, whatever sealed its secret", async () => {
     const world = await World.create();
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
-    const found = await new Isolate({ masterKeys: [OTHER_KEY] }).resolve(world.appid);
+    const found = await new ResolvingIsolate({ masterKeys: [OTHER_KEY] }).resolve(world.appid);
     expect(found?.credentials).toMatchObject({ revoked: true, keys: [] });
   });
 
@@ -175,7 +132,7 @@ describe("resolving", () => {
     const first = await versionOf(world);
     await rotate(world, 60);
     const known = async (now: number) => {
-      const isolate = new Isolate({ credentials: undefined });
+      const isolate = new ResolvingIsolate({ credentials: undefined });
       isolate.clock.now = now;
       const found = await isolate.resolve(world.appid);
       return found?.credentials.keys.map(({ version, expiresAt }) => [version, expiresAt]);
@@ -197,9 +154,9 @@ describe("resolving", () => {
         "secret of this app",
       );
       const none = { previousVersion: null, previousSecret: null, previousExpiresAt: null, revokedAt: null };
-      return { appid, siteId: 1, version: "a", secret, ...none };
+      return { appid, siteId: 1, home: "main", version: "a", secret, ...none };
     };
-    const isolate = new Isolate({ credentials: replacing(env.CREDENTIALS, { get: record }) });
+    const isolate = new ResolvingIsolate({ credentials: replacing(env.CREDENTIALS, { get: record }) });
     const ask = async (i: number) => (await isolate.resolve(`app-${i}`))?.source;
     for (let i = 0; i < 1000; i++) await ask(i);
     expect(await ask(0)).toBe("isolate");
@@ -221,14 +178,14 @@ describe("resolving without a good answer of KV", () => {
     ["hangs for ever", replacing(env.CREDENTIALS, { get: () => never })],
   ])("asks D1 when KV %s", async (_, credentials) => {
     const { appid } = await World.create();
-    await new Isolate().resolve(appid);
-    const isolate = new Isolate({ credentials });
+    await new ResolvingIsolate().resolve(appid);
+    const isolate = new ResolvingIsolate({ credentials, hedged: true });
     expect(await isolate.resolve(appid)).toMatchObject({ source: "d1", credentials: { appid, revoked: false } });
     expect(isolate.trips.single).toBe(1);
   });
 
   const none = { previousVersion: null, previousSecret: null, previousExpiresAt: null };
-  const good = { siteId: 1, version: "a", secret: "v2.00000000.x.y", ...none };
+  const good = { siteId: 1, home: "main", version: "a", secret: "v2.00000000.x.y", ...none };
 
   it.each<[string, string]>([
     ["no JSON", "{"],
@@ -239,6 +196,7 @@ describe("resolving without a good answer of KV", () => {
     ["an empty object", "{}"],
     ["a record of another app", JSON.stringify({ ...good, appid: "another-app", revokedAt: 1 })],
     ["a record without a site", JSON.stringify({ ...good, appid: "APPID", siteId: undefined, revokedAt: 1 })],
+    ["a record without a home", JSON.stringify({ ...good, appid: "APPID", home: undefined, revokedAt: 1 })],
     ["a record without a version", JSON.stringify({ ...good, appid: "APPID", version: 1, revokedAt: 1 })],
     ["a record without a secret", JSON.stringify({ ...good, appid: "APPID", secret: null, revokedAt: 1 })],
     ["a record without revokedAt", JSON.stringify({ ...good, appid: "APPID" })],
@@ -250,57 +208,78 @@ describe("resolving without a good answer of KV", () => {
   ])("asks D1 when KV holds %s, and puts it right", async (_, text) => {
     const { appid } = await World.create();
     await env.CREDENTIALS.put(kvKey(appid), text.replace("APPID", appid));
-    const isolate = new Isolate();
+    const isolate = new ResolvingIsolate();
     expect(await isolate.resolve(appid)).toMatchObject({ source: "d1", credentials: { appid, revoked: false } });
-    expect(await new Isolate().resolve(appid)).toMatchObject({ source: "kv", credentials: { appid, revoked: false } });
+    expect(await new ResolvingIsolate().resolve(appid)).toMatchObject({
+      source: "kv",
+      credentials: { appid, revoked: false },
+    });
   });
 
   it("takes no previous secret from a record that does not say when it ends", async () => {
     const { appid } = await World.create();
-    await new Isolate().resolve(appid);
+    await new ResolvingIsolate().resolve(appid);
     const record = await env.CREDENTIALS.get<Record<string, unknown>>(kvKey(appid), "json");
     await env.CREDENTIALS.put(
       kvKey(appid),
       JSON.stringify({ ...record, previousVersion: "b", previousSecret: "v2.00000000.x.y" }),
     );
-    const found = await new Isolate().resolve(appid);
+    const found = await new ResolvingIsolate().resolve(appid);
     expect(found).toMatchObject({ source: "kv", credentials: { keys: [{ expiresAt: Number.POSITIVE_INFINITY }] } });
     expect(found?.credentials.keys).toHaveLength(1);
   });
 
-  it.each<[string, "put" | "delete", () => unknown]>([
-    ["take a record, throwing", "put", boom],
-    ["take a record", "put", async () => boom()],
-    ["drop a record, throwing", "delete", boom],
-    ["drop a record", "delete", async () => boom()],
-  ])("goes on with a warning when KV does not %s", async (_, method, fault) => {
+  it.each<[string, () => unknown]>([
+    ["take a record, throwing", boom],
+    ["take a record", async () => boom()],
+  ])("goes on with a warning when KV does not %s", async (_, put) => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
-    const { appid } = await World.create();
-    const isolate = new Isolate({ credentials: replacing(env.CREDENTIALS, { [method]: fault }) });
+    const world = await World.create();
+    const { appid } = world;
+    const record = await recordOf(appid);
+    await env.CREDENTIALS.delete(kvKey(appid));
+    const isolate = new ResolvingIsolate({ credentials: replacing(env.CREDENTIALS, { put }) });
     expect(await isolate.resolve(appid)).toMatchObject({ source: "d1" });
-    await isolate.forget(appid);
-    expect(warn.mock.calls.map(([line]) => JSON.parse(String(line)))).toEqual([
-      { warning: expect.stringMatching(/^CREDENTIALS did not (take|drop) a record: D1 /), appid },
-    ]);
+    await isolate.publish(record);
+    const warned = { warning: "CREDENTIALS did not take a record: D1 is asked again", appid };
+    expect(warn.mock.calls.map(([line]) => JSON.parse(String(line)))).toEqual([warned, warned]);
     warn.mockRestore();
   });
 });
 
 describe("resolving without a good answer of D1", () => {
   it("is unavailable when D1 does not answer", async () => {
-    const { appid } = await World.create();
-    const prepare = () => {
-      throw new Error("D1_ERROR: D1 is overloaded");
-    };
-    const isolate = new Isolate({ directory: replacing(env.DB, { prepare }) });
+    const { appid } = await unpublished();
+    const isolate = new ResolvingIsolate({ directory: downDb(env.DB) });
     const { code, context } = await refusalOf(isolate.resolve(appid));
     expect([code, context.reason]).toEqual(["unavailable", "d1_unavailable"]);
-    expect(await new Isolate().resolve(appid)).toMatchObject({ source: "d1" });
+    expect(await new ResolvingIsolate().resolve(appid)).toMatchObject({ source: "d1" });
+  });
+
+  it.each<[string, Change, string]>([
+    ["down", { apac: downDb(env.HOME_APAC) }, "d1_unavailable"],
+    ["not bound", { apac: undefined }, "home_unbound"],
+    ["closed", { closedHomes: ["apac"] }, "home_closed"],
+  ])("is unavailable when the app's home is %s; a closed one is not asked", async (_, change, reason) => {
+    const { appid } = await unpublished("apac");
+    const isolate = new ResolvingIsolate(change);
+    const { code, context } = await refusalOf(isolate.resolve(appid));
+    expect([code, context.reason]).toEqual(["unavailable", reason]);
+    expect(isolate.trips.single).toBe(1);
+    if (reason === "home_closed") expect(isolate.tripsToApac).toEqual({ single: 0, batches: 0 });
+  });
+
+  it("does not need the directory for an app that KV knows, in whichever home", async () => {
+    for (const home of ["main", "apac"]) {
+      const { appid } = await World.create({}, home);
+      const isolate = new ResolvingIsolate({ directory: downDb(env.DB) });
+      expect(await isolate.resolve(appid)).toMatchObject({ source: "kv", credentials: { home } });
+    }
   });
 
   it("says that MASTER_KEY is wrong, and tells KV nothing", async () => {
-    const { appid } = await World.create();
-    const isolate = new Isolate({ masterKeys: [OTHER_KEY] });
+    const { appid } = await unpublished();
+    const isolate = new ResolvingIsolate({ masterKeys: [OTHER_KEY] });
     const { code, context } = await refusalOf(isolate.resolve(appid));
     expect([code, context.reason]).toEqual(["internal", "master_key_wrong"]);
     const { sealing } = await importKeyring([OTHER_KEY]);
@@ -322,7 +301,8 @@ describe("resolving without a good answer of D1", () => {
       "",
     );
     await env.DB.prepare("UPDATE apps SET secret = ? WHERE appid = ?").bind(empty, appid).run();
-    await expect(new Isolate().resolve(appid)).rejects.not.toBeInstanceOf(ServiceError);
+    await env.CREDENTIALS.delete(kvKey(appid));
+    await expect(new ResolvingIsolate().resolve(appid)).rejects.not.toBeInstanceOf(ServiceError);
   });
 });
 
@@ -336,7 +316,7 @@ describe("refreshing", () => {
     expect(await isolate.refresh(known)).toMatchObject({ keys });
     expect([isolate.trips.single, isolate.kvGets]).toEqual([1, []]);
     expect(await isolate.resolve(world.appid)).toMatchObject({ source: "isolate", credentials: { keys } });
-    expect(await new Isolate().resolve(world.appid)).toMatchObject({ source: "kv", credentials: { keys } });
+    expect(await new ResolvingIsolate().resolve(world.appid)).toMatchObject({ source: "kv", credentials: { keys } });
   });
 
   it("finds that an app was revoked", async () => {
@@ -426,15 +406,57 @@ describe("refreshing", () => {
     expect(known.revoked).toBe(true);
     await env.DB.prepare("UPDATE apps SET revoked_at = NULL WHERE appid = ?").bind(world.appid).run();
     expect(await isolate.refresh(known)).toMatchObject({ revoked: false, keys: [{}] });
-    expect(await new Isolate().resolve(world.appid)).toMatchObject({ source: "kv", credentials: { revoked: false } });
+    expect(await new ResolvingIsolate().resolve(world.appid)).toMatchObject({
+      source: "kv",
+      credentials: { revoked: false },
+    });
   });
 
-  it("drops from KV too an app that is gone, so that no other isolate asks for it in vain all day", async () => {
-    const world = await World.create();
+  it("finds a secret at once that was rotated in a home apart, while the directory is down", async () => {
+    const world = await World.create({}, "apac");
+    const { isolate, known } = await warm(world, { directory: downDb(env.DB) });
+    await rotate(world, 0);
+    expect(await isolate.refresh(known)).toMatchObject({ home: "apac", keys: [{ version: await versionOf(world) }] });
+    expect([isolate.trips.single, isolate.tripsToApac.single]).toEqual([0, 1]);
+  });
+
+  it.each<[string, (world: World) => Promise<unknown>]>([
+    ["is revoked", (world) => world.admin("DELETE", `/admin/apps/${world.appid}`)],
+    ["is not there", ({ appid }) => env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(appid).run()],
+  ])("asks the directory too when the app %s in the home that was known", async (_, act) => {
+    const world = await World.create({}, "apac");
     const { isolate, known } = await warm(world);
-    await env.DB.prepare("DELETE FROM apps WHERE appid = ?").bind(world.appid).run();
-    await isolate.refresh(known);
-    expect(await env.CREDENTIALS.get(kvKey(world.appid))).toBeNull();
+    await act(world);
+    const fresh = await isolate.refresh(known);
+    expect(fresh?.revoked).toBe(_ === "is revoked" ? true : undefined);
+    expect([isolate.trips.single, isolate.tripsToApac.single]).toEqual([1, 1]);
+  });
+
+  it.each(["is not bound", "never had the app"])(
+    "follows the directory when the home that was known %s",
+    async (why) => {
+      const world = await World.create({}, "apac");
+      const record = await recordOf(world.appid);
+      const home = why === "is not bound" ? "eu" : "apac";
+      const siteId = why === "is not bound" ? world.siteId : world.siteId + 1_000;
+      const isolate = new ResolvingIsolate();
+      const known = {
+        ...(await new ResolvingIsolate().resolve(world.appid))?.credentials,
+        siteId,
+        home,
+      } as Credentials;
+      expect(await isolate.refresh(known)).toMatchObject({ siteId: world.siteId, home: "apac" });
+      expect(await recordOf(world.appid)).toEqual(record);
+    },
+  );
+
+  it("asks no closed home that the directory names", async () => {
+    const world = await World.create({}, "apac");
+    const { known } = await warm(world);
+    const isolate = new ResolvingIsolate({ closedHomes: ["apac"] });
+    const elsewhere = { ...known, home: "main" };
+    const { context } = await refusalOf(isolate.refresh(elsewhere));
+    expect([context.reason, isolate.tripsToApac]).toEqual(["home_closed", { single: 0, batches: 0 }]);
   });
 
   it("drops an app that is gone, as after a restore of the database", async () => {
@@ -473,20 +495,41 @@ describe("confirming", () => {
   });
 });
 
-describe("forgetting", () => {
-  it("drops an app here and in KV", async () => {
-    const world = await World.create();
+describe("publishing a change", () => {
+  it("drops the app here, and puts its record into KV with its home", async () => {
+    const world = await World.create({}, "apac");
     const { isolate } = await warm(world);
-    expect(await env.CREDENTIALS.get(kvKey(world.appid))).not.toBeNull();
-    await isolate.forget(world.appid);
-    expect(await env.CREDENTIALS.get(kvKey(world.appid))).toBeNull();
-    expect(await isolate.resolve(world.appid)).toMatchObject({ source: "d1" });
+    const record = { ...(await recordOf(world.appid)), revokedAt: NOW };
+    await isolate.publish(record);
+    expect(await recordOf(world.appid)).toEqual(record);
+    expect(await isolate.resolve(world.appid)).toMatchObject({ source: "kv", credentials: { revoked: true } });
+  });
+
+  it("is done by issuing, rotating and revoking an app; nothing ever deletes a record", async () => {
+    const calls: string[] = [];
+    const CREDENTIALS = replacing(env.CREDENTIALS, {
+      put: async (key: string, text: string, options: KVNamespacePutOptions) => {
+        const { version, revokedAt } = JSON.parse(text) as AppRecord;
+        calls.push(`put ${version} ${revokedAt}`);
+        await env.CREDENTIALS.put(key, text, options);
+      },
+      delete: async () => void calls.push("delete"),
+    });
+    const world = await World.create({ CREDENTIALS }, "apac");
+    const answers = [
+      await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "N", appid: `put-${world.siteId}` }),
+      await world.admin("POST", `/admin/apps/put-${world.siteId}/rotate`, { overlap_seconds: 60 }),
+    ];
+    const versions = await Promise.all(answers.map(async (each) => (await each.json<{ version: string }>()).version));
+    await world.admin("DELETE", `/admin/apps/put-${world.siteId}`);
+    expect(calls).toEqual([`put ${versions[0]} null`, `put ${versions[1]} null`, `put ${versions[1]} ${NOW}`]);
   });
 
   it("does without KV", async () => {
     const world = await World.create();
+    const record = await recordOf(world.appid);
     const { isolate } = await warm(world, { credentials: undefined });
-    await isolate.forget(world.appid);
+    await isolate.publish(record);
     expect(await isolate.resolve(world.appid)).toMatchObject({ source: "d1" });
   });
 });

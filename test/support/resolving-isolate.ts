@@ -1,0 +1,139 @@
+import { env } from "cloudflare:workers";
+import type { AppRecord } from "../../src/credentials/find-app.ts";
+import type { Credentials } from "../../src/credentials/open-secrets.ts";
+import { CredentialResolver, type Found } from "../../src/credentials/resolve-credentials.ts";
+import { ServiceError } from "../../src/errors.ts";
+import { systemRuntime } from "../../src/runtime.ts";
+import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
+import { countingDb } from "./counting-db.ts";
+import { replacing } from "./replacing.ts";
+import { runtimeAt } from "./test-runtime.ts";
+import { NOW, World } from "./world.ts";
+
+export const MASTER_KEY = Uint8Array.fromBase64(env.MASTER_KEY);
+
+/** How long a cold look-up waits for KV alone. */
+const HEAD_START_MS = 15;
+
+export type Change = {
+  directory?: D1Database;
+  /** For a directory that goes through faults, which cannot be counted as well. */
+  uncounted?: boolean;
+  apac?: D1Database | undefined;
+  closedHomes?: string[];
+  credentials?: KVNamespace | undefined;
+  /** Whether D1 is asked too when KV takes 15 ms. A busy machine's KV does; so without it KV has a second. */
+  hedged?: boolean;
+  masterKeys?: [Uint8Array<ArrayBuffer>];
+};
+
+/** A resolver as an isolate has it, on real D1 and KV, whose round trips are counted. */
+export class ResolvingIsolate {
+  readonly clock = { now: NOW };
+  readonly resolver: CredentialResolver;
+  readonly trips: { single: number; batches: number };
+  readonly tripsToApac: { single: number; batches: number };
+  readonly kvGets: string[] = [];
+  readonly bindings;
+  readonly #left: Promise<unknown>[] = [];
+  readonly waitUntil = (work: Promise<unknown>) => void this.#left.push(work);
+
+  constructor(change: Change = {}) {
+    const wait = (ms: number) => (ms === HEAD_START_MS && change.hedged !== true ? 1_000 : ms);
+    const runtime = {
+      ...runtimeAt(() => this.clock.now * 1000),
+      after: (ms: number, callback: () => void) => systemRuntime.after(wait(ms), callback),
+    };
+    this.resolver = new CredentialResolver(runtime, consoleTelemetry);
+    const given = change.directory ?? env.DB;
+    const { db, trips } = change.uncounted ? { db: given, trips: { single: 0, batches: 0 } } : countingDb(given);
+    const kv = "credentials" in change ? change.credentials : env.CREDENTIALS;
+    const counted =
+      kv &&
+      replacing(kv, {
+        get: (key: string, options: never) => {
+          this.kvGets.push(key);
+          return kv.get(key, options);
+        },
+      });
+    this.trips = trips;
+    const apac = countingDb(("apac" in change ? change.apac : undefined) ?? env.HOME_APAC);
+    this.tripsToApac = apac.trips;
+    const others: [string, D1Database][] = "apac" in change && change.apac === undefined ? [] : [["apac", apac.db]];
+    this.bindings = {
+      directory: db,
+      homes: new Map([["main", db], ...others]),
+      closedHomes: new Set(change.closedHomes),
+      credentials: counted,
+      masterKeys: change.masterKeys ?? [MASTER_KEY],
+    };
+  }
+
+  get lookUp() {
+    return { waitUntil: this.waitUntil, answerBy: Date.now() + 8_000 };
+  }
+
+  /** As a request asks: the isolate's own cache, then the others. */
+  async resolve(appid: string): Promise<Found | undefined> {
+    const found = this.resolver.cached(appid) ?? (await this.resolver.load(this.bindings, appid, this.lookUp));
+    await this.settled();
+    return found;
+  }
+
+  async relocate(than: Credentials, client = "192.0.2.1"): Promise<Found | undefined> {
+    const found = await this.resolver.relocate(this.bindings, than, client, this.lookUp);
+    await this.settled();
+    return found;
+  }
+
+  async refresh(than: Credentials, client = "192.0.2.1"): Promise<Credentials | undefined> {
+    const fresh = await this.resolver.refresh(this.bindings, than, client, this.lookUp);
+    await this.settled();
+    return fresh?.credentials;
+  }
+
+  async publish(record: AppRecord): Promise<void> {
+    this.resolver.publish(this.bindings, record, this.waitUntil);
+    await this.settled();
+  }
+
+  async settled(): Promise<void> {
+    while (this.#left.length > 0) await Promise.all(this.#left.splice(0));
+  }
+}
+
+export const kvKey = (appid: string) => `app:${appid}`;
+
+/** A world that KV knows nothing of yet, as if its location had never heard of the app. */
+export async function unpublished(home = "main"): Promise<World> {
+  const world = await World.create({}, home);
+  await env.CREDENTIALS.delete(kvKey(world.appid));
+  return world;
+}
+
+/** What KV has of an app. */
+export async function recordOf(appid: string): Promise<AppRecord> {
+  const record = await env.CREDENTIALS.get<AppRecord>(kvKey(appid), "json");
+  if (record === null) throw new Error("KV has no record");
+  return record;
+}
+
+/** An isolate that knows the first secret of the world's app. */
+export async function warm(
+  world: World,
+  change: Change = {},
+): Promise<{ isolate: ResolvingIsolate; known: Credentials }> {
+  const isolate = new ResolvingIsolate(change);
+  const found = await isolate.resolve(world.appid);
+  if (found === undefined) throw new Error("the app is not there");
+  isolate.trips.single = 0;
+  isolate.tripsToApac.single = 0;
+  isolate.kvGets.length = 0;
+  return { isolate, known: found.credentials };
+}
+
+export async function refusalOf(call: Promise<unknown>): Promise<ServiceError> {
+  const thrown: unknown = await call.catch((error: unknown) => error);
+  if (!(thrown instanceof ServiceError)) throw new Error(`not a ServiceError: ${String(thrown)}`);
+  return thrown;
+}
