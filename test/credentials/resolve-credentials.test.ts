@@ -10,6 +10,7 @@ import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
 import { replacing } from "../support/replacing.ts";
 import {
+  type Change,
   kvKey,
   MASTER_KEY,
   ResolvingIsolate,

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { replacing } from "../support/replacing.ts";
 import { World } from "../support/world.ts";
 
-const STALE = [{ app_is_good: 0, mine: null, outcome: null, session_id: null, named: null }];
+const STALE = [{ gate: null, mine: null, outcome: null, session_id: null, named: null }];
 
 describe("a caller whom the batch does not find good", () => {
   it("is refused after one more look when D1 says the same of the app as before, and runs no second batch", async () => {
@@ -24,7 +24,7 @@ describe("a refusal before the batch", () => {
     const world = await World.create();
     await world.create();
     const prepare = () => {
-      throw new Error("D1_ERROR: no such table: apps: SQLITE_ERROR");
+      throw new Error("D1_ERROR: datatype mismatch: SQLITE_MISMATCH");
     };
     Object.assign(world, { env: { ...world.env, DB: replacing(env.DB, { prepare }) } });
     expect((await world.create({ sbs: null })).status).toBe(500);

@@ -1,11 +1,10 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Bindings } from "../../src/config.ts";
 import { type AuditLogEntry, listAuditLog } from "../../src/services/list-audit-log.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
 import { contextAt } from "../support/service-context.ts";
-import { NOW, World } from "../support/world.ts";
+import { NOW, type Replacements, World } from "../support/world.ts";
 
 const HOMES = ["main", "apac"];
 
@@ -24,7 +23,7 @@ async function put(home: string, seconds: number[], siteId: number | null = null
 }
 
 /** All pages, each asked for by the cursor of the one before. */
-async function walk(limit: number, input: { siteId?: number } = {}, bindings: Partial<Bindings>[] = []) {
+async function walk(limit: number, input: { siteId?: number } = {}, bindings: Replacements[] = []) {
   const items: AuditLogEntry[] = [];
   const cursors: (string | null)[] = [];
   const down: string[][] = [];

@@ -1,6 +1,5 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { Bindings } from "../../src/config.ts";
 import { NONCE_SECONDS } from "../../src/replay/kv-nonces.ts";
 import { changeSite } from "../../src/services/change-site.ts";
 import { createSite } from "../../src/services/create-site.ts";
@@ -13,11 +12,11 @@ import { databaseOf } from "../support/homes.ts";
 import { replacing } from "../support/replacing.ts";
 import { contextAt } from "../support/service-context.ts";
 import { bookmark } from "../support/time-travel.ts";
-import { NOW, World } from "../support/world.ts";
+import { NOW, type Replacements, World } from "../support/world.ts";
 
 /** On the real KV: what operators publish is what a settled home is compared with. */
-const context = (bindings: Partial<Bindings> = {}) => contextAt(NOW, { CREDENTIALS: env.CREDENTIALS, ...bindings });
-const settle = (home: string, lift = 1_000_000, bindings: Partial<Bindings> = {}) =>
+const context = (bindings: Replacements = {}) => contextAt(NOW, { CREDENTIALS: env.CREDENTIALS, ...bindings });
+const settle = (home: string, lift = 1_000_000, bindings: Replacements = {}) =>
   settleRestoredHome(context(bindings), { home, lift });
 
 const siteRow = (siteId: number) => env.DB.prepare("SELECT * FROM sites WHERE id = ?").bind(siteId).first();
@@ -34,7 +33,7 @@ const admin = async (world: World, method: string, path: string, body?: unknown)
 };
 
 describe("the list of homes", () => {
-  const statusesOf = async (bindings: Partial<Bindings> = {}) =>
+  const statusesOf = async (bindings: Replacements = {}) =>
     Object.fromEntries((await listHomes(contextAt(NOW, bindings))).map(({ name, status }) => [name, status]));
 
   it("names each home, main first, how many sites it has, and whether it is open", async () => {
@@ -49,7 +48,7 @@ describe("the list of homes", () => {
   });
 
   it("tells a closed home, one that does not answer, and one that was not migrated", async () => {
-    expect(await statusesOf({ CLOSED_HOMES: "apac" } as never)).toEqual({ main: "open", apac: "closed" });
+    expect(await statusesOf({ CLOSED_HOMES: "apac" })).toEqual({ main: "open", apac: "closed" });
     expect(await statusesOf({ HOME_APAC: downDb(env.HOME_APAC) })).toEqual({ main: "open", apac: "down" });
     const prepare = () => env.HOME_APAC.prepare("SELECT site_id FROM no_such_table");
     const empty = replacing(env.HOME_APAC, {
@@ -60,7 +59,7 @@ describe("the list of homes", () => {
 
   it("has homes that sites are in although nothing is bound for them", async () => {
     await World.create({}, "apac");
-    expect(await statusesOf({ HOME_APAC: undefined } as never)).toEqual({ main: "open", apac: "down" });
+    expect(await statusesOf({ HOME_APAC: undefined })).toEqual({ main: "open", apac: "down" });
   });
 });
 
@@ -133,11 +132,11 @@ describe("a home that was restored", () => {
     const restore = await bookmark(env.HOME_APAC);
     await admin(world, "DELETE", `/admin/apps/${world.appid}`);
     await restore();
-    const { apps } = await settle("apac", 1, { CREDENTIALS: undefined } as never);
+    const { apps } = await settle("apac", 1, { CREDENTIALS: undefined });
     expect(apps.filter(({ appid }) => appid === world.appid)).toEqual([]);
   });
 
-  it.each<[string, string, Partial<Bindings>]>([
+  it.each<[string, string, Replacements]>([
     ["the home", "apac", { HOME_APAC: downDb(env.HOME_APAC) }],
     ["the directory", "apac", { DB: downDb(env.DB) }],
     ["another home, of the directory", "main", { HOME_APAC: downDb(env.HOME_APAC) }],

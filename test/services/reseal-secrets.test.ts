@@ -5,6 +5,7 @@ import { systemRuntime } from "../../src/runtime.ts";
 import { APPS_PER_CALL, resealSecrets } from "../../src/services/reseal-secrets.ts";
 import { revokeApp } from "../../src/services/revoke-app.ts";
 import { rotateSecret } from "../../src/services/rotate-secret.ts";
+import { downDb } from "../support/down-db.ts";
 import { replacing } from "../support/replacing.ts";
 import { contextAt } from "../support/service-context.ts";
 import { NOW, World } from "../support/world.ts";
@@ -201,16 +202,15 @@ describe("re-sealing", () => {
   it.each(["main", "apac"])("goes on in the other home when one does not answer, and names it: %s", async (home) => {
     await World.create();
     await World.create({}, "apac");
-    const boom = () => {
-      throw new Error("D1_ERROR: Network connection lost.");
-    };
-    const [binding, down, other] =
-      home === "main" ? ["DB", env.DB, env.HOME_APAC] : ["HOME_APAC", env.HOME_APAC, env.DB];
-    const faulty = replacing(down as D1Database, { prepare: boom, batch: boom });
-    const ctx = contextAt(NOW, { [binding as string]: faulty, MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT });
+    const isMain = home === "main";
+    const [down, other] = isMain ? [env.DB, env.HOME_APAC] : [env.HOME_APAC, env.DB];
+    const ctx = contextAt(NOW, {
+      ...(isMain ? { DB: downDb(env.DB) } : { HOME_APAC: downDb(env.HOME_APAC) }),
+      ...{ MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT },
+    });
     expect(await resealSecrets(ctx)).toEqual({ ...result(1, 0), homesDown: [home] });
-    expect((await rows(other as D1Database)).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL]);
-    expect((await rows(down as D1Database)).map((row) => sealedWith(row.secret))).toEqual([OLD_SEAL]);
+    expect((await rows(other)).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL]);
+    expect((await rows(down)).map((row) => sealedWith(row.secret))).toEqual([OLD_SEAL]);
     expect(await resealSecrets(both())).toEqual(result(1, 0));
   });
 

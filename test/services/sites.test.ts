@@ -1,6 +1,5 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { Bindings } from "../../src/config.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { fieldIssues } from "../../src/fields.ts";
 import { changeSite, siteChangeSchema } from "../../src/services/change-site.ts";
@@ -12,7 +11,7 @@ import { FAULTS, Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { databaseOf } from "../support/homes.ts";
 import { replacing } from "../support/replacing.ts";
 import { contextAt } from "../support/service-context.ts";
-import { NOW, World } from "../support/world.ts";
+import { NOW, type Replacements, World } from "../support/world.ts";
 
 type Row = Record<string, unknown>;
 
@@ -194,7 +193,7 @@ describe("changing a site", () => {
   const change = async (
     world: World,
     wanted: Parameters<typeof changeSite>[1]["change"],
-    bindings: Partial<Bindings> = {},
+    bindings: Replacements = {},
   ) => {
     const site = await findSite(contextAt(NOW), world);
     return changeSite(contextAt(NOW + 5, bindings), { site, change: wanted });
@@ -275,7 +274,7 @@ describe("changing a site", () => {
     const before = await both(world);
     const down = { HOME_APAC: downDb(env.HOME_APAC) };
     expect((await refusalOf(change(world, { name: "New" }, down))).code).toBe("unavailable");
-    const unbound = await refusalOf(change(world, { name: "New" }, { HOME_APAC: undefined } as never));
+    const unbound = await refusalOf(change(world, { name: "New" }, { HOME_APAC: undefined }));
     expect([unbound.code, unbound.context.reason]).toEqual(["unavailable", "home_unbound"]);
     expect(await both(world)).toEqual(before);
   });

@@ -6,8 +6,10 @@ import { NOW, runtimeAt } from "./test-runtime.ts";
 
 export const ADMIN_TOKEN = env.ADMIN_TOKEN;
 
-/** Bindings to replace; undefined takes one away. */
-export type Replacements = { [Name in keyof Bindings]?: Bindings[Name] | undefined };
+/** Bindings to replace, homes to add; undefined takes one away. */
+export type Replacements = { [Name in keyof Bindings]?: Bindings[Name] | undefined } & {
+  [home: `HOME_${string}`]: D1Database | undefined;
+};
 
 export interface Answer {
   status: number;

@@ -1,4 +1,4 @@
-import { env } from "cloudflare:workers";
+import { databaseOf } from "./homes.ts";
 import { NOW, type World } from "./world.ts";
 
 /** Puts a session into the store as another channel or an earlier request would have left it; gives its id. */
@@ -8,17 +8,20 @@ export async function seedSession(
 ): Promise<number> {
   const { id = null, kind = "ticket", responsibleAgentId = 1, metadata = null } = change;
   const customer = `seeded-${crypto.randomUUID()}`;
-  await env.DB.prepare(
-    `INSERT INTO customers (site_id, external_id, name, ip, created_at, updated_at)
+  const db = databaseOf(world.home);
+  await db
+    .prepare(
+      `INSERT INTO customers (site_id, external_id, name, ip, created_at, updated_at)
      VALUES (?1, ?2, 'Seeded', '127.0.0.1', ?3, ?3)`,
-  )
+    )
     .bind(world.siteId, customer, NOW)
     .run();
-  const session = await env.DB.prepare(
-    `INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at, metadata)
+  const session = await db
+    .prepare(
+      `INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at, metadata)
      VALUES (coalesce(?1, (SELECT coalesce(max(id), 0) + 1 FROM sessions WHERE site_id = ?2)), ?2, ?3, ?4, ?5, ?6, 'waiting', '', ?7, ?8)
      RETURNING id`,
-  )
+    )
     .bind(id, world.siteId, world.appid, kind, customer, responsibleAgentId, NOW, metadata)
     .first<{ id: number }>();
   if (session === null) throw new Error("the session was not stored");

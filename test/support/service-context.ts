@@ -5,13 +5,13 @@ import type { ServiceContext } from "../../src/services/service-context.ts";
 import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
 import { replacing } from "./replacing.ts";
 import { runtimeAt } from "./test-runtime.ts";
-import { NOW } from "./world.ts";
+import { NOW, type Replacements } from "./world.ts";
 
 /**
  * What services are given, at a time of the test's own (Unix seconds), on the real bindings or on some that are replaced.
  * `published` are the apps whose records KV was given.
  */
-export function contextAt(now = NOW, bindings: Partial<Bindings> = {}): ServiceContext & { published: string[] } {
+export function contextAt(now = NOW, bindings: Replacements = {}): ServiceContext & { published: string[] } {
   const published: string[] = [];
   const CREDENTIALS = replacing(env.CREDENTIALS, {
     put: async (key: string) => void published.push(key.replace("app:", "")),
@@ -20,7 +20,7 @@ export function contextAt(now = NOW, bindings: Partial<Bindings> = {}): ServiceC
   return {
     runtime,
     telemetry: consoleTelemetry,
-    config: readConfig({ ...env, CREDENTIALS, ...bindings }, consoleTelemetry),
+    config: readConfig({ ...env, CREDENTIALS, ...bindings } as Bindings, consoleTelemetry),
     credentials: new CredentialResolver(runtime, consoleTelemetry),
     actor: "admin-api",
     now,
