@@ -41,12 +41,18 @@ const UNKNOWN = [
 
 const REFUSED = [
   'near "SELEC": syntax error at offset 0: SQLITE_ERROR',
-  "no such table: sessions: SQLITE_ERROR",
   "UNIQUE constraint failed: sites.id: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_PRIMARYKEY)",
   "FOREIGN KEY constraint failed: SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_FOREIGNKEY)",
   "datatype mismatch: SQLITE_MISMATCH",
   "string or blob too big: SQLITE_TOOBIG",
   "Wrong number of parameter bindings for SQL query.",
+];
+
+/** The database was not migrated, or was restored to before a migration. */
+const NOT_MIGRATED = [
+  "no such table: sessions: SQLITE_ERROR",
+  "no such column: metadata: SQLITE_ERROR",
+  "table sessions has no column named metadata: SQLITE_ERROR",
 ];
 
 const tries = (before = 0) => ({ answerBy: Date.now() + 8_000, before });
@@ -99,11 +105,23 @@ describe("withRetries", () => {
     expect(refusal.code).toBe("internal");
   });
 
-  it.each(REFUSED)("does not know when a try before the refused one was lost: %s", async (text) => {
-    const { refusal, tries } = await outcomeOf(d1Error("Network connection lost."), d1Error(text));
-    expect(tries).toBe(2);
-    expect(refusal.code).toBe("unavailable");
-  });
+  it.each(NOT_MIGRATED)(
+    "knows a database that lacks what this version needs, and asks for patience: %s",
+    async (text) => {
+      const { refusal, tries } = await outcomeOf(d1Error(text));
+      expect(tries).toBe(1);
+      expect(refusal).toMatchObject({ code: "unavailable", context: { reason: "d1_not_migrated", retryAfter: 30 } });
+    },
+  );
+
+  it.each([...REFUSED, ...NOT_MIGRATED])(
+    "does not know when a try before the refused one was lost: %s",
+    async (text) => {
+      const { refusal, tries } = await outcomeOf(d1Error("Network connection lost."), d1Error(text));
+      expect(tries).toBe(2);
+      expect(refusal.code).toBe("unavailable");
+    },
+  );
 
   it("tries again after a call that throws at once", async () => {
     let tries = 0;
@@ -214,6 +232,11 @@ describe("databaseFault", () => {
   it.each(REFUSED)("is internal: %s", (text) =>
     expect(databaseFault(d1Error(text))).toMatchObject({ code: "internal" }),
   );
+
+  it.each(NOT_MIGRATED)("is unavailable until the database is migrated: %s", (text) => {
+    const fault = databaseFault(d1Error(text));
+    expect(fault).toMatchObject({ code: "unavailable", context: { reason: "d1_not_migrated", retryAfter: 30 } });
+  });
 
   it.each(["Network connection lost.", "internal error; reference = 0123456789abcdef"])(
     "knows a fault of the way to D1: %s",
