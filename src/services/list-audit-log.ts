@@ -76,7 +76,7 @@ const writeCursor = (before: ReadonlyMap<string, number>): string =>
   [...before].map(([home, id]) => `${home}:${id}`).join(",");
 
 function readCursor(cursor: string | undefined): Map<string, number> {
-  if (cursor === undefined || cursor === "") return new Map();
+  if (cursor === undefined) return new Map();
   const parts = cursor.split(",").map((part) => /^([a-z][a-z0-9-]{0,30}):(\d{1,15})$/.exec(part));
   if (parts.includes(null)) throw invalidInput([{ field: "cursor", message: CURSOR_RULE }]);
   return new Map(parts.map((part) => [String(part?.[1]), Number(part?.[2])]));

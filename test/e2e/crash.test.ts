@@ -129,12 +129,10 @@ function readState(): { chatIds: Map<number, number[]>; partial: unknown[] } {
   const [file] = readdirSync(databases).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
   const db = new DatabaseSync(join(databases, file ?? ""), { readOnly: true });
   try {
-    const sessions = db
-      .prepare("SELECT s.id, c.external_id FROM sessions s JOIN customers c ON c.id = s.customer_id")
-      .all();
+    const sessions = db.prepare("SELECT id, customer_external_id FROM sessions").all();
     const chatIds = new Map<number, number[]>();
-    for (const { id, external_id } of sessions) {
-      const n = Number(String(external_id).replace("customer-", ""));
+    for (const { id, customer_external_id } of sessions) {
+      const n = Number(String(customer_external_id).replace("customer-", ""));
       chatIds.set(n, [...(chatIds.get(n) ?? []), Number(id)]);
     }
     const partial = db
@@ -143,8 +141,9 @@ function readState(): { chatIds: Map<number, number[]>; partial: unknown[] } {
            OR (SELECT count(*) FROM participants WHERE session_id = s.id) <> ${AGENTS.length - 1}
            OR (SELECT count(*) FROM idempotency_keys WHERE session_id = s.id) <> 1
            OR (SELECT count(*) FROM nonces WHERE session_id = s.id AND outcome = 'accepted') <> 1
-           OR NOT EXISTS (SELECT 1 FROM customers WHERE id = s.customer_id)
-         UNION ALL SELECT 'customer', id FROM customers WHERE id NOT IN (SELECT customer_id FROM sessions)
+           OR NOT EXISTS (SELECT 1 FROM customers WHERE external_id = s.customer_external_id)
+         UNION ALL SELECT 'customer', external_id FROM customers
+           WHERE external_id NOT IN (SELECT customer_external_id FROM sessions)
          UNION ALL SELECT 'message', session_id FROM messages WHERE session_id NOT IN (SELECT id FROM sessions)
          UNION ALL SELECT 'participant', session_id FROM participants WHERE session_id NOT IN (SELECT id FROM sessions)
          UNION ALL SELECT 'key', session_id FROM idempotency_keys WHERE session_id NOT IN (SELECT id FROM sessions)

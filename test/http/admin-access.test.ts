@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/config.ts";
-import { ADMIN_CALLS, problem, read } from "../support/admin-calls.ts";
+import { ADMIN_CALLS, MAIN_DOWN, problem, read } from "../support/admin-calls.ts";
 import { replacing } from "../support/replacing.ts";
 import { ADMIN_TOKEN, World } from "../support/world.ts";
 
@@ -47,12 +47,16 @@ describe("every admin call", () => {
     expect(await appRow(world)).toEqual(before);
   });
 
-  it.each(CALLS)("$name is a 503 when D1 does not answer", async (each) => {
+  const boom = () => {
+    throw new Error("D1_ERROR: D1 DB is overloaded. Requests queued for too long.");
+  };
+  const overloaded = (db: D1Database) => replacing(db, { prepare: boom, batch: boom });
+  const ofOneDatabase = CALLS.filter(({ name }) => MAIN_DOWN[name] === undefined);
+  const ofAllHomes = CALLS.filter(({ name }) => MAIN_DOWN[name] !== undefined);
+
+  it.each(ofOneDatabase)("$name is a 503 when D1 does not answer", async (each) => {
     vi.spyOn(console, "error").mockImplementation(() => {});
-    const boom = () => {
-      throw new Error("D1_ERROR: D1 DB is overloaded. Requests queued for too long.");
-    };
-    const world = await World.create({ DB: replacing(env.DB, { prepare: boom, batch: boom }) });
+    const world = await World.create({ DB: overloaded(env.DB) });
     const { status, headers, body } = await read(
       await world.fetch(request(each.method, each.path(world), bearer, each.body)),
     );
@@ -61,6 +65,16 @@ describe("every admin call", () => {
     expect(headers.get("retry-after")).toBe("1");
     expect(headers.get("cache-control")).toBe("no-store");
     expect(JSON.stringify(body)).not.toContain("D1");
+  });
+
+  it.each(ofAllHomes)("$name does without a home that does not answer, and names it", async (each) => {
+    const world = await World.create({ DB: overloaded(env.DB) });
+    const { status, body } = await read(await world.fetch(request(each.method, each.path(world), bearer, each.body)));
+    expect({ status, body }).toEqual({ status: 200, body: MAIN_DOWN[each.name] });
+  });
+
+  it("goes over all homes in two calls and no other", () => {
+    expect(ofAllHomes.map(({ name }) => name)).toEqual(Object.keys(MAIN_DOWN));
   });
 });
 
@@ -163,7 +177,8 @@ describe("under /admin", () => {
     ["GET", "/admin/"],
     ["GET", "/admin/nothing"],
     ["POST", "/admin/sites/"],
-    ["GET", "/admin/sites/1"],
+    ["GET", "/admin/homes/"],
+    ["POST", "/admin/homes/main"],
     ["GET", "/admin/sites/1/apps/x"],
     ["POST", "/admin/apps"],
     ["GET", "/admin/sites/1/agents/1/more"],
@@ -179,6 +194,9 @@ describe("under /admin", () => {
   it.each([
     ["PUT", "/admin/sites", "POST, GET"],
     ["DELETE", "/admin/sites", "POST, GET"],
+    ["GET", "/admin/sites/1", "PATCH"],
+    ["POST", "/admin/homes", "GET"],
+    ["GET", "/admin/homes/main/restored", "POST"],
     ["PUT", "/admin/sites/1/apps", "POST, GET"],
     ["GET", "/admin/apps/x/rotate", "POST"],
     ["GET", "/admin/apps/x", "DELETE"],

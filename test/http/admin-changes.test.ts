@@ -42,16 +42,20 @@ async function versionOf(world: World): Promise<unknown> {
 const appRow = async (world: World) => (await rows("SELECT * FROM apps WHERE appid = ?", world.appid))[0];
 
 describe("POST /admin/sites", () => {
-  it("is 201 with id and name, and stores the site", async () => {
+  it("is 201 with id, name, home and status, and stores the site", async () => {
     const world = await World.create();
     const answer = await call(world, "POST", "/admin/sites", { name: "  A 漢字 <b>site</b> 😀 " });
     expect(gist(answer)).toEqual({
       status: 201,
-      body: { id: expect.any(Number), name: "  A 漢字 <b>site</b> 😀 " },
+      body: { id: expect.any(Number), name: "  A 漢字 <b>site</b> 😀 ", home: "main", status: "open" },
     });
     const { id } = answer.body as { id: number };
+    const stored = { name: "  A 漢字 <b>site</b> 😀 ", status: "open", created_at: NOW };
     expect(await rows("SELECT * FROM sites WHERE id = ?", id)).toEqual([
-      { id, name: "  A 漢字 <b>site</b> 😀 ", created_at: NOW },
+      { id, ...stored, home: "main", first_chat_id: 1 },
+    ]);
+    expect(await rows("SELECT * FROM home_sites WHERE site_id = ?", id)).toEqual([
+      { site_id: id, ...stored, chat_id_floor: 0 },
     ]);
     expect(await call(world, "POST", "/admin/sites", { name: "Site" })).toMatchObject({ status: 201 });
   });

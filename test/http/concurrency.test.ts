@@ -44,7 +44,7 @@ describe("at once", () => {
     expect(customers).toHaveLength(1);
     expect(new Set(answers.map(chatIdOf)).size).toBe(100);
     expect(new Set(sessions.map(({ id }) => id))).toEqual(new Set(answers.map(chatIdOf)));
-    expect(sessions.every((row) => row.customer_id === customers[0]?.id)).toBe(true);
+    expect(sessions.every((row) => row.customer_external_id === customers[0]?.external_id)).toBe(true);
     expect(participants).toHaveLength(200);
     const contentOf = new Map(messages.map((row) => [row.session_id, row.content]));
     expect(answers.map((answer) => contentOf.get(chatIdOf(answer)))).toEqual(answers.map((_, i) => `Message ${i}`));

@@ -16,6 +16,13 @@ const boom = () => {
   throw new Error("down");
 };
 const deadDb = replacing(env.DB, { prepare: boom });
+/** Has no tables. */
+const unmigrated = replacing(env.HOME_APAC, {
+  prepare: (sql: string) => env.HOME_APAC.prepare(sql.replaceAll("home_sites", "home_sites_of_nobody")),
+});
+/** Gives these rows to every query. */
+const answering = (rows: () => Promise<unknown[][]>) =>
+  replacing(env.DB, { prepare: () => ({ bind: () => ({ raw: rows }) }) });
 const deadKv = (kv: KVNamespace) => replacing(kv, { get: async () => boom() });
 
 async function healthz(world: World): Promise<{ status: number; body: unknown }> {
@@ -24,38 +31,57 @@ async function healthz(world: World): Promise<{ status: number; body: unknown }>
   return { status: response.status, body: await response.json() };
 }
 
-const OK = { status: 200, body: { status: "ok", d1: "ok", kv: "ok" } };
-const DEGRADED = { status: 200, body: { status: "degraded", d1: "ok", kv: "down" } };
-const ABSENT = { status: 200, body: { status: "degraded", d1: "ok", kv: "absent" } };
+/** The answer when all is well but for what is said here. */
+const degraded = (main: "ok" | "down", apac: "ok" | "down", kv: "ok" | "down") => {
+  const [status, word] = main === "down" ? [503, "down"] : [200, "degraded"];
+  return { status, body: { status: word, directory: main, homes: { main, apac }, kv } };
+};
+
+const OK = { status: 200, body: { ...degraded("ok", "ok", "ok").body, status: "ok" } };
+const KV_DOWN = degraded("ok", "ok", "down");
 
 describe("GET /healthz", () => {
   it.each<[string, Record<string, unknown>, object]>([
     ["ok when all answer", {}, OK],
-    ["degraded when NONCES fails", { NONCES: deadKv(env.NONCES) }, DEGRADED],
-    ["degraded when CREDENTIALS fails", { CREDENTIALS: deadKv(env.CREDENTIALS) }, DEGRADED],
-    ["degraded when KV throws at once", { NONCES: replacing(env.NONCES, { get: boom }) }, DEGRADED],
-    ["degraded when NONCES is not bound", { NONCES: undefined }, ABSENT],
-    ["degraded when CREDENTIALS is not bound", { CREDENTIALS: undefined }, ABSENT],
+    ["degraded when NONCES fails", { NONCES: deadKv(env.NONCES) }, KV_DOWN],
+    ["degraded when CREDENTIALS fails", { CREDENTIALS: deadKv(env.CREDENTIALS) }, KV_DOWN],
+    ["degraded when KV throws at once", { NONCES: replacing(env.NONCES, { get: boom }) }, KV_DOWN],
+    ["degraded when NONCES is not bound", { NONCES: undefined }, KV_DOWN],
+    ["degraded when CREDENTIALS is not bound", { CREDENTIALS: undefined }, KV_DOWN],
     [
       "degraded when one is not bound and the other fails",
       { NONCES: undefined, CREDENTIALS: deadKv(env.CREDENTIALS) },
-      DEGRADED,
+      KV_DOWN,
     ],
-    ["down when D1 fails", { DB: deadDb }, { status: 503, body: { status: "down", d1: "down", kv: "ok" } }],
-    [
-      "down when both fail",
-      { DB: deadDb, NONCES: deadKv(env.NONCES) },
-      { status: 503, body: { status: "down", d1: "down", kv: "down" } },
-    ],
+    ["degraded when a home other than main fails", { HOME_APAC: deadDb }, degraded("ok", "down", "ok")],
+    ["degraded when a home and KV fail", { HOME_APAC: deadDb, NONCES: undefined }, degraded("ok", "down", "down")],
+    ["degraded when a home was never migrated", { HOME_APAC: unmigrated }, degraded("ok", "down", "ok")],
+    ["down when the directory fails", { DB: deadDb }, degraded("down", "ok", "ok")],
+    ["down when the directory was never migrated", { DB: unmigrated }, degraded("down", "ok", "ok")],
+    ["down when the directory and KV fail", { DB: deadDb, NONCES: deadKv(env.NONCES) }, degraded("down", "ok", "down")],
+    ["down when all fail", { DB: deadDb, HOME_APAC: deadDb, NONCES: undefined }, degraded("down", "down", "down")],
+    ["ok when CLOSED_HOMES names a home that answers", { CLOSED_HOMES: "apac" }, OK],
   ])("is %s", async (_, change, expected) => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     vi.spyOn(console, "error").mockImplementation(() => {});
     expect(await healthz(await World.create(change as Partial<Bindings>))).toEqual(expected);
   });
 
-  it("does not wait for ever for a KV that hangs", async () => {
-    const hanging = replacing(env.NONCES, { get: () => new Promise(() => {}) });
-    expect(await healthz(await World.create({ NONCES: hanging }))).toEqual(DEGRADED);
+  it("has one home, the directory's own database, when no other is bound", async () => {
+    const world = await World.create({ HOME_APAC: undefined } as unknown as Partial<Bindings>);
+    const body = { status: "ok", directory: "ok", homes: { main: "ok" }, kv: "ok" };
+    expect(await healthz(world)).toEqual({ status: 200, body });
+  });
+
+  it("does not wait for ever for a KV or a home that hangs", async () => {
+    const silent = () => new Promise<never>(() => {});
+    const hanging = replacing(env.NONCES, { get: silent });
+    const home = answering(silent);
+    const answers = [World.create({ NONCES: hanging }), World.create({ HOME_APAC: home })];
+    expect(await Promise.all(answers.map(async (world) => healthz(await world)))).toEqual([
+      KV_DOWN,
+      degraded("ok", "down", "ok"),
+    ]);
   });
 
   it("asks at most every 5 s, and again when the clock went back", async () => {
@@ -77,15 +103,15 @@ describe("GET /healthz", () => {
 
   it("asks once, however many ask at the same time", async () => {
     let asked = 0;
-    const first = async () => {
+    const rows = async () => {
       asked++;
       await scheduler.wait(50);
-      return { 1: 1 };
+      return [];
     };
     const gets: string[] = [];
     const kv = (name: "NONCES" | "CREDENTIALS") => replacing(env[name], { get: async () => void gets.push(name) });
     const world = await World.create({
-      DB: replacing(env.DB, { prepare: () => ({ first }) }),
+      DB: answering(rows),
       NONCES: kv("NONCES"),
       CREDENTIALS: kv("CREDENTIALS"),
     });
@@ -100,12 +126,13 @@ describe("GET /healthz", () => {
   it("asks again, once, when the request that asked was cancelled", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     let asked = 0;
-    const first = () => (++asked === 1 ? new Promise(() => {}) : Promise.resolve({ 1: 1 }));
-    const world = await World.create({ DB: replacing(env.DB, { prepare: () => ({ first }) }) });
+    const rows = () => (++asked === 1 ? new Promise<never>(() => {}) : Promise.resolve([]));
+    const world = await World.create({ DB: answering(rows) });
     // With its request everything ends that it waited for, its timers too.
-    vi.spyOn(globalThis, "setTimeout").mockImplementationOnce((() => 0) as never);
+    const cancelled = vi.spyOn(globalThis, "setTimeout").mockImplementation((() => 0) as never);
     void healthz(world);
     while (asked === 0) await scheduler.wait(1);
+    cancelled.mockRestore();
     const others = Promise.all(Array.from({ length: 20 }, () => healthz(world)));
     const answers = await withoutWaiting(others, { isSilent: true } as Faults);
     expect(answers).toEqual(Array.from({ length: 20 }, () => OK));

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ADMIN_CALLS, problem, read } from "../support/admin-calls.ts";
+import { ADMIN_CALLS, MAIN_DOWN, problem, read } from "../support/admin-calls.ts";
 import { ConsoleVisitor } from "../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { withoutWaiting } from "../support/patient-fetch.ts";
@@ -17,9 +17,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Another isolate whose D1 does what it is asked to, or nothing, and never answers. */
+/** Another isolate whose D1 never answers: it does nothing, or it does what it is asked to change. */
 function silent(world: World, done: boolean): { isolate: World; faults: Faults } {
-  const faults = new Faults(() => (done ? "done in silence" : "never done"));
+  const faults = new Faults(({ name }) =>
+    done ? (name === "DB.batch" ? "done in silence" : undefined) : "never done",
+  );
   return { isolate: world.anotherIsolate({ DB: faultyD1(env.DB, faults) }), faults };
 }
 
@@ -29,7 +31,9 @@ const CALLS = ADMIN_CALLS.map(([method, path, body]) => {
 });
 
 describe("a D1 that never answers", () => {
-  it.each(CALLS)("is a 503 problem for $name, which says what is unknown", async ({ method, path, body }) => {
+  const ofOneDatabase = CALLS.filter(({ name }) => MAIN_DOWN[name] === undefined);
+
+  it.each(ofOneDatabase)("is a 503 problem for $name, which says what is unknown", async ({ method, path, body }) => {
     const world = await World.create();
     const { isolate, faults } = silent(world, false);
     const answer = await withoutWaiting(isolate.admin(method, path(world), body), faults);
@@ -41,6 +45,17 @@ describe("a D1 that never answers", () => {
     expect(/may or may not have been done: look before you repeat it/.test(detail)).toBe(method !== "GET");
     await faults.end();
   });
+
+  it.each(Object.entries(MAIN_DOWN))(
+    "is left out and named by %s, which goes over all homes",
+    async (name, expected) => {
+      const { isolate, faults } = silent(await World.create(), false);
+      const [method = "", path = ""] = name.split(" ");
+      const { status, body } = await read(await withoutWaiting(isolate.admin(method, path), faults));
+      expect({ status, body }).toEqual({ status: 200, body: expected });
+      await faults.end();
+    },
+  );
 
   it("may have done what was asked, and the answer does not deny it", async () => {
     const error = vi.spyOn(console, "error").mockImplementation(() => {});

@@ -240,9 +240,10 @@ async function expectReadBack(world: World, sent: Sent, body: string): Promise<v
   const title = sent.title ?? null;
   const row = await env.DB.prepare(
     `SELECT c.external_id AS sbs, c.name AS sbs_mc, c.ip, m.content, s.visitor_title, s.agent_title
-    FROM sessions s JOIN customers c ON c.id = s.customer_id JOIN messages m ON m.session_id = s.id WHERE s.id = ?`,
+    FROM sessions s JOIN customers c ON c.site_id = s.site_id AND c.external_id = s.customer_external_id
+    JOIN messages m ON m.site_id = s.site_id AND m.session_id = s.id WHERE s.site_id = ? AND s.id = ?`,
   )
-    .bind(chat_id)
+    .bind(world.siteId, chat_id)
     .first();
   const { sbs, sbs_mc, content, ip } = sent;
   expect(row).toEqual({ sbs, sbs_mc, content, ip, visitor_title: title, agent_title: title });

@@ -355,15 +355,17 @@ describe("the limits that an isolate knows to be passed", () => {
 });
 
 describe("the limits of wrangler.toml", () => {
-  it("are 1,000 in 10 s for an app and 300 a minute for a client address, in every environment", () => {
+  it("are 1,000 in 10 s for an app, 3,000 for a site and 300 a minute for a client address, in every environment", () => {
     const limits = [...toml.matchAll(/^name = "(\w+_LIMIT)"\nnamespace_id = "(\d+)"\nsimple = (.+)$/gm)];
     expect(limits.map(([, name, , simple]) => `${name} ${simple}`)).toEqual([
       "APP_LIMIT { limit = 1000, period = 10 }",
+      "SITE_LIMIT { limit = 3000, period = 10 }",
       "CLIENT_LIMIT { limit = 300, period = 60 }",
       "APP_LIMIT { limit = 1000, period = 10 }",
+      "SITE_LIMIT { limit = 3000, period = 10 }",
       "CLIENT_LIMIT { limit = 300, period = 60 }",
     ]);
-    expect(new Set(limits.map(([, , namespace]) => namespace)).size).toBe(4);
+    expect(new Set(limits.map(([, , namespace]) => namespace)).size).toBe(6);
     expect([LIMIT_PERIOD, CLIENT_LIMIT_PERIOD]).toEqual([10, 60]);
   });
 

@@ -24,9 +24,10 @@ function lines(spy: typeof log): Line[] {
   return found;
 }
 
-/** A world whose own provisioning is not in the log any more. */
+/** A world whose own provisioning is not in the log any more, nor its app in KV: its first request reads D1. */
 async function quietWorld(change: Partial<Bindings> = {}): Promise<World> {
   const world = await World.create(change);
+  await env.CREDENTIALS.delete(`app:${world.appid}`);
   for (const spy of [log, error, warn]) spy.mockClear();
   return world;
 }
@@ -44,6 +45,7 @@ describe("the request log", () => {
       route: "/openapi/chat/create_gd",
       status: 200,
       appid: world.appid,
+      home: "main",
       outcome: "ok",
       chat_id: (envelope.data as { chat_id: number }).chat_id,
       credentials_from: "d1",
@@ -84,6 +86,7 @@ describe("the request log", () => {
         reason: "timestamp_stale",
         detail: `timestamp: must be within 300 s of ${NOW}, Unix seconds`,
         appid: "APPID",
+        home: "main",
         credentials_from: "d1",
       },
     ],
@@ -95,6 +98,7 @@ describe("the request log", () => {
         reason: "fields_invalid",
         detail: "fzr_uid: must be one of kefu_id",
         appid: "APPID",
+        home: "main",
         credentials_from: "d1",
         kv_ms: TIME,
       },
@@ -107,6 +111,7 @@ describe("the request log", () => {
         reason: "agents_invalid",
         detail: "kefu_id: unknown, foreign or disabled: 4",
         appid: "APPID",
+        home: "main",
         credentials_from: "d1",
         kv_ms: TIME,
         d1_ms: TIME,

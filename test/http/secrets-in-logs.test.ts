@@ -241,13 +241,11 @@ it.each([
     await withoutWaiting(call.rest(), faults);
     if (fault === "never done" || fault === "done in silence" || fault === "late") continue;
     faults.plan(() => fault);
-    const failed = await isolate.admin("POST", "/admin/sites", { name: PRIVATE.content });
+    const operate = (path: string, body: Body) => withoutWaiting(isolate.admin("POST", path, body), faults);
+    const failed = await operate("/admin/sites", { name: PRIVATE.content });
     expect(failed.status).toBeOneOf([500, 503]);
     run.answers.push(await failed.text());
-    const issued = await isolate.admin("POST", `/admin/sites/${run.world.siteId}/apps`, {
-      name: "App",
-      secret: run.world.secret,
-    });
+    const issued = await operate(`/admin/sites/${run.world.siteId}/apps`, { name: "App", secret: run.world.secret });
     expect(issued.status).toBeOneOf([500, 503]);
     run.answers.push(await issued.text());
   }
@@ -259,10 +257,10 @@ it("says nothing secret when SQLite refuses what a request writes", async () => 
   const refusing = replacing(env.DB, {
     batch: () =>
       env.DB.batch([
-        env.DB.prepare("INSERT INTO sites (id, name, created_at) VALUES (1, ?, 'x'), (1, ?, 'y')").bind(
-          PRIVATE.content,
-          PRIVATE.sbs,
-        ),
+        env.DB.prepare(
+          `INSERT INTO sites (id, name, home, first_chat_id, status, created_at)
+          VALUES (1, ?, 'main', 1, 'open', 1), (1, ?, 'main', 1, 'open', 1)`,
+        ).bind(PRIVATE.content, PRIVATE.sbs),
       ]),
   });
   const answer = await run.send(run.isolate({ DB: refusing }), "create_gd", run.body());

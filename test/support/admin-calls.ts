@@ -5,6 +5,7 @@ import type { World } from "./world.ts";
 export const ADMIN_CALLS: [method: string, path: (world: World) => string, body?: unknown][] = [
   ["POST", () => "/admin/sites", { name: "Another" }],
   ["GET", () => "/admin/sites"],
+  ["PATCH", ({ siteId }) => `/admin/sites/${siteId}`, { name: "Renamed" }],
   ["POST", ({ siteId }) => `/admin/sites/${siteId}/apps`, { name: "Another" }],
   ["GET", ({ siteId }) => `/admin/sites/${siteId}/apps`],
   ["POST", ({ appid }) => `/admin/apps/${appid}/rotate`, { overlap_seconds: 60 }],
@@ -14,8 +15,19 @@ export const ADMIN_CALLS: [method: string, path: (world: World) => string, body?
   ["GET", ({ siteId }) => `/admin/sites/${siteId}/agents`],
   ["GET", ({ siteId }) => `/admin/sites/${siteId}/sessions`],
   ["GET", () => "/admin/audit"],
+  ["GET", () => "/admin/homes"],
+  ["POST", () => "/admin/homes/main/restored", { lift: 1 }],
   ["DELETE", ({ appid }) => `/admin/apps/${appid}`],
 ];
+
+/**
+ * What the calls over all homes answer when only the directory's database is down: what the other homes have, and which one gave
+ * nothing.
+ */
+export const MAIN_DOWN: Record<string, Record<string, unknown>> = {
+  "POST /admin/reseal": { resealed: 0, remaining: 0, unopened: 0, unopened_apps: [], homes_down: ["main"] },
+  "GET /admin/audit": { items: [], next_cursor: null, homes_down: ["main"] },
+};
 
 export interface AdminAnswer {
   status: number;

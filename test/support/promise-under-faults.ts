@@ -14,9 +14,11 @@ export interface Subject {
 
 async function countCreated(world: World, sbs: string, content: string): Promise<number> {
   const { results } = await env.DB.prepare(
-    `SELECT s.id, c.name, (SELECT group_concat(agent_id) FROM participants WHERE session_id = s.id) AS agents,
-      (SELECT group_concat(content) FROM messages WHERE session_id = s.id) AS content
-    FROM customers c LEFT JOIN sessions s ON s.customer_id = c.id WHERE c.site_id = ? AND c.external_id = ?`,
+    `SELECT s.id, c.name,
+      (SELECT group_concat(agent_id) FROM participants p WHERE p.site_id = s.site_id AND p.session_id = s.id) AS agents,
+      (SELECT group_concat(content) FROM messages m WHERE m.site_id = s.site_id AND m.session_id = s.id) AS content
+    FROM customers c LEFT JOIN sessions s ON s.site_id = c.site_id AND s.customer_external_id = c.external_id
+    WHERE c.site_id = ? AND c.external_id = ?`,
   )
     .bind(world.siteId, sbs)
     .all();
@@ -25,9 +27,11 @@ async function countCreated(world: World, sbs: string, content: string): Promise
   return results.length;
 }
 
-async function countAdded(id: number): Promise<number> {
-  const { results } = await env.DB.prepare("SELECT agent_id FROM participants WHERE session_id = ? ORDER BY agent_id")
-    .bind(id)
+async function countAdded(world: World, id: number): Promise<number> {
+  const { results } = await env.DB.prepare(
+    "SELECT agent_id FROM participants WHERE site_id = ? AND session_id = ? ORDER BY agent_id",
+  )
+    .bind(world.siteId, id)
     .all();
   const agents = results.map((row) => row.agent_id).join();
   expect(agents).toBeOneOf(["", "2,3"]);
@@ -49,7 +53,7 @@ export const SUBJECTS: Subject[] = [
     operation: "add_kf",
     begin: async (world) => {
       const id = await seedSession(world);
-      return { body: () => world.addBody(id, { kefu_ids: [2, 3] }), count: () => countAdded(id) };
+      return { body: () => world.addBody(id, { kefu_ids: [2, 3] }), count: () => countAdded(world, id) };
     },
   },
 ];

@@ -196,6 +196,7 @@ export function replaySuite(route: SignedRoute): void {
   it("asks the database nothing for a replay that KV knows, and one batch for an accepted request", async () => {
     const { db, trips } = countingDb(env.DB);
     const world = await World.create({ DB: db, REPLAY_LOOK_MS: "1000" });
+    await env.CREDENTIALS.delete(`app:${world.appid}`);
     await world.send(operation, await route.acceptable(world));
     expect(trips).toEqual({ batches: 1, single: 1 });
     const body = await route.acceptable(world);
