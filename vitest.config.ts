@@ -43,6 +43,8 @@ export default defineConfig(async () => {
               main: "./test/support/empty-worker.ts",
               miniflare: {
                 ...worker,
+                // One more database, which nothing migrates: tests bind it as a home.
+                d1Databases: { ...worker.d1Databases, UNMIGRATED: { id: "UNMIGRATED" } },
                 bindings: { ...bindings, MIGRATIONS: await readD1Migrations("./migrations"), ...secrets },
               },
             }),

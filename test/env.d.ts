@@ -2,6 +2,8 @@ declare namespace Cloudflare {
   interface Env {
     /** The tests' second home, beside DB. */
     HOME_APAC: D1Database;
+    /** A database without tables. */
+    UNMIGRATED: D1Database;
     MIGRATIONS: import("@cloudflare/vitest-pool-workers").D1Migration[];
   }
 }

@@ -81,7 +81,12 @@ export function rootOf(error: unknown): Error {
 
 const refused = (cause: unknown, message: string) =>
   NOT_MIGRATED.test(message)
-    ? new ServiceError("unavailable", { reason: "d1_not_migrated", retryAfter: MIGRATION_RETRY_SECONDS, cause })
+    ? new ServiceError("unavailable", {
+        reason: "d1_not_migrated",
+        detail: "A database is not migrated: npm run deploy migrates all of them.",
+        retryAfter: MIGRATION_RETRY_SECONDS,
+        cause,
+      })
     : new ServiceError("internal", { reason: "d1_statement_refused", cause });
 /** A deployment that migrates a database takes about this long. */
 const MIGRATION_RETRY_SECONDS = 30;

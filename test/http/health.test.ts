@@ -16,10 +16,6 @@ const boom = () => {
   throw new Error("down");
 };
 const deadDb = replacing(env.DB, { prepare: boom });
-/** Has no tables. */
-const unmigrated = replacing(env.HOME_APAC, {
-  prepare: (sql: string) => env.HOME_APAC.prepare(sql.replaceAll("home_sites", "home_sites_of_nobody")),
-});
 /** Gives these rows to every query. */
 const answering = (rows: () => Promise<unknown[][]>) =>
   replacing(env.DB, { prepare: () => ({ bind: () => ({ raw: rows }) }) });
@@ -55,9 +51,9 @@ describe("GET /healthz", () => {
     ],
     ["degraded when a home other than main fails", { HOME_APAC: deadDb }, degraded("ok", "down", "ok")],
     ["degraded when a home and KV fail", { HOME_APAC: deadDb, NONCES: undefined }, degraded("ok", "down", "down")],
-    ["degraded when a home was never migrated", { HOME_APAC: unmigrated }, degraded("ok", "down", "ok")],
+    ["degraded when a home was never migrated", { HOME_APAC: env.UNMIGRATED }, degraded("ok", "down", "ok")],
     ["down when the directory fails", { DB: deadDb }, degraded("down", "ok", "ok")],
-    ["down when the directory was never migrated", { DB: unmigrated }, degraded("down", "ok", "ok")],
+    ["down when the directory was never migrated", { DB: env.UNMIGRATED }, degraded("down", "ok", "ok")],
     ["down when the directory and KV fail", { DB: deadDb, NONCES: deadKv(env.NONCES) }, degraded("down", "ok", "down")],
     ["down when all fail", { DB: deadDb, HOME_APAC: deadDb, NONCES: undefined }, degraded("down", "down", "down")],
     ["ok when CLOSED_HOMES names a home that answers", { CLOSED_HOMES: "apac" }, OK],
