@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/config.ts";
 import { ADMIN_CALLS, MAIN_DOWN, problem, read } from "../support/admin-calls.ts";
-import { replacing } from "../support/replacing.ts";
+import { downDb } from "../support/down-db.ts";
 import { ADMIN_TOKEN, World } from "../support/world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
@@ -47,16 +47,12 @@ describe("every admin call", () => {
     expect(await appRow(world)).toEqual(before);
   });
 
-  const boom = () => {
-    throw new Error("D1_ERROR: D1 DB is overloaded. Requests queued for too long.");
-  };
-  const overloaded = (db: D1Database) => replacing(db, { prepare: boom, batch: boom });
   const ofOneDatabase = CALLS.filter(({ name }) => MAIN_DOWN[name] === undefined);
   const ofAllHomes = CALLS.filter(({ name }) => MAIN_DOWN[name] !== undefined);
 
   it.each(ofOneDatabase)("$name is a 503 when D1 does not answer", async (each) => {
     vi.spyOn(console, "error").mockImplementation(() => {});
-    const world = await World.create({ DB: overloaded(env.DB) });
+    const world = await World.create({ DB: downDb(env.DB) });
     const { status, headers, body } = await read(
       await world.fetch(request(each.method, each.path(world), bearer, each.body)),
     );
@@ -68,7 +64,7 @@ describe("every admin call", () => {
   });
 
   it.each(ofAllHomes)("$name does without a home that does not answer, and names it", async (each) => {
-    const world = await World.create({ DB: overloaded(env.DB) });
+    const world = await World.create({ DB: downDb(env.DB) });
     const { status, body } = await read(await world.fetch(request(each.method, each.path(world), bearer, each.body)));
     expect({ status, body }).toEqual({ status: 200, body: MAIN_DOWN[each.name] });
   });

@@ -2,6 +2,7 @@ import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { call, problem } from "../support/admin-calls.ts";
+import { downDb } from "../support/down-db.ts";
 import { replacing } from "../support/replacing.ts";
 import { expectUnwritten } from "../support/signed-routes.ts";
 import { World } from "../support/world.ts";
@@ -12,11 +13,6 @@ const NOT_FOUND = { code: -1, msg: "会话不存在", data: "" };
 const HOMES = ["main", "apac"] as const;
 const OTHER = { main: "apac", apac: "main" } as const;
 const BINDING = { main: "DB", apac: "HOME_APAC" } as const;
-
-const boom = () => {
-  throw new Error("D1_ERROR: D1 DB is overloaded. Requests queued for too long.");
-};
-const failing = (db: D1Database) => replacing(db, { prepare: boom, batch: boom });
 
 const homesOf = async (world: World) => {
   const { status, body } = await call(world, "GET", "/admin/homes");
@@ -47,7 +43,7 @@ describe("GET /admin/homes", () => {
       ["main", "closed"],
       ["apac", "closed"],
     ]);
-    expect(await with_({ HOME_APAC: failing(env.HOME_APAC) })).toEqual([
+    expect(await with_({ HOME_APAC: downDb(env.HOME_APAC) })).toEqual([
       ["main", "open"],
       ["apac", "down"],
     ]);
@@ -138,7 +134,7 @@ describe("sites in two homes", () => {
 describe.each(HOMES)("%s without an answer", (home) => {
   it("stops its own sites with 503 and Retry-After, and no others", async () => {
     const [world, other] = [await World.create({}, home), await World.create({}, OTHER[home])];
-    const isolate = world.anotherIsolate({ [BINDING[home]]: failing(home === "main" ? env.DB : env.HOME_APAC) });
+    const isolate = world.anotherIsolate({ [BINDING[home]]: downDb(home === "main" ? env.DB : env.HOME_APAC) });
     const stopped = await expectUnwritten(world, () => isolate.create());
     expect([stopped.status, stopped.envelope]).toEqual([503, UNAVAILABLE]);
     expect(Number(stopped.headers.get("retry-after"))).toBeGreaterThan(0);
@@ -153,7 +149,7 @@ describe.each(HOMES)("%s without an answer", (home) => {
 
 describe("an operator, while apac does not answer", () => {
   it("is told which home it is, and goes on with the others", async () => {
-    const world = await World.create({ HOME_APAC: failing(env.HOME_APAC) }, "apac");
+    const world = await World.create({ HOME_APAC: downDb(env.HOME_APAC) }, "apac");
     const other = await World.create();
     expect(await statesOf(world)).toEqual([
       ["main", "open"],
@@ -181,7 +177,8 @@ describe("an operator, while apac does not answer", () => {
   it("can repeat what failed: a site and an app that were begun are finished, and none is made twice", async () => {
     const world = await World.create();
     let isDown = true;
-    const batch = (statements: D1PreparedStatement[]) => (isDown ? boom() : env.HOME_APAC.batch(statements));
+    const batch = (statements: D1PreparedStatement[]) =>
+      (isDown ? downDb(env.HOME_APAC) : env.HOME_APAC).batch(statements);
     const isolate = world.anotherIsolate({ HOME_APAC: replacing(env.HOME_APAC, { batch }) });
     const makeSite = () => call(isolate, "POST", "/admin/sites", { name: "Begun", home: "apac", first_chat_id: 70 });
     expect((await makeSite()).status).toBe(503);
@@ -212,7 +209,7 @@ describe("the directory without an answer", () => {
   it("is not needed for an app of apac that an isolate or KV knows, rotated a moment ago too", async () => {
     const world = await World.create({}, "apac");
     await world.chatId();
-    const bindings = { DB: failing(env.DB) };
+    const bindings = { DB: downDb(env.DB) };
     const warm = world.anotherIsolate();
     await warm.chatId();
     Object.assign(warm, { env: { ...warm.env, ...bindings } });

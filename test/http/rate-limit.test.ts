@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { clientAddress } from "../../src/http/client-address.ts";
 import { CLIENT_LIMIT_PERIOD, LIMIT_PERIOD, PassedLimits, withinRate } from "../../src/rate-limit.ts";
 import { systemRuntime } from "../../src/runtime.ts";
+import { Counted } from "../support/counted.ts";
 import { FAULTS, Faults, faultyD1, faultyLimit } from "../support/faulty-bindings.ts";
 import { startCall, withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
@@ -20,24 +21,6 @@ const toml = files["../../wrangler.toml"] ?? "";
 
 const LIMITED = { code: -1, msg: "请求过于频繁", data: "" };
 const UNKNOWN_APPID = "0123456789abcdef0123456789abcdef";
-
-/** A limit that lets `most` pass for each key, and remembers what it was asked. */
-class Counted implements RateLimit {
-  readonly keys: string[] = [];
-  readonly #counts = new Map<string, number>();
-  most: number;
-
-  constructor(most: number) {
-    this.most = most;
-  }
-
-  async limit({ key = "" }: { key?: string }): Promise<{ success: boolean }> {
-    this.keys.push(key);
-    const count = (this.#counts.get(key) ?? 0) + 1;
-    this.#counts.set(key, count);
-    return { success: count <= this.most };
-  }
-}
 
 const address = (ip: string) => ({ "cf-connecting-ip": ip });
 const forged = { "x-chat-signature": "0".repeat(64) };

@@ -1,0 +1,242 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { call, problem } from "../support/admin-calls.ts";
+import { replacing } from "../support/replacing.ts";
+import { expectUnwritten } from "../support/signed-routes.ts";
+import { bookmark } from "../support/time-travel.ts";
+import { hmac, NOW, World } from "../support/world.ts";
+
+/** docs/operating.md: close the home, restore it, settle it, look at the apps, open it. */
+
+const UNAVAILABLE = { code: -1, msg: "服务暂时不可用", data: "" };
+const NONCE_SECONDS = 1_860;
+const LIFT = 1_000_000;
+
+const closed = (world: World, home: string) => world.anotherIsolate({ CLOSED_HOMES: home as never });
+const settle = (world: World, home: string, body?: unknown) =>
+  call(world, "POST", `/admin/homes/${home}/restored`, body);
+
+async function issue(world: World, siteId: number, name: string) {
+  const { status, body } = await call(world, "POST", `/admin/sites/${siteId}/apps`, { name });
+  expect(status).toBe(201);
+  return body as { appid: string; secret: string };
+}
+
+/** Another isolate that signs for another app; with that app's site, if it has one of its own. */
+const as = (world: World, app: { appid: string; secret: string; siteId?: number }) =>
+  Object.assign(world.anotherIsolate(), app);
+
+const countSites = (db: D1Database) => db.prepare("SELECT count(*) AS n FROM home_sites").first("n");
+
+/** A request as an eavesdropper has it. */
+async function capture(world: World) {
+  const body = JSON.stringify(world.createBody());
+  return { body, headers: { "x-chat-signature": await hmac(world.secret, body) } };
+}
+
+describe("apac, put back to before", () => {
+  it("gives no chat_id twice, accepts no request of before again, and lists the apps to look at", async () => {
+    const world = await World.create({}, "apac");
+    const [rotated, revoked] = [
+      await issue(world, world.siteId, "Rotated"),
+      await issue(world, world.siteId, "Revoked"),
+    ];
+    const given = [await world.chatId(), await world.chatId(), await world.chatId()];
+    const travelBack = await bookmark(env.HOME_APAC);
+
+    // What the restore undoes.
+    const captured = await capture(world);
+    const taken = await world.sendRaw("create_gd", captured.body, captured.headers);
+    given.push((taken.envelope.data as { chat_id: number }).chat_id, await world.chatId(), await world.chatId());
+    const rotation = await call(world, "POST", `/admin/apps/${rotated.appid}/rotate`, { overlap_seconds: 0 });
+    const { secret: nextSecret } = rotation.body as { secret: string };
+    expect((await call(world, "DELETE", `/admin/apps/${revoked.appid}`)).status).toBe(204);
+    const issued = await issue(world, world.siteId, "Issued");
+    expect((await as(world, issued).create()).status).toBe(200);
+    await call(world, "PATCH", `/admin/sites/${world.siteId}`, { name: "Renamed" });
+    const late = await World.create({}, "apac");
+    const lateIds = [await late.chatId(), await late.chatId()];
+
+    // Closed: nobody is served, and nothing is used up.
+    const shut = closed(world, "apac");
+    const waiting = JSON.stringify(world.createBody({ timestamp: NOW }));
+    const stopped = await expectUnwritten(world, () => shut.send("create_gd", waiting));
+    expect([stopped.status, stopped.envelope]).toEqual([503, UNAVAILABLE]);
+    expect(Number(stopped.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect((await call(shut, "GET", "/admin/homes")).body).toMatchObject({
+      items: [
+        { name: "main", status: "open" },
+        { name: "apac", status: "closed" },
+      ],
+    });
+    const elsewhere = await World.create();
+    expect((await as(shut, elsewhere).create()).status).toBe(200);
+
+    await travelBack();
+    expect((await world.stored()).sessions).toHaveLength(3);
+    const settled = await settle(shut, "apac");
+    expect({ status: settled.status, body: settled.body }).toEqual({
+      status: 200,
+      body: {
+        sites: await countSites(env.HOME_APAC),
+        lifted_by: LIFT,
+        reopen_after: NOW + NONCE_SECONDS,
+        apps: expect.any(Array),
+      },
+    });
+    const { apps, reopen_after } = settled.body as { apps: unknown[]; reopen_after: number };
+    expect(apps).toHaveLength(4);
+    expect(apps).toEqual(
+      expect.arrayContaining([
+        { appid: rotated.appid, site_id: world.siteId, why: "rotated" },
+        { appid: revoked.appid, site_id: world.siteId, why: "revoked" },
+        { appid: issued.appid, site_id: world.siteId, why: "missing" },
+        { appid: late.appid, site_id: late.siteId, why: "missing" },
+      ]),
+    );
+    const { items } = (await call(shut, "GET", `/admin/sites?cursor=${world.siteId - 1}&limit=1`)).body as never;
+    expect(items).toMatchObject([{ id: world.siteId, name: "Renamed" }]);
+    const row = await env.HOME_APAC.prepare("SELECT name FROM home_sites WHERE site_id = ?").bind(world.siteId).first();
+    expect(row).toEqual({ name: "Renamed" });
+
+    // The operator looks at the listed apps while the home is closed.
+    expect((await call(shut, "DELETE", `/admin/apps/${revoked.appid}`)).status).toBe(204);
+    const again = await call(shut, "POST", `/admin/apps/${rotated.appid}/rotate`, { overlap_seconds: 0 });
+    for (const { appid, secret, siteId } of [{ ...issued, siteId: world.siteId }, late]) {
+      const imported = await call(shut, "POST", `/admin/sites/${siteId}/apps`, { name: "App", appid, secret });
+      expect(imported.status).toBe(201);
+    }
+    await call(shut, "POST", `/admin/sites/${late.siteId}/agents`, { id: 1, name: "A" });
+
+    // Open again.
+    world.clock.now = reopen_after;
+    for (const isolate of [world, world.anotherIsolate({ NONCES: undefined })]) {
+      const replayed = await expectUnwritten(world, () =>
+        isolate.sendRaw("create_gd", captured.body, captured.headers),
+      );
+      expect(replayed.status).toBe(401);
+      expect(replayed.headers.get("x-error-detail")).toContain("timestamp: must be within");
+    }
+    const fresh = [await world.chatId(), await world.anotherIsolate().chatId(), await as(world, issued).chatId()];
+    expect(fresh).toEqual([3 + LIFT + 1, 3 + LIFT + 2, 3 + LIFT + 3]);
+    expect(Math.min(...fresh)).toBeGreaterThan(Math.max(...given));
+    const lateFresh = await as(world, late).chatId({ kefu_id: [1] });
+    expect(lateFresh).toBeGreaterThan(Math.max(...lateIds));
+    const { secret: newest } = again.body as { secret: string };
+    for (const secret of [rotated.secret, nextSecret]) {
+      expect((await as(world, { appid: rotated.appid, secret }).create()).status).toBe(401);
+    }
+    expect((await as(world, { appid: rotated.appid, secret: newest }).create()).status).toBe(200);
+    expect((await as(world, revoked).create()).status).toBe(401);
+  });
+
+  it("would accept a request of before while it is not stale: that is why reopen_after waits", async () => {
+    const world = await World.create({}, "apac");
+    const travelBack = await bookmark(env.HOME_APAC);
+    const captured = await capture(world);
+    const send = (isolate: World) => isolate.sendRaw("create_gd", captured.body, captured.headers);
+    expect((await send(world)).status).toBe(200);
+    await travelBack();
+    const { reopen_after } = (await settle(world, "apac")).body as { reopen_after: number };
+    const early = world.anotherIsolate({ NONCES: undefined });
+    early.clock.now = NOW + 300;
+    expect((await send(early)).envelope).toMatchObject({ code: 1, data: { chat_id: LIFT + 1 } });
+    // The widest tolerance and the latest timestamp that a request of before may have.
+    const wide = world.anotherIsolate({ NONCES: undefined, TIMESTAMP_TOLERANCE_SECONDS: "900" as never });
+    const latest = JSON.stringify(world.createBody({ timestamp: NOW + 900 }));
+    wide.clock.now = reopen_after;
+    expect((await wide.send("create_gd", latest)).status).toBe(401);
+  });
+});
+
+describe("main, put back to before", () => {
+  it("gets back the sites and routes of apac, gives no chat_id twice, and apac goes on meanwhile", async () => {
+    const world = await World.create();
+    const given = [await world.chatId(), await world.chatId()];
+    const kept = await World.create({}, "apac");
+    const travelBack = await bookmark(env.DB);
+
+    given.push(await world.chatId(), await world.chatId());
+    const lost = await World.create({}, "apac");
+    const newApp = await issue(kept, kept.siteId, "Issued in apac");
+    await call(kept, "PATCH", `/admin/sites/${kept.siteId}`, { name: "Renamed", status: "closed" });
+    expect(await lost.chatId()).toBe(1);
+
+    const shut = closed(world, "main");
+    expect((await expectUnwritten(world, () => shut.create())).status).toBe(503);
+    await travelBack();
+    expect((await as(shut, lost).create()).status).toBe(200);
+    // An isolate that knows nothing finds no route, and the id of the lost site is taken in apac.
+    await env.CREDENTIALS.delete(`app:${lost.appid}`);
+    expect((await expectUnwritten(lost, () => lost.anotherIsolate().create())).status).toBe(401);
+    const clash = await call(shut, "POST", "/admin/sites", { name: "Clash", home: "apac" });
+    expect({ status: clash.status, body: clash.body }).toEqual(problem(409, "Conflict"));
+    expect(clash.body).toMatchObject({ detail: expect.stringContaining("POST /admin/homes/main/restored") });
+
+    const settled = await settle(shut, "main");
+    expect(settled.body).toEqual({
+      sites: await countSites(env.DB),
+      lifted_by: LIFT,
+      reopen_after: NOW + NONCE_SECONDS,
+      apps: [],
+    });
+    expect((await lost.anotherIsolate().create()).status).toBe(200);
+    const { items } = (await call(shut, "GET", `/admin/sites?cursor=${kept.siteId - 1}`)).body as never;
+    expect(items).toEqual([
+      { id: kept.siteId, name: "Renamed", home: "apac", status: "closed", created_at: NOW },
+      { id: lost.siteId, name: "Site", home: "apac", status: "open", created_at: NOW },
+    ]);
+    await call(shut, "PATCH", `/admin/sites/${kept.siteId}`, { status: "open" });
+    await env.CREDENTIALS.delete(`app:${newApp.appid}`);
+    expect((await as(kept, newApp).create()).status).toBe(200);
+    const made = await call(shut, "POST", "/admin/sites", { name: "Clash", home: "apac" });
+    expect(made.status).toBe(201);
+    expect((made.body as { id: number }).id).toBeGreaterThan(lost.siteId);
+
+    world.clock.now = NOW + NONCE_SECONDS;
+    const fresh = await world.anotherIsolate().chatId();
+    expect(fresh).toBe(2 + LIFT + 1);
+    expect(given).toEqual([1, 2, 3, 4]);
+  });
+});
+
+describe("POST /admin/homes/:name/restored", () => {
+  it("lifts by what it is told, every site of the home and of no other, and again when it is sent again", async () => {
+    const [world, other] = [await World.create({}, "apac"), await World.create()];
+    expect(await world.chatId()).toBe(1);
+    expect((await settle(world, "apac", { lift: 5 })).body).toMatchObject({ lifted_by: 5, apps: expect.any(Array) });
+    expect(await world.chatId()).toBe(7);
+    await settle(world, "apac", { lift: 5 });
+    await settle(world, "apac", { lift: 5 });
+    expect(await world.chatId()).toBe(18);
+    expect(await other.chatId()).toBe(1);
+    const audit = (await call(world, "GET", "/admin/audit?limit=100")).body as { items: Record<string, unknown>[] };
+    const restored = audit.items.filter((entry) => entry.action === "home.restored" && entry.home === "apac");
+    expect(restored.slice(0, 3)).toMatchObject(
+      Array(3).fill({ home: "apac", subject: "apac", site_id: null, details: { lifted_by: 5 } }),
+    );
+  });
+
+  it.each<[unknown]>([[0], [-1], [1.5], ["5"], [null], [1_000_000_001]])("refuses the lift %j", async (lift) => {
+    const world = await World.create({}, "apac");
+    const { status, body } = await settle(world, "apac", { lift });
+    const message = "must be an integer from 1 to 1000000000";
+    expect({ status, body }).toEqual(problem(400, "Invalid input", [{ field: "lift", message }]));
+    expect(await world.chatId()).toBe(1);
+  });
+
+  it.each(["emea", "MAIN", "__proto__", "HOME_APAC"])("is 404 for the home %s", async (home) => {
+    const { status, body } = await settle(await World.create(), home);
+    expect({ status, body }).toEqual(problem(404, "Not found"));
+    expect(body).toMatchObject({ detail: "There is no such home." });
+  });
+
+  it("lifts nothing when KV, which knows the apps, does not answer", async () => {
+    const world = await World.create({}, "apac");
+    const get = () => Promise.reject(new Error("KV GET failed: 500"));
+    const isolate = world.anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { get }) });
+    const { status, body } = await settle(isolate, "apac");
+    expect({ status, body }).toEqual(problem(503, "Temporarily unavailable"));
+    expect(await world.chatId()).toBe(1);
+  });
+});
