@@ -13,6 +13,8 @@ const AT_ONCE = 8;
 /** So many are acknowledged when workerd is killed, with as many more as run at once in flight. */
 const KILL_AFTER = 100;
 const AGENTS = [10411, 10427, 10428];
+/** Each has a site, and they take turns. */
+const HOMES = ["main", "apac"];
 
 const adminToken = randomBytes(24).toString("hex");
 const folder = mkdtempSync(join(tmpdir(), "agent-session-crash-"));
@@ -77,8 +79,24 @@ async function admin<T>(method: string, path: string, body?: unknown): Promise<T
   return (await answer.json()) as T;
 }
 
+type App = { siteId: number; appid: string; secret: string };
+
+async function provision(home: string): Promise<App> {
+  const { id: siteId } = await admin<{ id: number }>("POST", "/admin/sites", { name: "Site", home });
+  for (const id of AGENTS) await admin("POST", `/admin/sites/${siteId}/agents`, { id, name: `Agent ${id}` });
+  return { siteId, ...(await admin<Omit<App, "siteId">>("POST", `/admin/sites/${siteId}/apps`, { name: "App" })) };
+}
+
+/** The app that customer `n` comes through. */
+function appOf(apps: App[], n: number): App {
+  const app = apps[n % apps.length];
+  if (app === undefined) throw new Error("there is no app");
+  return app;
+}
+
 /** One create_gd of customer `n`, signed afresh under a key of its own; gives the chat_id, or undefined when no success came back. */
-async function create(app: { appid: string; secret: string }, n: number): Promise<number | undefined> {
+async function create(apps: App[], n: number): Promise<number | undefined> {
+  const app = appOf(apps, n);
   const body = JSON.stringify({
     appid: app.appid,
     timestamp: Math.floor(Date.now() / 1000),
@@ -123,11 +141,23 @@ const wholeSession = (id: number, n: number) => ({
   messages: [{ sender: "agent", sender_uid: AGENTS[0], content: `Message ${n}` }],
 });
 
+type State = { chatIds: Map<number, number[]>; partial: unknown[] };
+
 /** The state as it lies on disk, read past the Worker: each session by its customer's number, and whatever belongs to none. */
-function readState(): { chatIds: Map<number, number[]>; partial: unknown[] } {
+function readState(): State {
   const databases = join(folder, "state/d1/miniflare-D1DatabaseObject");
-  const [file] = readdirSync(databases).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
-  const db = new DatabaseSync(join(databases, file ?? ""), { readOnly: true });
+  const files = readdirSync(databases).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
+  const homes = files.map((file) => readHome(join(databases, file)));
+  expect(homes.map(({ chatIds }) => chatIds.size > 0)).toEqual([true, true]);
+  return {
+    chatIds: new Map(homes.flatMap(({ chatIds }) => [...chatIds])),
+    partial: homes.flatMap(({ partial }) => partial),
+  };
+}
+
+/** Of one home, which has one site. */
+function readHome(file: string): State {
+  const db = new DatabaseSync(file, { readOnly: true });
   try {
     const sessions = db.prepare("SELECT id, customer_external_id FROM sessions").all();
     const chatIds = new Map<number, number[]>();
@@ -156,11 +186,9 @@ function readState(): { chatIds: Map<number, number[]>; partial: unknown[] } {
   }
 }
 
-it("keeps every acknowledged session whole and leaves no partial one when workerd is killed in mid-load", async () => {
+it("keeps every acknowledged session whole and leaves no partial one when workerd is killed in mid-load, in both homes", async () => {
   await start();
-  const { id: siteId } = await admin<{ id: number }>("POST", "/admin/sites", { name: "Site" });
-  for (const id of AGENTS) await admin("POST", `/admin/sites/${siteId}/agents`, { id, name: `Agent ${id}` });
-  const app = await admin<{ appid: string; secret: string }>("POST", `/admin/sites/${siteId}/apps`, { name: "App" });
+  const apps = await Promise.all(HOMES.map(provision));
 
   const acknowledged = new Map<number, number>();
   let next = 0;
@@ -168,7 +196,7 @@ it("keeps every acknowledged session whole and leaves no partial one when worker
   const load = async () => {
     while (next < CREATES) {
       const n = next++;
-      const id = await create(app, n);
+      const id = await create(apps, n);
       if (id !== undefined) acknowledged.set(n, id);
       if (acknowledged.size >= KILL_AFTER) killed ??= kill();
     }
@@ -180,7 +208,9 @@ it("keeps every acknowledged session whole and leaves no partial one when worker
 
   await start();
   for (const [n, id] of acknowledged) {
-    expect(await admin("GET", `/admin/sites/${siteId}/sessions/${id}`)).toMatchObject(wholeSession(id, n));
+    expect(await admin("GET", `/admin/sites/${appOf(apps, n).siteId}/sessions/${id}`)).toMatchObject(
+      wholeSession(id, n),
+    );
   }
   await kill();
   const afterCrash = readState();
@@ -192,7 +222,7 @@ it("keeps every acknowledged session whole and leaves no partial one when worker
   await start();
   for (let n = 0; n < CREATES; n++) {
     const before = afterCrash.chatIds.get(n)?.[0];
-    const id = await create(app, n);
+    const id = await create(apps, n);
     expect(id).toBeDefined();
     if (before !== undefined) expect(id).toBe(before);
   }

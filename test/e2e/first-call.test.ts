@@ -53,7 +53,7 @@ describe("the first call", () => {
     const { stdout, stderr } = await shell(readme());
     expect(stderr).toBe("");
     expect(stdout).toMatch(
-      /^\{"id":1,"name":"Shop"\}\n\{"id":10411,"name":"Li Na","status":"normal"\}\n\{"appid":"my-shop",.*\}\n/,
+      /^\{"id":1,"name":"Shop","home":"main","status":"open"\}\n\{"id":10411,"name":"Li Na","status":"normal"\}\n\{"appid":"my-shop",.*\}\n/,
     );
     expect(stdout).toContain('{"code":1,"msg":"ok","data":{"chat_id":1}}');
     expect(stdout).toMatch(/^x-error-detail +kefu_ids: /m);
@@ -75,7 +75,7 @@ describe("the first call", () => {
     const { id } = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Next" });
     const { stdout, stderr } = await shell(guide().replaceAll("sites/1/", `sites/${id + 1}/`));
     expect(stderr).toBe("");
-    expect(stdout).toContain(`{"id":${id + 1},"name":"Shop"}\n`);
+    expect(stdout).toContain(`{"id":${id + 1},"name":"Shop","home":"main","status":"open"}\n`);
     expect(stdout).toMatch(/\{"appid":"[0-9a-f]{32}","secret":".+","name":"Back end","version":"[0-9a-f]{32}"\}\n$/);
   });
 

@@ -17,7 +17,7 @@ const miniflare = new Miniflare(
     modulesRoot: ".",
     compatibilityDate,
     bindings,
-    d1Databases: { DB: "agent-session" },
+    d1Databases: { DB: "agent-session", HOME_APAC: "agent-session-apac" },
     kvNamespaces: { NONCES: "nonces", CREDENTIALS: "credentials" },
     unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
     cf: false,
@@ -27,8 +27,8 @@ const miniflare = new Miniflare(
 );
 await miniflare.ready;
 
-if (isNew) {
-  const db = await miniflare.getD1Database("DB");
+for (const home of isNew ? ["DB", "HOME_APAC"] : []) {
+  const db = await miniflare.getD1Database(home);
   const migrations = join(import.meta.dirname, "../../migrations");
   for (const file of readdirSync(migrations).sort()) {
     if (!file.endsWith(".sql")) continue;
