@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../config.ts";
+import { ConfigurationError, MAIN_HOME } from "../config.ts";
 import { UnsealError } from "../credentials/sealed-secret.ts";
 import { ServiceError, STATUS_OF } from "../errors.ts";
 import { databaseFault, rootOf } from "../store/run-batch.ts";
@@ -17,6 +17,17 @@ export function refusalOf(error: Error, trace: Trace): ServiceError {
   trace.serverFault = STATUS_OF[refusal.code] >= 500;
   if (cause !== undefined) trace.fault = describeFault(cause);
   return refusal;
+}
+
+/** Refusals because a database gave no answer. */
+const NO_ANSWER: ReadonlySet<string> = new Set(["d1_unavailable", "d1_answer_incomplete", "operator_time_limit"]);
+
+/**
+ * The home that gave an operator no answer, to be named to him. Undefined when it may be the directory, whose database is the home
+ * `main`: a deployment of one database has no use for a name.
+ */
+export function silentHome({ context }: ServiceError, { home }: Trace): string | undefined {
+  return home !== MAIN_HOME && NO_ANSWER.has(context.reason) ? home : undefined;
 }
 
 function unexpected(error: Error): ServiceError {

@@ -35,6 +35,11 @@ export function serviceContext(c: RequestContext, actor: ServiceContext["actor"]
   return { runtime, telemetry, credentials, config: configOf(c), actor, now: unixSeconds(runtime), waitUntil };
 }
 
+/** Notes the home that a call is about, for the log and for the words of a fault, when there is such a home. */
+export function noteHome(c: OperatorContext, home: string): void {
+  if (c.var.ctx.config.homes.has(home)) c.var.trace.home = home;
+}
+
 /** The site that a path names; its home is noted for the log and for the words of a fault. @throws ServiceError `not_found` */
 export async function siteOf(c: OperatorContext): Promise<Site> {
   const site = await findSite(c.var.ctx, { siteId: pathId(c, "site_id", siteUnknown) });

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { invalidInput } from "../errors.ts";
+import { invalidInput, ServiceError } from "../errors.ts";
 import { displayName } from "../fields.ts";
 import { copySite, type Site } from "../store/directory/sites.ts";
 import { updateHomeSite } from "../store/home/home-sites.ts";
@@ -34,7 +34,7 @@ export interface SiteChange {
  * same call again repairs a copy that was not made.
  *
  * @throws ServiceError `invalid_input` for a first_chat_id that is too low, and then nothing is changed; `not_found` when the home does
- *   not have the site
+ *   not have the site; `unavailable`, reason `site_not_copied`, when the home has the change and the directory does not
  */
 export async function changeSite(
   ctx: ServiceContext,
@@ -51,6 +51,12 @@ export async function changeSite(
     throw invalidInput([{ field: "first_chat_id", message }]);
   }
   const copy = { name: now.name, status: now.status, ...(firstChatId !== undefined && { firstChatId }) };
-  await copySite(runtime, config.directory, site.id, copy);
+  await copySite(runtime, config.directory, site.id, copy).catch(sayNotCopied);
   return { ...site, ...copy };
+}
+
+function sayNotCopied(cause: unknown): never {
+  if (!(cause instanceof ServiceError) || cause.code !== "unavailable") throw cause;
+  const detail = "The site is changed, but the directory does not know it: send the same change again.";
+  throw new ServiceError("unavailable", { reason: "site_not_copied", detail, retryAfter: 1, cause });
 }

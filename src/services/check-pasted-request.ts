@@ -1,11 +1,16 @@
-import { findApp } from "../credentials/find-app.ts";
+import { MAIN_HOME } from "../config.ts";
+import { type AppRecord, findApp } from "../credentials/find-app.ts";
 import { openSecrets } from "../credentials/open-secrets.ts";
 import { diagnoseSignature, type SignatureDiagnosis } from "../diagnosis/diagnose-signature.ts";
+import { ServiceError } from "../errors.ts";
 import { OPERATIONS } from "../operations/index.ts";
 import type { Operation } from "../operations/operation.ts";
 import { checkRequest, type Report } from "../pipeline/check-request.ts";
 import { type Fields, readFields } from "../pipeline/read-fields.ts";
 import type { Result } from "../result.ts";
+import { findRoute } from "../store/directory/app-routes.ts";
+import { findHomeSite } from "../store/home/home-sites.ts";
+import { askHomes } from "./ask-homes.ts";
 import { keyringOf, type ServiceContext } from "./service-context.ts";
 
 export type { BodyVariant, Rewriting } from "../diagnosis/body-variants.ts";
@@ -27,8 +32,10 @@ export interface CheckedRequest {
   fields: Result<Fields>;
   /** The appid that was looked up: the body's, else the pasted one; empty when there is neither. */
   appid: string;
-  /** Undefined for an unknown appid. */
+  /** Undefined for an unknown appid, and when its home does not answer. */
   app?: { siteId: number; revokedAt: number | null };
+  /** Why calls of the app's site are answered 503 now, whatever they say. */
+  stopped?: { by: "home_closed" | "home_down" | "site_closed"; home: string };
   signature?: SignatureDiagnosis;
   report?: Report;
   /** The operation that the fields fit better than the chosen one. */
@@ -38,25 +45,51 @@ export interface CheckedRequest {
 /**
  * Finds out what the service would answer to a request, and why. Changes nothing and stores nothing.
  *
- * @throws UnsealError when MASTER_KEY does not open the app's secrets; what D1 throws
+ * @throws UnsealError when MASTER_KEY does not open the app's secrets; ServiceError `unavailable` when the directory does not answer;
+ *   what D1 throws
  */
 export async function checkPastedRequest(ctx: ServiceContext, pasted: PastedRequest): Promise<CheckedRequest> {
-  const { runtime, config, now } = ctx;
   const { operation } = pasted;
   const fields = readFields(bytesOf(pasted.body), operation.digitsOf);
   const appid = fields.ok ? fields.value.appid : pasted.appid.trim();
   const looksLike = fields.ok ? otherOperation(operation, fields.value) : undefined;
   const checked: CheckedRequest = { fields, appid, looksLike };
-  const app = appid === "" ? null : await findApp(runtime, config, appid);
-  if (app === null) return checked;
+  const found = appid === "" ? undefined : await findAppAndSite(ctx, appid);
+  if (found?.stopped !== undefined) checked.stopped = found.stopped;
+  if (!found?.app) return checked;
+  const { app } = found;
   const keyring = await keyringOf(ctx);
   const secrets = await openSecrets(keyring, app);
   const order = ["appid", "timestamp", "ranstr", ...OPERATIONS.flatMap(({ fieldNames }) => fieldNames)];
-  const signature = await diagnoseSignature(pasted, secrets, order, now);
+  const signature = await diagnoseSignature(pasted, secrets, order, ctx.now);
   // A form turns every line end into CRLF, so the text that was signed is checked instead of the pasted one.
   const body = bytesOf(signature.exact && signature.match ? signature.match.body.text : pasted.body);
   const report = await checkRequest(ctx, keyring, operation, { app, body, signature: pasted.signature.trim() });
   return { ...checked, app: { siteId: app.siteId, revokedAt: app.revokedAt }, signature, report };
+}
+
+/** The app of an appid, null when its home does not have it or does not answer; undefined for an appid without a site. */
+async function findAppAndSite(
+  ctx: ServiceContext,
+  appid: string,
+): Promise<{ app: AppRecord | null; stopped?: CheckedRequest["stopped"] } | undefined> {
+  const { runtime, config } = ctx;
+  const route = await findRoute(runtime, config.directory, appid);
+  if (route === undefined) return undefined;
+  const { home, siteId } = route;
+  const ask = (db: D1Database) => Promise.all([findApp(runtime, config, appid), findHomeSite(db, siteId)]);
+  const { answers } = await askHomes(
+    ctx,
+    ask,
+    [...config.homes].filter(([name]) => name === home),
+  );
+  const [app = null, site] = answers.get(home) ?? [];
+  if (config.closedHomes.has(home)) return { app, stopped: { by: "home_closed", home } };
+  if (!answers.has(home)) {
+    if (home === MAIN_HOME) throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
+    return { app, stopped: { by: "home_down", home } };
+  }
+  return site?.status === "closed" ? { app, stopped: { by: "site_closed", home } } : { app };
 }
 
 const bytesOf = (text: string): ArrayBuffer => Uint8Array.from(new TextEncoder().encode(text)).buffer;

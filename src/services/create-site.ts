@@ -1,10 +1,11 @@
 import * as z from "zod/mini";
-import { homeDatabase, MAIN_HOME } from "../config.ts";
+import { MAIN_HOME } from "../config.ts";
 import { invalidInput, ServiceError } from "../errors.ts";
 import { displayName } from "../fields.ts";
-import { beginSite, finishSite, type Site } from "../store/directory/sites.ts";
-import { HIGHEST_FIRST_CHAT_ID, insertHomeSite } from "../store/home/home-sites.ts";
-import { authorOf, type ServiceContext } from "./service-context.ts";
+import { beginSite, type Site } from "../store/directory/sites.ts";
+import { HIGHEST_FIRST_CHAT_ID } from "../store/home/home-sites.ts";
+import { finishSite } from "./finish-site.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 const FIRST_ID_RULE = `must be an integer from 1 to ${HIGHEST_FIRST_CHAT_ID}`;
 
@@ -39,21 +40,11 @@ const TRIES = 20;
 export async function createSite(ctx: ServiceContext, { name, home, firstChatId }: NewSite): Promise<Site> {
   const { runtime, config, now } = ctx;
   if (!config.homes.has(home)) throw invalidInput([{ field: "home", message: homeRule(config.homes) }]);
-  const db = homeDatabase(config, home);
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const site = await beginSite(runtime, config.directory, { name, home, firstChatId }, now);
-    const { id: siteId, createdAt } = site;
-    const row = { siteId, name, createdAt, chatIdFloor: firstChatId - 1 };
-    if (!(await insertHomeSite(runtime, db, row, authorOf(ctx)))) throw idTaken(site);
-    if (await finishSite(runtime, config.directory, siteId)) return { ...site, status: "open" };
+    if (await finishSite(ctx, { site })) return { ...site, status: "open" };
   }
   throw new ServiceError("conflict", { reason: "site_busy", detail: "Others create sites of this name; try again." });
 }
 
 const homeRule = (homes: ReadonlyMap<string, unknown>) => `must be one of ${[...homes.keys()].join(", ")}`;
-
-const idTaken = ({ id, home }: Site) =>
-  new ServiceError("conflict", {
-    reason: "site_id_taken",
-    detail: `The home ${home} has another site ${id}. If the directory was restored, send POST /admin/homes/${MAIN_HOME}/restored first.`,
-  });

@@ -21,7 +21,7 @@ export const auditQuerySchema = z.extend(pageQuerySchema, {
 export type AuditLogEntry = Omit<AuditEntry, "details"> & { details: Record<string, unknown>; home: string };
 
 export interface AuditPage extends Page<AuditLogEntry> {
-  /** Homes that gave nothing, because they do not answer. Each page asks them again. */
+  /** Homes that gave nothing, because they do not answer or are not bound. Each page asks them again. */
   homesDown: string[];
 }
 
@@ -37,16 +37,18 @@ export async function listAuditLog(
   const before = readCursor(cursor);
   const wanted = siteId === undefined ? undefined : [MAIN_HOME, (await findSite(ctx, { siteId })).home];
   const homes = [...ctx.config.homes].filter(([home]) => wanted?.includes(home) ?? true);
+  const unbound = wanted?.filter((home) => !ctx.config.homes.has(home)) ?? [];
   const list = (db: D1Database, home: string) =>
     listAuditEntries(db, siteId, before.get(home) ?? Number.MAX_SAFE_INTEGER, limit + 1);
   const { answers, down } = await askHomes(ctx, list, homes);
+  const homesDown = [...down, ...unbound];
   const items: AuditLogEntry[] = [];
   for (const [home, row] of merged(answers)) {
-    if (items.length === limit) return { items, nextCursor: writeCursor(before), homesDown: down };
+    if (items.length === limit) return { items, nextCursor: writeCursor(before), homesDown };
     items.push(withDetails(row, home));
     before.set(home, row.id);
   }
-  return { items, nextCursor: null, homesDown: down };
+  return { items, nextCursor: null, homesDown };
 }
 
 /**

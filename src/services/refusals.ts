@@ -5,6 +5,9 @@ import { ServiceError } from "../errors.ts";
 export const siteUnknown = () =>
   new ServiceError("not_found", { reason: "site_unknown", detail: "There is no such site." });
 
+export const homeUnknown = () =>
+  new ServiceError("not_found", { reason: "home_unknown", detail: "There is no such home." });
+
 export const appUnknown = () =>
   new ServiceError("not_found", { reason: "app_unknown", detail: "There is no such app." });
 

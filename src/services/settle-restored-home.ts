@@ -1,15 +1,9 @@
 import * as z from "zod/mini";
 import { homeDatabase, MAIN_HOME } from "../config.ts";
-import { readRecords } from "../credentials/kv-records.ts";
-import { ServiceError } from "../errors.ts";
 import { NONCE_SECONDS } from "../replay/kv-nonces.ts";
-import {
-  copyHomeToDirectory,
-  copySitesToHome,
-  liftFloors,
-  type RestoredApp,
-  restoredApps,
-} from "../store/reconcile.ts";
+import { copyHomeToDirectory, copySitesToHome, liftFloors } from "../store/reconcile.ts";
+import { type DoubtfulApp, listDoubtfulApps } from "./list-doubtful-apps.ts";
+import { homeUnknown } from "./refusals.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 
 const LIFT_RULE = "must be an integer from 1 to 1000000000";
@@ -30,17 +24,6 @@ export interface RestoredHome {
   apps: DoubtfulApp[];
 }
 
-/** An app whose restored row says less than what is known elsewhere. */
-export interface DoubtfulApp {
-  appid: string;
-  siteId: number;
-  /**
-   * `missing`: the home does not have it any more. `revoked`: it was revoked, and now is not. `rotated`: it had another secret, and now
-   * has an older one.
-   */
-  why: "missing" | "revoked" | "rotated";
-}
-
 /**
  * Makes a home that D1's Time Travel took back fit for use: gives it back the sites that it lost, lifts the chat ids of every site, and
  * lists the apps whose restored row says less than KV. Of the directory, it also brings back the sites and routes of the other homes.
@@ -53,27 +36,13 @@ export async function settleRestoredHome(
   { home, lift }: { home: string; lift: number },
 ): Promise<RestoredHome> {
   const { directory, homes } = ctx.config;
-  if (!homes.has(home))
-    throw new ServiceError("not_found", { reason: "home_unknown", detail: "There is no such home." });
+  if (!homes.has(home)) throw homeUnknown();
   const db = homeDatabase(ctx.config, home);
   if (home !== MAIN_HOME) await copySitesToHome(directory, home, db);
   else {
     for (const [name, other] of homes) if (name !== MAIN_HOME) await copyHomeToDirectory(directory, name, other);
   }
-  const doubtful: DoubtfulApp[] = [];
-  for await (const apps of restoredApps(directory, home, db)) doubtful.push(...(await compare(ctx, apps)));
+  const doubtful = await listDoubtfulApps(ctx, { home });
   const sites = await liftFloors(db, home, lift, authorOf(ctx));
   return { sites, liftedBy: lift, reopenAfter: ctx.now + NONCE_SECONDS, apps: doubtful };
-}
-
-async function compare({ config }: ServiceContext, apps: RestoredApp[]): Promise<DoubtfulApp[]> {
-  const appids = apps.map(({ appid }) => appid);
-  const remembered = await readRecords(config.credentials, appids);
-  return apps.flatMap(({ appid, siteId, version, revokedAt }) => {
-    const record = remembered.get(appid);
-    if (version === null) return { appid, siteId, why: "missing" as const };
-    if (record === undefined) return [];
-    if (record.revokedAt !== null && revokedAt === null) return { appid, siteId, why: "revoked" as const };
-    return record.version !== version && revokedAt === null ? { appid, siteId, why: "rotated" as const } : [];
-  });
 }

@@ -1,6 +1,6 @@
 import { type ErrorCode, type ServiceError, STATUS_OF } from "../../errors.ts";
 import { describeIssues } from "../../fields.ts";
-import { refusalOf } from "../faults.ts";
+import { refusalOf, silentHome } from "../faults.ts";
 import type { RequestContext } from "../request-context.ts";
 
 const TITLES: Partial<Record<ErrorCode, string>> = {
@@ -27,7 +27,7 @@ export function onError(error: Error, c: RequestContext): Response {
     type: "about:blank",
     title,
     status,
-    detail: detailOf(refusal, title),
+    detail: detailOf(refusal, title, silentHome(refusal, c.var.trace)),
     ...(issues !== undefined && { errors: issues }),
   };
   if (allow !== undefined) c.header("allow", allow);
@@ -36,7 +36,12 @@ export function onError(error: Error, c: RequestContext): Response {
   return c.body(JSON.stringify(problem), status, { "content-type": "application/problem+json" });
 }
 
-function detailOf({ code, context: { detail, issues } }: ServiceError, title: string): string {
+function detailOf(
+  { code, context: { detail, issues } }: ServiceError,
+  title: string,
+  silent: string | undefined,
+): string {
+  if (silent !== undefined) return [`The home ${silent} does not answer.`, detail].filter(Boolean).join(" ");
   if (issues !== undefined) return describeIssues(issues);
   if (detail !== undefined) return detail;
   return code === "unauthorized" ? "Send the admin token as Authorization: Bearer <token>." : `${title}.`;

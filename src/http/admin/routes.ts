@@ -17,7 +17,7 @@ import { revokeApp } from "../../services/revoke-app.ts";
 import { rotateSecret, rotateSecretSchema } from "../../services/rotate-secret.ts";
 import { restoredSchema, settleRestoredHome } from "../../services/settle-restored-home.ts";
 import { newHono, type Routes } from "../new-hono.ts";
-import { answerInTime, serviceContext, siteOf } from "../operator.ts";
+import { answerInTime, noteHome, serviceContext, siteOf } from "../operator.ts";
 import { pathId } from "../path-id.ts";
 import { refuseOtherMethods, refuseOtherPaths } from "../refuse-other-methods.ts";
 import { requireAdmin } from "./admin-token.ts";
@@ -40,6 +40,7 @@ export function admin(): Routes<AdminEnv> {
 
   routes.post("/sites", async (c) => {
     const { name, home, first_chat_id: firstChatId } = await readInput(c, newSiteSchema);
+    noteHome(c, home);
     return c.json(wire.site(await createSite(c.var.ctx, { name, home, firstChatId })), 201);
   });
 
@@ -121,7 +122,9 @@ export function admin(): Routes<AdminEnv> {
 
   routes.post("/homes/:name/restored", async (c) => {
     const { lift } = await readInput(c, restoredSchema, {});
-    return c.json(wire.restored(await settleRestoredHome(c.var.ctx, { home: c.req.param("name"), lift })));
+    const home = c.req.param("name");
+    noteHome(c, home);
+    return c.json(wire.restored(await settleRestoredHome(c.var.ctx, { home, lift })));
   });
 
   refuseOtherMethods(routes);

@@ -42,6 +42,11 @@ export function checkLines(view: View, pasted: PastedRequest, checked: CheckedRe
     lines.push(line(t("Two appids"), text));
   }
   if (appid === "") return { lines };
+  const { stopped } = checked;
+  if (stopped !== undefined && stopped.by !== "site_closed") {
+    lines.push(line(t("Home"), stoppedText(view, stopped), "unavailable"));
+    if (app === undefined) return { lines };
+  }
   if (app === undefined || signature === undefined || report === undefined) {
     const text = t("There is no app {0} here. Look for a slip in copying, or for another environment's appid.", appid);
     return { lines: [...lines, line(t("App"), text, "token_invalid")] };
@@ -64,6 +69,7 @@ export function checkLines(view: View, pasted: PastedRequest, checked: CheckedRe
   lines.push(...stampLines(view, checked, tolerance));
   lines.push({ title: t("Limits"), texts: [t("Not evaluated: looking would use them up.")], notEvaluated: true });
   lines.push(fieldsLine(view, pasted, checked));
+  if (stopped?.by === "site_closed") lines.push(line(t("Site"), stoppedText(view, stopped), "unavailable"));
   const { used, outcome } = report;
   if (outcome !== undefined && !(used?.sessionId && used.mayBeItself)) lines.push(...outcomeLines(view, outcome));
   if (!used?.mayBeItself || !signature.exact) return { lines };
@@ -90,6 +96,15 @@ const ruleOf = (outcome: string) =>
 const isOutcome = (outcome: string) => outcome === "key_reused" || ruleOf(outcome) !== undefined;
 
 const isTooLong = (body: string) => new TextEncoder().encode(body).length > MAX_BODY_BYTES;
+
+function stoppedText({ t }: View, { by, home }: NonNullable<CheckedRequest["stopped"]>): string {
+  const texts: Record<typeof by, string> = {
+    home_closed: t("The home {0} is closed: CLOSED_HOMES names it. Every call of its sites is answered 503.", home),
+    home_down: t("The home {0} of this app does not answer. More cannot be checked until it does.", home),
+    site_closed: t("The site is closed: its calls are answered 503 until it is opened."),
+  };
+  return texts[by];
+}
 
 function bodyLine({ t }: View, { body }: PastedRequest, { fields }: CheckedRequest): Line {
   if (isTooLong(body)) {

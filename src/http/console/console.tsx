@@ -11,11 +11,15 @@ import { agentsPages } from "./pages/agents-pages.tsx";
 import { appPages } from "./pages/app-page.tsx";
 import { appsPages } from "./pages/apps-pages.tsx";
 import { auditPages } from "./pages/audit-pages.tsx";
+import { finishPages } from "./pages/finish-pages.tsx";
+import { homesPage } from "./pages/homes-page.tsx";
+import { restoredPages } from "./pages/restored-pages.tsx";
 import { secretPage } from "./pages/secret-page.tsx";
 import { sessionsPages } from "./pages/sessions-pages.tsx";
 import { askToSignIn, signInPages } from "./pages/sign-in-pages.tsx";
 import { signatureCheckPage } from "./pages/signature-check-page.tsx";
 import { sitePage } from "./pages/site-page.tsx";
+import { siteSettingsPages } from "./pages/site-settings-pages.tsx";
 import { sitesPages } from "./pages/sites-pages.tsx";
 import { viewOf } from "./view.ts";
 
@@ -57,6 +61,8 @@ export function operatorConsole(): ConsoleRoutes {
       return c.redirect(path.replace(/\/+$/, "") + new URL(c.req.url).search, 301);
     }
     c.set("ctx", serviceContext(c, "console"));
+    const { homes, closedHomes } = c.var.ctx.config;
+    Object.assign(c.var.view, { hasHomes: homes.size > 1, closedHomes });
     const cookie = readCookie(c.req.raw, SESSION_COOKIE) ?? "";
     c.var.view.session = await checkConsoleSession(c.var.ctx, { cookie });
     return next();
@@ -71,6 +77,8 @@ export function operatorConsole(): ConsoleRoutes {
   });
   sitesPages(routes);
   sitePage(routes);
+  finishPages(routes);
+  siteSettingsPages(routes);
   appsPages(routes);
   appPages(routes);
   secretPage(routes);
@@ -78,6 +86,8 @@ export function operatorConsole(): ConsoleRoutes {
   agentPages(routes);
   sessionsPages(routes);
   signatureCheckPage(routes);
+  homesPage(routes);
+  restoredPages(routes);
   auditPages(routes);
   refuseOtherPaths(routes);
   return routes;

@@ -1,16 +1,16 @@
 import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { isVisible } from "../../fields.ts";
 import type { PageContext } from "./env.ts";
 import { Action } from "./parts/form.tsx";
+import { type FramedSite, SiteFrame, SiteNotices } from "./parts/site-frame.tsx";
 import type { View } from "./view.ts";
 
 export interface Page {
   title: string;
   /** The section of the console that the page belongs to. */
-  section?: "sites" | "check" | "audit";
+  section?: "sites" | "homes" | "check" | "audit";
   /** The site that the page is about, and the tab that it belongs to. */
-  site?: { id: number; name: string; tab?: "overview" | "sessions" | "apps" | "agents" | "audit" };
+  site?: FramedSite;
   /** Where the language switch returns to when the page answers a post. Otherwise it returns to the address of the page. */
   back?: string | undefined;
   /** A form that is shown again, and its path: the language switch sends its values along, so that they are not lost. */
@@ -31,15 +31,9 @@ function Layout({ view, title, section = "sites", site, back, filled, body }: Pa
   const current = (here: boolean) => (here ? "page" : undefined);
   const sections = [
     ["sites", "/console", t("Sites")],
+    ...(view.hasHomes ? [["homes", "/console/homes", t("Homes")] as const] : []),
     ["check", "/console/signature-check", t("Signature check")],
     ["audit", "/console/audit", t("Audit log")],
-  ] as const;
-  const tabs = [
-    ["overview", "", t("Overview")],
-    ["sessions", "/sessions", t("Sessions")],
-    ["apps", "/apps", t("Apps")],
-    ["agents", "/agents", t("Agents")],
-    ["audit", "/audit", t("Audit log")],
   ] as const;
   return (
     <html lang={chinese ? "zh-CN" : "en"}>
@@ -88,24 +82,9 @@ function Layout({ view, title, section = "sites", site, back, filled, body }: Pa
           </div>
         </header>
         <main id="main" tabindex={-1}>
-          {site && (
-            <div class="site">
-              <p class="crumb">
-                <a href="/console">{t("Sites")}</a> /{" "}
-                <a href={`/console/sites/${site.id}`}>
-                  <bdi>{isVisible(site.name) ? site.name : `(${site.id})`}</bdi>
-                </a>
-              </p>
-              <nav class="tabs" aria-label={t("Site")}>
-                {tabs.map(([key, path, label]) => (
-                  <a href={`/console/sites/${site.id}${path}`} aria-current={current(site.tab === key)}>
-                    {label}
-                  </a>
-                ))}
-              </nav>
-            </div>
-          )}
+          {site && <SiteFrame view={view} site={site} />}
           <h1>{title}</h1>
+          {site && <SiteNotices view={view} site={site} />}
           {body}
         </main>
         <footer>{t("Times are in {0}.", view.timeZone)}</footer>

@@ -29,6 +29,7 @@ export const isRefused = (form: Filled | undefined): boolean => Object.keys(form
 /** The result of a form, told on the page that it leads to. */
 export type Done =
   | ("site" | "revoked" | "agents" | "renamed" | "normal" | "disabled")
+  | ("site_renamed" | "site_opened" | "site_closed" | "first_chat_id")
   | ("not_known" | "rotated_before" | "revoked_before" | "draft");
 
 /**
@@ -53,6 +54,10 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     renamed: t("The agent was renamed."),
     normal: t("The agent was enabled."),
     disabled: t("The agent was disabled."),
+    site_renamed: t("The site was renamed."),
+    site_opened: t("The site was opened."),
+    site_closed: t("The site was closed."),
+    first_chat_id: t("The next chat_id was set."),
   };
   const bad: Partial<Record<Done, string>> = {
     not_known: t(

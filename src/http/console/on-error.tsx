@@ -1,17 +1,39 @@
 import { STATUS_OF } from "../../errors.ts";
-import { refusalOf } from "../faults.ts";
+import { refusalOf, silentHome } from "../faults.ts";
 import type { PageContext } from "./env.ts";
 import { show } from "./layout.tsx";
 import { englishView, type View } from "./view.ts";
 
 /** Answers every error of the console with a page. */
 export function onError(error: Error, c: PageContext): Response {
-  const { code, context } = refusalOf(error, c.var.trace);
+  const refusal = refusalOf(error, c.var.trace);
+  const { code, context } = refusal;
   const status = STATUS_OF[code];
   // An error before the reader's language is known is told in English.
   if ((c.var.view as View | undefined) === undefined) c.set("view", englishView(c));
   if (context.retryAfter !== undefined) c.header("retry-after", String(context.retryAfter));
   const { t } = c.var.view;
+  const outcome =
+    c.req.method === "GET"
+      ? t("Try again in a moment.")
+      : t("What you sent may or may not have been done: look before you repeat it.");
+  const home = silentHome(refusal, c.var.trace);
+  const reasons: Record<string, [string, string]> = {
+    home_unbound: [
+      t("The home {0} has no database", c.var.trace.home),
+      t("No database is bound for it, so its sites stop. Those of other homes go on."),
+    ],
+    site_unfinished: [t("This site is unfinished"), t("Its home does not have it yet: finish it on its overview.")],
+    site_id_taken: [
+      t("The home has another site of this id"),
+      t("The directory was restored to an earlier time: make it fit for use first, under Homes, main."),
+    ],
+    site_busy: [t("Nothing was changed."), t("Others create sites of this name at this moment. Try again.")],
+    site_not_copied: [
+      t("The site is changed, but the list of sites does not show it yet"),
+      t("Send the same change again."),
+    ],
+  };
   const texts: Partial<Record<number, [string, string]>> = {
     400: [t("That address does not make sense"), t("A part of it cannot be read.")],
     403: [
@@ -20,15 +42,16 @@ export function onError(error: Error, c: PageContext): Response {
     ],
     404: [t("There is no such page"), t("Nothing here goes by that address.")],
     413: [t("That is too long"), t("Nothing was changed.")],
-    503: [
-      t("The database does not answer"),
-      c.req.method === "GET"
-        ? t("Try again in a moment.")
-        : t("What you sent may or may not have been done: look before you repeat it."),
-    ],
+    503:
+      home === undefined
+        ? [t("The database does not answer"), outcome]
+        : [
+            t("The home {0} does not answer", home),
+            `${t("Calls of its sites are answered 503 until it does. Sites of other homes go on.")} ${outcome}`,
+          ],
   };
   const fallback = [t("Something went wrong"), t("The log has the details under this id:")];
-  const [title = "", text] = texts[status] ?? fallback;
+  const [title = "", text] = reasons[context.reason] ?? texts[status] ?? fallback;
   const body = (
     <section class="card">
       <p>{text}</p>

@@ -1,3 +1,4 @@
+import { MAIN_HOME } from "../../config.ts";
 import { ServiceError, STATUS_OF } from "../../errors.ts";
 import { claimForm } from "../../services/claim-form.ts";
 import { sha256 } from "../../services/console-session.ts";
@@ -34,7 +35,11 @@ export async function once(
   if (view.session === undefined) throw new ServiceError("unauthorized", { reason: "not_signed_in" });
   const fields = Object.entries(form).sort(([a], [b]) => (a < b ? -1 : 1));
   const id = await sha256(JSON.stringify([c.req.path, fields]));
-  const claim = await claimForm(ctx, { id, sessionId: view.session.id });
+  const claim = await claimForm(ctx, { id, sessionId: view.session.id }).catch((error) => {
+    // Forms are in the directory: the site's home is not at fault.
+    c.var.trace.home = MAIN_HOME;
+    throw error;
+  });
   if (!claim.isFirst) return c.redirect(claim.location ?? (await doneLocation(c, list, "not_known")), 303);
   const working = finish(ctx, id, work);
   // After a double click the browser aborts the first request; its work must still be finished.

@@ -17,3 +17,9 @@ export async function readForm(c: PageContext): Promise<Record<string, string>> 
   const bytes = await readChunks(c.req.raw.body, MAX_FORM_BYTES);
   return Object.fromEntries(new URLSearchParams(new TextDecoder().decode(bytes)));
 }
+
+/** The number that a field holds, for a schema: undefined when it is empty, and the text when it is no whole number. */
+export function wholeNumber(text: string): number | string | undefined {
+  if (text.trim() === "") return undefined;
+  return /^\s*\d+\s*$/.test(text) ? Number(text) : text;
+}

@@ -1,6 +1,6 @@
 import { type ConsoleSession, isMac, macOf } from "../../services/console-session.ts";
 
-/** How long a ticket is valid, and so how long a page shows a new secret or the result of a form. */
+/** How long a ticket is valid unless told otherwise, and so how long a page shows a new secret or the result of a form. */
 const TICKET_SECONDS = 600;
 
 /** Whether a form was made for this session. */
@@ -10,8 +10,13 @@ export async function isFormToken({ id, key }: ConsoleSession, token: string): P
 }
 
 /** A proof in an address that the console redirected this session there, for one purpose and time. It holds no secret. */
-export async function ticketFor({ id, key }: ConsoleSession, purpose: string[], now: number): Promise<string> {
-  const expiresAt = String(now + TICKET_SECONDS);
+export async function ticketFor(
+  { id, key }: ConsoleSession,
+  purpose: string[],
+  now: number,
+  seconds = TICKET_SECONDS,
+): Promise<string> {
+  const expiresAt = String(now + seconds);
   return `${expiresAt}.${await macOf(key, ["ticket", id, expiresAt, ...purpose])}`;
 }
 

@@ -20,6 +20,10 @@ export interface View {
   timeZone: string;
   /** A time, given in Unix seconds, in the reader's language and zone. */
   time: (seconds: number) => string;
+  /** With a single home, no page speaks of homes until it is closed. */
+  hasHomes: boolean;
+  /** The homes that CLOSED_HOMES names. */
+  closedHomes: ReadonlySet<string>;
 }
 
 export async function viewOf(c: RequestContext): Promise<View> {
@@ -46,6 +50,8 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
     now: unixSeconds(c.var.isolate.runtime),
     timeZone,
     time: (seconds) => format.format(seconds * 1000),
+    hasHomes: false,
+    closedHomes: new Set(),
   };
 }
 

@@ -120,6 +120,11 @@ export async function updateHomeSite(
   return site;
 }
 
+/** A site as its home has it; undefined when the home does not have it. */
+export function findHomeSite(db: D1Database, siteId: number): Promise<HomeSite | undefined> {
+  return drizzle(db).select().from(homeSites).where(eq(homeSites.siteId, siteId)).get();
+}
+
 /** Throws unless the home answers and is migrated. */
 export async function probeHome(db: D1Database): Promise<void> {
   await drizzle(db).select({ siteId: homeSites.siteId }).from(homeSites).limit(1).get();

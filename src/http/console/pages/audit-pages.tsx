@@ -1,8 +1,9 @@
+import type { Site } from "../../../services/find-site.ts";
 import { type AuditAction, listAuditLog } from "../../../services/list-audit-log.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
-import { Time } from "../parts/parts.tsx";
+import { Notice, Time } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 
@@ -11,13 +12,19 @@ export function auditPages(routes: ConsoleRoutes): void {
   routes.get("/sites/:site_id/audit", async (c) => auditPage(c, await siteOf(c)));
 }
 
-async function auditPage(c: PageContext, site?: { id: number; name: string }): Promise<Response> {
+async function auditPage(c: PageContext, site?: Site): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
   const log = await listAuditLog(c.var.ctx, { siteId: site?.id, cursor: c.req.query("cursor"), limit: 50 });
-  const head = [t("What"), t("Subject"), t("Details"), t("Through"), t("When")];
+  const homes = view.hasHomes ? [t("Home")] : [];
+  const head = [t("What"), t("Subject"), t("Details"), t("Through"), t("When"), ...homes];
   const body = (
     <>
+      {log.homesDown.length > 0 && (
+        <Notice kind="bad" title={t("Homes that do not answer: {0}", log.homesDown.join(", "))}>
+          <p>{t("Their entries are missing here. Nothing of them is lost: look again later.")}</p>
+        </Notice>
+      )}
       <Table
         label={t("Audit log")}
         head={site ? head : [...head, t("Site")]}
@@ -27,6 +34,7 @@ async function auditPage(c: PageContext, site?: { id: number; name: string }): P
           <bdi class="long">{detailText(view, entry.details)}</bdi>,
           entry.actor === "console" ? t("Console") : "API",
           <Time view={view} at={entry.at} />,
+          ...(view.hasHomes ? [entry.home] : []),
           ...(site
             ? []
             : [entry.siteId === null ? "–" : <a href={`/console/sites/${entry.siteId}`}>{entry.siteId}</a>]),
@@ -62,10 +70,11 @@ function actionText(view: View, action: AuditAction): string {
 }
 
 function detailText(view: View, details: Record<string, unknown>): string {
-  const { from, to, previous_expires_at: until, imported, ...others } = details;
+  const { from, to, previous_expires_at: until, imported, lifted_by: lift, ...others } = details;
   const parts = Object.entries(others).map(([key, value]) => (key === "name" ? String(value) : `${key} ${value}`));
   if (from !== undefined) parts.push(`${from} → ${to}`);
   if (Array.isArray(imported) && imported.length > 0) parts.push(imported.join(", "));
+  if (typeof lift === "number") parts.push(view.t("chat_ids skipped: {0}", lift));
   if (typeof until === "number") parts.push(view.t("previous until {0}", view.time(until)));
   return parts.join(" · ") || "–";
 }

@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import type { PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { doneNotice } from "../messages.ts";
-import { Form } from "../parts/form.tsx";
+import { Ask } from "../parts/ask.tsx";
 import { Notice } from "../parts/parts.tsx";
 import { appOf } from "./app-of.ts";
 import { hasOverlap } from "./app-table.tsx";
@@ -68,39 +68,31 @@ async function askPage(
   const { t } = view;
   const { site, app, path } = await appOf(c);
   const done = await doneNotice(c);
-  const card = (
-    <section class="card">
-      <p>{ask.text}</p>
-      <dl class="facts">
-        <dt>{t("Name")}</dt>
-        <dd>
-          <bdi>{app.name}</bdi>
-        </dd>
-        <dt>appid</dt>
-        <dd>
-          <code>{app.appid}</code>
-        </dd>
-        {ask.facts}
-      </dl>
-      <Form view={view} action={`${path}/${step}`}>
-        {Object.entries(ask.hidden).map(([name, value]) => (
-          <input type="hidden" name={name} value={value} />
-        ))}
-        <div class="buttons">
-          <button type="submit" class="danger">
-            {ask.button}
-          </button>
-          <a class="button plain" href={path}>
-            {ask.keep}
-          </a>
-        </div>
-      </Form>
-    </section>
-  );
   const body = (
     <>
       {done && <Notice {...done} />}
-      {card}
+      <Ask
+        view={view}
+        text={ask.text}
+        facts={
+          <>
+            <dt>{t("Name")}</dt>
+            <dd>
+              <bdi>{app.name}</bdi>
+            </dd>
+            <dt>appid</dt>
+            <dd>
+              <code>{app.appid}</code>
+            </dd>
+            {ask.facts}
+          </>
+        }
+        action={`${path}/${step}`}
+        hidden={ask.hidden}
+        button={ask.button}
+        keep={ask.keep}
+        back={path}
+      />
     </>
   );
   return show(c, { title: ask.title, site: { ...site, tab: "apps" }, body });

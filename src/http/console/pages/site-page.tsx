@@ -2,6 +2,7 @@ import { COUNT_LIMIT, countSessions } from "../../../services/count-sessions.ts"
 import { listAgents } from "../../../services/list-agents.ts";
 import { listApps } from "../../../services/list-apps.ts";
 import { listSessions, SESSION_STATUSES, type SessionStatus } from "../../../services/list-sessions.ts";
+import { refusalOf } from "../../faults.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes } from "../env.ts";
 import { show } from "../layout.tsx";
@@ -10,6 +11,7 @@ import { Notice } from "../parts/parts.tsx";
 import { startsOf, type View } from "../view.ts";
 import { AgentTable } from "./agent-table.tsx";
 import { AppTable } from "./app-table.tsx";
+import { unfinishedPage } from "./finish-pages.tsx";
 import { SessionTable, statusKind, statusText } from "./session-table.tsx";
 
 const SHOWN = 5;
@@ -20,37 +22,64 @@ export function sitePage(routes: ConsoleRoutes): void {
     const { t } = view;
     const { ctx } = c.var;
     const site = await siteOf(c);
+    if (site.status === "creating") return unfinishedPage(c, site);
     const part = { site, limit: SHOWN };
     const { day, week } = startsOf(view.now, view.timeZone);
-    const [[today, thisWeek], sessions, apps, agents] = await Promise.all([
+    const parts = await Promise.allSettled([
       countSessions(ctx, { site, since: [day, week] }),
       listSessions(ctx, part),
       listApps(ctx, part),
       listAgents(ctx, part),
     ]);
+    const faults = parts.flatMap((part) => (part.status === "rejected" ? [part.reason] : []));
+    if (faults.length === parts.length) throw faults[0];
+    // For the log: the page is shown with what could be read.
+    for (const fault of faults) refusalOf(fault, c.var.trace);
+    const [counts, sessions, apps, agents] = parts;
     const path = `/console/sites/${site.id}`;
     const done = await doneNotice(c);
     const body = (
       <>
         {done && <Notice {...done} />}
-        <div class="tiles">
-          <Counts view={view} label={t("Sessions today")} counts={today} />
-          <Counts view={view} label={t("Sessions this week")} counts={thisWeek} />
-        </div>
+        {counts.status === "rejected" ? (
+          <Unread view={view} />
+        ) : (
+          <div class="tiles">
+            <Counts view={view} label={t("Sessions today")} counts={counts.value[0]} />
+            <Counts view={view} label={t("Sessions this week")} counts={counts.value[1]} />
+          </div>
+        )}
         <Part title={t("Latest sessions")} href={`${path}/sessions`} all={t("All sessions")}>
-          <SessionTable view={view} siteId={site.id} sessions={sessions.items} />
+          {sessions.status === "rejected" ? (
+            <Unread view={view} />
+          ) : (
+            <SessionTable view={view} siteId={site.id} sessions={sessions.value.items} />
+          )}
         </Part>
         <Part title={t("Apps")} href={`${path}/apps`} all={t("Manage apps")}>
-          <AppTable view={view} siteId={site.id} apps={apps.items} />
+          {apps.status === "rejected" ? (
+            <Unread view={view} />
+          ) : (
+            <AppTable view={view} siteId={site.id} apps={apps.value.items} />
+          )}
         </Part>
         <Part title={t("Agents")} href={`${path}/agents`} all={t("Manage agents")}>
-          <AgentTable view={view} siteId={site.id} agents={agents.items} />
+          {agents.status === "rejected" ? (
+            <Unread view={view} />
+          ) : (
+            <AgentTable view={view} siteId={site.id} agents={agents.value.items} />
+          )}
         </Part>
       </>
     );
     return show(c, { title: site.name, site: { ...site, tab: "overview" }, body });
   });
 }
+
+/** Stands where a part of the page could not be read, while others could. */
+const Unread = ({ view }: { view: View }) => (
+  <p class="empty">{view.t("This part could not be read. Try again in a moment.")}</p>
+);
 
 function Counts({
   view,

@@ -94,6 +94,7 @@ export function Field(props: {
   options?: [value: string, label: string][];
   required?: boolean;
   maxlength?: number;
+  inputmode?: "numeric";
   autocomplete?: string;
   autofocus?: boolean;
   code?: boolean;

@@ -1,0 +1,214 @@
+import { fieldIssues } from "../../../fields.ts";
+import { type DoubtfulApp, listDoubtfulApps } from "../../../services/list-doubtful-apps.ts";
+import { homeUnknown } from "../../../services/refusals.ts";
+import { restoredSchema, settleRestoredHome } from "../../../services/settle-restored-home.ts";
+import { noteHome } from "../../operator.ts";
+import type { ConsoleRoutes, PageContext } from "../env.ts";
+import { show } from "../layout.tsx";
+import { doneLocation, doneNotice, type Filled, filled, isRefused } from "../messages.ts";
+import { isDraft, once } from "../once.ts";
+import { Ask } from "../parts/ask.tsx";
+import { Faults, Field } from "../parts/form.tsx";
+import { Notice, Time } from "../parts/parts.tsx";
+import { Table } from "../parts/table.tsx";
+import { readForm, wholeNumber } from "../read-form.ts";
+import { type Settled, settledLocation, settledOf } from "../settled.ts";
+import type { View } from "../view.ts";
+
+const DEFAULT_LIFT = "1000000";
+
+/** What is to be done after D1's Time Travel took a home back: docs/operating.md. */
+export function restoredPages(routes: ConsoleRoutes): void {
+  routes.get("/homes/:name/restored", async (c) => {
+    const home = homeOf(c);
+    const settled = await settledOf(c, home);
+    if (settled !== undefined) return resultPage(c, home, settled);
+    const lift = c.req.query("lift");
+    if (lift === undefined) return formPage(c, home);
+    const input = liftOf(lift);
+    if (input.success) return confirmPage(c, home, input.data.lift);
+    return formPage(c, home, filled(c.var.view, { lift }, fieldIssues(input.error)));
+  });
+
+  routes.post("/homes/:name/restored", async (c) => {
+    const home = homeOf(c);
+    const form = await readForm(c);
+    const { lift = "" } = form;
+    const input = liftOf(lift);
+    if (!input.success) return formPage(c, home, filled(c.var.view, { lift }, fieldIssues(input.error)));
+    const path = pathOf(home);
+    if (await isDraft(c, form))
+      return c.redirect(await doneLocation(c, `${path}?lift=${input.data.lift}`, "draft"), 303);
+    return once(c, form, path, async () => {
+      noteHome(c, home);
+      return settledLocation(c, home, await settleRestoredHome(c.var.ctx, { home, lift: input.data.lift }));
+    });
+  });
+}
+
+const pathOf = (home: string) => `/console/homes/${home}/restored`;
+
+/** An empty field is a wrong number here, not the default. */
+const liftOf = (text: string) => restoredSchema.safeParse({ lift: wholeNumber(text) ?? "" });
+
+/** @throws ServiceError `not_found` */
+function homeOf(c: PageContext): string {
+  const home = c.req.param("name") ?? "";
+  if (!c.var.ctx.config.homes.has(home)) throw homeUnknown();
+  return home;
+}
+
+async function formPage(c: PageContext, home: string, again?: Filled): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const isClosed = view.closedHomes.has(home);
+  const done = await doneNotice(c);
+  const body = (
+    <>
+      {done && <Notice {...done} />}
+      <Faults view={view} filled={again} labels={{ lift: t("chat_ids to skip") }} />
+      {!isClosed && (
+        <Notice kind="note" title={t("The home {0} is not closed", home)}>
+          <p>
+            {t(
+              "Close it before you restore it. Otherwise sessions that it opens meanwhile may get a chat_id that was given before.",
+            )}
+          </p>
+        </Notice>
+      )}
+      <section class="card">
+        <h2>{t("In this order")}</h2>
+        <ol class="steps">
+          <li>
+            {t("Close the home:")} <code>npm run deploy -- --close {home}</code>
+          </li>
+          <li>
+            {t("Restore its database:")} <code>wrangler d1 time-travel restore</code>
+          </li>
+          <li>{t("Send the form below, and look at the apps that it lists.")}</li>
+          <li>
+            {t("Open the home, at the time that is told then:")} <code>npm run deploy -- --open {home}</code>
+          </li>
+        </ol>
+      </section>
+      <section class="card">
+        <h2>{t("This home was restored")}</h2>
+        <p>
+          {t(
+            "Each of its sites skips so many chat_ids that none is ever given to a second customer. Sites that the home lost come back, without what they held.",
+          )}
+        </p>
+        <form method="get" action={pathOf(home)}>
+          <Field
+            label={t("chat_ids to skip")}
+            name="lift"
+            value={again?.values.lift ?? DEFAULT_LIFT}
+            error={again?.errors.lift}
+            hint={t("More than any site can have given since the time that the home was restored to.")}
+            required
+            inputmode="numeric"
+            maxlength={10}
+          />
+          <div class="buttons">
+            <button type="submit">{t("Go on…")}</button>
+            <a class="button plain" href="/console/homes">
+              {t("Cancel")}
+            </a>
+          </div>
+        </form>
+      </section>
+    </>
+  );
+  return show(
+    c,
+    { title: t("Restored home {0}", home), section: "homes", back: pathOf(home), body },
+    isRefused(again) ? 400 : 200,
+  );
+}
+
+async function confirmPage(c: PageContext, home: string, lift: number): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const done = await doneNotice(c);
+  const body = (
+    <>
+      {done && <Notice {...done} />}
+      <Ask
+        view={view}
+        text={t(
+          "The chat_ids of its sites are lifted for good. Sent twice, they are lifted twice, which only skips more.",
+        )}
+        facts={
+          <>
+            <dt>{t("Home")}</dt>
+            <dd>{home}</dd>
+            <dt>{t("chat_ids to skip")}</dt>
+            <dd>{new Intl.NumberFormat(view.language).format(lift)}</dd>
+          </>
+        }
+        action={pathOf(home)}
+        hidden={{ lift: String(lift) }}
+        button={t("It was restored: lift now")}
+        keep={t("Cancel")}
+        back={pathOf(home)}
+      />
+    </>
+  );
+  return show(c, { title: t("Was the home {0} restored?", home), section: "homes", body });
+}
+
+async function resultPage(c: PageContext, home: string, { sites, liftedBy, reopenAfter }: Settled): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  noteHome(c, home);
+  const apps = await listDoubtfulApps(c.var.ctx, { home });
+  const number = new Intl.NumberFormat(view.language);
+  const body = (
+    <>
+      <Notice kind="good" title={t("The home {0} is fit for use again", home)} />
+      <section class="card">
+        <dl class="facts">
+          <dt>{t("Sites")}</dt>
+          <dd>{number.format(sites)}</dd>
+          <dt>{t("chat_ids skipped")}</dt>
+          <dd>{number.format(liftedBy)}</dd>
+          <dt>{t("Open it after")}</dt>
+          <dd>
+            <Time view={view} at={reopenAfter} />{" "}
+            {t("By then every ranstr of before has expired, so nothing that was undone can be sent again.")}
+          </dd>
+        </dl>
+      </section>
+      <section class="part">
+        <h2>{t("Apps to look at before that")}</h2>
+        <Table
+          label={t("Apps to look at before that")}
+          head={["appid", t("Site"), t("What to do")]}
+          rows={apps.map((app) => [
+            <a href={`/console/sites/${app.siteId}/apps${app.why === "missing" ? "" : `/${app.appid}`}`}>
+              <code>{app.appid}</code>
+            </a>,
+            <a href={`/console/sites/${app.siteId}`}>{app.siteId}</a>,
+            <span class="long">{adviceOn(view, app)}</span>,
+          ])}
+          empty={t("There is none: every app is as it was.")}
+        />
+      </section>
+      <p>
+        <a class="button plain" href="/console/homes">
+          {t("To the homes")}
+        </a>
+      </p>
+    </>
+  );
+  return show(c, { title: t("Restored home {0}", home), section: "homes", body });
+}
+
+function adviceOn({ t }: View, { why }: DoubtfulApp): string {
+  const texts: Record<DoubtfulApp["why"], string> = {
+    missing: t("The home does not have it any more: issue it again with this appid and its secret."),
+    revoked: t("It was revoked, and now is not: revoke it again."),
+    rotated: t("It had a newer secret, and now has an older one: rotate it and give the secret to its callers."),
+  };
+  return texts[why];
+}

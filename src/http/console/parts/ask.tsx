@@ -1,0 +1,36 @@
+import type { Child } from "hono/jsx";
+import type { View } from "../view.ts";
+import { Form } from "./form.tsx";
+
+/** Asks an operator to confirm a dangerous change: what it does, to what, and the way back. */
+export function Ask(props: {
+  view: View;
+  text: string;
+  facts: Child;
+  action: string;
+  hidden?: Record<string, string>;
+  button: string;
+  keep: string;
+  /** Where the way back leads. */
+  back: string;
+}) {
+  return (
+    <section class="card">
+      <p>{props.text}</p>
+      <dl class="facts">{props.facts}</dl>
+      <Form view={props.view} action={props.action}>
+        {Object.entries(props.hidden ?? {}).map(([name, value]) => (
+          <input type="hidden" name={name} value={value} />
+        ))}
+        <div class="buttons">
+          <button type="submit" class="danger">
+            {props.button}
+          </button>
+          <a class="button plain" href={props.back}>
+            {props.keep}
+          </a>
+        </div>
+      </Form>
+    </section>
+  );
+}

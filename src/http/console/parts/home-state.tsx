@@ -1,0 +1,16 @@
+import type { Site } from "../../../services/find-site.ts";
+import type { Home } from "../../../services/list-homes.ts";
+import type { View } from "../view.ts";
+import { Badge } from "./parts.tsx";
+
+export function SiteState({ view, status }: { view: View; status: Site["status"] }) {
+  const { t } = view;
+  if (status === "creating") return <Badge kind="wait" label={t("Unfinished")} />;
+  return status === "open" ? <Badge kind="good" label={t("Open")} /> : <Badge kind="off" label={t("Closed")} />;
+}
+
+export function HomeState({ view, status }: { view: View; status: Home["status"] }) {
+  const { t } = view;
+  if (status === "down") return <Badge kind="bad" label={t("Down")} />;
+  return status === "open" ? <Badge kind="good" label={t("Open")} /> : <Badge kind="off" label={t("Closed")} />;
+}

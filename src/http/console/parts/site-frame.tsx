@@ -1,0 +1,79 @@
+import { isVisible } from "../../../fields.ts";
+import type { Site } from "../../../services/find-site.ts";
+import type { View } from "../view.ts";
+import { SiteState } from "./home-state.tsx";
+import { Notice } from "./parts.tsx";
+
+/** What every page of a site has. */
+
+/** A site as its pages show it, and the tab that the page belongs to. */
+export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
+  tab?: "overview" | "sessions" | "apps" | "agents" | "audit" | "settings";
+};
+
+/** The way to the site, its state, its home and its tabs. A site that its home does not have yet has no tabs. */
+export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
+  const { t } = view;
+  const tabs = [
+    ["overview", "", t("Overview")],
+    ["sessions", "/sessions", t("Sessions")],
+    ["apps", "/apps", t("Apps")],
+    ["agents", "/agents", t("Agents")],
+    ["audit", "/audit", t("Audit log")],
+    ["settings", "/settings", t("Settings")],
+  ] as const;
+  return (
+    <div class="site">
+      <div class="head">
+        <p class="crumb">
+          <a href="/console">{t("Sites")}</a> /{" "}
+          <a href={`/console/sites/${site.id}`}>
+            <bdi>{isVisible(site.name) ? site.name : `(${site.id})`}</bdi>
+          </a>
+        </p>
+        <p class="state">
+          {view.hasHomes && <span>{t("Home {0}", site.home)}</span>}
+          <SiteState view={view} status={site.status} />
+        </p>
+      </div>
+      {site.status !== "creating" && (
+        <nav class="tabs" aria-label={t("Site")}>
+          {tabs.map(([key, path, label]) => (
+            <a href={`/console/sites/${site.id}${path}`} aria-current={site.tab === key ? "page" : undefined}>
+              {label}
+            </a>
+          ))}
+        </nav>
+      )}
+    </div>
+  );
+}
+
+/** Says why the callers of a site are refused. */
+export function SiteNotices({ view, site }: { view: View; site: FramedSite }) {
+  const { t } = view;
+  return (
+    <>
+      {view.closedHomes.has(site.home) && (
+        <Notice kind="note" title={t("The home {0} is closed", site.home)}>
+          <p>
+            {t(
+              "CLOSED_HOMES names it. Calls of its sites are answered 503 with Retry-After until it is opened: npm run deploy -- --open {0}",
+              site.home,
+            )}
+          </p>
+        </Notice>
+      )}
+      {site.status === "closed" && (
+        <Notice kind="note" title={t("This site is closed")}>
+          <p>{t("Its calls are answered 503 with Retry-After, and use up no ranstr.")}</p>
+          {site.tab !== "settings" && (
+            <p>
+              <a href={`/console/sites/${site.id}/settings`}>{t("To the settings")}</a>
+            </p>
+          )}
+        </Notice>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,42 @@
+import { homeDatabase } from "../config.ts";
+import { readRecords } from "../credentials/kv-records.ts";
+import { type RestoredApp, restoredApps } from "../store/reconcile.ts";
+import type { ServiceContext } from "./service-context.ts";
+
+/** An app whose restored row says less than what is known elsewhere. */
+export interface DoubtfulApp {
+  appid: string;
+  siteId: number;
+  /**
+   * `missing`: the home does not have it any more. `revoked`: it was revoked, and now is not. `rotated`: it had another secret, and now
+   * has an older one.
+   */
+  why: "missing" | "revoked" | "rotated";
+}
+
+/**
+ * The apps of a home that was restored which an operator must look at: KV or the directory knows more of them than the home. Changes
+ * nothing.
+ *
+ * @throws ServiceError `unavailable` when a database or KV does not answer, or no database is bound for the home
+ */
+export async function listDoubtfulApps(ctx: ServiceContext, { home }: { home: string }): Promise<DoubtfulApp[]> {
+  const { directory } = ctx.config;
+  const doubtful: DoubtfulApp[] = [];
+  for await (const apps of restoredApps(directory, home, homeDatabase(ctx.config, home))) {
+    doubtful.push(...(await compare(ctx, apps)));
+  }
+  return doubtful;
+}
+
+async function compare({ config }: ServiceContext, apps: RestoredApp[]): Promise<DoubtfulApp[]> {
+  const appids = apps.map(({ appid }) => appid);
+  const remembered = await readRecords(config.credentials, appids);
+  return apps.flatMap(({ appid, siteId, version, revokedAt }) => {
+    const record = remembered.get(appid);
+    if (version === null) return { appid, siteId, why: "missing" as const };
+    if (record === undefined) return [];
+    if (record.revokedAt !== null && revokedAt === null) return { appid, siteId, why: "revoked" as const };
+    return record.version !== version && revokedAt === null ? { appid, siteId, why: "rotated" as const } : [];
+  });
+}
