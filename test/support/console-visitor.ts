@@ -19,6 +19,13 @@ export class ConsoleVisitor {
     return visitor;
   }
 
+  /** The same browser, answered by another isolate. */
+  through(world: World): ConsoleVisitor {
+    const other = new ConsoleVisitor(world);
+    for (const [name, value] of this.cookies) other.cookies.set(name, value);
+    return other;
+  }
+
   /** Fills in the sign-in form, of a page that shows it or of the page itself. */
   async signIn(token = ADMIN_TOKEN, page?: ConsolePage, headers: Record<string, string> = {}): Promise<Response> {
     return this.submit(page ?? (await this.open("/console/sign-in")), "Sign in", { "Admin token": token }, headers);

@@ -36,7 +36,7 @@ describe("the audit log", () => {
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/10`, { status: "normal", name: "Ana" });
     const by = (actor: string, at = NOW) => ({ actor, at });
     expect(await since(world, before)).toEqual([
-      { ...by("console"), action: "app.brought_along", subject: moved, details: { name: "Moved", brought: ["appid"] } },
+      { ...by("console"), action: "app.imported", subject: moved, details: { name: "Moved", imported: ["appid"] } },
       {
         ...by("console"),
         action: "app.rotated",

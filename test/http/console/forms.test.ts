@@ -31,11 +31,7 @@ describe("a form that is sent again", () => {
   it("does its work once when it is sent five times at once, through several isolates", async () => {
     const { world, visitor, site } = await start();
     const form = await visitor.open(`${site}/apps`);
-    const others = [1, 2, 3, 4].map(() => {
-      const other = new ConsoleVisitor(world.anotherIsolate());
-      for (const [name, value] of visitor.cookies) other.cookies.set(name, value);
-      return other;
-    });
+    const others = [1, 2, 3, 4].map(() => visitor.through(world.anotherIsolate()));
     const answers = await Promise.all(
       [visitor, ...others].map((each) => each.submit(form, "Issue app", { Name: "Shop" })),
     );
@@ -89,10 +85,9 @@ describe("a form that is sent again", () => {
     async (fault) => {
       const { world, visitor, site } = await start();
       const form = await visitor.open(`${site}/apps`);
-      // The first batch claims the form, the second issues the app.
-      const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth === 1 ? fault : undefined));
-      const broken = new ConsoleVisitor(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
-      for (const [name, value] of visitor.cookies) broken.cookies.set(name, value);
+      // The first batch claims the form, the second makes the route, and every try to issue the app comes after.
+      const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth >= 2 ? fault : undefined));
+      const broken = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
       const failed = await broken.press(form, "Issue app", { Name: "Shop" });
       expect([failed.status, failed.heading]).toEqual([503, "The database does not answer"]);
       const { apps } = await world.operated();
@@ -107,8 +102,7 @@ describe("a form that is sent again", () => {
     const { world, visitor, site } = await start();
     const form = await visitor.open(`${site}/apps`);
     const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth === 0 ? "after" : undefined));
-    const broken = new ConsoleVisitor(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
-    for (const [name, value] of visitor.cookies) broken.cookies.set(name, value);
+    const broken = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
     expect((await broken.press(form, "Issue app", { Name: "Shop" })).status).toBe(503);
     expect((await visitor.press(form, "Issue app", { Name: "Shop" })).notices).toEqual([NOT_KNOWN]);
     expect((await world.operated()).apps).toHaveLength(1);
@@ -137,6 +131,12 @@ describe("a form that is sent again", () => {
       [`${site}/apps/${world.appid}/rotate`, { overlap_seconds: "0", confirmed: "yes" }],
       [`${site}/apps/${world.appid}/revoke`, {}],
       [`${site}/agents`, { id: "9", name: "Mine" }],
+      [`${site}/settings`, { name: "Mine" }],
+      [`${site}/settings`, { first_chat_id: "900" }],
+      [`${site}/close`, {}],
+      [`${site}/open`, {}],
+      [`${site}/finish`, {}],
+      ["/console/homes/main/restored", { lift: "5" }],
       [`${site}/agents/1`, { status: "disabled" }],
       [`${site}/agents/1`, { name: "Mine" }],
     ];
@@ -276,7 +276,16 @@ describe("the language switch", () => {
       [`${site}/agents`, "Add all", { "One agent a line: id, name": "1, A\r\nx" }, "list", "有 2 行无法使用。"],
       [`${site}/agents/1`, "Rename", { Name: " " }, "名称", "至少有一个可见字符"],
       [`${site}/apps`, "Issue app", { Name: "N", appid: world.appid }, "appid", "该 appid 已被使用。"],
-      ["/console", "Create site", { Name: "x".repeat(101) }, "名称", "须为 1 到 100 个字符"],
+      ["/console", "Create site", { Name: "x".repeat(101), Home: "apac" }, "名称", "须为 1 到 100 个字符"],
+      [
+        "/console",
+        "Create site",
+        { "First chat_id": "x", Name: "N" },
+        "首个 chat_id",
+        "须为 1 到 900000000000000 的整数",
+      ],
+      [`${site}/settings`, "Rename", { Name: " " }, "名称", "至少有一个可见字符"],
+      [`${site}/settings`, "Set the chat_id", { "Next chat_id": "x" }, "下一个 chat_id", "须为 1 到 900000000000000"],
     ];
     for (const [path, button, fill, field, said] of cases) {
       const wrong = await visitor.press(await visitor.open(path), button, fill);

@@ -15,6 +15,7 @@ const RULES = [
   "Is required",
   "Must be a string of {0} to {1} characters, at least one of them visible and none a control character or direction override",
   "Must be an integer from {0} to {1}",
+  "Must be above {0}, the highest chat_id that the site has given or skipped",
   "Must be {0} to {1} of A-Z a-z {2}-{3} _ -",
   "Must be {0} to {1} printable ASCII characters",
 ];

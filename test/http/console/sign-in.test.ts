@@ -258,7 +258,7 @@ describe("a form sent after the sign-in has ended", () => {
     expect((await world.operated()).apps).toHaveLength(1);
   });
 
-  it("leaves the admin token on no page, whichever form it was", async () => {
+  it("leaves the admin token on no page, whichever form it was", { timeout: 30_000 }, async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const site = `/console/sites/${world.siteId}`;
@@ -275,6 +275,10 @@ describe("a form sent after the sign-in has ended", () => {
       [`${site}/agents`, "Add all", { "One agent a line: id, name": "20, Ana" }],
       [`${site}/agents`, "Disable Agent 1", {}],
       [`${site}/agents/1`, "Rename", { Name: "Ana" }],
+      [`${site}/settings`, "Rename", { Name: "New" }],
+      [`${site}/settings`, "Set the chat_id", { "Next chat_id": "90" }],
+      [`${site}/close`, "Close now", {}],
+      ["/console/homes/apac/restored?lift=5", "It was restored: lift now", {}],
     ];
     for (const [path, button, fill] of forms) {
       const out = new ConsoleVisitor(world);

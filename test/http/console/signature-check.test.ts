@@ -1,9 +1,11 @@
+import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { type ConsolePage, plain } from "../../support/console-page.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
+import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { seedAgents } from "../../support/seed-agents.ts";
 import { seedSession } from "../../support/seed-session.ts";
-import { type Body, hmac, NOW, World } from "../../support/world.ts";
+import { type Body, hmac, NOW, type Replacements, World } from "../../support/world.ts";
 
 async function start() {
   const world = await World.create();
@@ -691,5 +693,70 @@ describe("the signature check says what the server answers", () => {
     const visitor = await ConsoleVisitor.signedIn(world);
     const { answer } = await checkSigned(world, visitor, { sbs: "" });
     expect(answer).toBe("Sent now, the server answers 200 参数错误");
+  });
+});
+
+describe("the signature check of a site that does not serve", () => {
+  const UNAVAILABLE = "Sent now, the server answers 503 服务暂时不可用";
+
+  async function begin(home = "apac") {
+    const world = await World.create({}, home);
+    return { world, visitor: await ConsoleVisitor.signedIn(world) };
+  }
+
+  /** What an isolate with these bindings says and answers to the same request, in this order. */
+  async function compare(world: World, visitor: ConsoleVisitor, bindings: Replacements, change: Body = {}) {
+    const other = world.anotherIsolate(bindings);
+    const said = await checkSigned(world, visitor.through(other), change);
+    return { said, sent: await other.create(change) };
+  }
+
+  it("says of a closed site what the server answers, after what the server looks at first", async () => {
+    const { world, visitor } = await begin();
+    await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
+    const before = await world.stored();
+    const { said, sent } = await compare(world, visitor, {});
+    expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
+    expect(said.lines.Site).toEqual({
+      state: "Cause",
+      text: "The site is closed: its calls are answered 503 until it is opened.",
+    });
+    const wrong = await compare(world, visitor, {}, { sbs: "" });
+    expect([wrong.sent.status, wrong.said.answer]).toEqual([400, PARAMETERS]);
+    expect(wrong.said.lines.Site?.state).toBe("Also");
+    // The site is asked before the rules of the call.
+    const unknown = await compare(world, visitor, {}, { kefu_id: [1, 99] });
+    expect([unknown.sent.status, unknown.said.answer]).toEqual([503, UNAVAILABLE]);
+    expect(await world.stored()).toEqual(before);
+  });
+
+  it.each(["main", "apac"])(
+    "says of the closed home %s what the server answers, whatever the request is",
+    async (home) => {
+      const { world, visitor } = await begin(home);
+      for (const change of [{}, { sbs: "" }, { timestamp: NOW - 9_999 }]) {
+        const { said, sent } = await compare(world, visitor, { CLOSED_HOMES: home }, change);
+        expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
+        expect(said.lines.Home?.text).toContain(`The home ${home} is closed: CLOSED_HOMES names it.`);
+        expect(said.lines.Signature?.text).toBe("Valid.");
+      }
+    },
+  );
+
+  it.each([
+    ["does not answer", { HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) }],
+    ["is not bound", { HOME_APAC: undefined }],
+  ])("says of a home that %s what the server answers", async (_, bindings) => {
+    const { world, visitor } = await begin();
+    const { said, sent } = await compare(world, visitor, bindings);
+    expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
+    expect(Object.keys(said.lines)).toEqual(["Body", "Home"]);
+    expect(said.lines.Home?.state).toBe("Cause");
+  });
+
+  it("says nothing of either when both serve", async () => {
+    const { world, visitor } = await begin();
+    const { answer, lines } = await checkSigned(world, visitor);
+    expect([answer, lines.Home, lines.Site]).toEqual([ACCEPTS, undefined, undefined]);
   });
 });

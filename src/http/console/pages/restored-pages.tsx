@@ -206,7 +206,9 @@ async function resultPage(c: PageContext, home: string, { sites, liftedBy, reope
 
 function adviceOn({ t }: View, { why }: DoubtfulApp): string {
   const texts: Record<DoubtfulApp["why"], string> = {
-    missing: t("The home does not have it any more: issue it again with this appid and its secret."),
+    missing: t(
+      "The home does not have it any more: issue it again with this appid, and with the secret that its callers have or a new one.",
+    ),
     revoked: t("It was revoked, and now is not: revoke it again."),
     rotated: t("It had a newer secret, and now has an older one: rotate it and give the secret to its callers."),
   };

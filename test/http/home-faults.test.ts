@@ -1,0 +1,108 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ConsoleVisitor } from "../support/console-visitor.ts";
+import { type Fault, Faults, faultyD1 } from "../support/faulty-bindings.ts";
+import { withoutWaiting } from "../support/patient-fetch.ts";
+import { type Replacements, World } from "../support/world.ts";
+
+const NAMED = "The home apac does not answer.";
+
+const failing = (fault: Fault): Replacements => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => fault)) });
+
+async function problemOf(answer: Response) {
+  const { detail } = await answer.json<{ detail: string }>();
+  return [answer.status, answer.headers.get("retry-after"), detail];
+}
+
+describe("the admin API names a home that does not answer", () => {
+  const CALLS: [string, string, unknown?][] = [
+    ["GET", "/agents"],
+    ["GET", "/apps"],
+    ["GET", "/sessions"],
+    ["GET", "/sessions/1"],
+    ["POST", "/agents", { id: 9, name: "Nine" }],
+    ["POST", "/apps", { name: "App" }],
+    ["PATCH", "", { name: "Renamed" }],
+    ["PATCH", "/agents/1", { name: "Renamed" }],
+  ];
+
+  it.each(CALLS)("%s /admin/sites/:site_id%s", async (method, path, body) => {
+    const world = (await World.create({}, "apac")).anotherIsolate(failing("before"));
+    const before = await world.operated();
+    const answer = await world.admin(method, `/admin/sites/${world.siteId}${path}`, body);
+    expect(await problemOf(answer)).toEqual([503, "1", NAMED]);
+    expect(await world.operated()).toEqual(before);
+  });
+
+  it("when a site is created there", async () => {
+    const world = await World.create(failing("before"));
+    expect(await problemOf(await world.admin("POST", "/admin/sites", { name: "New", home: "apac" }))).toEqual([
+      503,
+      "1",
+      NAMED,
+    ]);
+  });
+
+  it("when it is made fit for use after a restore", async () => {
+    const world = await World.create(failing("before"));
+    expect(await problemOf(await world.admin("POST", "/admin/homes/apac/restored", {}))).toEqual([503, "1", NAMED]);
+  });
+
+  it("and no home where the directory is at fault, nor where there is one database", async () => {
+    const apac = await World.create({}, "apac");
+    const main = await World.create();
+    const DB = () => faultyD1(env.DB, new Faults(() => "before"));
+    for (const [world, bindings] of [
+      [apac, {}],
+      [main, { HOME_APAC: undefined }],
+    ] as const) {
+      const broken = world.anotherIsolate({ ...bindings, DB: DB() });
+      const answer = await broken.admin("GET", `/admin/sites/${world.siteId}/agents`);
+      expect(await problemOf(answer)).toEqual([503, "1", "Temporarily unavailable."]);
+    }
+  });
+
+  it("and a change that reached the home, when the directory does not take its copy", async () => {
+    const world = await World.create({}, "apac");
+    const faults = new Faults(({ name }) => (name === "DB.run" ? "before" : undefined));
+    const broken = world.anotherIsolate({ DB: faultyD1(env.DB, faults) });
+    expect(await problemOf(await broken.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed" }))).toEqual([
+      503,
+      "1",
+      "The site is changed, but the directory does not know it: send the same change again.",
+    ]);
+    expect((await world.create()).status).toBe(503);
+    expect((await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "open" })).status).toBe(200);
+    expect((await world.create()).status).toBe(200);
+  });
+
+  it("and does not blame the home in the answer to a signed call", async () => {
+    const world = (await World.create({}, "apac")).anotherIsolate(failing("before"));
+    const answer = await world.create();
+    expect([answer.status, answer.headers.get("x-error-detail")]).toEqual([503, null]);
+  });
+});
+
+describe("a home that answers nothing at all", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  it("is named by the admin API when the time is up", async () => {
+    const world = await World.create({}, "apac");
+    const faults = new Faults(() => "never done");
+    const silent = world.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, faults) });
+    const answer = await withoutWaiting(silent.admin("GET", `/admin/sites/${world.siteId}/agents`), faults);
+    expect(await problemOf(answer)).toEqual([503, "1", `${NAMED} No answer within 8 s.`]);
+    await faults.end();
+  });
+
+  it("is named by the console when the time is up", async () => {
+    const world = await World.create({}, "apac");
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const faults = new Faults(() => "never done");
+    const silent = visitor.through(world.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, faults) }));
+    const page = await withoutWaiting(silent.open(`/console/sites/${world.siteId}`), faults);
+    expect([page.status, page.heading]).toEqual([503, "The home apac does not answer"]);
+    await faults.end();
+  });
+});
