@@ -1,14 +1,11 @@
 /* biome-ignore-all lint/performance/useDomNodeTextContent: what a reader sees is what counts here. */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { AgentSessionClient } from "../../src/client/client.ts";
 import { prepare, sign } from "../../src/client/sign.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 import { openBrowser, PHONE, signedInPage } from "../support/open-browser.ts";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+import { violations } from "../support/violations.ts";
 
 let worker: BuiltWorker;
 let browser: Browser;
@@ -64,6 +61,8 @@ const everyPage = ({ site, app, chatId }: Awaited<ReturnType<typeof provision>>)
   `${site}/agents`,
   `${site}/agents/10411`,
   `${site}/audit`,
+  `${site}/settings`,
+  `${site}/close`,
   "/console/signature-check",
   "/console/audit",
   "/console/nowhere",
@@ -623,15 +622,3 @@ describe("how it looks and reads", () => {
     expect(["signed out", await violations(page)]).toEqual(["signed out", []]);
   });
 });
-
-type Violation = { id: string; nodes: { html: string; failureSummary: string }[] };
-
-const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-
-/** What axe-core finds against WCAG 2.2 A and AA and its own best practices. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const options = { runOnly: { type: "tag", values: TAGS } };
-  const found = await page.evaluate<{ violations: Violation[] }>(`axe.run(${JSON.stringify(options)})`);
-  return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
-}

@@ -60,7 +60,7 @@ const SESSIONS = [
   ],
 ] as const;
 
-const worker = await startBuiltWorker();
+const worker = await startBuiltWorker({ homes: everything ? ["DB", "HOME_APAC"] : ["DB"] });
 const browser = await openBrowser();
 try {
   const { siteId, app } = await seed();
@@ -76,6 +76,17 @@ try {
   if (everything) {
     pages.push(
       ["sites", (page) => page.goto("/console")],
+      ["new-site", (page) => unfoldAll(page, "/console")],
+      ["homes", (page) => page.goto("/console/homes")],
+      ["restored", (page) => page.goto("/console/homes/apac/restored")],
+      ["lift", (page) => page.goto("/console/homes/apac/restored?lift=1000000")],
+      ["settled", (page) => settle(page)],
+      ["settings", (page) => page.goto(`${site}/settings`)],
+      ["close", (page) => page.goto(`${site}/close`)],
+      ["closed", (page) => page.goto(`/console/sites/${siteId + 1}`)],
+      ["closed-settings", (page) => page.goto(`/console/sites/${siteId + 1}/settings`)],
+      ["unfinished", (page) => page.goto(`/console/sites/${siteId + 2}`)],
+      ["all-audit", (page) => page.goto("/console/audit")],
       ["sessions", (page) => page.goto(`${site}/sessions`)],
       ["apps", (page) => page.goto(`${site}/apps`)],
       ["app", (page) => page.goto(`${site}/apps/${app.appid}`)],
@@ -119,9 +130,17 @@ async function shoot(
   await page.context().close();
 }
 
+/** One site is open in main, and in `--all` one closed and one unfinished in apac. */
 async function seed() {
   const site = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Northwind Store" });
-  await worker.admin("POST", "/admin/sites", { name: "Southwind Outlet" });
+  const outlet = { name: "Southwind Outlet", home: everything ? "apac" : "main" };
+  const other = await worker.admin<{ id: number }>("POST", "/admin/sites", outlet);
+  if (everything) {
+    await worker.admin("PATCH", `/admin/sites/${other.id}`, { status: "closed" });
+    await worker.env.DB?.exec(
+      "INSERT INTO sites (name, home, first_chat_id, status, created_at) VALUES ('Eastwind', 'apac', 1, 'creating', 1800000000)",
+    );
+  }
   for (const agent of AGENTS) await worker.admin("POST", `/admin/sites/${site.id}/agents`, agent);
   await worker.admin("PATCH", `/admin/sites/${site.id}/agents/10436`, { status: "disabled" });
   const issue = (name: string) =>
@@ -140,6 +159,18 @@ async function seed() {
     });
   }
   return { siteId: site.id, app };
+}
+
+async function unfoldAll(page: Page, path: string): Promise<void> {
+  await page.goto(path);
+  for (const summary of await page.locator("summary").all()) await summary.click();
+}
+
+/** With an app to look at: the home has lost it. */
+async function settle(page: Page): Promise<void> {
+  await worker.env.DB?.exec("INSERT OR IGNORE INTO app_routes (appid, site_id) VALUES ('lost-by-the-restore', 2)");
+  await page.goto("/console/homes/apac/restored?lift=1000000");
+  await page.locator("main form button").click();
 }
 
 /** A caller that signs sorted keys and sends another order. */

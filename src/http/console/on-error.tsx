@@ -26,7 +26,7 @@ export function onError(error: Error, c: PageContext): Response {
     site_unfinished: [t("This site is unfinished"), t("Its home does not have it yet: finish it on its overview.")],
     site_id_taken: [
       t("The home has another site of this id"),
-      t("The directory was restored to an earlier time: make it fit for use first, under Homes, main."),
+      t("The directory was restored to an earlier time: say so first, under Homes, main."),
     ],
     site_busy: [t("Nothing was changed."), t("Others create sites of this name at this moment. Try again.")],
     site_not_copied: [

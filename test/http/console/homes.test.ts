@@ -154,7 +154,7 @@ describe("the page Homes", () => {
     await world.chatId();
     const before = await homeRow(world.siteId);
     const homes = await visitor.open("/console/homes");
-    const form = await visitor.open(homes.link("Make fit for use apac"));
+    const form = await visitor.open(homes.link("It was restored… apac"));
     expect([form.heading, form.value("chat_ids to skip")]).toEqual(["Restored home apac", "1000000"]);
     expect(form.notices).toEqual(["The home apac is not closed"]);
     const asked = await visitor.press(form, "Go on…", { "chat_ids to skip": "2000" });
@@ -163,7 +163,7 @@ describe("the page Homes", () => {
     expect((await visitor.open(asked.link("Cancel"))).path).toBe("/console/homes/apac/restored");
 
     const done = await visitor.press(asked, "It was restored: lift now");
-    expect([done.status, done.notices]).toEqual([200, ["The home apac is fit for use again"]]);
+    expect([done.status, done.notices]).toEqual([200, ["The chat_ids of the home apac were lifted"]]);
     expect(done.text).toContain("chat_ids skipped 2,000");
     expect(done.html).toContain(`datetime="${new Date((NOW + 1860) * 1000).toISOString()}"`);
     expect(done.link(lost.appid)).toBe(`${site}/apps`);
@@ -178,7 +178,7 @@ describe("the page Homes", () => {
     expect(await world.chatId()).toBe(2002);
     // No link that anybody makes tells such a result.
     const forged = done.path.replace("-2000-", "-9000-");
-    expect((await visitor.open(forged)).text).not.toContain("fit for use again");
+    expect((await visitor.open(forged)).text).not.toContain("were lifted");
     await env.DB.prepare("DELETE FROM app_routes WHERE appid = ?").bind(lost.appid).run();
   });
 

@@ -70,11 +70,15 @@ function actionText(view: View, action: AuditAction): string {
 }
 
 function detailText(view: View, details: Record<string, unknown>): string {
-  const { from, to, previous_expires_at: until, imported, lifted_by: lift, ...others } = details;
+  const { from, to, previous_expires_at: until, imported, lifted_by: lift, first_chat_id: first, ...others } = details;
   const parts = Object.entries(others).map(([key, value]) => (key === "name" ? String(value) : `${key} ${value}`));
   if (from !== undefined) parts.push(`${from} → ${to}`);
   if (Array.isArray(imported) && imported.length > 0) parts.push(imported.join(", "));
-  if (typeof lift === "number") parts.push(view.t("chat_ids skipped: {0}", lift));
+  // Every site begins at 1 unless an operator chose another one.
+  if (typeof first === "number" && first > 1) parts.push(`first_chat_id ${first}`);
+  if (typeof lift === "number") {
+    parts.push(view.t("chat_ids skipped: {0}", new Intl.NumberFormat(view.language).format(lift)));
+  }
   if (typeof until === "number") parts.push(view.t("previous until {0}", view.time(until)));
   return parts.join(" · ") || "–";
 }

@@ -26,7 +26,7 @@ export function homesPage(routes: ConsoleRoutes): void {
             <HomeState view={view} status={status} />,
             isBound(name) ? (
               <a href={`/console/homes/${name}/restored`}>
-                {t("Make fit for use")}
+                {t("It was restored…")}
                 <span class="unseen"> {name}</span>
               </a>
             ) : (

@@ -165,7 +165,7 @@ async function resultPage(c: PageContext, home: string, { sites, liftedBy, reope
   const number = new Intl.NumberFormat(view.language);
   const body = (
     <>
-      <Notice kind="good" title={t("The home {0} is fit for use again", home)} />
+      <Notice kind="good" title={t("The chat_ids of the home {0} were lifted", home)} />
       <section class="card">
         <dl class="facts">
           <dt>{t("Sites")}</dt>
@@ -174,8 +174,10 @@ async function resultPage(c: PageContext, home: string, { sites, liftedBy, reope
           <dd>{number.format(liftedBy)}</dd>
           <dt>{t("Open it after")}</dt>
           <dd>
-            <Time view={view} at={reopenAfter} />{" "}
-            {t("By then every ranstr of before has expired, so nothing that was undone can be sent again.")}
+            <Time view={view} at={reopenAfter} />
+            <p class="hint">
+              {t("By then every ranstr of before has expired, so nothing that was undone can be sent again.")}
+            </p>
           </dd>
         </dl>
       </section>
@@ -189,7 +191,7 @@ async function resultPage(c: PageContext, home: string, { sites, liftedBy, reope
               <code>{app.appid}</code>
             </a>,
             <a href={`/console/sites/${app.siteId}`}>{app.siteId}</a>,
-            <span class="long">{adviceOn(view, app)}</span>,
+            adviceOn(view, app),
           ])}
           empty={t("There is none: every app is as it was.")}
         />

@@ -74,7 +74,7 @@ async function settingsPage(c: PageContext, site: Site, again?: Filled): Promise
       {done && <Notice {...done} />}
       <Faults view={view} filled={again} labels={{ name: t("Name"), first_chat_id: t("Next chat_id") }} />
       <section class="card">
-        <h2>{t("Name")}</h2>
+        <h2>{t("Rename this site")}</h2>
         <Form view={view} action={path}>
           <Field
             label={t("Name")}
@@ -88,7 +88,7 @@ async function settingsPage(c: PageContext, site: Site, again?: Filled): Promise
         </Form>
       </section>
       <section class="card">
-        <h2>{t("Next chat_id")}</h2>
+        <h2>{t("Skip chat_ids")}</h2>
         <p>{t("The next session gets this chat_id, later ones count on from it. It cannot be lowered.")}</p>
         <Form view={view} action={path}>
           <Field

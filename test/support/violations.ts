@@ -1,0 +1,17 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+type Violation = { id: string; nodes: { html: string; failureSummary: string }[] };
+
+const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/** What axe-core finds against WCAG 2.2 A and AA and its own best practices. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const options = { runOnly: { type: "tag", values: TAGS } };
+  const found = await page.evaluate<{ violations: Violation[] }>(`axe.run(${JSON.stringify(options)})`);
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`);
+}
