@@ -67,6 +67,13 @@ export class ConsolePage {
     );
   }
 
+  /** The texts of its tables' cells, row by row. */
+  get rows(): string[][] {
+    return [...this.html.matchAll(/<tr>(<th scope="row">.*?)<\/tr>/gs)].map(([, row = ""]) =>
+      [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = ""]) => plain(cell)),
+    );
+  }
+
   /** Where a link of this text leads. */
   link(text: string): string {
     for (const [, attributes = "", inner = ""] of this.html.matchAll(/<a ([^>]*)>(.*?)<\/a>/gs)) {
