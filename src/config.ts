@@ -92,8 +92,9 @@ export function homeDatabase({ homes }: Pick<Config, "homes">, home: string): D1
   throw new ServiceError("unavailable", { reason: "home_unbound", detail, retryAfter: CLOSED_RETRY_SECONDS });
 }
 
-/** The refusal of signed calls to a home that CLOSED_HOMES names. */
-export const homeClosed = { reason: "home_closed", retryAfter: CLOSED_RETRY_SECONDS } as const;
+/** The refusal of a call that needs a home which CLOSED_HOMES names. */
+export const homeClosed = (home: string) =>
+  ({ reason: "home_closed", detail: `The home ${home} is closed.`, retryAfter: CLOSED_RETRY_SECONDS }) as const;
 
 const bindingOf = (home: string): string => `HOME_${home.toUpperCase().replaceAll("-", "_")}`;
 

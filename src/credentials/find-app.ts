@@ -83,7 +83,7 @@ async function follow(
   answerBy: number | undefined,
   closed: ReadonlySet<string> | undefined,
 ): Promise<AppRecord | null> {
-  if (closed?.has(home)) throw new ServiceError("unavailable", homeClosed);
+  if (closed?.has(home)) throw new ServiceError("unavailable", homeClosed(home));
   const found =
     home === MAIN_HOME ? app : await apps.findApp(runtime, homeDatabase(databases, home), { siteId, appid }, answerBy);
   return found ? { ...found, home } : null;

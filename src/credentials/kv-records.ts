@@ -28,15 +28,16 @@ export async function readRecord(kv: KVNamespace | undefined, appid: string): Pr
  */
 export async function readRecords(kv: KVNamespace | undefined, appids: string[]): Promise<Map<string, AppRecord>> {
   const records = new Map<string, AppRecord>();
-  for (let at = 0; kv !== undefined && at < appids.length; at += KEYS_PER_READ) {
-    const part = appids.slice(at, at + KEYS_PER_READ);
-    const found = await kv.get<unknown>(part.map(keyOf), "json").catch((cause: unknown) => {
-      throw new ServiceError("unavailable", { reason: "kv_unavailable", detail: "KV does not answer.", cause });
-    });
-    for (const appid of part) {
-      const record = found.get(keyOf(appid));
-      if (isRecordOf(appid, record)) records.set(appid, record);
-    }
+  if (kv === undefined) return records;
+  const parts: string[][] = [];
+  for (let at = 0; at < appids.length; at += KEYS_PER_READ) parts.push(appids.slice(at, at + KEYS_PER_READ));
+  const read = Promise.all(parts.map((part) => kv.get<unknown>(part.map(keyOf), "json")));
+  const found = await read.catch((cause: unknown) => {
+    throw new ServiceError("unavailable", { reason: "kv_unavailable", detail: "KV does not answer.", cause });
+  });
+  for (const [i, appid] of appids.entries()) {
+    const record = found[Math.floor(i / KEYS_PER_READ)]?.get(keyOf(appid));
+    if (isRecordOf(appid, record)) records.set(appid, record);
   }
   return records;
 }

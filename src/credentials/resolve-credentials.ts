@@ -143,7 +143,7 @@ export class CredentialResolver {
     client: string,
     lookUp: LookUp,
   ): Promise<Found | undefined> {
-    const whose = `${than.appid} ${client}`;
+    const whose = `${than.appid} ${client} elsewhere`;
     if (this.#wasInVain(whose)) return undefined;
     remember(this.#refreshedInVain, whose, this.#runtime.now());
     const record = await findAppElsewhere(this.#runtime, bindings, than, lookUp.answerBy, bindings.closedHomes);

@@ -40,8 +40,9 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
     }
   }
   if (found !== undefined && config.closedHomes.has(found.credentials.home)) {
-    trace.home = found.credentials.home;
-    return refused("unavailable", homeClosed.reason, homeClosed);
+    const { home } = found.credentials;
+    trace.home = home;
+    return refused("unavailable", "home_closed", homeClosed(home));
   }
   let result = await authenticate(found, signed);
   const mayBeStale = !result.ok && (result.reason === "signature_mismatch" || result.reason === "app_revoked");

@@ -5,7 +5,7 @@ import { displayName } from "../fields.ts";
 import { beginSite, type Site } from "../store/directory/sites.ts";
 import { HIGHEST_FIRST_CHAT_ID } from "../store/home/home-sites.ts";
 import { finishSite } from "./finish-site.ts";
-import type { ServiceContext } from "./service-context.ts";
+import { requireOpenDirectory, type ServiceContext } from "./service-context.ts";
 
 const FIRST_ID_RULE = `must be an integer from 1 to ${HIGHEST_FIRST_CHAT_ID}`;
 
@@ -35,10 +35,11 @@ const TRIES = 20;
  * then the directory opens it: the same call again finishes what an earlier one began.
  *
  * @throws ServiceError `invalid_input` for an unknown home; `conflict`, reason `site_id_taken`, when the home has a site that the
- *   directory does not know; `unavailable` when one of the two databases does not answer
+ *   directory does not know; `unavailable` when one of the two databases does not answer, or `main` is closed
  */
 export async function createSite(ctx: ServiceContext, { name, home, firstChatId }: NewSite): Promise<Site> {
   const { runtime, config, now } = ctx;
+  requireOpenDirectory(ctx);
   if (!config.homes.has(home)) throw invalidInput([{ field: "home", message: homeRule(config.homes) }]);
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const site = await beginSite(runtime, config.directory, { name, home, firstChatId }, now);

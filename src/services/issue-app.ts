@@ -7,7 +7,14 @@ import type { Site } from "../store/directory/sites.ts";
 import { insertApp } from "../store/home/apps.ts";
 import { appidTaken } from "./refusals.ts";
 import { newAppid, newSecret, newVersion } from "./secrets.ts";
-import { authorOf, homeOf, keyringOf, publishApp, type ServiceContext } from "./service-context.ts";
+import {
+  authorOf,
+  homeOf,
+  keyringOf,
+  publishApp,
+  requireOpenDirectory,
+  type ServiceContext,
+} from "./service-context.ts";
 
 const APPID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";
 const SECRET_RULE = "must be 8 to 256 printable ASCII characters";
@@ -33,12 +40,13 @@ export interface IssuedApp {
  * Issues an app for a site, or imports one. The directory gets the route first, then the home gets the app: the same call again
  * finishes what an earlier one began.
  *
- * @throws ServiceError `conflict`, reason `appid_taken`
+ * @throws ServiceError `conflict`, reason `appid_taken`; `unavailable` when a database does not answer, or `main` is closed
  */
 export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<IssuedApp> {
   const { site, name } = input;
   const { id: siteId, home } = site;
   const { runtime, config } = ctx;
+  requireOpenDirectory(ctx);
   const db = homeOf(ctx, site);
   const appid = input.appid ?? newAppid(runtime);
   const secret = input.secret ?? newSecret(runtime);

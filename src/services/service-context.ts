@@ -1,4 +1,4 @@
-import { type Config, homeDatabase } from "../config.ts";
+import { type Config, homeClosed, homeDatabase, MAIN_HOME } from "../config.ts";
 import type { AppRecord } from "../credentials/find-app.ts";
 import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
 import type { Keyring } from "../credentials/sealed-secret.ts";
@@ -41,6 +41,15 @@ export function homeOf({ config }: ServiceContext, { home, status }: Pick<Site, 
   if (status !== "creating") return db;
   const detail = `The home ${home} does not have this site yet: create a site of the same name in the same home, which finishes this one.`;
   throw new ServiceError("conflict", { reason: "site_unfinished", detail });
+}
+
+/**
+ * Refuses to give out a new site id or appid while the directory may be under restore: it has forgotten some, and would give them twice.
+ *
+ * @throws ServiceError `unavailable`, reason `home_closed`
+ */
+export function requireOpenDirectory({ config }: ServiceContext): void {
+  if (config.closedHomes.has(MAIN_HOME)) throw new ServiceError("unavailable", homeClosed(MAIN_HOME));
 }
 
 /** Tells the caches of a changed app: this isolate at once, KV after the answer. */

@@ -169,7 +169,15 @@ describe("main, put back to before", () => {
     // An isolate that knows nothing finds no route, and the id of the lost site is taken in apac.
     await env.CREDENTIALS.delete(`app:${lost.appid}`);
     expect((await expectUnwritten(lost, () => lost.anotherIsolate().create())).status).toBe(401);
-    const clash = await call(shut, "POST", "/admin/sites", { name: "Clash", home: "apac" });
+    // The directory has forgotten an id and an appid: while it is closed, it gives out none.
+    for (const home of ["main", "apac"]) {
+      const refused = await call(shut, "POST", "/admin/sites", { name: "Clash", home });
+      expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
+    }
+    const sameAppid = await call(shut, "POST", `/admin/sites/${kept.siteId}/apps`, { name: "App", appid: lost.appid });
+    expect(sameAppid.body).toMatchObject({ status: 503, detail: "The home main is closed." });
+    // Without closing it, the home that has the id says so.
+    const clash = await call(world.anotherIsolate(), "POST", "/admin/sites", { name: "Clash", home: "apac" });
     expect({ status: clash.status, body: clash.body }).toEqual(problem(409, "Conflict"));
     expect(clash.body).toMatchObject({ detail: expect.stringContaining("POST /admin/homes/main/restored") });
 
@@ -189,7 +197,7 @@ describe("main, put back to before", () => {
     await call(shut, "PATCH", `/admin/sites/${kept.siteId}`, { status: "open" });
     await env.CREDENTIALS.delete(`app:${newApp.appid}`);
     expect((await as(kept, newApp).create()).status).toBe(200);
-    const made = await call(shut, "POST", "/admin/sites", { name: "Clash", home: "apac" });
+    const made = await call(world.anotherIsolate(), "POST", "/admin/sites", { name: "Clash", home: "apac" });
     expect(made.status).toBe(201);
     expect((made.body as { id: number }).id).toBeGreaterThan(lost.siteId);
 

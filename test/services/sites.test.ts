@@ -43,6 +43,30 @@ async function refusalOf(call: Promise<unknown>): Promise<ServiceError> {
 }
 
 describe("creating a site", () => {
+  it("is refused while main is closed, whichever home it is for, and stores nothing", async () => {
+    for (const home of HOMES) {
+      const name = crypto.randomUUID();
+      const { code, context } = await refusalOf(
+        createSite(contextAt(NOW, { CLOSED_HOMES: "main" }), { name, home, firstChatId: 1 }),
+      );
+      expect({ code, reason: context.reason }).toEqual({ code: "unavailable", reason: "home_closed" });
+      expect(await stored(name)).toEqual({ directory: [], main: [], apac: [] });
+    }
+  });
+
+  it("makes one site also when the answer that says it is open is lost", async () => {
+    const faults = new Faults(({ name, nth }) => (name === "DB.run" && nth === 0 ? "after" : undefined));
+    const name = crypto.randomUUID();
+    const site = await createSite(contextAt(NOW, { DB: faultyD1(env.DB, faults) }), {
+      name,
+      home: "apac",
+      firstChatId: 1,
+    });
+    const { directory, apac } = await stored(name);
+    expect(directory).toMatchObject([{ id: site.id, status: "open" }]);
+    expect(apac).toHaveLength(1);
+  });
+
   it.each(HOMES)("stores it in the directory and in its home only: %s", async (home) => {
     const name = crypto.randomUUID();
     const site = await createSite(contextAt(NOW), { name, home, firstChatId: 100 });

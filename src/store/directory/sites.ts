@@ -52,11 +52,13 @@ export async function beginSite(
   return site;
 }
 
-/** Opens a site whose home has it. @returns false when another call has opened it */
+/** Opens a site whose home has it. @returns false when another call has opened it; a try whose answer was lost counts as this call's */
 export async function finishSite(runtime: Runtime, db: D1Database, id: number): Promise<boolean> {
   const begun = and(eq(sites.id, id), eq(sites.status, "creating"));
-  const finish = () => drizzle(db).update(sites).set({ status: "open" }).where(begun).run();
-  return (await withRetries(runtime, finish)).meta.changes === 1;
+  return withRetries(runtime, async (attempt) => {
+    const { meta } = await drizzle(db).update(sites).set({ status: "open" }).where(begun).run();
+    return meta.changes === 1 || attempt > 1;
+  });
 }
 
 export async function copySite(runtime: Runtime, db: D1Database, id: number, copy: SiteCopy): Promise<void> {
