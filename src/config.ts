@@ -31,7 +31,7 @@ export interface Config {
   /** Why there is no usable admin token. */
   adminTokenFault: AdminTokenFault | undefined;
   timestampToleranceSeconds: number;
-  /** How long a request waits for KV's answer in the replay check, in milliseconds. The var REPLAY_LOOK_MS. */
+  /** How long KV may take to answer the replay check, from when it is asked, in milliseconds. The var REPLAY_LOOK_MS. */
   replayCheckMs: number;
 }
 
@@ -148,7 +148,7 @@ function parse(env: Bindings): Config {
       env.TIMESTAMP_TOLERANCE_SECONDS ?? "300",
       MAX_TOLERANCE_SECONDS,
     ),
-    replayCheckMs: wholeNumber("REPLAY_LOOK_MS", env.REPLAY_LOOK_MS ?? "5", 1_000),
+    replayCheckMs: wholeNumber("REPLAY_LOOK_MS", env.REPLAY_LOOK_MS ?? "1", 1_000),
   };
 }
 

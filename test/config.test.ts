@@ -63,7 +63,7 @@ describe("settings", () => {
       consoleTelemetry,
     );
     expect(config.timestampToleranceSeconds).toBe(300);
-    expect(config.replayCheckMs).toBe(5);
+    expect(config.replayCheckMs).toBe(1);
     expect(config.masterKeys).toHaveLength(1);
   });
 
@@ -71,7 +71,7 @@ describe("settings", () => {
     const { TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS } = env as Bindings;
     expect({ TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS }).toEqual({
       TIMESTAMP_TOLERANCE_SECONDS: "300",
-      REPLAY_LOOK_MS: "5",
+      REPLAY_LOOK_MS: "1",
       ERROR_STATUS: "by-cause",
     });
   });

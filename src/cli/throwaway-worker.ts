@@ -72,7 +72,7 @@ export async function startThrowawayWorker(): Promise<ThrowawayWorker> {
         // Override wrangler.toml, which may have been edited.
         vars: {
           TIMESTAMP_TOLERANCE_SECONDS: "300",
-          REPLAY_LOOK_MS: "5",
+          REPLAY_LOOK_MS: "1",
           ERROR_STATUS: "by-cause",
           CLOSED_HOMES: closedHomes.join(","),
         },

@@ -22,8 +22,9 @@ export async function isKnownToKv(kv: KVNamespace | undefined, key: Promise<stri
   }
 }
 
-/** KV's answer if it comes within `milliseconds`, else false. */
+/** KV's answer if it comes within `milliseconds`, else false; without any left, only an answer that is there already. */
 export function answerWithin(runtime: Runtime, answer: Promise<boolean>, milliseconds: number): Promise<boolean> {
+  if (milliseconds <= 0) return Promise.race([answer, Promise.resolve(false)]);
   return withinTime(
     runtime,
     milliseconds,

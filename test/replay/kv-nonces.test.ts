@@ -59,6 +59,14 @@ describe("answerWithin", () => {
     expect(await answerWithin(systemRuntime, Promise.resolve(false), 10_000)).toBe(false);
     expect(await answerWithin(systemRuntime, never, 1)).toBe(false);
   });
+
+  it("without time left, takes an answer that is there already and waits for no other", async () => {
+    const noTimers = { ...systemRuntime, after: () => expect.unreachable("a timer was set") };
+    for (const left of [0, -3]) {
+      expect(await answerWithin(noTimers, Promise.resolve(true), left)).toBe(true);
+      expect(await answerWithin(noTimers, never, left)).toBe(false);
+    }
+  });
 });
 
 describe("rememberNonce", () => {
