@@ -68,6 +68,7 @@ CREATE TABLE `home_sites` (
 	`name` text NOT NULL,
 	`status` text NOT NULL,
 	`chat_id_floor` integer NOT NULL,
+	`revision` integer NOT NULL,
 	`created_at` integer NOT NULL
 );
 --> statement-breakpoint
@@ -146,6 +147,7 @@ CREATE TABLE `sites` (
 	`home` text NOT NULL,
 	`first_chat_id` integer NOT NULL,
 	`status` text NOT NULL,
+	`revision` integer NOT NULL,
 	`created_at` integer NOT NULL
 );
 

@@ -121,7 +121,7 @@ const isDatabase = (binding: unknown): binding is D1Database =>
 const namesIn = (list = ""): string[] =>
   list
     .split(",")
-    .map((name) => name.trim())
+    .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== "");
 
 function parse(env: Bindings): Config {

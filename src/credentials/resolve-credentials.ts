@@ -32,6 +32,8 @@ const CACHED_APPS = 1_000;
 const CACHED_MS = 300_000;
 /** A cold look-up gives KV this long before it asks D1 too. */
 const KV_HEAD_START_MS = 15;
+/** When D1 does not know the app, KV gets this long to say that it does. */
+const KV_LATE_MS = 300;
 /** After D1's answer, KV gets this long to say what it holds. */
 const KV_ANSWER_MS = 2_000;
 const REFRESH_PAUSE_MS = 5_000;
@@ -96,27 +98,19 @@ export class CredentialResolver {
     const fromKv = this.#readKv(bindings, appid);
     const find = () => findApp(this.#runtime, bindings, appid, lookUp.answerBy, bindings.closedHomes);
     const askD1 = () => this.#readD1(bindings, appid, lookUp, find, fromKv);
-    const early = await withinTime(
-      this.#runtime,
-      KV_HEAD_START_MS,
-      () => fromKv,
-      () => null,
-    );
+    const early = await this.#within(KV_HEAD_START_MS, fromKv, null);
     if (early !== null) return early === undefined ? askD1() : this.#foundInKv(early);
     const fromD1 = askD1();
-    let hasAnswered = false;
-    const answered = () => {
-      hasAnswered = true;
-    };
     // When KV wins, D1's answer still refreshes the caches.
-    lookUp.waitUntil(fromD1.then(answered, () => {}));
-    const late = fromKv.then((found) => (found === undefined || hasAnswered ? fromD1 : this.#foundInKv(found)));
-    const first = Promise.any([late, fromD1]);
-    return withinTime(
-      this.#runtime,
+    lookUp.waitUntil(fromD1.catch(() => {}));
+    const kvHit = fromKv.then((found) => (found === undefined ? fromD1 : this.#foundInKv(found)));
+    // The directory may have been put back to before the app: its "no such app" waits a little for KV, and the gate judges KV's record.
+    const orKv = (found: Found | undefined) => found ?? this.#within(KV_LATE_MS, kvHit, undefined);
+    const first = Promise.any([kvHit, fromD1.then(orKv)]);
+    return this.#within(
       lookUp.answerBy - this.#runtime.elapsed(),
-      () => first.catch(() => fromD1),
-      () => fromD1,
+      first.catch(() => fromD1),
+      fromD1,
     );
   }
 
@@ -210,6 +204,15 @@ export class CredentialResolver {
     waitUntil(writeRecord(bindings.credentials, record, this.#telemetry));
   }
 
+  #within<T, Late>(milliseconds: number, answer: Promise<T>, late: Late | Promise<Late>): Promise<T | Late> {
+    return withinTime<T, Late | Promise<Late>>(
+      this.#runtime,
+      milliseconds,
+      () => answer,
+      () => late,
+    ) as Promise<T | Late>;
+  }
+
   #wasInVain(whose: string): boolean {
     return this.#runtime.now() < (this.#refreshedInVain.get(whose) ?? 0) + REFRESH_PAUSE_MS;
   }
@@ -265,12 +268,7 @@ export class CredentialResolver {
     credentials: Credentials,
     heldByKv: Promise<Credentials | undefined>,
   ): Promise<void> {
-    const held = await withinTime(
-      this.#runtime,
-      KV_ANSWER_MS,
-      () => heldByKv,
-      () => credentials,
-    );
+    const held = await this.#within(KV_ANSWER_MS, heldByKv, credentials);
     if (held === undefined || !isSame(held, credentials)) {
       await writeRecord(bindings.credentials, record, this.#telemetry);
     }

@@ -206,13 +206,18 @@ export const adminSchemas = {
     lifted_by: integer("How many chat ids each of them skips.", { minimum: 1, examples: [1000000] }),
     reopen_after: time("By then every `ranstr` that was used before has expired. Open the home after it.", TIME),
     apps: listOf("The apps to look at before the home is opened.", "DoubtfulApp"),
+    homes_down: {
+      ...homesDown,
+      description:
+        "Only for `main`: homes that do not answer. Their sites and apps are not back: send this again before `main` is opened.",
+    },
   }),
   DoubtfulApp: exactly({
     appid,
     site_id: siteId,
     why: string(
-      "`missing`: the home does not have it any more; `revoked`: it was revoked, and now is not; `rotated`: it had another secret.",
-      { enum: ["missing", "revoked", "rotated"], examples: ["rotated"] },
+      "`missing`: the home does not have it any more; `revoked`: it was revoked, and now is not; `rotated`: it had another secret; `unrouted`: its site's id belongs to another site by now.",
+      { enum: ["missing", "revoked", "rotated", "unrouted"], examples: ["rotated"] },
     ),
   }),
   Agent: exactly(agent),

@@ -1,4 +1,4 @@
-import { homeDatabase } from "../config.ts";
+import { homeClosed, homeDatabase } from "../config.ts";
 import type { Caller } from "../credentials/authenticate.ts";
 import { ServiceError } from "../errors.ts";
 import type { Asked, Operation, Outcome } from "../operations/operation.ts";
@@ -94,6 +94,8 @@ async function decideAt(
   before: number,
 ): Promise<Outcome> {
   trace.home = home;
+  // A record that came from the caches meanwhile may name a closed home.
+  if (config.closedHomes.has(home)) throw new ServiceError("unavailable", homeClosed(home));
   const db = homeDatabase(config, home);
   const request = { ...claim, siteId, secretVersion };
   const batch = (attempt: number) => operation.batch(db, request, asked, attempt);

@@ -88,9 +88,9 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const decided = await decide(tools, claimant, caller, ready);
   if (!decided.ok) return decided;
   const outcome = decided.value;
-  if (USED_ITS_NONCE[outcome.kind]) {
-    waitUntil(rememberNonce(config.nonces, kvCheck.key, telemetry));
-    // Counted after the replay check: otherwise one captured request could exhaust the app's quota.
+  if (USED_ITS_NONCE[outcome.kind]) waitUntil(rememberNonce(config.nonces, kvCheck.key, telemetry));
+  // Counted after the replay check: otherwise one captured request could exhaust the app's quota. Calls of a closed site cost a batch too.
+  if (USED_ITS_NONCE[outcome.kind] || outcome.kind === "site_closed") {
     waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));
     waitUntil(limits.count(config.siteLimit, siteKey, PAUSE_SECONDS));
   }

@@ -41,5 +41,5 @@ export async function askHomes<T>(
 }
 
 /** A missing table counts too: the database of such a home was not migrated. */
-const isUnavailable = (error: unknown): boolean =>
+export const isUnavailable = (error: unknown): boolean =>
   (error instanceof ServiceError && error.code === "unavailable") || databaseFault(error) !== undefined;

@@ -50,7 +50,8 @@ export async function changeSite(
     const message = `must be above ${now.highestId}, the highest chat_id that the site has given or skipped`;
     throw invalidInput([{ field: "first_chat_id", message }]);
   }
-  const copy = { name: now.name, status: now.status, ...(firstChatId !== undefined && { firstChatId }) };
+  const { revision } = now;
+  const copy = { name: now.name, status: now.status, revision, ...(firstChatId !== undefined && { firstChatId }) };
   await copySite(runtime, config.directory, site.id, copy).catch(sayNotCopied);
   return { ...site, ...copy };
 }

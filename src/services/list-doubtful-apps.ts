@@ -1,6 +1,7 @@
-import { homeDatabase } from "../config.ts";
+import { homeDatabase, MAIN_HOME } from "../config.ts";
 import { readRecords } from "../credentials/kv-records.ts";
-import { type RestoredApp, restoredApps } from "../store/reconcile.ts";
+import { type RestoredApp, restoredApps, unroutedApps } from "../store/reconcile.ts";
+import { askHomes } from "./ask-homes.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** An app whose restored row says less than what is known elsewhere. */
@@ -9,9 +10,15 @@ export interface DoubtfulApp {
   siteId: number;
   /**
    * `missing`: the home does not have it any more. `revoked`: it was revoked, and now is not. `rotated`: it had another secret, and now
-   * has an older one.
+   * has an older one. `unrouted`: the directory was restored, and its site's id belongs to another site by now.
    */
-  why: "missing" | "revoked" | "rotated";
+  why: "missing" | "revoked" | "rotated" | "unrouted";
+}
+
+export interface DoubtfulApps {
+  apps: DoubtfulApp[];
+  /** Of a restored directory: homes that do not answer. */
+  homesDown: string[];
 }
 
 /**
@@ -20,13 +27,21 @@ export interface DoubtfulApp {
  *
  * @throws ServiceError `unavailable` when a database or KV does not answer, or no database is bound for the home
  */
-export async function listDoubtfulApps(ctx: ServiceContext, { home }: { home: string }): Promise<DoubtfulApp[]> {
-  const { directory } = ctx.config;
+export async function listDoubtfulApps(ctx: ServiceContext, { home }: { home: string }): Promise<DoubtfulApps> {
+  const { directory, homes } = ctx.config;
   const doubtful: DoubtfulApp[] = [];
   for await (const apps of restoredApps(directory, home, homeDatabase(ctx.config, home))) {
     doubtful.push(...(await compare(ctx, apps)));
   }
-  return doubtful;
+  if (home !== MAIN_HOME) return { apps: doubtful, homesDown: [] };
+  const others = [...homes].filter(([name]) => name !== MAIN_HOME);
+  const { answers, down } = await askHomes(
+    ctx,
+    (db, name) => Array.fromAsync(unroutedApps(directory, name, db)),
+    others,
+  );
+  const unrouted = [...answers.values()].flat(2).map((app) => ({ ...app, why: "unrouted" as const }));
+  return { apps: [...doubtful, ...unrouted], homesDown: down };
 }
 
 async function compare({ config }: ServiceContext, apps: RestoredApp[]): Promise<DoubtfulApp[]> {

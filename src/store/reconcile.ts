@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, inArray, sql } from "drizzle-orm";
+import { and, asc, type Column, eq, gt, inArray, isNull, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { type Author, auditedBy } from "./audit-log.ts";
 import { newestSessionId } from "./home/claim.ts";
@@ -17,9 +17,12 @@ type Route = typeof appRoutes.$inferSelect;
 /** A list as a table for FROM, one row for each element. */
 const each = (list: unknown[]) => sql`json_each(${JSON.stringify(list)}) AS each_row`;
 const excluded = (column: string) => sql`excluded.${sql.identifier(column)}`;
+/** The value of the row that could not be inserted, when that row is not older. */
+const newer = (revision: Column, column: Column) =>
+  sql`CASE WHEN ${excluded("revision")} >= ${revision} THEN ${excluded(column.name)} ELSE ${column} END`;
 const field = (name: string) => sql`each_row.value ->> ${name}`;
 
-/** Gives a restored home the sites that it lost, and name, status and first_chat_id of all its sites as the directory knows them. */
+/** Gives a restored home the sites that it lost, and the directory's copy of a site where that is newer than the restored row. */
 export async function copySitesToHome(directory: D1Database, home: string, db: D1Database): Promise<void> {
   const mine = and(eq(sites.home, home), inArray(sites.status, ["open", "closed"]));
   const page = (after: number) =>
@@ -40,6 +43,7 @@ export async function copySitesToHome(directory: D1Database, home: string, db: D
             name: field("name").as("name"),
             status: field("status").as("status"),
             chatIdFloor: sql`${field("firstChatId")} - 1`.as("chat_id_floor"),
+            revision: field("revision").as("revision"),
             createdAt: field("createdAt").as("created_at"),
           })
           .from(each(rows))
@@ -48,8 +52,9 @@ export async function copySitesToHome(directory: D1Database, home: string, db: D
       .onConflictDoUpdate({
         target: homeSites.siteId,
         set: {
-          name: excluded("name"),
-          status: excluded("status"),
+          name: newer(homeSites.revision, homeSites.name),
+          status: newer(homeSites.revision, homeSites.status),
+          revision: sql`max(${homeSites.revision}, ${excluded("revision")})`,
           // A first_chat_id that was set after the time of the restore: ids from there on were given.
           chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")})`,
         },
@@ -58,7 +63,10 @@ export async function copySitesToHome(directory: D1Database, home: string, db: D
   }
 }
 
-/** Gives a restored directory the sites and routes of a home that it lost, and name and status of its sites as the home knows them. */
+/**
+ * Gives a restored directory the sites and routes of a home that it lost, and newer names and statuses. A site whose id another home's
+ * site has meanwhile stays lost, and so do its routes: {@link unroutedApps}.
+ */
 export async function copyHomeToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
   const siteRows = (after: number) =>
     drizzle(db)
@@ -79,6 +87,7 @@ export async function copyHomeToDirectory(directory: D1Database, home: string, d
             home: sql`${home}`.as("home"),
             firstChatId: sql`${field("chatIdFloor")} + 1`.as("first_chat_id"),
             status: field("status").as("status"),
+            revision: field("revision").as("revision"),
             createdAt: field("createdAt").as("created_at"),
           })
           .from(each(rows))
@@ -87,9 +96,10 @@ export async function copyHomeToDirectory(directory: D1Database, home: string, d
       .onConflictDoUpdate({
         target: sites.id,
         set: {
-          name: excluded("name"),
+          name: newer(sites.revision, sites.name),
           home: excluded("home"),
-          status: excluded("status"),
+          status: newer(sites.revision, sites.status),
+          revision: sql`max(${sites.revision}, ${excluded("revision")})`,
           firstChatId: sql`max(${sites.firstChatId}, ${excluded("first_chat_id")})`,
         },
         // A site that was begun in another home, and never finished, gives way to the one that has its id.
@@ -97,27 +107,46 @@ export async function copyHomeToDirectory(directory: D1Database, home: string, d
       })
       .run();
   }
-  const routeRows = ({ siteId, appid }: Route) =>
-    drizzle(db)
-      .select({ siteId: apps.siteId, appid: apps.appid })
-      .from(apps)
-      .where(sql`(${apps.siteId}, ${apps.appid}) > (${siteId}, ${appid})`)
-      .orderBy(asc(apps.siteId), asc(apps.appid))
-      .limit(CHUNK)
-      .all();
-  let last: Route | undefined = { siteId: 0, appid: "" };
-  while (last !== undefined) {
-    const rows: Route[] = await routeRows(last);
+  for await (const rows of routesOf(db)) {
     await drizzle(directory)
       .insert(appRoutes)
       .select((query) =>
         query
           .select({ appid: field("appid").as("appid"), siteId: field("siteId").as("site_id") })
           .from(each(rows))
-          .where(sql`true`),
+          .innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, home))),
       )
       .onConflictDoNothing()
       .run();
+  }
+}
+
+/** The apps of a home that the directory does not lead to, in pages. */
+export async function* unroutedApps(directory: D1Database, home: string, db: D1Database): AsyncGenerator<Route[]> {
+  for await (const rows of routesOf(db)) {
+    const route = and(eq(appRoutes.appid, field("appid")), eq(appRoutes.siteId, field("siteId")));
+    yield await drizzle(directory)
+      .select({ appid: sql<string>`${field("appid")}`, siteId: sql<number>`${field("siteId")}` })
+      .from(each(rows))
+      .leftJoin(appRoutes, route)
+      .leftJoin(sites, and(eq(sites.id, appRoutes.siteId), eq(sites.home, home)))
+      .where(isNull(sites.id))
+      .all();
+  }
+}
+
+/** The routes that a home's apps need, in pages. */
+async function* routesOf(db: D1Database): AsyncGenerator<Route[]> {
+  for (let last: Route | undefined = { siteId: 0, appid: "" }; last !== undefined; ) {
+    const { siteId, appid }: Route = last;
+    const rows: Route[] = await drizzle(db)
+      .select({ siteId: apps.siteId, appid: apps.appid })
+      .from(apps)
+      .where(sql`(${apps.siteId}, ${apps.appid}) > (${siteId}, ${appid})`)
+      .orderBy(asc(apps.siteId), asc(apps.appid))
+      .limit(CHUNK)
+      .all();
+    yield rows;
     last = rows.at(-1);
   }
 }
@@ -164,13 +193,18 @@ export async function* restoredApps(
  * @param by how many ids each site may have given since the time that the home was restored to
  * @returns how many sites were lifted
  */
-export async function liftFloors(db: D1Database, home: string, by: number, author: Author): Promise<number> {
-  const store = drizzle(db);
+export async function liftFloors(db: D1Database, by: number): Promise<number> {
   const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
+  const { meta } = await drizzle(db)
+    .update(homeSites)
+    .set({ chatIdFloor: sql`${highest} + ${by}` })
+    .run();
+  return meta.changes;
+}
+
+/** Notes a restore in the directory's audit log, because the next restore of the home would undo a row in the home. */
+export async function auditRestore(directory: D1Database, home: string, by: number, author: Author): Promise<void> {
   const details = JSON.stringify({ lifted_by: by });
-  const [lifted] = await store.batch([
-    store.update(homeSites).set({ chatIdFloor: sql`${highest} + ${by}` }),
-    store.insert(auditLog).values({ ...auditedBy(author), action: "home.restored", subject: home, details }),
-  ]);
-  return lifted.meta.changes;
+  const row = { ...auditedBy(author), action: "home.restored" as const, subject: home, details };
+  await drizzle(directory).insert(auditLog).values(row).run();
 }

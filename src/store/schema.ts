@@ -30,6 +30,8 @@ export const sites = sqliteTable("sites", {
   firstChatId: integer("first_chat_id").notNull(),
   /** `creating` until the home has the site. */
   status: text({ enum: ["creating", ...SITE_STATUSES] }).notNull(),
+  /** The revision of the home's row that was copied. An older copy that comes late changes nothing. */
+  revision: integer().notNull(),
   createdAt: integer("created_at").notNull(),
 });
 
@@ -70,6 +72,8 @@ export const homeSites = sqliteTable("home_sites", {
   status: text({ enum: SITE_STATUSES }).notNull(),
   /** No session gets an id up to this one. Whatever deletes the newest sessions of a site lifts it in the same batch. */
   chatIdFloor: integer("chat_id_floor").notNull(),
+  /** Counts the changes of this row. */
+  revision: integer().notNull(),
   createdAt: integer("created_at").notNull(),
 });
 

@@ -136,7 +136,7 @@ async function provision(db: D1Database, site: { id: number; home: string }, dir
     ...statements.filter((text) => text.trim() !== "").map((text) => db.prepare(text)),
     db
       .prepare(
-        "INSERT INTO home_sites (site_id, name, status, chat_id_floor, created_at) VALUES (?, 'Bench', 'open', 0, 0)",
+        "INSERT INTO home_sites (site_id, name, status, chat_id_floor, revision, created_at) VALUES (?, 'Bench', 'open', 0, 0, 0)",
       )
       .bind(site.id),
     db
@@ -145,7 +145,7 @@ async function provision(db: D1Database, site: { id: number; home: string }, dir
   ]);
   await directory
     .prepare(
-      "INSERT INTO sites (id, name, home, status, first_chat_id, created_at) VALUES (?, 'Bench', ?, 'open', 1, 0)",
+      "INSERT INTO sites (id, name, home, status, first_chat_id, revision, created_at) VALUES (?, 'Bench', ?, 'open', 1, 0, 0)",
     )
     .bind(site.id, site.home)
     .run();

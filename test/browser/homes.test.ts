@@ -32,7 +32,7 @@ async function provision() {
   const closed = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Osaka", home: "apac" });
   await worker.admin("PATCH", `/admin/sites/${closed.id}`, { status: "closed" });
   const begun = await worker.env.DB?.prepare(
-    "INSERT INTO sites (name, home, first_chat_id, status, created_at) VALUES ('Kyoto', 'apac', 1, 'creating', 1) RETURNING id",
+    "INSERT INTO sites (name, home, first_chat_id, status, revision, created_at) VALUES ('Kyoto', 'apac', 1, 'creating', 0, 1) RETURNING id",
   ).first<{ id: number }>();
   const siteOf = ({ id }: { id: number }) => `/console/sites/${id}`;
   return { open: siteOf(open), closed: siteOf(closed), begun: siteOf(begun ?? { id: 0 }) };

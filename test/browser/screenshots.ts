@@ -138,7 +138,7 @@ async function seed() {
   if (everything) {
     await worker.admin("PATCH", `/admin/sites/${other.id}`, { status: "closed" });
     await worker.env.DB?.exec(
-      "INSERT INTO sites (name, home, first_chat_id, status, created_at) VALUES ('Eastwind', 'apac', 1, 'creating', 1800000000)",
+      "INSERT INTO sites (name, home, first_chat_id, status, revision, created_at) VALUES ('Eastwind', 'apac', 1, 'creating', 0, 1800000000)",
     );
   }
   for (const agent of AGENTS) await worker.admin("POST", `/admin/sites/${site.id}/agents`, agent);

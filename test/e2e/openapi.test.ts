@@ -216,10 +216,12 @@ describe("the admin API answers as documented", () => {
 
   test("what a site that is not finished refuses", async () => {
     const { DB } = worker.env as { DB: D1Database };
-    const begin = DB.prepare("INSERT INTO sites VALUES (?, ?, 'main', 1, ?, 1)");
+    const begin = DB.prepare(
+      "INSERT INTO sites (id, name, home, first_chat_id, status, revision, created_at) VALUES (?, ?, 'main', 1, ?, 0, 1)",
+    );
     // A site that the directory was about to make, under an id that the home has given to another one.
     await begin.bind(9_000, "Begun", "creating").run();
-    await DB.prepare("INSERT INTO home_sites VALUES (9000, 'Another', 'open', 0, 2)").run();
+    await DB.prepare("INSERT INTO home_sites VALUES (9000, 'Another', 'open', 0, 0, 2)").run();
     expect(await call("POST", "/admin/sites", admin({ name: "Begun" }))).toBe(409);
     const at = "/admin/sites/9000";
     expect(await call("PATCH", at, admin({ name: "x" }))).toBe(409);

@@ -82,6 +82,7 @@ describe("apac, put back to before", () => {
         lifted_by: LIFT,
         reopen_after: NOW + NONCE_SECONDS,
         apps: expect.any(Array),
+        homes_down: [],
       },
     });
     const { apps, reopen_after } = settled.body as { apps: unknown[]; reopen_after: number };
@@ -187,6 +188,7 @@ describe("main, put back to before", () => {
       lifted_by: LIFT,
       reopen_after: NOW + NONCE_SECONDS,
       apps: [],
+      homes_down: [],
     });
     expect((await lost.anotherIsolate().create()).status).toBe(200);
     const { items } = (await call(shut, "GET", `/admin/sites?cursor=${kept.siteId - 1}`)).body as never;
@@ -219,9 +221,9 @@ describe("POST /admin/homes/:name/restored", () => {
     expect(await world.chatId()).toBe(18);
     expect(await other.chatId()).toBe(1);
     const audit = (await call(world, "GET", "/admin/audit?limit=100")).body as { items: Record<string, unknown>[] };
-    const restored = audit.items.filter((entry) => entry.action === "home.restored" && entry.home === "apac");
+    const restored = audit.items.filter((entry) => entry.action === "home.restored" && entry.subject === "apac");
     expect(restored.slice(0, 3)).toMatchObject(
-      Array(3).fill({ home: "apac", subject: "apac", site_id: null, details: { lifted_by: 5 } }),
+      Array(3).fill({ home: "main", subject: "apac", site_id: null, details: { lifted_by: 5 } }),
     );
   });
 
@@ -239,12 +241,12 @@ describe("POST /admin/homes/:name/restored", () => {
     expect(body).toMatchObject({ detail: "There is no such home." });
   });
 
-  it("lifts nothing when KV, which knows the apps, does not answer", async () => {
+  it("is 503 when KV, which knows the apps, does not answer; the ids are lifted all the same", async () => {
     const world = await World.create({}, "apac");
     const get = () => Promise.reject(new Error("KV GET failed: 500"));
     const isolate = world.anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { get }) });
     const { status, body } = await settle(isolate, "apac");
     expect({ status, body }).toEqual(problem(503, "Temporarily unavailable"));
-    expect(await world.chatId()).toBe(1);
+    expect(await world.chatId()).toBe(1_000_001);
   });
 });

@@ -258,8 +258,8 @@ it("says nothing secret when SQLite refuses what a request writes", async () => 
     batch: () =>
       env.DB.batch([
         env.DB.prepare(
-          `INSERT INTO sites (id, name, home, first_chat_id, status, created_at)
-          VALUES (1, ?, 'main', 1, 'open', 1), (1, ?, 'main', 1, 'open', 1)`,
+          `INSERT INTO sites (id, name, home, first_chat_id, status, revision, created_at)
+          VALUES (1, ?, 'main', 1, 'open', 0, 1), (1, ?, 'main', 1, 'open', 0, 1)`,
         ).bind(PRIVATE.content, PRIVATE.sbs),
       ]),
   });

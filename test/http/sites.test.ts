@@ -32,8 +32,8 @@ describe("POST /admin/sites", () => {
       });
       const { id } = answer.body as { id: number };
       expect(await storedSite(id, home)).toEqual({
-        directory: { id, name: "Shop", home, first_chat_id: 5_001, status: "open", created_at: NOW },
-        home: { site_id: id, name: "Shop", status: "open", chat_id_floor: 5_000, created_at: NOW },
+        directory: { id, name: "Shop", home, first_chat_id: 5_001, status: "open", revision: 0, created_at: NOW },
+        home: { site_id: id, name: "Shop", status: "open", chat_id_floor: 5_000, revision: 0, created_at: NOW },
       });
       expect((await storedSite(id, home === "main" ? "apac" : "main")).home).toBeNull();
       const listed = (await call(world, "GET", `/admin/sites?cursor=${id - 1}`)).body as { items: unknown[] };

@@ -1,12 +1,14 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { NONCE_SECONDS } from "../../src/replay/kv-nonces.ts";
+import { systemRuntime } from "../../src/runtime.ts";
 import { changeSite } from "../../src/services/change-site.ts";
 import { createSite } from "../../src/services/create-site.ts";
 import { findSite } from "../../src/services/find-site.ts";
 import { issueApp } from "../../src/services/issue-app.ts";
 import { listHomes } from "../../src/services/list-homes.ts";
 import { restoredSchema, settleRestoredHome } from "../../src/services/settle-restored-home.ts";
+import { copySite } from "../../src/store/directory/sites.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
 import { replacing } from "../support/replacing.ts";
@@ -82,6 +84,7 @@ describe("a home that was restored", () => {
       liftedBy: 1_000_000,
       reopenAfter: NOW + NONCE_SECONDS,
       apps: [{ appid: `lost-${lost.id}`, siteId: lost.id, why: "missing" }],
+      homesDown: [],
     });
     expect(await homeRow("apac", lost.id)).toMatchObject({ name: "Lost", status: "open", chat_id_floor: 1_004_999 });
     expect(await homeRow("apac", renamed.siteId)).toMatchObject({ ...change, chat_id_floor: 1_000_000 });
@@ -89,7 +92,7 @@ describe("a home that was restored", () => {
     const next = await kept.anotherIsolate().chatId({ sbs: "d" });
     expect([given, next]).toEqual([[2, 3], 1_000_002]);
     const entry = "SELECT site_id, subject, details FROM audit_log WHERE action = 'home.restored' ORDER BY id DESC";
-    const audited = await env.HOME_APAC.prepare(entry).first();
+    const audited = await env.DB.prepare(entry).first();
     expect(audited).toEqual({ site_id: null, subject: "apac", details: '{"lifted_by":1000000}' });
 
     // The appid stays the site's own, and may be issued again.
@@ -139,17 +142,39 @@ describe("a home that was restored", () => {
   it.each<[string, string, Replacements]>([
     ["the home", "apac", { HOME_APAC: downDb(env.HOME_APAC) }],
     ["the directory", "apac", { DB: downDb(env.DB) }],
-    ["another home, of the directory", "main", { HOME_APAC: downDb(env.HOME_APAC) }],
-    [
-      "KV",
-      "apac",
-      { CREDENTIALS: replacing(env.CREDENTIALS, { get: async () => Promise.reject(new Error("KV is down")) }) },
-    ],
   ])("lifts nothing when %s does not answer", async (_, home, bindings) => {
     await World.create({}, home);
     const before = await floors(home);
     await expect(settle(home, 1_000, bindings)).rejects.toThrow();
     expect(await floors(home)).toEqual(before);
+  });
+
+  it("is lifted also when KV does not answer, which knows the apps: sent again, it lists them", async () => {
+    const world = await World.create({}, "apac");
+    const get = async () => Promise.reject(new Error("KV is down"));
+    const refused = settle("apac", 1_000, { CREDENTIALS: replacing(env.CREDENTIALS, { get }) });
+    await expect(refused).rejects.toMatchObject({ code: "unavailable", context: { reason: "kv_unavailable" } });
+    expect(await homeRow("apac", world.siteId)).toMatchObject({ chat_id_floor: 1_000 });
+  });
+
+  it("takes of home and directory the newer status, and keeps it when an older copy comes late", async () => {
+    const world = await World.create({}, "apac");
+    const site = await findSite(context(), world);
+    const restore = await bookmark(env.HOME_APAC);
+    await changeSite(context(), { site, change: { status: "closed" } });
+    await restore();
+    await settle("apac", 1);
+    expect(await homeRow("apac", world.siteId)).toMatchObject({ status: "closed", revision: 1 });
+    // The directory did not hear of these two: the home goes on, and its word stays.
+    const deaf = context({ DB: downDb(env.DB) });
+    for (const status of ["open", "closed"] as const) {
+      await expect(changeSite(deaf, { site, change: { status, name: "Later" } })).rejects.toThrow();
+    }
+    await settle("apac", 1);
+    expect(await homeRow("apac", world.siteId)).toMatchObject({ status: "closed", name: "Later", revision: 3 });
+    await copySite(systemRuntime, env.DB, world.siteId, { name: "New", status: "open", revision: 5 });
+    await copySite(systemRuntime, env.DB, world.siteId, { name: "Old", status: "closed", revision: 4 });
+    expect(await findSite(context(), world)).toMatchObject({ name: "New", status: "open", revision: 5 });
   });
 
   it("is one that is bound", async () => {
@@ -201,6 +226,34 @@ describe("a directory that was restored", () => {
     const route = env.DB.prepare("SELECT site_id FROM app_routes WHERE appid = ?").bind(mine.appid);
     expect(await route.first("site_id")).toBe(mine.siteId);
     await env.HOME_APAC.prepare("UPDATE apps SET appid = ? WHERE appid = ?").bind(other.appid, mine.appid).run();
+  });
+
+  it("names the homes that do not answer, and settles what it can", async () => {
+    const world = await World.create();
+    const { homesDown, apps } = await settle("main", 1, { HOME_APAC: downDb(env.HOME_APAC) });
+    expect({ homesDown, apps }).toEqual({ homesDown: ["apac"], apps: [] });
+    expect(await homeRow("main", world.siteId)).toMatchObject({ chat_id_floor: 1 });
+  });
+
+  it("leads no app to a site of another home that got the id of its site, and names the app", async () => {
+    const restore = await bookmark(env.DB);
+    const lost = await World.create({}, "apac");
+    await restore();
+    const usurper = await World.create();
+    expect(usurper.siteId).toBe(lost.siteId);
+    const { apps } = await settle("main", 1);
+    expect(apps).toEqual([{ appid: lost.appid, siteId: lost.siteId, why: "unrouted" }]);
+    const routes = env.DB.prepare("SELECT site_id FROM app_routes WHERE appid = ?").bind(lost.appid);
+    expect(await routes.first()).toBeNull();
+    expect(await findSite(context(), usurper)).toMatchObject({ home: "main" });
+    expect((await usurper.create()).status).toBe(200);
+    await env.CREDENTIALS.delete(`app:${lost.appid}`);
+    expect((await lost.create()).status).toBe(401);
+    await env.HOME_APAC.batch(
+      ["apps", "agents", "home_sites"].map((table) =>
+        env.HOME_APAC.prepare(`DELETE FROM ${table} WHERE site_id = ?`).bind(lost.siteId),
+      ),
+    );
   });
 
   it("lifts the sites of main only", async () => {

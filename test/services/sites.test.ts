@@ -71,10 +71,18 @@ describe("creating a site", () => {
     const name = crypto.randomUUID();
     const site = await createSite(contextAt(NOW), { name, home, firstChatId: 100 });
     const { id } = site;
-    expect(site).toEqual({ id: expect.any(Number), name, home, firstChatId: 100, status: "open", createdAt: NOW });
+    expect(site).toEqual({
+      id: expect.any(Number),
+      name,
+      home,
+      firstChatId: 100,
+      status: "open",
+      revision: 0,
+      createdAt: NOW,
+    });
     const { directory, [home]: here, [home === "main" ? "apac" : "main"]: elsewhere } = await stored(name);
-    expect(directory).toEqual([{ id, name, home, first_chat_id: 100, status: "open", created_at: NOW }]);
-    expect(here).toEqual([{ site_id: id, name, status: "open", chat_id_floor: 99, created_at: NOW }]);
+    expect(directory).toEqual([{ id, name, home, first_chat_id: 100, status: "open", revision: 0, created_at: NOW }]);
+    expect(here).toEqual([{ site_id: id, name, status: "open", chat_id_floor: 99, revision: 0, created_at: NOW }]);
     expect(elsewhere).toEqual([]);
     const details = { name, first_chat_id: 100 };
     expect(await audited(home, id)).toEqual([
@@ -169,8 +177,8 @@ describe("creating a site", () => {
 
   it("is refused where the home has another site of the next id, which a restored directory has forgotten", async () => {
     const next = Number(await env.DB.prepare("SELECT coalesce(max(id), 0) + 1 AS id FROM sites").first("id"));
-    const other = [next, "Other", "open", 50, NOW - 100];
-    await env.HOME_APAC.prepare("INSERT INTO home_sites VALUES (?, ?, ?, ?, ?)")
+    const other = [next, "Other", "open", 50, 0, NOW - 100];
+    await env.HOME_APAC.prepare("INSERT INTO home_sites VALUES (?, ?, ?, ?, ?, ?)")
       .bind(...other)
       .run();
     const name = crypto.randomUUID();

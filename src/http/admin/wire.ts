@@ -20,11 +20,12 @@ export const site = ({ id, name, home, status }: Omit<Site, "createdAt">) => ({ 
 
 export const siteEntry = ({ createdAt, ...each }: Site) => ({ ...site(each), created_at: createdAt });
 
-export const restored = ({ sites, liftedBy, reopenAfter, apps }: RestoredHome) => ({
+export const restored = ({ sites, liftedBy, reopenAfter, apps, homesDown }: RestoredHome) => ({
   sites,
   lifted_by: liftedBy,
   reopen_after: reopenAfter,
   apps: apps.map(({ appid, siteId, why }) => ({ appid, site_id: siteId, why })),
+  homes_down: homesDown,
 });
 
 export const app = ({ appid, name, version, previousExpiresAt, revokedAt, createdAt }: AppSummary) => ({

@@ -3,7 +3,7 @@ import type { PageContext } from "./env.ts";
 import { ticketEnd, ticketFor } from "./tickets.ts";
 
 /** What was done to a restored home, as the address of its page holds it. The apps to look at are read anew. */
-export type Settled = Omit<RestoredHome, "apps">;
+export type Settled = Omit<RestoredHome, "apps" | "homesDown">;
 
 /** Longer than an operator waits before he opens the home. */
 const SHOWN_SECONDS = 7_200;

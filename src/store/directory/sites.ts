@@ -1,4 +1,4 @@
-import { and, asc, count, eq, gt, notExists, sql } from "drizzle-orm";
+import { and, asc, count, eq, gt, lt, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { withRetries } from "../run-batch.ts";
@@ -10,7 +10,7 @@ export type Site = typeof sites.$inferSelect;
 export type SiteStatus = Site["status"];
 
 /** What the directory copies from a site's home. */
-export type SiteCopy = Partial<Pick<Site, "name" | "status" | "firstChatId">>;
+export type SiteCopy = Pick<Site, "name" | "status" | "revision"> & Partial<Pick<Site, "firstChatId">>;
 
 /**
  * Begins a site, or finds the one that the same call began before and did not finish. Its status is `creating`.
@@ -40,6 +40,7 @@ export async function beginSite(
             home: sql`${home}`.as("home"),
             firstChatId: sql`${firstChatId}`.as("first_chat_id"),
             status: sql`'creating'`.as("status"),
+            revision: sql`0`.as("revision"),
             createdAt: sql`${now}`.as("created_at"),
           })
           .from(sql`(SELECT 1)`)
@@ -61,8 +62,10 @@ export async function finishSite(runtime: Runtime, db: D1Database, id: number): 
   });
 }
 
+/** Stores a copy of a site, unless a newer one is there. */
 export async function copySite(runtime: Runtime, db: D1Database, id: number, copy: SiteCopy): Promise<void> {
-  await withRetries(runtime, () => drizzle(db).update(sites).set(copy).where(eq(sites.id, id)).run());
+  const older = and(eq(sites.id, id), lt(sites.revision, copy.revision));
+  await withRetries(runtime, () => drizzle(db).update(sites).set(copy).where(older).run());
 }
 
 export function findSite(db: D1Database, id: number): Promise<Site | undefined> {

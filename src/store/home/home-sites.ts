@@ -1,9 +1,20 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, count, eq, getTableName, inArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { ServiceError } from "../../errors.ts";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
 import { withRetries } from "../run-batch.ts";
-import { homeSites } from "../schema.ts";
+import {
+  agents,
+  apps,
+  customers,
+  homeSites,
+  idempotencyKeys,
+  messages,
+  nonces,
+  participants,
+  sessions,
+} from "../schema.ts";
 import { newestSessionId } from "./claim.ts";
 
 /** A site as its home knows it. */
@@ -20,7 +31,7 @@ export const HIGHEST_FIRST_CHAT_ID = 900_000_000_000_000;
 export async function insertHomeSite(
   runtime: Runtime,
   db: D1Database,
-  site: Omit<HomeSite, "status">,
+  site: Omit<HomeSite, "status" | "revision">,
   author: Author,
 ): Promise<boolean> {
   const store = drizzle(db);
@@ -39,7 +50,7 @@ export async function insertHomeSite(
     store.batch([
       store
         .insert(homeSites)
-        .values({ ...site, status: "open" })
+        .values({ ...site, status: "open", revision: 0 })
         .onConflictDoNothing(),
       auditOf(db, author, audited, ONE_ROW, CHANGED),
       store.select({ siteId: homeSites.siteId }).from(homeSites).where(same),
@@ -102,6 +113,7 @@ export async function updateHomeSite(
           name: name ?? sql`${homeSites.name}`,
           status: status ?? sql`${homeSites.status}`,
           chatIdFloor: chatIdFloor ?? sql`${homeSites.chatIdFloor}`,
+          revision: sql`${homeSites.revision} + 1`,
         })
         .where(allowed),
       store
@@ -110,6 +122,7 @@ export async function updateHomeSite(
           name: homeSites.name,
           status: homeSites.status,
           chatIdFloor: homeSites.chatIdFloor,
+          revision: homeSites.revision,
           createdAt: homeSites.createdAt,
           highestId: highestId.as("highest_id"),
         })
@@ -125,7 +138,15 @@ export function findHomeSite(db: D1Database, siteId: number): Promise<HomeSite |
   return drizzle(db).select().from(homeSites).where(eq(homeSites.siteId, siteId)).get();
 }
 
-/** Throws unless the home answers and is migrated. */
+const TABLES = [homeSites, apps, agents, customers, sessions, participants, messages, nonces, idempotencyKeys];
+
+/**
+ * Asks whether the home serves.
+ *
+ * @throws ServiceError `unavailable`, reason `d1_not_migrated`, when a table that signed calls use is missing; what D1 throws
+ */
 export async function probeHome(db: D1Database): Promise<void> {
-  await drizzle(db).select({ siteId: homeSites.siteId }).from(homeSites).limit(1).get();
+  const isOurs = inArray(sql`name`, TABLES.map(getTableName));
+  const found = await drizzle(db).select({ tables: count() }).from(sql`sqlite_master`).where(isOurs).get();
+  if (found?.tables !== TABLES.length) throw new ServiceError("unavailable", { reason: "d1_not_migrated" });
 }

@@ -161,11 +161,16 @@ async function resultPage(c: PageContext, home: string, { sites, liftedBy, reope
   const view = c.var.view;
   const { t } = view;
   noteHome(c, home);
-  const apps = await listDoubtfulApps(c.var.ctx, { home });
+  const { apps, homesDown } = await listDoubtfulApps(c.var.ctx, { home });
   const number = new Intl.NumberFormat(view.language);
   const body = (
     <>
       <Notice kind="good" title={t("The chat_ids of the home {0} were lifted", home)} />
+      {homesDown.length > 0 && (
+        <Notice kind="bad" title={t("No answer from: {0}", homesDown.join(", "))}>
+          {t("Their sites and apps are not back. Do not open this home, and send the form again when they answer.")}
+        </Notice>
+      )}
       <section class="card">
         <dl class="facts">
           <dt>{t("Sites")}</dt>
@@ -187,7 +192,9 @@ async function resultPage(c: PageContext, home: string, { sites, liftedBy, reope
           label={t("Apps to look at before that")}
           head={["appid", t("Site"), t("What to do")]}
           rows={apps.map((app) => [
-            <a href={`/console/sites/${app.siteId}/apps${app.why === "missing" ? "" : `/${app.appid}`}`}>
+            <a
+              href={`/console/sites/${app.siteId}/apps${app.why === "missing" || app.why === "unrouted" ? "" : `/${app.appid}`}`}
+            >
               <code>{app.appid}</code>
             </a>,
             <a href={`/console/sites/${app.siteId}`}>{app.siteId}</a>,
@@ -212,6 +219,9 @@ function adviceOn({ t }: View, { why }: DoubtfulApp): string {
       "The home does not have it any more: issue it again with this appid, and with the secret that its callers have or a new one.",
     ),
     revoked: t("It was revoked, and now is not: revoke it again."),
+    unrouted: t(
+      "Its site's id belongs to another site by now: make a new site in its home, and issue a new app for its callers.",
+    ),
     rotated: t("It had a newer secret, and now has an older one: rotate it and give the secret to its callers."),
   };
   return texts[why];
