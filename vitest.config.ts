@@ -17,7 +17,7 @@ process.env.TMPDIR = inMemory() ?? disk;
 
 /** Tests of pure functions and of the client: plain node starts in a fraction of the time that workerd takes. */
 const pure = [
-  "test/{architecture,docs,docs-zh,threat-model}.test.ts",
+  "test/{architecture,docs,docs-zh,homes,threat-model}.test.ts",
   "test/client/sign.test.ts",
   "test/diagnosis/**/*.test.ts",
   "test/operations/auto-title.test.ts",

@@ -1,12 +1,12 @@
 import { ServiceError } from "./errors.ts";
+import { BINDING_RULE, bindingOfHome, homeOfBinding, isMisnamed, MAIN_HOME, namesIn } from "./homes.ts";
 import { MAX_TOLERANCE_SECONDS } from "./replay/kv-nonces.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
 /** Bindings, vars and secrets as the runtime gives them. Any may be missing, because a deployment can be half configured. */
 export type Bindings = Partial<Env> & { MASTER_KEY_PREVIOUS?: string };
 
-/** The home in the directory's database. */
-export const MAIN_HOME = "main";
+export { MAIN_HOME };
 
 /** Seconds after which a caller may ask again whether a closed site or home is open. */
 export const CLOSED_RETRY_SECONDS = 30;
@@ -88,7 +88,7 @@ export const alwaysStatus200 = (env: Bindings): boolean => env.ERROR_STATUS === 
 export function homeDatabase({ homes }: Pick<Config, "homes">, home: string): D1Database {
   const db = homes.get(home);
   if (db !== undefined) return db;
-  const detail = `The home ${home} has no database: bind it as ${bindingOf(home)}.`;
+  const detail = `The home ${home} has no database: bind it as ${bindingOfHome(home)}.`;
   throw new ServiceError("unavailable", { reason: "home_unbound", detail, retryAfter: CLOSED_RETRY_SECONDS });
 }
 
@@ -96,33 +96,20 @@ export function homeDatabase({ homes }: Pick<Config, "homes">, home: string): D1
 export const homeClosed = (home: string) =>
   ({ reason: "home_closed", detail: `The home ${home} is closed.`, retryAfter: CLOSED_RETRY_SECONDS }) as const;
 
-const bindingOf = (home: string): string => `HOME_${home.toUpperCase().replaceAll("-", "_")}`;
-
-/** The form of the names of homes. */
-export const HOME_NAME = /^[a-z][a-z0-9-]{0,30}$/;
-
-/** Reads the homes by their prefix, because their types are not generated: HOME_EU_WEST is `eu-west`. A var of such a name is no home. */
+/** Reads the homes by their bindings' names, because their types are not generated. A var of such a name is no home. */
 function homesOf(env: Record<string, unknown>, directory: D1Database): Map<string, D1Database> {
   const homes = new Map([[MAIN_HOME, directory]]);
   for (const [binding, db] of Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (!binding.startsWith("HOME_") || !isDatabase(db)) continue;
-    const name = binding.slice("HOME_".length).toLowerCase().replaceAll("_", "-");
-    if (!HOME_NAME.test(name))
-      throw new ConfigurationError(`${binding} is no name of a home: HOME_ and 1 to 31 letters`);
-    if (homes.has(name)) throw new ConfigurationError(`${binding} and another binding are the home ${name}`);
-    homes.set(name, db);
+    if (!isDatabase(db)) continue;
+    if (isMisnamed(binding)) throw new ConfigurationError(`${binding} is no home. ${BINDING_RULE}`);
+    const home = homeOfBinding(binding);
+    if (home !== undefined) homes.set(home, db);
   }
   return homes;
 }
 
 const isDatabase = (binding: unknown): binding is D1Database =>
   typeof binding === "object" && binding !== null && "prepare" in binding && "batch" in binding;
-
-const namesIn = (list = ""): string[] =>
-  list
-    .split(",")
-    .map((name) => name.trim().toLowerCase())
-    .filter((name) => name !== "");
 
 function parse(env: Bindings): Config {
   if (env.DB === undefined) throw new ConfigurationError("DB is not bound");

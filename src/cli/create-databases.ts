@@ -1,4 +1,4 @@
-import { homeOf, MAIN } from "./homes.ts";
+import { homeOfBinding, MAIN_HOME } from "../homes.ts";
 import type { Database } from "./migrate.ts";
 import { runWrangler } from "./run-wrangler.ts";
 
@@ -51,7 +51,7 @@ export async function createDatabases(
 
 /** @throws NotDeployed for a further home of which nobody said where: a database stays where it was made */
 function placeOf(binding: string, asked: Place): Place {
-  const home = homeOf(binding);
+  const home = homeOfBinding(binding);
   const named = home !== undefined && LOCATIONS.includes(home) ? { location: home } : undefined;
   if (isSaidOf(binding, asked)) {
     if (asked.jurisdiction !== undefined) return asked;
@@ -59,13 +59,13 @@ function placeOf(binding: string, asked: Place): Place {
     if (asked.home === undefined && named !== undefined) return named;
     if (asked.location !== undefined) return asked;
   }
-  if (named !== undefined || home === undefined || home === MAIN) return named ?? {};
+  if (named !== undefined || home === undefined || home === MAIN_HOME) return named ?? {};
   throw new NotDeployed(
     `Home ${home} has no database yet, and nothing says where to make it: npm run deploy -- --home ${home} --location HINT`,
   );
 }
 
-const isSaidOf = (binding: string, asked: Place) => asked.home === undefined || asked.home === homeOf(binding);
+const isSaidOf = (binding: string, asked: Place) => asked.home === undefined || asked.home === homeOfBinding(binding);
 
 /** Of the two, wrangler ignores the location when there is a jurisdiction. */
 function placeOptions({ location, jurisdiction }: Place): string[] {

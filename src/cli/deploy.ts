@@ -1,9 +1,10 @@
 /** `npm run deploy`: creates what is missing, migrates, then deploys. */
 import { basename, resolve } from "node:path";
+import { homeOfBinding, MAIN_HOME } from "../homes.ts";
 import { createDatabases, NotDeployed } from "./create-databases.ts";
 import { type ConfigPart, prepareDatabase, prepareVar } from "./edit-config.ts";
 import { checkPlace, closedAfter, newHome } from "./home-options.ts";
-import { closedByOption, homeOf, homesOf, labelOf, MAIN } from "./homes.ts";
+import { closedByConfig, closedByOption, homesOf, labelOf } from "./homes.ts";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
 import { type Database, migrate } from "./migrate.ts";
 import { handOverToWrangler, PROJECT_ROOT, runWrangler } from "./run-wrangler.ts";
@@ -95,7 +96,9 @@ async function deploy(args: string[]): Promise<number> {
   const config = unstable_readConfig({ config: target.file, env }, { hideWarnings: true });
   const added = home === undefined ? undefined : newHome(home, config.d1_databases);
   const databases = added === undefined ? config.d1_databases : [...config.d1_databases, added];
-  const closed = closedAfter(String(config.vars.CLOSED_HOMES ?? ""), asked, homesOf(databases));
+  const homes = homesOf(databases);
+  const before = asked.byOption === undefined ? closedByConfig(config.vars, homes) : [];
+  const closed = closedAfter(before, asked, homes);
 
   if (options["dry-run"] === true) {
     if (added !== undefined || closed.toWrite !== undefined) console.log("wrangler.toml stays as it is: --dry-run.");
@@ -178,10 +181,10 @@ async function migrateHome(
   if (migration.result === "ahead") {
     return console.log(`${labelOf(binding)} is of a later version: ${migration.foreign.join(", ")} is applied there.`);
   }
-  const home = homeOf(binding);
+  const home = homeOfBinding(binding);
   const named = home === undefined ? `Binding ${binding}` : `Home ${home} (${binding})`;
   const why = migration.result === "failed" ? migration.output : howToReplace(database, migration.foreign);
-  if (home !== undefined && home !== MAIN && closed.includes(home)) {
+  if (home !== undefined && home !== MAIN_HOME && closed.includes(home)) {
     console.error(`${named} could not be migrated. It is closed, so the others are deployed without it:\n${why}`);
     return;
   }

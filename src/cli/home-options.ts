@@ -1,6 +1,7 @@
 /** What the options of `npm run deploy` that concern homes come to. */
+import { bindingOfHome, HOME_NAME, MAIN_HOME, namesIn } from "../homes.ts";
 import { JURISDICTIONS, LOCATIONS, NotDeployed, type Place } from "./create-databases.ts";
-import { bindingOf, closedHomesIn, HOME_NAME, MAIN, requireHomes } from "./homes.ts";
+import { requireHomes } from "./homes.ts";
 import { UsageError } from "./known-options.ts";
 import type { Database } from "./migrate.ts";
 import type { D1Block } from "./wrangler-toml.ts";
@@ -14,7 +15,7 @@ export function checkPlace({ home, location, jurisdiction }: Place): void {
     throw new UsageError("--location and --jurisdiction exclude each other.");
   }
   if (home === undefined) return;
-  if (home === MAIN) throw new UsageError("The home main is there already: it is the database DB.");
+  if (home === MAIN_HOME) throw new UsageError("The home main is there already: it is the database DB.");
   if (!HOME_NAME.test(home)) {
     throw new UsageError(
       `--home ${home} is no name for a home: a letter, then up to 30 of a-z, 0-9 and "-", all in lower case.`,
@@ -32,9 +33,9 @@ export function checkPlace({ home, location, jurisdiction }: Place): void {
 
 /** The binding of a home that the configuration does not have yet. Its database is named after the one of DB. */
 export function newHome(home: string, databases: readonly Database[]): D1Block | undefined {
-  const binding = bindingOf(home);
+  const binding = bindingOfHome(home);
   if (databases.some((each) => each.binding === binding)) return undefined;
-  const main = databases.find((each) => each.binding === bindingOf(MAIN));
+  const main = databases.find((each) => each.binding === bindingOfHome(MAIN_HOME));
   if (main?.database_name === undefined) throw new NotDeployed("Binding DB has no database_name in the configuration.");
   return {
     binding,
@@ -43,24 +44,24 @@ export function newHome(home: string, databases: readonly Database[]): D1Block |
   };
 }
 
-/** @throws UsageError for what is no home */
+/**
+ * @param before what the configuration closes
+ * @throws UsageError for what is no home
+ */
 export function closedAfter(
-  before: string,
+  before: readonly string[],
   { close, open, byOption }: { close: string[]; open: string[]; byOption: string | undefined },
   homes: readonly string[],
 ): { effective: string[]; toWrite: string | undefined } {
-  requireHomes([...close, ...open, ...closedHomesIn(byOption ?? "")], homes);
+  requireHomes([...close, ...open, ...namesIn(byOption ?? "")], homes);
   const both = close.filter((home) => open.includes(home));
   if (both.length > 0) throw new UsageError(`${both.join(" and ")}: either --close or --open.`);
   if (byOption !== undefined) {
     if (close.length + open.length > 0)
       throw new UsageError("--var CLOSED_HOMES leaves nothing for --close and --open.");
-    return { effective: closedHomesIn(byOption), toWrite: undefined };
+    return { effective: namesIn(byOption), toWrite: undefined };
   }
-  const closed = closedHomesIn(before);
-  const unknown = closed.filter((home) => !homes.includes(home));
-  if (unknown.length > 0) console.error(`CLOSED_HOMES names ${unknown.join(" and ")}, and there is no such home.`);
-  const after = [...new Set([...closed, ...close])].filter((home) => !open.includes(home));
-  const same = after.length === closed.length && after.every((home) => closed.includes(home));
-  return { effective: after.filter((home) => homes.includes(home)), toWrite: same ? undefined : after.join(",") };
+  const after = [...new Set([...before, ...close])].filter((home) => !open.includes(home));
+  const same = after.length === before.length && after.every((home) => before.includes(home));
+  return { effective: after, toWrite: same ? undefined : after.join(",") };
 }

@@ -1,37 +1,20 @@
 /** The homes of a deployment, as its D1 bindings name them. */
+import { BINDING_RULE, homeOfBinding, isMisnamed, MAIN_HOME, namesIn } from "../homes.ts";
 import { UsageError } from "./known-options.ts";
 
-/** The home that every deployment has: the directory's own database. */
-export const MAIN = "main";
+/** The configuration cannot be served. The message says what to change in it. */
+export class Misconfigured extends Error {}
 
-const DIRECTORY = "DB";
-const PREFIX = "HOME_";
-
-/** What a home may be called. `main` is one that exists already. */
-export const HOME_NAME = /^[a-z][a-z0-9-]{0,30}$/;
-
-/** The home that a D1 binding is: DB is `main`, HOME_EU_WEST is `eu-west`. Undefined for a binding that is no home. */
-export function homeOf(binding: string): string | undefined {
-  if (binding === DIRECTORY) return MAIN;
-  if (!/^HOME_[A-Z][A-Z0-9_]{0,30}$/.test(binding)) return undefined;
-  return binding.slice(PREFIX.length).toLowerCase().replaceAll("_", "-");
-}
-
-/** The D1 binding of a home. */
-export function bindingOf(home: string): string {
-  return home === MAIN ? DIRECTORY : `${PREFIX}${home.toUpperCase().replaceAll("-", "_")}`;
-}
-
-/** The homes among D1 bindings, `main` first, the others as the file has them. */
+/**
+ * The homes among D1 bindings, `main` first, the others as the file has them.
+ *
+ * @throws Misconfigured for a binding that only looks like one: the Worker would answer every call with 500
+ */
 export function homesOf(databases: readonly { binding: string }[]): string[] {
-  const homes = databases.flatMap(({ binding }) => homeOf(binding) ?? []);
-  return [...homes.filter((home) => home === MAIN), ...homes.filter((home) => home !== MAIN)];
-}
-
-/** The names in a value of the var CLOSED_HOMES, each once. */
-export function closedHomesIn(value: string): string[] {
-  const names = value.split(",").map((name) => name.trim());
-  return [...new Set(names.filter((name) => name !== ""))];
+  const misnamed = databases.map(({ binding }) => binding).filter(isMisnamed);
+  if (misnamed.length > 0) throw new Misconfigured(`No home can be bound as ${misnamed.join(" or ")}. ${BINDING_RULE}`);
+  const homes = databases.flatMap(({ binding }) => homeOfBinding(binding) ?? []);
+  return [...homes.filter((home) => home === MAIN_HOME), ...homes.filter((home) => home !== MAIN_HOME)];
 }
 
 /** The last value that options `--var NAME:VALUE` give to CLOSED_HOMES; undefined when none does. */
@@ -47,9 +30,23 @@ export function requireHomes(names: readonly string[], homes: readonly string[])
   throw new UsageError(`There is no home ${unknown.join(" or ")}. The homes are: ${homes.join(", ")}.`);
 }
 
+/**
+ * The homes that the configuration closes.
+ *
+ * @throws Misconfigured when it names one that does not exist: with a wrong letter, the home that was meant would be served
+ */
+export function closedByConfig(vars: Readonly<Record<string, unknown>>, homes: readonly string[]): string[] {
+  const closed = namesIn(String(vars.CLOSED_HOMES ?? ""));
+  const unknown = closed.filter((home) => !homes.includes(home));
+  if (unknown.length === 0) return closed;
+  throw new Misconfigured(
+    `CLOSED_HOMES in the configuration names ${unknown.join(" and ")}, and there is no such home. The homes are: ${homes.join(", ")}.`,
+  );
+}
+
 /** What a D1 binding is called in messages. A deployment with one database never reads of homes. */
 export function labelOf(binding: string): string {
-  const home = homeOf(binding);
-  if (home === MAIN) return "Database";
+  const home = homeOfBinding(binding);
+  if (home === MAIN_HOME) return "Database";
   return home === undefined ? `Database ${binding}` : `Home ${home}`;
 }

@@ -3,8 +3,9 @@ import { lookup } from "node:dns/promises";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join, relative, resolve } from "node:path";
+import { namesIn } from "../homes.ts";
 import { ensureDevSecrets } from "./dev-secrets.ts";
-import { closedByOption, closedHomesIn, homesOf, labelOf, requireHomes } from "./homes.ts";
+import { closedByConfig, closedByOption, homesOf, labelOf, requireHomes } from "./homes.ts";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
 import { type Database, migrate } from "./migrate.ts";
 import { handOverToWrangler, PROJECT_ROOT } from "./run-wrangler.ts";
@@ -80,8 +81,11 @@ async function start(args: string[]): Promise<number> {
   const configFile = resolve(PROJECT_ROOT, cwd, config ?? "wrangler.toml");
   // Loaded late, because it takes a second, and --help or a wrong option should answer at once.
   const { unstable_readConfig } = await import("wrangler");
-  const { d1_databases: databases } = unstable_readConfig({ config: configFile, env }, { hideWarnings: true });
-  requireHomes(closedHomesIn(closedByOption(options.var) ?? ""), homesOf(databases));
+  const { d1_databases: databases, vars } = unstable_readConfig({ config: configFile, env }, { hideWarnings: true });
+  const homes = homesOf(databases);
+  const closed = closedByOption(options.var);
+  requireHomes(namesIn(closed), homes);
+  if (closed === undefined) closedByConfig(vars, homes);
   // wrangler reads only one of the two files.
   const ofEnvironment = `.dev.vars.${env}`;
   const file = env !== "" && existsSync(join(PROJECT_ROOT, ofEnvironment)) ? ofEnvironment : ".dev.vars";

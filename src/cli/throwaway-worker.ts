@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createTestHarness, experimental_readRawConfig, type Unstable_RawConfig as RawConfig } from "wrangler";
-import { homeOf } from "./homes.ts";
+import { homeOfBinding } from "../homes.ts";
 import { PROJECT_ROOT } from "./run-wrangler.ts";
 
 export interface ThrowawayWorker {
@@ -30,7 +30,7 @@ export function writeConfig(folder: string, bindings: readonly string[]): string
   const toml = join(PROJECT_ROOT, "wrangler.toml");
   const { env: _, ...config }: RawConfig = experimental_readRawConfig({ config: toml }).rawConfig;
   const from = (path = "") => resolve(PROJECT_ROOT, path);
-  const others = config.d1_databases?.filter(({ binding }) => homeOf(binding) === undefined) ?? [];
+  const others = config.d1_databases?.filter(({ binding }) => homeOfBinding(binding) === undefined) ?? [];
   const homes = bindings.map((binding) => ({ binding, database_name: binding, migrations_dir: from("migrations") }));
   const file = join(folder, "wrangler.json");
   const moved = {

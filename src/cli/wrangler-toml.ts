@@ -3,7 +3,7 @@
  * whoever writes the result reads it back first (edit-config.ts), since a file may hold the same in a form that is not known here.
  */
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
-import { homeOf, MAIN } from "./homes.ts";
+import { homeOfBinding, MAIN_HOME } from "../homes.ts";
 
 /** A D1 binding as it stands in the file. */
 export interface D1Block {
@@ -49,7 +49,9 @@ export function withoutFurtherHomes(config: RawConfig): RawConfig {
       ? part
       : {
           ...part,
-          d1_databases: part.d1_databases.filter(({ binding }) => [MAIN, undefined].includes(homeOf(binding))),
+          d1_databases: part.d1_databases.filter(({ binding }) =>
+            [MAIN_HOME, undefined].includes(homeOfBinding(binding)),
+          ),
         };
   const { env = {} } = config;
   const stages = Object.entries(env).map(([name, stage]) => [name, onlyMain(stage)] as const);

@@ -1,5 +1,5 @@
-import { HOME_NAME } from "../config.ts";
 import { APPID } from "../credentials/resolve-credentials.ts";
+import { HOME_NAME } from "../homes.ts";
 import { auditQuerySchema } from "../services/list-audit-log.ts";
 import { sessionQuerySchema } from "../services/list-sessions.ts";
 import { pageQuerySchema } from "../services/page.ts";

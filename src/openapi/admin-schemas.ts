@@ -1,4 +1,4 @@
-import { HOME_NAME } from "../config.ts";
+import { HOME_NAME } from "../homes.ts";
 import { agentChangeSchema } from "../services/change-agent.ts";
 import { siteChangeSchema } from "../services/change-site.ts";
 import { newAgentSchema } from "../services/create-agents.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createDatabases } from "../../src/cli/create-databases.ts";
-import { bindingOf } from "../../src/cli/homes.ts";
+import { bindingOfHome } from "../../src/homes.ts";
 import { makeCheckout } from "../support/checkout.ts";
 import { FakeCloudflare } from "../support/fake-cloudflare.ts";
 import { run } from "../support/run-cli.ts";
@@ -91,7 +91,7 @@ describe("npm run deploy with homes", { timeout: 280_000 }, () => {
 });
 
 describe("the databases that do not exist yet", { timeout: 120_000 }, () => {
-  const home = (name: string) => ({ binding: bindingOf(name), database_name: `db-${name}` });
+  const home = (name: string) => ({ binding: bindingOfHome(name), database_name: `db-${name}` });
 
   it("are made where the options say, a home with the name of a place there, and no other home anywhere", async () => {
     for (const [name, value] of Object.entries(fake.environment)) vi.stubEnv(name, value);

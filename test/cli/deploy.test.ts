@@ -1,8 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { runWrangler } from "../../src/cli/run-wrangler.ts";
+import { withDatabase, withVar } from "../../src/cli/wrangler-toml.ts";
+import { BINDING_RULE } from "../../src/homes.ts";
 import { DOCUMENTED } from "../../src/operations/index.ts";
 import { makeCheckout } from "../support/checkout.ts";
 import { FakeCloudflare } from "../support/fake-cloudflare.ts";
@@ -157,6 +159,20 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     expect(stderr).toContain(says);
     expect([exitCode, stdout, fake.calls]).toEqual([2, "", []]);
     expect(readFileSync(TOML, "utf8")).toBe(before);
+  });
+
+  it.each([
+    ["a D1 binding that is no home", ["HOME_MAIN", ""], `No home can be bound as HOME_MAIN. ${BINDING_RULE}`],
+    ["a closed home that does not exist", ["HOME_APAC", "main, apca"], "CLOSED_HOMES in the configuration names apca,"],
+  ])("refuses a configuration with %s before it asks for anything", async (_, [binding = "", closed = ""], says) => {
+    const block = { binding, database_name: "by-hand", migrations_dir: "migrations" };
+    const faulty = withVar(withDatabase(readFileSync(TOML, "utf8"), "", block), "", "CLOSED_HOMES", closed);
+    writeFileSync(join(checkout, "wrangler.faulty.toml"), faulty);
+    for (const more of [[], ["--dry-run"]]) {
+      const { exitCode, stdout, stderr } = await deploy("--config", "wrangler.faulty.toml", ...more);
+      expect(stderr).toContain(says);
+      expect([exitCode, stdout, fake.calls]).toEqual([1, "", []]);
+    }
   });
 
   it.each([

@@ -1,29 +1,23 @@
 import { describe, expect, it } from "vitest";
 import { closedAfter, newHome } from "../../src/cli/home-options.ts";
-import { bindingOf, closedByOption, closedHomesIn, homeOf, homesOf } from "../../src/cli/homes.ts";
+import { closedByConfig, closedByOption, homesOf, Misconfigured } from "../../src/cli/homes.ts";
+import { BINDING_RULE } from "../../src/homes.ts";
 
 const HOMES = ["main", "apac", "eu-west"];
 
-describe("a home's binding", () => {
-  it.each([
-    ["main", "DB"],
-    ["apac", "HOME_APAC"],
-    ["eu-west-2", "HOME_EU_WEST_2"],
-    [`a${"b".repeat(30)}`, `HOME_A${"B".repeat(30)}`],
-  ])("of %j is %j, and the other way round", (home, binding) => {
-    expect([bindingOf(home), homeOf(binding)]).toEqual([binding, home]);
+const bound = (...bindings: string[]) => bindings.map((binding) => ({ binding }));
+
+describe("the homes of a configuration", () => {
+  it("are looked for among all D1 bindings, main first", () => {
+    expect(homesOf(bound("HOME_OC", "OTHER", "DB", "HOME_APAC"))).toEqual(["main", "oc", "apac"]);
   });
 
-  it.each(["OTHER", "HOME_", "HOME_1", "home_apac", "HOME_apac", `HOME_A${"B".repeat(31)}`])("is not %j", (binding) => {
-    expect(homeOf(binding)).toBe(undefined);
+  it("are refused under names that the Worker refuses, all at once and with the rule", () => {
+    const misnamed = new Misconfigured(`No home can be bound as HOME_1A or HOME_Apac_ or HOME_MAIN. ${BINDING_RULE}`);
+    expect(() => homesOf(bound("HOME_1A", "DB", "HOME_Apac_", "HOME_APAC", "HOME_MAIN"))).toThrow(misnamed);
   });
 
-  it("is looked for among all D1 bindings, main first", () => {
-    const bindings = ["HOME_OC", "OTHER", "DB", "HOME_APAC"].map((binding) => ({ binding }));
-    expect(homesOf(bindings)).toEqual(["main", "oc", "apac"]);
-  });
-
-  it("is new only once, with a database named after the one of DB and its migrations", () => {
+  it("have a new one only once, with a database named after the one of DB and its migrations", () => {
     const main = { binding: "DB", database_name: "shop", migrations_dir: "sql" };
     const block = { binding: "HOME_EU_WEST", database_name: "shop-eu-west", migrations_dir: "sql" };
     expect(newHome("eu-west", [main])).toEqual(block);
@@ -32,22 +26,35 @@ describe("a home's binding", () => {
 });
 
 describe("CLOSED_HOMES", () => {
-  it("holds names between commas, blanks allowed, and the last --var counts", () => {
-    expect(closedHomesIn(" apac, main ,,apac,")).toEqual(["apac", "main"]);
-    expect(closedHomesIn(" ")).toEqual([]);
+  it("has the value of the last --var", () => {
     expect(closedByOption(["CLOSED_HOMES:main", "OTHER:x", "CLOSED_HOMES:apac,oc"])).toBe("apac,oc");
     expect(closedByOption(["OTHER:CLOSED_HOMES:x"])).toBe(undefined);
   });
 
   it.each([
-    ["", { close: ["apac"] }, "apac", ["apac"]],
-    ["apac", { close: ["main", "apac"] }, "apac,main", ["apac", "main"]],
-    ["apac, main", { open: ["apac"] }, "main", ["main"]],
-    ["apac", { open: ["apac"] }, "", []],
-    ["apac", { close: ["apac"], open: ["main"] }, undefined, ["apac"]],
-    [" apac ", {}, undefined, ["apac"]],
-    ["apac", { byOption: "eu-west" }, undefined, ["eu-west"]],
-    ["apac", { byOption: "" }, undefined, []],
+    [{}, []],
+    [{ CLOSED_HOMES: "" }, []],
+    [{ CLOSED_HOMES: " APAC, main,apac" }, ["apac", "main"]],
+  ])("among the vars %j closes %j", (vars, closed) => {
+    expect(closedByConfig(vars, HOMES)).toEqual(closed);
+  });
+
+  it("may not name in the configuration what is no home", () => {
+    const says = "names apca and 7, and there is no such home. The homes are: main, apac, eu-west.";
+    const closed = () => closedByConfig({ CLOSED_HOMES: "apca, main, 7" }, HOMES);
+    expect(closed).toThrow(Misconfigured);
+    expect(closed).toThrow(says);
+  });
+
+  it.each([
+    [[], { close: ["apac"] }, "apac", ["apac"]],
+    [["apac"], { close: ["main", "apac"] }, "apac,main", ["apac", "main"]],
+    [["apac", "main"], { open: ["apac"] }, "main", ["main"]],
+    [["apac"], { open: ["apac"] }, "", []],
+    [["apac"], { close: ["apac"], open: ["main"] }, undefined, ["apac"]],
+    [["apac"], {}, undefined, ["apac"]],
+    [["apac"], { byOption: "eu-west" }, undefined, ["eu-west"]],
+    [["apac"], { byOption: "" }, undefined, []],
   ])("of %j with %j is written as %j and closes %j", (before, asked, toWrite, effective) => {
     const all = { close: [], open: [], byOption: undefined, ...asked };
     expect(closedAfter(before, all, HOMES)).toEqual({ toWrite, effective });

@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { prepareDatabase } from "../../src/cli/edit-config.ts";
 import { runWrangler } from "../../src/cli/run-wrangler.ts";
+import { withDatabase, withVar } from "../../src/cli/wrangler-toml.ts";
+import { BINDING_RULE } from "../../src/homes.ts";
 import { makeCheckout } from "../support/checkout.ts";
 
 let folder: string;
@@ -73,6 +75,20 @@ describe("npm start that makes nothing", { timeout: 120_000 }, () => {
     const { exitCode, stdout, stderr } = await toItsEnd(process.execPath, args);
     expect(stderr).toContain("There is no home apca. The homes are: main.");
     expect([exitCode, stdout]).toEqual([2, ""]);
+  });
+
+  it.each([
+    ["a D1 binding that is no home", ["HOME_1A", ""], `No home can be bound as HOME_1A. ${BINDING_RULE}`],
+    ["a closed home that does not exist", ["HOME_APAC", "main, apca"], "CLOSED_HOMES in the configuration names apca,"],
+  ])("refuses a configuration with %s", async (_, [binding = "", closed = ""], says) => {
+    const config = join(checkout, "wrangler.faulty.toml");
+    const block = { binding, database_name: "by-hand", migrations_dir: "migrations" };
+    const before = readFileSync(join(checkout, "wrangler.toml"), "utf8");
+    writeFileSync(config, withVar(withDatabase(before, "", block), "", "CLOSED_HOMES", closed));
+    const args = ["src/cli/start.ts", "--port", "0", "--config", "wrangler.faulty.toml"];
+    const { exitCode, stdout, stderr } = await toItsEnd(process.execPath, args);
+    expect(stderr).toContain(says);
+    expect([exitCode, stdout]).toEqual([1, ""]);
   });
 
   it("says of a stage that is not in wrangler.toml that it is not", async () => {

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { experimental_readRawConfig, unstable_readConfig } from "wrangler";
-import { closedHomesIn, homeOf, MAIN } from "../../src/cli/homes.ts";
 import { withDatabase, withoutFurtherHomes, withVar } from "../../src/cli/wrangler-toml.ts";
+import { homeOfBinding, MAIN_HOME, namesIn } from "../../src/homes.ts";
 import { CLIENT_LIMIT_PERIOD, LIMIT_PERIOD } from "../../src/rate-limit.ts";
 import { workerOptions } from "../support/worker-options.ts";
 
@@ -30,7 +30,9 @@ const STAGES = ["", ...read("").definedEnvironments];
 /** Without all that makes two stages two: names, ids that count in a whole account, further homes and which ones are closed. */
 function withoutNames(config: Config): unknown {
   const vars = { ...config.vars, CLOSED_HOMES: "" };
-  const databases = config.d1_databases.filter(({ binding }) => [MAIN, undefined].includes(homeOf(binding)));
+  const databases = config.d1_databases.filter(({ binding }) =>
+    [MAIN_HOME, undefined].includes(homeOfBinding(binding)),
+  );
   const ids = ["database_name", "database_id", "preview_database_id", "namespace_id", "id", "preview_id"];
   const text = JSON.stringify(
     { ...config, name: "", targetEnvironment: "", vars, d1_databases: databases },
@@ -48,16 +50,16 @@ describe("wrangler.toml", () => {
   );
 
   it.each(STAGES)("has the home main in stage %j, and keeps the same migrations in all of its homes", (stage) => {
-    const homes = read(stage).d1_databases.filter(({ binding }) => homeOf(binding) !== undefined);
+    const homes = read(stage).d1_databases.filter(({ binding }) => homeOfBinding(binding) !== undefined);
     expect(homes.map(({ binding }) => binding)).toContain("DB");
     expect([...new Set(homes.map(({ migrations_dir }) => migrations_dir))]).toEqual(["migrations"]);
   });
 
   it.each(STAGES)("says in stage %j which homes are closed, all of them homes", (stage) => {
     const { vars, d1_databases } = read(stage);
-    const homes = d1_databases.map(({ binding }) => homeOf(binding));
+    const homes = d1_databases.map(({ binding }) => homeOfBinding(binding));
     expect(vars.CLOSED_HOMES).toEqual(expect.any(String));
-    for (const home of closedHomesIn(vars.CLOSED_HOMES as string)) expect(homes).toContain(home);
+    for (const home of namesIn(vars.CLOSED_HOMES as string)) expect(homes).toContain(home);
   });
 
   it("gives no two stages the same Worker, database, namespace or count of requests", () => {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { homeOf } from "../../src/cli/homes.ts";
+import { homeOfBinding } from "../../src/homes.ts";
 
 const root = join(import.meta.dirname, "../..");
 const require = createRequire(import.meta.url);
@@ -40,7 +40,7 @@ async function readWithWrangler(config: string): Promise<WorkerOptions> {
   const { unstable_getMiniflareWorkerOptions } = await import("wrangler");
   const { cronTriggers: _, ...options } = unstable_getMiniflareWorkerOptions(config)
     .workerOptions as never as WorkerOptions;
-  const others = Object.entries(options.d1Databases).filter(([binding]) => homeOf(binding) === undefined);
+  const others = Object.entries(options.d1Databases).filter(([binding]) => homeOfBinding(binding) === undefined);
   const homes = TEST_HOMES.map((binding) => [binding, { id: binding }] as const);
   return {
     ...options,
