@@ -14,7 +14,8 @@ const SETTINGS_OF_NPM = ["location", "message", "tag"];
  *
  * @param example  how the command is called: "npm start -- …"
  * @param mistaken names that are no options, but that people may give as options
- * @throws UsageError naming the options that npm kept for itself, or the option or argument that is not known
+ * @throws UsageError naming the options that npm kept for itself, the option or argument that is not known, or one that stands
+ *   twice and has one value
  */
 export function readOptions<Options extends ParseArgsOptionsConfig>(
   example: string,
@@ -27,12 +28,24 @@ export function readOptions<Options extends ParseArgsOptionsConfig>(
   if (kept.length > 0) {
     throw new UsageError(`npm kept ${listed(kept)} for itself. Options stand after "--": ${example}`);
   }
+  const read = parse(args, options, allowPositionals);
+  const given = read.tokens.flatMap((token) => (token.kind === "option" ? [token.name] : []));
+  const twice = given.find((name, at) => given.indexOf(name) < at && !takesMany(options[name]));
+  if (twice !== undefined) throw new UsageError(`--${twice} may be given once.`);
+  return read;
+}
+
+/** A flag says the same however often it stands. */
+const takesMany = (option: ParseArgsOptionsConfig[string] | undefined) =>
+  option?.multiple === true || option?.type === "boolean";
+
+function parse<Options extends ParseArgsOptionsConfig>(args: string[], options: Options, allowPositionals: boolean) {
   try {
-    return parseArgs({ args, options, allowPositionals });
+    return parseArgs({ args, options, allowPositionals, tokens: true });
   } catch (error) {
     // The first sentence only: the advice that node adds is wrong here.
     const [what] = (error as Error).message.split(/\. |\n/);
-    throw new UsageError(`${what}. The options are ${listed(names)}.`);
+    throw new UsageError(`${what}. The options are ${listed(Object.keys(options))}.`);
   }
 }
 

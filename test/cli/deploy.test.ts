@@ -140,6 +140,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
   });
 
   it.each([
+    [["--home", "apac", "--home", "oc"], "--home may be given once"],
     [["--home", "main"], "main is there already"],
     [["--home", "Apac"], "--home Apac is no name"],
     [["--home", "1st", "--location", "apac"], "--home 1st is no name"],
