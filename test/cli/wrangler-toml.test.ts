@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { unstable_readConfig } from "wrangler";
 import { NotEditable, prepareDatabase, prepareVar } from "../../src/cli/edit-config.ts";
+import { withDatabase } from "../../src/cli/wrangler-toml.ts";
 
 const FILE = `# The Worker.
 name = "w" # its name
@@ -66,6 +67,12 @@ describe("another D1 binding in wrangler.toml", () => {
     expect(text()).toBe(`${FILE}\n${added}`);
     expect(read(env).databases).toEqual(bindings);
     expect(others.map(read)).toEqual(before);
+  });
+
+  it("is shown on the page on deploying as it is written", () => {
+    const page = readFileSync(join(import.meta.dirname, "../../docs/deploying.md"), "utf8");
+    const [, shown] = /^```toml\n(.*?)^```$/ms.exec(page) ?? [];
+    expect(shown).toBe(withDatabase("", "", { ...BLOCK, database_name: "agent-session-apac" }));
   });
 
   it("may follow another, and is written only when asked for", async () => {
