@@ -1,14 +1,17 @@
 import type { Handler } from "hono";
 import { type Config, MAIN_HOME } from "../config.ts";
-import { type Runtime, sleep, withinTime } from "../runtime.ts";
+import { type Runtime, sleep } from "../runtime.ts";
+import { inItsTurn, inTurns } from "../services/ask-homes.ts";
 import { probeHome } from "../store/home/home-sites.ts";
 import type { App } from "./request-context.ts";
 import { configOf } from "./request-context.ts";
 
 const CACHED_MS = 5_000;
-const TIMEOUT_MS = 2_000;
+/** For one answer, from its turn on, and for all of them. What gets no turn in that time is `down`. */
+const TURN_MS = 2_000;
+const ALL_TURNS_MS = 2 * TURN_MS;
 /** A probe that takes longer was cancelled together with its request, so another request starts a new one. */
-const PROBE_MS = TIMEOUT_MS + 500;
+const PROBE_MS = ALL_TURNS_MS + 500;
 const POLL_MS = 20;
 
 type State = "ok" | "down";
@@ -23,7 +26,7 @@ interface Health {
 }
 
 /**
- * GET /healthz: asks every home and both KV namespaces, at most every 5 s in an isolate. 503 only when the directory does not answer.
+ * GET /healthz: asks every home and both KV namespaces, five at a time, at most every 5 s in an isolate. 503 only when the directory does not answer.
  * One request probes. The others check with timers for its result, because a request may not await another request's promise.
  */
 export function health(): Handler<App> {
@@ -48,16 +51,26 @@ export function health(): Handler<App> {
   };
 }
 
+/** The directory comes first, because its answer decides the status; then KV and the other homes. */
 async function probe(runtime: Runtime, { homes, nonces, credentials }: Config): Promise<Health> {
-  const [kv, ...states] = await Promise.all([
-    answers(runtime, () => Promise.all([nonces, credentials].map((namespace) => ask(namespace)))),
-    ...[...homes].map(
-      async ([home, db]): Promise<[string, State]> => [home, await answers(runtime, () => probeHome(db))],
-    ),
-  ]);
-  const byHome = Object.fromEntries(states);
+  const probes: { home?: string; call: () => Promise<void> }[] = [...homes].map(([home, db]) => ({
+    home,
+    call: () => probeHome(db),
+  }));
+  probes.splice(1, 0, { call: () => ask(nonces) }, { call: () => ask(credentials) });
+  const answerBy = runtime.elapsed() + ALL_TURNS_MS;
+  const states = await inTurns(probes, async ({ home, call }) => ({
+    home,
+    state: await stateOf(runtime, answerBy, call),
+  }));
+  const byHome: Record<string, State> = {};
+  let kv: State = "ok";
+  for (const { home, state } of states) {
+    if (home !== undefined) byHome[home] = state;
+    else if (state === "down") kv = "down";
+  }
   const directory = byHome[MAIN_HOME] ?? "down";
-  const isWhole = kv === "ok" && states.every(([, state]) => state === "ok");
+  const isWhole = states.every(({ state }) => state === "ok");
   return { status: directory === "down" ? "down" : isWhole ? "ok" : "degraded", directory, homes: byHome, kv };
 }
 
@@ -66,10 +79,10 @@ async function ask(namespace: KVNamespace | undefined): Promise<void> {
   await namespace.get("healthz");
 }
 
-function answers(runtime: Runtime, call: () => Promise<unknown>): Promise<State> {
+function stateOf(runtime: Runtime, answerBy: number, call: () => Promise<unknown>): Promise<State> {
   const ok = async () => {
     await call();
     return "ok" as const;
   };
-  return withinTime(runtime, TIMEOUT_MS, ok, () => "down" as const).catch(() => "down" as const);
+  return inItsTurn(runtime, TURN_MS, answerBy, ok, () => "down" as const).catch(() => "down" as const);
 }

@@ -4,6 +4,7 @@ import type { Bindings } from "../../src/config.ts";
 import type { Faults } from "../support/faulty-bindings.ts";
 import { withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
+import { allTables, answeringBy, PROMPT_HOME, silentHomes } from "../support/silent-homes.ts";
 import { World } from "../support/world.ts";
 
 afterEach(() => {
@@ -16,9 +17,6 @@ const boom = () => {
   throw new Error("down");
 };
 const deadDb = replacing(env.DB, { prepare: boom });
-/** Gives these rows to every query. */
-const answering = (rows: () => Promise<unknown[][]>) =>
-  replacing(env.DB, { prepare: () => ({ bind: () => ({ raw: rows }) }) });
 const deadKv = (kv: KVNamespace) => replacing(kv, { get: async () => boom() });
 
 async function healthz(world: World): Promise<{ status: number; body: unknown }> {
@@ -72,12 +70,52 @@ describe("GET /healthz", () => {
   it("does not wait for ever for a KV or a home that hangs", async () => {
     const silent = () => new Promise<never>(() => {});
     const hanging = replacing(env.NONCES, { get: silent });
-    const home = answering(silent);
+    const home = answeringBy(silent);
     const answers = [World.create({ NONCES: hanging }), World.create({ HOME_APAC: home })];
     expect(await Promise.all(answers.map(async (world) => healthz(await world)))).toEqual([
       KV_DOWN,
       degraded("ok", "down", "ok"),
     ]);
+  });
+
+  /** Silent homes, and one that answers and comes last. */
+  const worldWith = (count: number, asked = vi.fn()) => {
+    const silence = silentHomes(count);
+    const prompt = { get: async () => null };
+    const world = World.create({
+      ...silence.bindings,
+      DB: answeringBy(async (names) => {
+        asked();
+        return allTables(names);
+      }),
+      HOME_APAC: PROMPT_HOME,
+      HOME_Z: PROMPT_HOME,
+      NONCES: replacing(env.NONCES, prompt),
+      CREDENTIALS: replacing(env.CREDENTIALS, prompt),
+    });
+    return { world, silence };
+  };
+
+  it("gives each home its time from its turn on, however many are silent before it", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    const { world, silence } = worldWith(8);
+    const answer = await withoutWaiting(healthz(await world), { isSilent: true } as Faults);
+    const homes = { main: "ok", apac: "ok", ...silence.states, z: "ok" };
+    expect(answer).toEqual({ status: 200, body: { status: "degraded", directory: "ok", homes, kv: "ok" } });
+    expect(silence.most()).toBeLessThanOrEqual(5);
+  });
+
+  it("ends in the time of a probe, so that it is not begun twice, and calls a home down whose turn does not come", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    const asked = vi.fn();
+    const { world, silence } = worldWith(30, asked);
+    const isolate = await world;
+    const both = Promise.all([healthz(isolate), healthz(isolate)]);
+    const answers = await withoutWaiting(both, { isSilent: true } as Faults);
+    const homes = { main: "ok", apac: "ok", ...silence.states, z: "down" };
+    const expected = { status: 200, body: { status: "degraded", directory: "ok", homes, kv: "ok" } };
+    expect(answers).toEqual([expected, expected]);
+    expect(asked).toHaveBeenCalledTimes(1);
   });
 
   it("asks at most every 5 s, and again when the clock went back", async () => {
@@ -99,15 +137,15 @@ describe("GET /healthz", () => {
 
   it("asks once, however many ask at the same time", async () => {
     let asked = 0;
-    const rows = async () => {
+    const rows = async (names: unknown[]) => {
       asked++;
       await scheduler.wait(50);
-      return [];
+      return allTables(names);
     };
     const gets: string[] = [];
     const kv = (name: "NONCES" | "CREDENTIALS") => replacing(env[name], { get: async () => void gets.push(name) });
     const world = await World.create({
-      DB: answering(rows),
+      DB: answeringBy(rows),
       NONCES: kv("NONCES"),
       CREDENTIALS: kv("CREDENTIALS"),
     });
@@ -122,8 +160,8 @@ describe("GET /healthz", () => {
   it("asks again, once, when the request that asked was cancelled", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     let asked = 0;
-    const rows = () => (++asked === 1 ? new Promise<never>(() => {}) : Promise.resolve([]));
-    const world = await World.create({ DB: answering(rows) });
+    const rows = async (names: unknown[]) => (++asked === 1 ? new Promise<never>(() => {}) : allTables(names));
+    const world = await World.create({ DB: answeringBy(rows) });
     // With its request everything ends that it waited for, its timers too.
     const cancelled = vi.spyOn(globalThis, "setTimeout").mockImplementation((() => 0) as never);
     void healthz(world);
