@@ -187,7 +187,7 @@ export const adminPaths = {
       id: "resealSecrets",
       summary: "Seal secrets with the current master key",
       description:
-        "After MASTER_KEY was changed and the one before put into MASTER_KEY_PREVIOUS: seals anew what the earlier key sealed, 100 apps a call. Call again until `remaining` is 0 and `homes_down` is empty; when `unopened` is 0 too, the earlier key can go.",
+        "After MASTER_KEY was changed and the one before put into MASTER_KEY_PREVIOUS: seals anew what the earlier key sealed, 100 apps a call. Closed homes are not touched. Call again until `remaining` is 0 and `homes_down` is empty; when `unopened` is 0 too, the earlier key can go.",
       answer: { status: 200, schema: "Resealed" },
       description200: "What was sealed anew and what remains.",
     }),

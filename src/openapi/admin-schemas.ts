@@ -187,7 +187,10 @@ export const adminSchemas = {
       items: appid,
       examples: [[]],
     },
-    homes_down: homesDown,
+    homes_down: {
+      ...homesDown,
+      description: "The homes that do not answer or are closed, and are left out here.",
+    },
   }),
   HomeList: exactly({ items: listOf("All of them.", "Home") }),
   Home: exactly({

@@ -10,6 +10,10 @@ export const APPS_PER_CALL = 100;
 /** How many apps are read at a time. More than are re-sealed, because many may not open. */
 const APPS_PER_READ = 1_000;
 
+/** Time for counting and for all of the re-sealing, in milliseconds: together less than an operator waits (WHOLE_LIMIT_MS). */
+const COUNT_LIMIT_MS = 4_000;
+const ALL_LIMIT_MS = 7_000;
+
 /** How many apps with a secret that does not open are named in an answer. */
 const APPS_NAMED = 20;
 
@@ -22,30 +26,48 @@ export type Resealed = {
   unopened: number;
   /** Their apps, the first 20. */
   unopenedApps: string[];
-  /** Homes that do not answer. Their secrets are not counted. */
+  /** Homes that do not answer and homes that CLOSED_HOMES names. Their secrets are not counted. */
   homesDown: string[];
 };
 
 /**
  * Re-seals up to 100 apps of all homes whose seals have an older key, also revoked ones; call again until `remaining` is 0 and no home
  * is down. Then nothing needs the older key. A secret that does not open is left as it is. Caches keep their records: the secrets are
- * the same, and a cached record that no longer opens is read from D1 again.
+ * the same, and a cached record that no longer opens is read from D1 again. A closed home is not touched, because it may be under
+ * restore.
  */
 export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   const keyring = await keyringOf(ctx);
+  const { homes, closedHomes } = ctx.config;
+  const began = ctx.runtime.elapsed();
+  // All are asked first, so that the time that silent homes cost does not add up.
+  const open = [...homes].filter(([home]) => !closedHomes.has(home));
+  const count = (db: D1Database) => countSealedOtherwise(db, sealMark(keyring));
+  const counted = await askHomes(ctx, count, open, began + COUNT_LIMIT_MS);
+  const down = new Set(counted.down);
   const faults: { appid: string; message: string }[] = [];
   const total: Resealed = { resealed: 0, remaining: 0, unopened: 0, unopenedApps: [], homesDown: [] };
   let left = APPS_PER_CALL;
-  for (const each of ctx.config.homes) {
-    const { answers, down } = await askHomes(ctx, (db) => resealHome(ctx, db, keyring, left), [each]);
-    total.homesDown.push(...down);
-    for (const done of answers.values()) {
-      left -= done.apps;
-      faults.push(...done.faults);
-      total.resealed += done.resealed;
-      total.remaining += Math.max(0, done.remaining - done.faults.length);
+  for (const each of open) {
+    const [home] = each;
+    const due = counted.answers.get(home) ?? 0;
+    if (due === 0) continue;
+    if (left === 0 || ctx.runtime.elapsed() >= began + ALL_LIMIT_MS) {
+      total.remaining += due;
+      continue;
     }
+    const reseal = (db: D1Database) => resealHome(ctx, db, keyring, left);
+    const done = (await askHomes(ctx, reseal, [each], began + ALL_LIMIT_MS)).answers.get(home);
+    if (done === undefined) {
+      down.add(home);
+      continue;
+    }
+    left -= done.apps;
+    faults.push(...done.faults);
+    total.resealed += done.resealed;
+    total.remaining += Math.max(0, done.remaining - done.faults.length);
   }
+  total.homesDown = [...homes.keys()].filter((home) => closedHomes.has(home) || down.has(home));
   total.unopened = faults.length;
   total.unopenedApps = [...new Set(faults.map(({ appid }) => appid))].slice(0, APPS_NAMED);
   if (faults.length > 0) {
@@ -60,7 +82,7 @@ async function resealHome(ctx: ServiceContext, db: D1Database, keyring: Keyring,
   const mark = sealMark(keyring);
   const ready: Renewed[] = [];
   const faults: { appid: string; message: string }[] = [];
-  for await (const found of most > 0 ? dueApps(db, mark) : []) {
+  for await (const found of dueApps(db, mark)) {
     const renewed = await renew(ctx, keyring, found);
     for (const { message } of renewed.faults) faults.push({ appid: found.appid, message });
     if (renewed.slots > 0 && ready.push(renewed) === most) break;

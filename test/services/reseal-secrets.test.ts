@@ -5,9 +5,13 @@ import { systemRuntime } from "../../src/runtime.ts";
 import { APPS_PER_CALL, resealSecrets } from "../../src/services/reseal-secrets.ts";
 import { revokeApp } from "../../src/services/revoke-app.ts";
 import { rotateSecret } from "../../src/services/rotate-secret.ts";
+import { WHOLE_LIMIT_MS } from "../../src/store/run-batch.ts";
 import { downDb } from "../support/down-db.ts";
+import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
+import { withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
 import { contextAt } from "../support/service-context.ts";
+import { answeringBy, silentHomes } from "../support/silent-homes.ts";
 import { NOW, World } from "../support/world.ts";
 
 const OLD_TEXT = env.MASTER_KEY;
@@ -21,7 +25,10 @@ const [OLD_SEAL, NEW_SEAL] = [`v2.${OLD.sealing.id}`, `v2.${NEW_ID}`];
 beforeEach(async () => {
   for (const db of [env.DB, env.HOME_APAC]) await db.exec("DELETE FROM apps");
 });
-afterEach(() => void vi.restoreAllMocks());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 /** A deployment whose master key is the new one, with the old one beside it; or still the old one alone. */
 const both = (DB = env.DB) => contextAt(NOW, { DB, MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT });
@@ -213,6 +220,72 @@ describe("re-sealing", () => {
     expect((await rows(down)).map((row) => sealedWith(row.secret))).toEqual([OLD_SEAL]);
     expect(await resealSecrets(both())).toEqual(result(1, 0));
   });
+
+  it("waits for silent homes once, however many, and goes on in the others", async () => {
+    await World.create();
+    await World.create({}, "apac");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    const silence = silentHomes(4);
+    const faults = new Faults();
+    // Real databases need real time, so the clock runs only while nothing but silence is waited for.
+    const bindings = { DB: faultyD1(env.DB, faults), HOME_APAC: faultyD1(env.HOME_APAC, faults) };
+    const ctx = contextAt(NOW, {
+      ...bindings,
+      ...silence.bindings,
+      ...{ MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT },
+    });
+    const began = Date.now();
+    expect(await withoutWaiting(resealSecrets(ctx), faults)).toEqual({ ...result(2, 0), homesDown: silence.names });
+    expect(Date.now() - began).toBeLessThan(WHOLE_LIMIT_MS);
+    expect((await rows(env.HOME_APAC)).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL]);
+  });
+
+  it("answers in time also when homes fall silent after they were counted", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    const counts: Record<string, number> = {};
+    const silentAfterwards = (home: string) =>
+      answeringBy(() => {
+        counts[home] = (counts[home] ?? 0) + 1;
+        return counts[home] === 1 ? Promise.resolve([[5]]) : new Promise(() => {});
+      });
+    const ctx = contextAt(NOW, {
+      ...{ HOME_A: silentAfterwards("a"), HOME_B: silentAfterwards("b") },
+      ...{ HOME_C: silentAfterwards("c"), HOME_D: silentAfterwards("d") },
+      ...{
+        DB: answeringBy(async () => [[0]]),
+        HOME_APAC: undefined,
+        MASTER_KEY: NEW_TEXT,
+        MASTER_KEY_PREVIOUS: OLD_TEXT,
+      },
+    });
+    const began = Date.now();
+    const { homesDown, remaining } = await withoutWaiting(resealSecrets(ctx), { isSilent: true } as Faults);
+    expect(Date.now() - began).toBeLessThan(WHOLE_LIMIT_MS);
+    // 3 s, 3 s and the rest of the time; the last one gets no turn, and its secrets are counted.
+    expect([homesDown, remaining, counts]).toEqual([["a", "b", "c"], 5, { a: 2, b: 2, c: 2, d: 1 }]);
+  });
+
+  it.each(["main", "apac"])(
+    "does not touch a closed home, which may be under restore, and names it: %s",
+    async (home) => {
+      await World.create();
+      await World.create({}, "apac");
+      const asked = vi.fn(() => {
+        throw new Error("D1_ERROR: asked");
+      });
+      const watched = (db: D1Database) => replacing(db, { prepare: asked, batch: asked });
+      const isMain = home === "main";
+      const ctx = contextAt(NOW, {
+        ...(isMain ? { DB: watched(env.DB) } : { HOME_APAC: watched(env.HOME_APAC) }),
+        ...{ CLOSED_HOMES: home, MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT },
+      });
+      expect(await resealSecrets(ctx)).toEqual({ ...result(1, 0), homesDown: [home] });
+      expect(asked).not.toHaveBeenCalled();
+      const left = await rows(isMain ? env.DB : env.HOME_APAC);
+      expect(left.map((row) => sealedWith(row.secret))).toEqual([OLD_SEAL]);
+      expect(await resealSecrets(both())).toEqual(result(1, 0));
+    },
+  );
 
   it("takes no other fault for a secret that does not open", async () => {
     const world = await World.create();
