@@ -146,7 +146,7 @@ export interface Pruned {
 /**
  * Deletes the rows that have expired at `now`, Unix seconds, in every home that is not closed. The tables take turns, one chunk each,
  * so that none uses up the whole run, and a table or a home that fails stops only itself. A run that ends early says in the directory
- * which home is next.
+ * which home is next; while `main` is closed, each run starts with any home.
  */
 export async function prune(
   runtime: Runtime,
@@ -157,7 +157,9 @@ export async function prune(
   const run: Run = { runtime, now, chunkRows, left: statements };
   const pruned: Pruned = { removed: {}, faults: {} };
   const served = [...homes].filter(([home]) => !closedHomes.has(home));
-  let walks = startingWith(await firstHome(run, directory), served).flatMap(([home, db]) => {
+  const isDirectoryServed = served.some(([, db]) => db === directory);
+  const first = isDirectoryServed ? await firstHome(run, directory) : anyHome(runtime, served);
+  let walks = startingWith(first, served).flatMap(([home, db]) => {
     const pruners = db === directory ? { ...HOME_PRUNERS, ...DIRECTORY_PRUNERS } : HOME_PRUNERS;
     pruned.removed[home] = Object.fromEntries(Object.keys(pruners).map((table) => [table, 0]));
     return Object.entries(pruners).map(([table, prunerOf]) => ({ home, table, walk: prunerOf(run, db) }));
@@ -167,7 +169,7 @@ export async function prune(
     for (const each of walks) {
       const { home, table, walk } = each;
       if (run.left < STATEMENTS_PER_CHUNK) {
-        await keepFirstHome(run, directory, home);
+        if (isDirectoryServed) await keepFirstHome(run, directory, home);
         return pruned;
       }
       try {
@@ -195,6 +197,9 @@ function firstHome(run: Run, directory: D1Database): Promise<string | undefined>
     () => undefined,
   );
 }
+
+const anyHome = (runtime: Runtime, served: [string, D1Database][]): string | undefined =>
+  served[Math.floor(runtime.random() * served.length)]?.[0];
 
 async function keepFirstHome(run: Run, directory: D1Database, place: string): Promise<void> {
   const job = { name: FIRST_HOME, place };

@@ -338,6 +338,33 @@ describe("a run over several homes", () => {
     expect([await countLeft(), await leftInApac()]).toEqual(closed === "main" ? [1, 0] : [0, 1]);
   });
 
+  it("asks a closed main nothing, also not with which home to start: each run starts with any", async () => {
+    const main = vi.fn(() => {
+      throw new Error("D1_ERROR: asked");
+    });
+    const closed = replacing(env.DB, { prepare: main, batch: main });
+    const startsWith = async (random: number) => {
+      const homes = ["b", "c", "d"].map((home) => ({ home, seen: watched(undefined, env.HOME_APAC) }));
+      const deployed = {
+        directory: closed,
+        homes: new Map([["main", closed], ...homes.map(({ home, seen }) => [home, seen.db] as const)]),
+        closedHomes: new Set(["main"]),
+      };
+      // Enough for the first home's first chunk, and no more.
+      const few = { chunkRows: CHUNK_ROWS, statements: 13 };
+      const { faults } = await prune({ ...systemRuntime, random: () => random }, deployed, NOW, few);
+      expect(faults).toEqual({});
+      return homes.filter(({ seen }) => seen.seen.statements > 0).map(({ home }) => home);
+    };
+    expect([await startsWith(0), await startsWith(0.5), await startsWith(0.99)]).toEqual([["b"], ["c"], ["d"]]);
+    expect(main).not.toHaveBeenCalled();
+  });
+
+  it("prunes nothing and fails in nothing when all homes are closed", async () => {
+    const deployed = deployment(env.DB, env.HOME_APAC, "main", "apac");
+    expect(await prune(systemRuntime, deployed, NOW, limits)).toEqual({ removed: {}, faults: {} });
+  });
+
   it("is not stopped by a home that fails, be it the directory", async () => {
     await putNonces(["a", "gone", NOW]);
     await putInApac(1, NOW);
