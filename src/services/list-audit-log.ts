@@ -1,5 +1,4 @@
 import * as z from "zod/mini";
-import { MAIN_HOME } from "../config.ts";
 import { invalidInput } from "../errors.ts";
 import { type AuditEntry, listAuditEntries } from "../store/audit-log.ts";
 import { askHomes } from "./ask-homes.ts";
@@ -26,7 +25,7 @@ export interface AuditPage extends Page<AuditLogEntry> {
 }
 
 /**
- * A page of the audit log, newest first, merged from all homes; of one site when it is given, from its home and the directory.
+ * A page of the audit log, newest first, merged from all homes; of one site when it is given, from its home alone.
  *
  * @throws ServiceError `invalid_input` for a malformed cursor; `not_found` for an unknown site
  */
@@ -35,13 +34,12 @@ export async function listAuditLog(
   { siteId, limit, cursor }: PageInput & { siteId?: number | undefined },
 ): Promise<AuditPage> {
   const before = readCursor(cursor);
-  const wanted = siteId === undefined ? undefined : [MAIN_HOME, (await findSite(ctx, { siteId })).home];
-  const homes = [...ctx.config.homes].filter(([home]) => wanted?.includes(home) ?? true);
-  const unbound = wanted?.filter((home) => !ctx.config.homes.has(home)) ?? [];
+  const only = siteId === undefined ? undefined : (await findSite(ctx, { siteId })).home;
+  const homes = [...ctx.config.homes].filter(([home]) => only === undefined || home === only);
   const list = (db: D1Database, home: string) =>
     listAuditEntries(db, siteId, before.get(home) ?? Number.MAX_SAFE_INTEGER, limit + 1);
   const { answers, down } = await askHomes(ctx, list, homes);
-  const homesDown = [...down, ...unbound];
+  const homesDown = only !== undefined && !ctx.config.homes.has(only) ? [only] : down;
   const items: AuditLogEntry[] = [];
   for (const [home, row] of merged(answers)) {
     if (items.length === limit) return { items, nextCursor: writeCursor(before), homesDown };
