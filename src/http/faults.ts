@@ -19,12 +19,18 @@ export function refusalOf(error: Error, trace: Trace): ServiceError {
   return refusal;
 }
 
-/** Refusals because a database gave no answer. */
-const NO_ANSWER: ReadonlySet<string> = new Set(["d1_unavailable", "d1_answer_incomplete", "operator_time_limit"]);
+/** Refusals because a database gave no answer that could be used. */
+const NO_ANSWER: ReadonlySet<string> = new Set([
+  "d1_unavailable",
+  "d1_answer_incomplete",
+  "d1_not_migrated",
+  "operator_time_limit",
+]);
 
 /**
- * The home that gave an operator no answer, to be named to him. Undefined when it may be the directory, whose database is the home
- * `main`: a deployment of one database has no use for a name.
+ * The home that may have given an operator no answer, to be named to him together with the directory, which such a call asks too:
+ * the error does not tell which of the two it was. Undefined when it is the directory, whose database is the home `main`: a
+ * deployment of one database has no use for a name.
  */
 export function silentHome({ context }: ServiceError, { home }: Trace): string | undefined {
   return home !== MAIN_HOME && NO_ANSWER.has(context.reason) ? home : undefined;

@@ -1,11 +1,20 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ConsoleVisitor } from "../support/console-visitor.ts";
+import { downDb } from "../support/down-db.ts";
 import { type Fault, Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { withoutWaiting } from "../support/patient-fetch.ts";
+import { replacing } from "../support/replacing.ts";
 import { type Replacements, World } from "../support/world.ts";
 
-const NAMED = "The home apac does not answer.";
+const NAMED = "The home apac or the directory does not answer: GET /admin/homes says which.";
+
+/** A directory that fails in every statement with this text, and in no other. */
+const directoryFailingIn = (text: string): Replacements => ({
+  DB: replacing(env.DB, {
+    prepare: (sql: string) => (sql.includes(text) ? downDb(env.DB) : env.DB).prepare(sql),
+  }),
+});
 
 const failing = (fault: Fault): Replacements => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => fault)) });
 
@@ -46,6 +55,39 @@ describe("the admin API names a home that does not answer", () => {
   it("when it is made fit for use after a restore", async () => {
     const world = await World.create(failing("before"));
     expect(await problemOf(await world.admin("POST", "/admin/homes/apac/restored", {}))).toEqual([503, "1", NAMED]);
+  });
+
+  it.each([
+    ["a site is created there", "POST", "/admin/sites", { name: "New", home: "apac" }, 'into "sites"'],
+    ["an app is issued there", "POST", "/admin/sites/:id/apps", { name: "App" }, 'into "app_routes"'],
+  ])("or the directory, which may be the one that fails, when %s", async (_, method, path, body, failing) => {
+    const world = await World.create({}, "apac");
+    const broken = world.anotherIsolate(directoryFailingIn(failing));
+    const answer = await broken.admin(method, path.replace(":id", String(world.siteId)), body);
+    expect(await problemOf(answer)).toEqual([503, "1", NAMED]);
+  });
+
+  it("and GET /admin/homes then says which of the two it is", async () => {
+    const world = await World.create({}, "apac");
+    const home = await world.anotherIsolate(failing("before")).admin("GET", "/admin/homes");
+    const { items } = await home.json<{ items: unknown[] }>();
+    expect([home.status, items[1]]).toMatchObject([200, { name: "apac", status: "down" }]);
+    const directory = world.anotherIsolate({ DB: downDb(env.DB) });
+    expect(await problemOf(await directory.admin("GET", "/admin/homes"))).toEqual([
+      503,
+      "1",
+      "The directory, which is in the home main, does not answer or is not migrated.",
+    ]);
+  });
+
+  it("also when it is not migrated", async () => {
+    const world = (await World.create({}, "apac")).anotherIsolate({ HOME_APAC: env.UNMIGRATED });
+    const answer = await world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id: 9, name: "Nine" });
+    expect(await problemOf(answer)).toEqual([
+      503,
+      "30",
+      "The home apac or the directory is not migrated: GET /admin/homes says which. A database is not migrated: npm run deploy migrates all of them.",
+    ]);
   });
 
   it("and no home where the directory is at fault, nor where there is one database", async () => {
@@ -102,7 +144,7 @@ describe("a home that answers nothing at all", () => {
     const faults = new Faults(() => "never done");
     const silent = visitor.through(world.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, faults) }));
     const page = await withoutWaiting(silent.open(`/console/sites/${world.siteId}`), faults);
-    expect([page.status, page.heading]).toEqual([503, "The home apac does not answer"]);
+    expect([page.status, page.heading]).toEqual([503, "The home apac or the directory does not answer"]);
     await faults.end();
   });
 });

@@ -37,11 +37,15 @@ export function onError(error: Error, c: RequestContext): Response {
 }
 
 function detailOf(
-  { code, context: { detail, issues } }: ServiceError,
+  { code, context: { reason, detail, issues } }: ServiceError,
   title: string,
   silent: string | undefined,
 ): string {
-  if (silent !== undefined) return [`The home ${silent} does not answer.`, detail].filter(Boolean).join(" ");
+  if (silent !== undefined) {
+    const what = reason === "d1_not_migrated" ? "is not migrated" : "does not answer";
+    const which = `The home ${silent} or the directory ${what}: GET /admin/homes says which.`;
+    return [which, detail].filter(Boolean).join(" ");
+  }
   if (issues !== undefined) return describeIssues(issues);
   if (detail !== undefined) return detail;
   return code === "unauthorized" ? "Send the admin token as Authorization: Bearer <token>." : `${title}.`;

@@ -23,6 +23,10 @@ export function onError(error: Error, c: PageContext): Response {
       t("The home {0} has no database", c.var.trace.home),
       t("No database is bound for it, so its sites stop. Those of other homes go on."),
     ],
+    d1_not_migrated: [
+      home === undefined ? t("A database is not migrated") : t("The home {0} or the directory is not migrated", home),
+      t("npm run deploy migrates all databases."),
+    ],
     site_unfinished: [t("This site is unfinished"), t("Its home does not have it yet: finish it on its overview.")],
     site_id_taken: [
       t("The home has another site of this id"),
@@ -42,19 +46,21 @@ export function onError(error: Error, c: PageContext): Response {
     ],
     404: [t("There is no such page"), t("Nothing here goes by that address.")],
     413: [t("That is too long"), t("Nothing was changed.")],
-    503:
-      home === undefined
-        ? [t("The database does not answer"), outcome]
-        : [
-            t("The home {0} does not answer", home),
-            `${t("Calls of its sites are answered 503 until it does. Sites of other homes go on.")} ${outcome}`,
-          ],
+    503: [
+      home === undefined ? t("The database does not answer") : t("The home {0} or the directory does not answer", home),
+      outcome,
+    ],
   };
   const fallback = [t("Something went wrong"), t("The log has the details under this id:")];
   const [title = "", text] = reasons[context.reason] ?? texts[status] ?? fallback;
   const body = (
     <section class="card">
       <p>{text}</p>
+      {home !== undefined && (
+        <p>
+          <a href="/console/homes">{t("See under Homes which of them it is")}</a>
+        </p>
+      )}
       <p class="hint">
         x-request-id <code>{c.var.trace.requestId}</code>
       </p>

@@ -89,7 +89,7 @@ describe("creating a site", () => {
     const name = `Begun ${world.siteId}`;
     const fill = { Name: name, Home: "apac", "First chat_id": "70" };
     const failed = await apart.press(await apart.open("/console"), "Create site", fill);
-    expect([failed.status, failed.heading]).toEqual([503, "The home apac does not answer"]);
+    expect([failed.status, failed.heading]).toEqual([503, "The home apac or the directory does not answer"]);
     const begun = await env.DB.prepare("SELECT * FROM sites WHERE name = ?").bind(name).first<{ id: number }>();
     const siteId = begun?.id ?? 0;
     expect(begun).toMatchObject({ status: "creating", home: "apac" });
@@ -103,7 +103,7 @@ describe("creating a site", () => {
       expect([other.status, other.heading]).toEqual([409, "This site is unfinished"]);
     }
     const still = await apart.press(page, "Finish this site");
-    expect([still.status, still.heading]).toEqual([503, "The home apac does not answer"]);
+    expect([still.status, still.heading]).toEqual([503, "The home apac or the directory does not answer"]);
     const finished = await Promise.all([
       visitor.press(page, "Finish this site"),
       visitor.press(list, `Finish ${name}`),

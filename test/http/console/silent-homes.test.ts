@@ -1,7 +1,9 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
+import { downDb } from "../../support/down-db.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
+import { replacing } from "../../support/replacing.ts";
 import { NOW, World } from "../../support/world.ts";
 
 /** A signed-in visitor of a deployment with the homes `main` and `apac`, and a site. */
@@ -12,6 +14,12 @@ async function start(home = "apac") {
 }
 
 const broken = () => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
+
+/** The directory without this table. */
+const unmigratedIn = (table: string) =>
+  replacing(env.DB, {
+    prepare: (sql: string) => (sql.includes(`from "${table}"`) ? env.UNMIGRATED : env.DB).prepare(sql),
+  });
 
 /** The page of the list that the site is on. */
 const listed = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
@@ -29,9 +37,29 @@ describe("a site of a home that does not serve", () => {
   it.each(["", "/sessions", "/apps", "/agents", "/agents/1"])("names the home that is down on %j", async (tab) => {
     const { visitor, world, site } = await start();
     const page = await visitor.through(world.anotherIsolate(broken())).open(site + tab);
-    expect([page.status, page.heading]).toEqual([503, "The home apac does not answer"]);
-    expect(page.text).toContain("Sites of other homes go on.");
+    expect([page.status, page.heading]).toEqual([503, "The home apac or the directory does not answer"]);
+    expect(page.link("See under Homes which of them it is")).toBe("/console/homes");
     expect(page.headers.get("retry-after")).toBe("1");
+  });
+
+  it("names the directory too, which may be the one that fails", async () => {
+    const { visitor, world } = await start();
+    const prepare = (sql: string) => (sql.includes('into "sites"') ? downDb(env.DB) : env.DB).prepare(sql);
+    const apart = visitor.through(world.anotherIsolate({ DB: replacing(env.DB, { prepare }) }));
+    const fill = { Name: "New", Home: "apac" };
+    const page = await apart.press(await apart.open("/console"), "Create site", fill);
+    expect([page.status, page.heading]).toEqual([503, "The home apac or the directory does not answer"]);
+    expect(page.link("See under Homes which of them it is")).toBe("/console/homes");
+  });
+
+  it.each([
+    ["apac", { HOME_APAC: env.UNMIGRATED }, "The home apac or the directory is not migrated"],
+    ["main", { DB: unmigratedIn("agents") }, "A database is not migrated"],
+  ])("says that a database is not migrated, for a site of %s", async (home, bindings, heading) => {
+    const { visitor, world, site } = await start(home);
+    const page = await visitor.through(world.anotherIsolate(bindings)).open(`${site}/agents`);
+    expect([page.status, page.heading]).toEqual([503, heading]);
+    expect(page.text).toContain("npm run deploy migrates all databases.");
   });
 
   it("says that a home is not bound", async () => {
