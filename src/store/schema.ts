@@ -251,7 +251,10 @@ export const AUDIT_ACTIONS = [
   "home.restored",
 ] as const;
 
-/** What operators did. Each row is written in the batch of the change, so it is in the database that was changed. */
+/**
+ * What operators did. Each row is written in the batch of the operator's change, so it is in the database that was changed. Copies that
+ * are made between the directory and a home leave no rows: the settling of a restored home leaves one for all of them.
+ */
 export const auditLog = sqliteTable(
   "audit_log",
   {
