@@ -6,8 +6,6 @@ import type { Telemetry } from "./telemetry/telemetry.ts";
 /** Bindings, vars and secrets as the runtime gives them. Any may be missing, because a deployment can be half configured. */
 export type Bindings = Partial<Env> & { MASTER_KEY_PREVIOUS?: string };
 
-export { MAIN_HOME };
-
 /** Seconds after which a caller may ask again whether a closed site or home is open. */
 export const CLOSED_RETRY_SECONDS = 30;
 

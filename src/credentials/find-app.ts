@@ -1,5 +1,6 @@
-import { type Config, homeClosed, homeDatabase, MAIN_HOME } from "../config.ts";
+import { type Config, homeClosed, homeDatabase } from "../config.ts";
 import { ServiceError } from "../errors.ts";
+import { MAIN_HOME } from "../homes.ts";
 import type { Runtime } from "../runtime.ts";
 import { findRoute, type Route } from "../store/directory/app-routes.ts";
 import * as apps from "../store/home/apps.ts";

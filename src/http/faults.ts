@@ -1,6 +1,7 @@
-import { ConfigurationError, MAIN_HOME } from "../config.ts";
+import { ConfigurationError } from "../config.ts";
 import { UnsealError } from "../credentials/sealed-secret.ts";
 import { ServiceError, STATUS_OF } from "../errors.ts";
+import { MAIN_HOME } from "../homes.ts";
 import { databaseFault, rootOf } from "../store/run-batch.ts";
 import type { Trace } from "../telemetry/trace.ts";
 

@@ -1,5 +1,6 @@
 import type { Handler } from "hono";
-import { type Config, MAIN_HOME } from "../config.ts";
+import type { Config } from "../config.ts";
+import { MAIN_HOME } from "../homes.ts";
 import { type Runtime, sleep } from "../runtime.ts";
 import { inItsTurn, inTurns } from "../services/ask-homes.ts";
 import { probeHome } from "../store/home/home-sites.ts";

@@ -1,8 +1,8 @@
-import { MAIN_HOME } from "../config.ts";
 import { type AppRecord, findApp } from "../credentials/find-app.ts";
 import { openSecrets } from "../credentials/open-secrets.ts";
 import { diagnoseSignature, type SignatureDiagnosis } from "../diagnosis/diagnose-signature.ts";
 import { ServiceError } from "../errors.ts";
+import { MAIN_HOME } from "../homes.ts";
 import { OPERATIONS } from "../operations/index.ts";
 import type { Operation } from "../operations/operation.ts";
 import { checkRequest, type Report } from "../pipeline/check-request.ts";

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
-import { MAIN_HOME } from "../config.ts";
 import { invalidInput, ServiceError } from "../errors.ts";
 import { displayName } from "../fields.ts";
+import { MAIN_HOME } from "../homes.ts";
 import { beginSite, type Site } from "../store/directory/sites.ts";
 import { HIGHEST_FIRST_CHAT_ID } from "../store/home/home-sites.ts";
 import { finishSite } from "./finish-site.ts";

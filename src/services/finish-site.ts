@@ -1,5 +1,6 @@
-import { homeDatabase, MAIN_HOME } from "../config.ts";
+import { homeDatabase } from "../config.ts";
 import { ServiceError } from "../errors.ts";
+import { MAIN_HOME } from "../homes.ts";
 import * as sites from "../store/directory/sites.ts";
 import { insertHomeSite } from "../store/home/home-sites.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";

@@ -1,5 +1,6 @@
-import { homeDatabase, MAIN_HOME } from "../config.ts";
+import { homeDatabase } from "../config.ts";
 import { readRecords } from "../credentials/kv-records.ts";
+import { MAIN_HOME } from "../homes.ts";
 import { type RestoredApp, restoredApps, unroutedApps } from "../store/reconcile.ts";
 import { askHomes } from "./ask-homes.ts";
 import type { ServiceContext } from "./service-context.ts";

@@ -1,5 +1,5 @@
-import { MAIN_HOME } from "../config.ts";
 import { ServiceError } from "../errors.ts";
+import { MAIN_HOME } from "../homes.ts";
 import { countSitesByHome } from "../store/directory/sites.ts";
 import { probeHome } from "../store/home/home-sites.ts";
 import { askHomes } from "./ask-homes.ts";

@@ -1,8 +1,9 @@
-import { type Config, homeClosed, homeDatabase, MAIN_HOME } from "../config.ts";
+import { type Config, homeClosed, homeDatabase } from "../config.ts";
 import type { AppRecord } from "../credentials/find-app.ts";
 import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
 import type { Keyring } from "../credentials/sealed-secret.ts";
 import { ServiceError } from "../errors.ts";
+import { MAIN_HOME } from "../homes.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Actor, Author } from "../store/audit-log.ts";
 import type { Site } from "../store/directory/sites.ts";

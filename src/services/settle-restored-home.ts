@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { MAIN_HOME } from "../config.ts";
+import { MAIN_HOME } from "../homes.ts";
 import { NONCE_SECONDS } from "../replay/kv-nonces.ts";
 import { auditRestore, copyHomeToDirectory, copySitesToHome, liftFloors } from "../store/reconcile.ts";
 import { isUnavailable } from "./ask-homes.ts";

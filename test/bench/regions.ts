@@ -1,5 +1,5 @@
+import { bindingOfHome } from "../../src/homes.ts";
 import type { Trips } from "./observed-bindings.ts";
-import { bindingOf } from "./start-worker.ts";
 
 /** D1's location hints. */
 export const REGIONS = ["weur", "eeur", "apac", "oc", "wnam", "enam"] as const;
@@ -41,6 +41,6 @@ export const siteIn = (region: Region): number => (region === MAIN_REGION ? 1 : 
 
 /** The trips to all databases for the callers of a region. */
 export function tripsOf(callers: Region): Pick<Trips, "d1By"> {
-  const binding = (home: Region) => (home === MAIN_REGION ? "DB" : bindingOf(home));
+  const binding = (home: Region) => (home === MAIN_REGION ? "DB" : bindingOfHome(home));
   return { d1By: Object.fromEntries(REGIONS.map((home) => [binding(home), tripMs(callers, home)])) };
 }

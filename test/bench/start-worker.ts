@@ -3,6 +3,7 @@ import { stripTypeScriptTypes } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import { bindingOfHome } from "../../src/homes.ts";
 import { AGENTS, APP, appidOf } from "./bench-app.ts";
 import { type ProductionBundle, ROOT } from "./production-bundle.ts";
 
@@ -16,9 +17,6 @@ export interface RunningWorker {
   nonces: KVNamespace;
   close: () => Promise<void>;
 }
-
-/** A home beside `main`: its database's binding. */
-export const bindingOf = (home: string): string => `HOME_${home.toUpperCase().replaceAll("-", "_")}`;
 
 /** A module of a Worker; the first one of a list is its entry. */
 export interface WorkerModule {
@@ -61,7 +59,7 @@ export async function startWorker(
         ADMIN_TOKEN,
         ...bindings,
       } as Record<string, string>,
-      d1Databases: { DB: "bench", ...Object.fromEntries(homes.map((home) => [bindingOf(home), home])) },
+      d1Databases: { DB: "bench", ...Object.fromEntries(homes.map((home) => [bindingOfHome(home), home])) },
       kvNamespaces: { NONCES: "nonces", CREDENTIALS: "credentials" },
       unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
       cf: false,
@@ -84,7 +82,7 @@ export async function startWorker(
   running.add(worker);
   await provision(worker.db, { id: 1, home: "main" });
   for (const [place, home] of homes.entries()) {
-    const db = (await miniflare.getD1Database(bindingOf(home))) as unknown as D1Database;
+    const db = (await miniflare.getD1Database(bindingOfHome(home))) as unknown as D1Database;
     await provision(db, { id: place + 2, home }, worker.db);
   }
   return worker;

@@ -1,5 +1,5 @@
-import { MAIN_HOME } from "../../config.ts";
 import { ServiceError, STATUS_OF } from "../../errors.ts";
+import { MAIN_HOME } from "../../homes.ts";
 import { claimForm } from "../../services/claim-form.ts";
 import { sha256 } from "../../services/console-session.ts";
 import { releaseForm } from "../../services/release-form.ts";

@@ -1,5 +1,5 @@
-import { MAIN_HOME } from "../../../config.ts";
 import { fieldIssues, isVisible } from "../../../fields.ts";
+import { MAIN_HOME } from "../../../homes.ts";
 import { createSite, newSiteSchema } from "../../../services/create-site.ts";
 import type { Site } from "../../../services/find-site.ts";
 import { listSites } from "../../../services/list-sites.ts";
