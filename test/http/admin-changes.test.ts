@@ -50,7 +50,7 @@ describe("POST /admin/sites", () => {
       body: { id: expect.any(Number), name: "  A 漢字 <b>site</b> 😀 ", home: "main", status: "open" },
     });
     const { id } = answer.body as { id: number };
-    const stored = { name: "  A 漢字 <b>site</b> 😀 ", status: "open", created_at: NOW };
+    const stored = { name: "  A 漢字 <b>site</b> 😀 ", status: "open", revision: 0, created_at: NOW };
     expect(await rows("SELECT * FROM sites WHERE id = ?", id)).toEqual([
       { id, ...stored, home: "main", first_chat_id: 1 },
     ]);
