@@ -155,7 +155,9 @@ describe("a body over HTTP", () => {
   });
 
   it("is answered with 413 while an endless upload goes on", async () => {
-    const answer = await uploadForEver(new URL(worker.url));
+    let answer = "";
+    // On a busy machine the proxy in front may end the connection before it has passed the answer on.
+    for (let upload = 0; upload < 3 && answer === ""; upload++) answer = await uploadForEver(new URL(worker.url));
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
     expect(answer).toContain(JSON.stringify(failure("参数错误")));
   });
