@@ -27,8 +27,9 @@ interface Health {
 }
 
 /**
- * GET /healthz: asks every home and both KV namespaces, five at a time, at most every 5 s in an isolate. 503 only when the directory does not answer.
- * One request probes. The others check with timers for its result, because a request may not await another request's promise.
+ * GET /healthz: asks every home and both KV namespaces, five at a time, at most every 5 s in an isolate. 503 only when the directory
+ * does not answer. One request probes. The others check with timers for its result, because a request may not await another
+ * request's promise.
  */
 export function health(): Handler<App> {
   let last: { health: Health; at: number } | undefined;
