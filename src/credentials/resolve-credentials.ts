@@ -1,5 +1,5 @@
 import type { Config } from "../config.ts";
-import { ServiceError } from "../errors.ts";
+import { isRefusedFor, ServiceError } from "../errors.ts";
 import { type Runtime, sleep, unixSeconds, withinTime } from "../runtime.ts";
 import { TRY_LIMIT_MS } from "../store/run-batch.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -83,8 +83,7 @@ export class CredentialResolver {
 
   /** The cached credentials if they differ from `than`, because another request has read newer ones; else undefined. */
   newer(than: Credentials): Found | undefined {
-    const cached = this.cached(than.appid);
-    return cached !== undefined && !isSame(cached.credentials, than) ? cached : undefined;
+    return this.#cachedIf(than.appid, (cached) => !isSame(cached, than));
   }
 
   /**
@@ -106,12 +105,12 @@ export class CredentialResolver {
     const kvHit = fromKv.then((found) => (found === undefined ? fromD1 : this.#foundInKv(found)));
     // The directory may have been put back to before the app: its "no such app" waits a little for KV, and the gate judges KV's record.
     const orKv = (found: Found | undefined) => found ?? this.#within(KV_LATE_MS, kvHit, undefined);
-    const first = Promise.any([kvHit, fromD1.then(orKv)]);
-    return this.#within(
-      lookUp.answerBy - this.#runtime.elapsed(),
-      first.catch(() => fromD1),
-      fromD1,
-    );
+    const first = Promise.any([kvHit, fromD1.then(orKv)]).catch(() => fromD1);
+    // No record of KV opens a closed home: nothing is left to wait for.
+    const closed = new Promise<never>((_, refuse) => {
+      fromD1.catch((error: unknown) => isRefusedFor(error, "home_closed") && refuse(error));
+    });
+    return this.#within(lookUp.answerBy - this.#runtime.elapsed(), Promise.race([first, closed]), fromD1);
   }
 
   /**
@@ -126,8 +125,8 @@ export class CredentialResolver {
   }
 
   /**
-   * Asks the directory for another home of an app whose home does not answer; undefined when there is none. At most once in 5 s for
-   * one app and client, as {@link refresh}.
+   * Asks the directory for another home of an app whose home does not answer; undefined when there is none. All requests of one client
+   * for one app share one read, and one in vain is the last for 5 s, as in {@link refresh}.
    *
    * @throws as {@link load} does
    */
@@ -137,13 +136,14 @@ export class CredentialResolver {
     client: string,
     lookUp: LookUp,
   ): Promise<Found | undefined> {
-    const whose = `${than.appid} ${client} elsewhere`;
-    if (this.#wasInVain(whose)) return undefined;
-    remember(this.#refreshedInVain, whose, this.#runtime.now());
-    const record = await findAppElsewhere(this.#runtime, bindings, than, lookUp.answerBy, bindings.closedHomes);
-    return record === null
-      ? undefined
-      : this.#readD1(bindings, than.appid, lookUp, async () => record, this.#believed(than));
+    const read = async () => {
+      const record = await findAppElsewhere(this.#runtime, bindings, than, lookUp.answerBy, bindings.closedHomes);
+      return record === null
+        ? undefined
+        : this.#readD1(bindings, than.appid, lookUp, async () => record, this.#believed(than));
+    };
+    const isNews = ({ siteId, home }: Credentials) => siteId !== than.siteId || home !== than.home;
+    return this.#readOnce(`${than.appid} ${client} elsewhere`, than.appid, lookUp, isNews, read);
   }
 
   /**
@@ -159,22 +159,9 @@ export class CredentialResolver {
     client: string,
     lookUp: LookUp,
   ): Promise<Found | undefined> {
-    const whose = `${than.appid} ${client}`;
-    const isUnderWay = () =>
-      (this.#refreshing.get(whose) ?? 0) > this.#runtime.now() && this.#runtime.elapsed() < lookUp.answerBy;
-    while (isUnderWay()) await sleep(this.#runtime, REFRESH_POLL_MS);
-    const meanwhile = this.newer(than);
-    if (meanwhile !== undefined) return meanwhile;
-    if (this.#wasInVain(whose)) return undefined;
-    remember(this.#refreshing, whose, this.#runtime.now() + TRY_LIMIT_MS);
-    try {
-      const fresh = await this.reload(bindings, than, lookUp);
-      if (fresh !== undefined && !isSame(fresh.credentials, than)) return fresh;
-    } finally {
-      this.#refreshing.delete(whose);
-    }
-    remember(this.#refreshedInVain, whose, this.#runtime.now());
-    return undefined;
+    const isNews = (fresh: Credentials) => !isSame(fresh, than);
+    const read = () => this.reload(bindings, than, lookUp);
+    return this.#readOnce(`${than.appid} ${client}`, than.appid, lookUp, isNews, read);
   }
 
   /**
@@ -211,6 +198,40 @@ export class CredentialResolver {
       () => answer,
       () => late,
     ) as Promise<T | Late>;
+  }
+
+  /**
+   * Waits for another request's read for the same client, if there is one, and reads only when that found no news.
+   *
+   * @param whose for whom and what is read
+   */
+  async #readOnce(
+    whose: string,
+    appid: string,
+    { answerBy }: LookUp,
+    isNews: (credentials: Credentials) => boolean,
+    read: () => Promise<Found | undefined>,
+  ): Promise<Found | undefined> {
+    const isUnderWay = () =>
+      (this.#refreshing.get(whose) ?? 0) > this.#runtime.now() && this.#runtime.elapsed() < answerBy;
+    while (isUnderWay()) await sleep(this.#runtime, REFRESH_POLL_MS);
+    const meanwhile = this.#cachedIf(appid, isNews);
+    if (meanwhile !== undefined) return meanwhile;
+    if (this.#wasInVain(whose)) return undefined;
+    remember(this.#refreshing, whose, this.#runtime.now() + TRY_LIMIT_MS);
+    try {
+      const fresh = await read();
+      if (fresh !== undefined && isNews(fresh.credentials)) return fresh;
+    } finally {
+      this.#refreshing.delete(whose);
+    }
+    remember(this.#refreshedInVain, whose, this.#runtime.now());
+    return undefined;
+  }
+
+  #cachedIf(appid: string, fits: (credentials: Credentials) => boolean): Found | undefined {
+    const cached = this.cached(appid);
+    return cached !== undefined && fits(cached.credentials) ? cached : undefined;
   }
 
   #wasInVain(whose: string): boolean {

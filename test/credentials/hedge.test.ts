@@ -110,6 +110,14 @@ describe("a cold look-up", () => {
     expect(await found).toMatchObject({ code: "unavailable", context: { reason: "d1_unavailable" } });
   });
 
+  it("waits for no KV when the directory names a closed home", async () => {
+    const { appid } = await World.create({}, "apac");
+    const isolate = new ResolvingIsolate({ credentials: heldKv().kv, closedHomes: ["apac"], hedged: true });
+    const since = Date.now();
+    expect(await refusalOf(cold(isolate, appid))).toMatchObject({ context: { reason: "home_closed" } });
+    expect(Date.now() - since).toBeLessThan(2_000);
+  });
+
   it("waits for neither beyond the request's time", async () => {
     const { appid } = await World.create();
     const isolate = new ResolvingIsolate({ credentials: heldKv().kv, directory: downDb(env.DB), hedged: true });

@@ -22,6 +22,20 @@ describe("looking for an app whose home does not answer", () => {
     expect(isolate.resolver.cached(world.appid)).toMatchObject({ credentials: { home: "apac" } });
   });
 
+  it("shares one read among requests at the same moment: all of them find it", async () => {
+    const { isolate, believed } = await misplaced("eu");
+    const found = await Promise.all(Array.from({ length: 5 }, () => isolate.relocate(believed)));
+    expect(found.map((each) => each?.credentials.home)).toEqual(Array(5).fill("apac"));
+    expect([isolate.trips.single, isolate.tripsToApac.single]).toEqual([1, 1]);
+  });
+
+  it("asks again after a directory that did not answer", async () => {
+    const { isolate, believed } = await misplaced("eu", { directory: downDb(env.DB) });
+    await refusalOf(isolate.relocate(believed));
+    isolate.bindings.directory = env.DB;
+    expect(await isolate.relocate(believed)).toMatchObject({ credentials: { home: "apac" } });
+  });
+
   it("finds nothing when the directory says the same or knows no route, and asks once in 5 s for an app and client", async () => {
     const { world, isolate, believed } = await misplaced("apac");
     const trips = async (client?: string) => {
