@@ -30,8 +30,8 @@ export interface SiteChange {
 }
 
 /**
- * Renames, opens or closes a site, or lifts its chat ids. The home is changed first, because it decides; the directory gets a copy. The
- * same call again repairs a copy that was not made.
+ * Renames, opens or closes a site, or lifts its chat ids. The home is changed first, because it decides; the directory gets a copy, which
+ * holds the next chat id that the site may give too. The same call again repairs a copy that was not made.
  *
  * @throws ServiceError `invalid_input` for a first_chat_id that is too low, and then nothing is changed; `not_found` when the home does
  *   not have the site; `unavailable`, reason `site_not_copied`, when the home has the change and the directory does not
@@ -50,8 +50,8 @@ export async function changeSite(
     const message = `must be above ${now.highestId}, the highest chat_id that the site has given or skipped`;
     throw invalidInput([{ field: "first_chat_id", message }]);
   }
-  const { revision } = now;
-  const copy = { name: now.name, status: now.status, revision, ...(firstChatId !== undefined && { firstChatId }) };
+  // Each copy holds the ids too: the copy of an earlier change that comes late is dropped.
+  const copy = { name: now.name, status: now.status, revision: now.revision, firstChatId: now.chatIdFloor + 1 };
   await copySite(runtime, config.directory, site.id, copy).catch(sayNotCopied);
   return { ...site, ...copy };
 }

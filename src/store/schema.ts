@@ -26,7 +26,7 @@ export const sites = sqliteTable("sites", {
   name: text().notNull(),
   /** The name of the home: `main`, or `apac` for the binding HOME_APAC. */
   home: text().notNull(),
-  /** The first chat_id that was asked for: a home that was restored to before it had the site starts there again. */
+  /** The first chat_id that was asked for, or a later one: a home that was restored to before it had the site starts there again. */
   firstChatId: integer("first_chat_id").notNull(),
   /** `creating` until the home has the site. */
   status: text({ enum: ["creating", ...SITE_STATUSES] }).notNull(),

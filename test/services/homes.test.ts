@@ -172,9 +172,22 @@ describe("a home that was restored", () => {
     }
     await settle("apac", 1);
     expect(await homeRow("apac", world.siteId)).toMatchObject({ status: "closed", name: "Later", revision: 3 });
-    await copySite(systemRuntime, env.DB, world.siteId, { name: "New", status: "open", revision: 5 });
-    await copySite(systemRuntime, env.DB, world.siteId, { name: "Old", status: "closed", revision: 4 });
+    const copy = { firstChatId: 1 };
+    await copySite(systemRuntime, env.DB, world.siteId, { ...copy, name: "New", status: "open", revision: 5 });
+    await copySite(systemRuntime, env.DB, world.siteId, { ...copy, name: "Old", status: "closed", revision: 4 });
     expect(await findSite(context(), world)).toMatchObject({ name: "New", status: "open", revision: 5 });
+  });
+
+  it("starts where first_chat_id was set to, also when the directory heard of a later change only", async () => {
+    const world = await World.create({}, "apac");
+    const site = await findSite(context(), world);
+    const restore = await bookmark(env.HOME_APAC);
+    const deaf = context({ DB: downDb(env.DB) });
+    await changeSite(deaf, { site, change: { firstChatId: 5_000_000 } }).catch(() => {});
+    await changeSite(context(), { site, change: { name: "Later" } });
+    await restore();
+    await settle("apac", 1);
+    expect(await homeRow("apac", world.siteId)).toMatchObject({ name: "Later", chat_id_floor: 5_000_000 });
   });
 
   it("is one that is bound", async () => {

@@ -10,7 +10,7 @@ export type Site = typeof sites.$inferSelect;
 export type SiteStatus = Site["status"];
 
 /** What the directory copies from a site's home. */
-export type SiteCopy = Pick<Site, "name" | "status" | "revision"> & Partial<Pick<Site, "firstChatId">>;
+export type SiteCopy = Pick<Site, "name" | "status" | "revision" | "firstChatId">;
 
 /**
  * Begins a site, or finds the one that the same call began before and did not finish. Its status is `creating`.
