@@ -35,7 +35,10 @@ export interface Done {
 /** Seconds for which an isolate refuses an app or a site that exceeded its limit, before it asks the limit again. */
 const PAUSE_SECONDS = 1;
 
-const SITE_CLOSED = "the site is closed for now";
+const SITE_CLOSED = refused("unavailable", "site_closed", {
+  detail: "the site is closed for now",
+  retryAfter: CLOSED_RETRY_SECONDS,
+});
 
 /** Whether a batch with this outcome has used up the ranstr for this very request. */
 const USED_ITS_NONCE: Record<Outcome["kind"], boolean> = {
@@ -84,13 +87,18 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const key = readIdempotencyKey(request.idempotencyKey);
   if (!key.ok) return refuse(key);
 
+  // A request that met a closed site has not used up its ranstr: one that was captured could be sent again without end. So these have a
+  // count of their own, which leaves the app's quota alone.
+  const closedKey = `closed ${appid}`;
+  if (limits.isPassed(closedKey)) return refuse(SITE_CLOSED);
+
   const ready = { operation, asked: asked.value, ranstr, idempotencyKey: key.value, staleAt };
   const decided = await decide(tools, claimant, caller, ready);
   if (!decided.ok) return decided;
   const outcome = decided.value;
-  if (USED_ITS_NONCE[outcome.kind]) waitUntil(rememberNonce(config.nonces, kvCheck.key, telemetry));
-  // Counted after the replay check: otherwise one captured request could exhaust the app's quota. Calls of a closed site cost a batch too.
-  if (USED_ITS_NONCE[outcome.kind] || outcome.kind === "site_closed") {
+  if (USED_ITS_NONCE[outcome.kind]) {
+    waitUntil(rememberNonce(config.nonces, kvCheck.key, telemetry));
+    // Counted after the replay check: otherwise one captured request could exhaust the app's quota.
     waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));
     waitUntil(limits.count(config.siteLimit, siteKey, PAUSE_SECONDS));
   }
@@ -98,7 +106,8 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
     case "credentials_stale":
       return refused("token_invalid", "credentials_stale");
     case "site_closed":
-      return told(refused("unavailable", "site_closed", { detail: SITE_CLOSED, retryAfter: CLOSED_RETRY_SECONDS }));
+      waitUntil(limits.count(config.appLimit, closedKey, PAUSE_SECONDS));
+      return told(SITE_CLOSED);
     case "replayed":
       return replayed("ranstr_claimed_in_d1");
     case "refused":

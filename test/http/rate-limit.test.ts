@@ -140,6 +140,24 @@ describe("an attacker with captured requests", () => {
     },
   );
 
+  it("keep D1 busy no longer than the limit when they meet a closed site, and take nothing of the app's quota", async () => {
+    const { world, app, trips } = await limitedWorld({ app: 3 });
+    const path = `/admin/sites/${world.siteId}`;
+    await world.create();
+    await world.admin("PATCH", path, { status: "closed" });
+    const body = world.createBody();
+    const before = trips();
+    for (let i = 0; i < 20; i++) expect((await world.send("create_gd", body)).status).toBe(503);
+    // Four batches until the limit is exceeded, and one look whether a caller who is refused without one is still known.
+    expect(trips() - before).toBe(5);
+    expect(app.keys.filter((key) => key === world.appid)).toHaveLength(1);
+    await world.admin("PATCH", path, { status: "open" });
+    world.clock.now += 1;
+    expect((await world.send("create_gd", body)).status).toBe(200);
+    expect((await world.create()).status).toBe(200);
+    expect((await world.stored()).sessions).toHaveLength(3);
+  });
+
   it("holds up nobody with one that the app signed and that was refused before the database: it is not counted", async () => {
     const { world, app } = await limitedWorld({ app: 1 });
     const body = world.createBody({ content: "" });
