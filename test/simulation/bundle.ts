@@ -1,0 +1,70 @@
+import { readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { build } from "esbuild";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+/** A change of a source file: `find` stands in it exactly once. */
+export interface Edit {
+  /** From the root of the repository. */
+  file: string;
+  find: string;
+  replace: string;
+}
+
+/** What the simulation runs, each the body of a function that returns its exports: the Worker as it is deployed, the client as callers install it. */
+export interface Code {
+  worker: string;
+  client: string;
+}
+
+/**
+ * Bundles the Worker and the client as they are in the checkout now.
+ *
+ * @param edits defects to plant
+ * @throws Error when an edit does not fit its file
+ */
+export async function bundle(edits: readonly Edit[] = []): Promise<Code> {
+  const planted = new Map<string, string>();
+  for (const { file, find, replace } of edits) {
+    const text = planted.get(file) ?? readFileSync(join(ROOT, file), "utf8");
+    if (text.split(find).length !== 2) throw new Error(`${file} must hold this exactly once: ${find}`);
+    planted.set(
+      file,
+      text.replace(find, () => replace),
+    );
+  }
+  const [worker, client] = await Promise.all([
+    bundleOf(`export { createWorker } from "./src/worker.ts";`, planted),
+    bundleOf(`export { AgentSessionClient, AgentSessionError, sign } from "./src/client/client.ts";`, planted),
+  ]);
+  return { worker, client };
+}
+
+async function bundleOf(entry: string, planted: ReadonlyMap<string, string>): Promise<string> {
+  const result = await build({
+    stdin: { contents: entry, resolveDir: ROOT, loader: "ts" },
+    absWorkingDir: ROOT,
+    bundle: true,
+    write: false,
+    format: "iife",
+    globalName: "bundled",
+    platform: "neutral",
+    mainFields: ["module", "main"],
+    conditions: ["workerd", "worker", "browser"],
+    target: "es2024",
+    logLevel: "silent",
+    plugins: [
+      {
+        name: "planted-defects",
+        setup({ onLoad }) {
+          onLoad({ filter: /\.tsx?$/ }, ({ path }) => {
+            const contents = planted.get(relative(ROOT, path));
+            return contents === undefined ? undefined : { contents, loader: path.endsWith("x") ? "tsx" : "ts" };
+          });
+        },
+      },
+    ],
+  });
+  return `${result.outputFiles[0]?.text}\nreturn bundled;`;
+}

@@ -1,0 +1,59 @@
+/**
+ * A case asks a platform something and gives what can be seen of the answer. Its name is a rule. It never throws: an error that the rule
+ * is about is caught by {@link errorOf}, so that two platforms cannot agree by failing alike for another reason.
+ */
+export type Case<Platform> = (platform: Platform) => unknown;
+
+export type Cases<Platform> = Record<string, Case<Platform>>;
+
+/** What a case gave, as JSON can carry it: see {@link plain}. */
+export type Outcome = { gave: unknown } | { threw: string };
+
+/** Runs one case after the other, each on a platform of its own: `platformOf` gets the case's place in the list. */
+export async function outcomesOf<Platform>(
+  cases: Cases<Platform>,
+  platformOf: (place: number) => Platform | Promise<Platform>,
+): Promise<Record<string, Outcome>> {
+  const outcomes: Record<string, Outcome> = {};
+  for (const [place, [name, run]] of Object.entries(cases).entries()) {
+    try {
+      outcomes[name] = { gave: plain(await run(await platformOf(place))) };
+    } catch (error) {
+      outcomes[name] = { threw: error instanceof Error ? `${error.stack}` : String(error) };
+    }
+  }
+  return outcomes;
+}
+
+/**
+ * The error that a call rejects with or throws: its name, its message and its cause's message.
+ *
+ * @throws Error when the call succeeds
+ */
+export async function errorOf(call: () => unknown): Promise<{ name: string; message: string; cause?: string }> {
+  let answer: unknown;
+  try {
+    answer = await call();
+  } catch (error) {
+    const { name, message, cause } = error as Error;
+    // node:sqlite does not tell where in a statement an error is. No code reads it.
+    const placeless = (text: string) => text.replace(/ at offset \d+/, "");
+    return { name, message: placeless(message), ...(cause instanceof Error && { cause: placeless(cause.message) }) };
+  }
+  throw new Error(`did not fail but gave ${JSON.stringify(plain(answer))}`);
+}
+
+/** A value as JSON, with a form of its own for each that JSON would lose. */
+export function plain(value: unknown): unknown {
+  if (value === undefined || Object.is(value, -0)) return { is: Object.is(value, -0) ? "-0" : "undefined" };
+  if (typeof value === "bigint") return { bigint: String(value) };
+  if (typeof value === "number") return Number.isFinite(value) ? value : { is: String(value) };
+  if (typeof value !== "object" || value === null) return value;
+  if (value instanceof ArrayBuffer) return { buffer: hex(new Uint8Array(value)) };
+  if (value instanceof Uint8Array) return { bytes: hex(value) };
+  if (value instanceof Map) return { map: [...value].map(plain) };
+  if (Array.isArray(value)) return value.map(plain);
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plain(inner)]));
+}
+
+const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

@@ -1,0 +1,74 @@
+import { Chance } from "../../machine/chance.ts";
+import { type Cases, errorOf } from "../case.ts";
+import { seen } from "./ask.ts";
+
+const SCHEMA = [
+  "CREATE TABLE owners (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, size INTEGER CHECK (size <> 5))",
+  `CREATE TABLE things (owner INTEGER NOT NULL REFERENCES owners, name TEXT NOT NULL, note TEXT, size NUMERIC,
+    PRIMARY KEY (owner, name)) WITHOUT ROWID`,
+];
+
+/** Over few ids and names, so that statements meet: four batches in ten fail. A value is drawn for each name that `?` begins. */
+const STATEMENTS = [
+  "INSERT INTO owners (name, size) VALUES (?name, ?size)",
+  "INSERT INTO owners (id, name) VALUES (?id, ?name) ON CONFLICT DO NOTHING",
+  "INSERT INTO owners (id, name, size) VALUES (?id, ?name, ?size) ON CONFLICT (name) DO UPDATE SET size = excluded.size",
+  "INSERT OR REPLACE INTO things VALUES (?id, ?name, ?note, ?size) RETURNING note",
+  "INSERT INTO things SELECT id, ?name, ?note, size FROM owners WHERE size > ?size ON CONFLICT DO NOTHING RETURNING *",
+  "INSERT INTO things SELECT ?id, value, NULL, changes() FROM json_each(?list) WHERE changes() > 0 ON CONFLICT DO NOTHING",
+  "UPDATE owners SET size = coalesce(size, 0) + ?size WHERE id >= ?id",
+  "UPDATE things SET note = ?note, name = ?name WHERE (owner, name) > (?id, ?name)",
+  "UPDATE things SET size = last_insert_rowid() WHERE note IS ?note RETURNING owner, name, size",
+  "DELETE FROM things WHERE owner = ?id",
+  "DELETE FROM things WHERE size IS NULL OR name = ?name RETURNING *",
+  "DELETE FROM owners WHERE id = ?id",
+  "SELECT changes() AS changes, last_insert_rowid() AS id",
+  "SELECT owner, count(*) AS n, group_concat(name, ',') AS names, sum(size) AS sum FROM things GROUP BY owner",
+  "SELECT * FROM owners LEFT JOIN things ON things.owner = owners.id ORDER BY owners.id, things.name LIMIT 5",
+  "WITH most(id) AS (SELECT max(id) FROM owners) INSERT INTO owners (name) SELECT ?name || id FROM most RETURNING id",
+];
+
+const VALUES: Record<string, (chance: Chance) => unknown> = {
+  id: (chance) => chance.integer(1, 6),
+  name: (chance) => chance.one(["a", "A", "b", "é", "🙂", "a'b", "", "10"]),
+  note: (chance) => chance.one([null, "", "x", "a\0b", "7", "7.0", 7, 2.5, true]),
+  size: (chance) => chance.one([null, 0, -1, 1, 5, 1.5, "2", 2 ** 53, 1e300]),
+  list: (chance) => JSON.stringify(chance.some(["a", "b", 3, null, 2.5])),
+};
+
+function drawn(chance: Chance, db: D1Database): D1PreparedStatement {
+  const values: unknown[] = [];
+  const sql = chance.one(STATEMENTS).replace(/\?(\w+)/g, (_, name: string) => {
+    values.push(VALUES[name]?.(chance));
+    return "?";
+  });
+  return db.prepare(sql).bind(...values);
+}
+
+/** What a batch answers, or how it fails, and what it leaves. */
+async function tried(db: D1Database, batch: D1PreparedStatement[]) {
+  const left = () => db.batch(["owners", "things"].map((table) => db.prepare(`SELECT * FROM ${table}`)));
+  const sent = db.batch(batch).then((results) => results.map(seen));
+  const answer = await sent.catch(() => errorOf(() => sent));
+  return { answer, left: (await left()).map(seen) };
+}
+
+/** Between two calls workerd writes rows of its own, which show in changes(): so each batch begins with a statement that sets it. */
+const FIRST = "DELETE FROM things WHERE owner = 0";
+
+/** From a seed, so that both sides get the same. */
+const randomBatches = (seed: number) => async (db: D1Database) => {
+  const chance = new Chance(seed);
+  await db.batch(SCHEMA.map((sql) => db.prepare(sql)));
+  const answers: unknown[] = [];
+  for (let i = 0; i < 100; i++) {
+    const batch = Array.from({ length: chance.integer(1, 6) }, () => drawn(chance, db));
+    answers.push(await tried(db, [db.prepare(FIRST), ...batch]));
+  }
+  return answers;
+};
+
+/** What nobody thought of. */
+export const randomCases: Cases<D1Database> = Object.fromEntries(
+  [1, 2, 3].map((seed) => [`100 random batches, seed ${seed}`, randomBatches(seed)]),
+);

@@ -1,0 +1,52 @@
+/** An empty database, and the service's migrations as single statements. */
+export interface Store {
+  db: D1Database;
+  migrations: readonly string[];
+}
+
+/** Unix seconds. */
+export const NOW = 1_800_000_000;
+
+export const APP = { siteId: 7, appid: "a".repeat(32), version: "v1", previousVersion: "v0" };
+
+/** Migrates, as wrangler does, and puts in two sites, the second closed, each with an app; agents 1 to 3 of the first, 3 disabled. */
+export async function madeHome({ db, migrations }: Store): Promise<D1Database> {
+  await db.batch(migrations.map((sql) => db.prepare(sql)));
+  const insert = (table: string, rows: unknown[][]) =>
+    rows.map((row) => db.prepare(`INSERT INTO ${table} VALUES (${row.map(() => "?").join(", ")})`).bind(...row));
+  await db.batch([
+    ...insert("sites", [
+      [APP.siteId, "Site", "main", 1, "open", 0, NOW],
+      [8, "Closed", "main", 900, "closed", 2, NOW],
+    ]),
+    ...insert("home_sites", [
+      [APP.siteId, "Site", "open", 0, 0, NOW],
+      [8, "Closed", "closed", 899, 2, NOW],
+    ]),
+    ...insert("app_routes", [
+      [APP.appid, APP.siteId],
+      ["closed", 8],
+    ]),
+    ...insert("apps", [
+      [APP.siteId, APP.appid, "App", APP.version, "sealed 1", APP.previousVersion, "sealed 0", NOW + 60, null, NOW],
+      [8, "closed", "Closed", "v8", "sealed 8", null, null, null, null, NOW],
+    ]),
+    ...insert("agents", [
+      [APP.siteId, 1, "王伟", "normal"],
+      [APP.siteId, 2, "Li", "normal"],
+      [APP.siteId, 3, "Gone", "disabled"],
+    ]),
+  ]);
+  return db;
+}
+
+/** Every row of every table, in the table's order, and the schema. */
+export async function everything(db: D1Database): Promise<Record<string, unknown>> {
+  const made = "FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'";
+  const tables = (await db.prepare(`SELECT name ${made} AND type = 'table' ORDER BY name`).raw<[string]>()).flat();
+  const [schema, ...rows] = await db.batch([
+    db.prepare(`SELECT name, sql ${made} ORDER BY name`),
+    ...tables.map((table) => db.prepare(`SELECT * FROM ${table}`)),
+  ]);
+  return { schema: schema?.results, ...Object.fromEntries(tables.map((table, i) => [table, rows[i]?.results])) };
+}

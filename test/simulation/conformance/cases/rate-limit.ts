@@ -1,0 +1,68 @@
+import { type Cases, errorOf } from "../case.ts";
+
+export interface Limits {
+  /** Two calls in 10 s. */
+  two: RateLimit;
+  /** Three calls in 60 s. */
+  three: RateLimit;
+}
+
+const TEN_SECONDS = 10_000;
+const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** Milliseconds until the next window of 10 s begins. Each window of 60 s begins together with one of these. */
+const left = () => TEN_SECONDS - (Date.now() % TEN_SECONDS);
+const window = () => Math.floor(Date.now() / TEN_SECONDS);
+
+/**
+ * Runs calls so that they begin in one window and end `later` windows after it: again, under another key, when a busy machine was too
+ * slow for that.
+ */
+async function within<T>(later: number, run: (key: string) => Promise<T>): Promise<T> {
+  for (;;) {
+    if (left() < 1_000) await sleep(left());
+    const began = window();
+    const answers = await run(`key ${crypto.randomUUID()}`);
+    if (window() === began + later) return answers;
+  }
+}
+
+/** Calls one after the other; whether each succeeded. */
+async function calls(limit: RateLimit, ...keys: string[]) {
+  const successes: boolean[] = [];
+  for (const key of keys) successes.push((await limit.limit({ key })).success);
+  return successes;
+}
+
+const bad = (limit: RateLimit, options: unknown) => errorOf(() => limit.limit(options as { key: string }));
+
+/** Each case counts under keys of its own, because the real limits are shared by all of them. */
+export const rateLimitCases: Cases<Limits> = {
+  "as many calls succeed as the limit says, then none": ({ two, three }) =>
+    within(0, async (key) => [await calls(two, key, key, key, key), await calls(three, key, key, key, key, key)]),
+  "the answer holds nothing but success": ({ two }) => two.limit({ key: "one" }),
+  "keys are counted apart": ({ two }) =>
+    within(0, (key) => calls(two, key, `${key} `, key, key.toUpperCase(), key, `${key} `, `${key} `)),
+  "two limits count one key apart": ({ two, three }) =>
+    within(0, async (key) => [await calls(two, key, key, key), await calls(three, key)]),
+  "calls at once are all counted": ({ two }) =>
+    within(0, async (key) => {
+      const answers = await Promise.all(Array.from({ length: 5 }, () => two.limit({ key })));
+      return answers.filter(({ success }) => success).length;
+    }),
+  "windows are aligned to the clock: calls that were refused succeed when the next begins": ({ two }) =>
+    within(1, async (key) => {
+      const before = await calls(two, key, key, key);
+      await sleep(left() + 10);
+      return [before, await calls(two, key, key, key)];
+    }),
+  "an empty key is a key": ({ two }) => two.limit({ key: "" }),
+  "a key may be left out": ({ two }) => two.limit({} as { key: string }),
+  "what is no option is refused": async ({ two }) => [
+    await bad(two, undefined),
+    await bad(two, null),
+    await bad(two, "key"),
+    await bad(two, { key: 7 }),
+    await bad(two, { key: "a", name: "b" }),
+  ],
+};

@@ -1,0 +1,285 @@
+import type { Runtime } from "../../../../src/runtime.ts";
+import { listAuditEntries } from "../../../../src/store/audit-log.ts";
+import { findRoute, insertRoute } from "../../../../src/store/directory/app-routes.ts";
+import {
+  claimForm,
+  deleteConsoleSession,
+  insertConsoleSession,
+  isConsoleSession,
+  releaseForm,
+  settleForm,
+} from "../../../../src/store/directory/console-sessions.ts";
+import {
+  beginSite,
+  copySite,
+  countSitesByHome,
+  findSite,
+  finishSite,
+  listSites,
+} from "../../../../src/store/directory/sites.ts";
+import * as agents from "../../../../src/store/home/agents.ts";
+import * as apps from "../../../../src/store/home/apps.ts";
+import { findHomeSite, insertHomeSite, probeHome, updateHomeSite } from "../../../../src/store/home/home-sites.ts";
+import { countSealedOtherwise, listSealedOtherwise, replaceSeals } from "../../../../src/store/home/seals.ts";
+import { countSessions } from "../../../../src/store/home/session-counts.ts";
+import { listSessions, readSession } from "../../../../src/store/home/sessions.ts";
+import { prune } from "../../../../src/store/prune.ts";
+import {
+  auditRestore,
+  copyHomeToDirectory,
+  copySitesToHome,
+  liftFloors,
+  restoredApps,
+  unroutedApps,
+} from "../../../../src/store/reconcile.ts";
+import { type Cases, errorOf } from "../case.ts";
+import { APP, everything, madeHome, NOW, type Store } from "./home.ts";
+
+/** Time stands still, and nothing takes too long. */
+const runtime: Runtime = {
+  now: () => NOW * 1000,
+  elapsed: () => 0,
+  after: () => () => {},
+  random: () => 0.5,
+  bytes: (length) => new Uint8Array(length),
+  uuid: () => "00000000-0000-4000-8000-000000000000",
+};
+const author = { actor: "console", now: NOW + 9 } as const;
+const key = { siteId: APP.siteId, appid: APP.appid };
+
+const pages = async <T>(all: AsyncIterable<T>) => {
+  const list: T[] = [];
+  for await (const page of all) list.push(page);
+  return list;
+};
+
+/** A case on a migrated home: what its calls gave, one after the other, and then all that is stored. */
+const onHome =
+  (...calls: ((db: D1Database) => unknown)[]) =>
+  async (store: Store) => {
+    const db = await madeHome(store);
+    const answers: unknown[] = [];
+    for (const call of calls) answers.push(await call(db));
+    return { answers, stored: await everything(db) };
+  };
+
+/** Sessions 1 to 3 of the site, of two customers, with what belongs to them. */
+async function threeSessions(db: D1Database) {
+  const run = (sql: string) => db.prepare(sql);
+  await db.batch([
+    run("INSERT INTO customers VALUES (7, 'c1', 'One', '::1', 1, 1), (7, 'c2', 'Two 🙂', '::2', 2, 2)"),
+    run(`INSERT INTO sessions VALUES
+      (7, 1, 'a', 'ticket', 'c1', 1, 'waiting', NULL, NULL, 'auto 1', 100, NULL),
+      (7, 2, 'a', 'ticket', 'c2', 99, 'replied', 'v', 'a', 'auto 2', 200, '{"order":"7"}'),
+      (7, 3, 'a', 'chat', 'c1', NULL, 'waiting', 'v', NULL, 'auto 3', 300, '{}')`),
+    run("INSERT INTO participants VALUES (7, 1, 2, 1, 100), (7, 1, 98, 1, 101)"),
+    run("INSERT INTO messages VALUES (7, 1, 1, 'visitor', NULL, 'Hi', 100), (7, 1, 2, 'agent', 1, 'Hello', 101)"),
+    run("INSERT INTO messages VALUES (7, 2, 1, 'agent', 0, 'System', 200)"),
+  ]);
+}
+
+const expired = async (db: D1Database) => {
+  const owner = "'o', 1";
+  await db.batch([
+    db
+      .prepare(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
+      INSERT INTO nonces SELECT 7, 'a', 'r' || i, ${owner}, CASE i % 3 WHEN 0 THEN ? ELSE 1 END, 'accepted', NULL FROM n`)
+      .bind(NOW + 1),
+    db
+      .prepare("INSERT INTO idempotency_keys VALUES (7, 'a', 'o', 'k1', '', 1, 1), (7, 'a', 'o', 'k2', '', 1, ?)")
+      .bind(NOW + 1),
+    db.prepare("INSERT INTO console_sessions VALUES ('a', 1, 1), ('b', 1, ?)").bind(NOW + 1),
+    db.prepare("INSERT INTO console_forms VALUES ('f', 'a', NULL, 1), ('g', 'a', '/x', ?)").bind(NOW + 1),
+  ]);
+};
+
+const pruned = (db: D1Database) =>
+  prune(runtime, { directory: db, homes: new Map([["main", db]]), closedHomes: new Set() }, NOW, {
+    chunkRows: 4,
+    statements: 100,
+  });
+
+/** Every function of src/store, by drizzle's `.get()`, `.all()`, `.run()` and `batch()`. */
+export const storeCases: Cases<Store> = {
+  "sessions are listed, read and counted": onHome(
+    threeSessions,
+    (db) => listSessions(db, 7, {}, 99, 10),
+    (db) => listSessions(db, 7, { status: "waiting", customerExternalId: "c1" }, 3, 10),
+    (db) => readSession(db, 7, 1),
+    (db) => readSession(db, 7, 2),
+    (db) => readSession(db, 7, 3),
+    (db) => readSession(db, 7, 99),
+    (db) => countSessions(db, 7, [0, 200, 999]),
+    (db) => countSessions(db, 8, [0]),
+  ),
+  "agents are added, all or none, listed and changed": onHome(
+    (db) =>
+      agents.insertAgents(
+        db,
+        7,
+        [
+          { id: 5, name: "Five" },
+          { id: 4, name: "It's 🙂" },
+        ],
+        author,
+      ),
+    (db) =>
+      agents.insertAgents(
+        db,
+        7,
+        [
+          { id: 6, name: "Six" },
+          { id: 1, name: "One" },
+          { id: 4, name: "Four" },
+        ],
+        author,
+      ),
+    (db) => agents.listTakenAgents(db, 7, [{ id: 9 }, { id: 2 }]),
+    (db) => agents.listAgents(db, 7, 1, 2),
+    (db) => agents.updateAgent(db, 7, 2, { name: "Li 2", status: "disabled" }, author),
+    (db) => agents.updateAgent(db, 7, 3, { status: "normal" }, author),
+    (db) => agents.updateAgent(db, 7, 2, {}, author),
+    (db) => agents.updateAgent(db, 7, 99, { name: "None" }, author),
+    (db) => listAuditEntries(db, 7, Number.MAX_SAFE_INTEGER, 3),
+    (db) => listAuditEntries(db, undefined, 3, 10),
+  ),
+  "an agent of a site that the home does not have is refused by its foreign key": onHome((db) =>
+    errorOf(() => agents.insertAgents(db, 99, [{ id: 5, name: "Five" }], author)),
+  ),
+  "apps are issued, found, rotated and revoked": onHome(
+    (db) =>
+      apps.insertApp(
+        runtime,
+        db,
+        { siteId: 7, appid: "b", name: "B", version: "b1", secret: "s", imported: [] },
+        author,
+      ),
+    (db) =>
+      apps.insertApp(
+        runtime,
+        db,
+        { siteId: 7, appid: "b", name: "B", version: "b2", secret: "s", imported: ["appid"] },
+        author,
+      ),
+    (db) => apps.findApp(runtime, db, key),
+    (db) => apps.findApp(runtime, db, { siteId: 8, appid: APP.appid }),
+    (db) => apps.findAppSummary(db, key),
+    (db) => apps.listApps(db, 7, "", 10),
+    (db) =>
+      apps.replaceSecret(
+        runtime,
+        db,
+        {
+          ...key,
+          version: "v2",
+          secret: "sealed 2",
+          previousVersion: "v1",
+          previousSecret: "sealed 1",
+          previousExpiresAt: NOW + 99,
+        },
+        author,
+      ),
+    (db) =>
+      apps.replaceSecret(
+        runtime,
+        db,
+        {
+          ...key,
+          version: "v3",
+          secret: "sealed 3",
+          previousVersion: "v1",
+          previousSecret: "sealed 1",
+          previousExpiresAt: NOW + 99,
+        },
+        author,
+      ),
+    (db) => apps.markRevoked(runtime, db, key, author),
+    (db) => apps.markRevoked(runtime, db, key, { ...author, now: NOW + 50 }),
+    (db) => apps.markRevoked(runtime, db, { siteId: 7, appid: "none" }, author),
+  ),
+  "seals are listed and replaced": onHome(
+    (db) => countSealedOtherwise(db, "sealed 1"),
+    (db) => listSealedOtherwise(db, "sealed 1", { siteId: 0, appid: "" }, 10),
+    (db) => listSealedOtherwise(db, "sealed 1", key, 10),
+    (db) =>
+      replaceSeals(
+        db,
+        [{ ...key, version: "v1", secret: "new", previousVersion: "v0", previousSecret: "new 0" }],
+        author,
+      ),
+    (db) =>
+      replaceSeals(
+        db,
+        [{ ...key, version: "gone", secret: "newer", previousVersion: null, previousSecret: null }],
+        author,
+      ),
+    (db) => countSealedOtherwise(db, "new"),
+  ),
+  "sites are begun, finished, copied and listed": onHome(
+    (db) => beginSite(runtime, db, { name: "New", home: "main", firstChatId: 5 }, NOW),
+    (db) => beginSite(runtime, db, { name: "New", home: "main", firstChatId: 5 }, NOW + 1),
+    (db) => finishSite(runtime, db, 9),
+    (db) => finishSite(runtime, db, 9),
+    (db) => copySite(runtime, db, 9, { name: "Newer", status: "closed", revision: 3, firstChatId: 5 }),
+    (db) => copySite(runtime, db, 9, { name: "Older", status: "open", revision: 2, firstChatId: 7 }),
+    (db) => findSite(db, 9),
+    (db) => findSite(db, 99),
+    (db) => listSites(db, 0, 10),
+    (db) => listSites(db, 7, 10, "apac"),
+    (db) => countSitesByHome(db),
+  ),
+  "a home's sites are made, changed and found": onHome(
+    (db) => insertHomeSite(runtime, db, { siteId: 9, name: "New", chatIdFloor: 4, createdAt: NOW }, author),
+    (db) => insertHomeSite(runtime, db, { siteId: 9, name: "New", chatIdFloor: 4, createdAt: NOW }, author),
+    (db) => insertHomeSite(runtime, db, { siteId: 9, name: "Other", chatIdFloor: 4, createdAt: NOW }, author),
+    threeSessions,
+    (db) => updateHomeSite(runtime, db, 7, { name: "It's", status: "closed", chatIdFloor: 10 }, author),
+    (db) => updateHomeSite(runtime, db, 7, { status: "open", chatIdFloor: 9 }, author),
+    (db) => updateHomeSite(runtime, db, 7, {}, author),
+    (db) => updateHomeSite(runtime, db, 99, { name: "None" }, author),
+    (db) => findHomeSite(db, 7),
+    (db) => findHomeSite(db, 99),
+    (db) => probeHome(db),
+  ),
+  "routes are made once and found": onHome(
+    (db) => insertRoute(runtime, db, { appid: "new", siteId: 7 }),
+    (db) => insertRoute(runtime, db, { appid: "new", siteId: 8 }),
+    (db) => errorOf(() => insertRoute(runtime, db, { appid: "other", siteId: 99 })),
+    (db) => findRoute(runtime, db, APP.appid),
+    (db) => findRoute(runtime, db, "new"),
+    (db) => findRoute(runtime, db, "none"),
+  ),
+  "console sessions and forms": onHome(
+    (db) => insertConsoleSession(runtime, db, { id: "s", now: NOW, expiresAt: NOW + 9 }),
+    (db) => insertConsoleSession(runtime, db, { id: "s", now: NOW, expiresAt: NOW + 99 }),
+    (db) => isConsoleSession(runtime, db, "s", NOW),
+    (db) => isConsoleSession(runtime, db, "s", NOW + 9),
+    (db) => claimForm(runtime, db, { id: "f", sessionId: "s", expiresAt: NOW + 9 }),
+    (db) => claimForm(runtime, db, { id: "f", sessionId: "s", expiresAt: NOW + 9 }),
+    (db) => settleForm(runtime, db, "f", "/done"),
+    (db) => claimForm(runtime, db, { id: "f", sessionId: "s", expiresAt: NOW + 9 }),
+    (db) => claimForm(runtime, db, { id: "g", sessionId: "s", expiresAt: NOW + 9 }),
+    (db) => releaseForm(runtime, db, "g"),
+    (db) => deleteConsoleSession(runtime, db, "s"),
+    (db) => isConsoleSession(runtime, db, "s", NOW),
+  ),
+  "a run of prune in chunks, and a second one": onHome(expired, pruned, everything, pruned),
+  "what settles a restored home": onHome(
+    threeSessions,
+    async (db) => {
+      await db.prepare("INSERT INTO sites VALUES (9, 'Lost', 'main', 50, 'open', 1, 3)").run();
+      await db.prepare("UPDATE sites SET revision = 4, name = 'Newer' WHERE id = 7").run();
+      await db.prepare("INSERT INTO app_routes VALUES ('lost', 9)").run();
+    },
+    (db) => copySitesToHome(db, "main", db),
+    (db) => liftFloors(db, 1000),
+    (db) => pages(restoredApps(db, "main", db)),
+    async (db) => {
+      await db.batch([db.prepare("DELETE FROM app_routes"), db.prepare("DELETE FROM sites WHERE id <> 7")]);
+    },
+    (db) => pages(unroutedApps(db, "main", db)),
+    (db) => copyHomeToDirectory(db, "main", db),
+    (db) => pages(unroutedApps(db, "main", db)),
+    (db) => auditRestore(db, "main", 1000, author),
+  ),
+};

@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { subtle } from "../machine/subtle.ts";
+import { SimulatedD1 } from "../platform/d1.ts";
+import { Database } from "../platform/database.ts";
+import { KvTruth, SimulatedKv } from "../platform/kv.ts";
+import { SimulatedRateLimit } from "../platform/rate-limit.ts";
+import { type Cases, type Outcome, outcomesOf } from "./case.ts";
+import { d1Cases, kvCases, rateLimitCases, serviceCases, subtleCases, used } from "./cases/index.ts";
+import { type RealPlatform, startRealPlatform } from "./real-platform.ts";
+import type { ListName } from "./worker.ts";
+
+const MIGRATIONS = join(import.meta.dirname, "../../../migrations");
+const migrations = readdirSync(MIGRATIONS)
+  .filter((name) => name.endsWith(".sql"))
+  .sort()
+  .flatMap((name) => readFileSync(join(MIGRATIONS, name), "utf8").split("--> statement-breakpoint"));
+
+/** Watches every table from the call on that made it. */
+class WatchedDatabase extends Database {
+  readonly #known = new Set<string>();
+
+  override transaction(statements: Parameters<Database["transaction"]>[0]) {
+    const given = super.transaction(statements);
+    const tables = this.rows("sqlite_master").filter(({ type }) => type === "table");
+    const made = tables.map(({ name }) => String(name)).filter((name) => !this.#known.has(name));
+    for (const table of made) this.#known.add(table);
+    this.watch(made);
+    return given;
+  }
+}
+
+const d1 = (database: Database) => new SimulatedD1(database) as unknown as D1Database;
+const limit = (calls: number, period: 10 | 60) =>
+  new SimulatedRateLimit({ limit: calls, period }, Date.now) as unknown as RateLimit;
+
+let platform: RealPlatform;
+const lists: (() => Promise<void>)[] = [];
+beforeAll(async () => {
+  platform = await startRealPlatform(migrations);
+  // All at once: one case waits for a window of 10 s to end.
+  await Promise.all(lists.map((run) => run()));
+});
+afterAll(() => platform.close());
+
+/** Each case of a list is a test: the stand-in gives what the real one gives, its properties in the same order. */
+function alike<Platform>(list: ListName, cases: Cases<Platform>, standIn: () => Platform | Promise<Platform>): void {
+  let real: Record<string, Outcome>;
+  let simulated: Record<string, Outcome>;
+  lists.push(async () => {
+    [real, simulated] = await Promise.all([platform.outcomes(list), outcomesOf(cases, standIn)]);
+  });
+  test.each(Object.keys(cases))("%s", (name) => {
+    expect(real[name]).toHaveProperty("gave");
+    expect(simulated[name]).toEqual(real[name]);
+    expect(JSON.stringify(simulated[name])).toBe(JSON.stringify(real[name]));
+  });
+}
+
+describe("the simulated D1 answers as D1", () => {
+  alike("d1", d1Cases, () => used(d1(new Database())));
+});
+
+describe("a watched database answers as D1", () => {
+  alike("d1", d1Cases, () => used(d1(new WatchedDatabase())));
+});
+
+describe("the service's statements give the same on the simulated D1", () => {
+  alike("service", serviceCases, async () => ({ db: await used(d1(new Database())), migrations }));
+});
+
+describe("the service's statements give the same on a watched database", () => {
+  alike("service", serviceCases, async () => ({ db: await used(d1(new WatchedDatabase())), migrations }));
+});
+
+describe("the simulated KV answers as KV", () => {
+  alike("kv", kvCases, () => new SimulatedKv(new KvTruth(), Date.now) as unknown as KVNamespace);
+});
+
+describe("the simulated rate limit counts as workerd's", () => {
+  alike("rateLimit", rateLimitCases, () => ({ two: limit(2, 10), three: limit(3, 60) }));
+});
+
+describe("the simulated WebCrypto answers as workerd's", () => {
+  alike("subtle", subtleCases, () => subtle as unknown as SubtleCrypto);
+});

@@ -1,0 +1,28 @@
+import { type Outcome, outcomesOf } from "./case.ts";
+import { d1Cases, kvCases, rateLimitCases, serviceCases, subtleCases, used } from "./cases/index.ts";
+
+/** The bindings that real-platform.ts makes. Those that end in a number belong to the case at that place of its list. */
+type Env = { MIGRATIONS: string[]; TWO: RateLimit; THREE: RateLimit } & Record<string, unknown>;
+
+const database = (env: Env, name: string) => used(env[name] as D1Database);
+
+const lists = {
+  d1: (env: Env) => outcomesOf(d1Cases, (place) => database(env, `D1_${place}`)),
+  service: (env: Env) =>
+    outcomesOf(serviceCases, async (place) => ({
+      db: await database(env, `SERVICE_${place}`),
+      migrations: env.MIGRATIONS,
+    })),
+  kv: (env: Env) => outcomesOf(kvCases, (place) => env[`KV_${place}`] as KVNamespace),
+  rateLimit: (env: Env) => outcomesOf(rateLimitCases, () => ({ two: env.TWO, three: env.THREE })),
+  subtle: () => outcomesOf(subtleCases, () => crypto.subtle),
+} satisfies Record<string, (env: Env) => Promise<Record<string, Outcome>>>;
+
+export type ListName = keyof typeof lists;
+
+/** Runs in workerd: a request names a list in its path, and is answered with what each case of it gave. */
+export default {
+  async fetch(request: Request, env: Env): Promise<Response> {
+    return Response.json(await lists[new URL(request.url).pathname.slice(1) as ListName](env));
+  },
+};

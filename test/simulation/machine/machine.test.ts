@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import { Chance } from "./chance.ts";
+import { EPOCH, ProgramImage } from "./program.ts";
+import { runAs, Scheduler, type Task } from "./scheduler.ts";
+
+describe("the scheduler", () => {
+  it("takes turns in the order of their times, and turns of one time in the order they were asked for", async () => {
+    const scheduler = new Scheduler();
+    const taken: string[] = [];
+    for (const [delay, name] of [
+      [5, "d"],
+      [0, "a"],
+      [3, "b"],
+      [3, "c"],
+    ] as const) {
+      scheduler.after(delay, () => taken.push(`${name} at ${scheduler.now}`));
+    }
+    while (await scheduler.step());
+    expect(taken).toEqual(["a at 0", "b at 3", "c at 3", "d at 5"]);
+  });
+
+  it("lets everything that needs no I/O go on before the next turn", async () => {
+    const scheduler = new Scheduler();
+    let hops = 0;
+    scheduler.after(1, async () => {
+      for (; hops < 1_000; hops++) await null;
+    });
+    await scheduler.step();
+    expect(hops).toBe(1_000);
+  });
+
+  it("never takes a turn that was cancelled", async () => {
+    const scheduler = new Scheduler();
+    let taken = false;
+    const cancel = scheduler.after(1, () => {
+      taken = true;
+    });
+    cancel();
+    expect(await scheduler.step()).toBe(false);
+    expect(taken).toBe(false);
+  });
+
+  it("counts time in whole microseconds, so that sums of delays are the same on every machine", async () => {
+    const scheduler = new Scheduler();
+    for (let i = 0; i < 10; i++) {
+      scheduler.after(0.1, () => {});
+      await scheduler.step();
+    }
+    expect(scheduler.now).toBe(1);
+  });
+});
+
+describe("chance", () => {
+  it("draws the same from the same seed, and something else from the next", () => {
+    const draws = (seed: number) => {
+      const chance = new Chance(seed);
+      return [chance.number(), chance.integer(1, 100), chance.uuid(), chance.one(["a", "b", "c"])];
+    };
+    expect(draws(7)).toEqual(draws(7));
+    expect(draws(7)[0]).not.toBe(draws(8)[0]);
+  });
+
+  it("draws every integer of a range, its ends included, and each name as often as its weight", () => {
+    const chance = new Chance(1);
+    const drawn = Array.from({ length: 1_000 }, () => chance.integer(1, 3));
+    expect(new Set(drawn)).toEqual(new Set([1, 2, 3]));
+    const names = Array.from({ length: 1_000 }, () => chance.weighted({ often: 9, seldom: 1, never: 0 }));
+    expect(names.filter((name) => name === "seldom").length).toBeGreaterThan(50);
+    expect(names.filter((name) => name === "seldom").length).toBeLessThan(150);
+    expect(names).not.toContain("never");
+  });
+
+  it("gives a fork draws of its own, which do not depend on what is drawn after it", () => {
+    const [one, other] = [new Chance(3), new Chance(3)];
+    const forks = [one.fork(), other.fork()];
+    one.number();
+    expect(forks[0]?.uuid()).toBe(forks[1]?.uuid());
+  });
+
+  it("makes ids in the form of randomUUID", () => {
+    expect(new Chance(5).uuid()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+});
+
+describe("a program", () => {
+  const start = (code: string, clock = { now: () => EPOCH }, scheduler = new Scheduler()) =>
+    new ProgramImage({ worker: code, client: "" }).startWorker(scheduler, clock, new Chance(1)) as unknown as {
+      [name: string]: (...given: unknown[]) => unknown;
+    };
+
+  it("shares nothing that its modules keep with another start", () => {
+    const image = new ProgramImage({ worker: "let calls = 0; return { count: () => ++calls };", client: "" });
+    const starts = [1, 2].map(
+      () => image.startWorker(new Scheduler(), { now: () => EPOCH }, new Chance(1)) as unknown as { count(): number },
+    );
+    expect(starts.map(({ count }) => [count(), count()])).toEqual([
+      [1, 2],
+      [1, 2],
+    ]);
+  });
+
+  it("reads the clock that it is given, however it asks", () => {
+    const { times } = start("return { times: () => [Date.now(), new Date().getTime(), new Date(5).getTime()] };", {
+      now: () => EPOCH + 1,
+    });
+    expect(times?.()).toEqual([EPOCH + 1, EPOCH + 1, 5]);
+  });
+
+  it("waits in virtual time", async () => {
+    const scheduler = new Scheduler();
+    const { wait } = start("return { wait: (done) => setTimeout(done, 1000) };", undefined, scheduler);
+    let done = false;
+    wait?.(() => {
+      done = true;
+    });
+    await scheduler.step();
+    expect([done, scheduler.now]).toEqual([true, 1_000]);
+  });
+
+  it("draws the same chance in every run", () => {
+    const draw = () => start("return { draw: () => [Math.random(), crypto.randomUUID()] };").draw?.();
+    expect(draw()).toEqual(draw());
+  });
+
+  it("finds nothing of node, and no network", () => {
+    const { reach } = start(
+      "return { reach: () => [typeof process, typeof Buffer, typeof require, typeof fetch('x')] };",
+    );
+    expect(() => reach?.()).toThrow("no network");
+    const { types } = start("return { types: () => [typeof process, typeof Buffer, typeof require] };");
+    expect(types?.()).toEqual(["undefined", "undefined", "undefined"]);
+  });
+
+  it("hears no timer of a task that has ended", async () => {
+    const scheduler = new Scheduler();
+    const { wait } = start("return { wait: (done) => setTimeout(done, 1) };", undefined, scheduler);
+    const task: Task = { name: "call", alive: true };
+    let heard = false;
+    runAs(task, () => wait?.(() => (heard = true)));
+    task.alive = false;
+    await scheduler.step();
+    expect(heard).toBe(false);
+  });
+});

@@ -1,0 +1,126 @@
+import type { AgentSessionClient, AgentSessionError } from "../../../src/client/client.ts";
+import type { createWorker } from "../../../src/worker.ts";
+import type { Code } from "../bundle.ts";
+import type { Chance } from "./chance.ts";
+import { currentTask, runAs, type Scheduler } from "./scheduler.ts";
+import { subtle } from "./subtle.ts";
+
+/** What the bundles give. */
+interface WorkerProgram {
+  createWorker: typeof createWorker;
+}
+interface ClientProgram {
+  AgentSessionClient: typeof AgentSessionClient;
+  AgentSessionError: typeof AgentSessionError;
+}
+
+/** A machine's clock: it may be ahead of virtual time or behind it. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+}
+
+/** Milliseconds since the epoch at the start of every simulation. */
+export const EPOCH = Date.UTC(2026, 0, 1);
+
+const GLOBALS = [
+  "globalThis",
+  "Date",
+  "Math",
+  "crypto",
+  "setTimeout",
+  "clearTimeout",
+  "performance",
+  "fetch",
+  "console",
+] as const;
+/** What the Workers runtime does not have. */
+const ABSENT = ["process", "Buffer", "require", "setImmediate", "setInterval", "self", "global"] as const;
+
+type Start = (...globals: unknown[]) => unknown;
+
+/**
+ * Loads the code once; each start is a process of its own, with its own modules, clock and chance. So nothing that a module keeps is
+ * shared between isolates, and no global that the Worker, the client or a library names is the machine's time, chance or network.
+ */
+export class ProgramImage {
+  readonly #worker: Start;
+  readonly #client: Start;
+
+  constructor({ worker, client }: Code) {
+    this.#worker = new Function(...GLOBALS, ...ABSENT, worker) as Start;
+    this.#client = new Function(...GLOBALS, ...ABSENT, client) as Start;
+  }
+
+  startWorker(scheduler: Scheduler, clock: Clock, chance: Chance): WorkerProgram {
+    return this.#worker(...globalsOf(scheduler, clock, chance)) as WorkerProgram;
+  }
+
+  startClient(scheduler: Scheduler, clock: Clock, chance: Chance): ClientProgram {
+    return this.#client(...globalsOf(scheduler, clock, chance)) as ClientProgram;
+  }
+}
+
+function globalsOf(scheduler: Scheduler, clock: Clock, chance: Chance): unknown[] {
+  const own: Record<Exclude<(typeof GLOBALS)[number], "globalThis">, unknown> = {
+    Date: dateOf(clock),
+    Math: Object.assign(Object.create(Math), { random: () => chance.number() }),
+    crypto: cryptoOf(chance),
+    ...timersOf(scheduler),
+    performance: { now: () => scheduler.now },
+    fetch: () => {
+      throw new Error("the simulation has no network but its own");
+    },
+    console: undefined,
+  };
+  const hidden = { ...own, ...Object.fromEntries(ABSENT.map((name) => [name, undefined])) };
+  const facade = Object.create(globalThis, Object.getOwnPropertyDescriptors(hidden)) as object;
+  // What a library keeps in globalThis stays in this process.
+  const globals = { ...own, globalThis: facade };
+  return [...GLOBALS.map((name) => globals[name]), ...ABSENT.map(() => undefined)];
+}
+
+function dateOf(clock: Clock): typeof Date {
+  return class VirtualDate extends Date {
+    constructor(...given: [] | [number]) {
+      super(...((given.length === 0 ? [clock.now()] : given) as [number]));
+    }
+    static override now() {
+      return clock.now();
+    }
+  } as typeof Date;
+}
+
+const cryptoOf = (chance: Chance) => ({
+  subtle,
+  randomUUID: () => chance.uuid(),
+  getRandomValues<T extends Uint8Array>(bytes: T): T {
+    bytes.set(chance.bytes(bytes.length));
+    return bytes;
+  },
+});
+
+function timersOf(scheduler: Scheduler) {
+  const cancels = new Map<number, () => void>();
+  let last = 0;
+  return {
+    setTimeout(callback: () => void, milliseconds = 0) {
+      const id = ++last;
+      cancels.set(id, after(scheduler, milliseconds, callback));
+      return id;
+    },
+    clearTimeout(id: number) {
+      cancels.get(id)?.();
+      cancels.delete(id);
+    },
+  };
+}
+
+/** A timer of the task that runs now: it never fires once the task has ended. */
+export function after(scheduler: Scheduler, milliseconds: number, callback: () => void): () => void {
+  const task = currentTask();
+  return scheduler.after(milliseconds, () => {
+    if (task === undefined) callback();
+    else if (task.alive) runAs(task, callback);
+  });
+}

@@ -1,0 +1,218 @@
+import { describe, expect, test } from "vitest";
+import { SimulatedD1 } from "./d1.ts";
+import { type Change, Database } from "./database.ts";
+
+const SCHEMA = `
+  CREATE TABLE owners (id INTEGER PRIMARY KEY, name TEXT UNIQUE, size REAL);
+  CREATE TABLE things (owner INTEGER REFERENCES owners ON DELETE CASCADE, name TEXT, PRIMARY KEY (owner, name)) WITHOUT ROWID;
+  CREATE TABLE unwatched (a);
+  CREATE INDEX by_size ON owners (size);`;
+
+/** A database whose owners and things are watched, and what it has told, one list for each time. */
+function watched() {
+  const database = new Database();
+  database.execute(SCHEMA);
+  const told: Change[][] = [];
+  database.onCommit = (changes) => told.push(changes);
+  database.watch(["owners", "things"]);
+  const run = (...statements: string[]) => database.transaction(statements.map((sql) => ({ sql, values: [] })));
+  return { database, told, run };
+}
+
+const owner = (id: number, name: string | null, size: number | null = null) => ({ id, name, size });
+const inserted = (table: string, after: Change["after"]): Change => ({ table, before: null, after });
+const deleted = (table: string, before: Change["before"]): Change => ({ table, before, after: null });
+
+describe("a watch", () => {
+  test("tells of each transaction by itself, with its changes in their order", () => {
+    const { told, run } = watched();
+    run("INSERT INTO owners VALUES (2, 'b', 0.5), (1, NULL, NULL)", "INSERT INTO things VALUES (1, 'x')");
+    run(
+      "UPDATE owners SET size = 7 WHERE id = 2",
+      "DELETE FROM things",
+      "INSERT INTO owners (id) VALUES (3)",
+      "DELETE FROM owners WHERE id = 3",
+    );
+    expect(told).toEqual([
+      [
+        inserted("owners", owner(2, "b", 0.5)),
+        inserted("owners", owner(1, null)),
+        inserted("things", { owner: 1, name: "x" }),
+      ],
+      [
+        { table: "owners", before: owner(2, "b", 0.5), after: owner(2, "b", 7) },
+        deleted("things", { owner: 1, name: "x" }),
+        inserted("owners", owner(3, null)),
+        deleted("owners", owner(3, null)),
+      ],
+    ]);
+  });
+
+  test("tells of an upsert what it came to: an insert, an update or nothing", () => {
+    const { told, run } = watched();
+    const upsert = "INSERT INTO owners VALUES (1, 'a', 1) ON CONFLICT DO UPDATE SET size = size + 1 WHERE size < 2";
+    run(upsert);
+    run(upsert);
+    run(upsert);
+    run("INSERT INTO owners VALUES (1, 'z', 9) ON CONFLICT DO NOTHING");
+    expect(told).toEqual([
+      [inserted("owners", owner(1, "a", 1))],
+      [{ table: "owners", before: owner(1, "a", 1), after: owner(1, "a", 2) }],
+    ]);
+  });
+
+  test("tells of the rows that a REPLACE and a foreign key remove", () => {
+    const { told, run } = watched();
+    run("INSERT INTO owners VALUES (1, 'a', 1)", "INSERT INTO things VALUES (1, 'x')");
+    run("INSERT OR REPLACE INTO owners VALUES (2, 'a', 2)");
+    expect(told[1]).toEqual([
+      deleted("things", { owner: 1, name: "x" }),
+      deleted("owners", owner(1, "a", 1)),
+      inserted("owners", owner(2, "a", 2)),
+    ]);
+  });
+
+  test("tells of a row that an UPDATE found and left as it was", () => {
+    const { told, run } = watched();
+    run("INSERT INTO owners VALUES (1, 'a', 1)");
+    run("UPDATE owners SET size = 1");
+    expect(told[1]).toEqual([{ table: "owners", before: owner(1, "a", 1), after: owner(1, "a", 1) }]);
+  });
+
+  test("tells values as they are stored", () => {
+    const { database, told } = watched();
+    const name = 'it\'s "a" \0 🙂\n';
+    const values = [Number.MAX_SAFE_INTEGER, name, 0.1];
+    database.transaction([{ sql: "INSERT INTO owners VALUES (?, ?, ?)", values }]);
+    expect(told).toEqual([[inserted("owners", owner(Number.MAX_SAFE_INTEGER, name, 0.1))]]);
+    expect(told[0]?.[0]?.after).toEqual(database.rows("owners")[0]);
+  });
+
+  test("tells nothing of what changes no row, and nothing of other tables", () => {
+    const { told, run } = watched();
+    run("SELECT * FROM owners", "DELETE FROM owners", "INSERT INTO unwatched VALUES (1)");
+    expect(told).toEqual([]);
+  });
+
+  test("tells nothing of a transaction that fails, then or later", () => {
+    const { database, told, run } = watched();
+    expect(() =>
+      run(
+        "INSERT INTO owners VALUES (1, 'a', 1)",
+        "UPDATE owners SET size = 2",
+        "INSERT INTO owners VALUES (2, 'a', 1)",
+      ),
+    ).toThrow("UNIQUE");
+    expect(told).toEqual([]);
+    run("INSERT INTO owners VALUES (3, 'c', 3)");
+    expect(told).toEqual([[inserted("owners", owner(3, "c", 3))]]);
+    expect(database.rows("owners")).toEqual([owner(3, "c", 3)]);
+  });
+
+  test("tells after the commit, when everybody can read the rows", () => {
+    const { database, run } = watched();
+    const read: unknown[] = [];
+    database.onCommit = () => read.push(...database.rows("owners"));
+    run("INSERT INTO owners VALUES (1, 'a', 1)");
+    expect(read).toEqual([owner(1, "a", 1)]);
+  });
+
+  test("tells of execute() too", () => {
+    const { database, told } = watched();
+    database.execute("INSERT INTO owners VALUES (1, 'a', 1); INSERT INTO owners VALUES (2, 'b', 2)");
+    expect(told).toEqual([[inserted("owners", owner(1, "a", 1)), inserted("owners", owner(2, "b", 2))]]);
+  });
+
+  test("of one more table begins with the call", () => {
+    const { database, told, run } = watched();
+    run("INSERT INTO unwatched VALUES (1)");
+    database.watch(["unwatched"]);
+    run("INSERT INTO unwatched VALUES (2)", "INSERT INTO owners (id) VALUES (1)");
+    expect(told).toEqual([[inserted("unwatched", { a: 2 }), inserted("owners", owner(1, null))]]);
+  });
+});
+
+describe("execute()", () => {
+  test("runs all statements or none", () => {
+    const database = new Database();
+    expect(() =>
+      database.execute("CREATE TABLE a (x); INSERT INTO a VALUES (1); INSERT INTO none VALUES (1)"),
+    ).toThrow();
+    expect(database.rows("sqlite_master")).toEqual([]);
+  });
+});
+
+describe("restore()", () => {
+  /** The schema and every row. */
+  const everything = (database: Database) =>
+    ["sqlite_master", "owners", "things", "unwatched"].map((table) => database.rows(table));
+
+  test("brings back every row and the schema, as often as it is asked for", () => {
+    const { database, run } = watched();
+    run("INSERT INTO owners VALUES (1, 'a🙂', 0.5), (2, NULL, 9007199254740991)", "INSERT INTO things VALUES (1, '')");
+    const snapshot = database.snapshot();
+    const before = everything(database);
+    for (let i = 0; i < 2; i++) {
+      run(
+        "DELETE FROM owners",
+        "INSERT INTO owners VALUES (9, 'later', 9)",
+        "DROP INDEX by_size",
+        "ALTER TABLE unwatched ADD b",
+      );
+      expect(everything(database)).not.toEqual(before);
+      database.restore(snapshot);
+      expect(everything(database)).toEqual(before);
+    }
+  });
+
+  test("a snapshot of what was restored is as good", () => {
+    const { database, run } = watched();
+    run("INSERT INTO owners VALUES (1, 'a', 1)");
+    database.restore(database.snapshot());
+    const again = database.snapshot();
+    run("DELETE FROM owners");
+    database.restore(again);
+    expect(database.rows("owners")).toEqual([owner(1, "a", 1)]);
+  });
+
+  test("statements that were prepared before go on", async () => {
+    const { database } = watched();
+    const d1 = new SimulatedD1(database);
+    const insert = d1.prepare("INSERT INTO owners (id, name) VALUES (?, ?)");
+    const names = d1.prepare("SELECT name FROM owners ORDER BY id");
+    await insert.bind(1, "a").run();
+    const snapshot = database.snapshot();
+    await insert.bind(2, "lost").run();
+    expect(await names.raw()).toEqual([["a"], ["lost"]]);
+    database.restore(snapshot);
+    expect(await names.raw()).toEqual([["a"]]);
+    await d1.batch([insert.bind(2, "b"), insert.bind(3, "c")]);
+    expect(await names.raw()).toEqual([["a"], ["b"], ["c"]]);
+  });
+
+  test("is told to nobody, and what comes after it is told", () => {
+    const { database, told, run } = watched();
+    const snapshot = database.snapshot();
+    run("INSERT INTO owners VALUES (1, 'a', 1)");
+    database.restore(snapshot);
+    expect(told.length).toBe(1);
+    run("INSERT INTO owners VALUES (2, 'b', 2)");
+    expect(told.slice(1)).toEqual([[inserted("owners", owner(2, "b", 2))]]);
+  });
+
+  test("leaves nobody watched who was not", () => {
+    const { database } = watched();
+    const other = new Database();
+    other.onCommit = () => expect.unreachable();
+    other.restore(database.snapshot());
+    other.transaction([{ sql: "INSERT INTO owners VALUES (1, 'a', 1)", values: [] }]);
+    expect(other.rows("owners")).toEqual([owner(1, "a", 1)]);
+  });
+
+  test("foreign keys and D1's limits still hold", () => {
+    const { database, run } = watched();
+    database.restore(database.snapshot());
+    expect(() => run("INSERT INTO things VALUES (99, 'x')")).toThrow("FOREIGN KEY");
+    expect(() => run(Array(6).fill("SELECT 1").join(" UNION ALL "))).toThrow("too many terms");
+  });
+});

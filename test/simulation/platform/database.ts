@@ -1,0 +1,210 @@
+import { DatabaseSync, type DatabaseSyncOptions, type StatementSync } from "node:sqlite";
+import { notSimulated } from "../not-simulated.ts";
+import { changesSchema, checkStatement, countParameters } from "./sql-text.ts";
+
+export type Bound = string | number | null | Uint8Array;
+
+/** A value as SQLite gives it: every integer is a bigint. */
+export type Cell = string | number | bigint | null | Uint8Array;
+
+/** A row as it was before and as it is after a change; null where there is none. By the names of the columns. */
+export interface Change {
+  table: string;
+  before: Row | null;
+  after: Row | null;
+}
+
+export type Row = Record<string, string | number | null>;
+
+/** What one statement gave. */
+export interface Given {
+  columns: string[];
+  rows: Cell[][];
+  /** Rows that it inserted, updated or deleted, those of triggers and foreign keys too. */
+  changes: number;
+  lastRowId: number;
+}
+
+interface Compiled {
+  statement: StatementSync;
+  columns: string[];
+  parameters: number;
+  isOfSchema: boolean;
+}
+
+/** Those that workerd sets for D1. */
+const LIMITS = {
+  sqlLength: 100_000,
+  column: 100,
+  exprDepth: 100,
+  compoundSelect: 5,
+  vdbeOp: 25_000,
+  functionArg: 127,
+  attach: 0,
+  likePatternLength: 50,
+  variableNumber: 100,
+  triggerDepth: 10,
+};
+
+/** What the types of node:sqlite do not know yet, and `limits`. */
+interface Sqlite extends DatabaseSync {
+  serialize(): Uint8Array;
+  deserialize(bytes: Uint8Array): void;
+}
+
+const OPTIONS = { limits: LIMITS, enableDoubleQuotedStringLiterals: true } as DatabaseSyncOptions;
+
+const open = () => new DatabaseSync(":memory:", OPTIONS) as Sqlite;
+
+/** One SQLite database in memory, as D1 runs it: foreign keys on, D1's limits, and every call one transaction. */
+export class Database {
+  #sqlite = open();
+  /** Of callers, by their SQL. A new map when columns may have changed. */
+  #compiled = new Map<string, Compiled>();
+  /** This class's own. */
+  #own = new Map<string, StatementSync>();
+  #watched: string[] = [];
+  /** Told of the changes of every transaction that changed a watched table, in their order, right after its commit. */
+  onCommit: (changes: Change[]) => void = () => {};
+
+  /** Runs SQL of several statements, as migrations are, in one transaction. */
+  execute(sql: string): void {
+    this.#inTransaction(() => this.#sqlite.exec(sql));
+    this.#compiled = new Map();
+  }
+
+  /**
+   * From here on {@link onCommit} is told of changes of these tables too. They must not hold blobs: JSON has none. Triggers write them
+   * down, which changes neither changes() nor last_insert_rowid() nor what RETURNING gives.
+   */
+  watch(tables: readonly string[]): void {
+    if (this.#watched.length === 0 && tables.length > 0) {
+      this.#sqlite.exec("CREATE TEMP TABLE seen (name TEXT, old TEXT, new TEXT)");
+      // Otherwise no trigger runs for the row that a REPLACE removes.
+      this.#sqlite.exec("PRAGMA recursive_triggers = ON");
+    }
+    this.#watched.push(...tables);
+    for (const table of tables) {
+      const columns = this.#sqlite.prepare(`PRAGMA table_info(${table})`).all() as { name: string }[];
+      const json = (side: "old" | "new") =>
+        `json_object(${columns.map(({ name }) => `'${name}', ${side}.${name}`).join(", ")})`;
+      for (const [event, old, now] of [
+        ["INSERT", "NULL", json("new")],
+        ["UPDATE", json("old"), json("new")],
+        ["DELETE", json("old"), "NULL"],
+      ] as const) {
+        this.#sqlite.exec(`CREATE TEMP TRIGGER seen_${table}_${event} AFTER ${event} ON ${table} BEGIN
+          INSERT INTO seen VALUES ('${table}', ${old}, ${now}); END`);
+      }
+    }
+  }
+
+  /** Runs statements in one transaction. Throws SQLite's error, and then nothing is changed. */
+  transaction(statements: readonly { sql: string; values: readonly Bound[] }[]): Given[] {
+    return this.#inTransaction(() => {
+      let [before] = this.#counters();
+      return statements.map(({ sql, values }) => {
+        const { statement, columns, parameters, isOfSchema } = this.#compile(sql);
+        if (values.length !== parameters) throw new Error("Wrong number of parameter bindings for SQL query.");
+        const rows = statement.all(...values) as unknown as Cell[][];
+        if (isOfSchema) this.#compiled = new Map();
+        const [after, lastRowId] = this.#counters();
+        const changes = after - before;
+        before = after;
+        return { columns, rows, changes, lastRowId };
+      });
+    });
+  }
+
+  /** All rows of a table; not told to anybody. */
+  rows(table: string): Row[] {
+    return this.#sqlite.prepare(`SELECT * FROM ${table}`).all() as Row[];
+  }
+
+  /** A copy of everything, for {@link restore}. */
+  snapshot(): Uint8Array {
+    return this.#sqlite.serialize();
+  }
+
+  /** Takes everything back to a snapshot, as D1's Time Travel does. Nobody is told of single rows. */
+  restore(snapshot: Uint8Array): void {
+    const watched = this.#watched;
+    this.close();
+    this.#sqlite = open();
+    this.#sqlite.deserialize(snapshot);
+    this.#compiled = new Map();
+    this.#own = new Map();
+    this.#watched = [];
+    this.watch(watched);
+  }
+
+  close(): void {
+    this.#sqlite.close();
+  }
+
+  #inTransaction<T>(run: () => T): T {
+    const compiled = this.#compiled;
+    this.#mine("BEGIN").run();
+    let result: T;
+    try {
+      result = run();
+      this.#mine("COMMIT").run();
+    } catch (error) {
+      if (this.#sqlite.isTransaction) this.#mine("ROLLBACK").run();
+      if (this.#compiled !== compiled) this.#compiled = new Map();
+      throw error;
+    }
+    this.#tell();
+    return result;
+  }
+
+  /** How many rows were changed since the start, those of the watch left out, and the last rowid. */
+  #counters(): [changed: number, lastRowId: number] {
+    const watching = this.#watched.length === 0 ? "0" : "(SELECT coalesce(max(rowid), 0) FROM temp.seen)";
+    const counters = this.#mine(`SELECT total_changes() - ${watching}, last_insert_rowid()`);
+    const [changed, lastRowId] = counters.get() as unknown as [bigint, bigint];
+    return [Number(changed), Number(lastRowId)];
+  }
+
+  #compile(sql: string): Compiled {
+    let compiled = this.#compiled.get(sql);
+    if (compiled === undefined) {
+      checkStatement(sql);
+      const statement = this.#prepare(sql);
+      if (/\S/.test(sql.slice(statement.sourceSQL.length))) throw notSimulated("several statements in one text");
+      const columns = statement.columns().map(({ name }) => name);
+      compiled = { statement, columns, parameters: countParameters(sql), isOfSchema: changesSchema(sql) };
+      this.#compiled.set(sql, compiled);
+    }
+    return compiled;
+  }
+
+  #mine(sql: string): StatementSync {
+    let statement = this.#own.get(sql);
+    if (statement === undefined) {
+      statement = this.#prepare(sql);
+      this.#own.set(sql, statement);
+    }
+    return statement;
+  }
+
+  #prepare(sql: string): StatementSync {
+    const statement = this.#sqlite.prepare(sql);
+    statement.setReturnArrays(true);
+    statement.setReadBigInts(true);
+    return statement;
+  }
+
+  #tell(): void {
+    if (this.#watched.length === 0) return;
+    const seen = this.#mine("SELECT name, old, new FROM temp.seen ORDER BY rowid").all() as unknown as [
+      table: string,
+      before: string | null,
+      after: string | null,
+    ][];
+    if (seen.length === 0) return;
+    this.#mine("DELETE FROM temp.seen").run();
+    const rowOf = (json: string | null) => (json === null ? null : (JSON.parse(json) as Row));
+    this.onCommit(seen.map(([table, before, after]) => ({ table, before: rowOf(before), after: rowOf(after) })));
+  }
+}

@@ -1,0 +1,164 @@
+import { describe, expect, test } from "vitest";
+import { KvTruth, SimulatedKv } from "./kv.ts";
+
+/**
+ * The rules of time and place, which workerd's KV does not have: it has one location and ignores cacheTtl. The sentences in quotes are
+ * Cloudflare's, "How KV works" (developers.cloudflare.com/kv/concepts/how-kv-works) unless it says otherwise.
+ */
+
+/** One namespace, seen from two edges, and a clock that is moved by hand. */
+function twoEdges() {
+  const clock = { seconds: 1_800_000_000 };
+  const truth = new KvTruth();
+  const now = () => clock.seconds * 1000;
+  return { clock, here: new SimulatedKv(truth, now), there: new SimulatedKv(truth, now) };
+}
+
+describe("changes", () => {
+  // "Changes are usually immediately visible in the Cloudflare global network location at which they are made."
+  test("a put is visible at once where it is made, also after a read there", async () => {
+    const { here } = twoEdges();
+    expect(await here.get("key")).toBeNull();
+    await here.put("key", "one");
+    expect(await here.get("key")).toBe("one");
+    await here.put("key", "two");
+    expect(await here.get("key")).toBe("two");
+    await here.delete("key");
+    expect(await here.get("key")).toBeNull();
+  });
+
+  // "Data must be read from the nearest regional tier, followed by a central tier" when a location has no cached value.
+  test("a put is visible at once where nobody has asked for the key", async () => {
+    const { here, there } = twoEdges();
+    await here.put("key", "one");
+    expect(await there.get("key")).toBe("one");
+  });
+
+  // "Changes may take up to 60 seconds or more to be visible in other global network locations as their cached versions of the data time out."
+  test.each(["put", "delete"] as const)(
+    "a %s is visible elsewhere when what was read there is 60 s old",
+    async (change) => {
+      const { clock, here, there } = twoEdges();
+      await here.put("key", "old");
+      await there.get("key");
+      if (change === "put") await here.put("key", "new");
+      else await here.delete("key");
+      clock.seconds += 59.999;
+      expect(await there.get("key")).toBe("old");
+      clock.seconds += 0.001;
+      expect(await there.get("key")).toBe(change === "put" ? "new" : null);
+    },
+  );
+
+  // "Negative lookups indicating that the key does not exist are also cached, so the same delay exists noticing a value is created".
+  test("a miss is kept as long as a value", async () => {
+    const { clock, here, there } = twoEdges();
+    expect(await there.get("key")).toBeNull();
+    await here.put("key", "one");
+    clock.seconds += 59.999;
+    expect(await there.get("key")).toBeNull();
+    clock.seconds += 0.001;
+    expect(await there.get("key")).toBe("one");
+  });
+
+  test("a read from the cache does not make it last longer", async () => {
+    const { clock, here, there } = twoEdges();
+    await there.get("key");
+    await here.put("key", "one");
+    clock.seconds += 30;
+    await there.get("key");
+    clock.seconds += 30;
+    expect(await there.get("key")).toBe("one");
+  });
+
+  test("keys are cached apart, and a read of several keys is cached key by key", async () => {
+    const { here, there } = twoEdges();
+    await there.get(["a", "b"]);
+    await here.put("a", "new a");
+    await here.put("c", "new c");
+    expect(await there.get("a")).toBeNull();
+    expect(await there.get(["a", "c"])).toEqual(
+      new Map([
+        ["a", null],
+        ["c", "new c"],
+      ]),
+    );
+  });
+});
+
+describe("cacheTtl", () => {
+  // "The cacheTtl property defines the length of time in seconds that a KV result is cached in the global network location it is accessed from".
+  test("says how long what was read is kept", async () => {
+    const { clock, here, there } = twoEdges();
+    const read = () => there.get("key", { cacheTtl: 3_600 });
+    await read();
+    await here.put("key", "one");
+    clock.seconds += 3_599;
+    expect(await read()).toBeNull();
+    clock.seconds += 1;
+    expect(await read()).toBe("one");
+  });
+
+  // "The effective cacheTtl of an already cached item can be reduced by getting it again with a lower cacheTtl." (Read key-value pairs)
+  test("of a later read counts for what is cached already", async () => {
+    const { clock, here, there } = twoEdges();
+    await there.get("key", { cacheTtl: 3_600 });
+    await here.put("key", "one");
+    clock.seconds += 30;
+    expect(await there.get("key", { cacheTtl: 31 })).toBeNull();
+    expect(await there.get("key", { cacheTtl: 30 })).toBe("one");
+  });
+});
+
+describe("expirationTtl", () => {
+  // "expirationTtl: the number of seconds from the current time" (Write key-value pairs); KV keeps whole Unix seconds.
+  test("a value is gone that many seconds after the second in which it was put", async () => {
+    const { clock, here } = twoEdges();
+    clock.seconds += 0.9;
+    await here.put("key", "one", { expirationTtl: 60 });
+    clock.seconds += 59;
+    expect(await here.get("key")).toBe("one");
+    clock.seconds += 0.1;
+    expect(await here.get("key")).toBeNull();
+  });
+
+  test("a value that has expired is not served from a cache either", async () => {
+    const { clock, here, there } = twoEdges();
+    await here.put("key", "one", { expirationTtl: 60 });
+    await there.get("key", { cacheTtl: 3_600 });
+    clock.seconds += 60;
+    expect(await there.get("key", { cacheTtl: 3_600 })).toBeNull();
+  });
+
+  test("a put without one takes away the one before", async () => {
+    const { clock, here } = twoEdges();
+    await here.put("key", "one", { expirationTtl: 60 });
+    await here.put("key", "two");
+    clock.seconds += 86_400;
+    expect(await here.get("key")).toBe("two");
+  });
+});
+
+describe("what is not simulated is refused", () => {
+  test("other types than text and JSON, metadata, values that are not well-formed text", async () => {
+    const { here } = twoEdges();
+    await expect(here.get("key", "stream")).rejects.toThrow("not simulated");
+    await expect(here.put("key", "a\ud800")).rejects.toThrow("not simulated");
+    await expect(here.put("key", new ArrayBuffer(1) as never)).rejects.toThrow("not simulated");
+    await expect(here.put("key", "a", { metadata: {} } as never)).rejects.toThrow("not simulated");
+  });
+});
+
+test("its carrier decides when a put is done: until then the edge reads what it knows", async () => {
+  const truth = new KvTruth();
+  const late: (() => void)[] = [];
+  const kv = new SimulatedKv(truth, Date.now, async (call, work) => {
+    if (call === "put") await new Promise<void>((resolve) => void late.push(resolve));
+    return work();
+  });
+  const put = kv.put("key", "one");
+  expect(await kv.get("key")).toBeNull();
+  for (const arrive of late) arrive();
+  await put;
+  expect(await kv.get("key")).toBe("one");
+});

@@ -1,0 +1,148 @@
+import { notSimulated } from "../not-simulated.ts";
+import { type Carry, carryAtOnce } from "./d1.ts";
+
+interface Entry {
+  value: string;
+  /** Milliseconds since the epoch. */
+  expiresAt: number;
+}
+
+/** What a namespace really holds. */
+export class KvTruth extends Map<string, Entry> {
+  /** Told of every value that a binding has put. */
+  onPut: (value: string) => void = () => {};
+}
+
+const LEAST_CACHE_SECONDS = 30;
+const DEFAULT_CACHE_SECONDS = 60;
+const LEAST_TTL_SECONDS = 60;
+const MOST_KEY_BYTES = 512;
+const MOST_KEYS = 100;
+
+type Options = { type?: string; cacheTtl?: number } | string | undefined;
+
+/**
+ * A KV binding as one edge sees it: what the edge has read, a miss too, it reads again until its cache forgets it.
+ * test/simulation/conformance runs one list of calls on it and on the real one, which has one location and no cache.
+ *
+ * What src/ does not use is not simulated, and refused: other types than text and JSON, metadata, list(), values that are not well-formed
+ * text.
+ */
+export class SimulatedKv {
+  readonly #truth: KvTruth;
+  /** Milliseconds since the epoch. */
+  readonly #now: () => number;
+  readonly #carry: Carry;
+  readonly #cached = new Map<string, { entry: Entry | undefined; at: number }>();
+
+  constructor(truth: KvTruth, now: () => number, carry: Carry = carryAtOnce) {
+    this.#truth = truth;
+    this.#now = now;
+    this.#carry = carry;
+  }
+
+  async get(key: string | readonly string[], options?: Options): Promise<unknown> {
+    const { type = "text", cacheTtl } = typeof options === "string" ? { type: options } : (options ?? {});
+    if (type !== "text" && type !== "json") throw notSimulated(`a value of type ${type}`);
+    const seconds = cacheTtl ?? DEFAULT_CACHE_SECONDS;
+    if (typeof key !== "string") return this.#getSeveral(key, type, seconds);
+    checkName(key);
+    checkLength(key, "GET");
+    checkCacheTtl(seconds, "GET");
+    const text = await this.#carry("get", () => this.#read(key, seconds));
+    return text === null || type === "text" ? text : JSON.parse(text);
+  }
+
+  async put(key: string, value: string, options: { expirationTtl?: number } = {}): Promise<void> {
+    const { expirationTtl, ...others } = options;
+    if (typeof value !== "string" || !value.isWellFormed()) throw notSimulated("a value that is not well-formed text");
+    if (Object.keys(others).length > 0) throw notSimulated(`put() with ${Object.keys(others).join(", ")}`);
+    checkName(key);
+    if (expirationTtl !== undefined) checkTtl(expirationTtl);
+    checkLength(key, "PUT");
+    await this.#carry("put", () => {
+      const seconds = Math.floor(this.#now() / 1000);
+      const expiresAt = expirationTtl === undefined ? Number.POSITIVE_INFINITY : (seconds + expirationTtl) * 1000;
+      this.#truth.set(key, { value, expiresAt });
+      this.#truth.onPut(value);
+      this.#cached.delete(key);
+    });
+  }
+
+  async delete(key: string): Promise<void> {
+    checkName(key);
+    checkLength(key, "DELETE");
+    await this.#carry("delete", () => {
+      this.#truth.delete(key);
+      this.#cached.delete(key);
+    });
+  }
+
+  async #getSeveral(keys: readonly string[], type: string, cacheTtl: number): Promise<Map<string, unknown>> {
+    const call = "GET_BULK";
+    if (keys.length > MOST_KEYS) throw failure(call, 400, `You can request a maximum of ${MOST_KEYS} keys`);
+    if (keys.length === 0) throw failure(call, 400, "You must request a minimum of 1 key");
+    for (const key of keys) {
+      if (key === "") throw failure(call, 400, "Key names must not be empty");
+      if (isDots(key)) throw failure(call, 400, `Illegal key name "${key}". Please use a different name.`);
+      checkLength(key, call);
+    }
+    checkCacheTtl(cacheTtl, call);
+    const texts = await this.#carry("get", () => keys.map((key) => this.#read(key, cacheTtl)));
+    const valueIn = (text: string | null | undefined) => {
+      if (text == null || type === "text") return text ?? null;
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        throw failure(call, 400, "At least one of the requested keys corresponds to a non-json value");
+      }
+    };
+    return new Map(keys.map((key, i) => [key, valueIn(texts[i])]));
+  }
+
+  /** The edge's cache makes room. */
+  forget(key: string): void {
+    this.#cached.delete(key);
+  }
+
+  #read(key: string, cacheTtl: number): string | null {
+    const now = this.#now();
+    let known = this.#cached.get(key);
+    if (known === undefined || now >= known.at + cacheTtl * 1000) {
+      known = { entry: this.#truth.get(key), at: now };
+      this.#cached.set(key, known);
+    }
+    const { entry } = known;
+    return entry !== undefined && entry.expiresAt > now ? entry.value : null;
+  }
+}
+
+/** An error as KV's client makes it of an answer. */
+const failure = (call: string, status: number, text: string) => new Error(`KV ${call} failed: ${status} ${text}`);
+
+const isDots = (key: string) => key === "." || key === "..";
+
+/** What KV's client refuses before anything is sent. */
+function checkName(key: string): void {
+  if (key === "") throw new TypeError("Key name cannot be empty.");
+  if (isDots(key)) throw new TypeError(`"${key}" is not allowed as a key name.`);
+}
+
+function checkLength(key: string, call: string): void {
+  const bytes = Buffer.byteLength(key);
+  if (bytes <= MOST_KEY_BYTES) return;
+  throw failure(call, 414, `UTF-8 encoded length of ${bytes} exceeds key length limit of ${MOST_KEY_BYTES}.`);
+}
+
+function checkCacheTtl(seconds: number, call: string): void {
+  if (seconds >= LEAST_CACHE_SECONDS) return;
+  const least = `Cache TTL must be at least ${LEAST_CACHE_SECONDS}.`;
+  throw failure(call, 400, `Invalid cache_ttl of ${seconds}. ${least}`);
+}
+
+function checkTtl(seconds: number): void {
+  if (seconds >= LEAST_TTL_SECONDS) return;
+  const least =
+    seconds > 0 ? `Expiration TTL must be at least ${LEAST_TTL_SECONDS}.` : "Please specify integer greater than 0.";
+  throw failure("PUT", 400, `Invalid expiration_ttl of ${seconds}. ${least}`);
+}

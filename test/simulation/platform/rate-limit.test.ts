@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { SimulatedRateLimit } from "./rate-limit.ts";
+
+/** With a clock that is moved by hand; test/simulation/conformance compares the same with workerd, which has no such clock. */
+function limited(limit: number, period: 10 | 60) {
+  const clock = { now: 1_800_000_000_000 };
+  const limiter = new SimulatedRateLimit({ limit, period }, () => clock.now);
+  const call = async (key = "a") => (await limiter.limit({ key })).success;
+  return { clock, call };
+}
+
+test.each([10, 60] as const)("a window of %i s ends at the next multiple of it", async (period) => {
+  const { clock, call } = limited(2, period);
+  clock.now += period * 1000 - 1;
+  expect([await call(), await call(), await call()]).toEqual([true, true, false]);
+  clock.now += 1;
+  expect([await call(), await call(), await call()]).toEqual([true, true, false]);
+  clock.now += period * 1000 - 1;
+  expect(await call()).toBe(false);
+  clock.now += 1;
+  expect(await call()).toBe(true);
+});
+
+test("calls that were refused are not counted", async () => {
+  const { clock, call } = limited(1, 10);
+  for (let i = 0; i < 5; i++) await call();
+  clock.now += 10_000;
+  expect([await call(), await call()]).toEqual([true, false]);
+});
+
+test("counts are kept apart by key, and kept by no other key's new window", async () => {
+  const { clock, call } = limited(1, 10);
+  expect([await call("a"), await call("b"), await call("a")]).toEqual([true, true, false]);
+  clock.now += 10_000;
+  expect([await call("b"), await call("a"), await call("b")]).toEqual([true, true, false]);
+});

@@ -1,0 +1,46 @@
+import { type Carry, carryAtOnce } from "./d1.ts";
+
+/**
+ * A rate limit of wrangler.toml, counted in one location, as workerd does it: in windows that are aligned to the epoch.
+ * test/simulation/conformance runs one list of calls on it and on the real one.
+ */
+export class SimulatedRateLimit {
+  readonly #limit: number;
+  readonly #periodMs: number;
+  /** Milliseconds since the epoch. */
+  readonly #now: () => number;
+  readonly #carry: Carry;
+  readonly #counts = new Map<string, number>();
+  #window = 0;
+
+  /** @param period seconds */
+  constructor({ limit, period }: { limit: number; period: 10 | 60 }, now: () => number, carry: Carry = carryAtOnce) {
+    this.#limit = limit;
+    this.#periodMs = period * 1000;
+    this.#now = now;
+    this.#carry = carry;
+  }
+
+  async limit(options: { key: string }): Promise<{ success: boolean }> {
+    const key = keyOf(options);
+    return this.#carry("limit", () => {
+      const window = Math.floor(this.#now() / this.#periodMs);
+      if (window !== this.#window) this.#counts.clear();
+      this.#window = window;
+      const calls = this.#counts.get(key) ?? 0;
+      if (calls >= this.#limit) return { success: false };
+      this.#counts.set(key, calls + 1);
+      return { success: true };
+    });
+  }
+}
+
+/** @throws Error in the words of the real one */
+function keyOf(options: unknown): string {
+  if (typeof options !== "object" || options === null) throw new Error("invalid rate limit options");
+  const { key = "", ...others } = options as { key?: unknown };
+  const names = Object.keys(others);
+  if (names.length > 0) throw new Error(`bad rate limit options: [${names.join(",")}]`);
+  if (typeof key !== "string") throw new Error(`invalid key: ${key}`);
+  return key;
+}
