@@ -1,0 +1,107 @@
+import type { Row } from "../../platform/database.ts";
+import type { KvTruth } from "../../platform/kv.ts";
+import type { Model } from "../model.ts";
+import { hasKeyOf, keyId, sealedWith } from "../seals.ts";
+import type { Operation, OperationOf } from "./intents.ts";
+import { wrongRestoredAnswer } from "./restores.ts";
+
+/** What a successful answer of the admin API says: docs/operating.md, "Admin API". */
+
+/** Of JSON; each caller knows which fields it has. */
+type Body = Record<string, never>;
+
+/** @returns what a 2xx answer says and what is not so */
+export function wrongAnswer(model: Model, operation: Operation, credentials: KvTruth | undefined): string | undefined {
+  const { call, intent } = operation;
+  const text = call.answer?.body ?? "";
+  const body = text === "" ? ({} as Body) : (JSON.parse(text) as Body);
+  switch (intent.kind) {
+    case "createSite": {
+      const site = model.directory.get(Number(body.id));
+      const { name, home } = intent;
+      if (site?.home !== home || site.status === "creating") return "the directory does not have this site";
+      if (!model.home(home).sites.has(Number(body.id))) return "its home does not have this site";
+      return unlike(body, { id: body.id, name, home, status: "open" });
+    }
+    case "changeSite":
+      return wrongChangeSite(model, { ...operation, intent }, body);
+    case "issueApp":
+      return wrongIssueApp(model, { ...operation, intent }, body);
+    case "rotate": {
+      const { appid } = intent;
+      const row = lastOf(operation, "apps");
+      if (row === undefined || row.version !== body.version) return "it did not rotate to this version";
+      const { version = "", previous_expires_at = 0 } = row;
+      return unlike(body, { appid, secret: model.secrets.get(String(version)), version, previous_expires_at });
+    }
+    case "revoke":
+      return model.listedApp(intent.appid)?.revoked === false ? "the app is not revoked" : undefined;
+    case "addAgent":
+    case "changeAgent": {
+      const row = lastOf(operation, "agents");
+      return row === undefined
+        ? "it changed nothing"
+        : unlike(body, { id: row.id, name: row.name, status: row.status });
+    }
+    case "reseal":
+      return wrongReseal(model, operation, body);
+    case "restored":
+      return wrongRestoredAnswer(model, { ...operation, intent }, body, credentials);
+    default:
+      return undefined;
+  }
+}
+
+const lastOf = ({ changes }: Operation, table: string): Row | undefined =>
+  changes.findLast((each) => each.table === table)?.after ?? undefined;
+
+const unlike = (body: object, expected: object): string | undefined => {
+  const sorted = (value: object) => JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return sorted(body) === sorted(expected) ? undefined : `expected ${JSON.stringify(expected)}`;
+};
+
+function wrongChangeSite(model: Model, operation: OperationOf<"changeSite">, body: Body): string | undefined {
+  const { siteId, firstChatId } = operation.intent;
+  const changed = lastOf(operation, "home_sites");
+  const listed = model.directory.get(siteId);
+  if (changed === undefined || listed === undefined) return "it changed nothing";
+  if (listed.revision < Number(changed.revision)) return "the directory has an older copy";
+  const { row } = model.home(listed.home).sites.get(siteId) ?? {};
+  const agree = row?.name === listed.name && row.status === listed.status;
+  if (row?.revision === listed.revision && !agree) return "home and directory do not agree";
+  if (firstChatId !== undefined && listed.firstChatId < firstChatId) return "the directory lacks first_chat_id";
+  return unlike(body, { id: siteId, name: changed.name, home: listed.home, status: changed.status });
+}
+
+function wrongIssueApp(model: Model, operation: OperationOf<"issueApp">, body: Body): string | undefined {
+  const { siteId, name, secret } = operation.intent;
+  const row = lastOf(operation, "apps");
+  if (row === undefined) return "it made no app";
+  const { appid = "", version = "" } = row;
+  if (model.routes.get(String(appid)) !== siteId) return "no route leads to it";
+  if (model.listedApp(String(appid)) === undefined) return "its home does not have it";
+  return unlike(body, { appid, secret: secret ?? model.secrets.get(String(version)), name, version });
+}
+
+function wrongReseal(model: Model, { call }: Operation, body: Body): string | undefined {
+  const { remaining, unopened, homes_down } = body as unknown as {
+    remaining: number;
+    unopened: number;
+    homes_down: string[];
+  };
+  const { settings } = call;
+  const apps = [...model.homes.values()].flatMap((home) => [...home.apps.values()]);
+  const isSealed = apps.some(({ row, appid }) => model.moved.has(appid) || !hasKeyOf(settings, row.secret));
+  if (unopened > 0 && !isSealed) return "every seal can be opened";
+  if (remaining > 0 || unopened > 0) return undefined;
+  for (const home of model.homes.values()) {
+    if (homes_down.includes(home.name)) continue;
+    if (settings.closedHomes.includes(home.name)) return `${home.name} is closed and not named`;
+    for (const { row, appid } of home.apps.values()) {
+      const seals = [row.secret, row.previous_secret].filter((seal) => seal != null);
+      const others = seals.filter((seal) => sealedWith(seal) !== keyId(settings.masterKey));
+      if (others.length > 0) return `the app ${appid} is sealed with another key`;
+    }
+  }
+  return undefined;
+}

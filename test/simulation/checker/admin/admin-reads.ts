@@ -1,0 +1,137 @@
+import type { Row } from "../../platform/database.ts";
+import type { HomeModel } from "../home-model.ts";
+import type { Model } from "../model.ts";
+
+/** What the reads of the admin API answer by what is stored at one moment: docs/operating.md, and the schemas of openapi.json. */
+
+const NOT_FOUND = { status: 404 };
+const DEFAULT_LIMIT = 20;
+
+interface Read {
+  path: string;
+  query: URLSearchParams;
+  closedHomes: readonly string[];
+}
+
+/** The body, as an object; `status` alone where something is refused. Undefined for what is not compared. */
+export function readNow(model: Model, { path, query, closedHomes }: Read): object | undefined {
+  const [first, second, third, fourth] = path.split("/").slice(1);
+  const limit = Number(query.get("limit") ?? DEFAULT_LIMIT);
+  if (first === "homes") return { items: homesNow(model, closedHomes) };
+  if (first !== "sites") return undefined;
+  const siteId = Number(second);
+  if (second === undefined) {
+    const sites = [...model.directory].sort(([a], [b]) => a - b);
+    const shown = sites.map(([id, { name, home, status, createdAt }]) => ({
+      key: id,
+      item: { id, name, home, status, created_at: createdAt },
+    }));
+    return pageOf(after(shown, query, Number), limit);
+  }
+  const site = model.directory.get(siteId);
+  if (site === undefined) return NOT_FOUND;
+  if (site.status === "creating") return { status: 409 };
+  const home = model.home(site.home);
+  switch (third) {
+    case "apps":
+      return pageOf(after(appsNow(home, siteId), query, String), limit);
+    case "agents":
+      return pageOf(after(agentsNow(home, siteId), query, Number), limit);
+    case "sessions":
+      return fourth === undefined
+        ? pageOf(sessionsNow(home, siteId, query), limit)
+        : sessionNow(home, siteId, Number(fourth));
+    default:
+      return undefined;
+  }
+}
+
+interface Shown {
+  key: number | string;
+  item: object;
+}
+
+/** The part of a list in ascending order that begins after the cursor. */
+function after(shown: Shown[], query: URLSearchParams, keyOf: (cursor: string) => Shown["key"]): Shown[] {
+  const cursor = query.get("cursor");
+  return cursor === null ? shown : shown.filter(({ key }) => key > keyOf(cursor));
+}
+
+function pageOf(shown: Shown[], limit: number): object {
+  const next = shown.length > limit ? String(shown[limit - 1]?.key) : null;
+  return { items: shown.slice(0, limit).map(({ item }) => item), next_cursor: next };
+}
+
+function homesNow(model: Model, closedHomes: readonly string[]): object[] {
+  const names = [...model.homes.keys()].sort((a, b) => (a === "main" ? -1 : b === "main" ? 1 : a < b ? -1 : 1));
+  return names.map((name) => {
+    const sites = [...model.directory.values()].filter(({ home }) => home === name).length;
+    return { name, sites, status: closedHomes.includes(name) ? "closed" : "open" };
+  });
+}
+
+const bytes = (a: { key: number | string }, b: { key: number | string }): number => (a.key < b.key ? -1 : 1);
+
+const appsNow = (home: HomeModel, siteId: number): Shown[] =>
+  [...home.apps.values()]
+    .filter((app) => app.siteId === siteId)
+    .map(({ appid, version, row }) => {
+      const { name, previous_expires_at, revoked_at, created_at } = row;
+      return { key: appid, item: { appid, name, version, previous_expires_at, revoked_at, created_at } };
+    })
+    .sort(bytes);
+
+const agentsNow = (home: HomeModel, siteId: number): Shown[] =>
+  [...home.agents.values()]
+    .filter(({ site_id }) => site_id === siteId)
+    .map(({ id, name, status }) => ({ key: Number(id), item: { id, name, status } }))
+    .sort(bytes);
+
+function sessionsNow(home: HomeModel, siteId: number, query: URLSearchParams): Shown[] {
+  const [status, sbs, cursor] = ["status", "sbs", "cursor"].map((name) => query.get(name));
+  return [...home.sessions.values()]
+    .map(({ row }) => row)
+    .filter(
+      (row) =>
+        row.site_id === siteId &&
+        (status === null || row.status === status) &&
+        (sbs === null || row.customer_external_id === sbs) &&
+        (cursor === null || Number(row.id) < Number(cursor)),
+    )
+    .map((row) => {
+      const { name } = customerOf(home, row);
+      const item = { ...summaryOf(row), customer: { sbs: row.customer_external_id, name } };
+      return { key: Number(row.id), item };
+    })
+    .sort((a, b) => b.key - a.key);
+}
+
+function sessionNow(home: HomeModel, siteId: number, chatId: number): object {
+  const session = home.sessions.get(`${siteId}/${chatId}`);
+  if (session === undefined) return NOT_FOUND;
+  const { row, participants, messages } = session;
+  const { visitor_title, agent_title, auto_title, metadata } = row;
+  const { name, ip } = customerOf(home, row);
+  const joined = [...participants.values()].sort((a, b) => Number(a.agent_id) - Number(b.agent_id));
+  return {
+    ...summaryOf(row),
+    visitor_title,
+    agent_title,
+    auto_title,
+    metadata: metadata == null ? {} : (JSON.parse(String(metadata)) as object),
+    customer: { sbs: row.customer_external_id, name, ip },
+    participants: joined.map(({ agent_id, added_by }) => ({ agent_id, added_by })),
+    messages: messages.map(({ sender, sender_uid, content }) => ({ sender, sender_uid, content })),
+  };
+}
+
+const customerOf = (home: HomeModel, row: Row): Row =>
+  home.customers.get(`${row.site_id}/${row.customer_external_id}`) ?? {};
+
+const summaryOf = ({ id, kind, status, responsible_agent_id, created_at }: Row) => ({
+  chat_id: id,
+  kind,
+  status,
+  responsible_agent_id,
+  created_at,
+});

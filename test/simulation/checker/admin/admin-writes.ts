@@ -1,0 +1,194 @@
+import type { Row } from "../../platform/database.ts";
+import type { Settings } from "../../world/cloud/settings.ts";
+import type { Model } from "../model.ts";
+import { keyId, openSeal, sealedWith } from "../seals.ts";
+import type { Operation, OperationOf, Written } from "./intents.ts";
+import { wrongRestoredWrite } from "./restores.ts";
+import { becomes, inserts } from "./row-changes.ts";
+
+/**
+ * What each call of the admin API may write. Every function gets one change of a row and returns what is wrong with it, undefined when
+ * nothing is.
+ */
+
+/** @returns what is wrong with a change that an operator's call has made */
+export function wrongWrite(model: Model, operation: Operation, change: Written): string | undefined {
+  const { intent } = operation;
+  switch (intent.kind) {
+    case "createSite":
+      return wrongCreateSite(model, { ...operation, intent }, change);
+    case "changeSite":
+      return wrongChangeSite(model, { ...operation, intent }, change);
+    case "issueApp":
+      return wrongIssueApp(model, { ...operation, intent }, change);
+    case "rotate":
+      return wrongRotate(model, { ...operation, intent }, change);
+    case "revoke":
+      return wrongRevoke(model, { ...operation, intent }, change);
+    case "addAgent":
+    case "changeAgent":
+      return wrongAgents(model, { ...operation, intent }, change);
+    case "reseal":
+      return wrongReseal(model, { ...operation, intent }, change);
+    case "restored":
+      return wrongRestoredWrite(model, { ...operation, intent }, change);
+    default:
+      return "a read changed something";
+  }
+}
+
+function wrongCreateSite(
+  model: Model,
+  { call, intent, changes }: OperationOf<"createSite">,
+  change: Written,
+): string | undefined {
+  const { name, home, firstChatId } = intent;
+  const row = change.after;
+  const isSame = (id: number) => {
+    const site = model.directory.get(id);
+    return site?.name === name && site.home === home && site.firstChatId === firstChatId;
+  };
+  if (change.table === "sites" && change.before === null) {
+    const begun = [...model.directory].some(([id, { status }]) => status === "creating" && isSame(id));
+    if (begun) return "one that was begun is there to be finished";
+    const wanted = { name, home, first_chat_id: firstChatId, status: "creating", revision: 0, created_at: call.clock };
+    return inserts(change, wanted);
+  }
+  if (change.table === "sites") {
+    const id = Number(row?.id);
+    if (!isSame(id) || change.before?.status !== "creating") return "it was not begun";
+    if (!model.home(home).sites.has(id)) return "its home does not have it";
+    const opened = changes.some(({ table, before }) => table === "sites" && before !== null);
+    return opened ? "the call has opened one already" : becomes(change, { status: "open" });
+  }
+  if (change.table !== "home_sites" || change.home !== home) return "not the place of a new site";
+  const begun = model.directory.get(Number(row?.site_id));
+  if (begun?.status !== "creating" || !isSame(Number(row?.site_id))) return "the directory has not begun it";
+  const created_at = begun.createdAt;
+  return inserts(change, { name, status: "open", chat_id_floor: firstChatId - 1, revision: 0, created_at });
+}
+
+function wrongChangeSite(
+  model: Model,
+  { intent, changes }: OperationOf<"changeSite">,
+  change: Written,
+): string | undefined {
+  const { siteId, name, status, firstChatId } = intent;
+  const { before, after } = change;
+  if (change.table === "home_sites" && change.home === model.directory.get(siteId)?.home) {
+    if (firstChatId !== undefined && firstChatId - 1 < model.home(change.home).highestId(siteId)) {
+      return "an id at or above first_chat_id was given already";
+    }
+    return becomes(change, {
+      site_id: siteId,
+      revision: Number(before?.revision) + 1,
+      ...(name !== undefined && { name }),
+      ...(status !== undefined && { status }),
+      ...(firstChatId !== undefined && { chat_id_floor: firstChatId - 1 }),
+    });
+  }
+  if (change.table !== "sites") return "not the place of a change of a site";
+  const original = changes.find(({ table, after: row }) => table === "home_sites" && row?.revision === after?.revision);
+  if (original?.after == null) return "the home has no such change";
+  if (Number(after?.revision) <= Number(before?.revision)) return "it was newer before";
+  const first = Number(after?.first_chat_id);
+  if (first < Math.max(Number(before?.first_chat_id), firstChatId ?? 0)) return "first_chat_id is lower";
+  if (first > Number(original.after.chat_id_floor) + 1) return "first_chat_id is above the home's";
+  return becomes(change, {
+    id: siteId,
+    first_chat_id: first,
+    name: original.after.name ?? "",
+    status: original.after.status ?? "",
+    revision: original.after.revision ?? 0,
+  });
+}
+
+function wrongIssueApp(model: Model, operation: OperationOf<"issueApp">, change: Written): string | undefined {
+  const { call, intent, changes } = operation;
+  const { siteId, name, secret } = intent;
+  const row = change.after;
+  const appid = String(row?.appid);
+  if (intent.appid !== undefined && appid !== intent.appid) return `it is about ${intent.appid}`;
+  if (changes.some(({ table }) => table === change.table)) return "the call has done that already";
+  if (change.table === "app_routes") return inserts(change, { site_id: siteId });
+  const home = model.directory.get(siteId)?.home;
+  if (change.table !== "apps" || change.home !== home) return "not the place of a new app";
+  if (model.routes.get(appid) !== siteId) return "no route leads to it";
+  const version = String(row?.version);
+  if (model.secrets.has(version)) return "its version was given before";
+  const opened = openSeal(call.settings, { siteId, appid, version, slot: "current" }, String(row?.secret));
+  if (opened === undefined || (secret !== undefined && secret !== opened)) return "its seal does not hold the secret";
+  model.secrets.set(version, opened);
+  const fresh = { previous_version: null, previous_secret: null, previous_expires_at: null, revoked_at: null };
+  return inserts(change, { site_id: siteId, name, created_at: call.clock, ...fresh });
+}
+
+function wrongRotate(model: Model, operation: OperationOf<"rotate">, change: Written): string | undefined {
+  const { call, intent, changes } = operation;
+  const { appid, overlap, expected } = intent;
+  const { before, after } = change;
+  if (change.table !== "apps" || before?.appid !== appid) return "not the app";
+  if (before.revoked_at !== null) return "the app is revoked";
+  if (expected !== undefined && before.version !== expected) return "the app has another version than expected";
+  // Two calls at once may each find that the other has rotated, and rotate once more: but never what they rotated themselves.
+  const isItsOwn = changes.some(({ table, after: row }) => table === "apps" && row?.version === before.version);
+  if (isItsOwn || (expected !== undefined && changes.length > 0)) return "the call has rotated already";
+  if (model.secrets.has(String(after?.version))) return "its version was given before";
+  const secrets = secretsOf(call.settings, after as Row);
+  if (secrets === undefined) return "its seals do not open";
+  if (secrets.previous !== model.secrets.get(String(before.version))) return "the secret of before is not kept";
+  if (secrets.current === secrets.previous) return "the secret is the same";
+  model.secrets.set(String(after?.version), secrets.current);
+  const { version = "", secret = "", previous_secret = "" } = after as Row;
+  const previous_expires_at = call.clock + overlap;
+  const previous_version = before.version ?? "";
+  return becomes(change, { version, secret, previous_secret, previous_version, previous_expires_at });
+}
+
+const wrongRevoke = (_: Model, { call, intent }: OperationOf<"revoke">, change: Written): string | undefined =>
+  change.table !== "apps" || change.before?.appid !== intent.appid || change.before.revoked_at !== null
+    ? "not an app to be revoked"
+    : becomes(change, { revoked_at: call.clock });
+
+function wrongAgents(
+  model: Model,
+  { intent, changes }: OperationOf<"addAgent" | "changeAgent">,
+  change: Written,
+): string | undefined {
+  const { siteId: site_id, id, name } = intent;
+  if (change.table !== "agents" || change.home !== model.directory.get(site_id)?.home) return "not the place of agents";
+  if (changes.length > 0) return "the call has done that already";
+  if (intent.kind === "addAgent") return inserts(change, { site_id, id, name: intent.name, status: "normal" });
+  const { status } = intent;
+  return becomes(change, { site_id, id, ...(name !== undefined && { name }), ...(status !== undefined && { status }) });
+}
+
+function wrongReseal(model: Model, { call }: OperationOf<"reseal">, change: Written): string | undefined {
+  const { settings } = call;
+  const { before, after } = change;
+  if (settings.closedHomes.includes(change.home)) return "the home is closed";
+  if (change.table !== "apps" || before === null || after === null) return "not an app";
+  const secrets = secretsOf(settings, after);
+  if (secrets === undefined || secrets.current !== model.secrets.get(String(after.version))) return "a secret is lost";
+  if (after.previous_version != null && secrets.previous !== model.secrets.get(String(after.previous_version))) {
+    return "the secret of before is lost";
+  }
+  for (const column of ["secret", "previous_secret"]) {
+    if (after[column] === before[column]) continue;
+    if (sealedWith(after[column]) !== keyId(settings.masterKey)) return `${column} is sealed with another key`;
+  }
+  const { secret = "", previous_secret = null } = after;
+  return becomes(change, { secret, previous_secret });
+}
+
+/** The secrets of an app's row; undefined when a seal does not open. */
+function secretsOf(settings: Settings, row: Row): { current: string; previous: string | undefined } | undefined {
+  const app = { siteId: Number(row.site_id), appid: String(row.appid) };
+  const version = String(row.version);
+  const current = openSeal(settings, { ...app, version, slot: "current" }, String(row.secret));
+  if (current === undefined) return undefined;
+  if (row.previous_secret == null) return { current, previous: undefined };
+  const before = { ...app, version: String(row.previous_version), slot: "previous" } as const;
+  const previous = openSeal(settings, before, String(row.previous_secret));
+  return previous === undefined ? undefined : { current, previous };
+}

@@ -1,0 +1,48 @@
+import type { Row } from "../../platform/database.ts";
+import type { KvTruth } from "../../platform/kv.ts";
+import type { Call } from "../../world/call.ts";
+import type { Violate } from "../violate.ts";
+
+/** After so many milliseconds KV has what it was given, however slow it is. */
+const RECORD_LATE_MS = 10_000;
+
+/** An answered change of an app, whose record KV has not got yet. */
+interface Change {
+  call: Call;
+  appid: string;
+  version: string;
+  revoked: boolean;
+}
+
+/** Whether KV gets the new record of each app that a call has changed. */
+export class AppRecords {
+  /** What KV really holds; undefined while nobody compares it. */
+  kv: KvTruth | undefined;
+  /** Whether this seed's KV keeps whatever it is given. */
+  isKept = false;
+  readonly #violate: Violate;
+  #awaited: Change[] = [];
+
+  constructor(violate: Violate) {
+    this.#violate = violate;
+  }
+
+  /** A call that changed an app was answered: its record has to come. */
+  expect(call: Call, { appid, version, revoked_at }: Row): void {
+    if (!this.isKept) return;
+    this.#awaited.push({ call, appid: String(appid), version: String(version), revoked: revoked_at !== null });
+  }
+
+  /** KV has got a record of an app. By now it must have got all those of a while ago. */
+  put(text: string, now: number): void {
+    const record = JSON.parse(text) as { appid: string; version: string; revokedAt: number | null };
+    this.#awaited = this.#awaited.filter(
+      ({ call, appid, version, revoked }) =>
+        call.alive && (appid !== record.appid || version !== record.version || revoked !== (record.revokedAt !== null)),
+    );
+    const late = this.#awaited.find(({ call }) => now - (call.answeredAt ?? now) > RECORD_LATE_MS);
+    if (late === undefined) return;
+    const { call, appid } = late;
+    this.#violate("KV gets the new record of each app that is changed", `${call.name}: ${appid}`, [call.name, appid]);
+  }
+}

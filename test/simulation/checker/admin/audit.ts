@@ -1,0 +1,66 @@
+import type { Change, Row } from "../../platform/database.ts";
+import type { Operation } from "./intents.ts";
+
+type Written = Change & { home: string };
+
+/**
+ * docs/operating.md: each change that an operator makes leaves a row in the audit log in the same transaction.
+ *
+ * @param changes all of one transaction
+ * @returns how its audit rows differ from what it changed
+ */
+export function wrongAudit({ call, intent }: Operation, changes: readonly Written[]): string | undefined {
+  const rows = changes.filter(({ table }) => table === "audit_log").map(({ after }) => after ?? {});
+  const strange = rows.find(({ actor, at }) => actor !== "admin-api" || at !== call.clock);
+  if (strange !== undefined) return `it says ${JSON.stringify(strange)}`;
+  const written = rows
+    .map(({ site_id, action, subject }) => {
+      // Whether anything was imported shows in the call.
+      return `${site_id} ${action === "app.imported" ? "app.issued" : action} ${subject}`;
+    })
+    .sort();
+  if (intent.kind === "reseal") return isOneOf(written, ["null secrets.resealed "]);
+  if (intent.kind === "restored") return isOneOf(written, [`null home.restored ${intent.home}`]) ?? placeOf(changes);
+  const expected = changes.flatMap(actionsOf).sort();
+  if (JSON.stringify(written) === JSON.stringify(expected)) return undefined;
+  return `the audit log says ${written.join(", ") || "nothing"}, expected ${expected.join(", ") || "nothing"}`;
+}
+
+const isOneOf = (written: string[], known: string[]): string | undefined => {
+  const strange = written.length > 1 ? written : written.filter((each) => !known.includes(each));
+  return strange.length === 0 ? undefined : `the audit log says ${strange.join(", ")}`;
+};
+
+/** The next restore of the home would undo a row in the home. */
+const placeOf = (changes: readonly Written[]): string | undefined =>
+  changes.some(({ table, home }) => table === "audit_log" && home !== "main") ? "not in the directory" : undefined;
+
+function actionsOf({ table, before, after }: Written): string[] {
+  if (after === null) return [];
+  const differs = (column: string) => before !== null && before[column] !== after[column];
+  const named = (subject: Row[string] | undefined, actions: (string | false)[]) =>
+    actions.filter((action) => action !== false).map((action) => `${after.site_id} ${action} ${subject}`);
+  switch (table) {
+    case "home_sites":
+      return named(after.site_id, [
+        before === null && "site.created",
+        differs("name") && "site.renamed",
+        differs("status") && `site.${after.status === "closed" ? "closed" : "opened"}`,
+        differs("chat_id_floor") && "site.first_chat_id_set",
+      ]);
+    case "apps":
+      return named(after.appid, [
+        before === null && "app.issued",
+        differs("version") && "app.rotated",
+        differs("revoked_at") && "app.revoked",
+      ]);
+    case "agents":
+      return named(after.id, [
+        before === null && "agent.added",
+        differs("name") && "agent.renamed",
+        differs("status") && `agent.${after.status === "normal" ? "enabled" : "disabled"}`,
+      ]);
+    default:
+      return [];
+  }
+}

@@ -1,0 +1,94 @@
+import type { Change } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+
+/** What a call of the admin API is for, read from its path and body: docs/operating.md, "Admin API". */
+export type Intent =
+  | { kind: "createSite"; name: string; home: string; firstChatId: number }
+  | {
+      kind: "changeSite";
+      siteId: number;
+      name: string | undefined;
+      status: string | undefined;
+      firstChatId: number | undefined;
+    }
+  | { kind: "issueApp"; siteId: number; name: string; appid: string | undefined; secret: string | undefined }
+  | { kind: "rotate"; appid: string; overlap: number; expected: string | undefined }
+  | { kind: "revoke"; appid: string }
+  | { kind: "addAgent"; siteId: number; id: number; name: string }
+  | { kind: "changeAgent"; siteId: number; id: number; name: string | undefined; status: string | undefined }
+  | { kind: "reseal" }
+  | { kind: "restored"; home: string; lift: number }
+  | { kind: "read"; path: string; query: URLSearchParams };
+
+/** A call of an operator, or a run of the cron job, with what the checker has seen of it. */
+export interface Operation<Kind extends Intent = Intent> {
+  call: Call;
+  intent: Kind;
+  /** What it has changed so far, in its order. */
+  changes: Written[];
+  /** What it may be answered, by what was true at some moment since it arrived. */
+  possible: Set<string>;
+  /** The highest chat id of each site of its home when it arrived. */
+  highest: Map<number, number>;
+  /** A home was taken back meanwhile. */
+  disturbed: boolean;
+}
+
+export type OperationOf<Kind extends Intent["kind"]> = Operation<Extract<Intent, { kind: Kind }>>;
+
+/** A change of a row, with the name of the home that has made it. */
+export type Written = Change & { home: string };
+
+/** The fields of a body, as the simulation's operators send them. */
+interface Body {
+  name?: string;
+  home?: string;
+  first_chat_id?: number;
+  status?: string;
+  appid?: string;
+  secret?: string;
+  overlap_seconds?: number;
+  expected_version?: string;
+  id?: number;
+  lift?: number;
+}
+
+/** @returns undefined for a path that no documented call has */
+export function intentOf({ wire }: Call): Intent | undefined {
+  const { pathname, searchParams } = new URL(wire.path, "https://worker.example");
+  const path = pathname.replace(/^\/admin/, "");
+  const parts = path.split("/").slice(1);
+  const body: Body = wire.body === "" ? {} : (JSON.parse(wire.body) as Body);
+  const [, second = "", , fourth = ""] = parts;
+  const siteId = Number(second);
+  const pattern = parts.map((part, i) => (i % 2 === 1 ? "*" : part)).join("/");
+  switch (`${wire.method} ${pattern}`) {
+    case "POST sites": {
+      const { name = "", home = "main", first_chat_id = 1 } = body;
+      return { kind: "createSite", name, home, firstChatId: first_chat_id };
+    }
+    case "PATCH sites/*":
+      return { kind: "changeSite", siteId, name: body.name, status: body.status, firstChatId: body.first_chat_id };
+    case "POST sites/*/apps":
+      return { kind: "issueApp", siteId, name: body.name ?? "", appid: body.appid, secret: body.secret };
+    case "POST apps/*/rotate":
+      return {
+        kind: "rotate",
+        appid: second,
+        overlap: body.overlap_seconds ?? 86_400,
+        expected: body.expected_version,
+      };
+    case "DELETE apps/*":
+      return { kind: "revoke", appid: second };
+    case "POST sites/*/agents":
+      return { kind: "addAgent", siteId, id: body.id ?? 0, name: body.name ?? "" };
+    case "PATCH sites/*/agents/*":
+      return { kind: "changeAgent", siteId, id: Number(fourth), name: body.name, status: body.status };
+    case "POST reseal":
+      return { kind: "reseal" };
+    case "POST homes/*/restored":
+      return { kind: "restored", home: second, lift: body.lift ?? 1_000_000 };
+    default:
+      return wire.method === "GET" ? { kind: "read", path, query: searchParams } : undefined;
+  }
+}

@@ -1,0 +1,200 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Change } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import type { Model } from "../model.ts";
+import type { Violate } from "../violate.ts";
+import { wrongAnswer } from "./admin-answers.ts";
+import { readNow } from "./admin-reads.ts";
+import { wrongWrite } from "./admin-writes.ts";
+import { AppRecords } from "./app-records.ts";
+import { wrongAudit } from "./audit.ts";
+import { type Intent, intentOf, type Operation } from "./intents.ts";
+import { statusNow } from "./status-now.ts";
+
+/** Calls that change what KV holds of an app. */
+const CHANGES_OF_APPS: Intent["kind"][] = ["issueApp", "rotate", "revoke"];
+
+/** What rule a write breaks that its call is not for. */
+const WRITES: Record<Intent["kind"], string> = {
+  createSite: "a site is made once in its home and then opened",
+  changeSite: "a change of a site is made as it was asked for, in home and directory",
+  issueApp: "an app is made on its own site, behind a route, with its secret sealed for it",
+  rotate: "a rotation gives a new secret and keeps the one before",
+  revoke: "a revocation revokes and changes nothing else",
+  addAgent: "an agent is added as it was asked for",
+  changeAgent: "an agent is changed as it was asked for",
+  reseal: "sealing anew keeps every secret",
+  restored: "settling a restored home gives back what is known elsewhere, and lifts its sites",
+  read: "a read writes nothing",
+};
+
+/** Holds what operators' calls write and are answered against what they are for. */
+export class Operators {
+  readonly records: AppRecords;
+  readonly #model: Model;
+  readonly #violate: Violate;
+  readonly #operations = new Map<Call, Operation>();
+  /** Those that are not answered yet. */
+  readonly #open = new Set<Operation>();
+  readonly #reads = new Map<Call, object[]>();
+
+  constructor(model: Model, violate: Violate) {
+    this.#model = model;
+    this.#violate = violate;
+    this.records = new AppRecords(violate);
+  }
+
+  arrives(call: Call): void {
+    const intent = intentOf(call);
+    if (intent === undefined || call.role !== "operator") return;
+    const operation: Operation = {
+      call,
+      intent,
+      changes: [],
+      possible: new Set(),
+      highest: new Map(),
+      disturbed: false,
+    };
+    if (intent.kind === "restored") {
+      const home = this.#model.home(intent.home);
+      for (const siteId of home.sites.keys()) operation.highest.set(siteId, home.highestId(siteId));
+    }
+    this.#operations.set(call, operation);
+    this.#open.add(operation);
+    this.#look(operation);
+  }
+
+  /** Notes what the calls that are open may be answered at this moment. */
+  look(): void {
+    for (const operation of this.#open) this.#look(operation);
+  }
+
+  ends(call: Call): void {
+    const operation = this.#operations.get(call);
+    if (operation !== undefined) this.#open.delete(operation);
+    this.#reads.delete(call);
+  }
+
+  /** A home was taken back. */
+  disturb(): void {
+    for (const operation of this.#open) operation.disturbed = true;
+  }
+
+  checkWritten(home: string, call: Call, changes: Change[]): void {
+    const operation = this.#operations.get(call);
+    const located = changes.map((change) => ({ ...change, home }));
+    const unaudited = operation && wrongAudit(operation, located);
+    if (unaudited !== undefined) {
+      const rule = "each change of an operator leaves its row in the audit log, in the same transaction";
+      this.#violate(rule, `${call.name} at ${home}: ${unaudited}`, [call.name]);
+      return;
+    }
+    for (const written of located) {
+      const about = `${call.name} at ${home}`;
+      if (operation === undefined) {
+        this.#violate("only operators write through the admin API", `${about}: ${JSON.stringify(written)}`, [
+          call.name,
+        ]);
+        return;
+      }
+      if (written.table === "audit_log") continue;
+      const wrong = wrongWrite(this.#model, operation, written);
+      if (wrong !== undefined) {
+        this.#violate(WRITES[operation.intent.kind], `${about}: ${wrong}: ${JSON.stringify(written)}`, [call.name]);
+        return;
+      }
+      operation.changes.push(written);
+    }
+  }
+
+  checkAnswer(call: Call): void {
+    const operation = this.#operations.get(call);
+    const { answer } = call;
+    if (call.role === "attacker") this.#checkIntruder(call);
+    if (operation === undefined || answer === undefined) return;
+    this.#open.delete(operation);
+    const { intent } = operation;
+    if (intent.kind === "read") this.#checkRead(operation);
+    else this.#checkDone(operation);
+    this.#checkSecrets(operation);
+  }
+
+  #checkIntruder({ name, answer, wire, trips }: Call): void {
+    const isRefused = answer?.status === 401 || answer?.status === 429;
+    if (isRefused && trips.length === 0) return;
+    const asked = trips.map(({ to }) => to);
+    const what = `${name} ${wire.method} ${wire.path} was answered ${answer?.status} and asked ${asked}`;
+    this.#violate("the admin API does nothing for who does not have its token", what, [name]);
+  }
+
+  #look(operation: Operation): void {
+    const { call, intent } = operation;
+    if (intent.kind !== "read") {
+      operation.possible.add(String(statusNow(this.#model, operation)));
+      return;
+    }
+    const { closedHomes } = call.settings;
+    const body = readNow(this.#model, { ...intent, closedHomes });
+    if (body === undefined) return;
+    const known = this.#reads.get(call) ?? [];
+    if (!known.some((each) => isDeepStrictEqual(each, body))) this.#reads.set(call, [...known, body]);
+  }
+
+  #checkDone(operation: Operation): void {
+    const { call, intent, possible, changes, disturbed } = operation;
+    const { status = 0, body = "" } = call.answer ?? {};
+    const said = `${call.name} ${call.wire.method} ${call.wire.path} ${call.wire.body} was answered ${status} ${body}`;
+    const about = [call.name];
+    const hadFaults = call.faults.length > 0 || disturbed;
+    // Of a restored home it lists what KV remembers, and KV may be silent.
+    const needsKv = intent.kind === "restored" && status === 503;
+    if (!hadFaults && !needsKv && !possible.has(String(status))) {
+      this.#violate("an operator's call is answered as documented", `${said}, expected ${[...possible]}`, about);
+    }
+    if (status >= 400 && status < 500 && !hadFaults && changes.some(({ table }) => table !== "app_routes")) {
+      this.#violate("an operator's call that is refused changes nothing", said, about);
+    }
+    const rotated = changes.findLast(({ table }) => table === "apps")?.after;
+    if (intent.kind === "rotate" && status === 409 && !disturbed && rotated != null) {
+      const key = `${rotated.site_id}/${intent.appid}`;
+      const isInForce = [...this.#model.homes.values()].some(({ apps }) => apps.get(key)?.version === rotated.version);
+      // Nobody would ever see the secret that is in force.
+      if (isInForce) this.#violate("a rotation that was made is answered with its secret", said, about);
+    }
+    if (status >= 300 || disturbed) return;
+    const wrong = wrongAnswer(this.#model, operation, this.records.kv);
+    if (wrong !== undefined) this.#violate("an operator is answered what is stored", `${said}: ${wrong}`, about);
+    const app = changes.findLast(({ table }) => table === "apps")?.after;
+    if (CHANGES_OF_APPS.includes(intent.kind) && app != null) this.records.expect(call, app);
+    if (intent.kind === "createSite" && !hadFaults) {
+      const { id } = JSON.parse(body) as { id: number };
+      const made = changes.find(({ table, before, after }) => table === "sites" && before !== null && after?.id === id);
+      if (made === undefined) this.#violate("each call makes its own site", said, about);
+    }
+  }
+
+  #checkRead({ call, disturbed }: Operation): void {
+    const known = this.#reads.get(call);
+    this.#reads.delete(call);
+    const { status = 0, body = "" } = call.answer ?? {};
+    if (known === undefined || disturbed) return;
+    const hadFaults = call.faults.length > 0;
+    if (status >= 500 && hadFaults) return;
+    const answered = status === 200 ? (JSON.parse(body) as object) : { status };
+    if (known.some((each) => isDeepStrictEqual(answered, each))) return;
+    if (call.wire.path === "/admin/homes" && hadFaults) return;
+    const expected = known.map((each) => JSON.stringify(each)).join(" or ");
+    const what = `${call.name} ${call.wire.path} was answered ${status} ${body}, expected ${expected}`;
+    this.#violate("an operator reads what is stored", what, [call.name]);
+  }
+
+  #checkSecrets({ call, intent, changes }: Operation): void {
+    const body = call.answer?.body ?? "";
+    const own = intent.kind === "issueApp" || intent.kind === "rotate" ? changes : [];
+    const given = own.map(({ after }) => this.#model.secrets.get(String(after?.version)));
+    for (const secret of this.#model.secrets.values()) {
+      if (!body.includes(secret) || given.includes(secret)) continue;
+      this.#violate("an answer shows no secret but the one that it gives out", `${call.name}: ${body}`, [call.name]);
+    }
+  }
+}

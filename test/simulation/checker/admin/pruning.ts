@@ -1,0 +1,79 @@
+import type { Change } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import { TRANSIENT_FAULT } from "../../world/cloud/database-link.ts";
+import type { Model } from "../model.ts";
+import type { Violate } from "../violate.ts";
+
+interface Row {
+  home: string;
+  name: string;
+  /** Unix seconds. */
+  expiresAt: number;
+}
+
+/** What a run found when it began: the expired rows of the homes that were open for it. */
+interface Run {
+  nonces: Row[];
+  keys: Row[];
+  /** A home was taken back meanwhile. */
+  disturbed: boolean;
+}
+
+/** Holds what the cron job removes against docs/operating.md, "Pruning". */
+export class Pruning {
+  readonly #model: Model;
+  readonly #violate: Violate;
+  readonly #runs = new Map<Call, Run>();
+
+  constructor(model: Model, violate: Violate) {
+    this.#model = model;
+    this.#violate = violate;
+  }
+
+  arrives(call: Call): void {
+    const { closedHomes } = call.settings;
+    const run: Run = { nonces: [], keys: [], disturbed: false };
+    for (const { name: home, nonces, keys } of this.#model.homes.values()) {
+      if (closedHomes.includes(home)) continue;
+      for (const [name, expiresAt] of nonces) if (expiresAt <= call.clock) run.nonces.push({ home, name, expiresAt });
+      for (const [name, { expiresAt }] of keys) if (expiresAt <= call.clock) run.keys.push({ home, name, expiresAt });
+    }
+    this.#runs.set(call, run);
+  }
+
+  /** A home was taken back. */
+  disturb(): void {
+    for (const run of this.#runs.values()) run.disturbed = true;
+  }
+
+  checkWritten(home: string, call: Call, changes: Change[]): void {
+    for (const change of changes) {
+      const wrong = wrongRemoval(call, home, change);
+      if (wrong === undefined) continue;
+      const what = `${call.name} at ${home}: ${wrong}: ${JSON.stringify(change)}`;
+      this.#violate("only what has expired is pruned", what, [call.name]);
+    }
+  }
+
+  /** A run of the cron job has ended. */
+  checkDone(call: Call): void {
+    const run = this.#runs.get(call);
+    this.#runs.delete(call);
+    if (run === undefined || run.disturbed || !call.alive || call.faults.includes(TRANSIENT_FAULT)) return;
+    // A home that fails stops only itself.
+    const failed = new Set(call.faults.map((fault) => fault.split(":")[0]));
+    const home = (name: string) => this.#model.home(name);
+    const left =
+      run.nonces.find((row) => !failed.has(row.home) && home(row.home).nonces.get(row.name) === row.expiresAt) ??
+      run.keys.find((row) => !failed.has(row.home) && home(row.home).keys.get(row.name)?.expiresAt === row.expiresAt);
+    if (left === undefined) return;
+    const what = `${call.name} left ${JSON.stringify(left)}`;
+    this.#violate("a run prunes all that has expired in the homes that answer it", what, [call.name]);
+  }
+}
+
+function wrongRemoval({ clock, settings }: Call, home: string, { table, before, after }: Change): string | undefined {
+  if (settings.closedHomes.includes(home)) return "the home is closed";
+  if (after !== null || (table !== "nonces" && table !== "idempotency_keys")) return "no row that expires";
+  return Number(before?.expires_at) > clock ? "it has not expired" : undefined;
+}

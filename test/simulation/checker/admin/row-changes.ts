@@ -1,0 +1,15 @@
+import type { Change, Row } from "../../platform/database.ts";
+
+/** Why a change is not a new row with these columns; undefined when it is. */
+export const inserts = ({ before, after }: Change, row: Row): string | undefined =>
+  before !== null ? "the row was there already" : misses(after, row);
+
+/** Why a change is not one of these columns alone; undefined when it is. */
+export const becomes = ({ before, after }: Change, row: Row): string | undefined =>
+  before === null ? "there was no such row" : misses(after, { ...before, ...row });
+
+/** Which column of a row is not as expected; undefined when all are. */
+export const misses = (after: Row | null, row: Row): string | undefined => {
+  const wrong = Object.entries(row).find(([column, value]) => after?.[column] !== value);
+  return wrong && `${wrong[0]} is ${JSON.stringify(after?.[wrong[0]])}, expected ${JSON.stringify(wrong[1])}`;
+};

@@ -1,0 +1,45 @@
+import type { Settings } from "../../world/cloud/settings.ts";
+import type { Model } from "../model.ts";
+import { hasKeyOf } from "../seals.ts";
+import type { Intent, Operation } from "./intents.ts";
+
+type ChangeOfApp = Extract<Intent, { kind: "rotate" | "revoke" }>;
+
+/** The status that a call gets by what is stored at this moment, when no fault meets it. */
+export function statusNow(model: Model, { call, intent }: Operation): number {
+  const { settings } = call;
+  const isMainClosed = settings.closedHomes.includes("main");
+  if (intent.kind === "createSite") return isMainClosed ? 503 : 201;
+  if (intent.kind === "reseal") return 200;
+  if (intent.kind === "restored") return model.homes.has(intent.home) ? 200 : 404;
+  if (intent.kind === "rotate" || intent.kind === "revoke") return statusOfChange(model, intent, settings);
+  if (intent.kind === "read") throw new Error("what is read has its own rules");
+  const site = model.directory.get(intent.siteId);
+  if (site === undefined) return 404;
+  if (intent.kind === "issueApp" && isMainClosed) return 503;
+  if (site.status === "creating") return 409;
+  const home = model.home(site.home);
+  switch (intent.kind) {
+    case "changeSite":
+      if (!home.sites.has(intent.siteId)) return 404;
+      return intent.firstChatId !== undefined && intent.firstChatId <= home.highestId(intent.siteId) ? 400 : 200;
+    case "issueApp": {
+      const routed = intent.appid === undefined ? undefined : model.routes.get(intent.appid);
+      const isTaken = routed !== undefined && routed !== intent.siteId;
+      return isTaken || home.apps.has(`${intent.siteId}/${intent.appid}`) ? 409 : 201;
+    }
+    case "addAgent":
+      return home.agents.has(`${intent.siteId}/${intent.id}`) ? 409 : 201;
+    case "changeAgent":
+      return home.agents.has(`${intent.siteId}/${intent.id}`) ? 200 : 404;
+  }
+}
+
+/** The status of a rotation or a revocation. */
+function statusOfChange(model: Model, intent: ChangeOfApp, settings: Settings): number {
+  const app = model.listedApp(intent.appid);
+  if (app === undefined) return 404;
+  if (intent.kind === "revoke") return 204;
+  if (app.revoked || (intent.expected !== undefined && intent.expected !== app.version)) return 409;
+  return model.moved.has(app.appid) || !hasKeyOf(settings, app.row.secret) ? 500 : 200;
+}

@@ -1,0 +1,138 @@
+import type { Scheduler } from "../machine/scheduler.ts";
+import type { Change } from "../platform/database.ts";
+import type { Violation } from "../run.ts";
+import type { Call } from "../world/call.ts";
+import type { Home } from "../world/cloud/home.ts";
+import { Operators } from "./admin/operators.ts";
+import { Pruning } from "./admin/pruning.ts";
+import { HealthRules } from "./health.ts";
+import { Model } from "./model.ts";
+import { Secrecy } from "./secrecy.ts";
+import { SignedCalls } from "./signed/signed-calls.ts";
+
+/** A signed call, as opposed to one of the admin API, of a monitor or a run of the cron job. */
+const isSigned = ({ role, wire }: Call): boolean =>
+  role !== "cron" && role !== "monitor" && !wire.path.startsWith("/admin");
+
+/**
+ * Holds everything that happens against the contract. It knows what was sent, what was stored and what was answered, and no code. It gets
+ * the news and hands it to whoever has rules about it.
+ */
+export class Checker {
+  readonly model = new Model();
+  readonly operators: Operators;
+  readonly pruning: Pruning;
+  readonly secrecy: Secrecy;
+  readonly health: HealthRules;
+  violation: Violation | undefined;
+  readonly #signed: SignedCalls;
+  readonly #scheduler: Scheduler;
+  /** The x-request-id of every answer so far. */
+  readonly #requestIds = new Set<string>();
+
+  constructor(scheduler: Scheduler) {
+    this.#scheduler = scheduler;
+    const violate = this.violate.bind(this);
+    this.operators = new Operators(this.model, violate);
+    this.pruning = new Pruning(this.model, violate);
+    this.secrecy = new Secrecy(violate);
+    this.health = new HealthRules(violate);
+    this.#signed = new SignedCalls(this.model, violate, scheduler);
+  }
+
+  violate(rule: string, what: string, about: string[]): void {
+    this.violation ??= { rule, what, step: this.#scheduler.steps, about };
+  }
+
+  /** A call reached an isolate. */
+  arrives(call: Call): void {
+    if (call.role === "monitor") return;
+    if (call.role === "cron") this.pruning.arrives(call);
+    else if (isSigned(call)) this.#signed.arrives(call);
+    else this.operators.arrives(call);
+  }
+
+  /** A home has changed rows; `call` is undefined for a hand at the database. */
+  commits({ name: home }: Home, call: Call | undefined, changes: Change[]): void {
+    if (call?.role === "cron") this.pruning.checkWritten(home, call, changes);
+    else if (call !== undefined && isSigned(call)) this.#signed.checkWritten(home, call, changes);
+    else if (call !== undefined) this.operators.checkWritten(home, call, changes);
+    const fingerprint = call === undefined ? "" : this.#signed.fingerprintOf(call);
+    for (const change of changes) {
+      const { table, before, after } = change;
+      if (table === "home_sites" && before?.status === "closed" && after?.status === "open") {
+        this.model.reopenedAt.set(`${home}/${after.site_id}`, this.#scheduler.now);
+      }
+      this.model.apply(home, change, fingerprint);
+      if (table === "apps") this.#signed.costs.changed(String((after ?? before)?.appid));
+    }
+    this.#look();
+  }
+
+  /** The Worker has answered, which does not say that the answer gets through. */
+  answers(call: Call): void {
+    this.#checkRequestId(call);
+    if (call.role === "monitor") {
+      this.health.checkAnswer(call);
+      return;
+    }
+    if (!isSigned(call)) {
+      this.operators.checkAnswer(call);
+      return;
+    }
+    this.secrecy.checkAnswer(call);
+    this.#signed.checkAnswer(call);
+  }
+
+  #checkRequestId({ name, wire, answer }: Call): void {
+    const id = answer?.headers.get("x-request-id") ?? "none";
+    if (id === "none" || id === wire.headers["x-request-id"] || this.#requestIds.has(id)) {
+      this.violate("each answer has an x-request-id of its own, made here", `${name} got ${id}`, [name, id]);
+    }
+    this.#requestIds.add(id);
+  }
+
+  /** The call will never be answered. */
+  ends(call: Call): void {
+    if (call.role === "monitor") return;
+    if (isSigned(call)) this.#signed.ends(call);
+    else this.operators.ends(call);
+  }
+
+  /** Work that a call left to `waitUntil` has failed, or the cron job has thrown. */
+  fails(call: Call, error: unknown): void {
+    if (call.role === "cron" && call.faults.length > 0) return;
+    this.violate("nothing fails after the answer", `${call.name}: ${String(error)}`, [call.name]);
+  }
+
+  /** A home was taken back to a snapshot: what it holds now is what it held then. */
+  restored({ name: home, database }: Home, tables: readonly string[]): void {
+    this.model.forget(home);
+    for (const table of tables) {
+      for (const after of database.rows(table)) this.model.apply(home, { table, before: null, after }, "");
+    }
+    this.model.forgetUndoneMoves(home);
+    if (home === "main") this.model.forgetIdsOfLostSites();
+    this.#signed.costs.unsettle();
+    this.operators.disturb();
+    this.pruning.disturb();
+    this.#look();
+  }
+
+  /** Somebody has written into KV what he likes as an app's record. */
+  tampered(appid: string): void {
+    this.#signed.costs.unsettle(appid);
+    this.#signed.excuses.noteTampered(appid);
+  }
+
+  /** The client told a caller that a session was opened for what he asked. */
+  opened(site: { home: string; siteId: number }, chatId: number, content: string): void {
+    this.#signed.orders.told(site, chatId, content);
+  }
+
+  /** What is open may come to something else from here on. */
+  #look(): void {
+    this.#signed.look();
+    this.operators.look();
+  }
+}

@@ -1,0 +1,66 @@
+import type { Answer, Call } from "../world/call.ts";
+import type { Home } from "../world/cloud/home.ts";
+import type { Violate } from "./violate.ts";
+
+/** How long what /healthz says may be old: an isolate keeps it for 5 s, and to ask whoever is silent takes up to 4.5 s. */
+const OLD_MS = 10_000;
+const CACHED_MS = 5_500;
+/** A call waits for the probe of another one, and may then make its own. */
+const LIMIT_MS = 9_500;
+
+interface Health {
+  status: string;
+  directory: string;
+  homes: Record<string, string>;
+  kv: string;
+}
+
+/** Holds GET /healthz against what is up and what is down: docs/operating.md, "Admin API". */
+export class HealthRules {
+  /** By name; empty until the world has made them. */
+  homes: ReadonlyMap<string, Home> = new Map();
+  /** Whether KV ever fails in this run. */
+  isKvSound = false;
+  readonly #violate: Violate;
+
+  constructor(violate: Violate) {
+    this.#violate = violate;
+  }
+
+  checkAnswer(call: Call): void {
+    const wrong = this.#wrong(call, call.answer as Answer);
+    if (wrong !== undefined)
+      this.#violate("/healthz says what is up and what is down", `${call.name}: ${wrong}`, [call.name]);
+  }
+
+  #wrong(call: Call, { status, body }: Answer): string | undefined {
+    const now = call.answeredAt as number;
+    const took = now - (call.arrivedAt as number);
+    if (took > LIMIT_MS) return `took ${Math.round(took)} ms`;
+    const health = JSON.parse(body) as Health;
+    const { directory, homes, kv } = health;
+    if (status !== (directory === "down" ? 503 : 200)) return `answered ${status} ${body}`;
+    const states = [...Object.values(homes), kv];
+    const whole = directory === "down" ? "down" : states.every((state) => state === "ok") ? "ok" : "degraded";
+    if (health.status !== whole || homes.main !== directory) return `says ${body}`;
+    if (Object.keys(homes).toSorted().join() !== [...this.homes.keys()].toSorted().join())
+      return `names ${Object.keys(homes)}`;
+    for (const [name, { state, stateSince }] of this.homes) {
+      const old = state === "refusing" ? CACHED_MS : OLD_MS;
+      if (state !== "up" && stateSince < now - old && homes[name] === "ok")
+        return `says that ${name} is ok, it is ${state}`;
+    }
+    const isCalm = [...this.homes.values()].every(
+      ({ state, stateSince }) => state === "up" && (stateSince === 0 || stateSince < now - OLD_MS),
+    );
+    if (isCalm && this.isKvSound && health.status !== "ok" && !hasFaults(call, now))
+      return `says ${body}, nothing is down`;
+    return undefined;
+  }
+}
+
+/** Whether a fault has met a probe that the answer may come from. */
+const hasFaults = ({ isolate }: Call, now: number): boolean =>
+  [...(isolate?.calls ?? [])].some(
+    ({ role, faults, answeredAt = now }) => role === "monitor" && faults.length > 0 && answeredAt > now - OLD_MS,
+  );

@@ -1,0 +1,137 @@
+import type { Change, Row } from "../platform/database.ts";
+
+export interface App {
+  siteId: number;
+  appid: string;
+  version: string;
+  previousVersion: string | null;
+  /** Unix seconds. */
+  previousExpiresAt: number;
+  revoked: boolean;
+  row: Row;
+}
+
+interface Site {
+  name: string;
+  status: string;
+  /** The highest id that is skipped. */
+  floor: number;
+  row: Row;
+}
+
+export interface Session {
+  row: Row;
+  participants: Map<number, Row>;
+  messages: Row[];
+}
+
+interface UsedKey {
+  fingerprint: string;
+  sessionId: number;
+  /** Unix seconds. */
+  expiresAt: number;
+}
+
+/** What one home holds, kept up to date by what its transactions change. */
+export class HomeModel {
+  readonly sites = new Map<number, Site>();
+  /** By site and appid. */
+  readonly apps = new Map<string, App>();
+  /** By site and id. */
+  readonly agents = new Map<string, Row>();
+  /** When each expires, in Unix seconds, by site, appid and ranstr. */
+  readonly nonces = new Map<string, number>();
+  /** By site and the caller's own id. */
+  readonly customers = new Map<string, Row>();
+  /** By site and id. */
+  readonly sessions = new Map<string, Session>();
+  /** By site, appid, operation and key. */
+  readonly keys = new Map<string, UsedKey>();
+  readonly name: string;
+  /** The newest session of each site. */
+  readonly #newest = new Map<number, number>();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** The highest id that a site holds, or skips. */
+  highestId(siteId: number): number {
+    return Math.max(this.sites.get(siteId)?.floor ?? 0, this.#newest.get(siteId) ?? 0);
+  }
+
+  #findNewest(siteId: number): number {
+    let newest = 0;
+    for (const { row } of this.sessions.values()) if (row.site_id === siteId) newest = Math.max(newest, Number(row.id));
+    return newest;
+  }
+
+  /** @param fingerprint what a remembered key stands for; only the call that wrote it tells */
+  apply({ table, before, after }: Change, fingerprint: string): void {
+    const row = (after ?? before) as Row;
+    const gone = after === null;
+    const id = `${row.site_id}/${row.id}`;
+    switch (table) {
+      case "home_sites": {
+        const { name, status, chat_id_floor } = row;
+        const site = { name: String(name), status: String(status), floor: Number(chat_id_floor), row };
+        put(this.sites, Number(row.site_id), site, gone);
+        break;
+      }
+      case "apps":
+        if (before !== null) this.apps.delete(`${before.site_id}/${before.appid}`);
+        put(this.apps, `${row.site_id}/${row.appid}`, appOf(row), gone);
+        break;
+      case "agents":
+        put(this.agents, id, row, gone);
+        break;
+      case "customers":
+        put(this.customers, `${row.site_id}/${row.external_id}`, row, gone);
+        break;
+      case "sessions": {
+        const { participants = new Map(), messages = [] } = this.sessions.get(id) ?? {};
+        put(this.sessions, id, { row, participants, messages }, gone);
+        const siteId = Number(row.site_id);
+        const newest = gone ? this.#findNewest(siteId) : Math.max(Number(row.id), this.#newest.get(siteId) ?? 0);
+        this.#newest.set(siteId, newest);
+        break;
+      }
+      case "participants": {
+        const session = this.sessions.get(`${row.site_id}/${row.session_id}`);
+        if (session !== undefined) put(session.participants, Number(row.agent_id), row, gone);
+        break;
+      }
+      case "messages":
+        if (!gone) this.sessions.get(`${row.site_id}/${row.session_id}`)?.messages.push(row);
+        break;
+      case "nonces":
+        put(this.nonces, JSON.stringify([row.site_id, row.appid, row.ranstr]), Number(row.expires_at), gone);
+        break;
+      case "idempotency_keys": {
+        const used = { fingerprint, sessionId: Number(row.session_id), expiresAt: Number(row.expires_at) };
+        const name = keyName(Number(row.site_id), String(row.appid), String(row.operation), String(row.key));
+        put(this.keys, name, used, gone);
+        break;
+      }
+    }
+  }
+}
+
+/** Keeps a map up to date with one row. */
+export function put<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, gone: boolean): void {
+  if (gone) map.delete(key);
+  else map.set(key, value);
+}
+
+export const keyName = (siteId: number, appid: string, operation: string, key: string): string =>
+  JSON.stringify([siteId, appid, operation, key]);
+
+const appOf = (row: Row): App => ({
+  siteId: Number(row.site_id),
+  appid: String(row.appid),
+  version: String(row.version),
+  previousVersion: row.previous_version == null ? null : String(row.previous_version),
+  previousExpiresAt: Number(row.previous_expires_at ?? 0),
+  revoked: row.revoked_at !== null,
+  row,
+});

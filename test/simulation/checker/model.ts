@@ -1,0 +1,119 @@
+import type { Change, Row } from "../platform/database.ts";
+import type { Call } from "../world/call.ts";
+import { type App, HomeModel, put } from "./home-model.ts";
+
+/** A site by the directory. */
+interface Listed {
+  home: string;
+  status: string;
+  name: string;
+  revision: number;
+  firstChatId: number;
+  createdAt: number;
+}
+
+/** What the whole service holds and has ever done. */
+export class Model {
+  readonly homes = new Map<string, HomeModel>();
+  /** The site of an appid, by the directory. */
+  readonly routes = new Map<string, number>();
+  /** What the directory has of each site. */
+  readonly directory = new Map<number, Listed>();
+  /** Apps that a hand at the database has put under another site, each with its key of before: site and appid. */
+  readonly moved = new Map<string, string>();
+  /** The secret of each version. Never forgotten. */
+  readonly secrets = new Map<string, string>();
+  /** Every version that an app's secret has ever had, by appid. */
+  readonly versions = new Map<string, Set<string>>();
+  /** Who used a ranstr, by appid. Never forgotten: each has at most one effect. */
+  readonly used = new Map<string, Call>();
+  /** When a site was opened last, in milliseconds of virtual time, by home and site. */
+  readonly reopenedAt = new Map<string, number>();
+  /** Every chat id that was ever given, by home, site and id. */
+  readonly givenIds = new Set<string>();
+  /** What each remembered key stands for, by its row; for rows that a restore brings back. */
+  readonly #fingerprints = new Map<string, string>();
+
+  home(name: string): HomeModel {
+    let home = this.homes.get(name);
+    if (home === undefined) {
+      home = new HomeModel(name);
+      this.homes.set(name, home);
+    }
+    return home;
+  }
+
+  /** The app that the directory leads to: its route to a site, and the site's home. */
+  listedApp(appid: string): App | undefined {
+    const siteId = this.routes.get(appid);
+    const home = siteId === undefined ? undefined : this.directory.get(siteId)?.home;
+    return home === undefined ? undefined : this.homes.get(home)?.apps.get(`${siteId}/${appid}`);
+  }
+
+  /** Whether the directory has a route to the app, and the home that holds the site has the app. */
+  hasRouted(appid: string): boolean {
+    const siteId = this.routes.get(appid);
+    const home = [...this.homes.values()].find(({ sites }) => siteId !== undefined && sites.has(siteId));
+    return home?.apps.has(`${siteId}/${appid}`) === true;
+  }
+
+  /** The site of an appid, by the directory, or else by the first home that has the app. */
+  siteOf(appid: string): number | undefined {
+    const routed = this.routes.get(appid);
+    if (routed !== undefined) return routed;
+    const apps = [...this.homes.values()].flatMap((home) => [...home.apps.values()]);
+    return apps.find((app) => app.appid === appid)?.siteId;
+  }
+
+  /** A home is taken back: what it holds then is told anew. */
+  forget(home: string): void {
+    this.homes.delete(home);
+    if (home !== "main") return;
+    this.routes.clear();
+    this.directory.clear();
+  }
+
+  /** A restored home may have an app under its own site again. */
+  forgetUndoneMoves(home: string): void {
+    for (const [appid, key] of this.moved) if (this.home(home).apps.has(key)) this.moved.delete(appid);
+  }
+
+  /** Ids of sites that a restore of `main` has undone are given to other sites: docs/operating.md, "Restoring `main`". */
+  forgetIdsOfLostSites(): void {
+    const { sites } = this.home("main");
+    for (const given of this.givenIds) {
+      const [home, siteId] = given.split("/");
+      if (home === "main" && !sites.has(Number(siteId))) this.givenIds.delete(given);
+    }
+  }
+
+  /** @param fingerprint what an Idempotency-Key in the change stands for; empty when the one who wrote it does not tell */
+  apply(home: string, change: Change, fingerprint: string): void {
+    const row = (change.after ?? change.before) as Row;
+    const gone = change.after === null;
+    if (change.table === "sites") {
+      put(this.directory, Number(row.id), listedOf(row), gone);
+    } else if (change.table === "app_routes") put(this.routes, String(row.appid), Number(row.site_id), gone);
+    else if (change.table === "idempotency_keys") {
+      const name = JSON.stringify([home, row.site_id, row.appid, row.operation, row.key, row.session_id]);
+      const known = fingerprint || this.#fingerprints.get(name) || "";
+      this.#fingerprints.set(name, known);
+      this.home(home).apply(change, known);
+    } else this.home(home).apply(change, "");
+    if (change.table === "apps" && !gone) {
+      const versions = this.versions.get(String(row.appid)) ?? new Set();
+      this.versions.set(String(row.appid), versions.add(String(row.version)));
+    }
+  }
+}
+
+const listedOf = (row: Row): Listed => ({
+  home: String(row.home),
+  status: String(row.status),
+  name: String(row.name),
+  revision: Number(row.revision),
+  firstChatId: Number(row.first_chat_id),
+  createdAt: Number(row.created_at),
+});
+
+export const usedName = (appid: string, ranstr: string): string => JSON.stringify([appid, ranstr]);

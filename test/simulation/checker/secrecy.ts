@@ -1,0 +1,46 @@
+import type { Call } from "../world/call.ts";
+import { mismatch } from "./signed/answers.ts";
+import type { Violate } from "./violate.ts";
+
+/**
+ * What no log and no answer of a signed call may hold: signatures and secrets, the master key, and the words with which names, messages
+ * and Idempotency-Keys of the simulation begin.
+ */
+const CONFIDENTIAL = /[0-9a-fA-F]{64}|imported-|simulated-admin|[A-Za-z0-9+/]{43}=|Customer |customer_|Order |order-/;
+
+/** Holds answers and logs against what nobody may learn from them. */
+export class Secrecy {
+  readonly #violate: Violate;
+  /** The one refusal of whoever cannot sign, by the setting of the statuses. */
+  readonly #refusals = new Map<string, string>();
+
+  constructor(violate: Violate) {
+    this.#violate = violate;
+  }
+
+  checkLog(line: string): void {
+    const [found] = CONFIDENTIAL.exec(line) ?? [];
+    if (found !== undefined) this.#violate("no log holds anything confidential", `${found} in: ${line}`, []);
+  }
+
+  checkAnswer(call: Call): void {
+    const { answer, isolate } = call;
+    if (answer === undefined || isolate === undefined) return;
+    const headers = [...answer.headers].filter(([name]) => name !== "x-request-id").sort();
+    const text = JSON.stringify([answer.status, headers, answer.body]);
+    const [found] = CONFIDENTIAL.exec(text) ?? [];
+    if (found !== undefined) {
+      this.#violate("no answer holds anything confidential", `${call.name} was told ${found} in ${text}`, [call.name]);
+    }
+    if (mismatch(call, answer, { kind: "unsigned" }) !== undefined) return;
+    const { errorStatus } = isolate.settings;
+    const known = this.#refusals.get(errorStatus) ?? text;
+    this.#refusals.set(errorStatus, known);
+    if (known === text) return;
+    this.#violate(
+      "an unknown appid, a revoked app and a wrong signature get one and the same answer",
+      `${call.name} was answered ${text}, another ${known}`,
+      [call.name],
+    );
+  }
+}

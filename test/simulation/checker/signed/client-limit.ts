@@ -1,0 +1,145 @@
+import type { Call } from "../../world/call.ts";
+import { LIMITS } from "../../world/cloud/settings.ts";
+import type { Violate } from "../violate.ts";
+import { areLimitsBound, clientKey, EARLY_MS, LIMITER_MS } from "./limits.ts";
+
+/** An isolate refuses for so long what a client that exceeded its limit may not ask, in milliseconds. */
+const PAUSE_MS = 60_000;
+const PERIOD_MS = LIMITS.CLIENT_LIMIT.period * 1000;
+
+/** What failed at the door, as a client's limit counts it. */
+interface Failure {
+  isUnknown: boolean;
+  /** No app ever had the appid, so that no cache can know one. */
+  invented?: boolean;
+}
+
+/** The limit of an address: who may be refused with 429 by what failed there, who must be, and what such a call may cost. */
+export class ClientLimit {
+  readonly #violate: Violate;
+  /** Calls by edge and client, in the order of their arrival. */
+  readonly #calls = new Map<string, Call[]>();
+  readonly #failures = new Map<Call, Failure>();
+  /** When an isolate learnt that a client failed too often, by isolate, client and kind of failure. */
+  readonly #exceeded = new Map<string, number>();
+
+  constructor(violate: Violate) {
+    this.#violate = violate;
+  }
+
+  arrives(call: Call, isUnknown: boolean): void {
+    const key = `${call.edge} ${clientKey(call)}`;
+    const calls = this.#calls.get(key);
+    if (calls === undefined) this.#calls.set(key, [call]);
+    else calls.push(call);
+    // Until it is answered it may turn out to be a failure.
+    this.#failures.set(call, { isUnknown });
+  }
+
+  /** Whether failures at its address explain that a call is refused with 429. */
+  explains(call: Call, { mayBeUnsigned, isKnown }: { mayBeUnsigned: boolean; isKnown: boolean }): boolean {
+    if (!areLimitsBound(call)) return false;
+    const now = call.answeredAt as number;
+    const { limit } = LIMITS.CLIENT_LIMIT;
+    const from = Math.floor((now - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
+    if (mayBeUnsigned && this.#count(call, from, now, () => true) > limit) return true;
+    if (isKnown) return false;
+    const first = Math.floor(((call.arrivedAt as number) - PAUSE_MS - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
+    for (let start = first; start <= now; start += PERIOD_MS) {
+      if (this.#count(call, start - LIMITER_MS, start + PERIOD_MS, ({ isUnknown }) => isUnknown) > limit) return true;
+    }
+    return false;
+  }
+
+  /** A call did not fail at the door. */
+  succeeds(call: Call): void {
+    this.#failures.delete(call);
+  }
+
+  /**
+   * A call failed at the door: its signature did not verify, or its appid is unknown. It is forged when no secret that the app ever had
+   * has signed it, and invented when nobody ever had the appid.
+   */
+  fails(
+    call: Call,
+    { isLimited, isUnknown, ...told }: { isLimited: boolean; isUnknown: boolean; forged: boolean; invented: boolean },
+  ): void {
+    this.#failures.set(call, { isUnknown, invented: told.invented });
+    if (!areLimitsBound(call)) return;
+    this.#checkCost(call, isLimited, told);
+    if (!isCounted(call)) return;
+    const { limit } = LIMITS.CLIENT_LIMIT;
+    if (this.#countSure(call, () => true) >= limit) {
+      this.#learn(call, "signed");
+      if (!isLimited) {
+        this.#violate(
+          "an address that fails too often is refused with 429",
+          `${call.name} was answered 401 after ${limit} failures at ${call.client}`,
+          [call.name, call.client],
+        );
+      }
+    }
+    if (!told.invented) return;
+    if (this.#countSure(call, (failure) => failure.invented === true) >= limit) this.#learn(call, "unknown");
+  }
+
+  /** An address over its limit costs nothing but the answer. */
+  #checkCost(call: Call, isLimited: boolean, { forged, invented }: { forged: boolean; invented: boolean }): void {
+    const asked = call.trips.map(({ to }) => to);
+    if (forged && this.#knows(call, "signed") && asked.includes("NONCES get")) {
+      this.#violate(
+        "an address that fails too often causes no read of NONCES",
+        `${call.name} read it, ${call.client} had exceeded its limit`,
+        [call.name, call.client],
+      );
+    }
+    if (invented && this.#knows(call, "unknown") && (asked.length > 0 || !isLimited)) {
+      this.#violate(
+        "an address that made up too many appids costs no look-up",
+        `${call.name} asked ${asked.join(", ")} and was answered ${call.answer?.status}`,
+        [call.name, call.client],
+      );
+    }
+  }
+
+  #learn(call: Call, kind: "signed" | "unknown"): void {
+    this.#exceeded.set(`${call.isolate?.name} ${clientKey(call)} ${kind}`, call.answeredAt as number);
+  }
+
+  /** Whether the call's isolate has known during all of the call that the client has failed too often. */
+  #knows(call: Call, kind: "signed" | "unknown"): boolean {
+    const since = this.#exceeded.get(`${call.isolate?.name} ${clientKey(call)} ${kind}`);
+    if (since === undefined) return false;
+    const { arrivedAt, answeredAt } = call as { arrivedAt: number; answeredAt: number };
+    return arrivedAt > since + LIMITER_MS && answeredAt < since + PAUSE_MS - EARLY_MS;
+  }
+
+  /** How many calls of a client have or may have failed at its location, the call itself included. */
+  #count(call: Call, from: number, to: number, fits: (failure: Failure) => boolean): number {
+    return this.#callsOf(call).filter((other) => {
+      const failure = this.#failures.get(other);
+      if (failure === undefined || !fits(failure) || (other.arrivedAt as number) > to) return false;
+      return (other.answeredAt ?? Number.POSITIVE_INFINITY) >= from;
+    }).length;
+  }
+
+  /** How many calls of a client certainly failed, and were counted, in the window of this one and before it. */
+  #countSure(call: Call, fits: (failure: Failure) => boolean): number {
+    const now = call.answeredAt as number;
+    const start = Math.floor(now / PERIOD_MS) * PERIOD_MS;
+    return this.#callsOf(call).filter((other) => {
+      const failure = this.#failures.get(other);
+      const { answeredAt: at } = other;
+      if (failure === undefined || at === undefined || !fits(failure) || !isCounted(other)) return false;
+      return at >= start + LIMITER_MS && at <= now - LIMITER_MS && now - LIMITER_MS >= start;
+    }).length;
+  }
+
+  #callsOf(call: Call): Call[] {
+    return this.#calls.get(`${call.edge} ${clientKey(call)}`) ?? [];
+  }
+}
+
+/** Whether a failure was certainly counted: who is refused without a look-up may not be counted again. */
+const isCounted = ({ answer, limiterFailed, trips }: Call): boolean =>
+  !limiterFailed && (answer?.headers.has("retry-after") !== true || trips.some(({ to }) => to !== "NONCES get"));

@@ -1,0 +1,150 @@
+import type { Answer, Call } from "../../world/call.ts";
+import { TRANSIENT_FAULT } from "../../world/cloud/database-link.ts";
+import { LIMITS } from "../../world/cloud/settings.ts";
+import type { Model } from "../model.ts";
+import { REFRESH_PAUSE_MS, WHOLE_LIMIT_MS } from "../periods.ts";
+import { formMismatch, LIMITED, mismatch, NO_ANSWER } from "./answers.ts";
+import type { AppLimits } from "./app-limits.ts";
+import type { ClientLimit } from "./client-limit.ts";
+import type { Costs } from "./costs.ts";
+import { isReadable, wasOnceInForce } from "./signatures.ts";
+import type { ReadableCall, WatchedCall } from "./watched-call.ts";
+
+/** How often an isolate asks D1 whether it still knows a caller who is refused anyway. */
+const CONFIRM_PAUSE_MS = 1_000;
+const CONFIRMS_PER_SECOND = 10;
+/** The refusals that an isolate tells before the batch, and so before D1 has confirmed the app. */
+const TOLD_BEFORE_THE_BATCH = ["stamp_malformed", "stale", "fields_malformed"] as const;
+
+/** Why an answer that no verdict explains is one of the few that the contract allows all the same. */
+export class Excuses {
+  readonly #model: Model;
+  readonly #calls: ReadonlyMap<Call, WatchedCall>;
+  readonly #rules: { costs: Costs; appLimits: AppLimits; clientLimit: ClientLimit };
+  /** When a call was last answered that its signature failed, by isolate, app and address. */
+  readonly #unsigned = new Map<string, number>();
+  /** Apps whose record in KV somebody has written. */
+  readonly #tampered = new Set<string>();
+
+  /** @param calls every signed call so far */
+  constructor(
+    model: Model,
+    calls: ReadonlyMap<Call, WatchedCall>,
+    rules: { costs: Costs; appLimits: AppLimits; clientLimit: ClientLimit },
+  ) {
+    this.#model = model;
+    this.#calls = calls;
+    this.#rules = rules;
+  }
+
+  /** A call was answered that its signature failed, or that too many did at its address. */
+  noteUnsigned({ call, reading }: ReadableCall): void {
+    this.#unsigned.set(`${call.isolate?.name} ${reading.appid} ${call.client}`, call.answeredAt as number);
+  }
+
+  /** Somebody has written into KV what he likes as an app's record. */
+  noteTampered(appid: string): void {
+    this.#tampered.add(appid);
+  }
+
+  allow(watched: WatchedCall, answer: Answer): boolean {
+    const { call, committed } = watched;
+    if (formMismatch(call, answer, NO_ANSWER) === undefined) {
+      return !isBearable(call) || this.waitsForOthers(watched) || (isReadable(watched) && this.#isMisled(watched));
+    }
+    if (committed !== undefined || !isReadable(watched)) return false;
+    if (formMismatch(call, answer, LIMITED) === undefined) return this.#isLimited(watched);
+    if (this.#isToldUnconfirmed(watched, answer)) return true;
+    if (mismatch(call, answer, { kind: "unsigned" }) !== undefined) return false;
+    // Where the record was new enough all the time, an earlier failure explains nothing.
+    const { appid } = watched.reading;
+    return this.#isHidden(watched) || (this.#failedBefore(watched) && !this.#rules.costs.isWarm(call, appid));
+  }
+
+  /** Calls of one app in one isolate share its look-ups and its replay check: a call may wait for the faults of another one. */
+  waitsForOthers(watched: WatchedCall): boolean {
+    if (!isReadable(watched)) return false;
+    const { arrivedAt = 0 } = watched.call;
+    return this.#othersOfApp(watched).some(({ call, reading }) => {
+      // A call that was cut off leaves its mark on its ranstr for good; what else waits for it gives up when its time is over.
+      const isSame = reading.stamp?.ranstr === watched.reading.stamp?.ranstr;
+      const ended = isSame ? Number.POSITIVE_INFINITY : (call.arrivedAt ?? 0) + WHOLE_LIMIT_MS;
+      return call.faults.length > 0 && (call.answeredAt ?? ended) >= arrivedAt;
+    });
+  }
+
+  /**
+   * docs/threat-model.md, "Write access to KV": it can have an app refused while some home is closed, by naming that home as the app's. And
+   * a revoked app that KV sends to a home that there is not may be answered so once, before its isolate knows.
+   */
+  #isMisled(watched: ReadableCall): boolean {
+    const { call, reading, possible } = watched;
+    if (!this.#tampered.has(reading.appid)) return false;
+    if (call.settings.closedHomes.length > 0) return true;
+    const isUnsigned = [...possible.values()].every(({ kind }) => kind === "unsigned" || kind === "seal_unknown");
+    return isUnsigned && wasOnceInForce(this.#model, watched);
+  }
+
+  /** The same: by naming another home, it hides that the app's own home is closed, and then the signature is verified. */
+  #isHidden({ reading, possible }: ReadableCall): boolean {
+    return this.#tampered.has(reading.appid) && [...possible.values()].some(({ kind }) => kind === "home_closed");
+  }
+
+  /**
+   * docs/operating.md, "Limits": 429 comes of what the app, its site or its address did itself. The header tells which of them is meant.
+   */
+  #isLimited(watched: ReadableCall): boolean {
+    const { call, reading, possible } = watched;
+    const { costs, appLimits, clientLimit } = this.#rules;
+    const { appid } = reading;
+    const period = Number(call.answer?.headers.get("retry-after"));
+    if (period === LIMITS.APP_LIMIT.period) return appLimits.explains(call, appid, this.#model.siteOf(appid));
+    if (period !== LIMITS.CLIENT_LIMIT.period) return false;
+    const isUnsigned = [...possible.values()].some(({ kind }) => kind === "unsigned");
+    const mayBeUnsigned = isUnsigned || this.#isHidden(watched) || this.#failedBefore(watched);
+    return clientLimit.explains(call, { mayBeUnsigned, isKnown: costs.isWarm(call, appid) });
+  }
+
+  /**
+   * docs/decisions.md, "unknown or revoked appid": an isolate that has not heard of a revocation asks D1 before a refusal tells more, once
+   * a second for one signature and ten times for an app. Without an answer it tells.
+   */
+  #isToldUnconfirmed(watched: ReadableCall, answer: Answer): boolean {
+    const { call, reading } = watched;
+    if (TOLD_BEFORE_THE_BATCH.every((kind) => mismatch(call, answer, { kind }) !== undefined)) return false;
+    if (!wasOnceInForce(this.#model, watched)) return false;
+    // Whoever writes to KV can send a call to a home that there is not, where nobody can be asked.
+    if (call.faults.length > 0 || this.#tampered.has(reading.appid)) return true;
+    const before = this.#othersOfApp(watched).filter(
+      (other) => (call.arrivedAt ?? 0) - (other.call.answeredAt ?? Number.POSITIVE_INFINITY) < CONFIRM_PAUSE_MS,
+    );
+    const signatures = new Set(before.map((other) => other.reading.signature.toLowerCase()));
+    return signatures.has(reading.signature.toLowerCase()) || signatures.size >= CONFIRMS_PER_SECOND;
+  }
+
+  /**
+   * docs/architecture.md, "Caches may be wrong": after a fresh look-up in vain the isolate takes no other for that appid and that address
+   * for 5 s.
+   */
+  #failedBefore({ call, reading }: ReadableCall): boolean {
+    const failed = this.#unsigned.get(`${call.isolate?.name} ${reading.appid} ${call.client}`);
+    return failed !== undefined && failed >= (call.arrivedAt ?? 0) - REFRESH_PAUSE_MS;
+  }
+
+  /** The other calls of the same app that the same isolate has served or serves. */
+  #othersOfApp({ call, reading }: ReadableCall): ReadableCall[] {
+    const others: ReadableCall[] = [];
+    for (const each of call.isolate?.calls ?? []) {
+      const other = each === call ? undefined : this.#calls.get(each);
+      if (other !== undefined && isReadable(other) && other.reading.appid === reading.appid) others.push(other);
+    }
+    return others;
+  }
+}
+
+/**
+ * docs/architecture.md, "Time is bounded": whether the Worker should have overcome what met a call. It tries again after a fault that D1
+ * calls transient, and after 3 s without an answer.
+ */
+const isBearable = ({ faults: [fault, another] }: Call): boolean =>
+  fault === undefined || (another === undefined && (fault === TRANSIENT_FAULT || / in silence$/.test(fault)));

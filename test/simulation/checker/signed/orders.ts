@@ -1,0 +1,59 @@
+import type { App } from "../home-model.ts";
+import type { Model } from "../model.ts";
+import { KEY_SECONDS } from "../periods.ts";
+import type { Violate } from "../violate.ts";
+import type { ReadableCall } from "./watched-call.ts";
+
+/** How far apart two isolates' clocks may be. */
+const SKEW_SECONDS = 20;
+
+/** One order of a caller opens one session, and the client tells him of that one. */
+export class Orders {
+  readonly #model: Model;
+  readonly #violate: Violate;
+  /** The session that an order opened, by the order's text. */
+  readonly #opened = new Map<string, { call: string; sessionId: number; forgottenAt: number }>();
+
+  constructor(model: Model, violate: Violate) {
+    this.#model = model;
+    this.#violate = violate;
+  }
+
+  /** A call has opened a session. */
+  opens(home: string, { siteId }: App, watched: ReadableCall, sessionId: number): void {
+    const { call } = watched;
+    const id = `${home}/${siteId}/${sessionId}`;
+    if (this.#model.givenIds.has(id)) {
+      this.#violate("no chat id is given twice", `${call.name} opened ${id} again`, [call.name, id]);
+    }
+    this.#model.givenIds.add(id);
+    if (call.role === "honest") this.#checkOrder(home, siteId, watched, sessionId);
+  }
+
+  /** The client told a caller that a session was opened for what he asked. */
+  told({ home, siteId }: { home: string; siteId: number }, chatId: number, content: string): void {
+    const id = `${home}/${siteId}/${chatId}`;
+    const session = this.#model.home(home).sessions.get(`${siteId}/${chatId}`);
+    const stored = session?.messages[0]?.content;
+    const isLost = session === undefined && this.#model.givenIds.has(id);
+    if (stored === content || isLost) return;
+    this.#violate("the client answers the session of the order", `${id} holds ${JSON.stringify(stored)}`, [
+      id,
+      content,
+    ]);
+  }
+
+  /** An order of an honest caller is in the first message. He gives it to the client once, or again under its key. */
+  #checkOrder(home: string, siteId: number, { call, reading }: ReadableCall, sessionId: number): void {
+    const order = reading.asked?.operation === "create_gd" ? reading.asked.content : "";
+    if (!order.startsWith("Order ")) return;
+    const first = this.#opened.get(order);
+    const isHeld = first !== undefined && this.#model.home(home).sessions.has(`${siteId}/${first.sessionId}`);
+    if (isHeld && call.clock < first.forgottenAt) {
+      const rule = "a call of the client opens one session, and a key opens one in a day";
+      const what = `${call.name} opened ${home}/${siteId}/${sessionId} for the order of ${first.call}`;
+      this.#violate(rule, what, [call.name, first.call]);
+    }
+    this.#opened.set(order, { call: call.name, sessionId, forgottenAt: call.clock + KEY_SECONDS - SKEW_SECONDS });
+  }
+}

@@ -1,0 +1,178 @@
+import type { Scheduler } from "../../machine/scheduler.ts";
+import type { Change } from "../../platform/database.ts";
+import type { Answer, Call } from "../../world/call.ts";
+import { LIMITS } from "../../world/cloud/settings.ts";
+import { type Model, usedName } from "../model.ts";
+import { WHOLE_LIMIT_MS } from "../periods.ts";
+import type { Violate } from "../violate.ts";
+import { formMismatch, ignoredIn, LIMITED, mismatch, NO_ANSWER } from "./answers.ts";
+import { AppLimits } from "./app-limits.ts";
+import { ClientLimit } from "./client-limit.ts";
+import { read } from "./contract.ts";
+import { Costs } from "./costs.ts";
+import { Excuses } from "./excuses.ts";
+import { Orders } from "./orders.ts";
+import { isReadable, wasOnceInForce } from "./signatures.ts";
+import { checkWritten } from "./signed-writes.ts";
+import { isWriting, type Verdict, verdictsOf } from "./verdicts.ts";
+import { aboutOf, type ReadableCall, type WatchedCall } from "./watched-call.ts";
+
+/** A call that no fault met is answered within what D1 took and this, in milliseconds: it includes everything that KV and limits may do. */
+const OWN_LIMIT_MS = 1_600;
+
+/** Holds what signed calls write and are answered against what they may come to by the contract. */
+export class SignedCalls {
+  readonly costs: Costs;
+  readonly excuses: Excuses;
+  readonly orders: Orders;
+  readonly #model: Model;
+  readonly #violate: Violate;
+  readonly #scheduler: Scheduler;
+  readonly #appLimits: AppLimits;
+  readonly #clientLimit: ClientLimit;
+  readonly #calls = new Map<Call, WatchedCall>();
+  /** Calls that are not answered yet. */
+  readonly #open = new Set<WatchedCall>();
+
+  constructor(model: Model, violate: Violate, scheduler: Scheduler) {
+    this.#model = model;
+    this.#violate = violate;
+    this.#scheduler = scheduler;
+    this.#appLimits = new AppLimits(violate);
+    this.#clientLimit = new ClientLimit(violate);
+    this.costs = new Costs(violate);
+    this.orders = new Orders(model, violate);
+    const rules = { costs: this.costs, appLimits: this.#appLimits, clientLimit: this.#clientLimit };
+    this.excuses = new Excuses(model, this.#calls, rules);
+  }
+
+  arrives(call: Call): void {
+    const reading = read(call.wire);
+    const watched: WatchedCall = { call, reading, signedBy: new Map(), possible: new Map(), committed: undefined };
+    this.#calls.set(call, watched);
+    this.#open.add(watched);
+    this.#look(watched);
+    if (isReadable(watched)) this.#clientLimit.arrives(call, !this.#model.hasRouted(watched.reading.appid));
+    this.#scheduler.after(WHOLE_LIMIT_MS, () => {
+      if (call.alive && call.answer === undefined) {
+        this.#violate("every call is answered within 9.5 s", `${call.name} has no answer`, [call.name]);
+      }
+    });
+  }
+
+  /** Notes what the open calls may come to at this moment. */
+  look(): void {
+    for (const watched of this.#open) this.#look(watched);
+  }
+
+  /** What an Idempotency-Key of the call stands for; empty when the call cannot be read. */
+  fingerprintOf(call: Call): string {
+    const watched = this.#calls.get(call);
+    return watched !== undefined && isReadable(watched) ? watched.reading.fingerprint : "";
+  }
+
+  ends(call: Call): void {
+    const watched = this.#calls.get(call);
+    if (watched !== undefined) this.#open.delete(watched);
+  }
+
+  /** @param home the name of the home that has committed */
+  checkWritten(home: string, call: Call, changes: readonly Change[]): void {
+    const watched = this.#calls.get(call) as WatchedCall;
+    const result = checkWritten(this.#model, this.#violate, home, watched, changes);
+    if (result === undefined || !isReadable(watched)) return;
+    const { app, verdict } = result;
+    const { stamp, operation } = watched.reading;
+    watched.committed = { verdict, at: this.#scheduler.now };
+    if (stamp !== undefined) this.#model.used.set(usedName(app.appid, stamp.ranstr), call);
+    if (verdict.kind === "accepted" && operation === "create_gd") {
+      this.orders.opens(home, app, watched, verdict.sessionId);
+    }
+  }
+
+  checkAnswer(call: Call): void {
+    const watched = this.#calls.get(call) as WatchedCall;
+    const answer = call.answer as Answer;
+    this.#look(watched);
+    this.#open.delete(watched);
+    const { committed, possible } = watched;
+    const candidates =
+      committed === undefined ? [...possible.values()].filter((each) => !isWriting(each)) : [committed.verdict];
+    const misses = candidates.map((verdict) => mismatch(call, answer, verdict));
+    const matched = candidates[misses.indexOf(undefined)];
+    if (matched === undefined && !this.excuses.allow(watched, answer)) {
+      const expected = JSON.stringify(committed?.verdict ?? [...possible.values()]);
+      const why = misses.find((each) => each !== undefined) ?? "";
+      this.#violate(
+        call.role === "honest"
+          ? "an honest request is answered as the contract says"
+          : "every request is answered as the contract says",
+        `${call.name} was answered ${answer.status} ${answer.body} (${why}), came to ${expected}`,
+        aboutOf(watched),
+      );
+      return;
+    }
+    if (isReadable(watched)) this.#count(watched, answer);
+    if (matched !== undefined) this.#checkIgnored(watched, answer, matched);
+    this.#checkTime(watched);
+  }
+
+  #look(watched: WatchedCall): void {
+    if (watched.committed !== undefined) return;
+    for (const verdict of verdictsOf(this.#model, watched)) {
+      const name = JSON.stringify(verdict);
+      if (!watched.possible.has(name)) watched.possible.set(name, verdict);
+    }
+  }
+
+  #checkIgnored(watched: WatchedCall, answer: Answer, verdict: Verdict): void {
+    const { call } = watched;
+    if (verdict.kind !== "accepted") return;
+    const said = ignoredIn(answer);
+    // After a lost answer, the second try may find other reasons than the first. Who joined is left out by none.
+    if (call.faults.length > 0) {
+      const asked = isReadable(watched) ? watched.reading.asked : undefined;
+      const agents = asked?.operation === "add_kf" ? asked.agents : [];
+      const joined = agents.filter((id) => !verdict.ignored.some((each) => each.startsWith(`${id} `)));
+      const wrong = said.find((each) => joined.some((id) => each.startsWith(`${id} `)));
+      if (wrong === undefined) return;
+      this.#violate("x-ignored-agents names nobody who joined", `${call.name} says ${wrong}`, aboutOf(watched));
+      return;
+    }
+    if (JSON.stringify(said) === JSON.stringify(verdict.ignored.toSorted())) return;
+    const what = `${call.name} says ${said}, left out were ${verdict.ignored}`;
+    this.#violate("x-ignored-agents names who was left out", what, aboutOf(watched));
+  }
+
+  #checkTime(watched: WatchedCall): void {
+    const { call } = watched;
+    const took = (call.answeredAt ?? 0) - (call.arrivedAt ?? 0);
+    if (call.faults.length > 0 || took <= call.d1Ms + OWN_LIMIT_MS || this.excuses.waitsForOthers(watched)) return;
+    // When no key here opens what D1 has, KV may still have a record that opens: worth waiting for.
+    if ([...watched.possible.values()].some(({ kind }) => kind === "seal_unknown")) return;
+    const what = `${call.name} took ${Math.round(took)} ms, of which D1 ${Math.round(call.d1Ms)} ms`;
+    this.#violate("KV and limits hold no request up", what, aboutOf(watched));
+  }
+
+  /** Counts an answered call for the limits and for what it cost. */
+  #count(watched: ReadableCall, answer: Answer): void {
+    const { call, committed, reading } = watched;
+    const { appid, stamp } = reading;
+    const siteId = this.#model.siteOf(appid);
+    const isUnsigned = mismatch(call, answer, { kind: "unsigned" }) === undefined;
+    const isLimited =
+      formMismatch(call, answer, LIMITED) === undefined &&
+      Number(answer.headers.get("retry-after")) === LIMITS.CLIENT_LIMIT.period;
+    if (isUnsigned || isLimited) {
+      this.excuses.noteUnsigned(watched);
+      const forged = !wasOnceInForce(this.#model, watched);
+      const isUnknown = !this.#model.hasRouted(appid);
+      const invented = siteId === undefined && !this.#model.versions.has(appid);
+      this.#clientLimit.fails(call, { isLimited, forged, isUnknown, invented });
+    } else this.#clientLimit.succeeds(call);
+    const done = committed !== undefined && formMismatch(call, answer, NO_ANSWER) !== undefined;
+    if (done) this.#appLimits.letThrough(call, appid, siteId, committed.at);
+    if (done && stamp !== undefined) this.#appLimits.charge(call, { appid, siteId, ranstr: stamp.ranstr });
+    this.costs.answers(call, { appid, ranstr: stamp?.ranstr, done, failed: isUnsigned });
+  }
+}

@@ -1,0 +1,75 @@
+import type { Change } from "../../platform/database.ts";
+import type { App } from "../home-model.ts";
+import type { Model } from "../model.ts";
+import type { Violate } from "../violate.ts";
+import { formMismatch, NO_ANSWER } from "./answers.ts";
+import { difference, expectedRows } from "./expected-rows.ts";
+import { isReadable } from "./signatures.ts";
+import { isWriting, type Verdict, verdictsAt, type Writing } from "./verdicts.ts";
+import { aboutOf, type WatchedCall } from "./watched-call.ts";
+
+/** The rule that a request breaks when it writes although it came to this. */
+const RULES: Partial<Record<Verdict["kind"], string>> = {
+  used: "each ranstr has at most one effect",
+  unsigned: "nothing is accepted that no secret in force has signed",
+  stale: "a request with a stale timestamp changes nothing",
+  site_closed: "a closed site is not written to",
+  home_closed: "a closed home is not written to",
+  fields_malformed: "a malformed request changes nothing",
+  stamp_malformed: "a malformed request changes nothing",
+};
+
+/**
+ * Holds what a signed call writes against what it may come to at this moment, before the model knows of it.
+ *
+ * @returns what the call came to; undefined after a violation
+ */
+export function checkWritten(
+  model: Model,
+  violate: Violate,
+  homeName: string,
+  watched: WatchedCall,
+  changes: readonly Change[],
+): { app: App; verdict: Writing } | undefined {
+  const { call, committed } = watched;
+  const about = aboutOf(watched);
+  const broken = (rule: string, what: string): undefined => {
+    violate(rule, `${call.name}${what}`, about);
+    return undefined;
+  };
+  if (committed !== undefined) {
+    return broken("a second try writes nothing", ` wrote again: ${JSON.stringify(changes[0])}`);
+  }
+  const home = model.home(homeName);
+  const siteId = changes[0]?.after?.site_id;
+  const app = isReadable(watched) ? home.apps.get(`${siteId}/${watched.reading.appid}`) : undefined;
+  if (!isReadable(watched) || app === undefined) {
+    return broken("a request writes only into its own site", ` wrote ${JSON.stringify(changes[0])}`);
+  }
+  const verdicts = verdictsAt(model, home, app, watched);
+  const verdict = verdicts.find(isWriting);
+  if (verdict === undefined) {
+    const [{ kind }] = verdicts as [Verdict];
+    const rule = RULES[kind] ?? "only a request that the contract allows writes";
+    return broken(rule, ` (${kind}) wrote ${JSON.stringify(changes)}`);
+  }
+  const wrong = difference(changes, expectedRows(home, app, watched, verdict));
+  if (wrong !== undefined) {
+    const rule =
+      verdict.kind === "accepted"
+        ? "an accepted request writes all of its session and nothing else"
+        : "a refused or repeated request writes nothing but its ranstr";
+    return broken(rule, `: ${wrong}`);
+  }
+  checkLateCommit(violate, watched, verdict);
+  return { app, verdict };
+}
+
+/** A commit after the Worker gave up: it may only have said that it does not know. */
+function checkLateCommit(violate: Violate, watched: WatchedCall, verdict: Writing): void {
+  const { call } = watched;
+  const { answer } = call;
+  if (answer === undefined || formMismatch(call, answer, NO_ANSWER) === undefined) return;
+  const what = `${call.name} was answered ${answer.status} and then came to ${JSON.stringify(verdict)}`;
+  violate("only a 503 leaves open whether the request was done", what, aboutOf(watched));
+}

@@ -1,0 +1,142 @@
+import type { Call } from "../../world/call.ts";
+import type { Settings } from "../../world/cloud/settings.ts";
+import { type App, type HomeModel, keyName, type Session } from "../home-model.ts";
+import { type Model, usedName } from "../model.ts";
+import { NONCE_SECONDS } from "../periods.ts";
+import { hasKeyOf } from "../seals.ts";
+import { type AddAsked, type CreateAsked, storedName, type Unreadable } from "./contract.ts";
+import { isInForce, isReadable, type Readable, type SignedCall, wasOnceInForce } from "./signatures.ts";
+
+/** Why a request is refused without anything being written, its ranstr included. */
+type Untouched =
+  | "home_closed"
+  | "unsigned"
+  | "stamp_malformed"
+  | "stale"
+  | "used"
+  | "fields_malformed"
+  | "site_closed"
+  | "seal_unknown";
+
+/** What a request comes to at one moment, by the contract and by what is stored then. */
+export type Verdict =
+  | { kind: "unreadable"; status: Unreadable }
+  | { kind: Untouched }
+  /** From here on the ranstr is used up. */
+  | { kind: "refused"; reason: "key_reused" | "agents_invalid" | "session_not_found" | "state_forbids" }
+  | { kind: "repeated"; sessionId: number }
+  | { kind: "accepted"; sessionId: number; ignored: string[] };
+
+export type Writing = Extract<Verdict, { kind: "refused" | "repeated" | "accepted" }>;
+
+export const isWriting = (verdict: Verdict): verdict is Writing =>
+  verdict.kind === "refused" || verdict.kind === "repeated" || verdict.kind === "accepted";
+
+/** After a site is opened: a call under way may hear for 9.5 s that it is closed, and its isolate believes that for a second. */
+const CLOSED_PAUSE_MS = 1_000 + 9_500;
+
+/**
+ * What a request may come to at this moment. More than one when several rules refuse it and their order is not promised, or when caches
+ * decide.
+ */
+export function verdictsOf(model: Model, signed: SignedCall): Verdict[] {
+  if (!isReadable(signed)) return [{ kind: "unreadable", status: signed.reading as Unreadable }];
+  const { appid } = signed.reading;
+  const verdicts: Verdict[] = [];
+  for (const home of model.homes.values()) {
+    for (const app of home.apps.values()) {
+      if (app.appid === appid) verdicts.push(...verdictsAt(model, home, app, signed));
+    }
+  }
+  // Without a route, or with one to another site, the caches decide whether the app is found.
+  const isFound = model.listedApp(appid) !== undefined;
+  if (!isFound || verdicts.length === 0) verdicts.push({ kind: "unsigned" });
+  // A cache may say that the app is in a closed home, which may have lost it.
+  if (!isFound && signed.call.settings.closedHomes.length > 0) verdicts.push({ kind: "home_closed" });
+  return verdicts;
+}
+
+/** What a request may come to if its app is the one of this home. */
+export function verdictsAt(model: Model, home: HomeModel, app: App, signed: Readable): Verdict[] {
+  const { call, reading } = signed;
+  const { settings } = call;
+  const verdicts: Verdict[] = [];
+  if (settings.closedHomes.includes(home.name)) return [{ kind: "home_closed" }];
+  const isMoved = model.moved.has(app.appid);
+  if (isMoved || !areSealsKnown(app, settings)) verdicts.push({ kind: "seal_unknown" });
+  const { stamp, asked, key } = reading;
+  if (isMoved || !isInForce(model, app, signed)) {
+    // A replay is refused without asking anybody: docs/decisions.md, "unknown or revoked appid".
+    const isReplay = stamp !== undefined && useOf(model, signed, stamp.ranstr) !== "none";
+    if (isReplay && wasOnceInForce(model, signed)) verdicts.push({ kind: "used" });
+    return [...verdicts, { kind: "unsigned" }];
+  }
+  // The overlap of a rotation may end while the call is under way.
+  if (!isInForce(model, app, signed, call.isolate?.clock)) verdicts.push({ kind: "unsigned" });
+  if (stamp === undefined) return [...verdicts, { kind: "stamp_malformed" }];
+  if (Math.abs(call.clock - stamp.timestamp) > settings.toleranceSeconds) return [...verdicts, { kind: "stale" }];
+  const use = useOf(model, signed, stamp.ranstr);
+  if (use !== "none") verdicts.push({ kind: "used" });
+  if (asked === undefined || key === undefined) return [...verdicts, { kind: "fields_malformed" }];
+  if (home.sites.get(app.siteId)?.status !== "open") return [...verdicts, { kind: "site_closed" }];
+  if (isBelievedClosed(model, home, app, call)) verdicts.push({ kind: "site_closed" });
+  if (use === "remembered") return verdicts;
+  const used = key === null ? undefined : home.keys.get(keyName(app.siteId, app.appid, storedName(reading), key));
+  if (used !== undefined && used.expiresAt > call.clock) {
+    return used.fingerprint === reading.fingerprint
+      ? [...verdicts, { kind: "repeated", sessionId: used.sessionId }]
+      : [...verdicts, { kind: "refused", reason: "key_reused" }];
+  }
+  const decided = asked.operation === "create_gd" ? decideCreate(home, app, asked) : decideAdd(home, app, asked);
+  return [...verdicts, decided];
+}
+
+/** docs/operating.md, "Closing a site or a home": an isolate that has heard too often that a site is closed believes it for a second. */
+function isBelievedClosed(model: Model, home: HomeModel, { siteId }: App, { arrivedAt }: Call): boolean {
+  const reopenedAt = model.reopenedAt.get(`${home.name}/${siteId}`);
+  return reopenedAt !== undefined && (arrivedAt ?? 0) < reopenedAt + CLOSED_PAUSE_MS;
+}
+
+/**
+ * Whether another call has used the ranstr. The same bytes are never taken again. A ranstr is remembered for 1,860 s at least: who signs
+ * other bytes with it later may be accepted.
+ */
+function useOf(model: Model, { call, reading }: Readable, ranstr: string): "none" | "remembered" | "perhaps" {
+  const user = model.used.get(usedName(reading.appid, ranstr));
+  if (user === undefined || user === call) return "none";
+  return user.wire.body === call.wire.body || call.clock < user.clock + NONCE_SECONDS ? "remembered" : "perhaps";
+}
+
+/** Whether the deployment has the master keys that sealed the app's secrets: while the key changes, isolates of before do not. */
+const areSealsKnown = ({ row }: App, settings: Settings): boolean =>
+  [row.secret, row.previous_secret].every((seal) => seal == null || hasKeyOf(settings, seal));
+
+/** Section 4.1. */
+function decideCreate(home: HomeModel, { siteId }: App, { agents }: CreateAsked): Writing {
+  if (agents.some((id) => home.agents.get(`${siteId}/${id}`)?.status !== "normal")) {
+    return { kind: "refused", reason: "agents_invalid" };
+  }
+  return { kind: "accepted", sessionId: home.highestId(siteId) + 1, ignored: [] };
+}
+
+/** Section 4.2. */
+function decideAdd(home: HomeModel, { siteId }: App, { chatId, agents }: AddAsked): Writing {
+  const session = home.sessions.get(`${siteId}/${chatId}`);
+  if (session === undefined) return { kind: "refused", reason: "session_not_found" };
+  const { kind, responsible_agent_id } = session.row;
+  if (kind !== "ticket" || responsible_agent_id === null) return { kind: "refused", reason: "state_forbids" };
+  const ignored = agents.flatMap((id) => {
+    const why = whyIgnored(home, siteId, session, id);
+    return why === undefined ? [] : [`${id} ${why}`];
+  });
+  if (ignored.length === agents.length) return { kind: "refused", reason: "state_forbids" };
+  return { kind: "accepted", sessionId: chatId, ignored };
+}
+
+/** Why an agent who was asked for is not added; undefined when he is. */
+export function whyIgnored(home: HomeModel, siteId: number, session: Session, id: number): string | undefined {
+  if (session.row.responsible_agent_id === id || session.participants.has(id)) return "already on the session";
+  const agent = home.agents.get(`${siteId}/${id}`);
+  if (agent === undefined) return "unknown";
+  return agent.status === "normal" ? undefined : "disabled";
+}

@@ -1,0 +1,45 @@
+import type { Wire } from "../call.ts";
+import { ADMIN_TOKEN, LIMITS } from "../cloud/settings.ts";
+import type { Attacker } from "./attacker.ts";
+
+/** Somebody who calls the admin API without its token. */
+export async function intruders(attacker: Attacker): Promise<void> {
+  const { chance, world } = attacker;
+  while (!world.closing) {
+    await attacker.pause(2_000, 40_000);
+    const edge = attacker.anyEdge();
+    const calls = chance.happens(0.1) ? LIMITS.CLIENT_LIMIT.limit + 5 : 1;
+    for (let i = 0; i < calls; i++) await attacker.send(intrusion(attacker), edge);
+  }
+}
+
+function intrusion({ world, chance }: Attacker): Wire {
+  const { sites, apps } = world.company;
+  const { siteId } = chance.one(sites);
+  const { appid, secrets } = chance.one(apps);
+  const [method, path, body] = chance.one([
+    ["GET", "/sites"],
+    ["GET", `/sites/${siteId}/sessions`],
+    ["POST", `/sites/${siteId}/apps`, { name: "Mine" }],
+    ["POST", `/apps/${appid}/rotate`, { overlap_seconds: 0 }],
+    ["DELETE", `/apps/${appid}`],
+    ["PATCH", `/sites/${siteId}`, { status: "closed" }],
+    ["POST", "/homes/main/restored"],
+  ] as const);
+  const authorization = chance.one([
+    undefined,
+    "Bearer ",
+    `Bearer ${ADMIN_TOKEN.slice(0, -1)}`,
+    `Bearer ${ADMIN_TOKEN}x`,
+    `Bearer ${ADMIN_TOKEN.toUpperCase()}`,
+    `Bearer ${"x".repeat(ADMIN_TOKEN.length)}`,
+    `Bearer ${secrets.at(-1)?.secret}`,
+    `Basic ${ADMIN_TOKEN}`,
+    ADMIN_TOKEN,
+  ]);
+  const headers = {
+    ...(authorization !== undefined && { authorization }),
+    ...(body !== undefined && { "content-type": "application/json" }),
+  };
+  return { method, path: `/admin${path}`, headers, body: body === undefined ? "" : JSON.stringify(body) };
+}

@@ -1,0 +1,111 @@
+import type { Call } from "../call.ts";
+import { LIMITS } from "../cloud/settings.ts";
+import { beQuiet } from "../people/day.ts";
+import type { Attacker } from "./attacker.ts";
+import { twist } from "./twists.ts";
+
+/** Sends what is on its way, at once: before its original, beside it, or right after. */
+export async function inTransit(attacker: Attacker): Promise<void> {
+  const { world, chance } = attacker;
+  const share = chance.between(0.02, 0.15);
+  const spread = chance.one([0, 5, 200]);
+  world.eavesdroppers.push((call) => {
+    if (world.closing || !chance.happens(share)) return;
+    const copies = chance.weighted({ "1": 5, "3": 3, "8": 1 });
+    for (let i = 0; i < Number(copies); i++) {
+      world.start(async () => {
+        await world.sleep(chance.number() * spread);
+        await attacker.send(chance.happens(0.3) ? twist(attacker, call) : call.wire, attacker.edgeOf(call));
+      });
+    }
+  });
+}
+
+/** Sends again what went by, as it was or changed. What was refused, answered with 503 or lost is among it. */
+export async function replays(attacker: Attacker): Promise<void> {
+  const { world, chance } = attacker;
+  while (!world.closing) {
+    await attacker.pause(50, 4_000);
+    const call = attacker.captured();
+    if (call === undefined) continue;
+    const wire = chance.happens(0.6) ? twist(attacker, call) : call.wire;
+    const edge = attacker.edgeOf(call);
+    await Promise.all(Array.from({ length: chance.one([1, 1, 3]) }, () => attacker.send(wire, edge)));
+  }
+}
+
+const stampOf = ({ wire }: Call): number => Number(/"timestamp":(\d+)/.exec(wire.body)?.[1] ?? Number.NaN);
+
+/** Sends requests again when their timestamp is about to be too old, is so, or has just become it. */
+export async function thresholds(attacker: Attacker): Promise<void> {
+  const { world, chance } = attacker;
+  while (!world.closing) {
+    await attacker.pause(2_000, 40_000);
+    const call = attacker.captured();
+    if (call === undefined || Number.isNaN(stampOf(call))) continue;
+    const { toleranceSeconds } = world.cloud.settings;
+    for (const second of chance.some([-9, -1, 0, 1, 2, 9], 0.5)) {
+      const wait = (stampOf(call) + toleranceSeconds + second) * 1000 + chance.between(-50, 950) - world.cloud.now();
+      if (wait < 0) continue;
+      world.start(async () => {
+        await world.sleep(wait);
+        if (!world.closing) await attacker.send(call.wire, attacker.edgeOf(call));
+      });
+    }
+  }
+}
+
+/** A request that a closed site has just refused: it has used up nothing, and may be sent again. */
+function refusedByClosedSite({ world }: Attacker): Call | undefined {
+  return world.captured
+    .slice(-20)
+    .find(
+      ({ answer, answeredAt = 0 }) =>
+        answeredAt > world.scheduler.now - 2_000 && /site is closed/.test(answer?.headers.get("x-error-detail") ?? ""),
+    );
+}
+
+/** Sends a few requests of one app so often at one edge, or so many of them, that they would exceed its limit, did they count for it. */
+export async function floods(attacker: Attacker): Promise<void> {
+  const { world, chance } = attacker;
+  const { limit } = LIMITS.APP_LIMIT;
+  while (!world.closing) {
+    const until = world.scheduler.now + chance.between(8_000, 60_000);
+    while (world.scheduler.now < until && refusedByClosedSite(attacker) === undefined) await attacker.pause(500, 1_500);
+    const unused = refusedByClosedSite(attacker);
+    const last = unused ?? world.captured.at(-1);
+    if (last === undefined) continue;
+    const appid = /"appid":"[^"]*"/.exec(last.wire.body)?.[0] ?? "";
+    const ofApp = world.captured.filter((call) => call.wire.body.includes(appid)).slice(-chance.one([1, 6, 60, 60]));
+    const calls = unused === undefined ? ofApp : [unused];
+    const edge = attacker.edgeOf(last);
+    world.count("flood of replays");
+    await Promise.all(
+      Array.from({ length: unused === undefined ? limit + 15 : 2 * limit }, async (_, i) => {
+        await world.sleep(chance.number() * 2_500);
+        await attacker.send((calls[i % calls.length] ?? last).wire, edge);
+      }),
+    );
+  }
+}
+
+/** Waits a night, and sends in the morning what was sent before. */
+export async function late(attacker: Attacker): Promise<void> {
+  const { world, chance } = attacker;
+  if (chance.happens(0.5)) {
+    await attacker.pause(5_000, 60_000);
+    world.cloud.deploy({ ...world.cloud.settings, toleranceSeconds: chance.one([60, 600, 900]) });
+  }
+  while (!world.closing) {
+    await attacker.pause(20_000, 150_000);
+    const calls = world.captured.slice(-chance.integer(2, 8));
+    const night = chance.one([300, 600, 900, 1_200, 1_795, 1_859, 1_861, 86_395]) + chance.between(-6, 6);
+    world.count("night before late replays");
+    beQuiet(world, night * 1000);
+    await world.sleep(night * 1000 - chance.between(0, 4_000));
+    for (const call of calls) {
+      if (world.closing) return;
+      await attacker.send(call.wire, attacker.edgeOf(call));
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import type { Chance } from "../../machine/chance.ts";
+import type { World } from "../world.ts";
+import { type Attacker, newSession, signed } from "./attacker.ts";
+
+type Stored = Record<string, unknown>;
+
+/** What may become of an app's record; `other` is another app's, `old` one that the namespace held before. */
+const CHANGES: Record<
+  string,
+  (record: Stored, given: { other: Stored; old: Stored; world: World; chance: Chance }) => unknown
+> = {
+  "another app's": (_, { other }) => other,
+  "another app's, with this appid": (record, { other }) => ({ ...other, appid: record.appid }),
+  "another site": (record, { other }) => ({ ...record, siteId: other.siteId }),
+  "another home": (record, { world, chance }) => ({
+    ...record,
+    home: chance.one([...world.cloud.homes.keys(), "nowhere", "nowhere"]),
+  }),
+  "an older one": (_, { old }) => old,
+  revoked: (record, { world }) => ({ ...record, revokedAt: world.clock }),
+  "not revoked": (record) => ({ ...record, revokedAt: null }),
+  "an overlap without end": (record) => ({ ...record, previousExpiresAt: 4_000_000_000 }),
+  "no overlap": (record) => ({ ...record, previousVersion: null, previousSecret: null, previousExpiresAt: null }),
+  "the previous secret as the current one": (record) => ({ ...record, secret: record.previousSecret ?? record.secret }),
+  "the old secret with the version of now": (record, { old }) => ({ ...record, secret: old.secret }),
+  "the old version": (record, { old }) => ({ ...record, version: old.version }),
+  "a number as its secret": (record) => ({ ...record, secret: 7 }),
+  "a text as its site": (record) => ({ ...record, siteId: "1" }),
+  nothing: () => ({}),
+  null: () => null,
+};
+
+/** Somebody, or a mistake of somebody, writes into KV. What is not there can be read there; nothing is added to NONCES. */
+export async function tampering(attacker: Attacker): Promise<void> {
+  const { world, chance } = attacker;
+  /** Every record that was ever there, by appid. */
+  const known = new Map<string, Stored[]>();
+  while (!world.closing) {
+    await world.sleep(chance.between(500, 15_000));
+    remember(world, known);
+    if (chance.happens(0.2)) {
+      deleteNonces(attacker);
+      continue;
+    }
+    const { apps, oldSecrets } = world.company;
+    const rotated = oldSecrets.length > 0 && chance.happens(0.5) ? chance.one(oldSecrets.slice(-6)) : undefined;
+    const { appid } = rotated ?? chance.one(apps);
+    if (!known.has(appid)) continue;
+    tamperWith(attacker, appid, known);
+    if (rotated === undefined) continue;
+    // Now it would pay to have kept the old secret.
+    for (const edge of world.weather.edges) {
+      const fields = { appid, ...newSession(attacker, 10_411) };
+      await attacker.send(signed("create_gd", fields, rotated.secret), edge);
+    }
+  }
+}
+
+function remember({ company, cloud }: World, known: Map<string, Stored[]>): void {
+  for (const { appid } of company.apps) {
+    const stored = cloud.credentials.get(`app:${appid}`)?.value;
+    const records = known.get(appid) ?? [];
+    const record = stored === undefined ? undefined : read(stored);
+    if (record !== undefined && record.version !== records.at(-1)?.version) known.set(appid, [...records, record]);
+  }
+}
+
+function deleteNonces({ world, chance }: Attacker): void {
+  const { nonces } = world.cloud;
+  world.count("KV nonces deleted");
+  for (const key of chance.some([...nonces.keys()], 0.5)) nonces.delete(key);
+}
+
+/** Changes the record of an app, and lets most edges and some isolates forget what they knew. */
+function tamperWith({ world, chance }: Attacker, appid: string, known: Map<string, Stored[]>): void {
+  const { credentials, credentialCaches, isolates } = world.cloud;
+  const records = known.get(appid) as Stored[];
+  const key = `app:${appid}`;
+  const kind = chance.one([...Object.keys(CHANGES), "another home", "truncated", "deleted"]);
+  const record = records.at(-1) as Stored;
+  const old = chance.one(records);
+  const other = known.get(chance.one([...known.keys()]))?.at(-1) as Stored;
+  const changed = CHANGES[kind]?.(record, { other, old, world, chance });
+  world.count(`KV record tampered: ${kind}`);
+  world.say(() => [appid, `KV holds ${kind} for it: ${JSON.stringify(changed)}`]);
+  world.checker.tampered(appid);
+  if (kind === "deleted") credentials.delete(key);
+  else {
+    const value = kind === "truncated" ? JSON.stringify(record).slice(0, 60) : JSON.stringify(changed);
+    credentials.set(key, { value, expiresAt: Number.POSITIVE_INFINITY });
+  }
+  for (const cache of chance.some(credentialCaches, 0.8)) cache.forget(key);
+  if (world.weather.isolateLife === 0) return;
+  for (const isolate of chance.some(isolates, 0.3)) world.cloud.kill(isolate);
+}
+
+/** A record of KV; undefined when it is none. */
+function read(text: string): Stored | undefined {
+  try {
+    const record = JSON.parse(text) as Stored;
+    return typeof record === "object" && record !== null && typeof record.version === "string" ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}

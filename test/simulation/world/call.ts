@@ -1,0 +1,74 @@
+import type { Task } from "../machine/scheduler.ts";
+import type { Isolate } from "./cloud/isolate.ts";
+import type { Settings } from "./cloud/settings.ts";
+
+/**
+ * Who sends: honest callers and operators follow the documentation, an attacker sends what he has captured or made up, a monitor asks
+ * whether the service is well, cron is the platform.
+ */
+export type Role = "honest" | "attacker" | "operator" | "monitor" | "cron";
+
+/** An HTTP request as it goes over the wire. */
+export interface Wire {
+  method: string;
+  path: string;
+  /** Lower-case names. */
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: string;
+}
+
+/** A call of a binding: "main batch", "NONCES get", "APP_LIMIT limit". */
+export interface Trip {
+  to: string;
+  /** Milliseconds of virtual time when it began. */
+  at: number;
+}
+
+/** One call of the Worker: an HTTP request or a run of the cron trigger. */
+export class Call implements Task {
+  readonly name: string;
+  readonly role: Role;
+  readonly wire: Wire;
+  /** The location where it enters the platform. */
+  readonly edge: string;
+  alive = true;
+  isolate: Isolate | undefined;
+  /** Milliseconds of virtual time; undefined before. */
+  arrivedAt: number | undefined;
+  answeredAt: number | undefined;
+  answer: Answer | undefined;
+  /** The isolate's clock when it arrived, in Unix seconds. */
+  clock = 0;
+  /** What the platform did to it, in the order of the trace. Without any, only the contract may refuse the call. */
+  readonly faults: string[] = [];
+  /** What it asked D1 and KV, in order. */
+  readonly trips: Trip[] = [];
+  /** A limit was asked and did not count. */
+  limiterFailed = false;
+  /** What it waited for D1 in all, in milliseconds. */
+  d1Ms = 0;
+
+  constructor(name: string, role: Role, wire: Wire, edge: string) {
+    this.name = name;
+    this.role = role;
+    this.wire = wire;
+    this.edge = edge;
+  }
+
+  /** What the isolate that serves it was deployed with. */
+  get settings(): Settings {
+    if (this.isolate === undefined) throw new Error(`${this.name} has not reached an isolate`);
+    return this.isolate.settings;
+  }
+
+  /** The address that it comes from. */
+  get client(): string {
+    return this.wire.headers["cf-connecting-ip"] ?? "unknown";
+  }
+}

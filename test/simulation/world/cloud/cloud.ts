@@ -1,0 +1,188 @@
+import type { Chance } from "../../machine/chance.ts";
+import { EPOCH, type ProgramImage } from "../../machine/program.ts";
+import { runAs, type Scheduler } from "../../machine/scheduler.ts";
+import { KvTruth, type SimulatedKv } from "../../platform/kv.ts";
+import type { Answer, Call } from "../call.ts";
+import type { Weather } from "../weather.ts";
+import { type Air, strikes } from "./air.ts";
+import { Edge } from "./edge.ts";
+import { Home } from "./home.ts";
+import { Isolate } from "./isolate.ts";
+import { overNetwork } from "./network.ts";
+import { requestOf } from "./request.ts";
+import { type Settings, varsOf } from "./settings.ts";
+import type { Witness } from "./witness.ts";
+
+/** The platform: homes, KV, limits, edges and the isolates that run there. */
+export class Cloud {
+  readonly homes: ReadonlyMap<string, Home>;
+  readonly nonces = new KvTruth();
+  readonly credentials = new KvTruth();
+  /** While false, nothing goes wrong. */
+  rough = false;
+  settings: Settings;
+  isolates: Isolate[] = [];
+  readonly #image: ProgramImage;
+  readonly #scheduler: Scheduler;
+  readonly #chance: Chance;
+  readonly #weather: Weather;
+  readonly #witness: Witness;
+  readonly #air: Air;
+  readonly #edges = new Map<string, Edge>();
+  /** What tells those who wait for a call that it has been ended. */
+  readonly #ended = new Map<Call, () => void>();
+  #started = 0;
+
+  constructor(
+    image: ProgramImage,
+    scheduler: Scheduler,
+    chance: Chance,
+    { weather, settings, witness }: { weather: Weather; settings: Settings; witness: Witness },
+  ) {
+    this.#image = image;
+    this.#scheduler = scheduler;
+    this.#chance = chance;
+    this.#weather = weather;
+    this.#witness = witness;
+    this.settings = settings;
+    this.homes = new Map(weather.homes.map((name) => [name, new Home(name, scheduler, witness)]));
+    this.#air = { scheduler, chance, witness, isRough: () => this.rough };
+    for (const edge of weather.edges) this.#edges.set(edge, new Edge(this, this.#air, weather));
+  }
+
+  /** Milliseconds since the epoch, by the platform's own clock. */
+  now = (): number => EPOCH + this.#scheduler.now;
+
+  home(name: string): Home {
+    const home = this.homes.get(name);
+    if (home === undefined) throw new Error(`there is no home ${name}`);
+    return home;
+  }
+
+  /** Sends a request over the network. @throws NetworkError when nothing comes back to the caller */
+  send(call: Call): Promise<Answer> {
+    return overNetwork(this.#air, this.#weather.network, call, () => this.#serve(call));
+  }
+
+  /** The cron trigger. Resolves when the run has ended, however. */
+  async cron(call: Call): Promise<void> {
+    const { worker, env } = this.#accept(call);
+    const scheduledTime = Math.floor(this.now());
+    call.clock = Math.floor(scheduledTime / 1000);
+    this.#witness.arrives(call);
+    await this.#during(call, async () => {
+      try {
+        await worker.scheduled({ scheduledTime } as never, env as never);
+      } catch (error) {
+        this.#witness.fails(call, error);
+      }
+    });
+  }
+
+  /** New isolates get these settings; those of before serve for some seconds more. */
+  deploy(settings: Settings): void {
+    this.settings = settings;
+    this.#witness.note(
+      undefined,
+      `deployed: ${JSON.stringify({ ...settings, masterKey: undefined, masterKeyPrevious: undefined })}`,
+      "deployment",
+    );
+    for (const isolate of this.isolates) {
+      this.#scheduler.after(this.#chance.between(0, 20_000), () => {
+        isolate.retired = true;
+      });
+    }
+  }
+
+  /** What the edges see of the KV namespace CREDENTIALS. */
+  get credentialCaches(): SimulatedKv[] {
+    return [...this.#edges.values()].flatMap(({ credentials }) => credentials ?? []);
+  }
+
+  /** Ends an isolate with all that it does. */
+  kill(isolate: Isolate): void {
+    this.isolates = this.isolates.filter((each) => each !== isolate);
+    const ended = isolate.kill();
+    this.#witness.note(
+      undefined,
+      `isolate ${isolate.name} dies with ${ended.filter(({ answer }) => answer === undefined).length} calls`,
+      "isolate dies",
+    );
+    for (const call of ended) this.#end(call);
+  }
+
+  /** Nothing of a call is ever heard again. */
+  #end(call: Call): void {
+    call.alive = false;
+    this.#ended.get(call)?.();
+    call.faults.push("ended");
+    if (call.answer === undefined) this.#witness.ends(call);
+  }
+
+  /** @returns undefined when the call was ended */
+  async #serve(call: Call): Promise<Answer | undefined> {
+    const { worker, env } = this.#accept(call);
+    this.#witness.arrives(call);
+    if (strikes(this.#air, this.#weather.cutOff)) {
+      // Often while it looks the app up, which only a cold isolate does; now and then in a later try, or after the answer.
+      this.#scheduler.after(this.#chance.between(0, this.#chance.one([10, 60, 5_000])), () => {
+        if (!call.alive) return;
+        this.#witness.note(call, "cut off");
+        this.#end(call);
+      });
+    }
+    const request = requestOf(call.wire, this.#chance);
+    const context = {
+      waitUntil: (work: Promise<unknown>) => void work.catch((error: unknown) => this.#witness.fails(call, error)),
+      passThroughOnException: () => {},
+      props: {},
+    };
+    await this.#during(call, async () => {
+      const response = await worker.fetch(request, env as never, context as never);
+      const { status } = response;
+      call.answer = { status, headers: response.headers, body: await response.text() };
+      call.answeredAt = this.#scheduler.now;
+      this.#witness.answers(call);
+    });
+    return call.answer;
+  }
+
+  /** Runs a call's work; resolves when it has ended or was ended. */
+  #during(call: Call, work: () => Promise<void>): Promise<void> {
+    return new Promise((resolve) => {
+      const ended = () => {
+        this.#ended.delete(call);
+        resolve();
+      };
+      this.#ended.set(call, ended);
+      void runAs(call, work).then(ended, (error: unknown) => {
+        this.#witness.fails(call, error);
+        ended();
+      });
+    });
+  }
+
+  /** Chooses the isolate that serves a call; a cold one when there is none, or by chance. */
+  #accept(call: Call): Isolate {
+    const serving = this.isolates.filter(({ edge, retired }) => edge === call.edge && !retired);
+    const cold = serving.length === 0 || (serving.length < this.#weather.isolates && this.#chance.happens(0.2));
+    const isolate = cold ? this.#startIsolate(call.edge) : this.#chance.one(serving);
+    isolate.calls.add(call);
+    call.isolate = isolate;
+    call.arrivedAt = this.#scheduler.now;
+    call.clock = isolate.clock;
+    return isolate;
+  }
+
+  #startIsolate(edge: string): Isolate {
+    const chance = this.#chance.fork();
+    const skew = chance.between(-1, 1) * this.#weather.isolateSkew;
+    const name = `${edge}${++this.#started}`;
+    const log = (record: object) => this.#witness.logs(name, record);
+    const { settings } = this;
+    const env = { ...this.#edges.get(edge)?.bindings, ...varsOf(settings) };
+    const isolate = new Isolate(this.#image, this.#scheduler, chance, { name, edge, settings, env, skew, log });
+    this.isolates.push(isolate);
+    return isolate;
+  }
+}

@@ -1,0 +1,80 @@
+import type { Carry } from "../../platform/d1.ts";
+import type { DatabaseWeather } from "../weather.ts";
+import { type Air, callNow, isHeard, strikes } from "./air.ts";
+import type { Home } from "./home.ts";
+
+/** A D1 call that took longer is a fault of the platform: the Worker may have given up. */
+const SLOW_MS = 900;
+
+/** What a call's faults say of an answer of D1 that was lost with a word that asks for another try. */
+export const TRANSIENT_FAULT = "transient";
+
+const TRANSIENT = "D1_ERROR: Network connection lost.";
+const REFUSALS = [
+  TRANSIENT,
+  "D1_ERROR: D1 DB is overloaded. Requests queued for too long.",
+  "D1_ERROR: internal error",
+];
+
+/** How an isolate's calls travel to a home and back. */
+export function databaseLink(air: Air, home: Home, weather: DatabaseWeather): Carry {
+  const { scheduler, chance, witness } = air;
+  return (name, work) => {
+    const call = callNow();
+    const since = scheduler.now;
+    call?.trips.push({ to: `${home.name} ${name}`, at: since });
+    const fault = (what: string, { detail = "", isTransient = false } = {}) => {
+      call?.faults.push(isTransient ? TRANSIENT_FAULT : `${home.name}: ${what}`);
+      witness.note(call, `D1 ${home.name} ${name}: ${what}${detail}`, `D1 ${home.name}: ${what}`);
+    };
+    const slow = strikes(air, weather.slow) ? chance.between(100, 15_000) : 0;
+    if (slow > 0) fault("slow", { detail: ` by ${Math.round(slow)} ms` });
+    const [out, back] = chance.happens(0.5) ? [slow, 0] : [0, slow];
+    const lostBefore = strikes(air, weather.lostBefore);
+    const refused = strikes(air, weather.refused);
+    const lostAfter = strikes(air, weather.lostAfter);
+    const saysSo = chance.happens(weather.saysSo);
+    const travel = () => chance.between(0.3, 12);
+    return new Promise((resolve, reject) => {
+      const deliver = (settle: () => void, delay = 0) => {
+        scheduler.after(travel() + delay, () => {
+          if (call !== undefined) call.d1Ms += scheduler.now - since;
+          if (scheduler.now - since > SLOW_MS && slow === 0) fault("slow");
+          if (isHeard(call)) settle();
+        });
+      };
+      const fail = (message: string) => deliver(() => reject(new Error(message)));
+      if (lostBefore) {
+        fault(saysSo ? "request lost" : "request lost in silence", { isTransient: saysSo });
+        if (saysSo) fail(TRANSIENT);
+        return;
+      }
+      scheduler.after(travel() + out, () => {
+        if (home.state !== "up") {
+          fault(`down, ${home.state}`);
+          if (home.state === "refusing") fail(chance.one(REFUSALS));
+          return;
+        }
+        if (refused) {
+          fault("refused");
+          fail(chance.one(REFUSALS));
+          return;
+        }
+        home.take(
+          call,
+          work,
+          (result) => {
+            if (!lostAfter) return deliver(() => resolve(result), back);
+            const words = saysSo ? chance.one([TRANSIENT, TRANSIENT, ...REFUSALS]) : undefined;
+            fault(saysSo ? "answer lost" : "answer lost in silence", { isTransient: words === TRANSIENT });
+            if (words !== undefined) fail(words);
+          },
+          (error) => {
+            if (/reset because/.test(String(error))) fault("restarted", { isTransient: true });
+            deliver(() => reject(error));
+          },
+        );
+      });
+    });
+  };
+}

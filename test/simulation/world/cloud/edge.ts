@@ -1,0 +1,39 @@
+import { SimulatedD1 } from "../../platform/d1.ts";
+import type { KvTruth } from "../../platform/kv.ts";
+import { SimulatedKv } from "../../platform/kv.ts";
+import { SimulatedRateLimit } from "../../platform/rate-limit.ts";
+import type { Weather } from "../weather.ts";
+import type { Air } from "./air.ts";
+import { databaseLink } from "./database-link.ts";
+import type { Home } from "./home.ts";
+import { kvLink } from "./kv-link.ts";
+import { limitLink } from "./limit-link.ts";
+import { bindingOf, LIMITS } from "./settings.ts";
+
+interface Behind {
+  homes: ReadonlyMap<string, Home>;
+  nonces: KvTruth;
+  credentials: KvTruth;
+  now: () => number;
+}
+
+/** A location of the platform: what the isolates there reach of D1, with caches of KV and limits of its own. */
+export class Edge {
+  readonly bindings: Record<string, object> = {};
+  /** What it sees of CREDENTIALS; undefined when KV is not bound. */
+  readonly credentials: SimulatedKv | undefined;
+
+  constructor({ homes, nonces, credentials, now }: Behind, air: Air, { database, kv, kvBound, limits }: Weather) {
+    for (const [name, home] of homes) {
+      this.bindings[bindingOf(name)] = new SimulatedD1(home.database, databaseLink(air, home, database));
+    }
+    if (kvBound) {
+      this.credentials = new SimulatedKv(credentials, now, kvLink(air, "CREDENTIALS", kv));
+      this.bindings.NONCES = new SimulatedKv(nonces, now, kvLink(air, "NONCES", kv));
+      this.bindings.CREDENTIALS = this.credentials;
+    }
+    for (const [name, limit] of limits ? Object.entries(LIMITS) : []) {
+      this.bindings[name] = new SimulatedRateLimit(limit, now, limitLink(air));
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import type { Scheduler } from "../../machine/scheduler.ts";
+import type { Database, Row } from "../../platform/database.ts";
+import type { Call } from "../call.ts";
+import { newDatabase } from "./new-database.ts";
+import type { Witness } from "./witness.ts";
+
+/** What a home does with calls that reach it. `refusing` says so at once, `silent` never answers. */
+type HomeState = "up" | "refusing" | "silent";
+
+/** Milliseconds that a batch keeps the database busy: it does one at a time. */
+const SERVICE_MS = 0.4;
+
+/** One D1 database: it does one transaction after another, and can go down, restart and be taken back. */
+export class Home {
+  readonly name: string;
+  readonly database: Database;
+  /** Milliseconds of virtual time when it came into its state. */
+  stateSince = 0;
+  #state: HomeState = "up";
+  /** Told of each session that a call has made. */
+  onSession: (session: Row) => void = () => {};
+  readonly #scheduler: Scheduler;
+  #freeAt = 0;
+  #restarts = 0;
+  /** Whose transaction runs. */
+  #working: Call | undefined;
+
+  constructor(name: string, scheduler: Scheduler, witness: Witness) {
+    this.name = name;
+    this.database = newDatabase();
+    this.#scheduler = scheduler;
+    this.database.onCommit = (changes) => {
+      witness.commits(this, this.#working, changes);
+      const made = changes.find(({ table, before }) => table === "sessions" && before === null)?.after ?? null;
+      if (made !== null) this.onSession(made);
+    };
+  }
+
+  get state(): HomeState {
+    return this.#state;
+  }
+
+  set state(state: HomeState) {
+    this.#state = state;
+    this.stateSince = this.#scheduler.now;
+  }
+
+  /** Does a call's work when its turn comes. `failed` gets what the work threw, or that the database restarted before its turn. */
+  take<T>(call: Call | undefined, work: () => T, done: (result: T) => void, failed: (error: unknown) => void): void {
+    const restarts = this.#restarts;
+    this.#freeAt = Math.max(this.#scheduler.now, this.#freeAt) + SERVICE_MS;
+    this.#scheduler.after(this.#freeAt - this.#scheduler.now, () => {
+      if (restarts !== this.#restarts) {
+        failed(new Error("D1_ERROR: D1 DB reset because its code was updated."));
+        return;
+      }
+      this.#working = call;
+      try {
+        done(work());
+      } catch (error) {
+        failed(error);
+      } finally {
+        this.#working = undefined;
+      }
+    });
+  }
+
+  /** Drops everything that waits for its turn. */
+  restart(): void {
+    this.#restarts++;
+    this.#freeAt = this.#scheduler.now;
+  }
+}

@@ -1,0 +1,67 @@
+import type { Chance } from "../../machine/chance.ts";
+import { after, EPOCH, type ProgramImage } from "../../machine/program.ts";
+import type { Scheduler } from "../../machine/scheduler.ts";
+import type { Call } from "../call.ts";
+import type { Settings } from "./settings.ts";
+
+type Worker = ReturnType<ReturnType<ProgramImage["startWorker"]>["createWorker"]>;
+
+/** What an isolate writes to its log. */
+type Log = (record: object) => void;
+
+/** One isolate of the Worker: modules, memory and a clock of its own. */
+export class Isolate {
+  readonly name: string;
+  readonly edge: string;
+  readonly settings: Settings;
+  readonly env: object;
+  readonly worker: Worker;
+  /** Serves no new calls: a later deployment has replaced it. */
+  retired = false;
+  /** Every call that began here, the ones that are cut off included. */
+  readonly calls = new Set<Call>();
+  readonly #now: () => number;
+
+  constructor(
+    image: ProgramImage,
+    scheduler: Scheduler,
+    chance: Chance,
+    {
+      name,
+      edge,
+      settings,
+      env,
+      skew,
+      log,
+    }: { name: string; edge: string; settings: Settings; env: object; skew: number; log: Log },
+  ) {
+    this.name = name;
+    this.edge = edge;
+    this.settings = settings;
+    this.env = env;
+    this.#now = () => Math.floor(EPOCH + scheduler.now + skew);
+    const runtime = {
+      now: this.#now,
+      elapsed: () => scheduler.now,
+      after: (milliseconds: number, callback: () => void) => after(scheduler, milliseconds, callback),
+      random: () => chance.number(),
+      bytes: (length: number) => chance.bytes(length),
+      uuid: () => chance.uuid(),
+    };
+    const telemetry = { request: log, job: log, warn: log };
+    const program = image.startWorker(scheduler, { now: this.#now }, chance.fork());
+    this.worker = program.createWorker(runtime, telemetry);
+  }
+
+  /** The isolate's clock in Unix seconds. */
+  get clock(): number {
+    return Math.floor(this.#now() / 1000);
+  }
+
+  /** Dies with everything that it does; nothing of it is ever heard again. */
+  kill(): Call[] {
+    const ended = [...this.calls].filter((call) => call.alive);
+    for (const call of ended) call.alive = false;
+    return ended;
+  }
+}

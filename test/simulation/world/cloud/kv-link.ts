@@ -1,0 +1,34 @@
+import type { Carry } from "../../platform/d1.ts";
+import type { KvWeather } from "../weather.ts";
+import { type Air, callNow, isHeard, strikes } from "./air.ts";
+
+/** How an isolate's calls travel to a KV namespace and back. The Worker never needs KV, so nothing here is a fault that excuses an answer. */
+export function kvLink(air: Air, name: string, weather: KvWeather): Carry {
+  const { scheduler, chance, witness } = air;
+  return (method, work) => {
+    const call = callNow();
+    call?.trips.push({ to: `${name} ${method}`, at: scheduler.now });
+    const slow = strikes(air, weather.slow) ? chance.between(5, 4_000) : 0;
+    const failed = strikes(air, weather.failed);
+    const silent = strikes(air, weather.silent);
+    const lost = method === "put" && strikes(air, weather.putLost);
+    const what = failed ? "failed" : silent ? "silent" : lost ? "lost" : slow > 100 ? "slow" : "";
+    if (what !== "") witness.note(call, `KV ${name} ${method}: ${what}`, `KV ${name} ${method}: ${what}`);
+    return new Promise((resolve, reject) => {
+      scheduler.after(chance.between(0.1, 3) + slow, () => {
+        if (silent) return;
+        const settle = (how: () => void) => {
+          scheduler.after(chance.between(0.1, 3), () => {
+            if (isHeard(call)) how();
+          });
+        };
+        if (failed && chance.happens(0.5)) work();
+        if (failed)
+          return settle(() => reject(new Error(`KV ${method.toUpperCase()} failed: 500 Internal Server Error`)));
+        if (lost) return settle(() => resolve(undefined as never));
+        const result = work();
+        settle(() => resolve(result));
+      });
+    });
+  };
+}

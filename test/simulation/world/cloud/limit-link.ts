@@ -1,0 +1,27 @@
+import type { Carry } from "../../platform/d1.ts";
+import { type Air, callNow, isHeard, strikes } from "./air.ts";
+
+/** Share of questions that a limit does not answer, or answers with an error. */
+const FAILURES = 0.01;
+
+/** How an isolate asks a rate limit of its location: without network, and now and then not at all. */
+export function limitLink(air: Air): Carry {
+  const { scheduler, chance, witness } = air;
+  return (_, work) => {
+    const call = callNow();
+    if (strikes(air, FAILURES)) {
+      const isSilent = !chance.happens(0.5);
+      const what = `limit: ${isSilent ? "silent" : "failed"}`;
+      witness.note(call, what, what);
+      if (call !== undefined) call.limiterFailed = true;
+      if (isSilent) return new Promise(() => {});
+      throw new Error("internal error; reference = 0");
+    }
+    const result = work();
+    return new Promise((resolve) => {
+      scheduler.after(chance.between(0, 0.2), () => {
+        if (isHeard(call)) resolve(result);
+      });
+    });
+  };
+}

@@ -1,0 +1,36 @@
+import type { Answer, Call } from "../call.ts";
+import { type Air, strikes } from "./air.ts";
+
+/** The network between a caller and the Worker had no answer for the caller. */
+export class NetworkError extends Error {
+  override readonly name = "NetworkError";
+}
+
+/**
+ * Takes a request to the Worker, which answers undefined when the call was ended, and its answer back to the caller.
+ * @throws NetworkError when nothing comes back
+ */
+export async function overNetwork(
+  air: Air,
+  losses: number,
+  call: Call,
+  serve: () => Promise<Answer | undefined>,
+): Promise<Answer> {
+  const { scheduler, chance, witness } = air;
+  const travel = () => scheduler.sleep(chance.between(1, 40));
+  const isLost = strikes(air, losses);
+  const isAnswerLost = chance.happens(0.5);
+  await travel();
+  if (isLost && !isAnswerLost) {
+    witness.note(call, "lost on the way to the Worker", "network: request lost");
+    await scheduler.sleep(chance.between(10, 5_000));
+    throw new NetworkError("connection lost");
+  }
+  const answer = await serve();
+  await travel();
+  if (answer === undefined || isLost) {
+    witness.note(call, "the caller gets no answer", isLost ? "network: answer lost" : undefined);
+    throw new NetworkError("connection lost");
+  }
+  return answer;
+}

@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Database } from "../../platform/database.ts";
+
+const MIGRATIONS = join(import.meta.dirname, "../../../../migrations");
+/** The tables that the checker follows, in the order in which rows appear. */
+export const WATCHED = [
+  "sites",
+  "app_routes",
+  "home_sites",
+  "apps",
+  "agents",
+  "customers",
+  "sessions",
+  "participants",
+  "messages",
+  "nonces",
+  "idempotency_keys",
+  "audit_log",
+];
+
+/** The database of a home, with all migrations. */
+export function newDatabase(): Database {
+  const database = new Database();
+  const files = readdirSync(MIGRATIONS).filter((each) => each.endsWith(".sql"));
+  for (const file of files.sort()) database.execute(readFileSync(join(MIGRATIONS, file), "utf8"));
+  database.watch(WATCHED);
+  return database;
+}

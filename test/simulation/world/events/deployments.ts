@@ -1,0 +1,137 @@
+import type { Chance } from "../../machine/chance.ts";
+import type { Home } from "../cloud/home.ts";
+import { newMasterKey, type Settings } from "../cloud/settings.ts";
+import { pause, rest } from "../people/day.ts";
+import { Operator } from "../people/operator.ts";
+import type { World } from "../world.ts";
+import { restoreDrill } from "./drill.ts";
+
+/** By then isolates of before a deployment serve no longer, and all that they began has ended. */
+export const REACHED_EVERYWHERE_MS = 60_000;
+const NIGHT_MS = 25 * 3_600_000;
+/** How often somebody calls the re-sealing before he gives up for now. */
+const RESEALS = 20;
+
+/** What a team deploys, with how often; and a night in which nobody does anything. */
+const ACTS = {
+  "settings changed": 5,
+  "home closed": 2,
+  "master key changed": 2,
+  "restore drill": 3,
+  "restore drill of main": 1,
+  night: 1,
+};
+
+type Act = keyof typeof ACTS;
+
+/** Whoever deploys: one thing after the other, as a team does. */
+export class Deployer {
+  readonly #world: World;
+  readonly #chance: Chance;
+  readonly #operator: Operator;
+  readonly #acts: Partial<Record<Act, number>>;
+
+  constructor(world: World) {
+    this.#world = world;
+    this.#chance = world.chance.fork();
+    this.#operator = new Operator(world);
+    this.#acts = Object.fromEntries(this.#chance.some(Object.entries(ACTS) as [Act, number][], 0.55));
+  }
+
+  async work(): Promise<void> {
+    const world = this.#world;
+    const acts = this.#acts;
+    while (!world.closing && Object.keys(acts).length > 0) {
+      await pause(world, this.#chance, this.#chance.between(5_000, 40_000));
+      if (world.closing) return;
+      const act = this.#chance.weighted(acts);
+      world.count(act);
+      world.say(() => [undefined, `act: ${act}`]);
+      await this.#act(act);
+    }
+  }
+
+  async #act(act: Act): Promise<void> {
+    const world = this.#world;
+    const chance = this.#chance;
+    const homes = [...world.cloud.homes.values()];
+    switch (act) {
+      case "settings changed":
+        return this.#deploy(settingsLike(chance));
+      case "home closed":
+        return this.#closeForAWhile(chance.one(homes));
+      case "master key changed":
+        return this.#changeMasterKey();
+      case "restore drill":
+        return restoreDrill(world, this.#operator, chance.fork(), chance.one(homes.slice(homes.length > 1 ? 1 : 0)));
+      case "restore drill of main":
+        return restoreDrill(world, this.#operator, chance.fork(), world.cloud.home("main"));
+      case "night":
+        // Rows expire while nobody calls.
+        return rest(world, NIGHT_MS);
+    }
+  }
+
+  #deploy(change: Partial<Settings>): void {
+    this.#world.cloud.deploy({ ...this.#world.cloud.settings, ...change });
+  }
+
+  async #closeForAWhile({ name }: Home): Promise<void> {
+    const { settings, homes } = this.#world.cloud;
+    const { closedHomes } = settings;
+    const others = [...homes.keys()].filter((each) => each !== name);
+    this.#deploy({ closedHomes: [...closedHomes, ...this.#chance.some(others, 0.2), name] });
+    await this.#world.sleep(this.#chance.between(1_000, 60_000));
+    this.#deploy({ closedHomes });
+  }
+
+  /** docs/operating.md, "Rotating the master key". No point of before the re-sealing is restored afterwards. */
+  async #changeMasterKey(): Promise<void> {
+    const world = this.#world;
+    const { masterKey: masterKeyPrevious } = world.cloud.settings;
+    const masterKey = newMasterKey(this.#chance);
+    this.#deploy({ masterKey, masterKeyPrevious });
+    await rest(world, REACHED_EVERYWHERE_MS * this.#chance.number());
+    // Isolates of before may still seal with the key of before, so the last call comes when none is there.
+    if (this.#chance.happens(0.5)) await this.#operator.call("POST", "/reseal");
+    await world.sleep(REACHED_EVERYWHERE_MS);
+    if (this.#chance.happens(0.3)) await this.#resealWithClosedHome();
+    const app = this.#chance.one(world.company.apps);
+    const rotated = this.#chance.happens(0.5) && !app.revoked ? this.#operator.rotate(app, 600) : undefined;
+    const [done] = await Promise.all([resealAll(this.#operator), rotated]);
+    // A rotation at the same time has sealed with the new key too.
+    if (done) this.#deploy({ masterKeyPrevious: undefined });
+  }
+
+  async #resealWithClosedHome(): Promise<void> {
+    const { closedHomes } = this.#world.cloud.settings;
+    this.#deploy({ closedHomes: [this.#chance.one([...this.#world.cloud.homes.keys()])] });
+    await rest(this.#world, REACHED_EVERYWHERE_MS);
+    await this.#operator.call("POST", "/reseal");
+    this.#deploy({ closedHomes });
+    await rest(this.#world, REACHED_EVERYWHERE_MS);
+  }
+}
+
+/** Re-seals until nothing is left. @returns false when somebody gave up */
+async function resealAll(operator: Operator): Promise<boolean> {
+  for (let i = 0; i < RESEALS; i++) {
+    const answer = await operator.insist("POST", "/reseal");
+    if (answer?.status !== 200) continue;
+    const { remaining, homes_down, unopened } = JSON.parse(answer.body) as {
+      remaining: number;
+      homes_down: string[];
+      unopened: number;
+    };
+    if (remaining === 0 && homes_down.length === 0 && unopened === 0) return true;
+  }
+  return false;
+}
+
+const settingsLike = (chance: Chance): Partial<Settings> =>
+  chance.one<Partial<Settings>>([
+    { toleranceSeconds: chance.one([60, 300, 900]) },
+    { toleranceSeconds: chance.one([60, 900]) },
+    { errorStatus: chance.one(["by-cause", "always-200"]) },
+    { replayLookMs: chance.one([0, 1, 5, 50]) },
+  ]);

@@ -1,0 +1,156 @@
+import type { Chance } from "../../machine/chance.ts";
+import { EPOCH } from "../../machine/program.ts";
+import type { Home } from "../cloud/home.ts";
+import { WATCHED } from "../cloud/new-database.ts";
+import { type KnownApp, type KnownSite, LOST_SECRET } from "../people/company.ts";
+import { rest } from "../people/day.ts";
+import type { Operator } from "../people/operator.ts";
+import type { World } from "../world.ts";
+import { REACHED_EVERYWHERE_MS } from "./deployments.ts";
+
+const SETTLE_TRIES = 30;
+
+interface Settled {
+  reopen_after: number;
+  homes_down: string[];
+  apps: { appid: string; site_id: number; why: string }[];
+}
+
+/** docs/operating.md, "Restoring a home": a point is kept, the day goes on, and then the home is taken back to the point. */
+export async function restoreDrill(world: World, operator: Operator, chance: Chance, home: Home): Promise<void> {
+  const { cloud, company, checker } = world;
+  const { name } = home;
+  const point = home.database.snapshot();
+  world.say(() => [undefined, `a point of ${name} is kept`]);
+  await liveOn(world, operator, chance, name);
+  if (world.closing) return;
+
+  company.underRestore.add(name);
+  const { closedHomes } = cloud.settings;
+  cloud.deploy({ ...cloud.settings, closedHomes: [...closedHomes, name] });
+  await rest(world, REACHED_EVERYWHERE_MS);
+  world.say(() => [undefined, `${name} is restored`]);
+  home.restart();
+  home.database.restore(point);
+  checker.restored(home, WATCHED);
+  if (chance.happens(0.3)) silence(world, chance, name);
+  const settled = await settle(world, operator, name);
+  if (settled === undefined) return;
+
+  if (name === "main") await forgetLostSites(company.sites, operator);
+  const sites = company.sites.filter((site) => site.home === name);
+  for (const site of sites) await endWhatWasEnded(operator, chance, site);
+  await rest(world, Math.max(0, (settled.reopen_after + 1) * 1000 - EPOCH - world.scheduler.now));
+  cloud.deploy({ ...cloud.settings, closedHomes });
+  await rest(world, REACHED_EVERYWHERE_MS);
+  for (const site of sites) await makeAnew(operator, site, settled);
+  for (const site of company.sites) await operator.setSite(site, { status: "open" });
+  if (cloud.settings.masterKeyPrevious !== undefined) await operator.insist("POST", "/reseal");
+  company.underRestore.delete(name);
+}
+
+/** What the restore will undo: most of all what an operator has to do again, and what only the other side knows. */
+async function liveOn(world: World, operator: Operator, chance: Chance, home: string): Promise<void> {
+  const { company } = world;
+  await world.sleep(chance.between(0, 10_000));
+  for (let i = chance.integer(1, 4); i > 0; i--) {
+    // What the directory forgets of other homes comes back from them.
+    const sites = company.sitesAtWork.filter((site) => site.home === home || home === "main");
+    if (sites.length === 0) return;
+    const site = chance.one(sites);
+    const app = site.apps.find(({ revoked }) => !revoked);
+    const known = app === undefined ? 0 : 3;
+    switch (chance.weighted({ issue: 3, found: 2, rotate: known, revoke: known / 3, floor: 2, rename: 1 })) {
+      case "issue":
+        await operator.issueApp(site);
+        break;
+      case "found":
+        await operator.found(chance.happens(0.5) ? home : site.home);
+        break;
+      case "rotate":
+        if (app !== undefined) await operator.rotate(app, chance.one([0, 600]));
+        break;
+      case "revoke":
+        if (app !== undefined) await operator.revoke(app);
+        break;
+      case "floor":
+        await operator.setSite(site, { first_chat_id: Math.max(0, ...site.chatIds) + chance.integer(2, 900) });
+        break;
+      case "rename":
+        await operator.setSite(site, { name: `Site ${site.siteId} of now`, status: chance.one(["open", "closed"]) });
+        break;
+    }
+    await world.sleep(chance.between(0, 5_000));
+  }
+}
+
+/** Another home does not answer while this one is settled. */
+function silence(world: World, chance: Chance, name: string): void {
+  const others = [...world.cloud.homes.values()].filter((home) => home.name !== name);
+  if (others.length === 0) return;
+  const home = chance.one(others);
+  home.state = chance.one(["refusing", "silent"]);
+  world.scheduler.after(chance.between(3_000, 15_000), () => {
+    home.state = "up";
+  });
+}
+
+/** Until the home is settled and nothing is missing. */
+async function settle(world: World, operator: Operator, home: string): Promise<Settled | undefined> {
+  for (let i = 0; i < SETTLE_TRIES && !world.closing; i++) {
+    const answer = await operator.insist("POST", `/homes/${home}/restored`);
+    if (answer?.status !== 200) continue;
+    const settled = JSON.parse(answer.body) as Settled;
+    if (settled.homes_down.length === 0) return settled;
+  }
+  return undefined;
+}
+
+/** Sites of `main` that were made after the point are gone, with their apps, and so are those whose home lost them too. */
+async function forgetLostSites(sites: KnownSite[], operator: Operator): Promise<void> {
+  const answer = await operator.insist("GET", "/sites?limit=100");
+  if (answer?.status !== 200) return;
+  const { items } = JSON.parse(answer.body) as { items: { id: number; home: string }[] };
+  for (const site of [...sites]) {
+    if (items.some(({ id, home }) => id === site.siteId && home === site.home)) continue;
+    for (const app of site.apps) app.revoked = true;
+    sites.splice(sites.indexOf(site), 1);
+  }
+}
+
+/** Revokes again what was revoked, and rotates again what was rotated, by what the operator remembers himself. */
+async function endWhatWasEnded(operator: Operator, chance: Chance, site: KnownSite): Promise<void> {
+  const listed = (await operator.listApps(site)) ?? [];
+  for (const { appid, version, revoked_at } of listed) {
+    const app = site.apps.find((each) => each.appid === appid);
+    if (app === undefined || revoked_at !== null) continue;
+    if (app.revoked) await operator.revoke(app);
+    else if (app.secrets.at(-1)?.version !== version) await rotateAgain(operator, chance, app, version);
+  }
+}
+
+async function rotateAgain(operator: Operator, chance: Chance, app: KnownApp, version: string): Promise<void> {
+  const before = app.secrets.find((each) => each.version === version);
+  app.secrets.push(before ?? { version, secret: LOST_SECRET });
+  await operator.rotate(app, chance.one([0, 60]));
+}
+
+/** Issues again what is missing, and brings back the agents. */
+async function makeAnew(operator: Operator, site: KnownSite, settled: Settled): Promise<void> {
+  const listed = await operator.listApps(site);
+  if (listed === undefined) return;
+  for (const app of [...site.apps]) {
+    if (app.revoked || listed.some(({ appid }) => appid === app.appid)) continue;
+    if (settled.apps.some(({ appid, why }) => appid === app.appid && why !== "missing")) continue;
+    site.apps.splice(site.apps.indexOf(app), 1);
+    const again = await operator.issueApp(site, { appid: app.appid, secret: app.secrets.at(-1)?.secret ?? "" });
+    app.revoked = again === undefined;
+    if (again !== undefined) {
+      site.apps.splice(site.apps.indexOf(again), 1, app);
+      app.secrets.push(...again.secrets);
+    }
+  }
+  for (const id of site.agentIds) {
+    await operator.insist("POST", `/sites/${site.siteId}/agents`, { id, name: `Agent ${id}` });
+  }
+}

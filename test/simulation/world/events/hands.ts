@@ -1,0 +1,74 @@
+import type { Bound } from "../../platform/database.ts";
+import type { Home } from "../cloud/home.ts";
+import type { KnownSite } from "../people/company.ts";
+import { pause } from "../people/day.ts";
+import type { World } from "../world.ts";
+
+/** Share of new sessions whose customer asks to be forgotten at once. */
+const REGRETS = 0.02;
+
+/**
+ * Customers ask to be forgotten, and somebody deletes with SQL what a home has of them, as the schema allows it. It is done soon after
+ * the session was made, because the Worker's second try, after a lost answer, comes then.
+ */
+export async function eraseByHand(world: World): Promise<void> {
+  const chance = world.chance.fork();
+  for (const home of world.cloud.homes.values()) {
+    home.onSession = ({ site_id, id, customer_external_id }) => {
+      if (!world.cloud.rough || world.closing || !chance.happens(REGRETS)) return;
+      const delay = chance.one([chance.between(0, 40), chance.between(0, 4_000)]);
+      world.scheduler.after(delay, () => erase(world, home, Number(site_id), Number(id), String(customer_external_id)));
+    };
+  }
+}
+
+function erase(world: World, home: Home, site: number, session: number, customer: string): void {
+  world.say(() => [undefined, `erased by hand: session ${session} of site ${site} in ${home.name}`]);
+  world.count("customer erased by hand");
+  const run = (sql: string, ...values: Bound[]) => ({ sql, values });
+  home.database.transaction([
+    run(
+      `UPDATE home_sites SET chat_id_floor = max(chat_id_floor, (SELECT coalesce(max(id), 0) FROM sessions WHERE site_id = ?))
+        WHERE site_id = ?`,
+      site,
+      site,
+    ),
+    run("DELETE FROM messages WHERE site_id = ? AND session_id = ?", site, session),
+    run("DELETE FROM participants WHERE site_id = ? AND session_id = ?", site, session),
+    run("DELETE FROM sessions WHERE site_id = ? AND id = ?", site, session),
+    run(
+      `DELETE FROM customers WHERE site_id = ? AND external_id = ? AND NOT EXISTS
+        (SELECT 1 FROM sessions WHERE sessions.site_id = customers.site_id AND customer_external_id = external_id)`,
+      site,
+      customer,
+    ),
+  ]);
+}
+
+/**
+ * Once, an app is put under another site of its home, as no operator should do it: nothing may be written for it from then on, into
+ * neither site, because its secrets are sealed for the site of before.
+ */
+export async function moveApp(world: World): Promise<void> {
+  const chance = world.chance.fork();
+  await pause(world, chance, chance.between(5_000, 120_000));
+  const { company, cloud } = world;
+  const { model } = world.checker;
+  const isThere = ({ home, siteId }: KnownSite) => model.home(home).sites.has(siteId);
+  const neighbourOf = (site: KnownSite) =>
+    company.sites.find((each) => each !== site && each.home === site.home && isThere(each));
+  const apps = company.sitesAtWork
+    .filter((site) => neighbourOf(site) !== undefined)
+    .flatMap((site) => site.apps.filter(({ revoked }) => !revoked));
+  const app = apps.length > 0 ? chance.one(apps) : undefined;
+  const target = app && neighbourOf(app.site);
+  if (app === undefined || target === undefined || world.closing) return;
+  world.say(() => [app.appid, `moved by hand from site ${app.site.siteId} to ${target.siteId}`]);
+  world.count("app moved by hand");
+  app.revoked = true;
+  const values = [target.siteId, app.appid];
+  model.moved.set(app.appid, `${app.site.siteId}/${app.appid}`);
+  cloud.home(app.site.home).database.transaction([{ sql: "UPDATE apps SET site_id = ? WHERE appid = ?", values }]);
+  if (chance.happens(0.5)) return;
+  cloud.home("main").database.transaction([{ sql: "UPDATE app_routes SET site_id = ? WHERE appid = ?", values }]);
+}

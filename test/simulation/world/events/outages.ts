@@ -1,0 +1,32 @@
+import { pause } from "../people/day.ts";
+import type { World } from "../world.ts";
+
+/** Isolates die at any moment; cold ones take their place. */
+export async function killIsolates(world: World): Promise<void> {
+  const chance = world.chance.fork();
+  const { isolateLife } = world.weather;
+  while (isolateLife > 0) {
+    await pause(world, chance, chance.between(0, 2 * isolateLife));
+    if (world.closing) return;
+    const { isolates } = world.cloud;
+    if (isolates.length > 0) world.cloud.kill(chance.one(isolates.slice(-8)));
+  }
+}
+
+/** Homes go down for a while, each by itself, or only restart. */
+export async function takeHomesDown(world: World): Promise<void> {
+  const chance = world.chance.fork();
+  const { outages } = world.weather;
+  while (outages > 0) {
+    await pause(world, chance, chance.between(0, 2 * outages));
+    if (world.closing) return;
+    const home = chance.one([...world.cloud.homes.values()]);
+    const state = chance.one(["refusing", "silent", "up"] as const);
+    world.count({ refusing: "home refuses", silent: "home is silent", up: "home restarts" }[state]);
+    world.say(() => [undefined, `home ${home.name} restarts and is ${state}`]);
+    home.restart();
+    home.state = state;
+    await world.sleep(chance.happens(0.3) ? chance.between(12_000, 40_000) : chance.between(100, 12_000));
+    home.state = "up";
+  }
+}

@@ -1,0 +1,34 @@
+import { Auditor } from "../people/auditor.ts";
+import { monitor } from "../people/monitor.ts";
+import type { World } from "../world.ts";
+import { runCron } from "./cron.ts";
+import { Deployer } from "./deployments.ts";
+import { eraseByHand, moveApp } from "./hands.ts";
+import { killIsolates, takeHomesDown } from "./outages.ts";
+
+/**
+ * Lets everything happen until the world closes that is neither a call of a caller nor an attack. Each seed leaves some of it out, because
+ * one thing can hide what another would show.
+ */
+export function startEvents(world: World): void {
+  const chance = world.chance.fork();
+  watchRecords(world);
+  world.start(() => killIsolates(world));
+  world.start(() => takeHomesDown(world));
+  world.start(() => runCron(world));
+  world.start(() => new Deployer(world).work());
+  if (chance.happens(0.5)) world.start(() => eraseByHand(world));
+  if (chance.happens(0.35)) world.start(() => moveApp(world));
+  if (chance.happens(0.7)) world.start(() => new Auditor(world).work());
+  if (chance.happens(0.5)) world.start(() => monitor(world));
+}
+
+/** Shows the checker what is up, and each record of an app that KV gets. */
+function watchRecords({ checker, cloud: { credentials, homes }, weather: { kv, kvBound }, scheduler }: World): void {
+  checker.health.homes = homes;
+  checker.health.isKvSound = kvBound && kv.failed === 0 && kv.silent === 0 && kv.slow === 0;
+  const { records } = checker.operators;
+  records.kv = credentials;
+  records.isKept = kvBound && kv.failed === 0 && kv.silent === 0 && kv.putLost === 0;
+  credentials.onPut = (value) => records.put(value, scheduler.now);
+}

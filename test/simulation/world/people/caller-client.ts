@@ -1,0 +1,138 @@
+import type { AgentSessionClient } from "../../../../src/client/client.ts";
+import type { Chance } from "../../machine/chance.ts";
+import { EPOCH, type ProgramImage } from "../../machine/program.ts";
+import type { Call, Wire } from "../call.ts";
+import type { World } from "../world.ts";
+import { type KnownApp, secretInUse } from "./company.ts";
+
+type FetchInit = { method: string; headers: Record<string, string>; body: string; signal: AbortSignal };
+
+/** The client's shortest pause before it tries again: half of the first one. */
+const SHORTEST_PAUSE_MS = 125;
+
+/** How far a corrected clock may be off: by the clocks of two isolates, and by how long an answer was on its way. */
+const MOST_OFF_SECONDS = 30;
+
+/** How a caller reaches the service: with the client that the project ships, a clock of his own, and one address at one edge. */
+export class CallerClient {
+  readonly #world: World;
+  readonly #chance: Chance;
+  readonly #app: KnownApp;
+  readonly #edge: string;
+  readonly #address: string;
+  readonly #program: ReturnType<ProgramImage["startClient"]>;
+  /** One for each secret, as a caller has who gets a new one. */
+  readonly #clients = new Map<string, AgentSessionClient>();
+  /** When the client may try again, by Idempotency-Key. */
+  readonly #pauses = new Map<string, number>();
+  /** Calls, by Idempotency-Key, that were told the time. */
+  readonly #toldTheTime = new Set<string>();
+
+  constructor(world: World, chance: Chance, app: KnownApp) {
+    this.#world = world;
+    this.#chance = chance;
+    this.#app = app;
+    this.#edge = chance.one(world.weather.edges);
+    this.#address = `198.51.100.${world.company.apps.indexOf(app) * 8 + world.chance.integer(1, 7)}`;
+    const skew = chance.between(-1, 1) * world.weather.callerSkew * 1000;
+    const clock = { now: () => Math.floor(EPOCH + world.scheduler.now + skew) };
+    this.#program = world.image.startClient(world.scheduler, clock, chance.fork());
+  }
+
+  /** The client with a secret that the caller signs with now. */
+  now(): AgentSessionClient {
+    const { appid } = this.#app;
+    const secret = secretInUse(this.#app, this.#chance);
+    let client = this.#clients.get(secret);
+    if (client === undefined) {
+      const fetch = ((url: string, init: FetchInit) => this.#fetch(url, init)) as never;
+      client = new this.#program.AgentSessionClient({ baseUrl: "https://sessions.example", appid, secret, fetch });
+      this.#clients.set(secret, client);
+    }
+    return client;
+  }
+
+  /** Whether the client gave up; anything else that it throws is a mistake. */
+  gaveUp(error: unknown): error is { code: string; message: string } {
+    return error instanceof this.#program.AgentSessionError;
+  }
+
+  /** Calls without the client. */
+  async sendBare(method: string, path: string): Promise<void> {
+    const wire = { method, path, headers: { "cf-connecting-ip": this.#address }, body: "" };
+    await this.#world.send(this.#world.newCall("honest", wire, this.#edge));
+  }
+
+  #fetch(url: string, { method, headers, body, signal }: FetchInit): Promise<Response> {
+    const world = this.#world;
+    const wire: Wire = {
+      method,
+      path: new URL(url).pathname,
+      headers: { ...headers, "cf-connecting-ip": this.#address },
+      body,
+    };
+    const call = world.newCall("honest", wire, this.#edge);
+    this.#checkPause(call);
+    this.#checkClock(call);
+    world.capture(call);
+    if (world.cloud.rough && this.#chance.happens(world.weather.doubled)) this.#double(call);
+    return new Promise((resolve, reject) => {
+      const gaveUp = () => {
+        this.#mayNotTryBefore(call, SHORTEST_PAUSE_MS);
+        reject(signal.reason);
+      };
+      signal.addEventListener("abort", gaveUp, { once: true });
+      world.cloud.send(call).then(
+        ({ status, headers: answered, body: text }) => {
+          this.#noteAnswer(call, answered);
+          resolve(new Response(text, { status, headers: answered }));
+        },
+        (error: unknown) => {
+          this.#mayNotTryBefore(call, SHORTEST_PAUSE_MS);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  #noteAnswer(call: Call, headers: Headers): void {
+    const asked = Number(headers.get("retry-after") ?? 0) * 1000;
+    if (asked > 0) this.#mayNotTryBefore(call, asked + SHORTEST_PAUSE_MS);
+    if (headers.get("x-error-detail")?.startsWith("timestamp: must be within") !== true) return;
+    this.#toldTheTime.add(call.wire.headers["idempotency-key"] ?? "");
+  }
+
+  /** Notes when the client may try again what has failed. Keys of orders are used by several calls at once, and say nothing. */
+  #mayNotTryBefore({ wire }: Call, milliseconds: number): void {
+    const key = wire.headers["idempotency-key"];
+    if (key === undefined || key.startsWith("order-")) return;
+    this.#pauses.set(key, this.#world.scheduler.now + milliseconds);
+  }
+
+  /** docs/retrying.md: between two tries the client waits, and as long as the service asks for. */
+  #checkPause({ name, wire }: Call): void {
+    const key = wire.headers["idempotency-key"] ?? "";
+    const early = (this.#pauses.get(key) ?? 0) - this.#world.scheduler.now;
+    if (early <= 1) return;
+    const what = `${name} was sent ${Math.round(early)} ms too early`;
+    this.#world.checker.violate("the client waits before it tries again", what, [name, key]);
+  }
+
+  /** A try after the service told the time has the time of the service, as far as its isolates agree on it. */
+  #checkClock({ name, wire }: Call): void {
+    const key = wire.headers["idempotency-key"] ?? "";
+    if (key === "" || key.startsWith("order-") || !this.#toldTheTime.has(key)) return;
+    const stamp = Number(/"timestamp":(\d+)/.exec(wire.body)?.[1]);
+    if (Math.abs(stamp - this.#world.clock) <= MOST_OFF_SECONDS) return;
+    this.#world.checker.violate("the client corrects its clock", `${name} is sent with ${stamp}`, [name, key]);
+  }
+
+  /** The network delivers a request a second time. */
+  #double(call: Call): void {
+    this.#world.count("network: request doubled");
+    this.#world.start(async () => {
+      await this.#world.sleep(this.#chance.between(0, 300));
+      await this.#world.send(this.#world.newCall("attacker", call.wire, call.edge));
+    });
+  }
+}

@@ -1,0 +1,27 @@
+import type { Chance } from "../../machine/chance.ts";
+
+/** What an operator's day consists of, with how often. */
+const ACTS = {
+  disableAgent: 4,
+  enableAgent: 5,
+  renameAgent: 1,
+  addAgent: 1,
+  rotate: 5,
+  rotateTwice: 1,
+  revoke: 1,
+  issueApp: 2,
+  importTakenAppid: 1,
+  createSite: 1,
+  renameSite: 1,
+  raiseFirstChatId: 1,
+  closeSite: 6,
+  twoAtOnce: 3,
+};
+
+export type Act = keyof typeof ACTS;
+
+/** Some of the acts, because one can hide what another would show. Who is disabled must be enabled again. */
+export function drawActs(chance: Chance): Partial<Record<Act, number>> {
+  const acts = chance.some(Object.entries(ACTS) as [Act, number][], 0.7);
+  return Object.fromEntries([...acts, ["enableAgent", ACTS.enableAgent]]);
+}

@@ -1,0 +1,122 @@
+import { Caller } from "./caller.ts";
+import type { KnownApp, KnownSite } from "./company.ts";
+import { pause } from "./day.ts";
+import type { Operator } from "./operator.ts";
+import type { Act } from "./operator-acts.ts";
+
+const MOST_SITES = 7;
+const MOST_APPS = 4;
+
+/** What an operator does from day to day, by himself and together with others. */
+export class OperatorDay {
+  readonly #operator: Operator;
+
+  constructor(operator: Operator) {
+    this.#operator = operator;
+  }
+
+  /** Goes about the daily work until the world closes. */
+  async work(): Promise<void> {
+    const { world, chance, acts } = this.#operator;
+    while (!world.closing) {
+      await pause(world, chance, chance.between(500, 30_000));
+      const sites = world.company.sitesAtWork;
+      if (sites.length > 0) await this.#act(chance.one(sites), chance.weighted(acts));
+    }
+  }
+
+  async #act(site: KnownSite, act: Act): Promise<void> {
+    const operator = this.#operator;
+    const { world, chance } = operator;
+    const app = site.apps.length > 0 ? chance.one(site.apps) : undefined;
+    const isInUse = app !== undefined && !app.revoked;
+    const id = chance.one(site.agentIds);
+    const overlap = chance.one([0, 0, 1, 5, 30, 600, 86_400]);
+    switch (act) {
+      case "disableAgent":
+        return operator.setAgent(site, id, { status: "disabled" });
+      case "enableAgent":
+        return operator.setAgent(site, id, { status: "normal" });
+      case "renameAgent":
+        return operator.setAgent(site, id, { name: `Agent ${chance.integer(1, 99)}` });
+      case "addAgent":
+        return operator.addAgent(site);
+      case "rotate":
+        return isInUse ? operator.rotate(app, overlap) : undefined;
+      case "rotateTwice":
+        if (!isInUse) return;
+        await operator.rotate(app, overlap);
+        return operator.rotate(app, chance.one([0, 5, 600]));
+      case "revoke":
+        if (app === undefined || site.apps.length === 1) return;
+        await operator.revoke(app);
+        return this.#hire(await operator.issueApp(site));
+      case "issueApp":
+        return site.apps.length < MOST_APPS ? this.#hire(await operator.issueApp(site)) : undefined;
+      case "importTakenAppid": {
+        const another = chance.one(world.company.sitesAtWork).siteId;
+        if (app !== undefined)
+          await operator.call("POST", `/sites/${another}/apps`, { name: "Shop", appid: app.appid });
+        return;
+      }
+      case "createSite":
+        if (world.company.sites.length >= MOST_SITES) return;
+        for (const each of (await operator.found(site.home))?.apps ?? []) this.#hire(each);
+        return;
+      case "renameSite":
+        return operator.setSite(site, { name: `Site ${site.siteId}.${chance.integer(1, 99)}` });
+      case "raiseFirstChatId":
+        return operator.setSite(site, { first_chat_id: Math.max(0, ...site.chatIds) + chance.one([0, 10, 900]) + 1 });
+      case "closeSite":
+        world.count("site closed");
+        await operator.setSite(site, { status: "closed" });
+        await world.sleep(chance.between(100, 30_000));
+        return operator.setSite(site, { status: "open" });
+      case "twoAtOnce":
+        await this.#doTwo(site, isInUse ? app : undefined);
+    }
+  }
+
+  /** Two operators do the same at the same time, or two things that touch each other. */
+  async #doTwo(site: KnownSite, app: KnownApp | undefined): Promise<void> {
+    const operator = this.#operator;
+    const { world, chance } = operator;
+    const { siteId, home } = site;
+    const sites = world.company.sites.length;
+    const id = chance.one(site.agentIds);
+    switch (
+      chance.weighted({ rotate: app ? 3 : 0, end: app ? 1 : 0, patch: 3, site: sites < MOST_SITES ? 1 : 0, agent: 1 })
+    ) {
+      case "rotate":
+        if (app !== undefined)
+          await Promise.all([operator.rotate(app, 600), operator.rotate(app, chance.one([0, 600]))]);
+        return;
+      case "end":
+        if (app !== undefined) await Promise.all([operator.rotate(app, 600), operator.revoke(app)]);
+        return;
+      case "patch": {
+        const first_chat_id = Math.max(0, ...site.chatIds) + 40;
+        const another = chance.one([{ first_chat_id: first_chat_id + 7 }, { name: `Site ${siteId}` }]);
+        await Promise.all([operator.setSite(site, { first_chat_id }), operator.setSite(site, another)]);
+        return;
+      }
+      case "site": {
+        const asked = { name: operator.newName("Twins"), home, first_chat_id: 1 };
+        const another = { ...asked, first_chat_id: chance.one([1, 900_220]) };
+        await Promise.all([operator.createSite(asked), operator.createSite(another)]);
+        return;
+      }
+      case "agent":
+        await Promise.all([
+          operator.setAgent(site, id, { status: "normal" }),
+          operator.setAgent(site, id, { name: "Li Na" }),
+        ]);
+    }
+  }
+
+  /** Somebody begins to use a new app. */
+  #hire(app: KnownApp | undefined): void {
+    const { world } = this.#operator;
+    if (app !== undefined) world.start(() => new Caller(world, `of-${app.appid.slice(-8)}`, app).work());
+  }
+}

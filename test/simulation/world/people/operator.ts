@@ -1,0 +1,157 @@
+import type { Chance } from "../../machine/chance.ts";
+import type { Answer } from "../call.ts";
+import { ADMIN_TOKEN } from "../cloud/settings.ts";
+import type { World } from "../world.ts";
+import { type KnownApp, type KnownSite, LOST_SECRET } from "./company.ts";
+import { type Act, drawActs } from "./operator-acts.ts";
+
+/** How often an operator repeats a call that was not answered, before he gives up for now. */
+const TRIES = 12;
+
+interface NewSite {
+  name: string;
+  home: string;
+  first_chat_id: number;
+}
+
+/** What an app looks like in a list. */
+interface ListedApp {
+  appid: string;
+  version: string;
+  revoked_at: number | null;
+}
+
+/** Somebody who runs the service: calls the admin API, and repeats what was not answered. */
+export class Operator {
+  readonly world: World;
+  readonly chance: Chance;
+  /** What this operator does of his own accord: see `operator-day.ts`. */
+  readonly acts: Partial<Record<Act, number>>;
+  /** Sites whose making was not answered: the same call again finishes them. */
+  readonly #unfinished: NewSite[] = [];
+  #named = 0;
+
+  constructor(world: World) {
+    this.world = world;
+    this.chance = world.chance.fork();
+    this.acts = drawActs(this.chance);
+  }
+
+  /** One call of the admin API. @returns undefined when there was no answer */
+  async call(method: string, path: string, body?: object): Promise<Answer | undefined> {
+    const headers: Record<string, string> = {
+      authorization: `Bearer ${ADMIN_TOKEN}`,
+      "cf-connecting-ip": "192.0.2.1",
+      ...(body !== undefined && { "content-type": "application/json" }),
+    };
+    const wire = { method, path: `/admin${path}`, headers, body: body === undefined ? "" : JSON.stringify(body) };
+    return this.world.send(this.world.newCall("operator", wire, this.chance.one(this.world.weather.edges)));
+  }
+
+  /**
+   * Calls until there is a definite answer.
+   *
+   * @returns undefined when there was none in many tries
+   */
+  async insist(method: string, path: string, body?: object): Promise<Answer | undefined> {
+    for (let attempt = 0; attempt < TRIES; attempt++) {
+      const answer = await this.call(method, path, body);
+      if (answer !== undefined && answer.status < 500) return answer;
+      await this.world.sleep(this.chance.between(500, 5_000));
+    }
+    return undefined;
+  }
+
+  /** Makes a site with agents and an app. */
+  async found(home: string): Promise<KnownSite | undefined> {
+    const name = this.newName("Site");
+    const first_chat_id = this.chance.one([1, 1, 900_220]);
+    return this.createSite(this.#unfinished.pop() ?? { name, home, first_chat_id });
+  }
+
+  /** A name that this operator has not given yet. */
+  newName(kind: string): string {
+    return `${kind} ${++this.#named}`;
+  }
+
+  async createSite(asked: NewSite): Promise<KnownSite | undefined> {
+    const made = await this.insist("POST", "/sites", asked);
+    if (made === undefined) this.#unfinished.push(asked);
+    if (made?.status !== 201) return undefined;
+    const { id: siteId } = JSON.parse(made.body) as { id: number };
+    const site: KnownSite = { siteId, home: asked.home, apps: [], agentIds: [], chatIds: [] };
+    this.world.company.sites.push(site);
+    for (let i = 0; i < 4; i++) await this.addAgent(site);
+    for (let i = this.chance.integer(1, 2); i > 0; i--) await this.issueApp(site);
+    return site;
+  }
+
+  async addAgent(site: KnownSite): Promise<void> {
+    // Ids are a site's own: the same ones on every site, so that a mix-up of sites shows.
+    const id = 10_411 + site.agentIds.length;
+    site.agentIds.push(id);
+    await this.insist("POST", `/sites/${site.siteId}/agents`, { id, name: `Agent ${id}` });
+  }
+
+  async setAgent(
+    site: KnownSite,
+    id: number,
+    change: { status?: "normal" | "disabled"; name?: string },
+  ): Promise<void> {
+    await this.insist("PATCH", `/sites/${site.siteId}/agents/${id}`, change);
+  }
+
+  /** Issues an app, or imports one whose appid or secret the company has already. */
+  async issueApp(site: KnownSite, imported = this.#drawImported()): Promise<KnownApp | undefined> {
+    const answer = await this.insist("POST", `/sites/${site.siteId}/apps`, { name: "Shop", ...imported });
+    const app: KnownApp = { appid: imported.appid ?? "", site, secrets: [], revoked: false };
+    if (answer?.status === 409 && imported.appid !== undefined) await this.#learn(app, imported.secret);
+    if (answer?.status === 201) {
+      const { appid, secret, version } = JSON.parse(answer.body) as { appid: string; secret: string; version: string };
+      app.appid = appid;
+      app.secrets.push({ version, secret });
+    }
+    if (app.secrets.length === 0 || site.apps.some(({ appid }) => appid === app.appid)) return undefined;
+    site.apps.push(app);
+    return app;
+  }
+
+  #drawImported(): { appid?: string; secret?: string } {
+    const chance = this.chance;
+    return {
+      ...(chance.happens(0.3) && { appid: `shop-${chance.uuid()}` }),
+      ...(chance.happens(0.3) && { secret: `imported-${chance.uuid()}` }),
+    };
+  }
+
+  /** Gives an app a new secret; the one before goes on for the overlap. */
+  async rotate(app: KnownApp, overlap_seconds: number): Promise<void> {
+    const careful = this.chance.happens(0.8) && { expected_version: app.secrets.at(-1)?.version };
+    const answer = await this.insist("POST", `/apps/${app.appid}/rotate`, { overlap_seconds, ...careful });
+    if (answer?.status !== 200) return this.#learn(app);
+    const { secret, version } = JSON.parse(answer.body) as { secret: string; version: string };
+    this.world.company.oldSecrets.push(...app.secrets.map((old) => ({ appid: app.appid, secret: old.secret })));
+    app.secrets.push({ version, secret });
+  }
+
+  /** After a call whose answer was lost, the next rotation has to name the version that is stored. */
+  async #learn(app: KnownApp, secret = LOST_SECRET): Promise<void> {
+    const found = (await this.listApps(app.site))?.find(({ appid }) => appid === app.appid);
+    const known = app.secrets.some(({ version }) => version === found?.version);
+    if (found !== undefined && !known) app.secrets.push({ version: found.version, secret });
+  }
+
+  async listApps(site: KnownSite): Promise<ListedApp[] | undefined> {
+    const answer = await this.insist("GET", `/sites/${site.siteId}/apps?limit=100`);
+    return answer?.status === 200 ? (JSON.parse(answer.body) as { items: ListedApp[] }).items : undefined;
+  }
+
+  async revoke(app: KnownApp): Promise<void> {
+    const answer = await this.insist("DELETE", `/apps/${app.appid}`);
+    if (answer?.status === 204) app.revoked = true;
+  }
+
+  async setSite(site: KnownSite, change: { status?: "open" | "closed"; name?: string; first_chat_id?: number }) {
+    await this.insist("PATCH", `/sites/${site.siteId}`, change);
+  }
+}

@@ -1,0 +1,147 @@
+import { Checker } from "../checker/checker.ts";
+import { Chance } from "../machine/chance.ts";
+import { EPOCH, type ProgramImage } from "../machine/program.ts";
+import { Scheduler } from "../machine/scheduler.ts";
+import type { Change } from "../platform/database.ts";
+import { type Answer, Call, type Role, type Wire } from "./call.ts";
+import { Cloud } from "./cloud/cloud.ts";
+import { NetworkError } from "./cloud/network.ts";
+import { firstSettings } from "./cloud/settings.ts";
+import type { Witness } from "./cloud/witness.ts";
+import { Company } from "./people/company.ts";
+import { drawWeather, type Weather } from "./weather.ts";
+
+/** Everything there is in one run: time, chance, the platform, the people, and the checker who looks on. */
+export class World {
+  readonly scheduler = new Scheduler();
+  readonly chance: Chance;
+  readonly weather: Weather;
+  readonly image: ProgramImage;
+  readonly checker: Checker;
+  readonly cloud: Cloud;
+  readonly company = new Company();
+  /** What honest callers have sent, as somebody on the wire sees it; the newest last. */
+  readonly captured: Call[] = [];
+  /** Told of each call the moment it is captured, before it reaches the Worker. */
+  readonly eavesdroppers: ((call: Call) => void)[] = [];
+  /** How often each kind of thing has happened. */
+  readonly seen: Record<string, number> = {};
+  /** Nobody begins anything new. */
+  closing = false;
+  readonly #trace: ((line: string) => void) | undefined;
+  #calls = 0;
+
+  constructor(image: ProgramImage, seed: number, trace: ((line: string) => void) | undefined) {
+    this.image = image;
+    this.#trace = trace;
+    this.chance = new Chance(seed);
+    this.weather = drawWeather(this.chance.fork());
+    this.checker = new Checker(this.scheduler);
+    const settings = firstSettings(this.chance);
+    const { weather } = this;
+    this.cloud = new Cloud(image, this.scheduler, this.chance.fork(), { weather, settings, witness: this.#witness() });
+    this.say(() => [undefined, `weather ${JSON.stringify(this.weather)}`]);
+  }
+
+  /** Counts and writes down what happens, and shows it to the checker. */
+  #witness(): Witness {
+    const { checker } = this;
+    return {
+      arrives: (call) => {
+        this.say(() => [call.name, `reaches ${call.isolate?.name}`]);
+        checker.arrives(call);
+      },
+      commits: (home, call, changes) => {
+        this.say(() => [call?.name, `${home.name} commits ${describe(changes)}`]);
+        checker.commits(home, call, changes);
+      },
+      answers: (call) => {
+        this.count(`${call.role} ${call.answer?.status}`);
+        this.say(() => [call.name, `is answered ${call.answer?.status} ${call.answer?.body}`]);
+        checker.answers(call);
+      },
+      ends: (call) => {
+        this.count(`${call.role} cut off`);
+        checker.ends(call);
+      },
+      fails: (call, error) => {
+        this.say(() => [call.name, `fails: ${String(error)}`]);
+        checker.fails(call, error);
+      },
+      note: (call, what, kind) => {
+        if (kind !== undefined) this.count(kind);
+        this.say(() => [call?.name, what]);
+      },
+      logs: (isolate, record) => {
+        const line = `${isolate} logs ${JSON.stringify(record)}`;
+        checker.secrecy.checkLog(line);
+        this.say(() => [undefined, line]);
+      },
+    };
+  }
+
+  /** Unix seconds by the right time. */
+  get clock(): number {
+    return Math.floor(this.cloud.now() / 1000);
+  }
+
+  sleep(milliseconds: number): Promise<void> {
+    return this.scheduler.sleep(milliseconds);
+  }
+
+  /** An honest call goes out: from here on others may have it. */
+  capture(call: Call): void {
+    this.captured.push(call);
+    for (const listen of this.eavesdroppers) listen(call);
+  }
+
+  /** Writes a line into the trace: what it is about, and what happens. */
+  say(line: () => [about: string | undefined, what: string]): void {
+    if (this.#trace === undefined) return;
+    const [about, what] = line();
+    const at = new Date(EPOCH + this.scheduler.now).toISOString().slice(8, 23);
+    this.#trace(`${String(this.scheduler.steps).padStart(6)} ${at} ${about === undefined ? "" : `${about}: `}${what}`);
+  }
+
+  count(what: string): void {
+    this.seen[what] = (this.seen[what] ?? 0) + 1;
+  }
+
+  newCall(role: Role, wire: Wire, edge: string): Call {
+    const call = new Call(`${role}#${++this.#calls}`, role, wire, edge);
+    this.say(() => [
+      call.name,
+      `sends ${wire.method} ${wire.path} to ${edge} ${JSON.stringify(wire.headers)} ${wire.body}`,
+    ]);
+    return call;
+  }
+
+  /** Sends a call whose answer may be lost. @returns undefined when there was none */
+  async send(call: Call): Promise<Answer | undefined> {
+    try {
+      return await this.cloud.send(call);
+    } catch (error) {
+      if (!(error instanceof NetworkError)) throw error;
+      return undefined;
+    }
+  }
+
+  /** Runs an actor; what it throws is a mistake of the simulation. */
+  start(actor: () => Promise<void>): void {
+    actor().catch((error: unknown) => {
+      this.checker.violate(
+        "the simulation itself works",
+        error instanceof Error ? String(error.stack) : String(error),
+        [],
+      );
+    });
+  }
+}
+
+const describe = (changes: Change[]): string =>
+  changes
+    .map(({ table, before, after }) => {
+      const verb = before === null ? "+" : after === null ? "-" : "~";
+      return `${verb}${table} ${JSON.stringify(after ?? before)}`;
+    })
+    .join(" ");
