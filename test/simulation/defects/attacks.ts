@@ -1,0 +1,470 @@
+import type { Defect } from "./defect.ts";
+
+/** Of what keeps attackers, floods and a lying KV from doing harm. */
+export const ATTACK_DEFECTS: Defect[] = [
+  {
+    name: "limit-before-replay-check",
+    what: "A replay counts for the limit of the app.",
+    edits: [
+      {
+        file: "src/pipeline/run-request.ts",
+        find: "  if (!unused.ok) return unused;",
+        replace:
+          "  if (!unused.ok) {\n    waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));\n    return unused;\n  }",
+      },
+    ],
+  },
+  {
+    name: "replays-of-d1-count",
+    what: "A replay that D1 refuses counts for the limits.",
+    edits: [
+      {
+        file: "src/pipeline/run-request.ts",
+        find: "  replayed: false,",
+        replace: "  replayed: true,",
+      },
+    ],
+  },
+  {
+    name: "nonce-memory-without-appid",
+    what: "An isolate remembers a ranstr for all apps.",
+    edits: [
+      {
+        file: "src/replay/nonce-memory.ts",
+        find: "const name = (appid: string, ranstr: string) => `${appid}\\0${ranstr}`;",
+        replace: "const name = (_appid: string, ranstr: string) => ranstr;",
+      },
+    ],
+  },
+  {
+    name: "kv-nonce-without-appid",
+    what: "KV keeps a ranstr for all apps.",
+    edits: [
+      {
+        file: "src/replay/kv-nonces.ts",
+        find: "JSON.stringify([appid, ranstr])",
+        replace: "JSON.stringify([appid.length, ranstr])",
+      },
+    ],
+  },
+  {
+    name: "freshness-one-sided",
+    what: "A timestamp may be as far ahead as it likes.",
+    edits: [
+      {
+        file: "src/signing/check-freshness.ts",
+        find: 'if (timestamp > now + toleranceSeconds) return { ok: false, reason: "timestamp_ahead" };',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "freshness-edge",
+    what: "A timestamp at the edge of the tolerance is refused.",
+    edits: [
+      {
+        file: "src/signing/check-freshness.ts",
+        find: "timestamp < now - toleranceSeconds",
+        replace: "timestamp <= now - toleranceSeconds",
+      },
+    ],
+  },
+  {
+    name: "refresh-pause-per-app",
+    what: "After a forgery nobody's signature is verified anew for 5 s, at no address.",
+    edits: [
+      {
+        file: "src/credentials/resolve-credentials.ts",
+        find: "this.#readOnce(`${than.appid} ${client}`,",
+        replace: "this.#readOnce(`${than.appid} ${client.slice(0, 0)}`,",
+      },
+    ],
+  },
+  {
+    name: "no-refresh-pause",
+    what: "Each forgery costs a read of D1.",
+    edits: [
+      {
+        file: "src/credentials/resolve-credentials.ts",
+        find: "    if (this.#wasInVain(whose)) return undefined;\n",
+        replace: "    void this.#wasInVain;\n",
+      },
+    ],
+  },
+  {
+    name: "refresh-not-shared",
+    what: "Forgeries at the same moment cost a read of D1 each.",
+    edits: [
+      {
+        file: "src/credentials/resolve-credentials.ts",
+        find: "    while (isUnderWay()) await sleep(this.#runtime, REFRESH_POLL_MS);\n",
+        replace: "    void isUnderWay;\n    void sleep;\n",
+      },
+    ],
+  },
+  {
+    name: "seal-without-site",
+    what: "A seal of one site opens for another.",
+    edits: [
+      {
+        file: "src/credentials/sealed-secret.ts",
+        find: "`v2|${siteId}|${appid}|${version}|${slot}`",
+        replace: "`v2|${siteId > 0}|${appid}|${version}|${slot}`",
+      },
+      {
+        file: "src/store/home/claim.ts",
+        find: "sql`${homeSites.siteId} = ${v.siteId} AND ${apps.appid}",
+        replace: "sql`${apps.appid}",
+      },
+    ],
+  },
+  {
+    name: "seal-without-version",
+    what: "A seal of an ended secret opens as the one in use.",
+    edits: [
+      {
+        file: "src/credentials/sealed-secret.ts",
+        find: "`v2|${siteId}|${appid}|${version}|${slot}`",
+        replace: "`v2|${siteId}|${appid}|${version.length}|${slot}`",
+      },
+    ],
+  },
+  {
+    name: "expired-secret-verifies",
+    what: "A secret verifies after the end of its overlap, and the gate lets it through.",
+    edits: [
+      {
+        file: "src/credentials/authenticate.ts",
+        find: "keys.filter((key) => key.expiresAt > request.now)",
+        replace: "keys",
+      },
+      {
+        file: "src/store/home/claim.ts",
+        find: " AND ${apps.previousExpiresAt} > ${v.now}",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "confirm-skipped",
+    what: "A refusal before the batch tells a revoked app more than that its signature is wrong.",
+    edits: [
+      {
+        file: "src/pipeline/verify-caller.ts",
+        find: '  if (caller.source === "d1") return ok(null);',
+        replace: "  if (caller.source !== undefined) return ok(null);",
+      },
+    ],
+  },
+  {
+    name: "failures-charged-first",
+    what: "An address over its limit is refused before its signature is verified.",
+    edits: [
+      {
+        file: "src/pipeline/verify-caller.ts",
+        find: "  let found: Found | undefined = credentials.cached(appid);\n",
+        replace:
+          '  let found: Found | undefined = credentials.cached(appid);\n  if (limits.isPassed(failureKey("signed", client))) return tooManyFailures();\n',
+      },
+    ],
+  },
+  {
+    name: "kv-record-trusted",
+    what: "KV's word that an app is not revoked, or its secret still good, is enough.",
+    edits: [
+      {
+        file: "src/store/home/claim.ts",
+        find: "\n  AND ${apps.revokedAt} IS NULL\n  AND (${apps.version} = ${v.secretVersion}\n    OR (${apps.previousVersion} = ${v.secretVersion} AND ${apps.previousExpiresAt} > ${v.now}))",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "dummy-answer-differs",
+    what: "An unknown appid gets an answer of its own.",
+    edits: [
+      {
+        file: "src/pipeline/verify-caller.ts",
+        find: 'return within ? refused("token_invalid", reason) : tooManyFailures();',
+        replace:
+          'return within ? refused("token_invalid", reason, reason === "app_unknown" ? { retryAfter: 1 } : {}) : tooManyFailures();',
+      },
+    ],
+  },
+  {
+    name: "limits-never-refuse",
+    what: "An exceeded limit of an app refuses nobody.",
+    edits: [
+      {
+        file: "src/pipeline/run-request.ts",
+        find: 'const passed = limits.isPassed(appid) ? "app_limit" : limits.isPassed(siteKey) ? "site_limit" : undefined;',
+        replace: "const passed = undefined as string | undefined;\n  void siteKey;",
+      },
+    ],
+  },
+  {
+    name: "site-limit-missing",
+    what: "The limit of a site is not looked at.",
+    edits: [
+      {
+        file: "src/pipeline/run-request.ts",
+        find: 'limits.isPassed(siteKey) ? "site_limit" : undefined',
+        replace: "undefined",
+      },
+    ],
+  },
+  {
+    name: "client-limit-never",
+    what: "An address may fail as often as it likes.",
+    edits: [
+      {
+        file: "src/pipeline/verify-caller.ts",
+        find: "return within ? refused(",
+        replace: "return within || !within ? refused(",
+      },
+    ],
+  },
+  {
+    name: "client-look-ups",
+    what: "An address over its limit goes on costing look-ups.",
+    edits: [
+      {
+        file: "src/pipeline/verify-caller.ts",
+        find: 'if (!limits.isPassed(failureKey("unknown", client)))',
+        replace: "if (limits !== undefined)",
+      },
+    ],
+  },
+  {
+    name: "client-kv-reads",
+    what: "An address over its limit goes on costing reads of NONCES.",
+    edits: [
+      {
+        file: "src/pipeline/run-request.ts",
+        find: '!limits.isPassed(failureKey("signed", client))',
+        replace: "true",
+      },
+    ],
+  },
+  {
+    name: "ipv6-by-address",
+    what: "Of IPv6, each address is a client of its own.",
+    edits: [
+      {
+        file: "src/http/client-address.ts",
+        find: '.slice(0, 4).join(":")',
+        replace: '.join(":")',
+      },
+    ],
+  },
+  {
+    name: "no-wait-for-first",
+    what: "Identical requests in flight go to D1 each.",
+    edits: [
+      {
+        file: "src/pipeline/decide.ts",
+        find: "while (nonces.isUnderWay(appid, ranstr) && runtime",
+        replace: "while (nonces.isUnderWay(appid, ranstr) && !claimant && runtime",
+      },
+    ],
+  },
+  {
+    name: "memory-not-fed",
+    what: "An isolate does not remember the ranstrs that it used.",
+    edits: [
+      {
+        file: "src/pipeline/decide.ts",
+        find: 'nonces.add(appid, ranstr, kind === "replayed" ? staleAt : claim.nonceExpiresAt);',
+        replace: "void staleAt;",
+      },
+    ],
+  },
+  {
+    name: "replay-memory-not-asked",
+    what: "A replay that the isolate knows costs a read of KV.",
+    edits: [
+      {
+        file: "src/pipeline/check-replay.ts",
+        find: "early && !nonces.has(appid, ranstr)",
+        replace: "early",
+      },
+    ],
+  },
+  {
+    name: "signature-in-log",
+    what: "The detail of a failed signature is logged with the signature.",
+    edits: [
+      {
+        file: "src/pipeline/verify-caller.ts",
+        find: "else trace.appid = appid;",
+        replace:
+          'else trace.appid = appid;\n  if (reason === "signature_mismatch") trace.detail = "a signature of " + appid + appid;',
+      },
+    ],
+  },
+  {
+    name: "unknown-appid-logged",
+    what: "What a caller sent as appid is logged.",
+    edits: [
+      {
+        file: "src/pipeline/verify-caller.ts",
+        find: 'if (reason === "app_unknown") delete trace.appid;',
+        replace: 'if (reason === "app_unknown") trace.appid = appid;',
+      },
+    ],
+  },
+  {
+    name: "signature-lower-case-only",
+    what: "A signature in upper case is refused.",
+    edits: [
+      {
+        file: "src/signing/verify-signature.ts",
+        find: "/^[0-9a-f]{64}$/i",
+        replace: "/^[0-9a-f]{64}$/",
+      },
+    ],
+  },
+  {
+    name: "stale-told-before-signature",
+    what: "Who cannot sign is told that the timestamp is stale.",
+    edits: [
+      {
+        file: "src/pipeline/run-request.ts",
+        find: "  const verified = await verifyCaller(tools, claimant);",
+        replace:
+          '  const early = readStamp(fields.value, now, config.timestampToleranceSeconds);\n  if (!early.ok && early.code === "token_invalid") return told(early);\n  const verified = await verifyCaller(tools, claimant);',
+      },
+    ],
+  },
+  {
+    name: "burn-before-verify",
+    what: "A forgery uses up the ranstr in the isolate.",
+    edits: [
+      {
+        file: "src/pipeline/run-request.ts",
+        find: "  const verified = await verifyCaller(tools, claimant);\n  if (!verified.ok) return verified;",
+        replace:
+          "  const verified = await verifyCaller(tools, claimant);\n  if (!verified.ok) {\n    tools.nonces.add(appid, String(fields.value.ranstr), now + 900);\n    return verified;\n  }",
+      },
+    ],
+  },
+  {
+    name: "replay-check-before-signature",
+    what: "A replay is told to be one without a valid signature.",
+    edits: [
+      {
+        file: "src/pipeline/run-request.ts",
+        find: "  const verified = await verifyCaller(tools, claimant);\n",
+        replace:
+          '  if (tools.nonces.has(appid, String(fields.value.ranstr))) return replayed("ranstr_seen_here");\n  const verified = await verifyCaller(tools, claimant);\n',
+      },
+    ],
+  },
+  {
+    name: "limit-per-app-name",
+    what: "All apps share one limit.",
+    edits: [
+      {
+        file: "src/pipeline/run-request.ts",
+        find: "limits.count(config.appLimit, appid, PAUSE_SECONDS)",
+        replace: 'limits.count(config.appLimit, "app", PAUSE_SECONDS)',
+      },
+      {
+        file: "src/pipeline/run-request.ts",
+        find: "limits.isPassed(appid) ?",
+        replace: 'limits.isPassed("app") ?',
+      },
+    ],
+  },
+  {
+    name: "refusals-told-unsigned",
+    what: "A refusal of who cannot sign says why.",
+    edits: [
+      {
+        file: "src/pipeline/verify-caller.ts",
+        find: 'return within ? refused("token_invalid", reason) : tooManyFailures();',
+        replace:
+          'return within ? refused("token_invalid", reason, { detail: reason, tell: true }) : tooManyFailures();',
+      },
+    ],
+  },
+  {
+    name: "old-records-kept",
+    what: "A gate that does not know the caller is the last word: nobody reads the record anew.",
+    edits: [
+      {
+        file: "src/pipeline/decide.ts",
+        find: '  if (outcome.kind !== "credentials_stale") return ok(outcome);\n',
+        replace: "  if (outcome.kind !== undefined) return ok(outcome);\n",
+      },
+    ],
+  },
+  {
+    name: "damaged-records-taken",
+    what: "A damaged record of KV is taken as it is.",
+    edits: [
+      {
+        file: "src/credentials/kv-records.ts",
+        find: "return isRecordOf(appid, record) ? record : undefined;",
+        replace: "return record === null ? undefined : (record as AppRecord | undefined);",
+      },
+    ],
+  },
+  {
+    name: "relocation-not-shared",
+    what: "Of requests at the same moment, only the first looks where its app is.",
+    edits: [
+      {
+        file: "src/credentials/resolve-credentials.ts",
+        find: "    const isNews = ({ siteId, home }: Credentials) => siteId",
+        replace:
+          "    if (this.#wasInVain(`${client} elsewhere`)) return undefined;\n    remember(this.#refreshedInVain, `${client} elsewhere`, this.#runtime.now());\n    const isNews = ({ siteId, home }: Credentials) => siteId",
+      },
+    ],
+  },
+  {
+    name: "isolate-cache-not-asked",
+    what: "Each request looks its app up anew.",
+    edits: [
+      {
+        file: "src/pipeline/verify-caller.ts",
+        find: "let found: Found | undefined = credentials.cached(appid);",
+        replace: "let found = undefined as Found | undefined;",
+      },
+    ],
+  },
+  {
+    name: "signature-in-answer",
+    what: "The detail of a refusal holds the signature.",
+    edits: [
+      {
+        file: "src/http/signed/envelope.ts",
+        find: 'c.header("x-error-detail", detail);',
+        replace: 'c.header("x-error-detail", `${detail} ${c.req.header("x-chat-signature")}`);',
+      },
+    ],
+  },
+  {
+    name: "no-relocation",
+    what: "A home that there is not stops an app whose record names it.",
+    edits: [
+      {
+        file: "src/pipeline/decide.ts",
+        find: "    if (elsewhere === undefined) throw fault;\n",
+        replace: "    if (elsewhere === undefined || ready) throw fault;\n",
+      },
+    ],
+  },
+  {
+    name: "closed-site-calls-count",
+    what: "Calls that meet a closed site count for the limit of the app, however often a captured one is sent.",
+    edits: [
+      {
+        file: "src/pipeline/run-request.ts",
+        find: "  if (USED_ITS_NONCE[outcome.kind]) {\n",
+        replace:
+          '  if (outcome.kind === "site_closed") waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));\n  if (USED_ITS_NONCE[outcome.kind]) {\n',
+      },
+    ],
+  },
+];

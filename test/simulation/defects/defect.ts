@@ -1,0 +1,10 @@
+import type { Edit } from "../bundle.ts";
+
+/** A defect that is planted in src/ to see whether the simulation finds it. */
+export interface Defect {
+  /** Short, for the command line: "gate-without-site". */
+  name: string;
+  /** What is wrong with the code then, as a sentence. */
+  what: string;
+  edits: Edit[];
+}

@@ -1,0 +1,89 @@
+import type { Defect } from "./defect.ts";
+
+/** What a review once found by hand, put back: the code was like this before it was mended. */
+export const REVIEWED_DEFECTS: Defect[] = [
+  {
+    name: "app-of-another-site",
+    what: "Neither the gate nor the seal knows the site of an app: a record with another site's id writes there.",
+    edits: [
+      {
+        file: "src/store/home/claim.ts",
+        find: "sql`${homeSites} JOIN ${apps} ON ${apps.siteId} = ${homeSites.siteId}`",
+        replace: "sql`${homeSites} JOIN ${apps} ON true`",
+      },
+      {
+        file: "src/credentials/sealed-secret.ts",
+        find: "`v2|${siteId}|${appid}|${version}|${slot}`",
+        replace: "`v2|${siteId && 0}|${appid}|${version}|${slot}`",
+      },
+    ],
+  },
+  {
+    name: "replays-use-up-the-limit",
+    what: "A request counts for the limit of its app before D1 has said that it is no replay.",
+    edits: [
+      {
+        file: "src/pipeline/run-request.ts",
+        find: "  const decided = await decide(tools, claimant, caller, ready);\n",
+        replace:
+          "  waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));\n  const decided = await decide(tools, claimant, caller, ready);\n",
+      },
+      {
+        file: "src/pipeline/run-request.ts",
+        find: "    waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));\n    waitUntil(limits.count(config.siteLimit",
+        replace: "    waitUntil(limits.count(config.siteLimit",
+      },
+    ],
+  },
+  {
+    name: "second-try-restores",
+    what: "The Worker's own second try brings back a session that was erased after the first, whose answer was lost.",
+    edits: [
+      {
+        file: "src/store/home/claim.ts",
+        find: "sql`${mine(v)} AND ${nonces.attempt} = ${v.attempt}`",
+        replace: "sql`${mine(v)}`",
+      },
+    ],
+  },
+  {
+    name: "nonces-as-long-as-the-tolerance",
+    what: "A ranstr is remembered as long as the tolerance asks for at that time: a higher one admits it again.",
+    edits: [
+      {
+        file: "src/pipeline/decide.ts",
+        find: "const claim = await claimOf(runtime, caller, ready, signed.now);",
+        replace:
+          "const claim = { ...(await claimOf(runtime, caller, ready, signed.now)), nonceExpiresAt: signed.now + 2 * tools.config.timestampToleranceSeconds + 60 };",
+      },
+    ],
+  },
+  {
+    name: "revoked-until-kv-forgets",
+    what: "An app that was revoked, and restored by Time Travel, stays refused until KV forgets the revocation.",
+    edits: [
+      {
+        file: "src/pipeline/verify-caller.ts",
+        find: '(result.reason === "signature_mismatch" || result.reason === "app_revoked")',
+        replace: 'result.reason === "signature_mismatch"',
+      },
+    ],
+  },
+  {
+    name: "versions-are-counters",
+    what: "Versions of secrets count up: a rotation that Time Travel undid and the next one have the same version.",
+    edits: [
+      {
+        file: "src/services/issue-app.ts",
+        find: "const version = newVersion(runtime);",
+        replace: "const version = `${appid} ${newVersion(runtime) && 1}`;",
+      },
+      {
+        file: "src/services/rotate-secret.ts",
+        find: "const version = newVersion(ctx.runtime);",
+        replace:
+          "const version = app.version.replace(/\\d+$/, (count) => String(Number(count) + (newVersion(ctx.runtime) ? 1 : 0)));",
+      },
+    ],
+  },
+];
