@@ -1,0 +1,42 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { runSimulate } from "../support/run-simulate.ts";
+
+const STEPS = 5000;
+
+const folder = mkdtempSync(join(tmpdir(), "simulation-test-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The trace of a seed, run in a process of its own. */
+async function traceOf(seed: number): Promise<string> {
+  const file = join(folder, `${seed}.trace`);
+  const { exitCode, stdout, stderr } = await runSimulate(
+    ...["--seed", `${seed}`, "--steps", `${STEPS}`, "--trace", file],
+  );
+  expect(exitCode, stdout + stderr).toBe(0);
+  return readFileSync(file, "utf8");
+}
+
+it("gives the same trace for the same seed, byte for byte, in another process", async () => {
+  const first = await traceOf(7);
+  expect(first.split("\n").length).toBeGreaterThan(STEPS / 10);
+  // Not toBe(): the difference of two such texts takes minutes to show.
+  expect((await traceOf(7)) === first).toBe(true);
+  expect((await traceOf(8)) === first).toBe(false);
+});
+
+it("comes to the same on one thread as on two, so that nothing of a run is left for the next one", async () => {
+  const [one, two] = await Promise.all(
+    ["1", "2"].map(async (threads) => {
+      const { exitCode, stdout, stderr } = await runSimulate(
+        ...["--seeds", "4", "--steps", `${STEPS}`, "--threads", threads],
+      );
+      expect(exitCode, stdout + stderr).toBe(0);
+      return stdout.replace(/^real seconds .*$/m, "");
+    }),
+  );
+  expect(two).toBe(one);
+  expect(one).toContain("What was seen:\n");
+});

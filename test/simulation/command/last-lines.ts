@@ -1,0 +1,31 @@
+/** The last lines of a trace that mention what matters. */
+export class LastLines {
+  readonly about: readonly string[];
+  readonly #most: number;
+  readonly lines: string[] = [];
+  /** How many there were in all. */
+  count = 0;
+
+  constructor(about: readonly string[], most = 60) {
+    this.about = about;
+    this.#most = most;
+  }
+
+  add(line: string): void {
+    // A violation that is about nothing in particular is about everything.
+    if (this.about.length > 0 && !this.about.some((name) => mentions(line, name))) return;
+    this.count++;
+    this.lines.push(line);
+    if (this.lines.length > this.#most) this.lines.shift();
+  }
+}
+
+/** Whole names only: "call-1" is not in "call-12". */
+function mentions(line: string, name: string): boolean {
+  for (let at = line.indexOf(name); at >= 0; at = line.indexOf(name, at + 1)) {
+    if (!isPartOfName(line[at - 1]) && !isPartOfName(line[at + name.length])) return true;
+  }
+  return false;
+}
+
+const isPartOfName = (character = " "): boolean => /[\p{L}\p{N}_-]/u.test(character);

@@ -1,0 +1,117 @@
+import { availableParallelism } from "node:os";
+import { readOptions, UsageError } from "../../../src/cli/known-options.ts";
+import { counted } from "./report.ts";
+import { countedFrom, derivedFrom, MOST_SEED } from "./seeds.ts";
+
+const STEPS = 8_000;
+/** Without --seeds and --seconds. */
+const SEEDS = 40;
+/** For each defect: 800,000 steps with the usual number of steps. */
+const SEEDS_FOR_A_DEFECT = 100;
+
+export const USAGE = `npm run simulate -- [options]
+
+Runs the whole service in simulated time, under faults that the seed decides. The same seed does the same again.
+
+  --seed N        one seed, 0 to ${MOST_SEED}
+  --seeds N       so many seeds, from 1; default ${SEEDS}
+  --steps N       how many turns each seed takes; default ${STEPS}
+  --seconds N     starts no new seed after so many seconds; without --seeds there is no other limit
+  --from TEXT     derives the seeds from a text: a commit, for example
+  --trace FILE    writes all that happens in the one seed of --seed
+  --defects       plants each known defect in the Worker, one at a time, and says which rule finds it
+  --defect NAME   plants this one only
+  --threads N     so many seeds at once; default as many as there are cores
+  --help, -h      this
+
+  npm run simulate -- --seeds 200
+  npm run simulate -- --seed 7 --steps 1234 --trace seed-7.trace
+  npm run simulate -- --from "$(git rev-parse HEAD)" --seconds 60
+  npm run simulate -- --defects
+
+A defect is looked for in ${SEEDS_FOR_A_DEFECT} seeds, unless --seed or --seeds says otherwise.
+
+Exit code: 0 nothing found, 1 a promise was broken or a defect was not found, 2 called wrongly.`;
+
+const OPTIONS = {
+  seed: { type: "string" },
+  seeds: { type: "string" },
+  steps: { type: "string" },
+  seconds: { type: "string" },
+  from: { type: "string" },
+  trace: { type: "string" },
+  defects: { type: "boolean" },
+  defect: { type: "string" },
+  threads: { type: "string" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
+/** What was asked for. */
+export interface Command {
+  /** The seeds from the first on. */
+  seeds: () => Iterable<number>;
+  /** What to call the seeds in the report, when so many of them have run. */
+  named: (count: number) => string;
+  steps: number;
+  /** Undefined: no limit. */
+  seconds: number | undefined;
+  traceFile: string | undefined;
+  threads: number;
+  /** The names of those to plant; undefined when the code is to be run as it is. */
+  defects: readonly string[] | undefined;
+}
+
+/**
+ * @param known the names of the defects that can be planted
+ * @returns "help" when that was asked for
+ * @throws UsageError for options that are not known, that have no sense, or that contradict each other
+ */
+export function readCommand(args: string[], known: readonly string[]): Command | "help" {
+  const { values } = readOptions("npm run simulate -- --seed 7", args, OPTIONS);
+  if (values.help === true) return "help";
+  const { seed, seeds, seconds, from, trace, defect } = values;
+
+  const refuse = (given: boolean, why: string) => {
+    if (given) throw new UsageError(why);
+  };
+  const planting = values.defects === true || defect !== undefined;
+  refuse(seed !== undefined && seeds !== undefined, "--seed is for one seed and --seeds for many: give one of them.");
+  refuse(seed !== undefined && from !== undefined, "--seed names the seed and --from derives it: give one of them.");
+  refuse(seed !== undefined && seconds !== undefined, "--seconds is for many seeds: leave out --seed.");
+  refuse(seconds !== undefined && planting, "--seconds is not for defects: how fast a machine is must not matter.");
+  refuse(trace !== undefined && seed === undefined, "--trace writes what happens in one seed: add --seed.");
+  refuse(trace !== undefined && planting && defect === undefined, "--trace is for one run: add --defect.");
+  refuse(trace === "", "--trace needs the name of a file.");
+  refuse(from === "", "--from needs a text.");
+  if (defect !== undefined && !known.includes(defect)) {
+    throw new UsageError(`"${defect}" is no known defect. They are ${known.join(", ") || "none yet"}.`);
+  }
+
+  const one = integer("seed", seed, 0, MOST_SEED);
+  const count =
+    one !== undefined
+      ? 1
+      : (integer("seeds", seeds, 1, MOST_SEED) ??
+        (planting ? SEEDS_FOR_A_DEFECT : seconds === undefined ? SEEDS : undefined));
+  return {
+    seeds: () => (from === undefined ? countedFrom(one ?? 1, count) : derivedFrom(from, count)),
+    named: (ran) => {
+      if (one !== undefined) return `Seed ${one}`;
+      return `${counted(ran, "seed")}${from === undefined ? ` from 1` : ` derived from "${from}"`}`;
+    },
+    steps: integer("steps", values.steps, 1, 1_000_000_000) ?? STEPS,
+    seconds: integer("seconds", seconds, 1, 86_400),
+    traceFile: trace,
+    threads: integer("threads", values.threads, 1, 256) ?? availableParallelism(),
+    defects: !planting ? undefined : defect !== undefined ? [defect] : known,
+  };
+}
+
+function integer(name: string, given: string | undefined, least: number, most: number): number | undefined {
+  if (given === undefined) return undefined;
+  const number = Number(given);
+  if (!/^\d+$/.test(given) || number < least || number > most) {
+    throw new UsageError(`--${name} "${given}" is not a whole number from ${least} to ${most}.`);
+  }
+  return number;
+}

@@ -1,0 +1,50 @@
+/** One thread of `npm run simulate`: it runs one seed after the other and sends back what came of each. */
+import { parentPort, workerData } from "node:worker_threads";
+import type { Code } from "../bundle.ts";
+import { ProgramImage } from "../machine/program.ts";
+import type { run as Run, RunResult } from "../run.ts";
+
+export interface WorkerData {
+  code: Code;
+  /** Where `run` is. */
+  runModule: string;
+}
+
+export interface Job {
+  seed: number;
+  steps: number;
+  /** Whether to send the trace. */
+  traced: boolean;
+}
+
+/** `broken`: the simulation itself threw. */
+export type Message = { lines: string[] } | { result: RunResult } | { broken: string };
+
+/** One message for each line would take longer than the run. */
+const LINES_A_MESSAGE = 1000;
+
+const { code, runModule } = workerData as WorkerData;
+const { run } = (await import(runModule)) as { run: typeof Run };
+const image = new ProgramImage(code);
+
+const send = (message: Message) => parentPort?.postMessage(message);
+
+parentPort?.on("message", async ({ seed, steps, traced }: Job) => {
+  let lines: string[] = [];
+  const flush = () => {
+    if (lines.length > 0) send({ lines });
+    lines = [];
+  };
+  const trace = (line: string) => {
+    lines.push(line);
+    if (lines.length === LINES_A_MESSAGE) flush();
+  };
+  try {
+    const result = await run(image, { seed, steps, trace: traced ? trace : undefined });
+    flush();
+    send({ result });
+  } catch (error) {
+    flush();
+    send({ broken: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  }
+});

@@ -1,0 +1,33 @@
+import type { RunResult } from "../run.ts";
+
+/** A kind of `seen` that is a request: "honest 200", "attacker cut off". */
+const A_REQUEST = / (?:\d{3}|cut off)$/;
+
+/** What came of many seeds. In whichever order they end, the sums are the same. */
+export class Totals {
+  seeds = 0;
+  steps = 0;
+  #milliseconds = 0;
+  readonly #seen = new Map<string, number>();
+
+  add({ steps, elapsed, seen }: RunResult): void {
+    this.seeds++;
+    this.steps += steps;
+    // Whole ones: a sum of fractions depends on the order.
+    this.#milliseconds += Math.round(elapsed);
+    for (const [kind, count] of Object.entries(seen)) this.#seen.set(kind, (this.#seen.get(kind) ?? 0) + count);
+  }
+
+  get hours(): number {
+    return this.#milliseconds / 3_600_000;
+  }
+
+  get requests(): number {
+    return this.seen.reduce((sum, [kind, count]) => sum + (A_REQUEST.test(kind) ? count : 0), 0);
+  }
+
+  /** The most frequent first. */
+  get seen(): [kind: string, count: number][] {
+    return [...this.#seen].sort(([a, some], [b, others]) => others - some || (a < b ? -1 : 1));
+  }
+}

@@ -1,0 +1,96 @@
+import type { Violation } from "../run.ts";
+import { LastLines } from "./last-lines.ts";
+import type { Command } from "./options.ts";
+import type { Parts } from "./parts.ts";
+import { amounts, command, counted, grouped, inColumns, lastLines, shortestRun } from "./report.ts";
+import { runSeeds } from "./run-seeds.ts";
+import { SeedThread } from "./seed-thread.ts";
+import type { WorkerData } from "./seed-worker.ts";
+import { shortestPrefix } from "./shortest-prefix.ts";
+import { Totals } from "./totals.ts";
+import type { TraceFile } from "./trace-file.ts";
+
+interface Failure {
+  place: number;
+  seed: number;
+  violation: Violation;
+}
+
+const NOT_THE_SAME =
+  "The same seed with the same steps ended in another way just before: the simulation is not deterministic. Mend that first.";
+
+/**
+ * Runs the code as it is, and reports.
+ *
+ * @returns whether a promise was broken
+ * @throws BrokenRun after the report of the other seeds, when the simulation of one throws
+ */
+export async function trySeeds(
+  asked: Command,
+  { bundle, runModule }: Parts,
+  trace: TraceFile | undefined,
+  stop: AbortSignal,
+): Promise<boolean> {
+  const program = { code: await bundle(), runModule };
+  const totals = new Totals();
+  const failures: Failure[] = [];
+  const start = performance.now();
+  const secondsSince = () => (performance.now() - start) / 1000;
+  const ran = runSeeds(program, {
+    ...asked,
+    seeds: asked.seeds(),
+    stop,
+    ...(trace !== undefined && { trace: (line) => trace.write(line) }),
+    mayStart: () => asked.seconds === undefined || secondsSince() < asked.seconds,
+    onResult(result, place) {
+      totals.add(result);
+      if (result.violation !== undefined) failures.push({ place, seed: result.seed, violation: result.violation });
+    },
+  });
+  const [outcome] = await Promise.allSettled([ran]);
+
+  failures.sort((a, b) => a.place - b.place);
+  const [first] = failures;
+  if (outcome.status === "fulfilled" && !stop.aborted) {
+    console.log(`${asked.named(totals.seeds)} with ${counted(asked.steps, "step")}: ${came(failures)}.\n`);
+  } else {
+    console.log(`Not all seeds have ended. Of ${counted(totals.seeds, "seed")} that have: ${came(failures)}.\n`);
+  }
+  if (totals.seeds > 0) {
+    console.log(amounts(totals, secondsSince(), Math.min(asked.threads, totals.seeds)));
+    console.log(`\nWhat was seen:\n${inColumns(totals.seen)}`);
+  }
+  if (first !== undefined) {
+    console.log();
+    for (const { seed, violation } of failures) {
+      console.log(`Seed ${seed} broke a promise at step ${grouped(violation.step)}: ${violation.rule}`);
+    }
+    if (!stop.aborted) await explain(program, first, asked.steps, stop);
+  }
+  if (outcome.status === "rejected") throw outcome.reason;
+  return first !== undefined;
+}
+
+const came = ({ length }: readonly Failure[]) =>
+  length === 0 ? "no promise was broken" : `${counted(length, "seed")} broke a promise`;
+
+/**
+ * Shows the shortest run that breaks the promise, and what happened in it.
+ *
+ * @throws Stopped
+ */
+async function explain(program: WorkerData, { seed, violation }: Failure, given: number, stop: AbortSignal) {
+  const thread = new SeedThread(program, stop);
+  console.log(`\nLooking for the shortest run of seed ${seed} that breaks it …`);
+  try {
+    const prefix = await shortestPrefix({ steps: given, violation }, (steps) => thread.run({ seed, steps }));
+    console.log(`${shortestRun(prefix)}\n`);
+    const last = new LastLines(prefix.violation.about);
+    const again = await thread.run({ seed, steps: prefix.steps, trace: (line) => last.add(line) });
+    console.log(lastLines(last));
+    if (JSON.stringify(again.violation) !== JSON.stringify(prefix.violation)) console.log(`\n${NOT_THE_SAME}`);
+    console.log(`\nTo see all of it: ${command(seed, prefix.steps)}`);
+  } finally {
+    await thread.close();
+  }
+}

@@ -1,0 +1,19 @@
+import { join } from "node:path";
+import { type CliResult, run } from "./run-cli.ts";
+
+const FOLDER = join(import.meta.dirname, "../simulation");
+
+/** What node gets to run the command: its options, then the file. @param fake whether a fake stands in for the simulation */
+export const simulateArguments = (fake = false): string[] => [
+  "--js-base-64",
+  "--disable-warning=ExperimentalWarning",
+  join(FOLDER, fake ? "command/fake-simulate.ts" : "simulate.ts"),
+];
+
+/** `npm run simulate`, as a process of its own. */
+export const runSimulate = (...args: string[]): Promise<CliResult> =>
+  run(process.execPath, [...simulateArguments(), ...args]);
+
+/** The same command, around test/simulation/command/fake-run.ts. */
+export const runFakeSimulate = (...args: string[]): Promise<CliResult> =>
+  run(process.execPath, [...simulateArguments(true), ...args]);
