@@ -3,8 +3,19 @@ import { BINDING_RULE, bindingOfHome, homeOfBinding, isMisnamed, MAIN_HOME, name
 import { MAX_TOLERANCE_SECONDS } from "./replay/kv-nonces.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
+/** A message of the queue: the webhook has something due. What it is stands in the webhook's home. */
+export interface Wake {
+  home: string;
+  site: number;
+  webhook: string;
+}
+
 /** Bindings, vars and secrets as the runtime gives them. Any may be missing, because a deployment can be half configured. */
-export type Bindings = Partial<Env> & { MASTER_KEY_PREVIOUS?: string };
+export type Bindings = Partial<Omit<Env, "EVENTS">> & {
+  EVENTS?: Queue<Wake>;
+  MASTER_KEY_PREVIOUS?: string;
+  WEBHOOK_LOOPBACK?: string;
+};
 
 /** Seconds after which a caller may ask again whether a closed site or home is open. */
 export const CLOSED_RETRY_SECONDS = 30;
@@ -22,6 +33,12 @@ export interface Config {
   appLimit: RateLimit | undefined;
   siteLimit: RateLimit | undefined;
   clientLimit: RateLimit | undefined;
+  /** The queue that wakes the delivery of events. */
+  events: Queue<Wake> | undefined;
+  /** Whether webhooks may be http URLs of this machine. The var WEBHOOK_LOOPBACK, which no deployment has. */
+  webhookLoopback: boolean;
+  /** How long events and their deliveries are kept. The var EVENT_RETENTION_DAYS. */
+  eventRetentionDays: number;
   /** 32 bytes each. The first one seals, all of them unseal. */
   masterKeys: [Uint8Array<ArrayBuffer>, ...Uint8Array<ArrayBuffer>[]];
   /** Without surrounding white space. Undefined when it cannot be used: then the admin API and the console refuse everything. */
@@ -64,6 +81,7 @@ export function readConfig(env: Bindings, telemetry: Telemetry): Config {
   for (const binding of ["NONCES", "CREDENTIALS"] as const) {
     if (env[binding] === undefined) telemetry.warn({ warning: `${binding} is not bound: D1 decides alone` });
   }
+  if (env.EVENTS === undefined) telemetry.warn({ warning: "EVENTS is not bound: webhooks get nothing" });
   if (config.adminTokenFault !== undefined) {
     const warning = `ADMIN_TOKEN ${config.adminTokenFault}: the admin API and the console refuse everything`;
     telemetry.warn({ warning });
@@ -123,6 +141,9 @@ function parse(env: Bindings): Config {
     appLimit: env.APP_LIMIT,
     siteLimit: env.SITE_LIMIT,
     clientLimit: env.CLIENT_LIMIT,
+    events: env.EVENTS,
+    webhookLoopback: webhookLoopback(env.WEBHOOK_LOOPBACK),
+    eventRetentionDays: wholeNumber("EVENT_RETENTION_DAYS", env.EVENT_RETENTION_DAYS ?? "30", 3_650, 1),
     masterKeys: [
       masterKey("MASTER_KEY", env.MASTER_KEY),
       ...(previous === undefined || previous === "" ? [] : [masterKey("MASTER_KEY_PREVIOUS", previous)]),
@@ -167,11 +188,16 @@ function adminTokenFault(token: string): AdminTokenFault | undefined {
   return undefined;
 }
 
-function wholeNumber(name: string, value: string, most: number): number {
+function wholeNumber(name: string, value: string, most: number, least = 0): number {
   const number = Number(value);
-  if (!/^\d+$/.test(value) || number > most)
-    throw new ConfigurationError(`${name} must be a whole number up to ${most}`);
+  if (!/^\d+$/.test(value) || number > most || number < least)
+    throw new ConfigurationError(`${name} must be a whole number ${least === 0 ? "" : `from ${least} `}up to ${most}`);
   return number;
+}
+
+function webhookLoopback(value = ""): boolean {
+  if (value === "" || value === "allow") return value === "allow";
+  throw new ConfigurationError('WEBHOOK_LOOPBACK must be "allow" or absent');
 }
 
 function checkErrorStatus(value: string | undefined): void {

@@ -20,15 +20,27 @@ const FACES = ["http/signed", "http/admin", "http/console"];
  */
 const MAY_IMPORT: Record<string, string[]> = {
   "index.ts": ["worker.ts"],
-  "worker.ts": ["app.ts", "store", "config.ts", ...LEAVES],
+  "worker.ts": ["app.ts", "store", "webhooks", "config.ts", ...LEAVES],
   "app.ts": ["http", ...FACES, "operations", "credentials", "replay", "config.ts", ...LEAVES, "hono"],
   http: ["services", "replay", "credentials", "store", "config.ts", ...LEAVES, "hono"],
   "http/signed": ["http", "pipeline", "operations", "config.ts", ...LEAVES, "hono"],
   "http/admin": ["http", "services", ...LEAVES, "hono", "zod"],
   "http/console": ["http", "services", "config.ts", ...LEAVES, "hono"],
-  pipeline: ["operations", "credentials", "replay", "signing", "store", "config.ts", ...LEAVES, "zod"],
+  pipeline: ["operations", "credentials", "replay", "signing", "store", "webhooks", "config.ts", ...LEAVES, "zod"],
   operations: ["store", ...LEAVES, "drizzle-orm", "zod"],
-  services: ["pipeline", "operations", "credentials", "replay", "diagnosis", "store", "config.ts", ...LEAVES, "zod"],
+  webhooks: ["credentials", "store", "config.ts", ...LEAVES],
+  services: [
+    "pipeline",
+    "operations",
+    "credentials",
+    "webhooks",
+    "replay",
+    "diagnosis",
+    "store",
+    "config.ts",
+    ...LEAVES,
+    "zod",
+  ],
   diagnosis: ["credentials"],
   credentials: ["signing", "store", "config.ts", ...LEAVES, "zod"],
   replay: LEAVES,
@@ -46,7 +58,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   openapi: ["operations", "pipeline", "services", "credentials", "store/schema.ts", ...LEAVES, "zod"],
   client: [],
   "client/examples": ["client", "node:"],
-  cli: ["client", "openapi", "operations", "homes.ts", "node:", "wrangler"],
+  cli: ["client", "openapi", "operations", "homes.ts", "node:", "standardwebhooks", "wrangler"],
 };
 
 const PARTS = Object.keys(MAY_IMPORT).sort((a, b) => b.length - a.length);

@@ -34,6 +34,8 @@ describe("settings", () => {
       TIMESTAMP_TOLERANCE_SECONDS: "60",
       REPLAY_LOOK_MS: "0",
       ERROR_STATUS: "always-200",
+      EVENT_RETENTION_DAYS: "7",
+      WEBHOOK_LOOPBACK: "allow",
     });
     const config = readConfig(given, consoleTelemetry);
     expect(config).toEqual({
@@ -48,6 +50,9 @@ describe("settings", () => {
       appLimit: given.APP_LIMIT,
       siteLimit: given.SITE_LIMIT,
       clientLimit: given.CLIENT_LIMIT,
+      events: given.EVENTS,
+      webhookLoopback: true,
+      eventRetentionDays: 7,
       masterKeys: [Uint8Array.fromBase64(KEY), Uint8Array.fromBase64(OTHER_KEY)],
       adminToken: TOKEN,
       adminTokenFault: undefined,
@@ -60,10 +65,17 @@ describe("settings", () => {
 
   it("has the documented defaults", () => {
     const config = readConfig(
-      bindings({ TIMESTAMP_TOLERANCE_SECONDS: undefined, REPLAY_LOOK_MS: undefined, ERROR_STATUS: undefined }),
+      bindings({
+        TIMESTAMP_TOLERANCE_SECONDS: undefined,
+        REPLAY_LOOK_MS: undefined,
+        ERROR_STATUS: undefined,
+        EVENT_RETENTION_DAYS: undefined,
+      }),
       consoleTelemetry,
     );
     expect(config.timestampToleranceSeconds).toBe(300);
+    expect(config.eventRetentionDays).toBe(30);
+    expect(config.webhookLoopback).toBe(false);
     expect(config.replayCheckMs).toBe(1);
     expect(config.masterKeys).toHaveLength(1);
   });
@@ -106,6 +118,9 @@ describe("settings", () => {
     ["MASTER_KEY", btoa("\0".repeat(32)), "MASTER_KEY is a placeholder"],
     ["MASTER_KEY_PREVIOUS", "changeme", "MASTER_KEY_PREVIOUS must be 32 bytes in base64"],
     ["MASTER_KEY_PREVIOUS", "A".repeat(43), "MASTER_KEY_PREVIOUS is a placeholder"],
+    ["EVENT_RETENTION_DAYS", "0", "EVENT_RETENTION_DAYS must be a whole number from 1 up to 3650"],
+    ["EVENT_RETENTION_DAYS", "3651", "EVENT_RETENTION_DAYS must be a whole number from 1 up to 3650"],
+    ["WEBHOOK_LOOPBACK", "yes", 'WEBHOOK_LOOPBACK must be "allow" or absent'],
     ["TIMESTAMP_TOLERANCE_SECONDS", "901", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 900"],
     ["TIMESTAMP_TOLERANCE_SECONDS", "-1", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 900"],
     ["TIMESTAMP_TOLERANCE_SECONDS", "5m", "TIMESTAMP_TOLERANCE_SECONDS must be a whole number up to 900"],

@@ -1,14 +1,14 @@
 import type { Runtime } from "../runtime.ts";
 
 /**
- * Application secrets at rest: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key. Site, appid, version and slot are
- * associated data, so a sealed secret does not open for another site, app, slot or version of the secret.
+ * Secrets of apps and webhooks at rest: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key. Site, owner, version and slot
+ * are associated data, so a sealed secret does not open for another site, app, webhook, slot or version of the secret.
  */
 
 export type Slot = "current" | "previous";
 
-/** The app that a secret belongs to, and the secret's version, which stays the same when the secret moves to the previous slot. */
-export type SecretOwner = { siteId: number; appid: string; version: string };
+/** What a secret belongs to, and its version, which stays the same when the secret moves to the previous slot. */
+export type SecretOwner = { siteId: number; version: string } & ({ appid: string } | { webhookId: string });
 
 /** The master keys. One of them seals, all of them unseal. */
 export interface Keyring {
@@ -56,15 +56,15 @@ export async function seal(
 
 /** @throws UnsealError */
 export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, sealed: string): Promise<string> {
-  const { appid } = owner;
+  const name = "webhookId" in owner ? `webhook ${owner.webhookId}` : `app ${owner.appid}`;
   const [form, keyId, iv, ciphertext] = sealed.split(".");
   if (form !== "v2" || keyId === undefined || iv === undefined || ciphertext === undefined) {
-    throw new UnsealError(`the ${slot} secret of app ${appid} is in no known form`);
+    throw new UnsealError(`the ${slot} secret of ${name} is in no known form`);
   }
   const masterKey = keyring.byId.get(keyId);
   if (masterKey === undefined) {
     throw new UnsealError(
-      `the ${slot} secret of app ${appid} was sealed with master key ${keyId}; MASTER_KEY is ${keyring.sealing.id}`,
+      `the ${slot} secret of ${name} was sealed with master key ${keyId}; MASTER_KEY is ${keyring.sealing.id}`,
     );
   }
   try {
@@ -72,17 +72,16 @@ export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, s
     const secret = await crypto.subtle.decrypt(algorithm, masterKey.key, Uint8Array.fromBase64(ciphertext, BASE64URL));
     return new TextDecoder().decode(secret);
   } catch {
-    throw new UnsealError(
-      `the ${slot} secret of app ${appid} is damaged or was sealed for another site, app or version`,
-    );
+    throw new UnsealError(`the ${slot} secret of ${name} is damaged or was sealed for another site, owner or version`);
   }
 }
 
 /** The start of every seal that is made now, with the current master key. */
 export const sealMark = (keyring: Keyring): string => `v2.${keyring.sealing.id}.`;
 
-const associated = ({ siteId, appid, version }: SecretOwner, slot: Slot): string =>
-  `v2|${siteId}|${appid}|${version}|${slot}`;
+/** No appid holds a blank, so an app's secret never opens as a webhook's. */
+const associated = (owner: SecretOwner, slot: Slot): string =>
+  `v2|${owner.siteId}|${"webhookId" in owner ? `webhook ${owner.webhookId}` : owner.appid}|${owner.version}|${slot}`;
 
 function aesGcm(iv: Uint8Array<ArrayBuffer>, associated: string) {
   return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(associated) };

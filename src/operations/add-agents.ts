@@ -119,6 +119,19 @@ export default defineOperation({
       ),
   ],
 
+  event: {
+    type: "session.agents_added",
+    data: (v) => ({
+      chat_id: sessions.id,
+      agent_ids: sql`(SELECT json_group_array(id) FROM (SELECT ${agents.id} AS id FROM (SELECT 1) ${askedToJoin(v)}
+        WHERE ${mayJoin(v)} ORDER BY id))`,
+      added_by: sessions.responsibleAgentId,
+    }),
+    join: (v) => sql`CROSS JOIN ${sessions} ON ${session(v)}`,
+    // Afterwards those who join now look like those who joined before.
+    beforeWrites: true,
+  },
+
   answer: () => "",
 });
 
@@ -158,6 +171,27 @@ export const documentation: Documentation = {
     array: { summary: "Ids as an array", fields: { chat_id: 900220, kefu_ids: [10427, 10428] } },
   },
   answer: { schema: { type: "string", description: "Always empty.", const: "" }, example: "" },
+  event: {
+    summary: "Agents were added to a session",
+    description: "Names the agents who joined by this call. Those who were on the session before are not among them.",
+    properties: {
+      chat_id: { type: "integer", description: "The session.", minimum: 1, examples: [900220] },
+      agent_ids: {
+        type: "array",
+        description: "Who joined, by id.",
+        items: { type: "integer", minimum: 1 },
+        minItems: 1,
+        examples: [[10427, 10428]],
+      },
+      added_by: {
+        type: "integer",
+        description: "The responsible agent at the time.",
+        minimum: 1,
+        examples: [10411],
+      },
+    },
+    example: { chat_id: 900220, agent_ids: [10427, 10428], added_by: 10411 },
+  },
   refusals: {
     session_not_found: {
       cause: "No session of this app's site has this `chat_id`. Another site's session is not found either.",

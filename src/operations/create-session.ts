@@ -5,6 +5,7 @@ import { insertAccepted, nextSessionId } from "../store/home/claim.ts";
 import { agents, customers, messages, nonces, participants, sessions } from "../store/schema.ts";
 import { type Placeholders, takeExcluded } from "../store/statement.ts";
 import { autoTitle } from "./auto-title.ts";
+import { SESSION_PROPERTIES } from "./describe-session.ts";
 import { type Documentation, defineOperation } from "./operation.ts";
 
 const MOST_AGENTS = 100;
@@ -178,6 +179,31 @@ export default defineOperation({
       }),
   ],
 
+  // As GET /admin/sites/:site_id/sessions/:chat_id answers it: http/admin/wire.ts.
+  event: {
+    type: "session.created",
+    data: () => ({
+      chat_id: sessions.id,
+      kind: sessions.kind,
+      status: sessions.status,
+      responsible_agent_id: sessions.responsibleAgentId,
+      visitor_title: sessions.visitorTitle,
+      agent_title: sessions.agentTitle,
+      auto_title: sessions.autoTitle,
+      metadata: sql`json(coalesce(${sessions.metadata}, '{}'))`,
+      created_at: sessions.createdAt,
+      customer: sql`json_object('sbs', ${customers.externalId}, 'name', ${customers.name}, 'ip', ${customers.ip})`,
+      participants: sql`(SELECT json_group_array(json_object('agent_id', agent_id, 'added_by', added_by)) FROM (
+        SELECT agent_id, added_by FROM ${participants}
+        WHERE ${participants.siteId} = ${sessions.siteId} AND ${participants.sessionId} = ${sessions.id} ORDER BY agent_id))`,
+      messages: sql`(SELECT json_group_array(json_object('sender', sender, 'sender_uid', sender_uid, 'content', content)) FROM (
+        SELECT sender, sender_uid, content FROM ${messages}
+        WHERE ${messages.siteId} = ${sessions.siteId} AND ${messages.sessionId} = ${sessions.id} ORDER BY seq))`,
+    }),
+    join: () => sql`CROSS JOIN ${sessions} ON ${itsSession} CROSS JOIN ${customers}
+      ON ${customers.siteId} = ${sessions.siteId} AND ${customers.externalId} = ${sessions.customerExternalId}`,
+  },
+
   answer: (sessionId) => ({ chat_id: sessionId }),
 });
 
@@ -274,6 +300,25 @@ export const documentation: Documentation = {
       additionalProperties: false,
     },
     example: { chat_id: 900220 },
+  },
+  event: {
+    summary: "A session was created",
+    description: "Everything stored of the new session, as `GET /admin/sites/{site_id}/sessions/{chat_id}` answers it.",
+    properties: SESSION_PROPERTIES,
+    example: {
+      chat_id: 900220,
+      kind: "ticket",
+      status: "replied",
+      responsible_agent_id: 10411,
+      visitor_title: "Order Consultation",
+      agent_title: "Order Consultation",
+      auto_title: "Initial message",
+      metadata: { order: "20260617-0042" },
+      created_at: 1781683144,
+      customer: { sbs: "customer_001", name: "Customer Name", ip: "127.0.0.1" },
+      participants: [{ agent_id: 10427, added_by: 10411 }],
+      messages: [{ sender: "agent", sender_uid: 10411, content: "Initial message" }],
+    },
   },
   refusals: {
     agents_invalid: {

@@ -16,6 +16,7 @@ import {
   rememberKey,
   selectOutcome,
 } from "../store/home/claim.ts";
+import { type EventOf, insertDeliveries, insertEvent } from "../store/home/outbox.ts";
 import type { Bindable, Placeholders } from "../store/statement.ts";
 
 /**
@@ -77,14 +78,19 @@ export interface Definition<Fields, Input, Own extends Row> {
   leftOut?: Sql<Own>;
   /** What is written, in this order: made by `insertAccepted` and `updateAccepted`. */
   writes: ((value: Placeholders<Claim & Own>) => GatedWrite)[];
+  /**
+   * What an accepted call is told as, on sites with events. Its data is read after the writes; with `beforeWrites` before them, for data
+   * that the writes hide.
+   */
+  event: EventOf<Claim & Own> & { beforeWrites?: true };
   /** `data` of a success. */
   answer: (sessionId: number) => Record<string, unknown> | "";
 }
 
 /** The outcome of a batch for the request that sent it. */
 export type Outcome =
-  /** The operation was done now. */
-  | { kind: "accepted"; sessionId: number; leftOut: LeftOutAgent[] }
+  /** The operation was done now. `webhooks` have the event to deliver. */
+  | { kind: "accepted"; sessionId: number; leftOut: LeftOutAgent[]; webhooks: string[] }
   /** The same request was done before under the same Idempotency-Key. */
   | { kind: "repeated"; sessionId: number }
   /** A rule refused it; only the nonce was written. */
@@ -131,6 +137,8 @@ export interface Operation {
   refusals: Record<string, Pick<RefusalRule<Row>, "code" | "past">>;
   /** A pure step of the pipeline: checks the fields and translates them. */
   read: (fields: Record<string, unknown>) => Result<Asked>;
+  /** The type of the event that an accepted call leaves. */
+  eventType: string;
   /** Whether an answer may name agents that were left out, in `x-ignored-agents`. */
   leavesOut: boolean;
   /** The batch of one try. {@link outcomeOf} reads its rows. */
@@ -159,6 +167,13 @@ export interface Documentation {
   examples: Record<string, { summary: string; fields: Record<string, unknown> }>;
   /** `data` of a success. */
   answer: { schema: JsonSchema; example: unknown };
+  /** What receivers get: the JSON Schema of the event's `data`, without `seq` and `appid`, which every operation's event has. */
+  event: {
+    summary: string;
+    description: string;
+    properties: Record<string, JsonSchema>;
+    example: Record<string, unknown>;
+  };
   /** For callers: the cause of each refusal of this operation, and what to do. */
   refusals: Record<string, { cause: string; cure: string }>;
 }
@@ -181,17 +196,23 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
   for (const outcome of RESERVED) {
     if (Object.hasOwn(definition.refusals, outcome)) throw new TypeError(`a refusal cannot be called ${outcome}`);
   }
-  const { name, wireName, fields, refusals } = definition;
+  const { name, wireName, fields, refusals, event } = definition;
   const claimIt = claim<Values>(definition);
   const readLeftOut = definition.leftOut && reading<Values>(definition.leftOut);
-  const writes = definition.writes.map((write) => gated<Values>(write));
+  const tell = (v: Placeholders<Values>) => insertEvent<Values>(event, v);
+  const inOrder = event.beforeWrites === true ? [tell, ...definition.writes] : [...definition.writes, tell];
+  const writes = inOrder.map((write) => gated<Values>(write));
   const remember = rememberKey(definition);
   const readOutcome = selectOutcome<Values>(definition);
   const readPreview = previewOutcome<Values>(definition);
 
-  const outcome = (row: Pick<OutcomeRow, "outcome" | "session_id" | "named">, leftOut: LeftOutAgent[]): Outcome => {
+  const outcome = (
+    row: Pick<OutcomeRow, "outcome" | "session_id" | "named">,
+    leftOut: LeftOutAgent[],
+    webhooks: string[],
+  ): Outcome => {
     const sessionId = row.session_id ?? 0;
-    if (row.outcome === "accepted") return { kind: "accepted", sessionId, leftOut };
+    if (row.outcome === "accepted") return { kind: "accepted", sessionId, leftOut, webhooks };
     if (row.outcome === "repeated") return { kind: "repeated", sessionId };
     if (row.outcome === "key_reused") {
       return { kind: "refused", refused: refused("idempotency_key_reused", "key_reused", { detail: KEY_REUSED }) };
@@ -209,6 +230,7 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
     path: `/openapi/chat/${wireName}`,
     digitsOf: definition.digitsOf,
     answer: definition.answer,
+    eventType: event.type,
     leavesOut: readLeftOut !== undefined,
 
     read(given) {
@@ -228,6 +250,7 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
         ...(readLeftOut === undefined ? [] : [readLeftOut(db, values)]),
         ...writes.map((write) => write(db, values)),
         ...(request.key === null ? [] : [remember(db, values)]),
+        insertDeliveries(db, values),
         readOutcome(db, values),
       ];
     },
@@ -236,7 +259,13 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
       const row = rows.at(-1)?.[0] as OutcomeRow;
       // A claim of this request counts even if the app was revoked since: it was decided while the app was valid.
       if (row.mine !== 1) return { kind: NOT_MINE[row.gate ?? "shut"] };
-      return outcome(row, readLeftOut === undefined ? [] : (rows[1] as LeftOutAgent[]));
+      const due = rows.at(-2) as { webhook_id: string }[];
+      const leftOut = readLeftOut === undefined ? [] : (rows[1] as LeftOutAgent[]);
+      return outcome(
+        row,
+        leftOut,
+        due.map(({ webhook_id }) => webhook_id),
+      );
     },
 
     preview(db, request, { bound }) {
@@ -249,7 +278,7 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
       const { used_outcome, used_session_id, may_be_itself, ...decided } = row;
       const itsOwn = used_outcome === "key_reused" || Object.hasOwn(refusals, String(used_outcome));
       return {
-        outcome: outcome(decided, leftOut),
+        outcome: outcome(decided, leftOut, []),
         used:
           used_outcome === null
             ? null

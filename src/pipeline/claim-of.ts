@@ -3,6 +3,7 @@ import type { Asked } from "../operations/operation.ts";
 import { NONCE_SECONDS } from "../replay/kv-nonces.ts";
 import type { Runtime } from "../runtime.ts";
 import type { ClaimRequest } from "../store/home/claim.ts";
+import { newEventId } from "../webhooks/event-id.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { IDEMPOTENCY_SECONDS } from "./idempotency-key.ts";
 
@@ -20,6 +21,7 @@ export async function claimOf(
   return {
     ...{ appid, siteId, secretVersion, ranstr, now },
     owner: runtime.uuid(),
+    eventId: newEventId(runtime),
     nonceExpiresAt: now + NONCE_SECONDS,
     key: idempotencyKey,
     fingerprint: idempotencyKey === null ? "" : await fingerprintOf(asked.input),

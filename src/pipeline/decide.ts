@@ -6,6 +6,7 @@ import { ok, type Result } from "../result.ts";
 import { sleep } from "../runtime.ts";
 import type { ClaimRequest } from "../store/home/claim.ts";
 import { runBatch, TRIES } from "../store/run-batch.ts";
+import { wake } from "../webhooks/wake.ts";
 import { replayed } from "./check-replay.ts";
 import { claimOf } from "./claim-of.ts";
 import type { Tools } from "./tools.ts";
@@ -86,18 +87,24 @@ async function decideAnywhere(
 
 /** @param before how many tries of this request came before */
 async function decideAt(
-  { runtime, config, trace }: Tools,
+  tools: Tools,
   { lookUp }: Claimant,
   { siteId, home, secretVersion }: Caller,
   { operation, asked }: Ready,
   claim: ClaimRequest,
   before: number,
 ): Promise<Outcome> {
+  const { runtime, config, trace } = tools;
   trace.home = home;
   // A record that came from the caches meanwhile may name a closed home.
   if (config.closedHomes.has(home)) throw new ServiceError("unavailable", homeClosed(home));
   const db = homeDatabase(config, home);
   const request = { ...claim, siteId, secretVersion };
   const batch = (attempt: number) => operation.batch(db, request, asked, attempt);
-  return operation.outcomeOf(await runBatch(runtime, db, batch, { answerBy: lookUp.answerBy, before }));
+  const outcome = operation.outcomeOf(await runBatch(runtime, db, batch, { answerBy: lookUp.answerBy, before }));
+  if (outcome.kind === "accepted" && outcome.webhooks.length > 0) {
+    const wakes = outcome.webhooks.map((webhook) => ({ home, site: siteId, webhook }));
+    lookUp.waitUntil(wake(tools, wakes));
+  }
+  return outcome;
 }

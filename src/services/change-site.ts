@@ -14,10 +14,11 @@ export const siteChangeSchema = z
     name: z.optional(displayName),
     status: z.optional(z.enum(SITE_STATUSES, 'must be "open" or "closed"')),
     first_chat_id: z.optional(firstChatId),
+    events: z.optional(z.boolean("must be true or false")),
   })
   .check(
     z.refine((change) => Object.values(change).some((value) => value !== undefined), {
-      error: "must change name, status or first_chat_id",
+      error: "must change name, status, first_chat_id or events",
       params: { minProperties: 1 },
     }),
   );
@@ -27,10 +28,12 @@ export interface SiteChange {
   status?: (typeof SITE_STATUSES)[number] | undefined;
   /** The next session gets this id. Must be above every id that the site has given. */
   firstChatId?: number | undefined;
+  /** Whether accepted calls leave events from now on. */
+  events?: boolean | undefined;
 }
 
 /**
- * Renames, opens or closes a site, or lifts its chat ids. The home is changed first, because it decides; the directory gets a copy, which
+ * Renames, opens or closes a site, lifts its chat ids, or turns its events on or off. The home is changed first, because it decides; the directory gets a copy, which
  * holds the next chat id that the site may give too. The same call again repairs a copy that was not made.
  *
  * @throws ServiceError `invalid_input` for a first_chat_id that is too low, and then nothing is changed; `not_found` when the home does
@@ -39,11 +42,11 @@ export interface SiteChange {
 export async function changeSite(
   ctx: ServiceContext,
   { site, change }: { site: Site; change: SiteChange },
-): Promise<Site> {
+): Promise<Site & { events: boolean }> {
   const { runtime, config } = ctx;
-  const { name, status, firstChatId } = change;
+  const { name, status, firstChatId, events } = change;
   const chatIdFloor = firstChatId === undefined ? undefined : firstChatId - 1;
-  const wanted = { name, status, chatIdFloor };
+  const wanted = { name, status, chatIdFloor, events };
   const now = await updateHomeSite(runtime, homeOf(ctx, site), site.id, wanted, authorOf(ctx));
   if (now === undefined) throw siteUnknown();
   if (chatIdFloor !== undefined && chatIdFloor < now.highestId) {
@@ -53,7 +56,7 @@ export async function changeSite(
   // Each copy holds the ids too: the copy of an earlier change that comes late is dropped.
   const copy = { name: now.name, status: now.status, revision: now.revision, firstChatId: now.chatIdFloor + 1 };
   await copySite(runtime, config.directory, site.id, copy).catch(sayNotCopied);
-  return { ...site, ...copy };
+  return { ...site, ...copy, events: now.events };
 }
 
 function sayNotCopied(cause: unknown): never {

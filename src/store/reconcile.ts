@@ -2,7 +2,7 @@ import { and, asc, type Column, eq, gt, inArray, isNull, sql } from "drizzle-orm
 import { drizzle } from "drizzle-orm/d1";
 import { type Author, auditedBy } from "./audit-log.ts";
 import { newestSessionId } from "./home/claim.ts";
-import { appRoutes, apps, auditLog, homeSites, sites } from "./schema.ts";
+import { appRoutes, apps, auditLog, events, homeSites, sites } from "./schema.ts";
 
 /**
  * What makes a directory and its homes fit together again after D1's Time Travel took one of them back. Each function changes one
@@ -45,6 +45,9 @@ export async function copySitesToHome(directory: D1Database, home: string, db: D
             chatIdFloor: sql`${field("firstChatId")} - 1`.as("chat_id_floor"),
             revision: field("revision").as("revision"),
             createdAt: field("createdAt").as("created_at"),
+            // Only the home knew, as it knew the webhooks.
+            events: sql`0`.as("events"),
+            eventSeqFloor: sql`0`.as("event_seq_floor"),
           })
           .from(each(rows))
           .where(sql`true`),
@@ -188,16 +191,20 @@ export async function* restoredApps(
 }
 
 /**
- * Lifts every site of a home above all ids that it may have given, so that none is given twice.
+ * Lifts every site of a home above all chat ids and event counts that it may have given, so that none is given twice.
  *
- * @param by how many ids each site may have given since the time that the home was restored to
+ * @param by how many of either each site may have given since the time that the home was restored to
  * @returns how many sites were lifted
  */
 export async function liftFloors(db: D1Database, by: number): Promise<number> {
   const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
+  const newestSeq = sql`coalesce((SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${homeSites.siteId}), 0)`;
   const { meta } = await drizzle(db)
     .update(homeSites)
-    .set({ chatIdFloor: sql`${highest} + ${by}` })
+    .set({
+      chatIdFloor: sql`${highest} + ${by}`,
+      eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${by}`,
+    })
     .run();
   return meta.changes;
 }

@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import {
   type AnySQLiteColumn,
   foreignKey,
@@ -75,6 +76,10 @@ export const homeSites = sqliteTable("home_sites", {
   /** Counts the changes of this row. */
   revision: integer().notNull(),
   createdAt: integer("created_at").notNull(),
+  /** Whether accepted calls leave events. Without it they write nothing more than without this feature. */
+  events: integer({ mode: "boolean" }).notNull().default(false),
+  /** No event gets a seq up to this one. */
+  eventSeqFloor: integer("event_seq_floor").notNull().default(0),
 });
 
 const siteId = () =>
@@ -228,10 +233,88 @@ export const idempotencyKeys = sqliteTable(
   (t) => [primaryKey({ columns: [t.siteId, t.appid, t.operation, t.key] })],
 );
 
+/** What happened on a site: one row for each accepted call, written in the call's own batch. Pings are events too. */
+export const events = sqliteTable(
+  "events",
+  {
+    siteId: integer("site_id").notNull(),
+    /** Counts per site, from 1. The newest event of a site is never deleted, so no seq is given twice. */
+    seq: integer().notNull(),
+    /** A random id: the `webhook-id` of every attempt to deliver it. */
+    id: text().notNull(),
+    type: text().notNull(),
+    /** The session that it is about; null for a ping. */
+    sessionId: integer("session_id"),
+    createdAt: integer("created_at").notNull(),
+    /** JSON, the same bytes for every receiver and at every attempt; null once it was erased. */
+    data: text(),
+  },
+  (t) => [primaryKey({ columns: [t.siteId, t.seq] })],
+);
+
+export const WEBHOOK_STATUSES = ["enabled", "disabled"] as const;
+
+/** Where a site's events are posted to. */
+export const webhooks = sqliteTable(
+  "webhooks",
+  {
+    siteId: siteId(),
+    id: text().notNull(),
+    url: text().notNull(),
+    /** The types of events that it gets, as a JSON array. */
+    events: text({ mode: "json" }).$type<string[]>().notNull(),
+    status: text({ enum: WEBHOOK_STATUSES }).notNull(),
+    /** Why the Worker disabled it; null when an operator did, or when it is enabled. */
+    disabledReason: text("disabled_reason"),
+    /** A random id of the current secret, as that of an app. */
+    version: text().notNull(),
+    secret: text().notNull(),
+    previousVersion: text("previous_version"),
+    previousSecret: text("previous_secret"),
+    previousExpiresAt: integer("previous_expires_at"),
+    /** The first failure since the last success; null when the last attempt succeeded or there was none. */
+    failingSince: integer("failing_since"),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.siteId, t.id] })],
+);
+
+export const DELIVERY_STATUSES = ["pending", "delivered", "failed", "skipped"] as const;
+
+/** An event on its way to one webhook. D1 is the truth: a message of the queue only says that a webhook has something due. */
+export const deliveries = sqliteTable(
+  "deliveries",
+  {
+    siteId: integer("site_id").notNull(),
+    webhookId: text("webhook_id").notNull(),
+    /** The event. */
+    seq: integer().notNull(),
+    status: text({ enum: DELIVERY_STATUSES }).notNull(),
+    /** How many attempts were begun. */
+    attempts: integer().notNull(),
+    /** While an attempt is under way, when it counts as lost; null unless it is pending. */
+    nextAttemptAt: integer("next_attempt_at"),
+    /** A random id of the attempt under way; null when there is none. Only who has it may write down a failure. */
+    claim: text(),
+    /** The HTTP status of the last attempt's answer; null without one. */
+    lastStatus: integer("last_status"),
+    /** Why the last attempt failed. May hold what the receiver answered. */
+    lastError: text("last_error"),
+    createdAt: integer("created_at").notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.siteId, t.webhookId, t.seq] }),
+    // Serves the claim and the sweep: what of a webhook is due, and how much of it is under way.
+    index("deliveries_due").on(t.siteId, t.webhookId, t.nextAttemptAt).where(sql`${t.status} = 'pending'`),
+    // Serves the list of what failed, and sending all of it again. What succeeds has no row here.
+    index("deliveries_failed").on(t.siteId, t.webhookId, t.seq).where(sql`${t.status} = 'failed'`),
+  ],
+);
+
 // In every database.
 
-/** The face that an operator used. */
-export const ACTORS = ["admin-api", "console"] as const;
+/** The face that an operator used; `worker` for what the Worker does by itself. */
+export const ACTORS = ["admin-api", "console", "worker"] as const;
 
 export const AUDIT_ACTIONS = [
   "site.created",
@@ -239,6 +322,8 @@ export const AUDIT_ACTIONS = [
   "site.opened",
   "site.closed",
   "site.first_chat_id_set",
+  "site.events_on",
+  "site.events_off",
   "app.issued",
   "app.imported",
   "app.rotated",
@@ -247,6 +332,12 @@ export const AUDIT_ACTIONS = [
   "agent.renamed",
   "agent.enabled",
   "agent.disabled",
+  "webhook.added",
+  "webhook.changed",
+  "webhook.enabled",
+  "webhook.disabled",
+  "webhook.rotated",
+  "webhook.deleted",
   "secrets.resealed",
   "home.restored",
 ] as const;

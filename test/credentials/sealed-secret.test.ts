@@ -60,7 +60,7 @@ describe("a sealed secret", () => {
     expect(new TextDecoder().decode(await crypto.subtle.decrypt(algorithm, key, read(ciphertext)))).toBe(SECRET);
   });
 
-  it.each<[string, SecretOwner, Slot]>([
+  it.each<[string, SecretOwner & { appid: string }, Slot]>([
     ["another site", { ...OWNER, siteId: 8 }, "current"],
     ["another app", { ...OWNER, appid: "app2" }, "current"],
     ["another version", { ...OWNER, version: "b" }, "current"],
@@ -70,8 +70,21 @@ describe("a sealed secret", () => {
     const sealed = await seal(systemRuntime, keyring, OWNER, "current", SECRET);
     await expect(unseal(keyring, owner, slot, sealed)).rejects.toThrow(
       new UnsealError(
-        `the ${slot} secret of app ${owner.appid} is damaged or was sealed for another site, app or version`,
+        `the ${slot} secret of app ${owner.appid} is damaged or was sealed for another site, owner or version`,
       ),
+    );
+  });
+
+  it("of a webhook does not open as an app's, and an app's does not open as a webhook's", async () => {
+    const keyring = await importKeyring([OLD]);
+    const { appid: _, ...owner } = OWNER;
+    const webhook = { ...owner, webhookId: "app" };
+    const sealed = await seal(systemRuntime, keyring, webhook, "current", SECRET);
+    expect(await unseal(keyring, webhook, "current", sealed)).toBe(SECRET);
+    await expect(unseal(keyring, OWNER, "current", sealed)).rejects.toThrow("the current secret of app app is damaged");
+    const app = await seal(systemRuntime, keyring, OWNER, "current", SECRET);
+    await expect(unseal(keyring, webhook, "current", app)).rejects.toThrow(
+      "the current secret of webhook app is damaged",
     );
   });
 
@@ -97,7 +110,7 @@ describe("a sealed secret", () => {
     const damaged = damage(sealed.split(".")).join(".");
     expect(damaged).not.toBe(sealed);
     await expect(unseal(keyring, OWNER, "current", damaged)).rejects.toThrow(
-      new UnsealError("the current secret of app app is damaged or was sealed for another site, app or version"),
+      new UnsealError("the current secret of app app is damaged or was sealed for another site, owner or version"),
     );
   });
 

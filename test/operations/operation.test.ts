@@ -17,6 +17,7 @@ const defined = (outcome: string, change: Partial<Parameters<typeof defineOperat
     mayBeItself: () => sql`true`,
     refusals: { [outcome]: refusal },
     writes: [],
+    event: { type: "nothing.done", data: () => ({}) },
     answer: () => "",
     ...change,
   });
@@ -39,11 +40,13 @@ describe("defining an operation", () => {
   it("reads an outcome of its own from the batch's last row, and takes no other for one", () => {
     const row = { app_is_good: 1, mine: 1, session_id: null, named: null };
     const operation = defined("closed");
-    expect(operation.outcomeOf([[{ ...row, outcome: "closed" }]])).toEqual({
+    expect(operation.outcomeOf([[], [{ ...row, outcome: "closed" }]])).toEqual({
       kind: "refused",
       refused: { ok: false, code: "state_forbids", reason: "closed", detail: "detail" },
     });
-    expect(() => operation.outcomeOf([[{ ...row, outcome: "another" }]])).toThrow("do_nothing has no outcome another");
+    expect(() => operation.outcomeOf([[], [{ ...row, outcome: "another" }]])).toThrow(
+      "do_nothing has no outcome another",
+    );
   });
 
   it("lets no operation replace a value of the claim", () => {

@@ -18,12 +18,15 @@ const WITHOUT_ROWID = [
   "console_forms",
   "console_sessions",
   "customers",
+  "deliveries",
+  "events",
   "idempotency_keys",
   "jobs",
   "messages",
   "nonces",
   "participants",
   "sessions",
+  "webhooks",
 ];
 
 const TABLES = Object.values(schema)
@@ -59,7 +62,7 @@ function declared(config: (typeof TABLES)[number]) {
       name: column.name,
       type: column.getSQLType(),
       notNull: column.notNull,
-      default: column.default ?? null,
+      default: column.default === undefined ? null : String(column.default),
       keyPosition: key.indexOf(column.name) + 1,
     })),
     indexes: byName(

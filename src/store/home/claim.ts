@@ -32,6 +32,8 @@ export type Claim = {
   /** See pipeline/fingerprint.ts. Compared only when there is a key. */
   fingerprint: string;
   keyExpiresAt: number;
+  /** The id of the event that the request leaves when it is accepted. */
+  eventId: string;
 };
 
 /** A claim without the number of the try. */
@@ -62,7 +64,7 @@ const appIsGood = (v: Placeholders<Claim>): SQL => sql`${homeSites.siteId} = ${v
     OR (${apps.previousVersion} = ${v.secretVersion} AND ${apps.previousExpiresAt} > ${v.now}))`;
 
 /** A constant of the code as an SQL string. Never use it for a value of a caller. */
-const literal = (text: string): SQL => sql.raw(`'${text.replaceAll("'", "''")}'`);
+export const literal = (text: string): SQL => sql.raw(`'${text.replaceAll("'", "''")}'`);
 
 /** The outcome as a column, with the first session of a repeated request; `idempotency_keys` must be in FROM. */
 function decided<Values extends Claim>(decision: Decision<Values>, v: Placeholders<Values>): SQL {
@@ -173,18 +175,20 @@ function columnsOf<Table extends SQLiteTable>(table: Table, values: ColumnValues
  * @param join     what further tables the rows come from; without it there is one row
  * @param where    which of these rows
  * @param conflict what to do where the row exists; nothing unless told otherwise
+ * @param returning a column of the inserted rows that the statement gives back
  */
 export function insertAccepted<Table extends SQLiteTable>(
   v: Placeholders<Claim>,
   table: Table,
   values: ColumnValues<Table>,
-  { join, where, conflict }: { join?: SQL; where?: SQL; conflict?: SQL } = {},
+  { join, where, conflict, returning }: { join?: SQL; where?: SQL; conflict?: SQL; returning?: Column } = {},
 ): GatedWrite {
   const [columns, selected] = columnsOf(table, values);
   return {
     [GATED]: sql`${insertInto(table, ...columns)} SELECT ${sql.join(selected, sql.raw(", "))}
       FROM ${nonces} ${join ?? sql``} WHERE ${accepted(v)} ${where === undefined ? sql`` : sql`AND (${where})`}
-      ON CONFLICT ${conflict ?? sql`DO NOTHING`}`,
+      ON CONFLICT ${conflict ?? sql`DO NOTHING`}
+      ${returning === undefined ? sql`` : sql`RETURNING ${sql.identifier(returning.name)}`}`,
   };
 }
 

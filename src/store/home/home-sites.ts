@@ -1,4 +1,4 @@
-import { and, count, eq, getTableName, inArray, sql } from "drizzle-orm";
+import { and, count, eq, getTableColumns, getTableName, inArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { ServiceError } from "../../errors.ts";
 import type { Runtime } from "../../runtime.ts";
@@ -8,12 +8,15 @@ import {
   agents,
   apps,
   customers,
+  deliveries,
+  events,
   homeSites,
   idempotencyKeys,
   messages,
   nonces,
   participants,
   sessions,
+  webhooks,
 } from "../schema.ts";
 import { newestSessionId } from "./claim.ts";
 
@@ -31,7 +34,7 @@ export const HIGHEST_FIRST_CHAT_ID = 900_000_000_000_000;
 export async function insertHomeSite(
   runtime: Runtime,
   db: D1Database,
-  site: Omit<HomeSite, "status" | "revision">,
+  site: Omit<HomeSite, "status" | "revision" | "events" | "eventSeqFloor">,
   author: Author,
 ): Promise<boolean> {
   const store = drizzle(db);
@@ -64,6 +67,7 @@ export interface HomeSiteChange {
   name?: string | undefined;
   status?: HomeSite["status"] | undefined;
   chatIdFloor?: number | undefined;
+  events?: boolean | undefined;
 }
 
 /**
@@ -75,7 +79,7 @@ export async function updateHomeSite(
   runtime: Runtime,
   db: D1Database,
   siteId: number,
-  { name, status, chatIdFloor }: HomeSiteChange,
+  { name, status, chatIdFloor, events: isTold }: HomeSiteChange,
   author: Author,
 ): Promise<(HomeSite & { highestId: number }) | undefined> {
   const store = drizzle(db);
@@ -107,29 +111,27 @@ export async function updateHomeSite(
         sql`json_object('first_chat_id', ${(chatIdFloor ?? 0) + 1})`,
         sql`${homeSites.chatIdFloor} <> ${chatIdFloor ?? null}`,
       ),
+      audit(
+        isTold === false ? "site.events_off" : "site.events_on",
+        sql`'{}'`,
+        sql`${homeSites.events} <> ${isTold === undefined ? null : Number(isTold)}`,
+      ),
       store
         .update(homeSites)
         .set({
           name: name ?? sql`${homeSites.name}`,
           status: status ?? sql`${homeSites.status}`,
           chatIdFloor: chatIdFloor ?? sql`${homeSites.chatIdFloor}`,
+          events: isTold ?? sql`${homeSites.events}`,
           revision: sql`${homeSites.revision} + 1`,
         })
         .where(allowed),
       store
-        .select({
-          siteId: homeSites.siteId,
-          name: homeSites.name,
-          status: homeSites.status,
-          chatIdFloor: homeSites.chatIdFloor,
-          revision: homeSites.revision,
-          createdAt: homeSites.createdAt,
-          highestId: highestId.as("highest_id"),
-        })
+        .select({ ...getTableColumns(homeSites), highestId: highestId.as("highest_id") })
         .from(homeSites)
         .where(named),
     ]);
-  const [, , , , [site]] = await withRetries(runtime, batch);
+  const [, , , , , [site]] = await withRetries(runtime, batch);
   return site;
 }
 
@@ -138,7 +140,20 @@ export function findHomeSite(db: D1Database, siteId: number): Promise<HomeSite |
   return drizzle(db).select().from(homeSites).where(eq(homeSites.siteId, siteId)).get();
 }
 
-const TABLES = [homeSites, apps, agents, customers, sessions, participants, messages, nonces, idempotencyKeys];
+const TABLES = [
+  homeSites,
+  apps,
+  agents,
+  customers,
+  sessions,
+  participants,
+  messages,
+  nonces,
+  idempotencyKeys,
+  events,
+  webhooks,
+  deliveries,
+];
 
 /**
  * Asks whether the home serves.

@@ -1,0 +1,73 @@
+import { type Column, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { deliveries, events, homeSites, nonces, webhooks } from "../schema.ts";
+import type { Placeholders, Statement } from "../statement.ts";
+import { type Claim, type GatedWrite, gated, insertAccepted, literal } from "./claim.ts";
+
+/**
+ * The outbox: an accepted call of a site with events leaves an event and its deliveries in the call's own batch. So there is no event
+ * without its session, and no session without its event. For other sites the statements find no row and write nothing.
+ */
+
+/** The seq that a site's next event gets, as a table of one row `next_event`; without a row when `where` does not hold. */
+export const nextEvent = (siteId: Placeholder | number, where: SQL): SQL => sql`(SELECT
+    max(${homeSites.eventSeqFloor}, coalesce((SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${siteId}), 0)) + 1 AS seq
+  FROM ${homeSites} WHERE ${homeSites.siteId} = ${siteId} AND ${where}) AS next_event`;
+
+/** JSON that starts with the event's seq: `{"seq":7,…}`. Needs `next_event` in its FROM. */
+export const eventData = (fields: Record<string, SQL | Column | Placeholder>): SQL =>
+  sql`json_object('seq', next_event.seq${sql.join(Object.entries(fields).map(([name, value]) => sql`, ${literal(name)}, ${value}`))})`;
+
+/** What an operation says of an accepted call. */
+export interface EventOf<Values> {
+  /** `session.created`. Receivers choose events by it. */
+  type: string;
+  /** The fields of `data` beside `seq` and `appid`. `nonces.sessionId` is the session. */
+  data: (value: Placeholders<Values>) => Record<string, SQL | Column | Placeholder>;
+  /** Further tables that `data` names, each with one row for an accepted call. */
+  join?: (value: Placeholders<Values>) => SQL;
+}
+
+/** Writes the event. Its data is frozen here. */
+export const insertEvent = <Values extends Claim>(
+  { type, data, join }: EventOf<Values>,
+  v: Placeholders<Values>,
+): GatedWrite =>
+  insertAccepted(
+    v,
+    events,
+    {
+      siteId: v.siteId,
+      seq: sql`next_event.seq`,
+      id: v.eventId,
+      type: literal(type),
+      sessionId: nonces.sessionId,
+      createdAt: v.now,
+      data: eventData({ appid: v.appid, ...data(v) }),
+    },
+    { join: sql`CROSS JOIN ${nextEvent(v.siteId, sql`${homeSites.events}`)} ${join?.(v) ?? sql``}` },
+  );
+
+/** Writes a delivery for each enabled webhook that wants the event, due at once; gives the ids of these webhooks. */
+export const insertDeliveries: Statement<Claim> = gated<Claim>((v) =>
+  insertAccepted(
+    v,
+    deliveries,
+    {
+      siteId: v.siteId,
+      webhookId: webhooks.id,
+      seq: events.seq,
+      status: sql`'pending'`,
+      attempts: sql`0`,
+      nextAttemptAt: v.now,
+      createdAt: v.now,
+    },
+    {
+      // The event of this very batch is the site's newest.
+      join: sql`CROSS JOIN ${events} ON ${events.siteId} = ${v.siteId}
+          AND ${events.seq} = (SELECT max(seq) FROM ${events} AS newest WHERE newest.site_id = ${v.siteId}) AND ${events.id} = ${v.eventId}
+        CROSS JOIN ${webhooks} ON ${webhooks.siteId} = ${v.siteId} AND ${webhooks.status} = 'enabled'
+          AND EXISTS (SELECT 1 FROM json_each(${webhooks.events}) AS wanted WHERE wanted.value = ${events.type})`,
+      returning: deliveries.webhookId,
+    },
+  ),
+);
