@@ -17,8 +17,8 @@ process.env.TMPDIR = inMemory() ?? disk;
 
 /** Tests of pure functions and of the client: plain node starts in a fraction of the time that workerd takes. */
 const pure = [
-  "test/{architecture,docs,docs-zh,homes,threat-model}.test.ts",
-  "test/client/sign.test.ts",
+  "test/{architecture,docs,docs-receiving,docs-zh,homes,threat-model}.test.ts",
+  "test/client/{sign,verify-event}.test.ts",
   "test/diagnosis/**/*.test.ts",
   "test/operations/auto-title.test.ts",
   "test/pipeline/{fingerprint,steps}.test.ts",
@@ -26,6 +26,7 @@ const pure = [
   "test/services/parse-agent-list.test.ts",
   "test/signing/check-freshness.test.ts",
   "test/simulation/**/*.test.ts",
+  "test/webhooks/{url,schedule,health-of}.test.ts",
 ];
 const processes = ["test/{e2e,cli}/**/*.test.ts", "test/simulation/conformance/**/*.test.ts"];
 

@@ -1,8 +1,14 @@
 import { createApp } from "./app.ts";
-import { type Bindings, readConfig } from "./config.ts";
+import { type Bindings, type Config, readConfig, type Wake } from "./config.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { prune } from "./store/prune.ts";
 import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
+import { deliver } from "./webhooks/deliver.ts";
+import { sweep } from "./webhooks/sweep.ts";
+
+/** The crons as wrangler.toml spells them. */
+const SWEEP_CRON = "* * * * *";
+const PRUNE_CRON = "*/5 * * * *";
 
 /**
  * Everything that the platform calls, with one isolate's memory.
@@ -12,25 +18,44 @@ import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
  */
 export function createWorker(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry) {
   const app = createApp(runtime, telemetry);
+
+  async function runPruning(config: Config, now: number): Promise<string[]> {
+    const since = runtime.elapsed();
+    const { removed, faults } = await prune(runtime, config, now);
+    const failed = Object.entries(faults).flatMap(([home, tables]) =>
+      Object.keys(tables).map((table) => `${home}.${table}`),
+    );
+    telemetry.job({
+      job: "prune",
+      outcome: failed.length > 0 ? "failed" : "ok",
+      pruned: removed,
+      ...(failed.length > 0 && { not_pruned: faults }),
+      ms: Math.round(runtime.elapsed() - since),
+    });
+    return failed;
+  }
+
   return {
     fetch: app.fetch,
 
-    /** The cron trigger of wrangler.toml: deletes what has expired. Throws when a table of a home failed, so that Cloudflare shows a failed run. */
-    async scheduled(controller, env) {
-      const since = runtime.elapsed();
+    /** What the queue holds: which webhooks have something due. */
+    async queue(batch, env, ctx) {
       const config = readConfig(env, telemetry);
-      const { removed, faults } = await prune(runtime, config, Math.floor(controller.scheduledTime / 1000));
-      const failed = Object.entries(faults).flatMap(([home, tables]) =>
-        Object.keys(tables).map((table) => `${home}.${table}`),
-      );
-      telemetry.job({
-        job: "prune",
-        outcome: failed.length > 0 ? "failed" : "ok",
-        pruned: removed,
-        ...(failed.length > 0 && { not_pruned: faults }),
-        ms: Math.round(runtime.elapsed() - since),
-      });
-      if (failed.length > 0) throw new Error(`not pruned: ${failed.join(", ")}`);
+      await deliver({ runtime, telemetry, config }, batch.messages, (work) => ctx.waitUntil(work));
     },
-  } satisfies ExportedHandler<Bindings>;
+
+    /**
+     * The crons of wrangler.toml: one wakes what is due, the other deletes what has expired; any other does both. Throws when a home
+     * failed, so that Cloudflare shows a failed run.
+     */
+    async scheduled({ cron, scheduledTime }, env) {
+      const config = readConfig(env, telemetry);
+      const unswept = cron === PRUNE_CRON ? {} : await sweep({ runtime, telemetry, config });
+      const unpruned = cron === SWEEP_CRON ? [] : await runPruning(config, Math.floor(scheduledTime / 1000));
+      const failed = Object.entries({ "not swept": Object.keys(unswept), "not pruned": unpruned })
+        .filter(([, names]) => names.length > 0)
+        .map(([what, names]) => `${what}: ${names.join(", ")}`);
+      if (failed.length > 0) throw new Error(failed.join("; "));
+    },
+  } satisfies ExportedHandler<Bindings, Wake>;
 }

@@ -50,7 +50,7 @@ export async function withRetries<T>(
     const limit = Math.min(TRY_LIMIT_MS, left);
     try {
       const late = () => {
-        throw new TryTimedOut(`no answer in ${limit} ms`);
+        throw new TryTimedOut(`no answer in ${Math.round(limit)} ms`);
       };
       return await withinTime(runtime, limit, () => call(before + attempt), late);
     } catch (error) {

@@ -1,12 +1,7 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { createHmac, randomBytes, randomUUID } from "node:crypto";
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { DatabaseSync } from "node:sqlite";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { buildProductionBundle } from "../bench/production-bundle.ts";
+import { createHmac, randomUUID } from "node:crypto";
+import type { DatabaseSync } from "node:sqlite";
+import { afterAll, expect, it } from "vitest";
+import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
 
 const CREATES = 300;
 const AT_ONCE = 8;
@@ -16,86 +11,19 @@ const AGENTS = [10411, 10427, 10428];
 /** Each has a site, and they take turns. */
 const HOMES = ["main", "apac"];
 
-const adminToken = randomBytes(24).toString("hex");
-const folder = mkdtempSync(join(tmpdir(), "agent-session-crash-"));
-let running: { url: string; process: ChildProcess } | undefined;
+const worker = new CrashableWorker();
 
-beforeAll(() => {
-  const { code, compatibilityDate, vars } = buildProductionBundle();
-  const bindings = { ...vars, MASTER_KEY: randomBytes(32).toString("base64"), ADMIN_TOKEN: adminToken };
-  writeFileSync(join(folder, "worker.js"), code);
-  writeFileSync(join(folder, "settings.json"), JSON.stringify({ compatibilityDate, bindings }));
-});
-
-afterAll(async () => {
-  await kill();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-/** Starts the Worker, or starts it again on the state that a killed one left. */
-async function start(): Promise<void> {
-  const script = join(import.meta.dirname, "../support/crashable-worker.ts");
-  // Its standard input ends with this process, however that ends, and it ends with its input.
-  const child = spawn(process.execPath, [script, folder], { stdio: ["pipe", "pipe", "inherit"] });
-  running = { url: "", process: child };
-  for await (const line of createInterface({ input: child.stdout })) {
-    if (!line.startsWith('{"url"')) continue;
-    const { url } = JSON.parse(line) as { url: string };
-    running.url = url;
-    return;
-  }
-  throw new Error("the Worker did not start");
-}
-
-/** SIGKILL for workerd, then for the process that started it, so that nobody starts another. */
-async function kill(): Promise<number[]> {
-  if (running === undefined) return [];
-  const { process: parent } = running;
-  running = undefined;
-  if (parent.exitCode !== null) return [];
-  const gone = new Promise((resolve) => parent.once("exit", resolve));
-  const killed = workerdsOf(parent.pid ?? 0);
-  for (const pid of killed) process.kill(pid, "SIGKILL");
-  parent.kill("SIGKILL");
-  await gone;
-  return killed;
-}
-
-function workerdsOf(parent: number): number[] {
-  const table = execFileSync("ps", ["-A", "-o", "pid=,ppid=,comm="], { encoding: "utf8" });
-  const processes = table.split("\n").map((line) => line.trim().split(/\s+/, 3));
-  return processes
-    .filter(([, ppid, name]) => Number(ppid) === parent && name?.includes("workerd"))
-    .map(([pid]) => Number(pid));
-}
-
-async function admin<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const answer = await fetch(`${running?.url}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${adminToken}`, "content-type": "application/json" },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
-  return (await answer.json()) as T;
-}
-
-type App = { siteId: number; appid: string; secret: string };
-
-async function provision(home: string): Promise<App> {
-  const { id: siteId } = await admin<{ id: number }>("POST", "/admin/sites", { name: "Site", home });
-  for (const id of AGENTS) await admin("POST", `/admin/sites/${siteId}/agents`, { id, name: `Agent ${id}` });
-  return { siteId, ...(await admin<Omit<App, "siteId">>("POST", `/admin/sites/${siteId}/apps`, { name: "App" })) };
-}
+afterAll(() => worker.remove());
 
 /** The app that customer `n` comes through. */
-function appOf(apps: App[], n: number): App {
+function appOf(apps: SignedApp[], n: number): SignedApp {
   const app = apps[n % apps.length];
   if (app === undefined) throw new Error("there is no app");
   return app;
 }
 
 /** One create_gd of customer `n`, signed afresh under a key of its own; gives the chat_id, or undefined when no success came back. */
-async function create(apps: App[], n: number): Promise<number | undefined> {
+async function create(apps: SignedApp[], n: number): Promise<number | undefined> {
   const app = appOf(apps, n);
   const body = JSON.stringify({
     appid: app.appid,
@@ -110,7 +38,7 @@ async function create(apps: App[], n: number): Promise<number | undefined> {
     fzr_uid: AGENTS[0],
   });
   try {
-    const answer = await fetch(`${running?.url}/openapi/chat/create_gd`, {
+    const answer = await fetch(`${worker.url}/openapi/chat/create_gd`, {
       method: "POST",
       headers: {
         "content-type": "application/json",
@@ -145,9 +73,7 @@ type State = { chatIds: Map<number, number[]>; partial: unknown[] };
 
 /** The state as it lies on disk, read past the Worker: each session by its customer's number, and whatever belongs to none. */
 function readState(): State {
-  const databases = join(folder, "state/d1/miniflare-D1DatabaseObject");
-  const files = readdirSync(databases).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
-  const homes = files.map((file) => readHome(join(databases, file)));
+  const homes = worker.databases(readHome);
   expect(homes.map(({ chatIds }) => chatIds.size > 0)).toEqual([true, true]);
   return {
     chatIds: new Map(homes.flatMap(({ chatIds }) => [...chatIds])),
@@ -156,18 +82,16 @@ function readState(): State {
 }
 
 /** Of one home, which has one site. */
-function readHome(file: string): State {
-  const db = new DatabaseSync(file, { readOnly: true });
-  try {
-    const sessions = db.prepare("SELECT id, customer_external_id FROM sessions").all();
-    const chatIds = new Map<number, number[]>();
-    for (const { id, customer_external_id } of sessions) {
-      const n = Number(String(customer_external_id).replace("customer-", ""));
-      chatIds.set(n, [...(chatIds.get(n) ?? []), Number(id)]);
-    }
-    const partial = db
-      .prepare(
-        `SELECT 'session' AS what, id FROM sessions s WHERE (SELECT count(*) FROM messages WHERE session_id = s.id) <> 1
+function readHome(db: DatabaseSync): State {
+  const sessions = db.prepare("SELECT id, customer_external_id FROM sessions").all();
+  const chatIds = new Map<number, number[]>();
+  for (const { id, customer_external_id } of sessions) {
+    const n = Number(String(customer_external_id).replace("customer-", ""));
+    chatIds.set(n, [...(chatIds.get(n) ?? []), Number(id)]);
+  }
+  const partial = db
+    .prepare(
+      `SELECT 'session' AS what, id FROM sessions s WHERE (SELECT count(*) FROM messages WHERE session_id = s.id) <> 1
            OR (SELECT count(*) FROM participants WHERE session_id = s.id) <> ${AGENTS.length - 1}
            OR (SELECT count(*) FROM idempotency_keys WHERE session_id = s.id) <> 1
            OR (SELECT count(*) FROM nonces WHERE session_id = s.id AND outcome = 'accepted') <> 1
@@ -178,17 +102,14 @@ function readHome(file: string): State {
          UNION ALL SELECT 'participant', session_id FROM participants WHERE session_id NOT IN (SELECT id FROM sessions)
          UNION ALL SELECT 'key', session_id FROM idempotency_keys WHERE session_id NOT IN (SELECT id FROM sessions)
          UNION ALL SELECT 'nonce', session_id FROM nonces WHERE session_id NOT IN (SELECT id FROM sessions)`,
-      )
-      .all();
-    return { chatIds, partial };
-  } finally {
-    db.close();
-  }
+    )
+    .all();
+  return { chatIds, partial };
 }
 
 it("keeps every acknowledged session whole and leaves no partial one when workerd is killed in mid-load, in both homes", async () => {
-  await start();
-  const apps = await Promise.all(HOMES.map(provision));
+  await worker.start();
+  const apps = await Promise.all(HOMES.map((home) => worker.provision(home, AGENTS)));
 
   const acknowledged = new Map<number, number>();
   let next = 0;
@@ -198,7 +119,7 @@ it("keeps every acknowledged session whole and leaves no partial one when worker
       const n = next++;
       const id = await create(apps, n);
       if (id !== undefined) acknowledged.set(n, id);
-      if (acknowledged.size >= KILL_AFTER) killed ??= kill();
+      if (acknowledged.size >= KILL_AFTER) killed ??= worker.kill();
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, load));
@@ -206,27 +127,27 @@ it("keeps every acknowledged session whole and leaves no partial one when worker
   expect(acknowledged.size).toBeGreaterThanOrEqual(KILL_AFTER);
   expect(acknowledged.size).toBeLessThan(CREATES);
 
-  await start();
+  await worker.start();
   for (const [n, id] of acknowledged) {
-    expect(await admin("GET", `/admin/sites/${appOf(apps, n).siteId}/sessions/${id}`)).toMatchObject(
+    expect(await worker.admin("GET", `/admin/sites/${appOf(apps, n).siteId}/sessions/${id}`)).toMatchObject(
       wholeSession(id, n),
     );
   }
-  await kill();
+  await worker.kill();
   const afterCrash = readState();
   expect(afterCrash.partial).toEqual([]);
   for (const [n, id] of acknowledged) expect(afterCrash.chatIds.get(n)).toEqual([id]);
   // Only what was in flight may have committed without being acknowledged.
   expect(afterCrash.chatIds.size - acknowledged.size).toBeLessThanOrEqual(AT_ONCE);
 
-  await start();
+  await worker.start();
   for (let n = 0; n < CREATES; n++) {
     const before = afterCrash.chatIds.get(n)?.[0];
     const id = await create(apps, n);
     expect(id).toBeDefined();
     if (before !== undefined) expect(id).toBe(before);
   }
-  await kill();
+  await worker.kill();
   const inTheEnd = readState();
   expect(inTheEnd.chatIds.size).toBe(CREATES);
   expect([...inTheEnd.chatIds.values()].every((ids) => ids.length === 1)).toBe(true);

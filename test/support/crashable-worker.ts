@@ -1,28 +1,35 @@
 /**
  * A process of its own that runs a built Worker on state in a folder until it is killed: `node crashable-worker.ts <folder>`, with
- * `worker.js` and `settings.json` in it. Says `{"url": …}` in one line once it serves, and goes when its standard input ends.
+ * `worker.js` and `settings.json` in it. Says `{"url": …}` in one line once it serves. Each line of its standard input is a cron to run,
+ * answered by `{"ran": …}`; it goes when that ends. What the Worker logs is added to `log` in the folder.
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 
 const folder = process.argv[2] ?? "";
 const state = join(folder, "state");
 const isNew = !existsSync(state);
-const { compatibilityDate, bindings } = JSON.parse(readFileSync(join(folder, "settings.json"), "utf8"));
+const { compatibilityDate, compatibilityFlags, bindings, queueSeconds } = JSON.parse(
+  readFileSync(join(folder, "settings.json"), "utf8"),
+);
 
 const miniflare = new Miniflare(
   convertV4MiniflareOptions({
     modules: [{ type: "ESModule", path: "worker.js", contents: readFileSync(join(folder, "worker.js"), "utf8") }],
     modulesRoot: ".",
     compatibilityDate,
+    compatibilityFlags,
     bindings,
     d1Databases: { DB: "agent-session", HOME_APAC: "agent-session-apac" },
+    queueProducers: { EVENTS: "agent-session-events" },
+    queueConsumers: { "agent-session-events": { maxBatchSize: 100, maxBatchTimeout: queueSeconds } },
     kvNamespaces: { NONCES: "nonces", CREDENTIALS: "credentials" },
     unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
     cf: false,
     resourcePersistencePath: state,
-    handleStructuredLogs: () => {},
+    handleStructuredLogs: ({ message }) => appendFileSync(join(folder, "log"), `${message}\n`),
   }),
 );
 await miniflare.ready;
@@ -38,4 +45,11 @@ for (const home of isNew ? ["DB", "HOME_APAC"] : []) {
 }
 
 console.log(JSON.stringify({ url: (await miniflare.unsafeGetDirectURL()).origin }));
-process.stdin.on("end", () => process.exit()).resume();
+for await (const cron of createInterface({ input: process.stdin })) {
+  const worker = (await miniflare.getWorker()) as unknown as {
+    scheduled(options: { cron: string }): Promise<{ outcome: string }>;
+  };
+  const { outcome } = await worker.scheduled({ cron });
+  console.log(JSON.stringify({ ran: outcome }));
+}
+process.exit();

@@ -1,0 +1,229 @@
+import { and, asc, count, eq, exists, getTableColumns, inArray, or, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { Runtime } from "../../runtime.ts";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
+import { withRetries } from "../run-batch.ts";
+import { deliveries, homeSites, webhooks } from "../schema.ts";
+
+/** How many webhooks a site may have. */
+export const MOST_WEBHOOKS = 10;
+
+/** The most deliveries that one batch ends or removes, because D1 runs one statement at a time. The sweep does the rest. */
+export const MOST_ENDED = 5_000;
+
+/** A webhook as stored, with sealed secrets. */
+export type WebhookRow = typeof webhooks.$inferSelect;
+
+export type WebhookKey = Pick<WebhookRow, "siteId" | "id">;
+
+const { siteId, secret, previousVersion, previousSecret, ...SUMMARY } = getTableColumns(webhooks);
+
+/** A webhook as operators see it. */
+export type Webhook = Pick<WebhookRow, keyof typeof SUMMARY>;
+
+export const isWebhook = (key: WebhookKey) => and(eq(webhooks.siteId, key.siteId), eq(webhooks.id, key.id));
+
+export const isDeliveryOf = (key: WebhookKey) =>
+  and(eq(deliveries.siteId, key.siteId), eq(deliveries.webhookId, key.id));
+
+/**
+ * Inserts a webhook, enabled. The first one of a site turns the site's events on.
+ *
+ * @param details for the audit log, as JSON
+ * @returns undefined when the home does not have the site; `webhook` is null when the site has as many as it may have
+ */
+export async function insertWebhook(
+  runtime: Runtime,
+  db: D1Database,
+  webhook: WebhookKey & Pick<WebhookRow, "url" | "events" | "version" | "secret">,
+  details: string,
+  author: Author,
+): Promise<{ webhook: Webhook | null } | undefined> {
+  const store = drizzle(db);
+  const isSite = eq(homeSites.siteId, webhook.siteId);
+  const present = store.select({ n: count() }).from(webhooks).where(eq(siteId, webhook.siteId));
+  const audited = { siteId: sql`${webhook.siteId}`, subject: sql`${webhook.id}`, details: sql`${details}` };
+  const eventsOn = {
+    siteId: homeSites.siteId,
+    action: "site.events_on" as const,
+    subject: sql`CAST(${homeSites.siteId} AS TEXT)`,
+    details: sql`'{}'`,
+  };
+  const batch = () =>
+    store.batch([
+      store
+        .insert(webhooks)
+        .select((query) =>
+          query
+            .select({
+              siteId: homeSites.siteId,
+              id: sql`${webhook.id}`.as("id"),
+              url: sql`${webhook.url}`.as("url"),
+              events: sql`${JSON.stringify(webhook.events)}`.as("events"),
+              status: sql`'enabled'`.as("status"),
+              disabledReason: sql`NULL`.as("disabled_reason"),
+              version: sql`${webhook.version}`.as("version"),
+              secret: sql`${webhook.secret}`.as("secret"),
+              previousVersion: sql`NULL`.as("previous_version"),
+              previousSecret: sql`NULL`.as("previous_secret"),
+              previousExpiresAt: sql`NULL`.as("previous_expires_at"),
+              failingSince: sql`NULL`.as("failing_since"),
+              createdAt: sql`${author.now}`.as("created_at"),
+            })
+            .from(homeSites)
+            .where(and(isSite, sql`${present} < ${MOST_WEBHOOKS}`)),
+        )
+        .onConflictDoNothing(),
+      // Each of these runs only when the one before it changed a row, so a second try changes nothing.
+      auditOf(db, author, { ...audited, action: "webhook.added" }, ONE_ROW, CHANGED),
+      auditOf(db, author, eventsOn, homeSites, and(isSite, eq(homeSites.events, false), sql`${present} = 1`, CHANGED)),
+      store
+        .update(homeSites)
+        .set({ events: true, revision: sql`${homeSites.revision} + 1` })
+        .where(and(isSite, CHANGED)),
+      store
+        .select({ site: sql`${homeSites.siteId}`.as("site"), webhook: SUMMARY })
+        .from(homeSites)
+        .leftJoin(webhooks, isWebhook(webhook))
+        .where(isSite),
+    ]);
+  const [, , , , [found]] = await withRetries(runtime, batch);
+  return found;
+}
+
+export type WebhookChange = { [Field in "url" | "events" | "status"]?: Webhook[Field] | undefined };
+
+/**
+ * Changes a webhook. Disabling it ends what is pending for it.
+ *
+ * @param details for the audit log, as JSON
+ * @returns the webhook as it is now; undefined when the site has no such webhook
+ */
+export async function updateWebhook(
+  runtime: Runtime,
+  db: D1Database,
+  key: WebhookKey,
+  { url, events, status }: WebhookChange,
+  details: string,
+  author: Author,
+): Promise<Webhook | undefined> {
+  const store = drizzle(db);
+  const wanted = events && JSON.stringify(events);
+  // In SQL nothing is unequal to NULL: what the input does not name is not changed.
+  const moved = sql`${webhooks.url} <> ${url ?? null}`;
+  const switched = sql`${webhooks.status} <> ${status ?? null}`;
+  const audited = { siteId, subject: webhooks.id, details: sql`${details}` };
+  const action = status === "disabled" ? ("webhook.disabled" as const) : ("webhook.enabled" as const);
+  const changed = or(moved, sql`${webhooks.events} <> ${wanted ?? null}`);
+  // The audits run before the update, while the row has its old values.
+  const batch = () =>
+    store.batch([
+      auditOf(db, author, { ...audited, action: "webhook.changed" }, webhooks, and(isWebhook(key), changed)),
+      auditOf(db, author, { ...audited, action }, webhooks, and(isWebhook(key), switched)),
+      store
+        .update(webhooks)
+        .set({
+          url: url ?? sql`${webhooks.url}`,
+          events: events ?? sql`${webhooks.events}`,
+          status: status ?? sql`${webhooks.status}`,
+          disabledReason: status === "enabled" ? null : sql`${webhooks.disabledReason}`,
+          // Another receiver, or another try with the same one.
+          failingSince: sql`CASE WHEN ${moved} OR ${switched} THEN NULL ELSE ${webhooks.failingSince} END`,
+        })
+        .where(isWebhook(key))
+        .returning(SUMMARY),
+      ...(status === "disabled" ? [endPending(db, key)] : []),
+    ]);
+  const [, , [now]] = await withRetries(runtime, batch);
+  return now;
+}
+
+/** Ends what is pending for a webhook if it is disabled, up to {@link MOST_ENDED} deliveries. */
+export function endPending(db: D1Database, key: WebhookKey) {
+  const store = drizzle(db);
+  // The index of what is due serves only a status that stands in the SQL itself.
+  const pending = and(isDeliveryOf(key), sql`${deliveries.status} = 'pending'`);
+  const some = store.select({ seq: deliveries.seq }).from(deliveries).where(pending).limit(MOST_ENDED);
+  const disabled = store
+    .select({ one: sql`1` })
+    .from(webhooks)
+    .where(and(isWebhook(key), eq(webhooks.status, "disabled")));
+  return store
+    .update(deliveries)
+    .set({ status: "failed", nextAttemptAt: null, claim: null, lastError: "the webhook is disabled" })
+    .where(and(isDeliveryOf(key), inArray(deliveries.seq, some), exists(disabled)));
+}
+
+/**
+ * Stores a rotation.
+ *
+ * @param change `previousVersion` is the version that the webhook had when the rotation began
+ * @returns false when the webhook was rotated or deleted since then
+ */
+export async function replaceWebhookSecret(
+  runtime: Runtime,
+  db: D1Database,
+  key: WebhookKey,
+  change: {
+    [Field in "version" | "secret" | `previous${"Version" | "Secret" | "ExpiresAt"}`]: NonNullable<WebhookRow[Field]>;
+  },
+  author: Author,
+): Promise<boolean> {
+  const store = drizzle(db);
+  const audited = {
+    siteId,
+    action: "webhook.rotated" as const,
+    subject: webhooks.id,
+    details: sql`json_object('version', ${webhooks.version}, 'previous_expires_at', ${webhooks.previousExpiresAt})`,
+  };
+  const batch = () =>
+    store.batch([
+      store
+        .update(webhooks)
+        .set(change)
+        .where(and(isWebhook(key), eq(webhooks.version, change.previousVersion))),
+      auditOf(db, author, audited, webhooks, and(isWebhook(key), CHANGED)),
+    ]);
+  const [replaced] = await withRetries(runtime, batch);
+  return replaced.meta.changes === 1;
+}
+
+/** Deletes a webhook and up to {@link MOST_ENDED} of its deliveries. @param details for the audit log, as JSON */
+export async function deleteWebhook(
+  runtime: Runtime,
+  db: D1Database,
+  key: WebhookKey,
+  details: string,
+  author: Author,
+): Promise<void> {
+  const store = drizzle(db);
+  const audited = { siteId, action: "webhook.deleted" as const, subject: webhooks.id, details: sql`${details}` };
+  const some = store.select({ seq: deliveries.seq }).from(deliveries).where(isDeliveryOf(key)).limit(MOST_ENDED);
+  const batch = () =>
+    store.batch([
+      auditOf(db, author, audited, webhooks, isWebhook(key)),
+      store.delete(webhooks).where(isWebhook(key)),
+      store.delete(deliveries).where(and(isDeliveryOf(key), inArray(deliveries.seq, some))),
+    ]);
+  await withRetries(runtime, batch);
+}
+
+/** Undefined when the site has no such webhook. */
+export function findWebhook(db: D1Database, key: WebhookKey): Promise<Webhook | undefined> {
+  return drizzle(db).select(SUMMARY).from(webhooks).where(isWebhook(key)).get();
+}
+
+/** A webhook with its sealed secrets; undefined when the site has no such webhook. */
+export function findSealedWebhook(runtime: Runtime, db: D1Database, key: WebhookKey): Promise<WebhookRow | undefined> {
+  return withRetries(runtime, () => drizzle(db).select().from(webhooks).where(isWebhook(key)).get());
+}
+
+/** A site's webhooks, the oldest first. */
+export function listWebhooks(db: D1Database, site: number): Promise<Webhook[]> {
+  return drizzle(db)
+    .select(SUMMARY)
+    .from(webhooks)
+    .where(eq(siteId, site))
+    .orderBy(asc(webhooks.createdAt), asc(webhooks.id))
+    .all();
+}

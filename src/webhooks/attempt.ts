@@ -1,0 +1,60 @@
+import { type Runtime, unixSeconds } from "../runtime.ts";
+import type { Attempt, Written } from "../store/home/deliveries.ts";
+import { webhookBody } from "./body.ts";
+import { type Answer, post } from "./post.ts";
+import { nextAttemptAt } from "./schedule.ts";
+import { signatureHeaders } from "./sign.ts";
+import { webhookUrlFault } from "./url.ts";
+
+/** The answer of a receiver that wants nothing more, ever. */
+const GONE = 410;
+
+/** What an attempt came to. */
+export interface Ended {
+  held: Attempt;
+  written: Written;
+  /** Whether anything was posted. Otherwise it says nothing of the receiver. */
+  posted: boolean;
+  /** Whether the receiver is gone. */
+  gone: boolean;
+}
+
+/**
+ * Makes an attempt that was begun. Never rejects.
+ *
+ * @param keys     what signs; undefined when MASTER_KEY does not open it
+ * @param loopback see {@link webhookUrlFault}
+ */
+export async function attempt(
+  runtime: Runtime,
+  held: Attempt,
+  keys: CryptoKey[] | undefined,
+  loopback: boolean,
+): Promise<Ended> {
+  const { siteId, webhookId, seq, claim } = held;
+  const written = { siteId, webhookId, seq, claim, nextAttemptAt: null, lastStatus: null, lastError: null };
+  const { eventId, type, at, data } = held;
+  if (eventId === null || data === null)
+    return { held, written: { ...written, status: "skipped" }, posted: false, gone: false };
+  const answer = await send(runtime, { url: held.url, eventId, body: webhookBody({ type, at, data }) }, keys, loopback);
+  const { status: lastStatus, error: lastError, retryAfter, posted } = answer;
+  if (lastError === null)
+    return { held, written: { ...written, lastStatus, status: "delivered" }, posted, gone: false };
+  const gone = lastStatus === GONE;
+  const next = gone ? null : nextAttemptAt(runtime, held.attempts, unixSeconds(runtime), retryAfter);
+  const status = next === null ? "failed" : "pending";
+  return { held, posted, written: { ...written, status, nextAttemptAt: next, lastStatus, lastError }, gone };
+}
+
+async function send(
+  runtime: Runtime,
+  { url, eventId, body }: { url: string; eventId: string; body: string },
+  keys: CryptoKey[] | undefined,
+  loopback: boolean,
+): Promise<Answer & { posted: boolean }> {
+  const fault = webhookUrlFault(url, { loopback });
+  if (fault !== undefined) return { status: null, error: `the URL ${fault}`, posted: false };
+  if (keys === undefined) return { status: null, error: "the secret does not open: MASTER_KEY", posted: false };
+  const signed = { id: eventId, timestamp: unixSeconds(runtime), body };
+  return { ...(await post(runtime, url, await signatureHeaders(keys, signed), body)), posted: true };
+}

@@ -1,0 +1,41 @@
+import type { Runtime } from "../runtime.ts";
+
+/** Seconds between the end of each failed attempt and the next one. After the last there is none. */
+const PAUSES = [5, 300, 1_800, 7_200, 18_000, 36_000, 43_200];
+
+/** How far a pause may be off, either way, so that what failed together does not come back together. */
+const JITTER = 0.1;
+
+/** The longest wait that a receiver may ask for. */
+const LONGEST_WAIT_SECONDS = 43_200;
+
+/**
+ * When a delivery is tried again; null when that was the last time.
+ *
+ * @param attempts   how many were begun
+ * @param now        Unix seconds
+ * @param retryAfter the seconds that the receiver asked for; counts when it is longer
+ */
+export function nextAttemptAt(
+  { random }: Pick<Runtime, "random">,
+  attempts: number,
+  now: number,
+  retryAfter = 0,
+): number | null {
+  const pause = PAUSES[attempts - 1];
+  if (pause === undefined) return null;
+  const jittered = Math.round(pause * (1 - JITTER + 2 * JITTER * random()));
+  return now + Math.max(jittered, Math.min(retryAfter, LONGEST_WAIT_SECONDS));
+}
+
+/**
+ * The seconds that a Retry-After header asks for, as a number of seconds or an HTTP date; undefined when it is neither.
+ *
+ * @param now Unix seconds
+ */
+export function readRetryAfter(header: string | null, now: number): number | undefined {
+  if (header === null) return undefined;
+  if (/^\d{1,15}$/.test(header)) return Number(header);
+  const at = / GMT$/.test(header) ? Date.parse(header) : Number.NaN;
+  return Number.isNaN(at) ? undefined : Math.ceil(at / 1000) - now;
+}

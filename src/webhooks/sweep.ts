@@ -1,0 +1,74 @@
+import { unixSeconds } from "../runtime.ts";
+import { removeOrphans, selectWaiting, type WaitingRow } from "../store/home/waiting-webhooks.ts";
+import { endPending, MOST_ENDED } from "../store/home/webhooks.ts";
+import { rootOf, withRetries } from "../store/run-batch.ts";
+import type { DeliveryTools } from "./home-run.ts";
+import { wake } from "./wake.ts";
+
+/** What is due for so long, nobody is about to deliver: its message was lost, or whoever had it has ended. */
+const OVERDUE_SECONDS = 5;
+
+/** The most webhooks of a home that one run looks after. */
+const MOST_WEBHOOKS = 1_000;
+
+/** Homes that are asked at the same time. */
+const AT_ONCE = 5;
+
+/**
+ * Wakes what is overdue in every home that is not closed, and ends what is left of webhooks that are disabled or deleted. A home that fails stops
+ * no other.
+ *
+ * @returns the homes that failed, each with what their database said
+ */
+export async function sweep(tools: DeliveryTools): Promise<Record<string, string>> {
+  const { runtime, telemetry, config } = tools;
+  const since = runtime.elapsed();
+  const woken: Record<string, number> = {};
+  const ended: Record<string, number> = {};
+  const faults: Record<string, string> = {};
+  const homes = [...config.homes].filter(([home]) => !config.closedHomes.has(home)).values();
+  const takeTurns = async () => {
+    for (const [home, db] of homes) {
+      try {
+        const waiting = await listWaiting(tools, db);
+        const due = waiting.filter(({ status }) => status === "enabled");
+        const wakes = due.map(({ siteId, webhookId }) => ({ home, site: siteId, webhook: webhookId }));
+        await wake(tools, wakes);
+        woken[home] = wakes.length;
+        ended[home] = await endLeftovers(tools, db, waiting);
+      } catch (error) {
+        faults[home] = rootOf(error).message;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, takeTurns));
+  const failed = Object.keys(faults).length > 0;
+  telemetry.job({
+    job: "sweep",
+    outcome: failed ? "failed" : "ok",
+    woken,
+    ended,
+    ...(failed && { faults }),
+    ms: Math.round(runtime.elapsed() - since),
+  });
+  return faults;
+}
+
+async function listWaiting({ runtime }: DeliveryTools, db: D1Database): Promise<WaitingRow[]> {
+  const values = { dueBefore: unixSeconds(runtime) - OVERDUE_SECONDS, limit: MOST_WEBHOOKS };
+  const { results } = await withRetries(runtime, () => selectWaiting(db, values).all<WaitingRow>());
+  return results;
+}
+
+/** One webhook a run: D1 runs one statement at a time, and the next run comes in a minute. @returns how many deliveries were ended */
+async function endLeftovers({ runtime }: DeliveryTools, db: D1Database, waiting: WaitingRow[]): Promise<number> {
+  const left = waiting.find(({ status }) => status !== "enabled");
+  if (left === undefined) return 0;
+  const { siteId, webhookId, status } = left;
+  const { meta } = await withRetries(runtime, () =>
+    status === null
+      ? removeOrphans(db, { siteId, webhookId, limit: MOST_ENDED }).run()
+      : endPending(db, { siteId, id: webhookId }).run(),
+  );
+  return meta.changes;
+}

@@ -1,0 +1,162 @@
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { createSession } from "../support/create-session.ts";
+import { Receiver, verified } from "../support/receiver.ts";
+import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
+
+/** workerd is killed where an event could get lost, and what it left is taken up by the sweep of the next one. */
+const SWEEP = "* * * * *";
+const AGENTS = [10411];
+const SESSIONS = 12;
+
+let worker: CrashableWorker;
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await Receiver.start();
+  worker = new CrashableWorker({ WEBHOOK_LOOPBACK: "allow" });
+});
+afterEach(() => worker.kill());
+afterAll(async () => {
+  await receiver?.close();
+  await worker?.remove();
+});
+
+type Webhook = { id: string; secret: string };
+type Delivery = { status: string; attempts: number; claim: string | null };
+
+/** A site in either home, with a webhook. */
+async function sites(path: string): Promise<{ app: SignedApp; webhook: Webhook }[]> {
+  const made: { app: SignedApp; webhook: Webhook }[] = [];
+  for (const home of ["main", "apac"]) {
+    const app = await worker.provision(home, AGENTS);
+    const url = `${receiver.url}${path}`;
+    made.push({ app, webhook: await worker.admin("POST", `/admin/sites/${app.siteId}/webhooks`, { url }) });
+  }
+  return made;
+}
+
+const createAll = (all: { app: SignedApp }[]) =>
+  Promise.all(
+    Array.from({ length: SESSIONS }, (_, n) => {
+      const { app } = all[n % all.length] as { app: SignedApp };
+      return createSession(worker.url, app, AGENTS, `${n}`);
+    }),
+  );
+
+const deliveriesOf = (all: { webhook: Webhook }[]): Delivery[] =>
+  worker
+    .databases((db) => {
+      const select = db.prepare("SELECT status, attempts, claim FROM deliveries WHERE webhook_id = ?");
+      return all.flatMap(({ webhook }) => select.all(webhook.id) as unknown as Delivery[]);
+    })
+    .flat();
+
+/** As if the time had passed: what was due is overdue, and the attempts of the Worker that was killed count as lost. */
+const passSeconds = (seconds: number) =>
+  worker.databases((db) => {
+    db.exec(`UPDATE deliveries SET next_attempt_at = next_attempt_at - ${seconds} WHERE status = 'pending'`);
+  }, false);
+
+/** Every event of the sites arrived by its one id with its one body, signed well and freshly each time. */
+function expectAllArrived(all: { webhook: Webhook }[], path: string, since: number): void {
+  const arrived = receiver.at(path);
+  const events = new Map<string, string>();
+  for (const each of arrived) {
+    const by = all.filter(({ webhook }) => {
+      try {
+        return verified(each, webhook.secret).type === "session.created";
+      } catch {
+        return false;
+      }
+    });
+    expect(by).toHaveLength(1);
+    const id = each.headers["webhook-id"] ?? "";
+    expect(events.get(id) ?? each.body).toBe(each.body);
+    events.set(id, each.body);
+    expect(Number(each.headers["webhook-timestamp"])).toBeGreaterThanOrEqual(since - 1);
+  }
+  expect(events.size).toBe(SESSIONS);
+}
+
+const deliveredIn = (all: { webhook: Webhook }[]) =>
+  vi.waitFor(
+    () =>
+      expect(deliveriesOf(all).map(({ status }) => status)).toEqual(
+        Array.from({ length: SESSIONS }, () => "delivered"),
+      ),
+    { timeout: 30_000, interval: 200 },
+  );
+
+it("delivers what was committed when workerd was killed before the queue's messages were handed out", async () => {
+  const since = Math.floor(Date.now() / 1000);
+  // The queue keeps its messages in workerd: killed with it, they are lost.
+  await worker.start({ queueSeconds: 50 });
+  const all = await sites("/unsent");
+  await createAll(all);
+  expect(await worker.kill()).toHaveLength(1);
+  expect(receiver.at("/unsent")).toEqual([]);
+  expect(deliveriesOf(all)).toEqual(
+    Array.from({ length: SESSIONS }, () => ({ status: "pending", attempts: 0, claim: null })),
+  );
+
+  passSeconds(60);
+  await worker.start();
+  await worker.scheduled(SWEEP);
+  await deliveredIn(all);
+  expectAllArrived(all, "/unsent", since);
+  expect(receiver.at("/unsent")).toHaveLength(SESSIONS);
+});
+
+it("delivers again what workerd was killed with between post and write-down", async () => {
+  const since = Math.floor(Date.now() / 1000);
+  await worker.start();
+  const all = await sites("/unwritten");
+  // The receiver has the event, and the Worker never hears of it.
+  receiver.answer = () => {};
+  await createAll(all);
+  await vi.waitFor(() => expect(receiver.at("/unwritten").length).toBeGreaterThanOrEqual(6), { timeout: 20_000 });
+  expect(await worker.kill()).toHaveLength(1);
+  const begun = receiver.at("/unwritten").length;
+  const left = deliveriesOf(all);
+  expect(left.map(({ status }) => status)).toEqual(Array.from({ length: SESSIONS }, () => "pending"));
+  expect(left.filter(({ claim, attempts }) => claim !== null && attempts === 1).length).toBeGreaterThanOrEqual(begun);
+
+  receiver.answer = (response) => response.end();
+  await worker.start();
+  // Too early: these attempts may still be somebody's.
+  await worker.scheduled(SWEEP);
+  expect(deliveriesOf(all).filter(({ claim, attempts }) => claim !== null && attempts > 1)).toEqual([]);
+  await worker.kill();
+
+  passSeconds(70);
+  await worker.start();
+  await worker.scheduled(SWEEP);
+  await deliveredIn(all);
+  expectAllArrived(all, "/unwritten", since);
+  expect(receiver.at("/unwritten").length).toBeGreaterThanOrEqual(SESSIONS + begun);
+});
+
+it("delivers everything, whenever workerd is killed in mid-load", async () => {
+  const since = Math.floor(Date.now() / 1000);
+  await worker.start();
+  const all = await sites("/killed");
+  receiver.answer = (response) => setTimeout(() => response.end(), 30);
+  let created = 0;
+  for (const _ of [1, 2, 3]) {
+    const wanted = SESSIONS / 3;
+    await Promise.all(
+      Array.from({ length: wanted }, (_, n) =>
+        createSession(worker.url, (all[n % 2] as { app: SignedApp }).app, AGENTS, `${created + n}`),
+      ),
+    );
+    created += wanted;
+    // In the middle of something: the queue, a claim, a post or a write-down.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 80));
+    await worker.kill();
+    passSeconds(70);
+    await worker.start();
+  }
+  await worker.scheduled(SWEEP);
+  await deliveredIn(all);
+  expectAllArrived(all, "/killed", since);
+});

@@ -1,0 +1,215 @@
+import type { ServerResponse } from "node:http";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { createSession } from "../support/create-session.ts";
+import { Receiver, verified } from "../support/receiver.ts";
+import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
+
+const SWEEP = "* * * * *";
+const AGENTS = [10411];
+
+const worker = new CrashableWorker({ WEBHOOK_LOOPBACK: "allow" });
+let receiver: Receiver;
+
+beforeAll(async () => {
+  receiver = await Receiver.start();
+  await worker.start();
+});
+afterAll(async () => {
+  await receiver?.close();
+  await worker.remove();
+});
+
+type Webhook = { id: string; url: string; secret: string };
+type Delivery = {
+  seq: number;
+  status: string;
+  attempts: number;
+  last_status: number | null;
+  last_error: string | null;
+};
+
+const addWebhook = ({ siteId }: SignedApp, path: string) =>
+  worker.admin<Webhook>("POST", `/admin/sites/${siteId}/webhooks`, { url: `${receiver.url}${path}` });
+
+const deliveriesOf = ({ id }: Webhook): Delivery[] =>
+  worker
+    .databases((db) =>
+      db.prepare("SELECT seq, status, attempts, last_status, last_error FROM deliveries WHERE webhook_id = ?").all(id),
+    )
+    .flat() as unknown as Delivery[];
+
+/** Writes one byte after another, for as long as anybody reads. */
+function trickle(response: ServerResponse, text: string): void {
+  const bytes = [...text];
+  const timer = setInterval(() => response.write(bytes.shift() ?? "."), 200);
+  response.on("close", () => clearInterval(timer));
+}
+
+function pour(response: ServerResponse): void {
+  const chunk = "x".repeat(64 * 1024);
+  const more = () => {
+    while (!response.destroyed && response.write(chunk)) {}
+  };
+  response.on("drain", more);
+  more();
+}
+
+const NO_ANSWER = "no answer in 15 s";
+
+/** How a receiver answers, and what is noted of the attempt. */
+const RECEIVERS: Record<
+  string,
+  { answer: (response: ServerResponse) => void; noted: Omit<Delivery, "seq" | "attempts"> }
+> = {
+  "/fails": {
+    answer: (response) => response.writeHead(500).end("oops\n\u0007customer text"),
+    noted: { status: "pending", last_status: 500, last_error: "HTTP 500: oops customer text" },
+  },
+  "/hangs": { answer: () => {}, noted: { status: "pending", last_status: null, last_error: NO_ANSWER } },
+  "/redirects": {
+    answer: (response) => response.writeHead(307, { location: `${receiver.url}/elsewhere` }).end(),
+    noted: { status: "pending", last_status: 307, last_error: "redirects are not followed" },
+  },
+  "/gone": {
+    answer: (response) => response.writeHead(410).end("never again"),
+    noted: { status: "failed", last_status: 410, last_error: "HTTP 410: never again" },
+  },
+  "/pours-200": {
+    answer: (response) => pour(response.writeHead(200)),
+    noted: { status: "delivered", last_status: 200, last_error: null },
+  },
+  "/pours-500": {
+    answer: (response) => pour(response.writeHead(500)),
+    noted: { status: "pending", last_status: 500, last_error: `HTTP 500: ${"x".repeat(200)}` },
+  },
+  "/closes": {
+    answer: (response) => response.socket?.destroy(),
+    noted: { status: "pending", last_status: null, last_error: "no connection" },
+  },
+  "/trickles-200": {
+    answer: (response) => trickle(response.writeHead(200), "slow"),
+    noted: { status: "delivered", last_status: 200, last_error: null },
+  },
+  "/trickles-500": {
+    answer: (response) => trickle(response.writeHead(500), "slow"),
+    noted: { status: "pending", last_status: 500, last_error: expect.stringMatching(/^HTTP 500: slow\.+$/) },
+  },
+  "/trickles-headers": {
+    answer: (response) => {
+      const { socket } = response;
+      const bytes = [..."HTTP/1.1 200 OK\r\nx-long: "];
+      const timer = setInterval(() => socket?.write(bytes.shift() ?? "a"), 200);
+      socket?.on("close", () => clearInterval(timer));
+    },
+    noted: { status: "pending", last_status: null, last_error: NO_ANSWER },
+  },
+  "/later": {
+    answer: (response) => response.writeHead(503, { "retry-after": "3600" }).end(),
+    noted: { status: "pending", last_status: 503, last_error: "HTTP 503" },
+  },
+  "/huge-200": {
+    answer: (response) => response.writeHead(200).end("x".repeat(20 * 1024 ** 2)),
+    noted: { status: "delivered", last_status: 200, last_error: null },
+  },
+  "/accepts": {
+    answer: (response) => response.writeHead(204).end(),
+    noted: { status: "delivered", last_status: 204, last_error: null },
+  },
+};
+
+it("notes how each receiver behaves, and holds up none for another", { timeout: 90_000 }, async () => {
+  receiver.answer = (response, path) => RECEIVERS[path]?.answer(response);
+  // A site has at most 10 webhooks.
+  const apps = await Promise.all(["main", "apac"].map((home) => worker.provision(home, AGENTS)));
+  const webhooks = await Promise.all(
+    Object.keys(RECEIVERS).map(async (path, i) => {
+      const app = apps[i % 2] as SignedApp;
+      return { path, app, webhook: await addWebhook(app, path) };
+    }),
+  );
+  for (const app of apps) await createSession(worker.url, app, AGENTS, "customer text");
+  const noted = () => {
+    const all = webhooks.map(({ path, webhook }) => {
+      const [delivery] = deliveriesOf(webhook);
+      return [path, { status: delivery?.status, last_status: delivery?.last_status, last_error: delivery?.last_error }];
+    });
+    return Object.fromEntries(all);
+  };
+  const expected = Object.fromEntries(Object.entries(RECEIVERS).map(([path, each]) => [path, each.noted]));
+  await vi.waitFor(() => expect(noted()).toEqual(expected), { timeout: 60_000, interval: 250 });
+
+  for (const { path, webhook } of webhooks) {
+    const arrived = receiver.at(path);
+    for (const each of arrived) expect(verified(each, webhook.secret).type).toBe("session.created");
+    expect(new Set(arrived.map(({ headers, body }) => `${headers["webhook-id"]} ${body}`)).size, path).toBe(1);
+  }
+  expect(receiver.at("/elsewhere")).toEqual([]);
+  // What streams is not read to its end.
+  for (const path of ["/pours-200", "/pours-500", "/trickles-200", "/trickles-500", "/hangs"]) {
+    await vi.waitFor(() => expect(receiver.cut[path], path).toBe(receiver.at(path).length), { timeout: 30_000 });
+  }
+  const gone = webhooks.find(({ path }) => path === "/gone");
+  const { items } = await worker.admin<{ items: Webhook[] }>("GET", `/admin/sites/${gone?.app.siteId}/webhooks`);
+  expect(items.find(({ id }) => id === gone?.webhook.id)).toMatchObject({
+    status: "disabled",
+    disabled_reason: "gone",
+  });
+  expectCleanLogs();
+});
+
+it("delivers 2,000 sessions that were created under load, while another webhook hangs", {
+  timeout: 600_000,
+}, async () => {
+  receiver.answer = (response, path) => {
+    if (path !== "/never") response.end("ok");
+  };
+  const app = await worker.provision("main", AGENTS);
+  const others = [1, 2, 3].map(() =>
+    worker.admin<SignedApp>("POST", `/admin/sites/${app.siteId}/apps`, { name: "Another" }),
+  );
+  const apps = [app, ...(await Promise.all(others))];
+  const hanging = await addWebhook(app, "/never");
+  const webhook = await addWebhook(app, "/always");
+  const created = new Map<number, string>();
+  let next = 0;
+  const load = async () => {
+    while (next < 2_000) {
+      const n = next++;
+      const text = `customer text ${n}`;
+      created.set(await createSession(worker.url, apps[n % apps.length] as SignedApp, AGENTS, text), text);
+    }
+  };
+  await Promise.all(Array.from({ length: 12 }, load));
+  expect(created.size).toBe(2_000);
+
+  // As the cron does it, but more often.
+  const sweeping = setInterval(() => void worker.scheduled(SWEEP), 5_000);
+  const delivered = (to: Webhook) => deliveriesOf(to).filter(({ status }) => status === "delivered").length;
+  try {
+    await vi.waitFor(() => expect(delivered(webhook)).toBe(2_000), { timeout: 200_000, interval: 500 });
+  } finally {
+    clearInterval(sweeping);
+  }
+
+  const found = new Map<string, number>();
+  for (const arrived of receiver.at("/always")) {
+    const { type, data } = verified(arrived, webhook.secret);
+    expect(type).toBe("session.created");
+    const { chat_id = 0, messages } = data as { chat_id?: number; messages?: [{ content: string }] };
+    expect(messages?.[0].content).toBe(created.get(chat_id));
+    found.set(arrived.headers["webhook-id"] ?? "", chat_id);
+  }
+  expect(new Set(found.values())).toEqual(new Set(created.keys()));
+  expect(found.size).toBe(2_000);
+  // The one that hangs got some, and delivered none.
+  expect(receiver.at("/never").length).toBeGreaterThan(0);
+  expect(delivered(hanging)).toBe(0);
+  expectCleanLogs();
+});
+
+/** Nothing of a customer, a URL or what a receiver wrote. */
+function expectCleanLogs(): void {
+  const logs = worker.logs();
+  expect(logs).toContain('"job":"deliver"');
+  expect(logs).not.toMatch(/customer|Name of|oops|never again|127\.0\.0\.1:|\/accepts|whsec_/);
+}

@@ -1,0 +1,144 @@
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { vi } from "vitest";
+import type { Bindings, Wake } from "../../src/config.ts";
+import type { Runtime } from "../../src/runtime.ts";
+import { createWorker } from "../../src/worker.ts";
+import { databaseOf } from "./homes.ts";
+import type { TestWebhook } from "./new-webhook.ts";
+import { keptTelemetry, NOW, runtimeAt } from "./test-runtime.ts";
+import type { Replacements } from "./world.ts";
+
+/** A request that a receiver got. */
+export interface Posted {
+  url: string;
+  headers: Headers;
+  body: string;
+}
+
+type Receiver = (posted: Posted) => Response | Promise<Response>;
+
+/** A delivery as stored. */
+export interface Stored {
+  seq: number;
+  status: string;
+  attempts: number;
+  next_attempt_at: number | null;
+  claim: string | null;
+  last_status: number | null;
+  last_error: string | null;
+}
+
+/** A Worker that delivers in the test's own time to a receiver of the test's own, and keeps what it tells the queue and the log. */
+export class DeliveringWorker {
+  /** Unix seconds; may be moved. */
+  readonly clock = { now: NOW };
+  readonly posted: Posted[] = [];
+  /** What the queue was told, each with its delay in seconds. */
+  readonly wakes: (Wake & { delay: number })[] = [];
+  readonly kept = keptTelemetry();
+  /** Of the runtime's chance: 0.5 is no jitter. */
+  chance = 0.5;
+  /** Milliseconds that have passed beside those of the machine's clock. */
+  elapsedMore = 0;
+  /** How much faster than the machine's clock timers run. */
+  haste = 1;
+  receiver: Receiver = () => new Response();
+  readonly env: Bindings;
+  readonly #worker;
+
+  constructor(bindings: Replacements = {}) {
+    const sendBatch = async (messages: { body: Wake }[], options?: { delaySeconds?: number }) => {
+      for (const { body } of messages) this.wakes.push({ ...body, delay: options?.delaySeconds ?? 0 });
+    };
+    this.env = { ...env, EVENTS: { sendBatch } as never, ...bindings } as Bindings;
+    const own = runtimeAt(() => this.clock.now * 1000);
+    const elapsed = () => own.elapsed() + this.elapsedMore;
+    const after: Runtime["after"] = (milliseconds, callback) => own.after(milliseconds / this.haste, callback);
+    const runtime = { ...own, elapsed, after, random: () => this.chance };
+    this.#worker = createWorker(runtime, this.kept.telemetry);
+    vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
+      const posted = { url, headers: new Headers(init.headers), body: String(init.body) };
+      this.posted.push(posted);
+      return this.receiver(posted);
+    });
+  }
+
+  /** Gives messages to the consumer, and waits for all that comes of them. */
+  async queue(...bodies: unknown[]): Promise<void> {
+    const context = createExecutionContext();
+    await this.handle(bodies, (work) => context.waitUntil(work));
+    await waitOnExecutionContext(context);
+  }
+
+  /** Gives messages to the consumer, which leaves to `waitUntil` what it does not wait for. */
+  handle(bodies: unknown[], waitUntil: (work: Promise<unknown>) => void): Promise<void> {
+    const messages = bodies.map((body) => ({ body }));
+    return this.#worker.queue({ messages } as never, this.env, { waitUntil } as never);
+  }
+
+  /** Tells the consumer that webhooks have something due. */
+  deliver(...webhooks: Pick<TestWebhook, "home" | "siteId" | "id">[]): Promise<void> {
+    return this.queue(...webhooks.map(({ home, siteId, id }) => ({ home, site: siteId, webhook: id })));
+  }
+
+  scheduled(cron: string): Promise<void> {
+    return this.#worker.scheduled({ cron, scheduledTime: this.clock.now * 1000 } as never, this.env);
+  }
+}
+
+/** The deliveries of a webhook, the oldest first. */
+export async function deliveriesOf({ home, siteId, id }: TestWebhook): Promise<Stored[]> {
+  const { results } = await databaseOf(home)
+    .prepare(
+      `SELECT seq, status, attempts, next_attempt_at, claim, last_status, last_error FROM deliveries
+       WHERE site_id = ? AND webhook_id = ? ORDER BY seq`,
+    )
+    .bind(siteId, id)
+    .all<Stored>();
+  return results;
+}
+
+/** Changes a row that the test must not wait for. */
+export async function setWebhook({ home, siteId, id }: TestWebhook, assignments: string): Promise<void> {
+  await databaseOf(home)
+    .prepare(`UPDATE webhooks SET ${assignments} WHERE site_id = ? AND id = ?`)
+    .bind(siteId, id)
+    .run();
+}
+
+export async function readWebhook({ home, siteId, id }: TestWebhook): Promise<Record<string, unknown>> {
+  const row = await databaseOf(home)
+    .prepare("SELECT status, disabled_reason, failing_since FROM webhooks WHERE site_id = ? AND id = ?")
+    .bind(siteId, id)
+    .first<Record<string, unknown>>();
+  return row ?? {};
+}
+
+/** Sets columns of a webhook's deliveries. */
+export async function setDeliveries({ home, siteId, id }: TestWebhook, assignments: string): Promise<void> {
+  await databaseOf(home)
+    .prepare(`UPDATE deliveries SET ${assignments} WHERE site_id = ? AND webhook_id = ?`)
+    .bind(siteId, id)
+    .run();
+}
+
+/** Gives a site events, and a webhook of it a pending delivery of each, due at NOW; without calls, which would take longer. */
+export async function fillDeliveries({ home, siteId, id }: TestWebhook, count: number): Promise<void> {
+  const seqs = `WITH RECURSIVE n(seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < ${count})`;
+  const db = databaseOf(home);
+  await db.batch([
+    db
+      .prepare(
+        `INSERT INTO events (site_id, seq, id, type, created_at, data)
+         ${seqs} SELECT ?, seq, 'evt_' || seq, 'session.created', ${NOW}, json_object('seq', seq) FROM n WHERE true ON CONFLICT DO NOTHING`,
+      )
+      .bind(siteId),
+    db
+      .prepare(
+        `INSERT INTO deliveries (site_id, webhook_id, seq, status, attempts, next_attempt_at, created_at)
+         ${seqs} SELECT ?, ?, seq, 'pending', 0, ${NOW}, ${NOW} FROM n`,
+      )
+      .bind(siteId, id),
+  ]);
+}

@@ -1,0 +1,56 @@
+import { env } from "cloudflare:workers";
+import { importKeyring, seal } from "../../src/credentials/sealed-secret.ts";
+import { newWebhookSecret } from "../../src/webhooks/secret.ts";
+import { databaseOf } from "./homes.ts";
+import { NOW, runtimeAt } from "./test-runtime.ts";
+
+/** A webhook of a site, with its secret in clear text. */
+export interface TestWebhook {
+  siteId: number;
+  home: string;
+  id: string;
+  url: string;
+  secret: string;
+}
+
+const runtime = runtimeAt(() => NOW * 1000);
+
+/** Stores an enabled webhook, and turns the site's events on. `row` replaces columns. */
+export async function newWebhook(
+  { siteId, home }: { siteId: number; home: string },
+  row: Record<string, string | number | null> = {},
+): Promise<TestWebhook> {
+  const id = String(row.id ?? `wh_${runtime.bytes(16).toHex()}`);
+  const secret = newWebhookSecret(runtime);
+  const all = {
+    site_id: siteId,
+    id,
+    url: `https://hooks.example.com/${id}`,
+    events: JSON.stringify(["session.created", "session.agents_added"]),
+    status: "enabled",
+    created_at: NOW,
+    ...(await sealedIn("current", { siteId, id }, secret)),
+    ...row,
+  };
+  const db = databaseOf(home);
+  const names = Object.keys(all);
+  await db.batch([
+    db.prepare("UPDATE home_sites SET events = 1 WHERE site_id = ?").bind(siteId),
+    db
+      .prepare(`INSERT INTO webhooks (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})`)
+      .bind(...Object.values(all)),
+  ]);
+  return { siteId, home, id, url: String(all.url), secret };
+}
+
+/** The columns of a secret in a slot, sealed with the tests' master key. */
+export async function sealedIn(
+  slot: "current" | "previous",
+  { siteId, id }: { siteId: number; id: string },
+  secret: string,
+): Promise<Record<string, string>> {
+  const keyring = await importKeyring([Uint8Array.fromBase64(env.MASTER_KEY)]);
+  const version = runtime.uuid();
+  const sealed = await seal(runtime, keyring, { siteId, webhookId: id, version }, slot, secret);
+  return slot === "current" ? { version, secret: sealed } : { previous_version: version, previous_secret: sealed };
+}

@@ -1,0 +1,63 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Webhook } from "standardwebhooks";
+
+/** An event that arrived, with what the sender said of it. */
+export interface Arrived {
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** What an event's body holds, as far as tests look at it. */
+export interface EventBody {
+  type: string;
+  timestamp: string;
+  data: Record<string, unknown> & { seq: number; chat_id?: number };
+}
+
+type Answer = (response: ServerResponse, path: string) => void;
+
+/** A program of somebody else's: it verifies with the public package only, and answers as it is told, at each path in its own way. */
+export class Receiver {
+  readonly arrived: Arrived[] = [];
+  /** How often a sender ended a connection while the answer was still being written, by path. */
+  readonly cut: Record<string, number> = {};
+  answer: Answer = (response) => response.end();
+  readonly #server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { url: path = "" } = request;
+      const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+      this.arrived.push({ path, headers, body: Buffer.concat(chunks).toString() });
+      response.on("close", () => {
+        if (!response.writableFinished) this.cut[path] = (this.cut[path] ?? 0) + 1;
+      });
+      this.answer(response, path);
+    });
+  });
+
+  static async start(): Promise<Receiver> {
+    const receiver = new Receiver();
+    await new Promise<void>((resolve) => receiver.#server.listen(0, "127.0.0.1", resolve));
+    return receiver;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  at(path: string): Arrived[] {
+    return this.arrived.filter((each) => each.path === path);
+  }
+
+  close(): Promise<void> {
+    this.#server.closeAllConnections();
+    return new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+}
+
+/** The event, if the signature is good and fresh. @throws as the public package does */
+export const verified = ({ headers, body }: Arrived, secret: string): EventBody =>
+  new Webhook(secret).verify(body, headers) as EventBody;

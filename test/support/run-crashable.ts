@@ -1,0 +1,150 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface, type Interface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
+import { buildProductionBundle, ROOT } from "../bench/production-bundle.ts";
+
+/** An app that calls can be signed for. */
+export interface SignedApp {
+  siteId: number;
+  appid: string;
+  secret: string;
+}
+
+/**
+ * The Worker as it is deployed, in a workerd that can be killed and started again on what it left. It has the homes `main` and `apac`,
+ * and its requests to others are workerd's own.
+ */
+export class CrashableWorker {
+  readonly folder = mkdtempSync(join(tmpdir(), "agent-session-crash-"));
+  readonly #adminToken = randomBytes(24).toString("hex");
+  #running: { url: string; process: ChildProcess; lines: Interface } | undefined;
+
+  readonly #settings: Record<string, unknown>;
+
+  /** @param own vars beside those of wrangler.toml */
+  constructor(own: Record<string, string> = {}) {
+    const { code, compatibilityDate, vars } = buildProductionBundle();
+    const secrets = { MASTER_KEY: randomBytes(32).toString("base64"), ADMIN_TOKEN: this.#adminToken };
+    const flags = /^compatibility_flags = (\[.*\])$/m.exec(readFileSync(join(ROOT, "wrangler.toml"), "utf8"))?.[1];
+    writeFileSync(join(this.folder, "worker.js"), code);
+    this.#settings = {
+      compatibilityDate,
+      compatibilityFlags: JSON.parse(flags ?? "[]"),
+      bindings: { ...vars, ...secrets, ...own },
+    };
+  }
+
+  get url(): string {
+    return this.#running?.url ?? "";
+  }
+
+  /**
+   * Starts the Worker, or starts it again on the state that a killed one left.
+   *
+   * @param queueSeconds how long the queue keeps messages before it hands them out
+   */
+  async start({ queueSeconds = 0 } = {}): Promise<void> {
+    writeFileSync(join(this.folder, "settings.json"), JSON.stringify({ ...this.#settings, queueSeconds }));
+    // Its standard input ends with this process, however that ends, and it ends with its input.
+    const child = spawn(process.execPath, [join(import.meta.dirname, "crashable-worker.ts"), this.folder], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const lines = createInterface({ input: child.stdout });
+    this.#running = { url: "", process: child, lines };
+    const { url } = JSON.parse(await lineOf(lines, '{"url"')) as { url: string };
+    this.#running.url = url;
+  }
+
+  /** SIGKILL for workerd, then for the process that started it, so that nobody starts another. @returns workerd's pids */
+  async kill(): Promise<number[]> {
+    if (this.#running === undefined) return [];
+    const { process: parent } = this.#running;
+    this.#running = undefined;
+    if (parent.exitCode !== null) return [];
+    const gone = new Promise((resolve) => parent.once("exit", resolve));
+    const killed = workerdsOf(parent.pid ?? 0);
+    for (const pid of killed) process.kill(pid, "SIGKILL");
+    parent.kill("SIGKILL");
+    await gone;
+    return killed;
+  }
+
+  async remove(): Promise<void> {
+    await this.kill();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Runs a cron once. */
+  async scheduled(cron: string): Promise<void> {
+    if (this.#running === undefined) throw new Error("the Worker does not run");
+    const ran = lineOf(this.#running.lines, '{"ran"');
+    this.#running.process.stdin?.write(`${cron}\n`);
+    const { ran: outcome } = JSON.parse(await ran) as { ran: string };
+    if (outcome !== "ok") throw new Error(`the cron ${cron}: ${outcome}`);
+  }
+
+  async admin<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await fetch(`${this.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.#adminToken}`, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
+    return (await answer.json()) as T;
+  }
+
+  /** A fresh site with an app and these agents in normal status. */
+  async provision(home: string, agents: number[]): Promise<SignedApp> {
+    const { id: siteId } = await this.admin<{ id: number }>("POST", "/admin/sites", { name: "Site", home });
+    for (const id of agents) await this.admin("POST", `/admin/sites/${siteId}/agents`, { id, name: `Agent ${id}` });
+    return {
+      siteId,
+      ...(await this.admin<Omit<SignedApp, "siteId">>("POST", `/admin/sites/${siteId}/apps`, { name: "App" })),
+    };
+  }
+
+  /** What the Worker has logged so far. */
+  logs(): string {
+    const file = join(this.folder, "log");
+    return existsSync(file) ? readFileSync(file, "utf8") : "";
+  }
+
+  /** Looks at each database as it lies on disk. Only while the Worker does not run may anything be changed. */
+  databases<T>(look: (db: DatabaseSync) => T, readOnly = true): T[] {
+    const databases = join(this.folder, "state/d1/miniflare-D1DatabaseObject");
+    const files = readdirSync(databases).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
+    return files.map((file) => {
+      const db = new DatabaseSync(join(databases, file), { readOnly });
+      try {
+        return look(db);
+      } finally {
+        db.close();
+      }
+    });
+  }
+}
+
+/** The next line that starts so. */
+function lineOf(lines: Interface, start: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const ended = () => reject(new Error("the Worker has ended"));
+    const look = (line: string) => {
+      if (!line.startsWith(start)) return;
+      lines.off("line", look).off("close", ended);
+      resolve(line);
+    };
+    lines.on("line", look).once("close", ended);
+  });
+}
+
+function workerdsOf(parent: number): number[] {
+  const table = execFileSync("ps", ["-A", "-o", "pid=,ppid=,comm="], { encoding: "utf8" });
+  const processes = table.split("\n").map((line) => line.trim().split(/\s+/, 3));
+  return processes
+    .filter(([, ppid, name]) => Number(ppid) === parent && name?.includes("workerd"))
+    .map(([pid]) => Number(pid));
+}

@@ -1,0 +1,50 @@
+import type { Wake } from "../../src/config.ts";
+import { call } from "./admin-calls.ts";
+import { databaseOf } from "./homes.ts";
+import type { World } from "./world.ts";
+
+type Row = Record<string, unknown>;
+
+/** What is stored of a site's events, whole, and what its audit log says. */
+export async function eventStore({ siteId, home }: { siteId: number; home: string }) {
+  const db = databaseOf(home);
+  const all = (sql: string) => db.prepare(sql).bind(siteId);
+  const [site, webhooks, deliveries, events, audit] = await db.batch<Row>([
+    all("SELECT events, event_seq_floor, revision FROM home_sites WHERE site_id = ?"),
+    all("SELECT * FROM webhooks WHERE site_id = ? ORDER BY created_at, id"),
+    all("SELECT * FROM deliveries WHERE site_id = ? ORDER BY webhook_id, seq"),
+    all("SELECT * FROM events WHERE site_id = ? ORDER BY seq"),
+    all("SELECT action, actor, at, subject, details FROM audit_log WHERE site_id = ? ORDER BY id"),
+  ]);
+  const rows = (result: D1Result<Row> | undefined) => result?.results ?? [];
+  const told = rows(audit).filter(({ action }) => /^webhook\.|^site\.events/.test(String(action)));
+  return {
+    site: rows(site)[0],
+    webhooks: rows(webhooks),
+    deliveries: rows(deliveries),
+    events: rows(events),
+    audit: told.map((entry): Row => ({ ...entry, details: JSON.parse(String(entry.details)) as unknown })),
+  };
+}
+
+/** A queue that takes messages and keeps them. */
+export function keepingQueue() {
+  const sent: Wake[] = [];
+  const sendBatch = async (messages: Iterable<{ body: Wake }>) => {
+    for (const { body } of messages) sent.push(body);
+  };
+  return { sent, EVENTS: { sendBatch } as unknown as Queue<Wake> };
+}
+
+export interface AddedWebhook {
+  id: string;
+  secret: string;
+}
+
+/** Adds a webhook through the admin API. */
+export async function added(world: World, body: Row = {}): Promise<AddedWebhook> {
+  const input = { url: "https://hooks.example.com/in?token=t", ...body };
+  const answer = await call(world, "POST", `/admin/sites/${world.siteId}/webhooks`, input);
+  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
+  return answer.body as AddedWebhook;
+}

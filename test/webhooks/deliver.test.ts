@@ -1,0 +1,280 @@
+import { env } from "cloudflare:workers";
+import { Webhook } from "standardwebhooks";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import {
+  DeliveringWorker,
+  deliveriesOf,
+  fillDeliveries,
+  readWebhook,
+  setDeliveries,
+  setWebhook,
+} from "../support/deliveries.ts";
+import { downDb } from "../support/down-db.ts";
+import { newWebhook, sealedIn } from "../support/new-webhook.ts";
+import { NOW, World } from "../support/world.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+
+/** The public package has the machine's clock; the timestamp is the test's own. */
+const signatureOf = (secret: string, id: string, body: string, at = NOW) =>
+  new Webhook(secret).sign(id, new Date(at * 1000), body);
+
+describe("an event that is due", () => {
+  it("is posted as Standard Webhooks say, and delivered", async () => {
+    const world = await World.create();
+    const webhook = await newWebhook(world);
+    const chatId = await world.chatId({ content: '王伟 🙂 "</script>' });
+    const worker = new DeliveringWorker();
+    worker.clock.now += 7;
+    await worker.deliver(webhook);
+
+    const [posted, ...more] = worker.posted;
+    expect(more).toEqual([]);
+    const { id, data } = (await env.DB.prepare("SELECT id, data FROM events WHERE site_id = ?")
+      .bind(world.siteId)
+      .first<{ id: string; data: string }>()) as { id: string; data: string };
+    expect(posted?.url).toBe(webhook.url);
+    expect(posted?.body).toBe(`{"type":"session.created","timestamp":"2027-01-15T08:00:00.000Z","data":${data}}`);
+    expect(JSON.parse(data)).toMatchObject({ seq: 1, chat_id: chatId });
+    expect(Object.fromEntries(posted?.headers ?? [])).toEqual({
+      "content-type": "application/json",
+      "user-agent": "agent-session-webhooks/1",
+      "webhook-id": id,
+      "webhook-timestamp": String(NOW + 7),
+      "webhook-signature": signatureOf(webhook.secret, id, posted?.body ?? "", NOW + 7),
+    });
+    expect(await deliveriesOf(webhook)).toEqual([
+      {
+        seq: 1,
+        status: "delivered",
+        attempts: 1,
+        next_attempt_at: null,
+        claim: null,
+        last_status: 200,
+        last_error: null,
+      },
+    ]);
+    expect(worker.wakes).toEqual([]);
+  });
+
+  it("is posted in a further home", async () => {
+    const world = await World.create({}, "apac");
+    const webhook = await newWebhook(world);
+    await world.chatId();
+    await new DeliveringWorker().deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
+  });
+
+  it("is signed by both secrets during an overlap, and by the current one after it", async () => {
+    const world = await World.create();
+    const previous = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    const webhook = await newWebhook(world);
+    const sealed = await sealedIn("previous", webhook, previous);
+    const columns = Object.entries(sealed).map(([name, value]) => `${name} = '${value}'`);
+    await setWebhook(webhook, `${columns.join(", ")}, previous_expires_at = ${NOW + 1}`);
+    await fillDeliveries(webhook, 1);
+    const worker = new DeliveringWorker();
+    await worker.deliver(webhook);
+    worker.clock.now += 1;
+    await setDeliveries(webhook, `status = 'pending', next_attempt_at = ${NOW}`);
+    await worker.deliver(webhook);
+    const [both, current] = worker.posted;
+    expect(both?.headers.get("webhook-signature")?.split(" ")).toEqual([
+      signatureOf(webhook.secret, "evt_1", both?.body ?? ""),
+      signatureOf(previous, "evt_1", both?.body ?? ""),
+    ]);
+    expect(current?.headers.get("webhook-signature")).toBe(
+      signatureOf(webhook.secret, "evt_1", current?.body ?? "", NOW + 1),
+    );
+  });
+
+  it("is not posted when MASTER_KEY does not open the secret, and fails", async () => {
+    const webhook = await newWebhook(await World.create(), { version: "another" });
+    await fillDeliveries(webhook, 2);
+    const worker = new DeliveringWorker();
+    await worker.deliver(webhook);
+    expect(worker.posted).toEqual([]);
+    const failed = {
+      status: "pending",
+      attempts: 1,
+      last_status: null,
+      last_error: "the secret does not open: MASTER_KEY",
+    };
+    expect(await deliveriesOf(webhook)).toMatchObject([failed, failed]);
+    expect(worker.kept.warnings).toMatchObject([
+      { warning: "the secret of a webhook does not open: MASTER_KEY", home: "main", webhook: webhook.id },
+    ]);
+    // That is no fault of the receiver, so it does not count towards the days after which a webhook is disabled.
+    expect((await readWebhook(webhook)).failing_since).toBeNull();
+  });
+
+  it.each(["http://127.0.0.1/", "https://10.0.0.1/", "https://intranet.local/"])(
+    "is not posted to %s, whoever stored that",
+    async (url) => {
+      const webhook = await newWebhook(await World.create(), { url });
+      await fillDeliveries(webhook, 1);
+      const worker = new DeliveringWorker();
+      await worker.deliver(webhook);
+      expect(worker.posted).toEqual([]);
+      const [delivery] = await deliveriesOf(webhook);
+      expect(delivery).toMatchObject({ status: "pending", attempts: 1, last_status: null });
+      expect(delivery?.last_error).toMatch(/^the URL must /);
+    },
+  );
+
+  it("is posted to this machine where WEBHOOK_LOOPBACK allows it", async () => {
+    const webhook = await newWebhook(await World.create(), { url: "http://127.0.0.1:9/" });
+    await fillDeliveries(webhook, 1);
+    await new DeliveringWorker({ WEBHOOK_LOOPBACK: "allow" }).deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
+  });
+
+  it("is skipped when the event was erased or is gone", async () => {
+    const webhook = await newWebhook(await World.create());
+    await fillDeliveries(webhook, 3);
+    const { siteId } = webhook;
+    await env.DB.batch([
+      env.DB.prepare("UPDATE events SET data = NULL WHERE site_id = ? AND seq = 1").bind(siteId),
+      env.DB.prepare("DELETE FROM events WHERE site_id = ? AND seq = 2").bind(siteId),
+    ]);
+    const worker = new DeliveringWorker();
+    await worker.deliver(webhook);
+    expect(worker.posted.map(({ headers }) => headers.get("webhook-id"))).toEqual(["evt_3"]);
+    const skipped = { status: "skipped", next_attempt_at: null, claim: null };
+    expect(await deliveriesOf(webhook)).toMatchObject([skipped, skipped, { status: "delivered" }]);
+    expect(await readWebhook(webhook)).toMatchObject({ failing_since: null });
+  });
+
+  it("is not posted to a disabled webhook, nor before its time", async () => {
+    const world = await World.create();
+    const [disabled, early] = [await newWebhook(world, { status: "disabled" }), await newWebhook(world)];
+    for (const webhook of [disabled, early]) await fillDeliveries(webhook, 1);
+    await setDeliveries(early, `next_attempt_at = ${NOW + 1}`);
+    const worker = new DeliveringWorker();
+    await worker.deliver(disabled, early);
+    expect(worker.posted).toEqual([]);
+    for (const webhook of [disabled, early])
+      expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", attempts: 0, claim: null }]);
+    expect(worker.wakes).toEqual([]);
+  });
+});
+
+describe("an attempt that ends late", () => {
+  it("counts as a success although the delivery has failed meanwhile", async () => {
+    const webhook = await newWebhook(await World.create());
+    await fillDeliveries(webhook, 1);
+    const worker = new DeliveringWorker();
+    worker.receiver = async () => {
+      await setDeliveries(webhook, "status = 'failed', claim = NULL, next_attempt_at = NULL, last_error = 'earlier'");
+      return new Response();
+    };
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered", last_status: 200, last_error: null }]);
+  });
+
+  it("counts as a success although another attempt is under way, whose failure then changes nothing", async () => {
+    const webhook = await newWebhook(await World.create());
+    await fillDeliveries(webhook, 1);
+    const worker = new DeliveringWorker();
+    let second: Promise<void> | undefined;
+    worker.receiver = async () => {
+      if (second === undefined) {
+        worker.clock.now += 61;
+        const failing = new Promise<Response>((resolve) =>
+          setTimeout(() => resolve(new Response("", { status: 500 })), 200),
+        );
+        worker.receiver = () => failing;
+        second = worker.deliver(webhook);
+        while (worker.posted.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      return new Response();
+    };
+    await worker.deliver(webhook);
+    await second;
+    expect(worker.posted).toHaveLength(2);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered", attempts: 2, last_error: null }]);
+  });
+
+  it("counts not as a failure of an attempt that somebody else has begun since", async () => {
+    const webhook = await newWebhook(await World.create());
+    await fillDeliveries(webhook, 1);
+    const worker = new DeliveringWorker();
+    worker.receiver = async () => {
+      await setDeliveries(webhook, `claim = 'another', attempts = 2, next_attempt_at = ${NOW + 90}`);
+      return new Response("", { status: 500 });
+    };
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { status: "pending", claim: "another", attempts: 2, next_attempt_at: NOW + 90, last_error: null },
+    ]);
+  });
+});
+
+describe("a message of the queue", () => {
+  it.each([
+    null,
+    "text",
+    7,
+    {},
+    [],
+    { home: "main", site: "1", webhook: "wh_1" },
+    { home: 1, site: 1, webhook: "wh_1" },
+    { home: "main", site: 1 },
+    { home: "main", site: 1.5, webhook: "wh_1" },
+  ])("that is none of ours is warned of and forgotten: %j", async (body) => {
+    const webhook = await newWebhook(await World.create());
+    await fillDeliveries(webhook, 1);
+    const worker = new DeliveringWorker();
+    const { home, siteId: site, id } = webhook;
+    await worker.queue(body, { home, site, webhook: id });
+    expect(worker.kept.warnings).toEqual([{ warning: "a message of the queue names no webhook" }]);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
+  });
+
+  it("for a home that is closed, unbound or down is forgotten, and the other homes are served", async () => {
+    const down = await newWebhook(await World.create({}, "apac"));
+    const up = await newWebhook(await World.create());
+    for (const webhook of [down, up]) await fillDeliveries(webhook, 1);
+    const worker = new DeliveringWorker({
+      HOME_APAC: downDb(env.HOME_APAC),
+      HOME_SHUT: env.HOME_APAC,
+      CLOSED_HOMES: "shut",
+    });
+    await worker.deliver(down, { ...down, home: "shut" }, { ...down, home: "unbound" }, up);
+    expect(await deliveriesOf(up)).toMatchObject([{ status: "delivered" }]);
+    expect(await deliveriesOf(down)).toMatchObject([{ status: "pending", attempts: 0 }]);
+    expect(worker.kept.jobs).toMatchObject([
+      {
+        job: "deliver",
+        outcome: "failed",
+        homes: { main: { delivered: 1 }, apac: { begun: 0, fault: expect.any(String) } },
+      },
+    ]);
+    expect(Object.keys(worker.kept.jobs[0]?.homes as object).sort()).toEqual(["apac", "main"]);
+  });
+
+  it("for a webhook that is named twice, or does not exist, is harmless", async () => {
+    const webhook = await newWebhook(await World.create());
+    await fillDeliveries(webhook, 2);
+    const worker = new DeliveringWorker();
+    await worker.deliver(webhook, webhook, { ...webhook, id: "wh_unknown" });
+    expect(worker.posted).toHaveLength(2);
+    expect(worker.kept.jobs).toMatchObject([
+      { outcome: "ok", homes: { main: { webhooks: [webhook.id, "wh_unknown"] } } },
+    ]);
+  });
+
+  it("leaves one record: counts, homes and ids, nothing of the event, the URL or the answer", async () => {
+    const world = await World.create();
+    const webhook = await newWebhook(world, { url: "https://hooks.example.com/token-in-the-path" });
+    await world.chatId({ content: "customer text", sbs_mc: "customer name" });
+    const worker = new DeliveringWorker();
+    worker.receiver = ({ body }) => new Response(body, { status: 500 });
+    await worker.deliver(webhook);
+    expect((await deliveriesOf(webhook))[0]?.last_error).toContain("session.created");
+    const counts = { begun: 1, delivered: 0, failed: 1, skipped: 0 };
+    const homes = { main: { webhooks: [webhook.id], ...counts } };
+    expect(worker.kept.jobs).toEqual([{ job: "deliver", outcome: "ok", homes, ms: expect.any(Number) }]);
+    expect(JSON.stringify(worker.kept)).not.toMatch(/customer|token|example\.com|session\.created/);
+  });
+});

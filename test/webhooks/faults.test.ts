@@ -1,0 +1,76 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { DeliveringWorker, deliveriesOf, fillDeliveries } from "../support/deliveries.ts";
+import { FAULTS, type Fault, Faults, faultyD1 } from "../support/faulty-bindings.ts";
+import { newWebhook } from "../support/new-webhook.ts";
+import { World } from "../support/world.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+
+/** The batches of one delivery in their order. */
+const BATCHES = ["the claim", "the write-down"];
+
+const COUNT = 6;
+
+async function deliveringThrough(plan: (batch: number) => Fault | undefined) {
+  const webhook = await newWebhook(await World.create());
+  await fillDeliveries(webhook, COUNT);
+  const faults = new Faults(({ nth }) => plan(nth));
+  const worker = new DeliveringWorker({ DB: faultyD1(env.DB, faults) });
+  // Timeouts of seconds pass in a twentieth of them.
+  worker.haste = 20;
+  return { webhook, faults, worker };
+}
+
+const idsOf = (worker: DeliveringWorker) => worker.posted.map(({ headers }) => headers.get("webhook-id"));
+
+describe.each(BATCHES.map((name, nth) => [name, nth] as const))("when the answer of %s is lost", (_, nth) => {
+  it.each(FAULTS)("(%s) it is run again, and each event is posted once", async (fault) => {
+    const { webhook, faults, worker } = await deliveringThrough((batch) => (batch === nth ? fault : undefined));
+    await worker.deliver(webhook);
+    await faults.end();
+    expect(idsOf(worker).sort()).toEqual(Array.from({ length: COUNT }, (__, i) => `evt_${i + 1}`));
+    const delivered = { status: "delivered", attempts: 1, claim: null };
+    expect(await deliveriesOf(webhook)).toMatchObject(Array.from({ length: COUNT }, () => delivered));
+  });
+});
+
+describe("when the database stops answering", () => {
+  it.each(FAULTS)(
+    "(%s) after the claim, the events are posted again once the attempts count as lost",
+    async (fault) => {
+      const { webhook, faults, worker } = await deliveringThrough((batch) => (batch >= 1 ? fault : undefined));
+      await worker.deliver(webhook);
+      expect(worker.kept.jobs).toMatchObject([{ outcome: "failed", homes: { main: { fault: expect.any(String) } } }]);
+      await faults.end();
+      worker.clock.now += 66;
+      await worker.scheduled("* * * * *");
+      expect(worker.wakes.some((wake) => wake.webhook === webhook.id)).toBe(
+        (await deliveriesOf(webhook)).some(({ status }) => status === "pending"),
+      );
+      await worker.deliver(webhook);
+      expect((await deliveriesOf(webhook)).map(({ status }) => status)).toEqual(
+        Array.from({ length: COUNT }, () => "delivered"),
+      );
+      // The same events, by the same ids.
+      expect(new Set(idsOf(worker)).size).toBe(COUNT);
+      expect(new Set(worker.posted.map(({ body }) => body)).size).toBe(COUNT);
+    },
+  );
+
+  it("at the claim, nothing is posted, and another home is served meanwhile", async () => {
+    const { webhook, faults, worker } = await deliveringThrough(() => "never done");
+    const other = await newWebhook(await World.create({}, "apac"));
+    await fillDeliveries(other, COUNT);
+    const delivered = worker.deliver(webhook, other);
+    await vi.waitFor(async () => {
+      expect((await deliveriesOf(other)).map(({ status }) => status)).toEqual(
+        Array.from({ length: COUNT }, () => "delivered"),
+      );
+    });
+    expect(faults.isSilent).toBe(true);
+    await delivered;
+    expect(worker.posted.every(({ url }) => url === other.url)).toBe(true);
+    await faults.end();
+  });
+});

@@ -1,0 +1,49 @@
+import { expect, it } from "vitest";
+import type { Ended } from "../../src/webhooks/attempt.ts";
+import { healthOf } from "../../src/webhooks/health-of.ts";
+
+const NOW = 1_800_000_000;
+
+const ended = (
+  status: Ended["written"]["status"],
+  change: { url?: string; webhookId?: string; gone?: boolean; posted?: boolean } = {},
+) => {
+  const {
+    gone = false,
+    posted = status !== "skipped",
+    ...held
+  } = { url: "https://a.example.com/", webhookId: "wh_1", ...change };
+  return { held: { siteId: 1, failingSince: 7, ...held }, written: { status }, posted, gone } as Ended;
+};
+
+const judged = (...all: Ended[]) =>
+  healthOf(all, NOW).map(({ health: { webhookId, url, failingSince, gone }, known }) => {
+    expect(known).toBe(7);
+    return [webhookId, url.slice(8, 9), failingSince, gone];
+  });
+
+it("fails when all that ended failed", () => {
+  expect(judged(ended("pending"), ended("failed"))).toEqual([["wh_1", "a", NOW, false]]);
+});
+
+it("does not fail when one succeeded, in whatever order", () => {
+  expect(judged(ended("pending"), ended("delivered"))).toEqual([["wh_1", "a", null, false]]);
+  expect(judged(ended("delivered"), ended("pending"))).toEqual([["wh_1", "a", null, false]]);
+});
+
+it("is gone when one said so, even beside a success", () => {
+  expect(judged(ended("failed", { gone: true }), ended("delivered"))).toEqual([["wh_1", "a", null, true]]);
+});
+
+it("says nothing of what was not posted", () => {
+  expect(judged(ended("skipped"), ended("failed", { posted: false }))).toEqual([]);
+});
+
+it("judges each webhook and each URL apart", () => {
+  const others = [ended("delivered", { webhookId: "wh_2" }), ended("delivered", { url: "https://b.example.com/" })];
+  expect(judged(ended("pending"), ...others)).toEqual([
+    ["wh_1", "a", NOW, false],
+    ["wh_2", "a", null, false],
+    ["wh_1", "b", null, false],
+  ]);
+});

@@ -1,0 +1,282 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { countingDb } from "../support/counting-db.ts";
+import { DeliveringWorker, deliveriesOf, fillDeliveries, setDeliveries, setWebhook } from "../support/deliveries.ts";
+import { newWebhook, type TestWebhook } from "../support/new-webhook.ts";
+import { replacing } from "../support/replacing.ts";
+import { NOW, World } from "../support/world.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+vi.setConfig({ testTimeout: 20_000 });
+
+/** A receiver that answers only when told to, and counts how many wait for it, by URL. */
+function patientReceiver(worker: DeliveringWorker) {
+  const waiting: { url: string; answer: () => void }[] = [];
+  let most = 0;
+  worker.receiver = ({ url }) => {
+    return new Promise((resolve) => {
+      const place = { url, answer: () => resolve(new Response()) };
+      waiting.push(place);
+      most = Math.max(most, waiting.length);
+    });
+  };
+  return {
+    waiting: (url?: string) => waiting.filter((each) => url === undefined || each.url === url).length,
+    most: () => most,
+    answer: (url?: string) => {
+      for (const each of waiting.splice(0)) {
+        if (url === undefined || each.url === url) each.answer();
+        else waiting.push(each);
+      }
+    },
+  };
+}
+
+const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 5_000 });
+
+const statusesOf = async (webhook: Parameters<typeof deliveriesOf>[0]) =>
+  Object.entries(Object.groupBy(await deliveriesOf(webhook), ({ status }) => status)).map(
+    ([status, all]) => `${all?.length} ${status}`,
+  );
+
+describe("an invocation", () => {
+  it("makes at most 50 calls, posts and batches together, six posts at a time, then wakes the queue for the rest", async () => {
+    const webhook = await newWebhook(await World.create());
+    await fillDeliveries(webhook, 50);
+    const { db, trips } = countingDb(env.DB);
+    const worker = new DeliveringWorker({ DB: db });
+    let underWay = 0;
+    let most = 0;
+    worker.receiver = async () => {
+      most = Math.max(most, ++underWay);
+      await new Promise((resolve) => setTimeout(resolve, 3));
+      underWay -= 1;
+      return new Response();
+    };
+    await worker.deliver(webhook);
+    expect(most).toBe(6);
+    const posts = worker.posted.length;
+    expect(posts).toBeGreaterThanOrEqual(22);
+    expect(posts + trips.batches + trips.single + worker.wakes.length).toBeLessThanOrEqual(50);
+    const seqs = worker.posted.map(({ headers }) => Number(headers.get("webhook-id")?.slice(4)));
+    expect(seqs.slice(0, 6)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(seqs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: posts }, (_, i) => i + 1));
+    expect(await statusesOf(webhook)).toEqual([`${posts} delivered`, `${50 - posts} pending`]);
+    expect(worker.wakes).toEqual([{ home: "main", site: webhook.siteId, webhook: webhook.id, delay: 0 }]);
+  });
+
+  it("makes at most 50 calls also where each attempt ends alone", async () => {
+    const webhook = await newWebhook(await World.create());
+    await fillDeliveries(webhook, 50);
+    const { db, trips } = countingDb(env.DB);
+    const worker = new DeliveringWorker({ DB: db });
+    let last = Promise.resolve();
+    worker.receiver = async () => {
+      // Long enough for a batch of D1 in between.
+      last = last.then(() => new Promise((resolve) => setTimeout(resolve, 20)));
+      await last;
+      return new Response();
+    };
+    await worker.deliver(webhook);
+    expect(worker.posted.length + trips.batches + trips.single + worker.wakes.length).toBeLessThanOrEqual(50);
+    expect(worker.kept.jobs).toMatchObject([{ outcome: "ok" }]);
+  });
+
+  it("begins nothing more after 8 seconds, and wakes the queue for the rest", async () => {
+    const webhook = await newWebhook(await World.create());
+    await fillDeliveries(webhook, 10);
+    const worker = new DeliveringWorker();
+    const receiver = patientReceiver(worker);
+    const delivered = worker.deliver(webhook);
+    await until(() => receiver.waiting() === 6);
+    worker.elapsedMore = 8_000;
+    receiver.answer();
+    await delivered;
+    expect(await statusesOf(webhook)).toEqual(["6 delivered", "4 pending"]);
+    expect(worker.wakes).toMatchObject([{ delay: 0 }]);
+  });
+
+  it("gives each webhook its share: one that hangs holds up no other", async () => {
+    const worlds = [await World.create(), await World.create({}, "apac"), await World.create()];
+    const [hanging, ...others] = await Promise.all(worlds.map((world) => newWebhook(world)));
+    for (const webhook of [hanging, ...others]) await fillDeliveries(webhook as (typeof others)[0], 4);
+    const worker = new DeliveringWorker();
+    const receiver = patientReceiver(worker);
+    const patient = worker.receiver;
+    worker.receiver = (posted) => (posted.url === hanging?.url ? patient(posted) : new Response());
+    const delivered = worker.deliver(...[hanging, ...others].map((each) => each as (typeof others)[0]));
+    await vi.waitFor(async () => {
+      for (const other of others) expect(await statusesOf(other)).toEqual(["4 delivered"]);
+    }, 10_000);
+    // Two homes have three places each, and two webhooks share those of main.
+    expect(receiver.waiting()).toBe(1);
+    worker.receiver = () => new Response();
+    receiver.answer();
+    await delivered;
+    expect(await statusesOf(hanging as (typeof others)[0])).toEqual(["4 delivered"]);
+  });
+
+  it("serves more webhooks than it has places, six attempts at once, while one hangs", async () => {
+    const webhooks: TestWebhook[] = [];
+    for (let i = 0; i < 2; i++) {
+      const world = await World.create();
+      for (let j = 0; j < 4; j++) webhooks.push(await newWebhook(world));
+    }
+    for (const webhook of webhooks) await fillDeliveries(webhook, 2);
+    const [hanging, ...others] = webhooks;
+    const worker = new DeliveringWorker();
+    const receiver = patientReceiver(worker);
+    const patient = worker.receiver;
+    let atOnce = 0;
+    let most = 0;
+    worker.receiver = async (posted) => {
+      most = Math.max(most, ++atOnce);
+      const answer = posted.url === hanging?.url ? await patient(posted) : new Response();
+      atOnce--;
+      return answer;
+    };
+    const delivered = worker.deliver(...webhooks);
+    await vi.waitFor(async () => {
+      for (const other of others) expect(await statusesOf(other)).toEqual(["2 delivered"]);
+    }, 10_000);
+    expect(receiver.waiting()).toBeGreaterThan(0);
+    const answering = setInterval(() => receiver.answer(), 5);
+    await delivered;
+    clearInterval(answering);
+    expect(most).toBeLessThanOrEqual(6);
+    expect(worker.wakes).toEqual([]);
+  });
+
+  it("serves the webhooks of a home in turn: one with much to deliver does not keep its place", async () => {
+    const webhooks: TestWebhook[] = [];
+    for (const world of [await World.create(), await World.create()]) {
+      for (let i = 0; i < 4; i++) webhooks.push(await newWebhook(world));
+    }
+    for (const webhook of webhooks) await fillDeliveries(webhook, 30);
+    const worker = new DeliveringWorker();
+    await worker.deliver(...webhooks);
+    const served = webhooks.map(({ url }) => worker.posted.filter((posted) => posted.url === url).length);
+    for (const count of served) expect(count).toBeGreaterThanOrEqual(2);
+    // All have more that is due.
+    expect(worker.wakes.map(({ webhook }) => webhook).sort()).toEqual(webhooks.map(({ id }) => id).sort());
+  });
+
+  it("serves six homes, and gives the others back to the queue", async () => {
+    const webhook = await newWebhook(await World.create({}, "apac"));
+    await fillDeliveries(webhook, 1);
+    const names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    const homes = Object.fromEntries(names.map((name) => [`HOME_${name.toUpperCase()}`, env.HOME_APAC]));
+    const worker = new DeliveringWorker(homes);
+    await worker.deliver(...names.map((home) => ({ ...webhook, home })));
+    expect(Object.keys(worker.kept.jobs[0]?.homes as object)).toEqual(names.slice(0, 6));
+    const again = { site: webhook.siteId, webhook: webhook.id, delay: 0 };
+    expect(worker.wakes).toEqual([
+      { home: "g", ...again },
+      { home: "h", ...again },
+    ]);
+    expect(await statusesOf(webhook)).toEqual(["1 delivered"]);
+  });
+
+  it("asks a database that fails once for each attempt that ends, not all the time", async () => {
+    const webhook = await newWebhook(await World.create({}, "apac"));
+    await fillDeliveries(webhook, 3);
+    let isDown = false;
+    let asked = 0;
+    const batch: D1Database["batch"] = (statements) => {
+      asked++;
+      return isDown ? Promise.reject(new Error("D1_ERROR: internal error")) : env.HOME_APAC.batch(statements);
+    };
+    const worker = new DeliveringWorker({ HOME_APAC: replacing(env.HOME_APAC, { batch }) });
+    const answers: (() => void)[] = [];
+    worker.receiver = () => new Promise((resolve) => answers.push(() => resolve(new Response())));
+    const delivered = worker.deliver(webhook);
+    await until(() => answers.length === 3);
+    isDown = true;
+    for (const answer of answers.slice(0, 2)) {
+      answer();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect(asked).toBe(3);
+    isDown = false;
+    answers.at(-1)?.();
+    await delivered;
+    expect(asked).toBe(4);
+    // What ended while the database was down is written too.
+    expect(await statusesOf(webhook)).toEqual(["3 delivered"]);
+  });
+
+  it("writes down what has ended while the queue does not answer", async () => {
+    const world = await World.create();
+    const [failing, other] = [await newWebhook(world), await newWebhook(world)];
+    for (const webhook of [failing, other]) await fillDeliveries(webhook, 2);
+    let asked = 0;
+    const sendBatch = () => new Promise(() => asked++);
+    const worker = new DeliveringWorker({ EVENTS: { sendBatch } as never });
+    worker.receiver = async ({ url }) => {
+      if (url === failing.url) return new Response(null, { status: 500 });
+      await vi.waitFor(() => expect(asked).toBe(1), 5_000);
+      return new Response();
+    };
+    const messages = [failing, other].map(({ home, siteId, id }) => ({ home, site: siteId, webhook: id }));
+    await worker.handle(messages, () => {});
+    await vi.waitFor(async () => expect(await statusesOf(other)).toEqual(["2 delivered"]), 5_000);
+    expect(await deliveriesOf(failing)).toMatchObject([{ last_status: 500 }, { last_status: 500 }]);
+  });
+
+  it("answers the queue once its first attempts have begun, whatever a receiver does", async () => {
+    const webhook = await newWebhook(await World.create());
+    await fillDeliveries(webhook, 1);
+    const worker = new DeliveringWorker();
+    const receiver = patientReceiver(worker);
+    const left: Promise<unknown>[] = [];
+    await worker.handle([{ home: "main", site: webhook.siteId, webhook: webhook.id }], (work) => left.push(work));
+    await until(() => receiver.waiting() === 1);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ attempts: 1, next_attempt_at: NOW + 60 }]);
+    receiver.answer();
+    await Promise.all(left);
+    expect(await statusesOf(webhook)).toEqual(["1 delivered"]);
+  });
+});
+
+describe("a webhook", () => {
+  it.each([
+    ["20 attempts", "failing_since = NULL", 20],
+    ["3 attempts while it fails", `failing_since = ${NOW - 1}`, 3],
+  ])("has at most %s under way, over all invocations", async (_, health, most) => {
+    const webhook = await newWebhook(await World.create());
+    await setWebhook(webhook, health);
+    await fillDeliveries(webhook, 30);
+    const worker = new DeliveringWorker();
+    const receiver = patientReceiver(worker);
+    const delivered = Promise.all(Array.from({ length: 8 }, () => worker.deliver(webhook)));
+    await until(() => receiver.waiting() === most);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(receiver.waiting()).toBe(most);
+    // Those whose message met a full webhook have forgotten it; those who are under way go on.
+    const answering = setInterval(() => receiver.answer(), 5);
+    await delivered;
+    clearInterval(answering);
+    expect(receiver.most()).toBeLessThanOrEqual(20);
+    expect(await statusesOf(webhook)).toEqual(["30 delivered"]);
+    expect(worker.posted).toHaveLength(30);
+  });
+
+  it("counts attempts that were lost as under way until their time is over", async () => {
+    const webhook = await newWebhook(await World.create());
+    await fillDeliveries(webhook, 21);
+    await setDeliveries(webhook, `claim = 'lost', attempts = 1, next_attempt_at = ${NOW + 60}`);
+    await setDeliveries(
+      { ...webhook },
+      `claim = CASE seq WHEN 21 THEN NULL ELSE claim END,
+      next_attempt_at = CASE seq WHEN 21 THEN ${NOW} ELSE next_attempt_at END`,
+    );
+    const worker = new DeliveringWorker();
+    await worker.deliver(webhook);
+    expect(worker.posted).toEqual([]);
+    // Nobody is woken: whoever is under way goes on, and after that the sweep comes.
+    expect(worker.wakes).toEqual([]);
+    worker.clock.now += 60;
+    await worker.deliver(webhook);
+    expect(await statusesOf(webhook)).toEqual(["21 delivered"]);
+  });
+});

@@ -1,0 +1,246 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import {
+  DeliveringWorker,
+  deliveriesOf,
+  fillDeliveries,
+  readWebhook,
+  setDeliveries,
+  setWebhook,
+} from "../support/deliveries.ts";
+import { newWebhook } from "../support/new-webhook.ts";
+import { NOW, World } from "../support/world.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+
+const DAY = 86_400;
+
+/** A webhook with one delivery that is due, whose receiver answers each attempt with the status and headers. */
+async function failing(status: number, headers: Record<string, string> = {}) {
+  const world = await World.create();
+  const webhook = await newWebhook(world);
+  await fillDeliveries(webhook, 1);
+  const worker = new DeliveringWorker();
+  worker.receiver = () => new Response(null, { status, headers });
+  return { world, webhook, worker };
+}
+
+describe("a delivery whose attempts fail", () => {
+  it.each([
+    [0.5, [5, 300, 1_800, 7_200, 18_000, 36_000, 43_200]],
+    [0, [5, 270, 1_620, 6_480, 16_200, 32_400, 38_880]],
+    [1, [6, 330, 1_980, 7_920, 19_800, 39_600, 47_520]],
+  ])("is tried eight times with growing pauses, ± 10 %% (chance %d), and then failed", async (chance, pauses) => {
+    const { webhook, worker } = await failing(500);
+    worker.chance = chance;
+    for (const [i, pause] of pauses.entries()) {
+      await worker.deliver(webhook);
+      const next_attempt_at = worker.clock.now + pause;
+      expect(await deliveriesOf(webhook)).toEqual([
+        {
+          seq: 1,
+          status: "pending",
+          attempts: i + 1,
+          next_attempt_at,
+          claim: null,
+          last_status: 500,
+          last_error: "HTTP 500",
+        },
+      ]);
+      worker.clock.now = next_attempt_at - 1;
+      await worker.deliver(webhook);
+      expect(worker.posted).toHaveLength(i + 1);
+      worker.clock.now = next_attempt_at;
+    }
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toEqual([
+      {
+        seq: 1,
+        status: "failed",
+        attempts: 8,
+        next_attempt_at: null,
+        claim: null,
+        last_status: 500,
+        last_error: "HTTP 500",
+      },
+    ]);
+    // The same event each time, signed for its own time.
+    expect(new Set(worker.posted.map(({ body }) => body)).size).toBe(1);
+    expect(new Set(worker.posted.map(({ headers }) => headers.get("webhook-id")))).toEqual(new Set(["evt_1"]));
+    expect(new Set(worker.posted.map(({ headers }) => headers.get("webhook-timestamp"))).size).toBe(8);
+    // What one message comes too early for, the sweep finds.
+    const [, ...delays] = [0, ...pauses].map((pause) => Math.min(pause, 43_200));
+    expect(worker.wakes).toEqual(
+      delays.map((delay) => ({ home: "main", site: webhook.siteId, webhook: webhook.id, delay })),
+    );
+  });
+
+  it.each<[string, string, number]>([
+    ["in seconds", "120", 120],
+    ["as an HTTP date", "Fri, 15 Jan 2027 08:02:00 GMT", 120],
+    ["shorter than the pause", "2", 5],
+    ["in the past", "Fri, 15 Jan 2027 07:02:00 GMT", 5],
+    ["longer than 12 hours", "900000", 43_200],
+    ["as a date in years", "Fri, 15 Jan 2038 08:02:00 GMT", 43_200],
+    ["in no known form", "soon", 5],
+    ["negative", "-7", 5],
+    ["with a fraction", "120.5", 5],
+  ])("waits as the receiver asks by Retry-After %s", async (_, value, pause) => {
+    for (const status of [429, 503, 302]) {
+      const { webhook, worker } = await failing(status, { "retry-after": value });
+      await worker.deliver(webhook);
+      expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", next_attempt_at: NOW + pause }]);
+      expect(worker.wakes).toMatchObject([{ delay: pause }]);
+    }
+  });
+
+  it("is delivered by the first attempt that succeeds", async () => {
+    const { webhook, worker } = await failing(500);
+    await worker.deliver(webhook);
+    worker.clock.now += 5;
+    worker.receiver = () => new Response(null, { status: 204 });
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { status: "delivered", attempts: 2, next_attempt_at: null, last_status: 204, last_error: null },
+    ]);
+  });
+
+  it("has its last error on one line of at most 200 characters", async () => {
+    const { webhook, worker } = await failing(500);
+    worker.receiver = () => new Response(`\u0000\r\n a\u202e\u001b[31m${"🙂".repeat(400)}`, { status: 500 });
+    await worker.deliver(webhook);
+    const [delivery] = await deliveriesOf(webhook);
+    expect(delivery?.last_error).toMatch(/^HTTP 500: a \[31m(🙂)+$/u);
+    expect([...(delivery?.last_error ?? "").slice("HTTP 500: ".length)]).toHaveLength(200);
+  });
+
+  it("is tried again when its attempt was lost, and the lost one counts", async () => {
+    const { webhook, worker } = await failing(500);
+    await setDeliveries(webhook, `attempts = 3, claim = 'lost', next_attempt_at = ${NOW}`);
+    worker.receiver = () => new Response();
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered", attempts: 4, claim: null }]);
+  });
+
+  it("is told to the queue when the earliest of what is left is due", async () => {
+    const { webhook, worker } = await failing(500);
+    await setDeliveries(webhook, "attempts = 3");
+    const other = { ...webhook, seq: 2 };
+    await fillMore(other, NOW + 100);
+    await worker.deliver(webhook);
+    expect(worker.wakes).toMatchObject([{ delay: 100 }]);
+    // The message that comes then finds what is due, and tells of the rest, although nothing failed.
+    worker.wakes.length = 0;
+    worker.clock.now += 100;
+    await setDeliveries(webhook, "attempts = 1");
+    worker.receiver = () => new Response();
+    await worker.deliver(webhook);
+    expect(worker.wakes).toMatchObject([{ delay: 7_100 }]);
+  });
+});
+
+/** Another delivery, of no event that anybody would miss, due at a time. */
+async function fillMore({ siteId, id }: { siteId: number; id: string }, at: number): Promise<void> {
+  await env.DB.batch([
+    env.DB.prepare("INSERT INTO events VALUES (?, 2, 'evt_2', 'session.created', NULL, 0, '{}')").bind(siteId),
+    env.DB.prepare("INSERT INTO deliveries VALUES (?, ?, 2, 'pending', 1, ?, NULL, NULL, NULL, 0)").bind(
+      siteId,
+      id,
+      at,
+    ),
+  ]);
+}
+
+describe("a webhook", () => {
+  it("fails from its first failure until a success", async () => {
+    const { webhook, worker } = await failing(500);
+    await worker.deliver(webhook);
+    expect(await readWebhook(webhook)).toEqual({ status: "enabled", disabled_reason: null, failing_since: NOW });
+    worker.clock.now += 5;
+    await worker.deliver(webhook);
+    expect(await readWebhook(webhook)).toMatchObject({ failing_since: NOW });
+    worker.clock.now += 400;
+    worker.receiver = () => new Response();
+    await worker.deliver(webhook);
+    expect(await readWebhook(webhook)).toMatchObject({ failing_since: null });
+  });
+
+  it("does not fail while one of several succeeds", async () => {
+    const { webhook, worker } = await failing(500);
+    await fillMore(webhook, NOW);
+    worker.receiver = ({ headers }) =>
+      new Response(null, { status: headers.get("webhook-id") === "evt_1" ? 500 : 200 });
+    await setWebhook(webhook, "failing_since = 1");
+    await worker.deliver(webhook);
+    expect((await deliveriesOf(webhook)).map(({ status }) => status)).toEqual(["pending", "delivered"]);
+  });
+
+  it("is disabled by 410, with all that is pending", async () => {
+    const { world, webhook, worker } = await failing(410);
+    await fillMore(webhook, NOW + 1_000);
+    const other = await newWebhook(world);
+    await fillDeliveries(other, 1);
+    await worker.deliver(webhook);
+    expect(worker.posted).toHaveLength(1);
+    expect(await readWebhook(webhook)).toMatchObject({ status: "disabled", disabled_reason: "gone" });
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { status: "failed", attempts: 1, last_status: 410, last_error: "HTTP 410", next_attempt_at: null },
+      {
+        status: "failed",
+        attempts: 1,
+        last_status: null,
+        last_error: "the webhook is disabled",
+        next_attempt_at: null,
+      },
+    ]);
+    const { audit } = await world.operated();
+    expect(audit.at(-1)).toMatchObject({
+      at: NOW,
+      actor: "worker",
+      action: "webhook.disabled",
+      subject: webhook.id,
+      details: '{"origin":"https://hooks.example.com","reason":"gone"}',
+    });
+    expect(worker.wakes).toEqual([]);
+    expect(await readWebhook(other)).toMatchObject({ status: "enabled" });
+    expect(await deliveriesOf(other)).toMatchObject([{ status: "pending" }]);
+  });
+
+  it("is not disabled by a 410 of the URL that it had before", async () => {
+    const { webhook, worker } = await failing(410);
+    worker.receiver = async () => {
+      await setWebhook(webhook, "url = 'https://hooks.example.com/new'");
+      return new Response(null, { status: 410 });
+    };
+    await worker.deliver(webhook);
+    expect(await readWebhook(webhook)).toEqual({ status: "enabled", disabled_reason: null, failing_since: null });
+  });
+
+  it.each([
+    [5 * DAY, "disabled", "failing"],
+    [5 * DAY - 1, "enabled", null],
+  ])("that has failed for %i s without a success is then %s", async (seconds, status, disabled_reason) => {
+    const { world, webhook, worker } = await failing(500);
+    await setWebhook(webhook, `failing_since = ${NOW - seconds}`);
+    await worker.deliver(webhook);
+    expect(await readWebhook(webhook)).toEqual({ status, disabled_reason, failing_since: NOW - seconds });
+    const { audit } = await world.operated();
+    const disabled = audit.filter(({ action }) => action === "webhook.disabled");
+    expect(disabled.map(({ details }) => details)).toEqual(
+      disabled_reason === null ? [] : ['{"origin":"https://hooks.example.com","reason":"failing"}'],
+    );
+    const [delivery] = await deliveriesOf(webhook);
+    expect(delivery).toMatchObject(
+      disabled_reason === null
+        ? { status: "pending", last_error: "HTTP 500" }
+        : { status: "failed", last_error: "the webhook is disabled" },
+    );
+  });
+
+  it("that succeeds after five days of failures stays enabled", async () => {
+    const { webhook, worker } = await failing(200);
+    await setWebhook(webhook, `failing_since = ${NOW - 9 * DAY}`);
+    await worker.deliver(webhook);
+    expect(await readWebhook(webhook)).toEqual({ status: "enabled", disabled_reason: null, failing_since: null });
+  });
+});

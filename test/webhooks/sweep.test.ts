@@ -1,0 +1,104 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { DeliveringWorker, deliveriesOf, fillDeliveries, setDeliveries, setWebhook } from "../support/deliveries.ts";
+import { downDb } from "../support/down-db.ts";
+import { databaseOf } from "../support/homes.ts";
+import { newWebhook, type TestWebhook } from "../support/new-webhook.ts";
+import { NOW, World } from "../support/world.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+
+const SWEEP = "* * * * *";
+
+async function webhookWith(deliveries: string, home = "main"): Promise<TestWebhook> {
+  const webhook = await newWebhook(await World.create({}, home));
+  await fillDeliveries(webhook, 2);
+  await setDeliveries(webhook, deliveries);
+  return webhook;
+}
+
+/** The webhooks of these that one run of the sweep wakes. */
+async function woken(webhooks: TestWebhook[], worker = new DeliveringWorker()): Promise<TestWebhook[]> {
+  await worker.scheduled(SWEEP);
+  return webhooks.filter(({ home, siteId, id }) => {
+    const wakes = worker.wakes.filter((wake) => wake.home === home && wake.site === siteId && wake.webhook === id);
+    expect(wakes.length).toBeLessThanOrEqual(1);
+    return wakes.length === 1;
+  });
+}
+
+describe("the sweep", () => {
+  it("wakes, once each, the webhooks of all homes with something due for 5 seconds", async () => {
+    const never = await webhookWith(`next_attempt_at = ${NOW - 5}`);
+    const lost = await webhookWith(`claim = 'lost', next_attempt_at = ${NOW - 5}`, "apac");
+    const soon = await webhookWith(`next_attempt_at = ${NOW - 4}`);
+    const underWay = await webhookWith(`claim = 'held', next_attempt_at = ${NOW + 60}`);
+    const done = await webhookWith("status = 'delivered', next_attempt_at = NULL");
+    expect(await woken([never, lost, soon, underWay, done])).toEqual([never, lost]);
+  });
+
+  it("has an event delivered whose message was lost", async () => {
+    const world = await World.create({ EVENTS: undefined });
+    const webhook = await newWebhook(world);
+    await world.chatId();
+    const worker = new DeliveringWorker();
+    worker.clock.now += 5;
+    expect(await woken([webhook], worker)).toEqual([webhook]);
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
+  });
+
+  it("stops at no home that fails, and tells of it", async () => {
+    const [down, up] = [await webhookWith("attempts = 0", "apac"), await webhookWith("attempts = 0")];
+    const worker = new DeliveringWorker({ HOME_APAC: downDb(env.HOME_APAC) });
+    worker.clock.now += 5;
+    await expect(woken([], worker)).rejects.toThrow("not swept: apac");
+    expect(worker.wakes.map(({ webhook }) => webhook)).toContain(up.id);
+    expect(worker.wakes.map(({ webhook }) => webhook)).not.toContain(down.id);
+    expect(worker.kept.jobs).toMatchObject([{ job: "sweep", outcome: "failed", faults: { apac: expect.any(String) } }]);
+  });
+
+  it("leaves a closed home alone", async () => {
+    const webhook = await webhookWith("attempts = 0", "apac");
+    const worker = new DeliveringWorker({ CLOSED_HOMES: "apac" });
+    worker.clock.now += 5;
+    expect(await woken([webhook], worker)).toEqual([]);
+  });
+
+  it("ends what is pending for a disabled webhook, and removes what is for a deleted one", async () => {
+    const disabled = await webhookWith(`next_attempt_at = ${NOW + 9_000}`, "apac");
+    await setWebhook(disabled, "status = 'disabled'");
+    const deleted = await webhookWith("claim = 'held'", "apac");
+    const { siteId, id } = deleted;
+    await databaseOf("apac").prepare("DELETE FROM webhooks WHERE site_id = ? AND id = ?").bind(siteId, id).run();
+    const worker = new DeliveringWorker();
+    // One webhook of a home in each run.
+    for (const _ of [1, 2]) expect(await woken([disabled, deleted], worker)).toEqual([]);
+    const failed = { status: "failed", next_attempt_at: null, claim: null, last_error: "the webhook is disabled" };
+    expect(await deliveriesOf(disabled)).toMatchObject([failed, failed]);
+    expect(await deliveriesOf(deleted)).toEqual([]);
+    expect(worker.kept.jobs).toMatchObject([{ ended: { apac: 2 } }, { ended: { apac: 2 } }]);
+  });
+
+  it("leaves a record of counts", async () => {
+    const worker = new DeliveringWorker();
+    await worker.scheduled(SWEEP);
+    const counts = { main: expect.any(Number), apac: expect.any(Number) };
+    expect(worker.kept.jobs).toEqual([
+      { job: "sweep", outcome: "ok", woken: counts, ended: counts, ms: expect.any(Number) },
+    ]);
+  });
+});
+
+describe("a cron", () => {
+  it.each([
+    [SWEEP, ["sweep"]],
+    ["*/5 * * * *", ["prune"]],
+    ["", ["sweep", "prune"]],
+    ["0 0 * * *", ["sweep", "prune"]],
+  ])("%j runs %j", async (cron, jobs) => {
+    const worker = new DeliveringWorker();
+    await worker.scheduled(cron);
+    expect(worker.kept.jobs.map(({ job }) => job)).toEqual(jobs);
+  });
+});
