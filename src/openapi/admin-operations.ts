@@ -1,40 +1,9 @@
 import { APPID } from "../credentials/resolve-credentials.ts";
-import { HOME_NAME } from "../homes.ts";
 import { auditQuerySchema } from "../services/list-audit-log.ts";
 import { sessionQuerySchema } from "../services/list-sessions.ts";
 import { pageQuerySchema } from "../services/page.ts";
-import type { adminSchemas } from "./admin-schemas.ts";
-import { header, problems } from "./components.ts";
-import { jsonSchemaOf, type Words } from "./json-schema.ts";
+import { ID_CURSOR, operation, pageQuery, parametersIn, QUERY_WORDS, query } from "./admin-call.ts";
 
-const MAX_ID = Number.MAX_SAFE_INTEGER;
-
-type SchemaName = keyof typeof adminSchemas;
-
-const PATH_PARAMETERS = {
-  site_id: { description: "The site's id.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 1 },
-  id: { description: "The agent's id.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 10411 },
-  chat_id: { description: "The session.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 900220 },
-  appid: {
-    description: "The application identifier.",
-    schema: { type: "string", pattern: APPID.source },
-    example: "42d7c13c16e7ed0479f2418eb8894310",
-  },
-  name: {
-    description: "The home's name, as `GET /admin/homes` gives it.",
-    schema: { type: "string", pattern: HOME_NAME.source },
-    example: "apac",
-  },
-};
-
-const parametersIn = (...names: (keyof typeof PATH_PARAMETERS)[]) =>
-  names.map((each) => ({ name: each, in: "path", required: true, ...PATH_PARAMETERS[each] }));
-
-const QUERY_WORDS = {
-  limit: { description: "How many at most." },
-  cursor: { description: "The `next_cursor` of the page before; leave out for the first page." },
-} satisfies Words;
-const ID_CURSOR = { ...QUERY_WORDS, cursor: { ...QUERY_WORDS.cursor, pattern: "^[0-9]{1,16}$" } };
 const HOMES_CURSOR = {
   ...QUERY_WORDS,
   cursor: {
@@ -43,65 +12,6 @@ const HOMES_CURSOR = {
   },
 };
 const APPID_CURSOR = { ...QUERY_WORDS, cursor: { ...QUERY_WORDS.cursor, pattern: APPID.source } };
-
-function query(schema: Parameters<typeof jsonSchemaOf>[0], words: Words) {
-  return Object.entries(jsonSchemaOf(schema, words, "output").properties ?? {}).map(
-    ([each, { description, ...rest }]) => ({ name: each, in: "query", description, schema: rest }),
-  );
-}
-
-const pageQuery = query(pageQuerySchema, ID_CURSOR);
-
-interface Call {
-  id: string;
-  summary: string;
-  description?: string;
-  /** The parameters of its query. */
-  query?: ReturnType<typeof query>;
-  body?: SchemaName;
-  bodyOptional?: true;
-  answer: { status: 200 | 201; schema: SchemaName } | { status: 204 };
-  refusals?: Parameters<typeof problems>;
-  description200: string;
-}
-
-function operation({
-  id,
-  summary,
-  description,
-  query,
-  body,
-  bodyOptional,
-  answer,
-  refusals = [],
-  description200,
-}: Call) {
-  const input = body !== undefined || query !== undefined;
-  const content = "schema" in answer && {
-    content: { "application/json": { schema: { $ref: `#/components/schemas/${answer.schema}` } } },
-  };
-  return {
-    tags: ["Admin API"],
-    security: [{ admin: [] }],
-    operationId: id,
-    summary,
-    ...(description !== undefined && { description }),
-    ...(query !== undefined && { parameters: query }),
-    ...(body !== undefined && {
-      requestBody: {
-        required: bodyOptional === undefined,
-        description: "One JSON object in UTF-8, at most 64 KiB. Fields that are not described are refused.",
-        content: { "application/json": { schema: { $ref: `#/components/schemas/${body}` } } },
-      },
-    }),
-    responses: {
-      [answer.status]: { description: description200, headers: header("x-request-id"), ...content },
-      ...problems(401, 405, 429, 500, 503, ...refusals),
-      ...(input && problems(400)),
-      ...(body !== undefined && problems(413, 415)),
-    },
-  };
-}
 
 /** The paths of the admin API. docs/operating.md, "Admin API". */
 export const adminPaths = {
@@ -128,11 +38,11 @@ export const adminPaths = {
     parameters: parametersIn("site_id"),
     patch: operation({
       id: "changeSite",
-      summary: "Rename, close or open a site, or lift its chat ids",
+      summary: "Rename, close or open a site, lift its chat ids, or turn its events on or off",
       description:
         "Signed calls of a closed site are refused with 503 and use up no `ranstr`. All of the change is made, or nothing. The same call again repairs what was only done in part.",
       body: "SiteChange",
-      answer: { status: 200, schema: "Site" },
+      answer: { status: 200, schema: "ChangedSite" },
       refusals: [404, 409],
       description200: "The site as it is now.",
     }),
@@ -187,7 +97,7 @@ export const adminPaths = {
       id: "resealSecrets",
       summary: "Seal secrets with the current master key",
       description:
-        "After MASTER_KEY was changed and the one before put into MASTER_KEY_PREVIOUS: seals anew what the earlier key sealed, 100 apps a call. Closed homes are not touched. Call again until `remaining` is 0 and `homes_down` is empty; when `unopened` is 0 too, the earlier key can go.",
+        "After MASTER_KEY was changed and the one before put into MASTER_KEY_PREVIOUS: seals anew what the earlier key sealed, 100 apps and webhooks a call. Closed homes are not touched. Call again until `remaining` is 0 and `homes_down` is empty; when `unopened` is 0 too, the earlier key can go.",
       answer: { status: 200, schema: "Resealed" },
       description200: "What was sealed anew and what remains.",
     }),
@@ -263,7 +173,7 @@ export const adminPaths = {
       id: "settleRestoredHome",
       summary: "Make a home fit for use after D1 Time Travel",
       description:
-        "Call it once a closed home was restored, before it is opened. It gives the home the sites that it lost, lifts the chat ids of every site, and lists the apps to look at. Of `main`, it also gives the directory the sites and apps of the other homes. Sent again it lifts again, which only skips more ids. The body may be left out.",
+        "Call it once a closed home was restored, before it is opened. It gives the home the sites that it lost, lifts the chat ids and the event counts of every site, and lists the apps to look at. Of `main`, it also gives the directory the sites and apps of the other homes. Sent again it lifts again, which only skips more ids. The body may be left out.",
       body: "Restored",
       bodyOptional: true,
       answer: { status: 200, schema: "RestoredHome" },

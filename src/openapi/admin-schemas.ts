@@ -1,4 +1,5 @@
 import { HOME_NAME } from "../homes.ts";
+import { SESSION_PROPERTIES } from "../operations/describe-session.ts";
 import { agentChangeSchema } from "../services/change-agent.ts";
 import { siteChangeSchema } from "../services/change-site.ts";
 import { newAgentSchema } from "../services/create-agents.ts";
@@ -6,13 +7,12 @@ import { newSiteSchema } from "../services/create-site.ts";
 import { issueAppSchema } from "../services/issue-app.ts";
 import { rotateSecretSchema } from "../services/rotate-secret.ts";
 import { restoredSchema } from "../services/settle-restored-home.ts";
-import { ACTORS, AGENT_STATUSES, AUDIT_ACTIONS, SESSION_STATUSES, SITE_STATUSES } from "../store/schema.ts";
+import { ACTORS, AGENT_STATUSES, AUDIT_ACTIONS, SITE_STATUSES } from "../store/schema.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 
-const TIME = 1781683144;
+export const TIME = 1781683144;
 const AGENT_STATUS = { enum: AGENT_STATUSES, examples: ["normal"] };
-const SESSION_STATUS = { enum: SESSION_STATUSES, examples: ["replied"] };
 
 /** NAME_RULE of fields.ts as a pattern: no control character or direction override, and at least one visible character. */
 const CONTROL = "\\u0000-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069";
@@ -59,21 +59,12 @@ const agent = {
   name: name("What the agent is called", "Li Na"),
   status: string("Only agents in normal status can be put on sessions.", AGENT_STATUS),
 };
-const responsible = orNull(integer("The responsible agent; null on a session that has none.", { examples: [10411] }));
-const summary = {
-  chat_id: integer("The session's id, which counts per site.", { minimum: 1, examples: [900220] }),
-  kind: string("Agents can be added to tickets only.", { enum: ["ticket", "chat"], examples: ["ticket"] }),
-  status: string("Whether the customer waits for a reply.", SESSION_STATUS),
-  responsible_agent_id: responsible,
-};
-const customer = {
-  sbs: string("The caller's identifier of the customer, an integer as its digits.", { examples: ["customer_001"] }),
-  name: string("The customer's name, as the latest request gave it.", { examples: ["Customer Name"] }),
-};
+const { chat_id, kind, status, responsible_agent_id, customer } = SESSION_PROPERTIES;
+const { sbs, name: customerName } = customer.properties;
 const created = time("When it was created.", TIME);
 
 /** A list whose entries are a named schema, so that generated code has a name for them. */
-const listOf = (description: string, entry: string): JsonSchema => ({
+export const listOf = (description: string, entry: string): JsonSchema => ({
   type: "array",
   description,
   items: { $ref: `#/components/schemas/${entry}` },
@@ -86,7 +77,7 @@ const homesDown: JsonSchema = {
   examples: [[]],
 };
 
-const page = (entry: string, more: Record<string, JsonSchema> = {}): JsonSchema =>
+export const page = (entry: string, more: Record<string, JsonSchema> = {}): JsonSchema =>
   exactly({
     ...more,
     items: listOf("At most `limit` of them.", entry),
@@ -110,6 +101,10 @@ export const adminSchemas = {
     first_chat_id: {
       description: `${FIRST_CHAT_ID} It must be above every id that the site has given or skipped.`,
       examples: [900220],
+    },
+    events: {
+      description: "Whether accepted calls leave events from now on. The first webhook of a site turns them on.",
+      examples: [true],
     },
   }),
   Restored: jsonSchemaOf(restoredSchema, {
@@ -152,6 +147,7 @@ export const adminSchemas = {
     name: NAME("What the agent is called", "Li Na"),
   }),
   Site: exactly(site),
+  ChangedSite: exactly({ ...site, events: { type: "boolean", description: "Whether accepted calls leave events." } }),
   SiteEntry: exactly({ ...site, created_at: created }),
   SitePage: page("SiteEntry"),
   IssuedApp: exactly({ appid, secret, name: name("What the app is called", "Shop back end"), version }),
@@ -185,6 +181,13 @@ export const adminSchemas = {
       description: "The first 20 of their apps.",
       maxItems: 20,
       items: appid,
+      examples: [[]],
+    },
+    unopened_webhooks: {
+      type: "array",
+      description: "The first 20 of their webhooks, by their ids.",
+      maxItems: 20,
+      items: { type: "string" },
       examples: [[]],
     },
     homes_down: {
@@ -225,24 +228,12 @@ export const adminSchemas = {
   }),
   Agent: exactly(agent),
   AgentPage: page("Agent"),
-  SessionSummary: exactly({ ...summary, customer: exactly(customer), created_at: created }),
-  SessionPage: page("SessionSummary"),
-  Session: exactly({
-    ...summary,
-    visitor_title: orNull(string("The title given at creation.", { examples: ["Order Consultation"] })),
-    agent_title: orNull(string("The title given at creation.", { examples: ["Order Consultation"] })),
-    auto_title: orNull(string("Summed up from the first message.", { examples: ["Initial message"] })),
-    metadata: {
-      type: "object",
-      description: "The pairs that the caller gave; empty without any.",
-      additionalProperties: { type: "string" },
-      examples: [{ order: "A-17" }],
-    },
-    created_at: created,
-    customer: exactly({ ...customer, ip: string("The customer's address.", { examples: ["127.0.0.1"] }) }),
-    participants: listOf("Agents on the session beside the responsible one.", "Participant"),
-    messages: listOf("What was said, in order.", "Message"),
+  SessionSummary: exactly({
+    ...{ chat_id, kind, status, responsible_agent_id },
+    ...{ customer: exactly({ sbs, name: customerName }), created_at: created },
   }),
+  SessionPage: page("SessionSummary"),
+  Session: exactly(SESSION_PROPERTIES),
   Participant: exactly({ agent_id: agentId, added_by: integer("The responsible agent at the time.", { minimum: 1 }) }),
   Message: exactly({
     sender: string("The side it is from.", { enum: ["visitor", "agent"] }),
@@ -254,7 +245,9 @@ export const adminSchemas = {
     id: integer("Higher is later, in one home.", { minimum: 1, examples: [17] }),
     site_id: orNull(integer("The site; null for what concerns a whole home.", { examples: [1] })),
     at: time("When.", TIME),
-    actor: string("Whether it came through the admin API or the console.", { enum: ACTORS }),
+    actor: string("Whether it came through the admin API or the console, or the Worker did it by itself.", {
+      enum: ACTORS,
+    }),
     action: string("What was done.", { enum: AUDIT_ACTIONS }),
     subject: string("The id, the appid or the name of what was changed.", { examples: ["1"] }),
     details: {

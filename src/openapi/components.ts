@@ -132,7 +132,8 @@ const PROBLEMS = {
   },
   404: {
     title: "Not found",
-    description: "There is no such site, app, agent, session or home. What cannot be an id is not there either.",
+    description:
+      "There is no such site, app, agent, session, webhook, event or home. What cannot be an id is not there either.",
     detail: "There is no such site.",
     more: [],
   },

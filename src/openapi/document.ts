@@ -1,7 +1,10 @@
 import { adminPaths } from "./admin-operations.ts";
 import { adminSchemas } from "./admin-schemas.ts";
 import { exactly, failures, header, headers, responses, securitySchemes, string } from "./components.ts";
+import { eventSchemas, webhooks } from "./event-webhooks.ts";
 import { signedPaths, signedSchemas } from "./signed-operations.ts";
+import { webhookPaths } from "./webhook-operations.ts";
+import { webhookSchemas } from "./webhook-schemas.ts";
 
 const STATES = ["ok", "down"];
 
@@ -87,9 +90,20 @@ export function openApiDocument(version: string) {
     tags: [
       { name: "Signed operations", description: "For back ends: signed with the secret of an app." },
       { name: "Admin API", description: "For operators: with the ADMIN_TOKEN. Errors are problem details, RFC 9457." },
+      {
+        name: "Events",
+        description:
+          "For receivers: what the service posts to a site's webhooks, at least once, signed as Standard Webhooks describes it.",
+      },
       { name: "Health", description: "For monitors." },
     ],
-    paths: { ...signedPaths, ...adminPaths, ...healthPaths },
-    components: { securitySchemes, schemas: { ...signedSchemas, ...adminSchemas }, headers, responses },
+    paths: { ...signedPaths, ...adminPaths, ...webhookPaths, ...healthPaths },
+    webhooks,
+    components: {
+      securitySchemes,
+      schemas: { ...signedSchemas, ...adminSchemas, ...webhookSchemas, ...eventSchemas },
+      headers,
+      responses,
+    },
   };
 }

@@ -3,14 +3,16 @@ import { FAILURES } from "./failures.ts";
 import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "./signature-vectors.ts";
 import { signedPaths } from "./signed-operations.ts";
 
-/** A signing example: the name and the source of its file. */
+/** An example program: the name and the source of its file. */
 export interface Example {
   file: string;
   source: string;
 }
 
-/** In the order of their tabs. */
-export const EXAMPLES = {
+type Programs = Record<string, { language: string; run: string }>;
+
+/** Programs that open a session, in the order of their tabs. */
+const CALLERS: Programs = {
   "create-session.sh": { language: "Shell", run: "sh create-session.sh" },
   "create-session.mjs": { language: "Node", run: "node create-session.mjs" },
   "create-session.py": { language: "Python", run: "python3 create-session.py" },
@@ -18,6 +20,21 @@ export const EXAMPLES = {
   "create-session.go": { language: "Go", run: "go run create-session.go" },
   "CreateSession.java": { language: "Java", run: "java CreateSession.java" },
 };
+
+/** Programs that receive events, in the same order. */
+const RECEIVERS: Programs = {
+  "receive-event.sh": {
+    language: "Shell",
+    run: "SEEN=<i>folder</i> sh receive-event.sh    # by your web server, as CGI",
+  },
+  "receive-event.mjs": { language: "Node", run: "node receive-event.mjs" },
+  "receive-event.py": { language: "Python", run: "python3 receive-event.py" },
+  "receive-event.php": { language: "PHP", run: "php -S 127.0.0.1:8080 receive-event.php" },
+  "receive-event.go": { language: "Go", run: "go run receive-event.go" },
+  "ReceiveEvent.java": { language: "Java", run: "java ReceiveEvent.java" },
+};
+
+export const EXAMPLES: Programs = { ...CALLERS, ...RECEIVERS };
 
 /**
  * Fills the page of the guide with the texts of the service and the examples.
@@ -35,7 +52,8 @@ export function guidePage(page: string, examples: Example[]): string {
     "accepted-signature": ACCEPTED_VECTOR.signature,
     "documented-body": escapeHtml(DOCUMENTED_VECTOR.body),
     "documented-signature": DOCUMENTED_VECTOR.signature,
-    examples: examplesHtml(examples),
+    examples: examplesHtml(examples, CALLERS, "caller", CALL),
+    receivers: examplesHtml(examples, RECEIVERS, "receiver", RECEIVE),
     refusals: codes.map(refusalHtml).join("\n"),
     "refusal-links": codes
       .map(
@@ -62,19 +80,24 @@ function refusalHtml(code: SignedErrorCode): string {
 </section>`;
 }
 
-function examplesHtml(examples: Example[]): string {
-  const tabs = Object.entries(EXAMPLES).map(([file, { language, run }], index) => {
+/** What a program is told before its name, in HTML. */
+const CALL = `BASE_URL=<span data-origin>http://localhost:8787</span> \\
+APPID=<i>appid</i> SECRET=<i>secret</i> AGENT_ID=<i>10411</i> \\
+`;
+const RECEIVE = "SECRET=<i>whsec_…</i> ";
+
+/** @param group names the tabs: one of a group is chosen */
+function examplesHtml(examples: Example[], programs: Programs, group: string, settings: string): string {
+  const tabs = Object.entries(programs).map(([file, { language, run }], index) => {
     const source = examples.find((example) => example.file === file)?.source;
     if (source === undefined) throw new Error(`there is no example ${file}`);
-    const id = `language-${language.toLowerCase()}`;
+    const id = `${group}-${language.toLowerCase()}`;
     return {
-      input: `<input type="radio" name="language" id="${id}"${index === 0 ? " checked" : ""}>`,
+      input: `<input type="radio" name="${group}" id="${id}"${index === 0 ? " checked" : ""}>`,
       label: `<label for="${id}">${language}</label>`,
-      panel: `<section aria-label="${language}">
+      panel: `<section aria-label="${language}, ${group}">
 <pre><code>curl -O <span data-origin>http://localhost:8787</span>/docs/examples/${file}
-BASE_URL=<span data-origin>http://localhost:8787</span> \\
-APPID=<i>appid</i> SECRET=<i>secret</i> AGENT_ID=<i>10411</i> \\
-${run}</code></pre>
+${settings}${run}</code></pre>
 <p>What goes wrong in ${language === "Shell" ? "the shell" : language}:</p>
 <ul>${pitfallsOf(source)
         .map((pitfall) => `<li>${inline(pitfall)}</li>`)

@@ -23,3 +23,12 @@ export const appRevoked = () => new ServiceError("conflict", { reason: "app_revo
 
 export const agentTaken = () =>
   new ServiceError("conflict", { reason: "agent_taken", detail: "id: the site has an agent of this id" });
+
+export const webhookUnknown = () =>
+  new ServiceError("not_found", { reason: "webhook_unknown", detail: "There is no such webhook." });
+
+export const webhookDisabled = () =>
+  new ServiceError("conflict", { reason: "webhook_disabled", detail: "The webhook is disabled: enable it first." });
+
+export const eventUnknown = () =>
+  new ServiceError("not_found", { reason: "event_unknown", detail: "There is no such event, or it is kept no more." });

@@ -13,12 +13,15 @@ const WEEK_SECONDS = 604_800;
 const OVERLAP_RULE = `must be an integer from 0 to ${WEEK_SECONDS}`;
 const TRIES = 3;
 
+/** How long a previous secret stays valid. */
+export const overlapSeconds = z._default(
+  z.int(OVERLAP_RULE).check(z.minimum(0, OVERLAP_RULE), z.maximum(WEEK_SECONDS, OVERLAP_RULE)),
+  86_400,
+);
+
 /** Body of POST /admin/apps/:appid/rotate. */
 export const rotateSecretSchema = z.strictObject({
-  overlap_seconds: z._default(
-    z.int(OVERLAP_RULE).check(z.minimum(0, OVERLAP_RULE), z.maximum(WEEK_SECONDS, OVERLAP_RULE)),
-    86_400,
-  ),
+  overlap_seconds: overlapSeconds,
   expected_version: z.optional(text(1, 100)),
 });
 

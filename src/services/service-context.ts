@@ -8,6 +8,7 @@ import type { Runtime } from "../runtime.ts";
 import type { Actor, Author } from "../store/audit-log.ts";
 import type { Site } from "../store/directory/sites.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
+import { wake } from "../webhooks/wake.ts";
 
 /**
  * The first argument of every service: `verbEntity(ctx, input)`. A service refuses by throwing a ServiceError; errors of D1 pass
@@ -56,4 +57,9 @@ export function requireOpenDirectory({ config }: ServiceContext): void {
 /** Tells the caches of a changed app: this isolate at once, KV after the answer. */
 export function publishApp({ credentials, config, waitUntil }: ServiceContext, app: AppRecord): void {
   credentials.publish(config, app, waitUntil);
+}
+
+/** Has what is due for a webhook delivered, after the answer. */
+export function wakeWebhook(ctx: ServiceContext, { home, id: site }: Pick<Site, "home" | "id">, webhook: string): void {
+  ctx.waitUntil(wake(ctx, [{ home, site, webhook }]));
 }

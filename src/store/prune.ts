@@ -1,8 +1,9 @@
-import { and, eq, getTableName, lte, sql } from "drizzle-orm";
+import { eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import type { AnySQLiteColumn, SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Runtime } from "../runtime.ts";
-import { rootOf, TRIES, withRetries } from "./run-batch.ts";
+import { pruneDeliveries, pruneEvents } from "./prune-events.ts";
+import { counted, pruner, type Run, STATEMENTS_PER_CHUNK } from "./pruner.ts";
+import { rootOf } from "./run-batch.ts";
 import { consoleForms, consoleSessions, idempotencyKeys, jobs, nonces } from "./schema.ts";
 
 /** The most that one run does, over all tables of all homes. The next runs do the rest. */
@@ -15,105 +16,6 @@ export interface PruneLimits {
 
 const LIMITS: PruneLimits = { chunkRows: 10_000, statements: 900 };
 
-/** At most four, each with its tries: read the place, find the end of the chunk, delete, store the new place. */
-const STATEMENTS_PER_CHUNK = 4 * TRIES;
-
-interface Run {
-  runtime: Runtime;
-  /** Unix seconds. */
-  now: number;
-  chunkRows: number;
-  /** Statements that this run may still use. */
-  left: number;
-}
-
-/** The key of a row, column by column. Zeros and empty texts stand for the start of the table. */
-type Place = (string | number)[];
-
-/** A column of a key. All keys here consist of texts and positive integers. */
-type KeyColumn = AnySQLiteColumn<{ data: string | number; notNull: true }>;
-
-/** `(a, b)`: SQLite compares such row values from left to right, the order in which the key sorts rows. */
-const row = (parts: (KeyColumn | string | number)[]) =>
-  sql`(${sql.join(
-    parts.map((part) => sql`${part}`),
-    sql`, `,
-  )})`;
-
-/**
- * Deletes a table's expired rows chunk by chunk, until every row was read once; yields how many rows each chunk removed.
- * An index on expires_at would cost every request a written row. So the table is read in the order of its key: from the place where
- * the last run stopped to the end, then from the start to that place.
- */
-function pruner(table: SQLiteTable, expiresAt: SQLiteColumn, key: KeyColumn[]) {
-  const name = `prune ${getTableName(table)}`;
-  const start: Place = key.map(({ dataType }) => (dataType === "number" ? 0 : ""));
-  const keyOf: Record<string, KeyColumn> = Object.fromEntries(key.map((column) => [column.name, column]));
-  const between = (from: Place, to: Place | undefined) =>
-    and(sql`${row(key)} > ${row(from)}`, to && sql`${row(key)} <= ${row(to)}`);
-
-  return async function* prune(run: Run, db: D1Database): AsyncGenerator<number, void> {
-    const store = drizzle(db);
-    const lastOfChunk = (from: Place, to: Place | undefined) =>
-      store
-        .select(keyOf)
-        .from(table)
-        .where(between(from, to))
-        .orderBy(...key)
-        .limit(1)
-        .offset(run.chunkRows - 1)
-        .get();
-    const removal = (from: Place, to: Place | undefined) =>
-      store.delete(table).where(and(between(from, to), lte(expiresAt, run.now)));
-    const keeping = (place: string) =>
-      store.insert(jobs).values({ name, place }).onConflictDoUpdate({ target: jobs.name, set: { place } });
-
-    const readPlace = () => store.select({ place: jobs.place }).from(jobs).where(eq(jobs.name, name)).get();
-    let kept = (await counted(run, 1, readPlace))?.place;
-    const began = placeIn(kept, start);
-    // Two runs at the same time are harmless: they read rows twice and store the place of either.
-    const legs = began === start ? [{ from: start }] : [{ from: began }, { from: start, to: began }];
-    for (const { from, to } of legs) {
-      let place: Place | undefined = from;
-      while (place !== undefined) {
-        const chunk: Place = place;
-        const last = await counted(run, 1, () => lastOfChunk(chunk, to));
-        place = last && Object.values(last);
-        const end = place ?? to;
-        const next = JSON.stringify(place ?? start);
-        const stays = next === (kept ?? JSON.stringify(start));
-        const [removed] = await counted(run, stays ? 1 : 2, () =>
-          store.batch([removal(chunk, end), ...(stays ? [] : [keeping(next)])]),
-        );
-        kept = next;
-        yield removed.meta.changes;
-      }
-    }
-  };
-}
-
-/** Runs a database call with retries and counts the statements of each try. */
-function counted<T>(run: Run, statements: number, call: () => Promise<T>): Promise<T> {
-  return withRetries(run.runtime, () => {
-    run.left -= statements;
-    return call();
-  });
-}
-
-/** The stored place; `start` itself when there is none or when it does not fit the key. */
-function placeIn(text: string | undefined, start: Place): Place {
-  try {
-    const place = JSON.parse(text ?? "") as unknown;
-    const fits =
-      Array.isArray(place) &&
-      place.length === start.length &&
-      place.every((part, i) => typeof part === typeof start[i] && part !== null);
-    return fits && place.some((part, i) => part !== start[i]) ? place : start;
-  } catch {
-    return start;
-  }
-}
-
 const HOME_PRUNERS = {
   nonces: pruner(nonces, nonces.expiresAt, [nonces.siteId, nonces.appid, nonces.ranstr]),
   idempotency_keys: pruner(idempotencyKeys, idempotencyKeys.expiresAt, [
@@ -122,6 +24,8 @@ const HOME_PRUNERS = {
     idempotencyKeys.operation,
     idempotencyKeys.key,
   ]),
+  events: pruneEvents,
+  deliveries: pruneDeliveries,
 };
 
 const DIRECTORY_PRUNERS = {
@@ -129,10 +33,12 @@ const DIRECTORY_PRUNERS = {
   console_forms: pruner(consoleForms, consoleForms.expiresAt, [consoleForms.id]),
 };
 
-interface Databases {
+/** What of the Config is needed. */
+interface Settings {
   directory: D1Database;
   homes: ReadonlyMap<string, D1Database>;
   closedHomes: ReadonlySet<string>;
+  eventRetentionDays: number;
 }
 
 /** What a run did: by home, then by table. */
@@ -144,17 +50,17 @@ export interface Pruned {
 }
 
 /**
- * Deletes the rows that have expired at `now`, Unix seconds, in every home that is not closed. The tables take turns, one chunk each,
+ * Deletes the rows that have expired at `now`, Unix seconds, and the events that were kept long enough, in every home that is not closed. The tables take turns, one chunk each,
  * so that none uses up the whole run, and a table or a home that fails stops only itself. A run that ends early says in the directory
  * which home is next; while `main` is closed, each run starts with any home.
  */
 export async function prune(
   runtime: Runtime,
-  { directory, homes, closedHomes }: Databases,
+  { directory, homes, closedHomes, eventRetentionDays }: Settings,
   now: number,
   { chunkRows, statements }: PruneLimits = LIMITS,
 ): Promise<Pruned> {
-  const run: Run = { runtime, now, chunkRows, left: statements };
+  const run: Run = { runtime, now, keptUntil: now - eventRetentionDays * 86_400, chunkRows, left: statements };
   const pruned: Pruned = { removed: {}, faults: {} };
   const served = [...homes].filter(([home]) => !closedHomes.has(home));
   const isDirectoryServed = served.some(([, db]) => db === directory);

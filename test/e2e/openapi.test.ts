@@ -18,7 +18,7 @@ let site: { siteId: number; appid: string; secret: string };
 const seen = new Set<string>();
 
 beforeAll(async () => {
-  worker = await startBuiltWorker({ homes: ["DB", "HOME_APAC"] });
+  worker = await startBuiltWorker({ homes: ["DB", "HOME_APAC"], vars: { WEBHOOK_LOOPBACK: "allow" } });
   misconfigured = await startBuiltWorker({ vars: { REPLAY_LOOK_MS: "soon" } });
   site = await worker.provision();
 }, 120_000);
@@ -76,6 +76,14 @@ const session = (change: Record<string, unknown> = {}) => ({
 async function newSession(): Promise<number> {
   const { text } = await exchange("POST", CREATE, signed(session()));
   return (JSON.parse(text) as { data: { chat_id: number } }).data.chat_id;
+}
+
+/** Where nobody listens. */
+const HOOK = { url: "http://127.0.0.1:9/in" };
+
+async function newWebhook(): Promise<string> {
+  const { text } = await exchange("POST", `/admin/sites/${site.siteId}/webhooks`, admin(HOOK));
+  return (JSON.parse(text) as { id: string }).id;
 }
 
 /** Operations whose every refusal is brought about below. Of another one, those that its own rules refuse are its own tests' matter. */
@@ -159,7 +167,28 @@ describe("the admin API answers as documented", () => {
     expect(await call("POST", `${at}/agents`, admin({ id: 77, name: "Li Na" }))).toBe(201);
     expect(await call("PATCH", `${at}/agents/77`, admin({ name: "Na Li", status: "disabled" }))).toBe(200);
     expect(await call("GET", `${at}/sessions/${chat_id}`, admin())).toBe(200);
-    for (const list of ["/admin/sites", `${at}/apps`, `${at}/agents`, `${at}/sessions`, "/admin/audit"]) {
+    const id = await newWebhook();
+    expect(await call("GET", `${at}/webhooks`, admin())).toBe(200);
+    const change = admin({ ...HOOK, events: ["session.created"], status: "enabled" });
+    expect(await call("PATCH", `${at}/webhooks/${id}`, change)).toBe(200);
+    expect(await call("POST", `${at}/webhooks/${id}/rotate`, admin())).toBe(200);
+    expect(await call("POST", `${at}/webhooks/${id}/rotate`, admin({ overlap_seconds: 0 }))).toBe(200);
+    expect(await call("POST", `${at}/webhooks/${id}/ping`, admin())).toBe(202);
+    const told = await newSession();
+    expect(await call("POST", ADD, signed({ chat_id: told, kefu_ids: [10427] }))).toBe(200);
+    expect(await call("GET", `${at}/webhooks/${id}/deliveries?status=pending`, admin())).toBe(200);
+    const { DB } = worker.env as { DB: D1Database };
+    await DB.prepare("UPDATE events SET data = NULL WHERE site_id = ? AND type = 'ping'").bind(site.siteId).run();
+    const pulled = await exchange("GET", `${at}/events?after=0&limit=100`, admin());
+    const { items } = JSON.parse(pulled.text) as { items: { seq: number; type: string; data: unknown }[] };
+    expect(await call("POST", `${at}/webhooks/${id}/deliveries/${items[2]?.seq}/redeliver`, admin())).toBe(202);
+    expect(items.map(({ type, data }) => [type, data === null])).toEqual([
+      ["ping", true],
+      ["session.created", false],
+      ["session.agents_added", false],
+    ]);
+    const deliveries = `${at}/webhooks/${id}/deliveries`;
+    for (const list of ["/admin/sites", `${at}/apps`, `${at}/agents`, `${at}/sessions`, deliveries, "/admin/audit"]) {
       const first = await exchange("GET", `${list}?limit=1`, admin());
       const { next_cursor } = JSON.parse(first.text) as { next_cursor: string };
       expect(next_cursor).toBeTypeOf("string");
@@ -168,11 +197,14 @@ describe("the admin API answers as documented", () => {
     }
     expect(await call("GET", `${at}/sessions?status=replied&sbs=customer_001`, admin())).toBe(200);
     expect(await call("GET", `/admin/audit?site_id=${site.siteId}`, admin())).toBe(200);
+    expect(await call("DELETE", `${at}/webhooks/${id}`, admin())).toBe(204);
   });
 
   test("every refusal that its caller can bring about", async () => {
     const at = `/admin/sites/${site.siteId}`;
     const rotate = `/admin/apps/${site.appid}/rotate`;
+    const webhook = `${at}/webhooks/${await newWebhook()}`;
+    const missing = `${at}/webhooks/wh_0`;
     const writes: [string, string, string][] = [
       ["POST", "/admin/sites", ""],
       ["PATCH", at, "/admin/sites/999999"],
@@ -181,11 +213,17 @@ describe("the admin API answers as documented", () => {
       ["POST", rotate, "/admin/apps/unknown/rotate"],
       ["POST", `${at}/agents`, "/admin/sites/999999/agents"],
       ["PATCH", `${at}/agents/10411`, `${at}/agents/none`],
+      ["POST", `${at}/webhooks`, "/admin/sites/999999/webhooks"],
+      ["PATCH", webhook, missing],
+      ["POST", `${webhook}/rotate`, `${missing}/rotate`],
     ];
     const valid: Record<string, unknown> = {
       [`${at}/agents`]: { id: 88, name: "x" },
       "/admin/homes/main/restored": {},
       [rotate]: {},
+      [`${at}/webhooks`]: HOOK,
+      [webhook]: HOOK,
+      [`${webhook}/rotate`]: {},
     };
     for (const [method, path, missing] of writes) {
       const big = { name: "x".repeat(65_536) };
@@ -201,11 +239,20 @@ describe("the admin API answers as documented", () => {
     expect(await call("POST", `${at}/apps`, admin({ name: "x", appid: site.appid }))).toBe(409);
     expect(await call("POST", `${at}/agents`, admin({ id: 10411, name: "x" }))).toBe(409);
     expect(await call("DELETE", "/admin/apps/unknown", admin())).toBe(404);
-    for (const list of ["/admin/sites", `${at}/apps`, `${at}/agents`, `${at}/sessions`, "/admin/audit"]) {
+    expect(await call("DELETE", missing, admin())).toBe(404);
+    expect(await call("POST", `${missing}/ping`, admin())).toBe(404);
+    expect(await call("GET", `${missing}/deliveries`, admin())).toBe(404);
+    expect(await call("POST", `${webhook}/deliveries/999999/redeliver`, admin())).toBe(404);
+    expect(await call("PATCH", webhook, admin({ status: "disabled" }))).toBe(200);
+    expect(await call("POST", `${webhook}/ping`, admin())).toBe(409);
+    expect(await call("POST", `${webhook}/deliveries/2/redeliver`, admin())).toBe(409);
+    expect(await call("GET", `${at}/events?limit=101`, admin())).toBe(400);
+    const lists = ["/admin/sites", `${at}/apps`, `${at}/agents`, `${at}/sessions`, "/admin/audit"];
+    for (const list of [...lists, `${webhook}/deliveries`]) {
       expect(await call("GET", `${list}?limit=101`, admin())).toBe(400);
       expect(await call("GET", `${list}?cursor=%20`, admin())).toBe(400);
     }
-    for (const list of ["apps", "agents", "sessions", "sessions/1"]) {
+    for (const list of ["apps", "agents", "sessions", "sessions/1", "events", "webhooks"]) {
       expect(await call("GET", `/admin/sites/999999/${list}`, admin())).toBe(404);
     }
     expect(await call("GET", `${at}/sessions/999999`, admin())).toBe(404);
@@ -221,15 +268,19 @@ describe("the admin API answers as documented", () => {
     );
     // A site that the directory was about to make, under an id that the home has given to another one.
     await begin.bind(9_000, "Begun", "creating").run();
-    await DB.prepare("INSERT INTO home_sites VALUES (9000, 'Another', 'open', 0, 0, 2)").run();
+    await DB.prepare("INSERT INTO home_sites VALUES (9000, 'Another', 'open', 0, 0, 2, 0, 0)").run();
     expect(await call("POST", "/admin/sites", admin({ name: "Begun" }))).toBe(409);
     const at = "/admin/sites/9000";
     expect(await call("PATCH", at, admin({ name: "x" }))).toBe(409);
     expect(await call("POST", `${at}/agents`, admin({ id: 1, name: "x" }))).toBe(409);
     expect(await call("PATCH", `${at}/agents/1`, admin({ name: "x" }))).toBe(409);
-    for (const list of ["apps", "agents", "sessions", "sessions/1"]) {
+    for (const list of ["apps", "agents", "sessions", "sessions/1", "events", "webhooks", "webhooks/wh_0/deliveries"]) {
       expect(await call("GET", `${at}/${list}`, admin())).toBe(409);
     }
+    expect(await call("POST", `${at}/webhooks`, admin(HOOK))).toBe(409);
+    expect(await call("PATCH", `${at}/webhooks/wh_0`, admin(HOOK))).toBe(409);
+    expect(await call("DELETE", `${at}/webhooks/wh_0`, admin())).toBe(409);
+    expect(await call("POST", `${at}/webhooks/wh_0/rotate`, admin())).toBe(409);
   });
 });
 
@@ -285,7 +336,10 @@ test("every documented answer was seen", () => {
 
 /** Every operation, with its path on this site. */
 function operations(): { method: string; path: string }[] {
-  const values = { site_id: site.siteId, id: 10411, chat_id: 1, appid: site.appid, name: "main" };
+  const values = {
+    ...{ site_id: site.siteId, id: 10411, chat_id: 1, appid: site.appid, name: "main" },
+    ...{ webhook_id: `wh_${"0".repeat(32)}`, seq: 1 },
+  };
   return Object.entries(openApi.paths).flatMap(([template, item]) => {
     const path = template.replace(/\{(\w+)\}/g, (_, name) => String(values[name as keyof typeof values]));
     return METHODS.filter((method) => method in item).map((method) => ({ method: method.toUpperCase(), path }));

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/config.ts";
-import { ADMIN_CALLS, MAIN_DOWN, problem, read } from "../support/admin-calls.ts";
+import { ADMIN_CALLS, MAIN_DOWN, prepared, problem, read } from "../support/admin-calls.ts";
 import { downDb } from "../support/down-db.ts";
 import { ADMIN_TOKEN, World } from "../support/world.ts";
 
@@ -26,7 +26,7 @@ async function appRow(world: World) {
 
 describe("every admin call", () => {
   it.each(CALLS)("$name answers with the token, and is never stored by anyone on the way", async (each) => {
-    const world = await World.create();
+    const world = await prepared(await World.create());
     const response = await world.fetch(request(each.method, each.path(world), bearer, each.body));
     expect(response.ok).toBe(true);
     expect(response.headers.get("cache-control")).toBe("no-store");
@@ -178,6 +178,10 @@ describe("under /admin", () => {
     ["GET", "/admin/sites/1/apps/x"],
     ["POST", "/admin/apps"],
     ["GET", "/admin/sites/1/agents/1/more"],
+    ["GET", "/admin/sites/1/webhooks/"],
+    ["POST", "/admin/sites/1/webhooks/wh/deliveries/1"],
+    ["POST", "/admin/sites/1/webhooks/wh/redeliver"],
+    ["GET", "/admin/sites/1/events/1"],
   ])("%s %s is no call: a 404 problem, or 401 without the token", async (method, path) => {
     const world = await World.create();
     const found = await read(await world.fetch(request(method, path, bearer)));
@@ -197,6 +201,13 @@ describe("under /admin", () => {
     ["GET", "/admin/apps/x/rotate", "POST"],
     ["GET", "/admin/apps/x", "DELETE"],
     ["GET", "/admin/reseal", "POST"],
+    ["POST", "/admin/sites/1/events", "GET"],
+    ["PUT", "/admin/sites/1/webhooks", "POST, GET"],
+    ["GET", "/admin/sites/1/webhooks/wh", "PATCH, DELETE"],
+    ["GET", "/admin/sites/1/webhooks/wh/rotate", "POST"],
+    ["GET", "/admin/sites/1/webhooks/wh/ping", "POST"],
+    ["POST", "/admin/sites/1/webhooks/wh/deliveries", "GET"],
+    ["GET", "/admin/sites/1/webhooks/wh/deliveries/1/redeliver", "POST"],
     ["DELETE", "/admin/sites/1/agents", "POST, GET"],
     ["GET", "/admin/sites/1/agents/1", "PATCH"],
     ["POST", "/admin/sites/1/sessions", "GET"],

@@ -55,7 +55,7 @@ describe("POST /admin/sites", () => {
       { id, ...stored, home: "main", first_chat_id: 1 },
     ]);
     expect(await rows("SELECT * FROM home_sites WHERE site_id = ?", id)).toEqual([
-      { site_id: id, ...stored, chat_id_floor: 0 },
+      { site_id: id, ...stored, chat_id_floor: 0, events: 0, event_seq_floor: 0 },
     ]);
     expect(await call(world, "POST", "/admin/sites", { name: "Site" })).toMatchObject({ status: 201 });
   });

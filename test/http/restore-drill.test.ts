@@ -1,9 +1,11 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { call, problem } from "../support/admin-calls.ts";
+import { newWebhook } from "../support/new-webhook.ts";
 import { replacing } from "../support/replacing.ts";
 import { expectUnwritten } from "../support/signed-routes.ts";
 import { bookmark } from "../support/time-travel.ts";
+import { eventStore } from "../support/webhook-store.ts";
 import { hmac, NOW, World } from "../support/world.ts";
 
 /** docs/operating.md: close the home, restore it, settle it, look at the apps, open it. */
@@ -129,6 +131,27 @@ describe("apac, put back to before", () => {
     }
     expect((await as(world, { appid: rotated.appid, secret: newest }).create()).status).toBe(200);
     expect((await as(world, revoked).create()).status).toBe(401);
+  });
+
+  it("counts no event twice, and goes on with the webhooks of before", async () => {
+    const world = await World.create({}, "apac");
+    const { id } = await newWebhook(world);
+    await world.chatId();
+    const travelBack = await bookmark(env.HOME_APAC);
+    await world.chatId();
+    await call(world, "POST", `/admin/sites/${world.siteId}/webhooks/${id}/ping`);
+    const late = await World.create({}, "apac");
+    await newWebhook(late);
+    await late.chatId();
+    await travelBack();
+    expect((await settle(closed(world, "apac"), "apac")).status).toBe(200);
+    await world.chatId();
+    await world.chatId();
+    const { events, deliveries } = await eventStore(world);
+    expect(events.map(({ seq }) => seq)).toEqual([1, LIFT + 2, LIFT + 3]);
+    expect(deliveries.map(({ seq }) => seq)).toEqual([1, LIFT + 2, LIFT + 3]);
+    // Nobody but the home knew of its webhooks.
+    expect(await eventStore(late)).toMatchObject({ site: { events: 0, event_seq_floor: LIFT }, webhooks: [] });
   });
 
   it("would accept a request of before while it is not stale: that is why reopen_after waits", async () => {

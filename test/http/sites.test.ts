@@ -11,6 +11,8 @@ const bad = (field: string, message: string) => problem(400, "Invalid input", [{
 const FIRST_ID = "must be an integer from 1 to 900000000000000";
 const UNKNOWN = { ...problem(404, "Not found"), body: { detail: "There is no such site." } };
 
+const NO_EVENTS = { events: 0, event_seq_floor: 0 };
+
 /** What the directory and the home have of a site. */
 async function storedSite(id: number, home: string) {
   const of = (db: D1Database, sql: string) => db.prepare(sql).bind(id).first();
@@ -33,7 +35,15 @@ describe("POST /admin/sites", () => {
       const { id } = answer.body as { id: number };
       expect(await storedSite(id, home)).toEqual({
         directory: { id, name: "Shop", home, first_chat_id: 5_001, status: "open", revision: 0, created_at: NOW },
-        home: { site_id: id, name: "Shop", status: "open", chat_id_floor: 5_000, revision: 0, created_at: NOW },
+        home: {
+          site_id: id,
+          name: "Shop",
+          status: "open",
+          chat_id_floor: 5_000,
+          revision: 0,
+          created_at: NOW,
+          ...NO_EVENTS,
+        },
       });
       expect((await storedSite(id, home === "main" ? "apac" : "main")).home).toBeNull();
       const listed = (await call(world, "GET", `/admin/sites?cursor=${id - 1}`)).body as { items: unknown[] };
@@ -93,7 +103,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
       [{ status: "closed" }, "B", "closed"],
       [{ name: "C", status: "open" }, "C", "open"],
     ] as const) {
-      expect(gist(await change(world, body))).toEqual({ status: 200, body: { id, name, home, status } });
+      expect(gist(await change(world, body))).toEqual({ status: 200, body: { id, name, home, status, events: false } });
       expect(await storedSite(id, home)).toMatchObject({ directory: { name, status, home }, home: { name, status } });
     }
     expect(await actions(world)).toEqual([
@@ -101,6 +111,19 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
       ["site.closed", { name: "B" }],
       ["site.renamed", { from: "B", to: "C" }],
       ["site.opened", { name: "C" }],
+    ]);
+  });
+
+  it("turns its events on and off", async () => {
+    const world = await World.create({}, home);
+    for (const events of [true, true, false]) {
+      expect(gist(await change(world, { events }))).toMatchObject({ status: 200, body: { events } });
+      expect(await storedSite(world.siteId, home)).toMatchObject({ home: { events: Number(events) } });
+    }
+    expect(gist(await change(world, { events: 1 }))).toEqual(bad("events", "must be true or false"));
+    expect(await actions(world)).toEqual([
+      ["site.events_on", {}],
+      ["site.events_off", {}],
     ]);
   });
 
@@ -128,7 +151,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
   });
 
   it.each<[unknown, string, string]>([
-    [{}, "", "must change name, status or first_chat_id"],
+    [{}, "", "must change name, status, first_chat_id or events"],
     [{ home: "main", name: "x" }, "home", "is not a field of this call"],
     [{ status: "creating" }, "status", 'must be "open" or "closed"'],
     [{ status: true }, "status", 'must be "open" or "closed"'],

@@ -7,15 +7,20 @@ import createSession from "../../src/operations/create-session.ts";
 import { DOCUMENTED } from "../../src/operations/index.ts";
 import { readIdempotencyKey } from "../../src/pipeline/idempotency-key.ts";
 import { stampSchema } from "../../src/pipeline/read-stamp.ts";
+import { newWebhookSchema } from "../../src/services/add-webhook.ts";
 import { agentChangeSchema } from "../../src/services/change-agent.ts";
 import { siteChangeSchema } from "../../src/services/change-site.ts";
+import { webhookChangeSchema } from "../../src/services/change-webhook.ts";
 import { newAgentSchema } from "../../src/services/create-agents.ts";
 import { newSiteSchema } from "../../src/services/create-site.ts";
 import { issueAppSchema } from "../../src/services/issue-app.ts";
 import { auditQuerySchema } from "../../src/services/list-audit-log.ts";
+import { deliveryQuerySchema } from "../../src/services/list-deliveries.ts";
+import { eventQuerySchema } from "../../src/services/list-events.ts";
 import { sessionQuerySchema } from "../../src/services/list-sessions.ts";
 import { idCursorSchema, pageQuerySchema } from "../../src/services/page.ts";
 import { rotateSecretSchema } from "../../src/services/rotate-secret.ts";
+import { rotateWebhookSchema } from "../../src/services/rotate-webhook-secret.ts";
 import { restoredSchema } from "../../src/services/settle-restored-home.ts";
 import { World } from "../support/world.ts";
 
@@ -54,11 +59,29 @@ const BODIES: [string, JsonSchema, z.ZodMiniType[], Record<string, unknown>][] =
   ],
   ...otherOperations(),
   ["NewSite", without(schemaOf("NewSite"), "home"), [newSiteSchema], { name: "n", first_chat_id: 1 }],
-  ["SiteChange", schemaOf("SiteChange"), [siteChangeSchema], { name: "n", status: "open", first_chat_id: 1 }],
+  [
+    "SiteChange",
+    schemaOf("SiteChange"),
+    [siteChangeSchema],
+    { name: "n", status: "open", first_chat_id: 1, events: true },
+  ],
   ["Restored", schemaOf("Restored"), [restoredSchema], { lift: 1 }],
   ["NewApp", schemaOf("NewApp"), [issueAppSchema], { name: "n", appid: "a", secret: "12345678" }],
   ["Rotation", schemaOf("Rotation"), [rotateSecretSchema], { overlap_seconds: 1, expected_version: "v" }],
   ["NewAgent", schemaOf("NewAgent"), [newAgentSchema], { id: 1, name: "n" }],
+  [
+    "NewWebhook",
+    schemaOf("NewWebhook"),
+    [newWebhookSchema],
+    { url: "https://hooks.example.com/", events: ["session.created"] },
+  ],
+  [
+    "WebhookChange",
+    schemaOf("WebhookChange"),
+    [webhookChangeSchema],
+    { url: "https://hooks.example.com/", events: ["session.created"], status: "enabled" },
+  ],
+  ["WebhookRotation", schemaOf("WebhookRotation"), [rotateWebhookSchema], { overlap_seconds: 1 }],
   ["AgentChange", schemaOf("AgentChange"), [agentChangeSchema], { name: "n", status: "normal" }],
 ];
 
@@ -212,9 +235,12 @@ describe("queries take what is documented", () => {
   test.each([
     ["/admin/sites", pageQuerySchema],
     ["/admin/sites/{site_id}/sessions", sessionQuerySchema],
+    ["/admin/sites/{site_id}/events", eventQuerySchema],
+    ["/admin/sites/{site_id}/webhooks/{webhook_id}/deliveries", deliveryQuerySchema],
     ["/admin/audit", auditQuerySchema],
   ] as const)("%s", (path, schema) => {
-    expect(parameters(path).map(({ name }) => name)).toEqual(expect.arrayContaining(["limit", "cursor"]));
+    const start = path === "/admin/sites/{site_id}/events" ? "after" : "cursor";
+    expect(parameters(path).map(({ name }) => name)).toEqual(expect.arrayContaining(["limit", start]));
     for (const { name, schema: documented } of parameters(path).filter((each) => each.name !== "cursor")) {
       const { inside, outside } = probes(documented);
       expect(inside.length).toBeGreaterThan(0);
@@ -261,7 +287,12 @@ function probes(schema: JsonSchema): { inside: unknown[]; outside: unknown[] } {
   if (maximum !== undefined) inside.push(maximum);
   if (maximum !== undefined) outside.push(maximum + 1);
   if (type === "integer") outside.push(1.5, "x", null);
-  const ids = (count: number) => Array.from({ length: count }, (_, i) => i + 1);
+  const chosen = (schema.items as JsonSchema | undefined)?.enum as unknown[] | undefined;
+  const ids = (count: number) => Array.from({ length: count }, (_, i) => chosen?.[0] ?? i + 1);
+  if (type === "boolean") inside.push(true, false);
+  if (type === "boolean") outside.push("true", 1, null);
+  if (chosen !== undefined) inside.push(chosen);
+  if (chosen !== undefined) outside.push(["another"], "another", null);
   if (minItems !== undefined) inside.push(ids(minItems));
   if (minItems !== undefined) outside.push(ids(minItems - 1));
   if (maxItems !== undefined) inside.push(ids(maxItems));

@@ -1,13 +1,14 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { importKeyring, type Keyring, seal, UnsealError } from "../../src/credentials/sealed-secret.ts";
+import { importKeyring, type Keyring, seal, UnsealError, unseal } from "../../src/credentials/sealed-secret.ts";
 import { systemRuntime } from "../../src/runtime.ts";
-import { APPS_PER_CALL, resealSecrets } from "../../src/services/reseal-secrets.ts";
+import { OWNERS_PER_CALL, resealSecrets } from "../../src/services/reseal-secrets.ts";
 import { revokeApp } from "../../src/services/revoke-app.ts";
 import { rotateSecret } from "../../src/services/rotate-secret.ts";
 import { WHOLE_LIMIT_MS } from "../../src/store/run-batch.ts";
 import { downDb } from "../support/down-db.ts";
 import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
+import { newWebhook, sealedIn } from "../support/new-webhook.ts";
 import { withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
 import { contextAt } from "../support/service-context.ts";
@@ -21,9 +22,9 @@ const BOTH = await importKeyring([Uint8Array.fromBase64(NEW_TEXT), Uint8Array.fr
 const NEW_ID = BOTH.sealing.id;
 const [OLD_SEAL, NEW_SEAL] = [`v2.${OLD.sealing.id}`, `v2.${NEW_ID}`];
 
-// Re-sealing is about every app there is; storage is this file's own.
+// Re-sealing is about every app and webhook there is.
 beforeEach(async () => {
-  for (const db of [env.DB, env.HOME_APAC]) await db.exec("DELETE FROM apps");
+  for (const db of [env.DB, env.HOME_APAC]) await db.exec("DELETE FROM webhooks; DELETE FROM apps");
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -51,13 +52,14 @@ const result = (resealed: number, remaining: number, unopened = 0, unopenedApps:
   remaining,
   unopened,
   unopenedApps,
+  unopenedWebhooks: [] as string[],
   homesDown: [] as string[],
 });
 
 /** The same, as the admin API answers it. */
 const answer = (...values: Parameters<typeof result>) => {
-  const { unopenedApps: unopened_apps, homesDown: homes_down, ...others } = result(...values);
-  return { ...others, unopened_apps, homes_down };
+  const { unopenedApps, unopenedWebhooks, homesDown, ...others } = result(...values);
+  return { ...others, unopened_apps: unopenedApps, unopened_webhooks: unopenedWebhooks, homes_down: homesDown };
 };
 
 const sealsOf = (row: Row | undefined) => [
@@ -113,6 +115,33 @@ describe("re-sealing", () => {
     expect(await resealSecrets(both())).toEqual(result(1, 0));
   });
 
+  it("seals webhooks' secrets anew with the apps', counts them together, and names those that do not open", async () => {
+    vi.spyOn(console, "warn").mockImplementation(() => {});
+    const world = await World.create();
+    const [good, damaged] = [await newWebhook(world), await newWebhook(world)];
+    const earlier = await sealedIn("previous", good, "whsec_earlier");
+    const set = (id: string, columns: Record<string, string>) =>
+      env.DB.prepare(
+        `UPDATE webhooks SET ${Object.keys(columns)
+          .map((name) => `${name} = ?`)
+          .join(", ")} WHERE id = ?`,
+      )
+        .bind(...Object.values(columns), id)
+        .run();
+    await set(good.id, earlier);
+    await set(damaged.id, { secret: "v2.00000000.x.y" });
+    expect(await resealSecrets(both())).toEqual({ ...result(3, 0, 1), unopenedWebhooks: [damaged.id] });
+    const row = await env.DB.prepare("SELECT * FROM webhooks WHERE id = ?")
+      .bind(good.id)
+      .first<Record<string, string>>();
+    const open = (slot: "current" | "previous", version = "", sealed = "") =>
+      unseal(BOTH, { siteId: world.siteId, webhookId: good.id, version }, slot, sealed);
+    expect([sealedWith(row?.secret ?? ""), sealedWith(row?.previous_secret ?? "")]).toEqual([NEW_SEAL, NEW_SEAL]);
+    expect(await open("current", row?.version, row?.secret)).toBe(good.secret);
+    expect(await open("previous", row?.previous_version, row?.previous_secret)).toBe("whsec_earlier");
+    expect(await resealSecrets(both())).toEqual({ ...result(0, 0, 1), unopenedWebhooks: [damaged.id] });
+  });
+
   it("has nothing to do without apps", async () => {
     expect(await resealSecrets(both())).toEqual(result(0, 0));
   });
@@ -120,9 +149,9 @@ describe("re-sealing", () => {
   it("re-seals up to 100 apps a call, and is done when nothing remains", async () => {
     const world = await World.create();
     await env.DB.exec("DELETE FROM apps");
-    await putApps(world.siteId, 2 * APPS_PER_CALL + 1);
-    expect(await resealSecrets(both())).toEqual(result(APPS_PER_CALL, APPS_PER_CALL + 1));
-    expect(await resealSecrets(both())).toEqual(result(APPS_PER_CALL, 1));
+    await putApps(world.siteId, 2 * OWNERS_PER_CALL + 1);
+    expect(await resealSecrets(both())).toEqual(result(OWNERS_PER_CALL, OWNERS_PER_CALL + 1));
+    expect(await resealSecrets(both())).toEqual(result(OWNERS_PER_CALL, 1));
     expect(await resealSecrets(both())).toEqual(result(1, 0));
     expect((await rows()).every((row) => sealedWith(row.secret) === NEW_SEAL)).toBe(true);
   });
@@ -154,6 +183,7 @@ describe("re-sealing", () => {
         warning: "no master key here opens some secrets: they were not re-sealed",
         secrets: 1,
         apps: ["app-0001"],
+        webhooks: [],
         first: `the current secret of app app-0001 was sealed with master key 00000000; MASTER_KEY is ${NEW_ID}`,
       },
     ]);
@@ -168,13 +198,13 @@ describe("re-sealing", () => {
     expect(await rows()).toMatchObject([{ secret: expect.stringMatching(NEW_SEAL), previous_secret: "damaged" }]);
   });
 
-  it.each([APPS_PER_CALL, 1_000, 1_001])(
+  it.each([OWNERS_PER_CALL, 1_000, 1_001])(
     "goes on past %d apps that do not open and sort first, and ends",
     async (unopened) => {
       vi.spyOn(console, "warn").mockImplementation(() => {});
       const world = await World.create();
       await env.DB.exec("DELETE FROM apps");
-      await putApps(world.siteId, APPS_PER_CALL + 1);
+      await putApps(world.siteId, OWNERS_PER_CALL + 1);
       await env.DB.prepare(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
          INSERT INTO apps (appid, site_id, name, version, secret, created_at)
@@ -183,7 +213,7 @@ describe("re-sealing", () => {
         .bind(unopened, world.siteId)
         .run();
       const named = Array.from({ length: 20 }, (_, i) => `aaa-${String(i + 1).padStart(5, "0")}`);
-      expect(await resealSecrets(both())).toEqual(result(APPS_PER_CALL, 1, unopened, named));
+      expect(await resealSecrets(both())).toEqual(result(OWNERS_PER_CALL, 1, unopened, named));
       expect(await resealSecrets(both())).toEqual(result(1, 0, unopened, named));
       expect(await resealSecrets(both())).toEqual(result(0, 0, unopened, named));
       const sealed = (await rows()).filter(({ appid }) => appid.startsWith("app-"));
@@ -194,10 +224,10 @@ describe("re-sealing", () => {
   it("re-seals the apps of every home, 100 a call over all of them", async () => {
     const [world, far] = [await World.create(), await World.create({}, "apac")];
     await env.DB.exec("DELETE FROM apps");
-    await putApps(world.siteId, APPS_PER_CALL - 1);
+    await putApps(world.siteId, OWNERS_PER_CALL - 1);
     await putApps(far.siteId, 2, env.HOME_APAC);
     // The two of apac and the app that the world of apac has.
-    expect(await resealSecrets(both())).toEqual(result(APPS_PER_CALL, 2));
+    expect(await resealSecrets(both())).toEqual(result(OWNERS_PER_CALL, 2));
     expect(await resealSecrets(both())).toEqual(result(2, 0));
     expect(await resealSecrets(both())).toEqual(result(0, 0));
     for (const db of [env.DB, env.HOME_APAC]) {
@@ -307,7 +337,7 @@ describe("re-sealing", () => {
     await resealSecrets(both());
     await resealSecrets(both());
     expect((await entries()).slice(before)).toMatchObject([
-      { site_id: null, at: NOW, actor: "admin-api", details: '{"apps":1}' },
+      { site_id: null, at: NOW, actor: "admin-api", details: '{"apps":1,"webhooks":0}' },
     ]);
   });
 });

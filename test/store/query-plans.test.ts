@@ -1,20 +1,30 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { addWebhook } from "../../src/services/add-webhook.ts";
 import { changeSite } from "../../src/services/change-site.ts";
+import { changeWebhook } from "../../src/services/change-webhook.ts";
 import { countSessions } from "../../src/services/count-sessions.ts";
 import { createSite } from "../../src/services/create-site.ts";
+import { deleteWebhook } from "../../src/services/delete-webhook.ts";
 import { findSite } from "../../src/services/find-site.ts";
 import { issueApp } from "../../src/services/issue-app.ts";
 import { listAgents } from "../../src/services/list-agents.ts";
 import { listApps } from "../../src/services/list-apps.ts";
 import { listAuditLog } from "../../src/services/list-audit-log.ts";
+import { listDeliveries } from "../../src/services/list-deliveries.ts";
+import { listEvents } from "../../src/services/list-events.ts";
 import { listHomes } from "../../src/services/list-homes.ts";
 import { listSessions } from "../../src/services/list-sessions.ts";
 import { listSites } from "../../src/services/list-sites.ts";
+import { listWebhooks } from "../../src/services/list-webhooks.ts";
+import { pingWebhook } from "../../src/services/ping-webhook.ts";
 import { readSession } from "../../src/services/read-session.ts";
+import { redeliver } from "../../src/services/redeliver.ts";
+import { redeliverFailed } from "../../src/services/redeliver-failed.ts";
 import { resealSecrets } from "../../src/services/reseal-secrets.ts";
 import { revokeApp } from "../../src/services/revoke-app.ts";
 import { rotateSecret } from "../../src/services/rotate-secret.ts";
+import { rotateWebhookSecret } from "../../src/services/rotate-webhook-secret.ts";
 import type { ServiceContext } from "../../src/services/service-context.ts";
 import { settleRestoredHome } from "../../src/services/settle-restored-home.ts";
 import { replacing } from "../support/replacing.ts";
@@ -49,6 +59,7 @@ const BY_WHOLE_KEY = [
   "app_routes USING PRIMARY KEY (appid=?)",
   "apps USING PRIMARY KEY (site_id=? AND appid=?)",
   "customers USING PRIMARY KEY (site_id=? AND external_id=?)",
+  "events USING PRIMARY KEY (site_id=? AND seq=?)",
   "home_sites USING INTEGER PRIMARY KEY (rowid=?)",
   "idempotency_keys USING PRIMARY KEY (site_id=? AND appid=? AND operation=? AND key=?)",
   "nonces USING PRIMARY KEY (site_id=? AND appid=? AND ranstr=?)",
@@ -67,9 +78,17 @@ const FOR_FOREIGN_KEYS = [
 /** max(id) of a site: SQLite reads the one last row of the site in the primary key. */
 const NEWEST_SESSION = "SEARCH sessions USING PRIMARY KEY (site_id=?)";
 
+/** The event's seq in its row and in its data, the event of the deliveries, and the site's webhooks, which are ten at most. */
+const OUTBOX = [
+  "SEARCH events USING PRIMARY KEY (site_id=?)",
+  "SEARCH events USING PRIMARY KEY (site_id=?)",
+  "SEARCH newest USING PRIMARY KEY (site_id=?)",
+  "SEARCH webhooks USING PRIMARY KEY (site_id=?)",
+];
+
 /** Lists the request brought, and the single rows a statement makes up. */
 const NOT_STORED =
-  /^SCAN ((asked|each_row) VIRTUAL TABLE INDEX 1:|decision|search|found|CONSTANT ROW|\(subquery-\d+\))( LEFT-JOIN)?$/;
+  /^SCAN ((asked|each_row|wanted) VIRTUAL TABLE INDEX 1:|decision|search|found|CONSTANT ROW|\(subquery-\d+\))( LEFT-JOIN)?$/;
 
 /** The reads of a plan that are neither by a whole key nor of something not stored. */
 function suspicious(plan: string[]): string[] {
@@ -106,11 +125,13 @@ describe("the query plans of the signed path", () => {
       'INSERT INTO "sessions"',
       'INSERT INTO "participants"',
       'INSERT INTO "messages"',
+      'INSERT INTO "events"',
       'INSERT INTO "idempotency_keys"',
+      'INSERT INTO "deliveries"',
       "SELECT (",
     ]);
     // The second is for the customer's foreign key and never run: see "read no more" below.
-    expect(await suspiciousOf(statements)).toEqual([NEWEST_SESSION, NEWEST_SESSION]);
+    expect(await suspiciousOf(statements)).toEqual([NEWEST_SESSION, NEWEST_SESSION, ...OUTBOX]);
   });
 
   it("find all that add_kf needs by whole keys", async () => {
@@ -121,11 +142,13 @@ describe("the query plans of the signed path", () => {
       'select "app_routes"',
       "WITH decision",
       "SELECT * FROM",
+      'INSERT INTO "events"',
       'INSERT INTO "participants"',
       'INSERT INTO "idempotency_keys"',
+      'INSERT INTO "deliveries"',
       "SELECT (",
     ]);
-    expect(await suspiciousOf(statements)).toEqual([]);
+    expect(await suspiciousOf(statements)).toEqual(OUTBOX);
   });
 
   it("read no more for a site with many agents, sessions and customers", async () => {
@@ -157,7 +180,7 @@ async function operated(act: (ctx: ServiceContext, world: World) => Promise<unkn
 }
 
 /** Small tables that may be read as a whole by what operators do once in a while: one row for each site, app or home. */
-const READ_WHOLE = /^SCAN (home_sites|sites|apps|app_routes|sqlite_master)( USING .*)?$/;
+const READ_WHOLE = /^SCAN (home_sites|sites|apps|app_routes|webhooks|sqlite_master)( USING .*)?$/;
 
 const scansOf = async (statements: Bound[]) =>
   (await Promise.all(statements.map(planOf)))
@@ -195,6 +218,23 @@ describe("the query plans of what operators do", () => {
         return changeSite(ctx, { site: await site(ctx, world), change });
       },
     ],
+    ["list events", async (ctx, world) => listEvents(ctx, { site: await site(ctx, world), after: 0, limit: 20 })],
+    [
+      "everything about a webhook",
+      async (ctx, world) => {
+        const at = await site(ctx, world);
+        const { id } = await addWebhook(ctx, { site: at, url: "https://hooks.example.com/" });
+        const which = { site: at, webhookId: id };
+        await listWebhooks(ctx, which);
+        const { seq } = await pingWebhook(ctx, which);
+        await listDeliveries(ctx, { ...which, status: "pending", ...page });
+        await redeliver(ctx, { ...which, seq });
+        await redeliverFailed(ctx, which);
+        await rotateWebhookSecret(ctx, { ...which, overlapSeconds: 60 });
+        await changeWebhook(ctx, { ...which, change: { status: "disabled" } });
+        await deleteWebhook(ctx, which);
+      },
+    ],
   ])("scan no table: %s", async (_, act) => {
     for (const home of ["main", "apac"]) expect(await scansOf(await operated(act, home))).toEqual([]);
   });
@@ -203,7 +243,7 @@ describe("the query plans of what operators do", () => {
     // app_routes is for a foreign key and never read: see the next test.
     ["create a site", ["app_routes", "sites"], (ctx) => createSite(ctx, { name: "New", home: "apac", firstChatId: 1 })],
     ["list homes", ["sites", "sqlite_master"], (ctx) => listHomes(ctx)],
-    ["re-seal", ["apps"], (ctx) => resealSecrets(ctx)],
+    ["re-seal", ["apps", "webhooks"], (ctx) => resealSecrets(ctx)],
     ["settle the home apac", ["home_sites"], (ctx) => settleRestoredHome(ctx, { home: "apac", lift: 1 })],
     ["settle the home main", ["app_routes", "home_sites"], (ctx) => settleRestoredHome(ctx, { home: "main", lift: 1 })],
   ])("scan only tables of sites and apps: %s", async (_, tables, act) => {

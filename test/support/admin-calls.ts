@@ -1,5 +1,17 @@
 import { expect } from "vitest";
+import { newWebhook } from "./new-webhook.ts";
 import type { World } from "./world.ts";
+
+/** The id of the webhook that {@link prepared} stores. */
+const webhookId = ({ siteId }: { siteId: number }) => `wh_of_${siteId}`;
+const webhook = ({ siteId }: World) => `/admin/sites/${siteId}/webhooks/${webhookId({ siteId })}`;
+
+/** Stores what the calls below need: a webhook, and one event of the site. */
+export async function prepared(world: World): Promise<World> {
+  await newWebhook(world, { id: webhookId(world) });
+  await world.chatId();
+  return world;
+}
 
 /** Every call of the admin API, as paths of a world. */
 export const ADMIN_CALLS: [method: string, path: (world: World) => string, body?: unknown][] = [
@@ -14,6 +26,15 @@ export const ADMIN_CALLS: [method: string, path: (world: World) => string, body?
   ["PATCH", ({ siteId }) => `/admin/sites/${siteId}/agents/1`, { name: "Renamed" }],
   ["GET", ({ siteId }) => `/admin/sites/${siteId}/agents`],
   ["GET", ({ siteId }) => `/admin/sites/${siteId}/sessions`],
+  ["GET", ({ siteId }) => `/admin/sites/${siteId}/events`],
+  ["POST", ({ siteId }) => `/admin/sites/${siteId}/webhooks`, { url: "https://hooks.example.com/" }],
+  ["GET", ({ siteId }) => `/admin/sites/${siteId}/webhooks`],
+  ["PATCH", webhook, { events: ["session.created"] }],
+  ["POST", (world) => `${webhook(world)}/rotate`, { overlap_seconds: 60 }],
+  ["POST", (world) => `${webhook(world)}/ping`],
+  ["GET", (world) => `${webhook(world)}/deliveries`],
+  ["POST", (world) => `${webhook(world)}/deliveries/1/redeliver`],
+  ["DELETE", webhook],
   ["GET", () => "/admin/audit"],
   ["GET", () => "/admin/homes"],
   ["POST", () => "/admin/homes/main/restored", { lift: 1 }],
@@ -25,7 +46,10 @@ export const ADMIN_CALLS: [method: string, path: (world: World) => string, body?
  * nothing.
  */
 export const MAIN_DOWN: Record<string, Record<string, unknown>> = {
-  "POST /admin/reseal": { resealed: 0, remaining: 0, unopened: 0, unopened_apps: [], homes_down: ["main"] },
+  "POST /admin/reseal": {
+    ...{ resealed: 0, remaining: 0, unopened: 0 },
+    ...{ unopened_apps: [], unopened_webhooks: [], homes_down: ["main"] },
+  },
   "GET /admin/audit": { items: [], next_cursor: null, homes_down: ["main"] },
 };
 

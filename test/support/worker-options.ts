@@ -17,7 +17,7 @@ type WorkerOptions = Record<string, unknown> & {
 export const TEST_HOMES = ["DB", "HOME_APAC"] as const;
 
 /**
- * What wrangler makes of wrangler.toml, without what tests have no use for: secrets and crons; with {@link TEST_HOMES}, open, in
+ * What wrangler makes of wrangler.toml, without what tests have no use for: secrets, crons and the reading of the queue; with {@link TEST_HOMES}, open, in
  * place of the file's. Loading wrangler takes over a second, so the answer is kept below node_modules until wrangler or its file
  * changes.
  */
@@ -38,8 +38,11 @@ export async function workerOptions(config = join(root, "wrangler.toml")): Promi
 
 async function readWithWrangler(config: string): Promise<WorkerOptions> {
   const { unstable_getMiniflareWorkerOptions } = await import("wrangler");
-  const { cronTriggers: _, ...options } = unstable_getMiniflareWorkerOptions(config)
-    .workerOptions as never as WorkerOptions;
+  const {
+    cronTriggers: _,
+    queueConsumers: __,
+    ...options
+  } = unstable_getMiniflareWorkerOptions(config).workerOptions as never as WorkerOptions;
   const others = Object.entries(options.d1Databases).filter(([binding]) => homeOfBinding(binding) === undefined);
   const homes = TEST_HOMES.map((binding) => [binding, { id: binding }] as const);
   return {

@@ -24,6 +24,7 @@ import { requireAdmin } from "./admin-token.ts";
 import type { AdminEnv } from "./env.ts";
 import { onError } from "./on-error.ts";
 import { readInput, readQuery } from "./read-input.ts";
+import { addWebhookRoutes } from "./webhook-routes.ts";
 import * as wire from "./wire.ts";
 
 /** The admin API: JSON in and out, bearer token, problem details. docs/operating.md, "Admin API". */
@@ -51,8 +52,8 @@ export function admin(): Routes<AdminEnv> {
 
   routes.patch("/sites/:site_id", async (c) => {
     const site = await siteOf(c);
-    const { name, status, first_chat_id: firstChatId } = await readInput(c, siteChangeSchema);
-    return c.json(wire.site(await changeSite(c.var.ctx, { site, change: { name, status, firstChatId } })));
+    const { first_chat_id: firstChatId, ...change } = await readInput(c, siteChangeSchema);
+    return c.json(wire.changedSite(await changeSite(c.var.ctx, { site, change: { ...change, firstChatId } })));
   });
 
   routes.post("/sites/:site_id/apps", async (c) => {
@@ -111,6 +112,8 @@ export function admin(): Routes<AdminEnv> {
     const chatId = pathId(c, "chat_id", sessionUnknown);
     return c.json(wire.sessionDetail(await readSession(c.var.ctx, { site, chatId })));
   });
+
+  addWebhookRoutes(routes);
 
   routes.get("/audit", async (c) => {
     const { site_id: siteId, ...query } = readQuery(c, auditQuerySchema);

@@ -18,6 +18,9 @@ export function page<Item, Shown>({ items, nextCursor }: Page<Item>, show: (item
 
 export const site = ({ id, name, home, status }: Omit<Site, "createdAt">) => ({ id, name, home, status });
 
+/** Only its home knows whether a site has events, so lists of sites do not say it. */
+export const changedSite = ({ events, ...each }: Site & { events: boolean }) => ({ ...site(each), events });
+
 export const siteEntry = ({ createdAt, ...each }: Site) => ({ ...site(each), created_at: createdAt });
 
 export const restored = ({ sites, liftedBy, reopenAfter, apps, homesDown }: RestoredHome) => ({
@@ -44,11 +47,12 @@ export const rotatedSecret = ({ appid, secret, version, previousExpiresAt }: Rot
   previous_expires_at: previousExpiresAt,
 });
 
-export const resealed = ({ unopenedApps, resealed, remaining, unopened, homesDown }: Resealed) => ({
+export const resealed = ({ resealed, remaining, unopened, homesDown, ...named }: Resealed) => ({
   resealed,
   remaining,
   unopened,
-  unopened_apps: unopenedApps,
+  unopened_apps: named.unopenedApps,
+  unopened_webhooks: named.unopenedWebhooks,
   homes_down: homesDown,
 });
 

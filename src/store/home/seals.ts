@@ -1,68 +1,89 @@
-import { and, asc, eq, getTableColumns, or, sql } from "drizzle-orm";
+import { and, asc, eq, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { type Author, auditedBy } from "../audit-log.ts";
-import { apps, auditLog } from "../schema.ts";
-import type { AppKey } from "./apps.ts";
+import { apps, auditLog, webhooks } from "../schema.ts";
 
-const { appid, siteId, version, secret, previousVersion, previousSecret } = getTableColumns(apps);
-const SEALED = { appid, siteId, version, secret, previousVersion, previousSecret };
+/** What has secrets, by the table: each has the same columns for them, and a name that is unique on its site. */
+const OWNERS = { apps: { table: apps, name: apps.appid }, webhooks: { table: webhooks, name: webhooks.id } };
 
-/** An app's sealed secrets with their versions. */
-export type SealedSecrets = Pick<typeof apps.$inferSelect, keyof typeof SEALED>;
+export type Owners = keyof typeof OWNERS;
+
+/** An owner of secrets is named by its site too. */
+export type OwnerKey = { siteId: number; name: string };
+
+/** The sealed secrets of an app or a webhook, with their versions. */
+export type SealedSecrets = OwnerKey &
+  Pick<typeof apps.$inferSelect, "version" | "secret" | "previousVersion" | "previousSecret">;
 
 /** Whether a sealed secret does not start with `mark`; null when there is no secret. */
-const differs = (column: typeof secret | typeof previousSecret, mark: string) =>
+const differs = (column: SQLiteColumn, mark: string) =>
   sql<number | null>`substr(${column}, 1, length(${mark})) <> ${mark}`;
 
 /**
- * The apps above `after` that have a secret whose seal does not start with `mark`, by site and appid. Reads every app: the call is too rare
- * to pay for an index.
+ * The owners above `after` that have a secret whose seal does not start with `mark`, by site and name. Reads every owner: the call is too
+ * rare to pay for an index.
  */
 export function listSealedOtherwise(
   db: D1Database,
+  owners: Owners,
   mark: string,
-  after: AppKey,
+  after: OwnerKey,
   limit: number,
 ): Promise<SealedSecrets[]> {
+  const { table, name } = OWNERS[owners];
+  const { siteId, version, secret, previousVersion, previousSecret } = table;
   return drizzle(db)
-    .select(SEALED)
-    .from(apps)
+    .select({ siteId, name, version, secret, previousVersion, previousSecret })
+    .from(table)
     .where(
       and(
-        sql`(${siteId}, ${appid}) > (${after.siteId}, ${after.appid})`,
+        sql`(${siteId}, ${name}) > (${after.siteId}, ${after.name})`,
         or(differs(secret, mark), differs(previousSecret, mark)),
       ),
     )
-    .orderBy(asc(siteId), asc(appid))
+    .orderBy(asc(siteId), asc(name))
     .limit(limit)
     .all();
 }
 
 /** Counts the secrets whose seal does not start with `mark`. */
 export async function countSealedOtherwise(db: D1Database, mark: string): Promise<number> {
-  const count = (column: typeof secret | typeof previousSecret) => sql`coalesce(sum(${differs(column, mark)}), 0)`;
-  const secrets = sql<number>`${count(secret)} + ${count(previousSecret)}`;
-  return (await drizzle(db).select({ secrets }).from(apps).get())?.secrets ?? 0;
+  const store = drizzle(db);
+  const count = (column: SQLiteColumn) => sql`coalesce(sum(${differs(column, mark)}), 0)`;
+  const ofWebhooks = store
+    .select({ n: sql`${count(webhooks.secret)} + ${count(webhooks.previousSecret)}` })
+    .from(webhooks);
+  const secrets = sql<number>`${count(apps.secret)} + ${count(apps.previousSecret)} + ${ofWebhooks}`;
+  return (await store.select({ secrets }).from(apps).get())?.secrets ?? 0;
 }
 
 /**
- * Stores new seals of the same secrets, in one transaction. An app that was rotated since it was read is left as it is.
+ * Stores new seals of the same secrets, in one transaction. What was rotated since it was read is left as it is.
  *
- * @returns the versions of the changed apps, which are unique
+ * @returns the versions of what was changed, which are unique
  */
-export async function replaceSeals(db: D1Database, renewed: SealedSecrets[], author: Author): Promise<Set<string>> {
-  if (renewed.length === 0) return new Set();
+export async function replaceSeals(
+  db: D1Database,
+  renewed: Record<Owners, SealedSecrets[]>,
+  author: Author,
+): Promise<Set<string>> {
+  if (renewed.apps.length + renewed.webhooks.length === 0) return new Set();
   const store = drizzle(db);
-  const details = JSON.stringify({ apps: renewed.length });
+  const details = JSON.stringify({ apps: renewed.apps.length, webhooks: renewed.webhooks.length });
+  const replacing = (owners: Owners) =>
+    renewed[owners].map((owner) => {
+      const { table, name } = OWNERS[owners];
+      return store
+        .update(table)
+        .set({ secret: owner.secret, previousSecret: owner.previousSecret })
+        .where(and(eq(table.siteId, owner.siteId), eq(name, owner.name), eq(table.version, owner.version)))
+        .returning({ version: table.version });
+    });
   const [, ...changed] = await store.batch([
     store.insert(auditLog).values({ ...auditedBy(author), action: "secrets.resealed", subject: "", details }),
-    ...renewed.map((app) =>
-      store
-        .update(apps)
-        .set({ secret: app.secret, previousSecret: app.previousSecret })
-        .where(and(eq(siteId, app.siteId), eq(appid, app.appid), eq(version, app.version)))
-        .returning({ version }),
-    ),
+    ...replacing("apps"),
+    ...replacing("webhooks"),
   ]);
-  return new Set(changed.flat().map((app) => app.version));
+  return new Set(changed.flat().map(({ version }) => version));
 }

@@ -1,0 +1,113 @@
+import { EVENT_TYPES, newWebhookSchema } from "../services/add-webhook.ts";
+import { webhookChangeSchema } from "../services/change-webhook.ts";
+import { rotateWebhookSchema } from "../services/rotate-webhook-secret.ts";
+import { DELIVERY_STATUSES, WEBHOOK_STATUSES } from "../store/schema.ts";
+import { listOf, page, TIME } from "./admin-schemas.ts";
+import { exactly, integer, orNull, string, time } from "./components.ts";
+import { eventDataNames, PING } from "./event-webhooks.ts";
+import { jsonSchemaOf } from "./json-schema.ts";
+
+const URL_WORDS = {
+  description:
+    "Where events are posted to: `https`, a public host name, port 443, no user and no password, no IP address, no fragment.",
+  format: "uri",
+  examples: ["https://hooks.example.com/sessions"],
+};
+const EVENTS_WORDS = {
+  description: "The types of events that it gets. A `ping` always comes when it is asked for.",
+  examples: [EVENT_TYPES],
+};
+
+const seq = integer("Counts a site's events, from 1.", { minimum: 1, examples: [42] });
+const eventId = string("The event's id: the `webhook-id` of each attempt.", {
+  examples: ["evt_0d1c2b3a495867768594a3b2c1d0e0f1"],
+});
+const type = string("What happened.", { enum: [...EVENT_TYPES, PING], examples: ["session.created"] });
+const secret = string("The secret that its events are signed with. Shown in this answer and never again.", {
+  examples: ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazRJh9QYjb8="],
+});
+
+const webhook = {
+  id: string("The webhook's id.", { examples: ["wh_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42"] }),
+  url: string("Where events are posted to.", { examples: URL_WORDS.examples }),
+  events: {
+    type: "array",
+    description: EVENTS_WORDS.description,
+    items: { type: "string", enum: EVENT_TYPES },
+    examples: [EVENT_TYPES],
+  },
+  status: string("A disabled one gets nothing.", { enum: WEBHOOK_STATUSES, examples: ["enabled"] }),
+  disabled_reason: orNull(
+    string("Why the service disabled it: `gone` after a 410, `failing` after 5 days without a success; else null.", {
+      examples: ["gone"],
+    }),
+  ),
+  failing_since: orNull(time("The first failure since the last success; null without one.", TIME)),
+  previous_expires_at: orNull(time("Until when the secret before signs too; null when there is none.", TIME)),
+  created_at: time("When it was added.", TIME),
+};
+
+/** The bodies of the admin API's calls about events and webhooks. */
+export const webhookSchemas = {
+  NewWebhook: jsonSchemaOf(newWebhookSchema, {
+    url: URL_WORDS,
+    events: {
+      ...EVENTS_WORDS,
+      description: `${EVENTS_WORDS.description} Left out, it gets all types that there are now.`,
+    },
+  }),
+  WebhookChange: jsonSchemaOf(webhookChangeSchema, {
+    url: URL_WORDS,
+    events: EVENTS_WORDS,
+    status: {
+      description:
+        "Disabling it ends what is pending as `failed`. Enabling it sends nothing again: redeliver does, event by event.",
+      examples: ["disabled"],
+    },
+  }),
+  WebhookRotation: jsonSchemaOf(rotateWebhookSchema, {
+    overlap_seconds: {
+      description: "How long events are signed with the secret before too. An earlier one ends at once.",
+      examples: [3600],
+    },
+  }),
+  Webhook: exactly(webhook),
+  AddedWebhook: exactly({ ...webhook, secret }),
+  WebhookPage: page("Webhook"),
+  RotatedWebhook: exactly({
+    secret,
+    previous_expires_at: time("Until when the secret before signs too.", TIME),
+  }),
+  SentPing: exactly({ event_id: eventId }),
+  Redelivery: exactly({ event_id: eventId, seq }),
+  Delivery: exactly({
+    event_id: eventId,
+    seq,
+    type,
+    chat_id: orNull(integer("The session that it is about; null for a ping.", { examples: [900220] })),
+    status: string(
+      "`pending` until it is `delivered`, or `failed` after 8 attempts or because the webhook was disabled; `skipped` when its data was erased before.",
+      { enum: DELIVERY_STATUSES, examples: ["delivered"] },
+    ),
+    attempts: integer("How many attempts were begun.", { minimum: 0, examples: [1] }),
+    last_status: orNull(integer("The HTTP status of the last answer; null without one.", { examples: [200] })),
+    last_error: orNull(
+      string("Why the last attempt failed, with the start of what was answered; null when it did not.", {
+        examples: ["HTTP 500: oops"],
+      }),
+    ),
+    next_attempt_at: orNull(time("When it is tried next; null unless it is pending.", TIME)),
+  }),
+  DeliveryPage: page("Delivery"),
+  Event: exactly({
+    id: eventId,
+    seq,
+    type,
+    created_at: time("When it happened.", TIME),
+    data: {
+      description: "What webhooks get as `data`; null once it was erased.",
+      anyOf: [...eventDataNames.map((name) => ({ $ref: `#/components/schemas/${name}` })), { type: "null" }],
+    },
+  }),
+  EventList: exactly({ items: listOf("At most `limit` of them.", "Event") }),
+};

@@ -1,0 +1,89 @@
+import { and, eq, lt, lte, ne, type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { counted, type Run } from "./pruner.ts";
+import { deliveries, events, homeSites, webhooks } from "./schema.ts";
+
+/**
+ * Events and deliveries are kept for weeks, so that reading all of them at each run would cost more than they do. Within a site the
+ * oldest come first, so only the sites and webhooks whose first one is too old are read, and of these the first {@link WINDOW}. CROSS
+ * JOIN keeps SQLite from reading the long table first.
+ */
+const WINDOW = 1_000;
+
+/** Something of all events of a site, or of all deliveries to a webhook. */
+const ofSite = (what: SQL) =>
+  sql`(SELECT ${what} FROM ${events} AS other WHERE other.site_id = ${homeSites.siteId} ORDER BY seq LIMIT 1)`;
+const ofWebhook = (what: SQL) => sql`(SELECT ${what} FROM ${deliveries} AS other
+  WHERE other.site_id = ${webhooks.siteId} AND other.webhook_id = ${webhooks.id} ORDER BY seq LIMIT 1)`;
+
+/** Deletes the events that were kept long enough. The newest event of a site stays: without it its seq would be given again. */
+export function pruneEvents(run: Run, db: D1Database): AsyncGenerator<number, void> {
+  const store = drizzle(db);
+  const old = store
+    .select({ siteId: events.siteId, seq: events.seq })
+    .from(homeSites)
+    .crossJoin(events)
+    .where(
+      and(
+        sql`${ofSite(sql`created_at`)} <= ${run.keptUntil}`,
+        eq(events.siteId, homeSites.siteId),
+        sql`${events.seq} < ${ofSite(sql`seq`)} + ${WINDOW}`,
+        lt(events.seq, ofSite(sql`max(seq)`)),
+        lte(events.createdAt, run.keptUntil),
+      ),
+    )
+    .limit(run.chunkRows);
+  return inChunks(run, () => store.delete(events).where(sql`(${events.siteId}, ${events.seq}) IN ${old}`).run());
+}
+
+/**
+ * Deletes the deliveries of such events, except pending ones, which end first: as skipped when their event is gone. And all of deleted
+ * webhooks.
+ */
+export async function* pruneDeliveries(run: Run, db: D1Database): AsyncGenerator<number, void> {
+  const store = drizzle(db);
+  const { siteId, webhookId, seq } = deliveries;
+  const old = store
+    .select({ siteId, webhookId, seq })
+    .from(webhooks)
+    .crossJoin(deliveries)
+    .where(
+      and(
+        sql`${ofWebhook(sql`created_at`)} <= ${run.keptUntil}`,
+        eq(siteId, webhooks.siteId),
+        eq(webhookId, webhooks.id),
+        sql`${seq} < ${ofWebhook(sql`seq`)} + ${WINDOW}`,
+        lte(deliveries.createdAt, run.keptUntil),
+        ne(deliveries.status, "pending"),
+      ),
+    )
+    .limit(run.chunkRows);
+  for (const some of [sql`${old}`, orphans(run.chunkRows)]) {
+    yield* inChunks(run, () => store.delete(deliveries).where(sql`(${siteId}, ${webhookId}, ${seq}) IN ${some}`).run());
+  }
+}
+
+/** The webhook of the first delivery that meets a condition, as JSON. */
+const firstWebhook = (where: SQL) =>
+  sql`(SELECT json_array(site_id, webhook_id) FROM ${deliveries} AS next WHERE ${where} ORDER BY site_id, webhook_id, seq LIMIT 1)`;
+
+/** Deliveries of webhooks that were deleted: the deletion takes only some. Goes from one webhook to the next by the key. */
+const orphans = (limit: number) => sql`(
+  WITH RECURSIVE owner(key) AS (
+    SELECT ${firstWebhook(sql`true`)}
+    UNION ALL
+    SELECT ${firstWebhook(sql`(site_id, webhook_id, seq) > (owner.key ->> 0, owner.key ->> 1, 9007199254740991)`)}
+    FROM owner WHERE owner.key IS NOT NULL),
+  gone AS MATERIALIZED (
+    SELECT key ->> 0 AS site_id, key ->> 1 AS webhook_id FROM owner WHERE key IS NOT NULL AND NOT EXISTS (
+      SELECT 1 FROM ${webhooks} WHERE ${webhooks.siteId} = key ->> 0 AND ${webhooks.id} = key ->> 1))
+  SELECT other.site_id, other.webhook_id, other.seq FROM gone CROSS JOIN ${deliveries} AS other
+  WHERE other.site_id = gone.site_id AND other.webhook_id = gone.webhook_id LIMIT ${limit})`;
+
+/** Yields how many rows each chunk removed, until one removed none. */
+async function* inChunks(run: Run, remove: () => Promise<D1Result>): AsyncGenerator<number, void> {
+  for (let removed = 1; removed > 0; ) {
+    removed = (await counted(run, 1, remove)).meta.changes;
+    yield removed;
+  }
+}

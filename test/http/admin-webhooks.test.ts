@@ -1,0 +1,412 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { type AdminAnswer, call, problem } from "../support/admin-calls.ts";
+import { added, eventStore } from "../support/webhook-store.ts";
+import { NOW, World } from "../support/world.ts";
+
+const gist = ({ status, body }: AdminAnswer) => ({ status, body });
+const bad = (field: string, message: string) => problem(400, "Invalid input", [{ field, message }]);
+
+const URL_RULE = "must be an absolute https URL";
+const TYPE_RULE = "must be session.created or session.agents_added";
+const TYPES_RULE = "must be a list of 1 to 100 types of events";
+const ALL_TYPES = ["session.created", "session.agents_added"];
+
+const at = ({ siteId }: World, path = "") => `/admin/sites/${siteId}/webhooks${path}`;
+
+/** A webhook that was just added, as it is shown. */
+const shown = (change: object = {}) => ({
+  id: expect.stringMatching(/^wh_[0-9a-f]{32}$/),
+  url: "https://hooks.example.com/in?token=t",
+  events: ALL_TYPES,
+  status: "enabled",
+  disabled_reason: null,
+  failing_since: null,
+  previous_expires_at: null,
+  created_at: NOW,
+  ...change,
+});
+
+const DETAILS = { origin: "https://hooks.example.com", events: ALL_TYPES };
+const entry = (action: string, subject: string, details: object = DETAILS) => ({
+  ...{ action, actor: "admin-api", at: NOW, subject, details },
+});
+
+/** Puts deliveries of a webhook, by their status. */
+async function putDeliveries({ siteId }: World, webhook: string, count: number, status = "pending"): Promise<void> {
+  await env.DB.prepare(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+     INSERT INTO deliveries (site_id, webhook_id, seq, status, attempts, next_attempt_at, claim, created_at)
+     SELECT ?, ?, i, ?, 1, ?, 'claim', 1 FROM n`,
+  )
+    .bind(count, siteId, webhook, status, NOW)
+    .run();
+}
+
+describe("POST /admin/sites/:site_id/webhooks", () => {
+  it.each(["main", "apac"])("is 201 with the secret, and turns the site's events on: %s", async (home) => {
+    const world = await World.create({}, home);
+    const { revision } = (await eventStore(world)).site as { revision: number };
+    const answer = await call(world, "POST", at(world), { url: "https://hooks.example.com/in?token=t" });
+    expect(gist(answer)).toEqual({
+      status: 201,
+      body: shown({ secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) }),
+    });
+    const { id, secret } = answer.body as { id: string; secret: string };
+    expect(Uint8Array.fromBase64(secret.slice(6))).toHaveLength(32);
+    const { site, webhooks, audit } = await eventStore(world);
+    expect(site).toMatchObject({ events: 1, revision: revision + 1 });
+    expect(webhooks).toEqual([
+      {
+        ...{ site_id: world.siteId, id, url: "https://hooks.example.com/in?token=t", created_at: NOW },
+        ...{ events: JSON.stringify(ALL_TYPES), status: "enabled", disabled_reason: null, failing_since: null },
+        ...{ version: expect.stringMatching(/^[0-9a-f]{32}$/), secret: expect.stringMatching(/^v2\./) },
+        ...{ previous_version: null, previous_secret: null, previous_expires_at: null },
+      },
+    ]);
+    expect(audit).toEqual([entry("webhook.added", id), entry("site.events_on", String(world.siteId), {})]);
+  });
+
+  it("has the events of the site's calls delivered from now on, and none of before", async () => {
+    const world = await World.create();
+    await world.chatId();
+    const [all, added_] = [await added(world), await added(world, { events: ["session.agents_added"] })];
+    const chatId = await world.chatId({ kefu_id: [1], fzr_uid: 1 });
+    await world.add(chatId, { kefu_ids: [2] });
+    const { events, deliveries } = await eventStore(world);
+    expect(events.map(({ seq, type }) => [seq, type])).toEqual([
+      [1, "session.created"],
+      [2, "session.agents_added"],
+    ]);
+    const due = { status: "pending", attempts: 0, next_attempt_at: NOW, claim: null, created_at: NOW };
+    const byId = [
+      ...[1, 2].map((seq) => ({ webhook_id: all.id, seq, ...due })),
+      { webhook_id: added_.id, seq: 2, ...due },
+    ].sort((a, b) => (a.webhook_id < b.webhook_id ? -1 : 1));
+    expect(deliveries).toMatchObject(byId);
+  });
+
+  it("takes the types once each, in the order given, and the same URL twice", async () => {
+    const world = await World.create();
+    const events = ["session.agents_added", "session.created", "session.agents_added"];
+    const { body } = await call(world, "POST", at(world), { url: "https://hooks.example.com/", events });
+    expect(body).toMatchObject({ events: ["session.agents_added", "session.created"] });
+    await call(world, "POST", at(world), { url: "https://hooks.example.com/" });
+    expect((await eventStore(world)).webhooks).toHaveLength(2);
+  });
+
+  it("leaves the site's events off when an operator turned them off, and the webhook is not the first", async () => {
+    const world = await World.create();
+    await added(world);
+    await call(world, "PATCH", `/admin/sites/${world.siteId}`, { events: false });
+    await added(world);
+    const { site, audit } = await eventStore(world);
+    expect(site).toMatchObject({ events: 0 });
+    expect(audit.map(({ action }) => action)).toEqual([
+      ...["webhook.added", "site.events_on", "site.events_off", "webhook.added"],
+    ]);
+  });
+
+  it("writes no entry about events that are on already", async () => {
+    const world = await World.create();
+    await call(world, "PATCH", `/admin/sites/${world.siteId}`, { events: true });
+    await added(world);
+    const { audit } = await eventStore(world);
+    expect(audit.map(({ action }) => action)).toEqual(["site.events_on", "webhook.added"]);
+  });
+
+  it("refuses an eleventh, also when several are added at once", async () => {
+    const world = await World.create();
+    const answers = await Promise.all(
+      Array.from({ length: 14 }, () => call(world, "POST", at(world), { url: "https://hooks.example.com/" })),
+    );
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(refused.map(gist)).toEqual(Array(4).fill(bad("url", "a site has at most 10 webhooks")));
+    const { webhooks, audit } = await eventStore(world);
+    expect([webhooks.length, audit.length]).toEqual([10, 11]);
+    const [{ id } = { id: "" }] = webhooks;
+    expect((await call(world, "DELETE", at(world, `/${id}`))).status).toBe(204);
+    await added(world);
+    await added(await World.create());
+  });
+
+  it.each<[unknown, string]>([
+    [undefined, "is required"],
+    ["", URL_RULE],
+    [5, URL_RULE],
+    [null, URL_RULE],
+    ["hooks.example.com/in", URL_RULE],
+    ["/in", URL_RULE],
+    [" https://hooks.example.com/", URL_RULE],
+    ["https://hooks.example.com/\n", URL_RULE],
+    ["http://hooks.example.com/in", URL_RULE],
+    ["ftp://hooks.example.com/in", URL_RULE],
+    ["https://hooks.example.com:8443/in", "must use port 443"],
+    ["https://user@hooks.example.com/", "must hold no user and no password"],
+    ["https://user:password@hooks.example.com/", "must hold no user and no password"],
+    ["https://hooks.example.com/#part", "must have no fragment"],
+    ["https://localhost/in", "must have a public host name"],
+    ["https://hooks/in", "must have a public host name"],
+    ["https://hooks.internal/in", "must have a public host name"],
+    ["https://hooks.local./in", "must have a public host name"],
+    ["https://127.0.0.1/in", "must name a host, not an IP address"],
+    ["https://2130706433/in", "must name a host, not an IP address"],
+    ["https://192.0.2.7/in", "must name a host, not an IP address"],
+    ["https://[2001:db8::1]/in", "must name a host, not an IP address"],
+    [`https://hooks.example.com/${"a".repeat(2_048)}`, URL_RULE],
+  ])("refuses the URL %j by name, and stores nothing", async (url, message) => {
+    const world = await World.create({ WEBHOOK_LOOPBACK: "" });
+    expect(gist(await call(world, "POST", at(world), { url }))).toEqual(bad("url", message));
+    expect(await eventStore(world)).toMatchObject({ webhooks: [], audit: [], site: { events: 0 } });
+  });
+
+  it("takes loopback where the deployment allows it, and there only", async () => {
+    const url = "http://127.0.0.1:9000/in";
+    const [open, shut] = [
+      await World.create({ WEBHOOK_LOOPBACK: "allow" }),
+      await World.create({ WEBHOOK_LOOPBACK: "" }),
+    ];
+    expect(await call(open, "POST", at(open), { url })).toMatchObject({ status: 201, body: { url } });
+    expect(gist(await call(shut, "POST", at(shut), { url }))).toEqual(bad("url", URL_RULE));
+  });
+
+  it.each<[unknown, string, string]>([
+    [["session.closed"], "events.0", TYPE_RULE],
+    [["session.created", "ping"], "events.1", TYPE_RULE],
+    [[1], "events.0", TYPE_RULE],
+    [["session.created", null], "events.1", TYPE_RULE],
+    [[], "events", TYPES_RULE],
+    ["session.created", "events", TYPES_RULE],
+    [null, "events", TYPES_RULE],
+    [{}, "events", TYPES_RULE],
+  ])("refuses the events %j by name", async (events, field, message) => {
+    const world = await World.create();
+    const input = { url: "https://hooks.example.com/", events };
+    expect(gist(await call(world, "POST", at(world), input))).toEqual(bad(field, message));
+    expect((await eventStore(world)).webhooks).toEqual([]);
+  });
+
+  it("takes a list of up to 100 types, however often each", async () => {
+    const world = await World.create();
+    const of = (count: number) => ({ url: "https://hooks.example.com/", events: Array(count).fill("session.created") });
+    expect(await call(world, "POST", at(world), of(100))).toMatchObject({ body: { events: ["session.created"] } });
+    expect(gist(await call(world, "POST", at(world), of(101)))).toEqual(bad("events", TYPES_RULE));
+    expect((await eventStore(world)).webhooks).toHaveLength(1);
+  });
+
+  it("refuses a field that it does not know, and a query", async () => {
+    const world = await World.create();
+    const input = { url: "https://hooks.example.com/", secret: "mine" };
+    expect(gist(await call(world, "POST", at(world), input))).toEqual(bad("secret", "is not a field of this call"));
+    const { status } = await call(world, "POST", at(world, "?events=ping"), { url: "https://hooks.example.com/" });
+    expect(status).toBe(400);
+    expect((await eventStore(world)).webhooks).toEqual([]);
+  });
+
+  it("is 404 for an unknown site, and 409 for one that is unfinished; a closed one takes it", async () => {
+    const world = await World.create();
+    const body = { url: "https://hooks.example.com/" };
+    expect((await call(world, "POST", "/admin/sites/999999/webhooks", body)).status).toBe(404);
+    await call(world, "PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
+    await added(world);
+    const mark = env.DB.prepare("UPDATE sites SET status = ? WHERE id = ?");
+    await mark.bind("creating", world.siteId).run();
+    expect((await call(world, "POST", at(world), body)).status).toBe(409);
+    // Otherwise the next site of its name would finish it.
+    await mark.bind("open", world.siteId).run();
+    expect((await eventStore(world)).webhooks).toHaveLength(1);
+  });
+});
+
+describe("GET /admin/sites/:site_id/webhooks", () => {
+  it("lists all of the site and of no other, the oldest first, without a secret", async () => {
+    const [world, other] = [await World.create(), await World.create()];
+    expect((await call(world, "GET", at(world))).body).toEqual({ items: [], next_cursor: null });
+    const first = await added(world);
+    world.clock.now++;
+    const second = await added(world, { url: "https://second.example.com/", events: ["session.created"] });
+    await added(other);
+    const { body } = await call(world, "GET", at(world));
+    expect(body).toEqual({
+      items: [
+        shown({ id: first.id }),
+        shown({
+          ...{ id: second.id, url: "https://second.example.com/", events: ["session.created"], created_at: NOW + 1 },
+        }),
+      ],
+      next_cursor: null,
+    });
+    for (const { secret } of [first, second]) expect(JSON.stringify(body)).not.toContain(secret.slice(6));
+  });
+});
+
+describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
+  it("moves it, and says so in the audit log without path and query", async () => {
+    const world = await World.create();
+    const { id } = await added(world);
+    const url = "https://second.example.com/secret-path?token=2";
+    expect(gist(await call(world, "PATCH", at(world, `/${id}`), { url }))).toEqual({
+      status: 200,
+      body: shown({ id, url }),
+    });
+    const { webhooks, audit } = await eventStore(world);
+    expect(webhooks).toMatchObject([{ id, url }]);
+    const details = { ...DETAILS, origin: "https://second.example.com" };
+    expect(audit.slice(2)).toEqual([entry("webhook.changed", id, details)]);
+    expect(JSON.stringify(audit)).not.toContain("token");
+  });
+
+  it("chooses other events, from the next call on", async () => {
+    const world = await World.create();
+    const { id } = await added(world);
+    const events = ["session.agents_added", "session.agents_added"];
+    const { body } = await call(world, "PATCH", at(world, `/${id}`), { events });
+    expect(body).toEqual(shown({ id, events: ["session.agents_added"] }));
+    await world.chatId();
+    const { deliveries, audit } = await eventStore(world);
+    expect(deliveries).toEqual([]);
+    expect(audit.slice(2)).toEqual([entry("webhook.changed", id, { ...DETAILS, events: ["session.agents_added"] })]);
+  });
+
+  it("disables it: what is pending ends as failed, what has ended stays, and nothing new comes", async () => {
+    const world = await World.create();
+    const [{ id }, other] = [await added(world), await added(world)];
+    await world.chatId();
+    await world.chatId();
+    await env.DB.prepare("UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL WHERE seq = 1").run();
+    const { body } = await call(world, "PATCH", at(world, `/${id}`), { status: "disabled" });
+    expect(body).toEqual(shown({ id, status: "disabled" }));
+    await world.chatId();
+    const { deliveries, audit } = await eventStore(world);
+    const of = (webhook: string) =>
+      deliveries
+        .filter(({ webhook_id }) => webhook_id === webhook)
+        .map(({ seq, status, ...row }) => ({ seq, status, row }));
+    expect(of(id)).toMatchObject([
+      { seq: 1, status: "delivered", row: { last_error: null } },
+      { seq: 2, status: "failed", row: { next_attempt_at: null, claim: null, last_error: "the webhook is disabled" } },
+    ]);
+    expect(of(other.id).map(({ status }) => status)).toEqual(["delivered", "pending", "pending"]);
+    expect(audit.at(-1)).toEqual(entry("webhook.disabled", id));
+    await call(world, "PATCH", at(world, `/${id}`), { status: "disabled" });
+    expect((await eventStore(world)).audit).toHaveLength(audit.length);
+  });
+
+  it("ends up to 5,000 pending deliveries at once", async () => {
+    const world = await World.create();
+    const { id } = await added(world);
+    await putDeliveries(world, id, 5_003);
+    await call(world, "PATCH", at(world, `/${id}`), { status: "disabled" });
+    const count = await env.DB.prepare(
+      "SELECT count(*) AS n FROM deliveries WHERE webhook_id = ? AND status = 'pending'",
+    )
+      .bind(id)
+      .first("n");
+    expect(count).toBe(3);
+  });
+
+  it("enables it again: it has no fault any more, and what failed is not sent again", async () => {
+    const world = await World.create();
+    const { id } = await added(world);
+    await putDeliveries(world, id, 1, "failed");
+    await env.DB.prepare(
+      "UPDATE webhooks SET status = 'disabled', disabled_reason = 'failing', failing_since = 5 WHERE id = ?",
+    )
+      .bind(id)
+      .run();
+    expect((await call(world, "GET", at(world))).body).toMatchObject({
+      items: [{ status: "disabled", disabled_reason: "failing", failing_since: 5 }],
+    });
+    const { body } = await call(world, "PATCH", at(world, `/${id}`), { status: "enabled" });
+    expect(body).toEqual(shown({ id }));
+    const { deliveries, audit } = await eventStore(world);
+    expect(deliveries).toMatchObject([{ status: "failed" }]);
+    expect(audit.at(-1)).toEqual(entry("webhook.enabled", id));
+  });
+
+  it("counts failures anew at another URL, and goes on counting otherwise", async () => {
+    const world = await World.create();
+    const { id } = await added(world);
+    await env.DB.prepare("UPDATE webhooks SET failing_since = 5 WHERE id = ?").bind(id).run();
+    const change = async (body: object) => (await call(world, "PATCH", at(world, `/${id}`), body)).body;
+    expect(await change({ status: "enabled", events: ["session.created"] })).toMatchObject({ failing_since: 5 });
+    expect(await change({ url: "https://hooks.example.com/in?token=t" })).toMatchObject({ failing_since: 5 });
+    expect(await change({ url: "https://second.example.com/" })).toMatchObject({ failing_since: null });
+  });
+
+  it("writes an entry for each thing that changed, and none when nothing did", async () => {
+    const world = await World.create();
+    const { id } = await added(world);
+    const change = { url: "https://second.example.com/", events: ["session.created"], status: "disabled" };
+    await call(world, "PATCH", at(world, `/${id}`), change);
+    await call(world, "PATCH", at(world, `/${id}`), change);
+    const details = { origin: "https://second.example.com", events: ["session.created"] };
+    expect((await eventStore(world)).audit.slice(2)).toEqual([
+      entry("webhook.changed", id, details),
+      entry("webhook.disabled", id, details),
+    ]);
+  });
+
+  it.each<[unknown, string, string]>([
+    [{}, "", "must change url, events or status"],
+    [{ status: "gone" }, "status", 'must be "enabled" or "disabled"'],
+    [{ url: "http://hooks.example.com/" }, "url", URL_RULE],
+    [{ url: "https://10.0.0.1/" }, "url", "must name a host, not an IP address"],
+    [{ events: [] }, "events", TYPES_RULE],
+    [{ events: ["ping"] }, "events.0", TYPE_RULE],
+    [{ status: "disabled", secret: "mine" }, "secret", "is not a field of this call"],
+  ])("refuses %j, and changes nothing", async (body, field, message) => {
+    const world = await World.create();
+    const { id } = await added(world);
+    const before = await eventStore(world);
+    expect(gist(await call(world, "PATCH", at(world, `/${id}`), body))).toEqual(bad(field, message));
+    expect(await eventStore(world)).toEqual(before);
+  });
+});
+
+describe("DELETE /admin/sites/:site_id/webhooks/:webhook_id", () => {
+  it("is 204: the webhook and its deliveries are gone, those of others and the events stay", async () => {
+    const world = await World.create();
+    const [{ id }, other] = [await added(world), await added(world)];
+    await world.chatId();
+    expect(gist(await call(world, "DELETE", at(world, `/${id}`)))).toEqual({ status: 204, body: undefined });
+    const { site, webhooks, deliveries, events, audit } = await eventStore(world);
+    expect(webhooks.map((row) => row.id)).toEqual([other.id]);
+    expect(deliveries.map(({ webhook_id }) => webhook_id)).toEqual([other.id]);
+    expect([events.length, site?.events]).toEqual([1, 1]);
+    expect(audit.at(-1)).toEqual(entry("webhook.deleted", id));
+    expect((await call(world, "DELETE", at(world, `/${id}`))).status).toBe(404);
+    expect((await eventStore(world)).audit).toHaveLength(audit.length);
+  });
+
+  it("removes up to 5,000 deliveries at once", async () => {
+    const world = await World.create();
+    const { id } = await added(world);
+    await putDeliveries(world, id, 5_001);
+    expect((await call(world, "DELETE", at(world, `/${id}`))).status).toBe(204);
+    expect((await eventStore(world)).deliveries).toHaveLength(1);
+  });
+});
+
+describe("a webhook that the site does not have", () => {
+  it.each([
+    ["PATCH", "", { status: "disabled" }],
+    ["DELETE", "", undefined],
+    ["POST", "/rotate", {}],
+    ["POST", "/ping", undefined],
+    ["GET", "/deliveries", undefined],
+    ["POST", "/deliveries/1/redeliver", undefined],
+  ])("is 404 for %s %s: unknown, malformed, and another site's", async (method, path, body) => {
+    const [world, other] = [await World.create(), await World.create()];
+    const { id } = await added(other);
+    await other.chatId();
+    const before = await eventStore(other);
+    for (const unknown of [`wh_${"0".repeat(32)}`, "1", "%20", id]) {
+      const answer = await call(world, method, at(world, `/${unknown}${path}`), body);
+      expect(gist(answer)).toEqual(problem(404, "Not found"));
+      expect(answer.body).toMatchObject({ detail: "There is no such webhook." });
+    }
+    expect(await eventStore(other)).toEqual(before);
+    expect(await eventStore(world)).toMatchObject({ webhooks: [], deliveries: [], events: [], audit: [] });
+  });
+});

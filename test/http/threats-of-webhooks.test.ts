@@ -1,0 +1,82 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { post } from "../../src/webhooks/post.ts";
+import { DeliveringWorker, deliveriesOf } from "../support/deliveries.ts";
+import { newWebhook } from "../support/new-webhook.ts";
+import { runtimeAt } from "../support/test-runtime.ts";
+import { NOW, World } from "../support/world.ts";
+
+/** What the threat model (docs/threat-model.md) says of webhooks and no other test shows. */
+
+afterEach(() => vi.unstubAllGlobals());
+
+describe("the events of a site", () => {
+  it("come to its own webhooks and to no other's", async () => {
+    const world = await World.create();
+    const [own, foreign] = [await newWebhook(world), await newWebhook(await World.create())];
+    await world.chatId();
+    expect(await deliveriesOf(own)).toHaveLength(1);
+    expect(await deliveriesOf(foreign)).toEqual([]);
+  });
+});
+
+describe("a receiver that misbehaves", () => {
+  const runtime = runtimeAt(() => NOW * 1000);
+  const posted = (answer: (init: RequestInit) => Response) => {
+    vi.stubGlobal("fetch", async (_: string, init: RequestInit) => answer(init));
+    return post(runtime, "https://hooks.example.com/", {}, "{}");
+  };
+
+  it("sends no event elsewhere by a redirect", async () => {
+    let mode: string | undefined;
+    for (const status of [301, 302, 303, 307, 308]) {
+      const headers = { location: "http://169.254.169.254/" };
+      const answer = await posted((init) => {
+        mode = init.redirect;
+        return new Response(null, { status, headers });
+      });
+      expect([mode, answer]).toMatchObject(["manual", { status, error: "redirects are not followed" }]);
+    }
+  });
+
+  it("keeps nobody busy with an answer that never ends: of a failure a kilobyte is read, of a success nothing", async () => {
+    for (const [status, most] of [
+      [500, 3],
+      [200, 1],
+    ] as const) {
+      let chunks = 0;
+      let cancelled = false;
+      const body = new ReadableStream<Uint8Array>(
+        {
+          pull(controller) {
+            chunks += 1;
+            controller.enqueue(new TextEncoder().encode("x".repeat(1_000)));
+          },
+          cancel() {
+            cancelled = true;
+          },
+        },
+        { highWaterMark: 0 },
+      );
+      const answer = await posted(({ signal }) => {
+        signal?.addEventListener("abort", () => {
+          cancelled = true;
+        });
+        return new Response(body, { status });
+      });
+      expect([answer.status, chunks <= most, cancelled]).toEqual([status, true, true]);
+    }
+  });
+
+  it("writes no line of its own into what operators read, and nothing into the log", async () => {
+    const world = await World.create();
+    const webhook = await newWebhook(world);
+    await world.chatId({ content: "a customer's text" });
+    const worker = new DeliveringWorker();
+    worker.receiver = ({ body }) => new Response(`no\r\n\u001b[31m{"job":"forged"}\u202e${body}`, { status: 500 });
+    await worker.deliver(webhook);
+    const [delivery] = await deliveriesOf(webhook);
+    expect(delivery?.last_error).toMatch(/^HTTP 500: no \[31m\{"job":"forged"\} \{"type":/);
+    expect(delivery?.last_error).not.toMatch(/[\p{C}]/u);
+    expect(JSON.stringify(worker.kept)).not.toMatch(/forged|customer/);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from "vitest";
+import { openApiDocument } from "../../src/openapi/document.ts";
+import type { JsonSchema } from "../../src/openapi/json-schema.ts";
+import { OPERATIONS } from "../../src/operations/index.ts";
+import { call } from "../support/admin-calls.ts";
+import { added } from "../support/webhook-store.ts";
+import { World } from "../support/world.ts";
+
+const document = openApiDocument("1.0.0");
+const schemas = document.components.schemas as Record<string, JsonSchema>;
+
+interface Described {
+  post: {
+    operationId: string;
+    parameters: { name: string; in: string; required: boolean; schema: JsonSchema; example: string }[];
+    requestBody: { content: { "application/json": { schema: { $ref: string }; example: Record<string, unknown> } } };
+    responses: object;
+  };
+}
+const webhooks = document.webhooks as Record<string, Described>;
+
+const named = ({ $ref }: JsonSchema) => schemas[String($ref).split("/").at(-1) ?? ""] ?? {};
+const fieldsOf = (schema: JsonSchema) => Object.keys(schema.properties ?? {});
+const dataOf = (type: string) => {
+  const { schema } = webhooks[type]?.post.requestBody.content["application/json"] ?? { schema: {} };
+  return named(named(schema).properties?.data ?? {});
+};
+
+describe("the webhooks of openapi.json", () => {
+  it("are the events of all operations, and the ping", () => {
+    expect(Object.keys(webhooks)).toEqual([...OPERATIONS.map(({ eventType }) => eventType), "ping"]);
+  });
+
+  it("name the fields that real events have, in their order", async () => {
+    const world = await World.create();
+    const { id } = await added(world);
+    const chatId = await world.chatId({ kefu_id: [1, 2], fzr_uid: 1 });
+    await world.add(chatId, { kefu_ids: [3] });
+    await call(world, "POST", `/admin/sites/${world.siteId}/webhooks/${id}/ping`);
+    const { body } = await call(world, "GET", `/admin/sites/${world.siteId}/events`);
+    const { items } = body as { items: { type: string; data: Record<string, unknown> }[] };
+    expect(items.map(({ type }) => type)).toEqual(Object.keys(webhooks));
+    for (const { type, data } of items) {
+      expect([type, Object.keys(data)]).toEqual([type, fieldsOf(dataOf(type))]);
+      expect(dataOf(type)).toMatchObject({ required: Object.keys(data), additionalProperties: false });
+    }
+  });
+
+  it("tell of a new session what the admin API answers of it", () => {
+    expect(fieldsOf(dataOf("session.created"))).toEqual(["seq", "appid", ...fieldsOf(schemas.Session ?? {})]);
+  });
+
+  it.each(Object.entries(webhooks))("describe the headers and the body of %s", (type, { post }) => {
+    expect(post.parameters.map(({ name, in: where, required }) => [name, where, required])).toEqual([
+      ["webhook-id", "header", true],
+      ["webhook-timestamp", "header", true],
+      ["webhook-signature", "header", true],
+    ]);
+    for (const { schema, example } of post.parameters) expect(example).toMatch(new RegExp(String(schema.pattern)));
+    const { schema, example } = post.requestBody.content["application/json"];
+    expect(fieldsOf(named(schema))).toEqual(["type", "timestamp", "data"]);
+    expect(example).toMatchObject({ type, data: { seq: expect.any(Number) } });
+    expect(Object.keys(example.data as object)).toEqual(fieldsOf(dataOf(type)));
+  });
+
+  it("have ids of their own", () => {
+    const ids = Object.values(webhooks).map(({ post }) => post.operationId);
+    expect(ids).toEqual(["onSessionCreated", "onSessionAgentsAdded", "onPing"]);
+  });
+});

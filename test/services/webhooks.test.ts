@@ -1,0 +1,188 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { addWebhook } from "../../src/services/add-webhook.ts";
+import { changeWebhook } from "../../src/services/change-webhook.ts";
+import { deleteWebhook } from "../../src/services/delete-webhook.ts";
+import { findSite } from "../../src/services/find-site.ts";
+import { siteHasEvents } from "../../src/services/find-site-events.ts";
+import { findWebhook } from "../../src/services/find-webhook.ts";
+import { pingWebhook } from "../../src/services/ping-webhook.ts";
+import { readWebhookSecret } from "../../src/services/read-webhook-secret.ts";
+import { redeliver } from "../../src/services/redeliver.ts";
+import { redeliverFailed } from "../../src/services/redeliver-failed.ts";
+import { rotateWebhookSecret } from "../../src/services/rotate-webhook-secret.ts";
+import { replacing } from "../support/replacing.ts";
+import { contextAt } from "../support/service-context.ts";
+import { eventStore, keepingQueue } from "../support/webhook-store.ts";
+import { NOW, World } from "../support/world.ts";
+
+const URL = "https://hooks.example.com/in";
+
+async function start() {
+  const { sent, EVENTS } = keepingQueue();
+  const ctx = contextAt(NOW, { EVENTS });
+  const world = await World.create({ EVENTS });
+  const site = await findSite(ctx, world);
+  return { ctx, world, site, sent };
+}
+
+/** The context on a database that does what it is asked, and loses the first answer of a batch. */
+function forgetful() {
+  let lost = 0;
+  const batch = async (statements: D1PreparedStatement[]) => {
+    const results = await env.DB.batch(statements);
+    if (lost++ === 0) throw new Error("D1_ERROR: Network connection lost.");
+    return results;
+  };
+  return contextAt(NOW, { DB: replacing(env.DB, { batch }) });
+}
+
+describe("when the answer of the database is lost", () => {
+  it("adds one webhook, whose secret it gives", async () => {
+    const { ctx, world, site } = await start();
+    const { id, secret, version } = await addWebhook(forgetful(), { site, url: URL });
+    const { webhooks, audit, site: stored } = await eventStore(world);
+    expect(webhooks.map((row) => row.id)).toEqual([id]);
+    expect(audit.map(({ action }) => action)).toEqual(["webhook.added", "site.events_on"]);
+    expect(stored).toMatchObject({ events: 1, revision: 1 });
+    expect(await readWebhookSecret(ctx, { site, webhookId: id, version })).toBe(secret);
+  });
+
+  it("adds the tenth, and does not take it for one too many", async () => {
+    const { ctx, world, site } = await start();
+    for (let count = 1; count < 10; count++) await addWebhook(ctx, { site, url: URL });
+    await addWebhook(forgetful(), { site, url: URL });
+    expect((await eventStore(world)).webhooks).toHaveLength(10);
+  });
+
+  it("changes and deletes once in the audit log", async () => {
+    const { ctx, world, site } = await start();
+    const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
+    const change = { events: ["session.created"], status: "disabled" as const };
+    expect(await changeWebhook(forgetful(), { site, webhookId, change })).toMatchObject(change);
+    await deleteWebhook(forgetful(), { site, webhookId });
+    const { webhooks, audit } = await eventStore(world);
+    expect(webhooks).toEqual([]);
+    expect(audit.slice(2).map(({ action }) => action)).toEqual([
+      ...["webhook.changed", "webhook.disabled", "webhook.deleted"],
+    ]);
+  });
+
+  it("sends no second ping: the operator is told that it is unknown", async () => {
+    const { ctx, world, site } = await start();
+    const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
+    await expect(pingWebhook(forgetful(), { site, webhookId })).rejects.toThrow("Network connection lost");
+    const { events, deliveries } = await eventStore(world);
+    expect([events.length, deliveries.length]).toEqual([1, 1]);
+  });
+});
+
+describe("the secret of a webhook", () => {
+  it("is read by its version, so that nobody is shown a newer one", async () => {
+    const { ctx, site } = await start();
+    const added = await addWebhook(ctx, { site, url: URL });
+    const which = { site, webhookId: added.id };
+    expect(await readWebhookSecret(ctx, { ...which, version: added.version })).toBe(added.secret);
+    const rotated = await rotateWebhookSecret(ctx, { ...which, overlapSeconds: 60 });
+    expect(rotated).toEqual({
+      webhookId: added.id,
+      secret: expect.stringMatching(/^whsec_/),
+      version: (await findWebhook(ctx, which)).version,
+      previousExpiresAt: NOW + 60,
+    });
+    expect(await readWebhookSecret(ctx, { ...which, version: rotated.version })).toBe(rotated.secret);
+    const older = readWebhookSecret(ctx, { ...which, version: added.version });
+    await expect(older).rejects.toMatchObject({ code: "conflict", context: { reason: "version_other" } });
+  });
+
+  it("is not found by what finds the webhook", async () => {
+    const { ctx, site } = await start();
+    const { id } = await addWebhook(ctx, { site, url: URL });
+    expect(Object.keys(await findWebhook(ctx, { site, webhookId: id }))).not.toContain("secret");
+  });
+});
+
+describe("delivering again all that failed", () => {
+  /** Events of the site with a failed delivery each, seqs 1 … count. */
+  async function putFailed({ siteId }: World, webhook: string, count: number): Promise<void> {
+    const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)";
+    await env.DB.batch([
+      env.DB.prepare(
+        `${numbers} INSERT INTO events SELECT ?, i, 'evt_' || i, 'session.created', i, 1, '{}' FROM n`,
+      ).bind(count, siteId),
+      env.DB.prepare(
+        `${numbers} INSERT INTO deliveries (site_id, webhook_id, seq, status, attempts, last_error, created_at)
+         SELECT ?, ?, i, 'failed', 8, 'no', 1 FROM n`,
+      ).bind(count, siteId, webhook),
+    ]);
+  }
+  const statusOf = async (world: World) =>
+    (await eventStore(world)).deliveries.map(({ seq, status }) => `${seq} ${status}`);
+
+  it("sets 1,000 at a time pending, the oldest first, and says how many remain", async () => {
+    const { ctx, world, site, sent } = await start();
+    const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
+    await putFailed(world, webhookId, 1_002);
+    expect(await redeliverFailed(ctx, { site, webhookId })).toEqual({ redelivered: 1_000, remaining: 2 });
+    const { deliveries } = await eventStore(world);
+    const due = { status: "pending", attempts: 0, next_attempt_at: NOW, last_error: null };
+    expect([deliveries[0], deliveries[999]]).toMatchObject([due, due]);
+    expect(deliveries.slice(1_000)).toMatchObject([{ status: "failed" }, { status: "failed" }]);
+    expect(sent).toEqual([{ home: "main", site: world.siteId, webhook: webhookId }]);
+    expect(await redeliverFailed(ctx, { site, webhookId })).toEqual({ redelivered: 2, remaining: 0 });
+    expect(await redeliverFailed(ctx, { site, webhookId })).toEqual({ redelivered: 0, remaining: 0 });
+  });
+
+  it("leaves what did not fail, what was erased or pruned, and other webhooks as they are", async () => {
+    const { ctx, world, site } = await start();
+    const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
+    const { id: other } = await addWebhook(ctx, { site, url: URL });
+    await putFailed(world, webhookId, 5);
+    const run = (sql: string) => env.DB.prepare(sql).bind(world.siteId).run();
+    await run("UPDATE deliveries SET status = 'delivered' WHERE site_id = ? AND seq = 2");
+    await run("UPDATE events SET data = NULL WHERE site_id = ? AND seq = 3");
+    await run("DELETE FROM events WHERE site_id = ? AND seq = 4");
+    await run(`INSERT INTO deliveries (site_id, webhook_id, seq, status, attempts, created_at)
+      VALUES (?, '${other}', 5, 'failed', 8, 1)`);
+    expect(await redeliverFailed(ctx, { site, webhookId })).toEqual({ redelivered: 2, remaining: 0 });
+    expect((await statusOf(world)).sort()).toEqual([
+      ...["1 pending", "2 delivered", "3 failed", "4 failed", "5 failed", "5 pending"],
+    ]);
+  });
+
+  it("is refused while the webhook is disabled, and for one that there is not", async () => {
+    const { ctx, world, site } = await start();
+    const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
+    await putFailed(world, webhookId, 1);
+    await changeWebhook(ctx, { site, webhookId, change: { status: "disabled" } });
+    const again = redeliverFailed(ctx, { site, webhookId });
+    await expect(again).rejects.toMatchObject({ code: "conflict", context: { reason: "webhook_disabled" } });
+    const unknown = redeliverFailed(ctx, { site, webhookId: "wh_" });
+    await expect(unknown).rejects.toMatchObject({ code: "not_found", context: { reason: "webhook_unknown" } });
+    expect(await statusOf(world)).toEqual(["1 failed"]);
+  });
+});
+
+it("says of a site whether it has events", async () => {
+  const { ctx, site } = await start();
+  expect(await siteHasEvents(ctx, { site })).toBe(false);
+  await addWebhook(ctx, { site, url: URL });
+  expect(await siteHasEvents(ctx, { site })).toBe(true);
+  const lost = siteHasEvents(ctx, { site: { ...site, id: 999_999 } });
+  await expect(lost).rejects.toMatchObject({ code: "not_found", context: { reason: "site_unknown" } });
+});
+
+it("does not say that an event is on its way to a webhook that was disabled just now", async () => {
+  const { ctx, world, site, sent } = await start();
+  const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
+  const { seq } = await pingWebhook(ctx, { site, webhookId });
+  const batch = async (statements: D1PreparedStatement[]) => {
+    await changeWebhook(ctx, { site, webhookId, change: { status: "disabled" } });
+    return env.DB.batch(statements);
+  };
+  sent.length = 0;
+  const late = { ...ctx, config: { ...ctx.config, homes: new Map([["main", replacing(env.DB, { batch })]]) } };
+  await expect(redeliver(late, { site, webhookId, seq })).rejects.toThrow("webhook_disabled");
+  expect(sent).toEqual([]);
+  expect((await eventStore(world)).deliveries).toMatchObject([{ status: "failed" }]);
+});

@@ -1,0 +1,178 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { systemRuntime } from "../../src/runtime.ts";
+import { prune } from "../../src/store/prune.ts";
+import { replacing } from "../support/replacing.ts";
+import { NOW, World } from "../support/world.ts";
+
+const DAY = 86_400;
+/** The latest time that is too old, of 30 days. */
+const OLD = NOW - 30 * DAY;
+
+const sql = (text: string, ...values: (string | number | null)[]) => env.DB.prepare(text).bind(...values);
+
+// Storage is this file's own, and what one test leaves must not be pruned by the next.
+beforeEach(async () => {
+  await env.DB.batch(["events", "deliveries"].map((table) => sql(`DELETE FROM ${table}`)));
+});
+
+async function pruned(now = NOW, days = 30, chunkRows = 10_000): Promise<Record<string, number>> {
+  const homes = new Map([["main", env.DB]]);
+  const settings = { directory: env.DB, homes, closedHomes: new Set<string>(), eventRetentionDays: days };
+  const { removed, faults } = await prune(systemRuntime, settings, now, { chunkRows, statements: 900 });
+  expect(faults).toEqual({});
+  return removed.main ?? {};
+}
+
+/** Events of a site with the seqs 1 … count, the first `old` of them old. */
+const putEvents = ({ siteId }: World, count: number, old: number) =>
+  sql(
+    `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+     INSERT INTO events SELECT ?, i, 'evt_' || i, 'session.created', 1, iif(i <= ?, ?, ?), '{}' FROM n`,
+    ...[count, siteId, old, OLD, OLD + 1],
+  ).run();
+
+const seqsOf = async ({ siteId }: World) =>
+  (await sql("SELECT seq FROM events WHERE site_id = ? ORDER BY seq", siteId).all()).results.map(({ seq }) => seq);
+
+async function putWebhook({ siteId }: World, id: string): Promise<void> {
+  await sql(
+    `INSERT INTO webhooks (site_id, id, url, events, status, version, secret, created_at)
+     VALUES (?, ?, 'https://hooks.example.com/', '[]', 'enabled', ?, 'sealed', 1)`,
+    ...[siteId, id, id],
+  ).run();
+}
+
+const putDelivery = ({ siteId }: World, webhook: string, seq: number, status: string, createdAt: number) =>
+  sql(
+    "INSERT INTO deliveries (site_id, webhook_id, seq, status, attempts, created_at) VALUES (?, ?, ?, ?, 1, ?)",
+    ...[siteId, webhook, seq, status, createdAt],
+  ).run();
+
+const deliveriesOf = async ({ siteId }: World) =>
+  (
+    await sql("SELECT webhook_id, seq FROM deliveries WHERE site_id = ? ORDER BY webhook_id, seq", siteId).all()
+  ).results.map(({ webhook_id, seq }) => `${webhook_id} ${seq}`);
+
+describe("pruning events", () => {
+  it("removes those that are as old as they may get, and no younger one", async () => {
+    const world = await World.create();
+    await putEvents(world, 5, 3);
+    expect((await pruned()).events).toBe(3);
+    expect(await seqsOf(world)).toEqual([4, 5]);
+    expect((await pruned(NOW, 31)).events).toBe(0);
+    expect((await pruned(NOW + 1)).events).toBe(1);
+  });
+
+  it("never removes the newest event of a site, so that no seq is given twice", async () => {
+    const [one, many] = [await World.create(), await World.create()];
+    await putEvents(one, 1, 1);
+    await putEvents(many, 4, 4);
+    await pruned();
+    expect([await seqsOf(one), await seqsOf(many)]).toEqual([[1], [4]]);
+    expect((await pruned(NOW + 365 * DAY)).events).toBe(0);
+    await sql("UPDATE home_sites SET events = 1 WHERE site_id = ?", many.siteId).run();
+    await many.chatId();
+    expect(await seqsOf(many)).toEqual([4, 5]);
+  });
+
+  it.each([
+    [7, 40],
+    [700, 2_500],
+    [10_000, 2_500],
+  ])("goes on until none is left, in chunks of %d", async (chunkRows, count) => {
+    const [some, more] = [await World.create(), await World.create()];
+    await putEvents(some, 40, 33);
+    await putEvents(more, count, count);
+    expect((await pruned(NOW, 30, chunkRows)).events).toBe(33 + count - 1);
+    expect([(await seqsOf(some))[0], await seqsOf(more)]).toEqual([34, [count]]);
+  });
+
+  it("passes what a restore skipped", async () => {
+    const world = await World.create();
+    await putEvents(world, 3, 3);
+    await sql("UPDATE events SET seq = seq + 1000000 WHERE site_id = ? AND seq > 1", world.siteId).run();
+    expect((await pruned()).events).toBe(2);
+    expect(await seqsOf(world)).toEqual([1_000_003]);
+  });
+
+  it("reads little of what is kept", async () => {
+    const world = await World.create();
+    await putEvents(world, 3_000, 0);
+    let read = 0;
+    const prepare = (text: string) => {
+      const bind = (...values: unknown[]) => {
+        const bound = env.DB.prepare(text).bind(...values);
+        return Object.assign(bound, {
+          run: async () => {
+            const [result] = await env.DB.batch([bound]);
+            if (text.includes('"events"')) read += result?.meta.rows_read ?? 0;
+            return result;
+          },
+        });
+      };
+      return { bind };
+    };
+    const db = new Proxy(env.DB, {
+      get: (real, name) => (name === "prepare" ? prepare : Reflect.get(real, name).bind(real)),
+    });
+    const settings = { directory: db, homes: new Map([["main", db]]), closedHomes: new Set<string>() };
+    await prune(systemRuntime, { ...settings, eventRetentionDays: 30 }, NOW);
+    expect(read).toBeGreaterThan(0);
+    expect(read).toBeLessThan(100);
+  });
+});
+
+describe("pruning deliveries", () => {
+  it("removes those of old events, but none that is pending", async () => {
+    const world = await World.create();
+    await putWebhook(world, "wh_a");
+    await putWebhook(world, "wh_b");
+    await putDelivery(world, "wh_a", 1, "delivered", OLD);
+    await putDelivery(world, "wh_a", 2, "pending", OLD);
+    await putDelivery(world, "wh_a", 3, "failed", OLD);
+    await putDelivery(world, "wh_a", 4, "delivered", OLD + 1);
+    await putDelivery(world, "wh_b", 1, "pending", OLD);
+    await putDelivery(world, "wh_b", 2, "skipped", OLD);
+    expect((await pruned()).deliveries).toBe(3);
+    expect(await deliveriesOf(world)).toEqual(["wh_a 2", "wh_a 4", "wh_b 1"]);
+  });
+
+  it("removes all of webhooks that were deleted, however young, and none of others", async () => {
+    const [world, other] = [await World.create(), await World.create()];
+    await putWebhook(world, "wh_b");
+    await putWebhook(other, "wh_a");
+    for (const webhook of ["wh_a", "wh_b", "wh_c"]) {
+      for (const [i, status] of ["delivered", "failed", "pending"].entries()) {
+        await putDelivery(world, webhook, i + 1, status, NOW);
+        if (webhook === "wh_a") await putDelivery(other, webhook, i + 1, status, NOW);
+      }
+    }
+    expect((await pruned(NOW, 30, 2)).deliveries).toBe(6);
+    expect(await deliveriesOf(world)).toEqual(["wh_b 1", "wh_b 2", "wh_b 3"]);
+    expect(await deliveriesOf(other)).toEqual(["wh_a 1", "wh_a 2", "wh_a 3"]);
+  });
+
+  it("reads two rows for each webhook where nothing is to be removed", async () => {
+    const world = await World.create();
+    await putWebhook(world, "wh_a");
+    for (let seq = 1; seq <= 50; seq++) await putDelivery(world, "wh_a", seq, "delivered", NOW);
+    let read = 0;
+    const prepare = (text: string) => ({
+      bind: (...values: unknown[]) => {
+        const bound = env.DB.prepare(text).bind(...values);
+        const run = async () => {
+          const [result] = await env.DB.batch([bound]);
+          if (text.includes("RECURSIVE")) read += result?.meta.rows_read ?? 0;
+          return result;
+        };
+        return replacing(bound, { run });
+      },
+    });
+    const db = replacing(env.DB, { prepare });
+    const settings = { directory: db, homes: new Map([["main", db]]), closedHomes: new Set<string>() };
+    await prune(systemRuntime, { ...settings, eventRetentionDays: 30 }, NOW);
+    expect(read).toBeGreaterThan(0);
+    expect(read).toBeLessThan(20);
+  });
+});
