@@ -347,10 +347,10 @@ describe.each([
     expect(await heading(page)).toBe("The secret was rotated");
     await page.goto(`${site}/apps/${app.appid}`);
     await press(page, "Rotate");
-    expect(await heading(page)).toBe("Rotate the secret of this app?");
+    expect(await heading(page)).toBe("Rotate the secret?");
     expect(await page.locator("main").innerText()).toContain("Stops at once.");
     await press(page, "中文");
-    expect(await heading(page)).toBe("轮换此应用的密钥？");
+    expect(await heading(page)).toBe("轮换密钥？");
     await press(page, "English");
     const caller = new AgentSessionClient({ baseUrl: worker.url, ...app });
     const body = { sbs: "1", sbs_mc: "A", ip: "127.0.0.1", content: "x", kefu_id: [10411], fzr_uid: 10411 };

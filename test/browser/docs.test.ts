@@ -68,15 +68,18 @@ describe.each([
   });
 });
 
-it("shows the example of the language that is chosen, without a script too", async () => {
+it("shows the examples of the language that is chosen, without a script too", async () => {
   const context = await browser.newContext({ baseURL: worker.url, javaScriptEnabled: false });
   const page = await context.newPage();
   await page.goto("/docs/");
-  const shown = () => page.locator(".panels section:visible").getAttribute("aria-label");
-  expect(await shown()).toBe("Shell");
-  for (const language of ["Java", "Go", "PHP", "Python", "Node"]) {
-    await page.locator(".labels").getByText(language, { exact: true }).click();
-    expect(await shown()).toBe(language);
+  for (const [nth, kind] of ["caller", "receiver"].entries()) {
+    const tabs = page.locator(".tabs").nth(nth);
+    const shown = () => tabs.locator(".panels section:visible").getAttribute("aria-label");
+    expect(await shown()).toBe(`Shell, ${kind}`);
+    for (const language of ["Java", "Go", "PHP", "Python", "Node"]) {
+      await tabs.locator(".labels").getByText(language, { exact: true }).click();
+      expect(await shown()).toBe(`${language}, ${kind}`);
+    }
   }
 });
 

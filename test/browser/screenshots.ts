@@ -9,6 +9,7 @@ import { AgentSessionClient } from "../../src/client/client.ts";
 import { prepare, sign } from "../../src/client/sign.ts";
 import { startBuiltWorker } from "../support/built-worker.ts";
 import { DESKTOP, openBrowser, PHONE, signedInPage } from "../support/open-browser.ts";
+import { seedWebhooks } from "../support/seed-webhooks.ts";
 
 const FOLDER = process.argv[2] ?? join(import.meta.dirname, "../../.github/screenshots");
 
@@ -64,6 +65,7 @@ const worker = await startBuiltWorker({ homes: everything ? ["DB", "HOME_APAC"] 
 const browser = await openBrowser();
 try {
   const { siteId, app } = await seed();
+  const webhooks = everything ? await seedWebhooks(worker, siteId) : [];
   await mkdir(FOLDER, { recursive: true });
   const site = `/console/sites/${siteId}`;
   const latest = (await worker.admin<{ items: { chat_id: number }[] }>("GET", `/admin/sites/${siteId}/sessions`)).items;
@@ -97,6 +99,16 @@ try {
       ["bad-agent", (page) => addAgent(page, `${site}/agents`)],
       ["bad-agents", (page) => pasteAgents(page, `${site}/agents`)],
       ["audit", (page) => page.goto(`${site}/audit`)],
+      ["no-webhooks", (page) => page.goto(`/console/sites/${siteId + 1}/webhooks`)],
+      ["webhooks", (page) => page.goto(`${site}/webhooks`)],
+      ["bad-webhook", (page) => addWebhook(page, `${site}/webhooks`)],
+      ["webhook", (page) => page.goto(`${site}/webhooks/${webhooks[0]}`)],
+      ["webhook-change", (page) => unfoldAll(page, `${site}/webhooks/${webhooks[0]}`)],
+      ["webhook-gone", (page) => page.goto(`${site}/webhooks/${webhooks[1]}`)],
+      ["webhook-disable", (page) => page.goto(`${site}/webhooks/${webhooks[0]}/disable`)],
+      ["webhook-delete", (page) => page.goto(`${site}/webhooks/${webhooks[0]}/delete`)],
+      ["webhook-rotate", (page) => page.goto(`${site}/webhooks/${webhooks[0]}/rotate?overlap_seconds=0`)],
+      ["webhook-secret", (page) => rotate(page, `${site}/webhooks/${webhooks[0]}`)],
       ["not-found", (page) => page.goto("/console/nowhere")],
       ["secret", (page) => rotate(page, `${site}/apps/${app.appid}`)],
     );
@@ -161,6 +173,15 @@ async function seed() {
   return { siteId: site.id, app };
 }
 
+/** With a URL that cannot be posted to, for no event. */
+async function addWebhook(page: Page, path: string): Promise<void> {
+  await page.goto(path);
+  await page.locator("details.fold > summary").click();
+  await page.locator("input[name=url]").fill("https://127.0.0.1/hook");
+  await page.locator("form:has(input[name=url]) button").click();
+  await page.locator(".notice.bad").waitFor();
+}
+
 async function unfoldAll(page: Page, path: string): Promise<void> {
   await page.goto(path);
   for (const summary of await page.locator("summary").all()) await summary.click();
@@ -212,9 +233,10 @@ async function addAgent(page: Page, path: string): Promise<void> {
 }
 
 async function rotate(page: Page, path: string): Promise<void> {
-  await page.goto(path);
+  await unfoldAll(page, path);
   await page.locator("form[action$=rotate] button").click();
+  await page.waitForURL(/\/(rotate|secret)\?/);
   // Every run of this rotates once more, so from the second on it is asked about.
-  if ((await page.locator("#secret").count()) === 0) await page.locator("main button").click();
+  if ((await page.locator("#secret").count()) === 0) await page.locator("main button.danger").click();
   await page.locator("#secret").waitFor();
 }

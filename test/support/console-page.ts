@@ -82,12 +82,12 @@ export class ConsolePage {
     throw new Error(`${this.path} has no link “${text}”`);
   }
 
-  /** What a control holds before anybody touches it. */
+  /** What a control holds before anybody touches it; a box that is not ticked holds nothing. */
   value(label: string): string {
     const all = this.#forms.flatMap(({ controls }) => controls);
     const control = all.find((each) => each.tag !== "button" && isCalled(each, label));
     if (control === undefined) throw new Error(`${this.path} has no field “${label}”`);
-    return control.value;
+    return held(control);
   }
 
   has(button: string): boolean {
@@ -98,13 +98,13 @@ export class ConsolePage {
    * What a browser sends when a button is pressed: every successful control of its form, empty ones and hidden ones too.
    *
    * @param button its whole text, the part for screen readers too
-   * @param fill values by label, or by name where there is no label
+   * @param fill values by label, or by name where there is no label; an empty one clears a box
    */
   submission(button: string, fill: Record<string, string> = {}): Submission {
     const form = this.#forms.find(({ controls }) => controls.some((each) => isSubmit(each) && each.label === button));
     const pressed = form?.controls.find((each) => isSubmit(each) && each.label === button);
     if (form === undefined || pressed === undefined) throw new Error(`${this.path} has no button “${button}”`);
-    const values = new Map(form.controls.map((control) => [control, control.value]));
+    const values = new Map(form.controls.map((control) => [control, held(control)]));
     for (const [label, value] of Object.entries(fill)) {
       const control = form.controls.find((each) => each.tag !== "button" && isCalled(each, label));
       if (control === undefined) throw new Error(`the form of “${button}” has no field “${label}”`);
@@ -114,7 +114,7 @@ export class ConsolePage {
     const fields = new URLSearchParams();
     for (const control of form.controls) {
       if (control.name === undefined || control.disabled || (control.tag === "button" && control !== pressed)) continue;
-      if (/^(checkbox|radio)$/.test(control.type) && !control.checked) continue;
+      if (isBox(control) && values.get(control) === "") continue;
       // A browser ends every line of a form with CRLF.
       fields.append(control.name, (values.get(control) ?? "").replace(/\r\n|\r|\n/g, "\r\n"));
     }
@@ -127,6 +127,8 @@ export class ConsolePage {
   }
 }
 
+const isBox = ({ type }: Control) => /^(checkbox|radio)$/.test(type);
+const held = (control: Control) => (isBox(control) && !control.checked ? "" : control.value);
 const isSubmit = ({ tag, type }: Control) => tag === "button" && type !== "button";
 const isCalled = ({ label, name, type }: Control, called: string) =>
   label === called || (name === called && (label === "" || type === "hidden"));
@@ -156,7 +158,7 @@ async function readForms(html: string): Promise<Form[]> {
       tag,
       type: attributes.type ?? "",
       name: attributes.name,
-      value: attributes.value ?? "",
+      value: attributes.value ?? (attributes.type === "checkbox" ? "on" : ""),
       options: [],
       checked: "checked" in attributes,
       disabled: "disabled" in attributes,

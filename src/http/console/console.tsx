@@ -14,13 +14,14 @@ import { auditPages } from "./pages/audit-pages.tsx";
 import { finishPages } from "./pages/finish-pages.tsx";
 import { homesPage } from "./pages/homes-page.tsx";
 import { restoredPages } from "./pages/restored-pages.tsx";
-import { secretPage } from "./pages/secret-page.tsx";
 import { sessionsPages } from "./pages/sessions-pages.tsx";
 import { askToSignIn, signInPages } from "./pages/sign-in-pages.tsx";
 import { signatureCheckPage } from "./pages/signature-check-page.tsx";
 import { sitePage } from "./pages/site-page.tsx";
 import { siteSettingsPages } from "./pages/site-settings-pages.tsx";
 import { sitesPages } from "./pages/sites-pages.tsx";
+import { webhookPages } from "./pages/webhook-page.tsx";
+import { webhooksPages } from "./pages/webhooks-pages.tsx";
 import { viewOf } from "./view.ts";
 
 const SELF_ONLY = ["style-src", "script-src", "form-action"].map((directive) => `${directive} 'self'`);
@@ -81,9 +82,10 @@ export function operatorConsole(): ConsoleRoutes {
   siteSettingsPages(routes);
   appsPages(routes);
   appPages(routes);
-  secretPage(routes);
   agentsPages(routes);
   agentPages(routes);
+  webhooksPages(routes);
+  webhookPages(routes);
   sessionsPages(routes);
   signatureCheckPage(routes);
   homesPage(routes);

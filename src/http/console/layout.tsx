@@ -1,7 +1,9 @@
 import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { PageContext } from "./env.ts";
+import { doneNotice } from "./messages.ts";
 import { Action } from "./parts/form.tsx";
+import { Notice } from "./parts/parts.tsx";
 import { type FramedSite, SiteFrame, SiteNotices } from "./parts/site-frame.tsx";
 import type { View } from "./view.ts";
 
@@ -18,13 +20,23 @@ export interface Page {
   body: Child;
 }
 
-/** Answers with a page. */
-export function show(c: PageContext, page: Page, status: ContentfulStatusCode = 200): Response {
+/** Answers with a page, which first tells the result of the form that led to it. */
+export async function show(c: PageContext, page: Page, status: ContentfulStatusCode = 200): Promise<Response> {
   const back = c.req.method === "POST" ? page.back : undefined;
-  return c.html(`<!doctype html>${String(<Layout view={c.var.view} {...page} back={back} />)}`, status);
+  const done = await doneNotice(c);
+  return c.html(`<!doctype html>${String(<Layout view={c.var.view} {...page} back={back} done={done} />)}`, status);
 }
 
-function Layout({ view, title, section = "sites", site, back, filled, body }: Page & { view: View }) {
+function Layout({
+  view,
+  title,
+  section = "sites",
+  site,
+  back,
+  filled,
+  done,
+  body,
+}: Page & { view: View; done: Awaited<ReturnType<typeof doneNotice>> }) {
   const { t } = view;
   const chinese = view.language === "zh";
   const language = chinese ? "en" : "zh";
@@ -85,6 +97,7 @@ function Layout({ view, title, section = "sites", site, back, filled, body }: Pa
           {site && <SiteFrame view={view} site={site} />}
           <h1>{title}</h1>
           {site && <SiteNotices view={view} site={site} />}
+          {done && <Notice {...done} />}
           {body}
         </main>
         <footer>{t("Times are in {0}.", view.timeZone)}</footer>

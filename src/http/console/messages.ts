@@ -4,7 +4,7 @@ import { ticketEnd, ticketFor } from "./tickets.ts";
 import type { View } from "./view.ts";
 
 /** The message of a schema in the reader's language. Its numbers are replaced by {0}, {1}, … before it is looked up in zh.json. */
-function ruleText(view: View, message: string): string {
+export function ruleText(view: View, message: string): string {
   const numbers: string[] = [];
   const text = message.replace(/\d+/g, (number) => `{${numbers.push(number) - 1}}`);
   return view.t(text.charAt(0).toUpperCase() + text.slice(1), ...numbers);
@@ -30,6 +30,7 @@ export const isRefused = (form: Filled | undefined): boolean => Object.keys(form
 export type Done =
   | ("site" | "revoked" | "agents" | "renamed" | "normal" | "disabled")
   | ("site_renamed" | "site_opened" | "site_closed" | "first_chat_id")
+  | ("saved" | "deleted" | "sent" | "sent_in_part" | "event_gone")
   | ("not_known" | "rotated_before" | "revoked_before" | "draft");
 
 /**
@@ -58,13 +59,18 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     site_opened: t("The site was opened."),
     site_closed: t("The site was closed."),
     first_chat_id: t("The next chat_id was set."),
+    saved: t("Saved."),
+    deleted: t("Deleted."),
+    sent: t("It is on its way: the deliveries below tell what comes of it."),
+    sent_in_part: t("The oldest 1,000 are on their way. Press again for the rest."),
   };
   const bad: Partial<Record<Done, string>> = {
     not_known: t(
       "This form was sent before, and it is not known what came of it. It is never done twice; look here whether it was done.",
     ),
-    rotated_before: t("The app was rotated since this form was shown. Nothing was changed now."),
+    rotated_before: t("The secret was rotated since this form was shown. Nothing was changed now."),
     revoked_before: t("The app is revoked."),
+    event_gone: t("Nothing was sent: the event is not kept any more."),
     draft: t("Nothing was changed: press it again."),
   };
   const [, said = "", ticket = ""] = /^(\w+)\.(.*)$/.exec(c.req.query("done") ?? "") ?? [];

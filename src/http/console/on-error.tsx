@@ -5,7 +5,7 @@ import { show } from "./layout.tsx";
 import { englishView, type View } from "./view.ts";
 
 /** Answers every error of the console with a page. */
-export function onError(error: Error, c: PageContext): Response {
+export function onError(error: Error, c: PageContext): Promise<Response> {
   const refusal = refusalOf(error, c.var.trace);
   const { code, context } = refusal;
   const status = STATUS_OF[code];

@@ -176,7 +176,7 @@ describe("a secret just shown", () => {
     const gone = await visitor.open(page.path);
     expect([gone.status, gone.heading]).toEqual([410, "This secret is no longer shown"]);
     expect(gone.html).not.toContain(secret);
-    expect(gone.link("To the app")).toBe(`${path}#rotate`);
+    expect(gone.link("Rotate the secret")).toBe(`${path}#rotate`);
   });
 
   it("is not shown to another session, nor to the same person after signing out", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import chinese from "../../../src/assets/console/zh.json";
 import { languageOf, startsOf } from "../../../src/http/console/view.ts";
 import { OPERATIONS } from "../../../src/operations/index.ts";
+import { DELIVERY_STATUSES } from "../../../src/services/list-deliveries.ts";
 import { SESSION_STATUSES } from "../../../src/services/list-sessions.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { World } from "../../support/world.ts";
@@ -18,16 +19,42 @@ const RULES = [
   "Must be above {0}, the highest chat_id that the site has given or skipped",
   "Must be {0} to {1} of A-Z a-z {2}-{3} _ -",
   "Must be {0} to {1} printable ASCII characters",
+  "Must be a list of at least one type of event",
+  "A site has at most {0} webhooks",
 ];
 
+/** Rules of a webhook's URL. They are also why an attempt failed when the URL was changed in the database. */
+const URL_RULES = [
+  "must be an absolute https URL",
+  "must have at most {0} characters",
+  "must hold no user and no password",
+  "must have no fragment",
+  "must name a host, not an IP address",
+  "must have a public host name",
+  "must use port {0}",
+];
+
+/** Why else an attempt failed, as far as it is not what the receiver said. */
+const FAILURES = [
+  "No answer in {0} s",
+  "No connection",
+  "Redirects are not followed",
+  "The secret does not open: MASTER_KEY",
+  "The webhook is disabled",
+];
+
+const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
+
 /** The name of a status is its text. */
-const STATUSES = SESSION_STATUSES.map((status) => status.charAt(0).toUpperCase() + status.slice(1));
+const STATUSES = [...SESSION_STATUSES, ...DELIVERY_STATUSES].map(capitalised);
 
 /** What a call was refused for, by the words that stand beside the rule. */
 const REFUSALS = OPERATIONS.flatMap(({ refusals }) => Object.values(refusals).map(({ past }) => past));
 
 const texts = new Set([
   ...RULES,
+  ...URL_RULES.flatMap((rule) => [capitalised(rule), `The URL ${rule}`]),
+  ...FAILURES,
   ...STATUSES,
   ...REFUSALS,
   ...SOURCES.flatMap((source) =>

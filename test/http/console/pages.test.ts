@@ -162,7 +162,7 @@ describe("apps", () => {
       const again = await visitor.press(two, "Rotate", { Overlap: overlap });
       expect([again.path.split("?")[0], again.notices]).toEqual([
         path,
-        ["The app was rotated since this form was shown. Nothing was changed now."],
+        ["The secret was rotated since this form was shown. Nothing was changed now."],
       ]);
       expect(again.html).not.toContain('id="secret"');
     }
@@ -180,10 +180,7 @@ describe("apps", () => {
     expect(app.text).toContain("An overlap is running: the previous secret works until 16 Jan 2027, 08:00.");
     const before = await world.operated();
     const asked = await visitor.press(app, "Rotate", { Overlap: "3600" });
-    expect([asked.path, asked.heading]).toEqual([
-      `${path}/rotate?overlap_seconds=3600`,
-      "Rotate the secret of this app?",
-    ]);
+    expect([asked.path, asked.heading]).toEqual([`${path}/rotate?overlap_seconds=3600`, "Rotate the secret?"]);
     expect(asked.text).toContain(
       "The previous secret Stops at once. Without this rotation it works until 16 Jan 2027, 08:00.",
     );
@@ -220,7 +217,7 @@ describe("apps", () => {
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
     const before = await world.operated();
     expect((await visitor.press(asked, "Rotate now")).notices).toEqual([
-      "The app was rotated since this form was shown. Nothing was changed now.",
+      "The secret was rotated since this form was shown. Nothing was changed now.",
     ]);
     expect(await world.operated()).toEqual(before);
   });

@@ -10,10 +10,9 @@ import { type BadLine, MOST_LISTED_AGENTS } from "../../../services/parse-agent-
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
-import { doneLocation, doneNotice, type Filled, filled, isRefused } from "../messages.ts";
+import { doneLocation, type Filled, filled, isRefused } from "../messages.ts";
 import { isDraft, once } from "../once.ts";
 import { Faults, Field, Fold, Form } from "../parts/form.tsx";
-import { Notice } from "../parts/parts.tsx";
 import { More } from "../parts/table.tsx";
 import { readForm } from "../read-form.ts";
 import { AgentTable } from "./agent-table.tsx";
@@ -93,11 +92,9 @@ async function agentsPage(c: PageContext, again?: { filled: Filled; bad?: BadLin
   const site = await siteOf(c);
   const path = `/console/sites/${site.id}/agents`;
   const agents = await listAgents(c.var.ctx, { site, cursor: c.req.query("cursor"), limit: 50 });
-  const done = await doneNotice(c);
   const { values = {}, errors = {} } = again?.filled ?? {};
   const body = (
     <>
-      {done && <Notice {...done} />}
       <Faults view={view} filled={again?.filled} labels={{ name: t("Name"), id: "ID", list: t("Add many") }} />
       <Fold label={t("Add agents")} open={again !== undefined || agents.items.length === 0}>
         <div class="two">

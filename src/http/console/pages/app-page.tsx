@@ -1,57 +1,44 @@
-import { isRefusedFor } from "../../../errors.ts";
-import type { AppSummary } from "../../../services/list-apps.ts";
+import { findApp } from "../../../services/find-app.ts";
+import { readSecret } from "../../../services/read-secret.ts";
 import { revokeApp } from "../../../services/revoke-app.ts";
 import { rotateSecret } from "../../../services/rotate-secret.ts";
+import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
-import { doneLocation, doneNotice, type Filled, isRefused } from "../messages.ts";
+import { doneLocation, type Filled, isRefused } from "../messages.ts";
 import { isDraft, once } from "../once.ts";
-import { Faults, Field, Form } from "../parts/form.tsx";
-import { Copyable, Notice, Time, Until } from "../parts/parts.tsx";
+import { Faults } from "../parts/form.tsx";
+import { Copyable, Time } from "../parts/parts.tsx";
 import { readForm } from "../read-form.ts";
-import { appOf } from "./app-of.ts";
-import { AppState, hasOverlap } from "./app-table.tsx";
-import { confirmRevocationPage, confirmRotationPage } from "./confirm-pages.tsx";
-import { overlapOf, overlapsOf } from "./overlap.ts";
-import { secretLocation } from "./secret-page.tsx";
+import { AppState } from "./app-table.tsx";
+import { askPage } from "./ask-page.tsx";
+import { PreviousSecret, RotateCard, type SecretOwner, secretPages } from "./secret-pages.tsx";
+
+const PATH = "/sites/:site_id/apps/:appid";
 
 export function appPages(routes: ConsoleRoutes): void {
-  routes.get("/sites/:site_id/apps/:appid", (c) => appPage(c));
+  routes.get(PATH, (c) => appPage(c));
 
-  routes.get("/sites/:site_id/apps/:appid/rotate", (c) => confirmRotationPage(c, c.req.query("overlap_seconds")));
+  secretPages(routes, PATH, appOf);
 
-  routes.post("/sites/:site_id/apps/:appid/rotate", async (c) => {
-    const { t, now } = c.var.view;
-    const { site, app, path } = await appOf(c);
-    const form = await readForm(c);
-    const { overlap_seconds = "", version, confirmed } = form;
-    const overlap = overlapOf(overlap_seconds);
-    if (overlap === undefined) {
-      return appPage(c, { values: { overlap_seconds }, errors: { overlap_seconds: t("Choose one of the overlaps.") } });
-    }
-    if (await isDraft(c, form)) {
-      if (confirmed)
-        return c.redirect(await doneLocation(c, `${path}/rotate?overlap_seconds=${overlap}`, "draft"), 303);
-      return appPage(c, { values: { overlap_seconds }, errors: {} });
-    }
-    return once(c, form, path, async () => {
-      if (app.revokedAt === null && version === app.version && !confirmed && endsASecret(app, overlap, now)) {
-        return `${path}/rotate?overlap_seconds=${overlap}`;
-      }
-      try {
-        const input = { appid: app.appid, overlapSeconds: overlap, expectedVersion: version ?? "" };
-        return await secretLocation(c, site.id, await rotateSecret(c.var.ctx, input));
-      } catch (error) {
-        if (isRefusedFor(error, "app_revoked")) return doneLocation(c, path, "revoked_before");
-        if (isRefusedFor(error, "version_other")) return doneLocation(c, path, "rotated_before");
-        throw error;
-      }
+  routes.get(`${PATH}/revoke`, async (c) => {
+    const { t } = c.var.view;
+    const { site, path, isActive, facts } = await appOf(c);
+    if (!isActive) return c.redirect(path, 303);
+    return askPage(c, site, {
+      title: t("Revoke this app?"),
+      text: t(
+        "None of its secrets will verify from then on, and it cannot be undone. Calls that use it fail at once with 401.",
+      ),
+      facts,
+      action: `${path}/revoke`,
+      button: t("Revoke for good"),
+      keep: t("Keep it"),
+      back: path,
     });
   });
 
-  routes.get("/sites/:site_id/apps/:appid/revoke", (c) => confirmRevocationPage(c));
-
-  routes.post("/sites/:site_id/apps/:appid/revoke", async (c) => {
+  routes.post(`${PATH}/revoke`, async (c) => {
     const { app, path } = await appOf(c);
     const form = await readForm(c);
     if (await isDraft(c, form)) return c.redirect(await doneLocation(c, `${path}/revoke`, "draft"), 303);
@@ -62,21 +49,53 @@ export function appPages(routes: ConsoleRoutes): void {
   });
 }
 
-/** Whether a rotation ends a secret that callers may still use. Then the operator must confirm it. */
-const endsASecret = (app: AppSummary, overlap: number, now: number) => overlap === 0 || hasOverlap(app, now);
+/** The app that a path names. @throws ServiceError `not_found` */
+async function appOf(c: PageContext) {
+  const { ctx, view } = c.var;
+  const { t } = view;
+  const site = await siteOf(c);
+  const app = await findApp(ctx, { site, appid: c.req.param("appid") ?? "" });
+  const { appid, version, previousExpiresAt } = app;
+  const owner: SecretOwner = {
+    site: { ...site, tab: "apps" },
+    path: `/console/sites/${site.id}/apps/${appid}`,
+    version,
+    previousExpiresAt,
+    isActive: app.revokedAt === null,
+    facts: (
+      <>
+        <dt>{t("Name")}</dt>
+        <dd>
+          <bdi>{app.name}</bdi>
+        </dd>
+        <Copyable view={view} id="appid" label="appid" text={appid} />
+      </>
+    ),
+    words: {
+      made: t("The app was issued"),
+      use: t("Whoever has it can call as this app: keep it out of code, chats and tickets."),
+      stopped: t(
+        "Calls signed with a secret that has stopped fail at once with 401: make sure first that no caller uses it any more.",
+      ),
+    },
+    read: () => readSecret(ctx, { site, appid, version }),
+    rotate: (overlapSeconds, expectedVersion) => rotateSecret(ctx, { appid, overlapSeconds, expectedVersion }),
+    page: (again) => appPage(c, again),
+  };
+  return { ...owner, app };
+}
 
 async function appPage(c: PageContext, again?: Filled): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
-  const { site, app, path } = await appOf(c);
-  const done = await doneNotice(c);
+  const { app, ...owner } = await appOf(c);
+  const { site, path } = owner;
   const body = (
     <>
-      {done && <Notice {...done} />}
       <Faults view={view} filled={again} labels={{ overlap_seconds: t("Overlap") }} />
       <section class="card">
         <dl class="facts">
-          <Copyable view={view} id="appid" label="appid" text={app.appid} />
+          {owner.facts}
           <dt>{t("State")}</dt>
           <dd>
             <AppState view={view} app={app} />
@@ -85,7 +104,9 @@ async function appPage(c: PageContext, again?: Filled): Promise<Response> {
           <dd>
             <Time view={view} at={app.createdAt} />
           </dd>
-          {app.revokedAt !== null && (
+          {app.revokedAt === null ? (
+            <PreviousSecret view={view} of={app} />
+          ) : (
             <>
               <dt>{t("Revoked on")}</dt>
               <dd>
@@ -93,43 +114,11 @@ async function appPage(c: PageContext, again?: Filled): Promise<Response> {
               </dd>
             </>
           )}
-          {app.revokedAt === null && hasOverlap(app, view.now) && (
-            <>
-              <dt>{t("Previous secret until")}</dt>
-              <dd>
-                <Until view={view} at={app.previousExpiresAt ?? 0} />
-              </dd>
-            </>
-          )}
         </dl>
       </section>
-      {app.revokedAt === null && (
+      {owner.isActive && (
         <>
-          <section class="card" id="rotate">
-            <h2>{t("Rotate the secret")}</h2>
-            <p>
-              {t("Makes a new secret. The one in use goes on working for the overlap, so callers can change over.")}
-            </p>
-            {hasOverlap(app, view.now) && (
-              <p>
-                {t(
-                  "An overlap is running: the previous secret works until {0}. Rotating now would stop it at once; you are asked first.",
-                  view.time(app.previousExpiresAt ?? 0),
-                )}
-              </p>
-            )}
-            <Form view={view} action={`${path}/rotate`}>
-              <input type="hidden" name="version" value={app.version} />
-              <Field
-                label={t("Overlap")}
-                name="overlap_seconds"
-                value={again?.values.overlap_seconds ?? "86400"}
-                error={again?.errors.overlap_seconds}
-                options={overlapsOf(view)}
-              />
-              <button type="submit">{t("Rotate")}</button>
-            </Form>
-          </section>
+          <RotateCard view={view} owner={owner} again={again} />
           <p>
             <a class="button danger" href={`${path}/revoke`}>
               {t("Revoke this app…")}
@@ -139,7 +128,6 @@ async function appPage(c: PageContext, again?: Filled): Promise<Response> {
       )}
     </>
   );
-  const page = { title: app.name, site: { ...site, tab: "apps" as const }, back: path, body };
   const filled = again && { path: `${path}/rotate`, values: again.values };
-  return show(c, { ...page, filled }, isRefused(again) ? 400 : 200);
+  return show(c, { title: app.name, site, back: path, body, filled }, isRefused(again) ? 400 : 200);
 }

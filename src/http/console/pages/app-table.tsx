@@ -3,6 +3,7 @@ import type { AppSummary } from "../../../services/list-apps.ts";
 import { Badge, Time } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
+import { hasOverlap } from "./overlap.ts";
 
 export function AppTable({ view, siteId, apps }: { view: View; siteId: number; apps: AppSummary[] }) {
   const { t } = view;
@@ -28,6 +29,3 @@ export function AppState({ view, app }: { view: View; app: AppSummary }) {
   if (hasOverlap(app, view.now)) return <Badge kind="wait" label={view.t("Two secrets")} />;
   return <Badge kind="good" label={view.t("Active")} />;
 }
-
-/** Whether the previous secret is still valid. */
-export const hasOverlap = ({ previousExpiresAt }: AppSummary, now: number) => (previousExpiresAt ?? 0) > now;

@@ -6,14 +6,13 @@ import { listApps } from "../../../services/list-apps.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
-import { doneNotice, type Filled, filled, isRefused } from "../messages.ts";
+import { type Filled, filled, isRefused } from "../messages.ts";
 import { isDraft, once } from "../once.ts";
 import { Faults, Field, Fold, Form } from "../parts/form.tsx";
-import { Notice } from "../parts/parts.tsx";
 import { More } from "../parts/table.tsx";
 import { readForm } from "../read-form.ts";
 import { AppTable } from "./app-table.tsx";
-import { secretLocation } from "./secret-page.tsx";
+import { secretLocation } from "./secret-pages.tsx";
 
 export function appsPages(routes: ConsoleRoutes): void {
   routes.get("/sites/:site_id/apps", (c) => appsPage(c));
@@ -40,9 +39,11 @@ export function appsPages(routes: ConsoleRoutes): void {
       }
       return appsPage(c, { values: kept, errors: {} });
     }
-    return once(c, form, `/console/sites/${site.id}/apps`, async () => {
+    const path = `/console/sites/${site.id}/apps`;
+    return once(c, form, path, async () => {
       try {
-        return await secretLocation(c, site.id, await issueApp(ctx, { site, ...input.data }));
+        const { appid, version } = await issueApp(ctx, { site, ...input.data });
+        return await secretLocation(c, `${path}/${appid}`, version);
       } catch (error) {
         return sayTaken(error);
       }
@@ -58,10 +59,8 @@ async function appsPage(c: PageContext, again?: Filled): Promise<Response> {
   const apps = await listApps(c.var.ctx, { site, cursor: c.req.query("cursor"), limit: 50 });
   const { values = {}, errors = {} } = again ?? {};
   const imports = Boolean(values.appid || errors.appid || errors.secret);
-  const done = await doneNotice(c);
   const body = (
     <>
-      {done && <Notice {...done} />}
       <Faults view={view} filled={again} labels={{ name: t("Name"), secret: t("Secret") }} />
       <Fold label={t("Issue an app")} open={again !== undefined || apps.items.length === 0}>
         <section class="card">

@@ -3,10 +3,10 @@ import { finishSite } from "../../../services/finish-site.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
-import { doneLocation, doneNotice } from "../messages.ts";
+import { doneLocation } from "../messages.ts";
 import { isDraft } from "../once.ts";
 import { Form } from "../parts/form.tsx";
-import { Notice, Time } from "../parts/parts.tsx";
+import { Time } from "../parts/parts.tsx";
 import { readForm } from "../read-form.ts";
 
 /** A site whose home did not answer while it was created. */
@@ -24,10 +24,8 @@ export function finishPages(routes: ConsoleRoutes): void {
 export async function unfinishedPage(c: PageContext, site: Site): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
-  const done = await doneNotice(c);
   const body = (
     <>
-      {done && <Notice {...done} />}
       <section class="card">
         <p>
           {t(

@@ -14,3 +14,7 @@ export const overlapsOf = ({ t }: View): [string, string][] => [
   ["86400", t("24 hours")],
   ["604800", t("7 days")],
 ];
+
+/** Whether the previous secret is still valid. */
+export const hasOverlap = ({ previousExpiresAt }: { previousExpiresAt: number | null }, now: number): boolean =>
+  (previousExpiresAt ?? 0) > now;

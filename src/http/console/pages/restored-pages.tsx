@@ -5,7 +5,7 @@ import { restoredSchema, settleRestoredHome } from "../../../services/settle-res
 import { noteHome } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
-import { doneLocation, doneNotice, type Filled, filled, isRefused } from "../messages.ts";
+import { doneLocation, type Filled, filled, isRefused } from "../messages.ts";
 import { isDraft, once } from "../once.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Faults, Field } from "../parts/form.tsx";
@@ -62,10 +62,8 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
   const view = c.var.view;
   const { t } = view;
   const isClosed = view.closedHomes.has(home);
-  const done = await doneNotice(c);
   const body = (
     <>
-      {done && <Notice {...done} />}
       <Faults view={view} filled={again} labels={{ lift: t("chat_ids to skip") }} />
       {!isClosed && (
         <Notice kind="note" title={t("The home {0} is not closed", home)}>
@@ -129,10 +127,8 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
 async function confirmPage(c: PageContext, home: string, lift: number): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
-  const done = await doneNotice(c);
   const body = (
     <>
-      {done && <Notice {...done} />}
       <Ask
         view={view}
         text={t(

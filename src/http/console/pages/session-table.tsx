@@ -37,9 +37,8 @@ const KINDS: Partial<Record<SessionStatus, BadgeKind>> = { waiting: "wait", repl
 
 export const statusKind = (status: SessionStatus): BadgeKind => KINDS[status] ?? "off";
 
-/** The texts name each status by its capitalised name. */
-export const statusText = (view: View, status: SessionStatus) =>
-  view.t(status.charAt(0).toUpperCase() + status.slice(1));
+/** The texts name each status, of a session or a delivery, by its capitalised name. */
+export const statusText = (view: View, status: string) => view.t(status.charAt(0).toUpperCase() + status.slice(1));
 
 export function Status({ view, status }: { view: View; status: SessionStatus }) {
   return <Badge kind={statusKind(status)} label={statusText(view, status)} />;

@@ -19,7 +19,7 @@ type Kept = { path: string; values: Record<string, string> };
 
 /** The pages that need no sign-in: signing in and out, and the choice of language. */
 export function signInPages(routes: ConsoleRoutes): void {
-  routes.get("/sign-in", (c) => {
+  routes.get("/sign-in", async (c) => {
     const next = consolePath(c.req.query("next"));
     return c.var.view.session === undefined ? signInPage(c, 200, { next }) : c.redirect(next, 303);
   });
@@ -82,7 +82,7 @@ function signInPage(
   c: PageContext,
   status: 200 | 401 | 429,
   { next, kept, error }: { next: string; kept?: Kept | undefined; error?: string },
-): Response {
+): Promise<Response> {
   const { t } = c.var.view;
   const body = (
     <>

@@ -32,7 +32,7 @@ export function signatureCheckPage(routes: ConsoleRoutes): void {
 }
 
 /** @param result the findings, or what is wrong with the chosen call; undefined before the first check */
-function checkPage(c: PageContext, form: Form, result?: Diagnosis | string): Response {
+function checkPage(c: PageContext, form: Form, result?: Diagnosis | string): Promise<Response> {
   const { t } = c.var.view;
   const error = typeof result === "string" ? result : undefined;
   const body = (

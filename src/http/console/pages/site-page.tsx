@@ -6,8 +6,6 @@ import { refusalOf } from "../../faults.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes } from "../env.ts";
 import { show } from "../layout.tsx";
-import { doneNotice } from "../messages.ts";
-import { Notice } from "../parts/parts.tsx";
 import { startsOf, type View } from "../view.ts";
 import { AgentTable } from "./agent-table.tsx";
 import { AppTable } from "./app-table.tsx";
@@ -37,10 +35,8 @@ export function sitePage(routes: ConsoleRoutes): void {
     for (const fault of faults) refusalOf(fault, c.var.trace);
     const [counts, sessions, apps, agents] = parts;
     const path = `/console/sites/${site.id}`;
-    const done = await doneNotice(c);
     const body = (
       <>
-        {done && <Notice {...done} />}
         {counts.status === "rejected" ? (
           <Unread view={view} />
         ) : (

@@ -1,21 +1,21 @@
 import { CLOSED_RETRY_SECONDS } from "../../../config.ts";
 import { ServiceError } from "../../../errors.ts";
 import { fieldIssues } from "../../../fields.ts";
-import { changeSite, siteChangeSchema } from "../../../services/change-site.ts";
+import { changeSite, type SiteChange, siteChangeSchema } from "../../../services/change-site.ts";
 import type { Site } from "../../../services/find-site.ts";
+import { siteHasEvents } from "../../../services/find-site-events.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
-import { doneLocation, doneNotice, type Filled, filled, isRefused } from "../messages.ts";
+import { type Done, doneLocation, type Filled, filled, isRefused } from "../messages.ts";
 import { isDraft, once } from "../once.ts";
-import { Ask } from "../parts/ask.tsx";
 import { Faults, Field, Form } from "../parts/form.tsx";
-import { Notice } from "../parts/parts.tsx";
 import { readForm, wholeNumber } from "../read-form.ts";
+import { askPage } from "./ask-page.tsx";
 
 const pathOf = (site: Site) => `/console/sites/${site.id}/settings`;
 
-/** Renames, closes and opens a site, and sets its next chat_id. */
+/** Renames, closes and opens a site, sets its next chat_id, and turns its events on and off. */
 export function siteSettingsPages(routes: ConsoleRoutes): void {
   routes.get("/sites/:site_id/settings", async (c) => settingsPage(c, await siteOf(c)));
 
@@ -45,21 +45,21 @@ export function siteSettingsPages(routes: ConsoleRoutes): void {
   });
 
   routes.get("/sites/:site_id/close", (c) => confirmClosingPage(c));
-  routes.post("/sites/:site_id/close", (c) => changeStatus(c, "closed", "close"));
-  routes.post("/sites/:site_id/open", (c) => changeStatus(c, "open", "settings"));
-}
-
-/** @param draft the page that shows the form again */
-async function changeStatus(c: PageContext, status: "open" | "closed", draft: "close" | "settings"): Promise<Response> {
-  const site = await siteOf(c);
-  const form = await readForm(c);
-  if (await isDraft(c, form)) {
-    return c.redirect(await doneLocation(c, `/console/sites/${site.id}/${draft}`, "draft"), 303);
-  }
-  return once(c, form, pathOf(site), async () => {
-    await changeSite(c.var.ctx, { site, change: { status } });
-    return doneLocation(c, pathOf(site), status === "open" ? "site_opened" : "site_closed");
-  });
+  const button = (step: string, change: SiteChange, done: Done) =>
+    routes.post(`/sites/:site_id/${step}`, async (c) => {
+      const site = await siteOf(c);
+      const form = await readForm(c);
+      const draft = step === "close" ? c.req.path : pathOf(site);
+      if (await isDraft(c, form)) return c.redirect(await doneLocation(c, draft, "draft"), 303);
+      return once(c, form, pathOf(site), async () => {
+        await changeSite(c.var.ctx, { site, change });
+        return doneLocation(c, pathOf(site), done);
+      });
+    });
+  button("close", { status: "closed" }, "site_closed");
+  button("open", { status: "open" }, "site_opened");
+  button("events/on", { events: true }, "saved");
+  button("events/off", { events: false }, "saved");
 }
 
 async function settingsPage(c: PageContext, site: Site, again?: Filled): Promise<Response> {
@@ -67,11 +67,10 @@ async function settingsPage(c: PageContext, site: Site, again?: Filled): Promise
   const view = c.var.view;
   const { t } = view;
   const path = pathOf(site);
-  const done = await doneNotice(c);
   const errors = again?.errors ?? {};
+  const hasEvents = await siteHasEvents(c.var.ctx, { site });
   const body = (
     <>
-      {done && <Notice {...done} />}
       <Faults view={view} filled={again} labels={{ name: t("Name"), first_chat_id: t("Next chat_id") }} />
       <section class="card">
         <h2>{t("Rename this site")}</h2>
@@ -103,6 +102,24 @@ async function settingsPage(c: PageContext, site: Site, again?: Filled): Promise
           <button type="submit">{t("Set the chat_id")}</button>
         </Form>
       </section>
+      <section class="card" id="events">
+        <h2>{t("Events")}</h2>
+        <p>
+          {t(
+            "While they are on, each accepted call leaves an event for the webhooks and for GET /admin/sites/{0}/events. While they are off, calls leave none, not even for later.",
+            site.id,
+          )}
+        </p>
+        <Form view={view} action={`/console/sites/${site.id}/events/${hasEvents ? "off" : "on"}`}>
+          {hasEvents ? (
+            <button type="submit" class="danger">
+              {t("Turn events off")}
+            </button>
+          ) : (
+            <button type="submit">{t("Turn events on")}</button>
+          )}
+        </Form>
+      </section>
       {site.status === "open" ? (
         <p>
           <a class="button danger" href={`/console/sites/${site.id}/close`}>
@@ -125,38 +142,34 @@ async function settingsPage(c: PageContext, site: Site, again?: Filled): Promise
 }
 
 async function confirmClosingPage(c: PageContext): Promise<Response> {
-  const view = c.var.view;
-  const { t } = view;
+  const { t } = c.var.view;
   const site = await siteOf(c);
   if (site.status !== "open") return c.redirect(pathOf(site), 303);
-  const done = await doneNotice(c);
-  const body = (
-    <>
-      {done && <Notice {...done} />}
-      <Ask
-        view={view}
-        text={t("None of its calls is accepted until you open it again. Nothing is deleted.")}
-        facts={
-          <>
-            <dt>{t("Name")}</dt>
-            <dd>
-              <bdi>{site.name}</bdi>
-            </dd>
-            <dt>{t("Its callers get")}</dt>
-            <dd>
-              {t(
-                "503 with Retry-After: {0}. No ranstr is used up, so they may send the same again.",
-                CLOSED_RETRY_SECONDS,
-              )}
-            </dd>
-          </>
-        }
-        action={`/console/sites/${site.id}/close`}
-        button={t("Close now")}
-        keep={t("Cancel")}
-        back={pathOf(site)}
-      />
-    </>
+  return askPage(
+    c,
+    { ...site, tab: "settings" },
+    {
+      title: t("Close this site?"),
+      text: t("None of its calls is accepted until you open it again. Nothing is deleted."),
+      facts: (
+        <>
+          <dt>{t("Name")}</dt>
+          <dd>
+            <bdi>{site.name}</bdi>
+          </dd>
+          <dt>{t("Its callers get")}</dt>
+          <dd>
+            {t(
+              "503 with Retry-After: {0}. No ranstr is used up, so they may send the same again.",
+              CLOSED_RETRY_SECONDS,
+            )}
+          </dd>
+        </>
+      ),
+      action: c.req.path,
+      button: t("Close now"),
+      keep: t("Cancel"),
+      back: pathOf(site),
+    },
   );
-  return show(c, { title: t("Close this site?"), site: { ...site, tab: "settings" }, body });
 }

@@ -6,11 +6,11 @@ import { listSites } from "../../../services/list-sites.ts";
 import { noteHome } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
-import { doneLocation, doneNotice, type Filled, filled, isRefused } from "../messages.ts";
+import { doneLocation, type Filled, filled, isRefused } from "../messages.ts";
 import { isDraft, once } from "../once.ts";
 import { Action, Faults, Field, Fold, Form } from "../parts/form.tsx";
 import { SiteState } from "../parts/home-state.tsx";
-import { Badge, Notice, Time } from "../parts/parts.tsx";
+import { Badge, Time } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import { readForm, wholeNumber } from "../read-form.ts";
 import type { View } from "../view.ts";
@@ -47,10 +47,8 @@ async function sitesPage(c: PageContext, again?: Filled): Promise<Response> {
   const homes = [...c.var.ctx.config.homes.keys()];
   // A site may be in a home that is no longer bound.
   const showsHomes = view.hasHomes || sites.items.some(({ home }) => home !== MAIN_HOME);
-  const done = await doneNotice(c);
   const body = (
     <>
-      {done && <Notice {...done} />}
       <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>
       <Faults
         view={view}

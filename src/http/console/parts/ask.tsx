@@ -2,9 +2,7 @@ import type { Child } from "hono/jsx";
 import type { View } from "../view.ts";
 import { Form } from "./form.tsx";
 
-/** Asks an operator to confirm a dangerous change: what it does, to what, and the way back. */
-export function Ask(props: {
-  view: View;
+export interface Question {
   text: string;
   facts: Child;
   action: string;
@@ -13,7 +11,10 @@ export function Ask(props: {
   keep: string;
   /** Where the way back leads. */
   back: string;
-}) {
+}
+
+/** Asks an operator to confirm a dangerous change: what it does, to what, and the way back. */
+export function Ask(props: Question & { view: View }) {
   return (
     <section class="card">
       <p>{props.text}</p>

@@ -8,7 +8,7 @@ import { Notice } from "./parts.tsx";
 
 /** A site as its pages show it, and the tab that the page belongs to. */
 export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
-  tab?: "overview" | "sessions" | "apps" | "agents" | "audit" | "settings";
+  tab?: "overview" | "sessions" | "apps" | "agents" | "webhooks" | "audit" | "settings";
 };
 
 /** The way to the site, its state, its home and its tabs. A site that its home does not have yet has no tabs. */
@@ -19,6 +19,7 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
     ["sessions", "/sessions", t("Sessions")],
     ["apps", "/apps", t("Apps")],
     ["agents", "/agents", t("Agents")],
+    ["webhooks", "/webhooks", "Webhooks"],
     ["audit", "/audit", t("Audit log")],
     ["settings", "/settings", t("Settings")],
   ] as const;
