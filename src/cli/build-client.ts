@@ -40,7 +40,7 @@ const manifest = {
   name: "@agent-session/client",
   version,
   description:
-    "Opens customer-support sessions on an agent-session service and adds agents to them: signed, retried, done once.",
+    "Opens customer-support sessions on an agent-session service, adds agents to them (signed, retried, done once), and verifies its webhooks.",
   license,
   repository: { ...repository, directory: "src/client" },
   type: "module",

@@ -7,10 +7,13 @@ import { prepareAt } from "./sign.ts";
 import { pause, TryTimedOut, withinLimit } from "./within-limit.ts";
 
 export { AgentSessionError, type AgentSessionErrorCode } from "./agent-session-error.ts";
+export type { Ping, SessionAgentsAdded, SessionCreated, UnknownEvent, WebhookEvent } from "./event.ts";
+export { EventVerificationError, type EventVerificationErrorCode } from "./event-verification-error.ts";
 export type { OperationName } from "./operations.ts";
 export type { AnswerBody, AnswerHeaders, Fetch, FetchedAnswer, FetchInit, Signal, SignalShape } from "./platform.ts";
 export type { WireAnswer } from "./read-answer.ts";
 export { prepare, sign } from "./sign.ts";
+export { type EventHeaders, type VerifyEventOptions, verifyEvent } from "./verify-event.ts";
 
 export interface ClientOptions {
   /** Where the service is, "https://sessions.example.com". A path in it is kept. */

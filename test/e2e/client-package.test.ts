@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, "../..");
 
 /** What a caller writes; in TypeScript, so that it shows that the types are good too. */
 const USE = `
-import { AgentSessionClient, AgentSessionError, sign } from "@agent-session/client";
+import { AgentSessionClient, AgentSessionError, EventVerificationError, sign, verifyEvent } from "@agent-session/client";
 
 export interface Target { baseUrl: string; appid: string; secret: string }
 
@@ -34,7 +34,29 @@ export async function use(target: Target) {
   });
   const { envelope } = await client.send("create_gd", { sbs: "only" });
   const signature: string = await sign("Jefe", "what do ya want for nothing?");
-  return { chatId, replayed: [replayed, added.replayed, again.replayed], refusal, code: envelope.code, signature };
+  const event = await read("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
+  const forged = await read("whsec_AAAA").catch((error: unknown) => error instanceof EventVerificationError && error.code);
+  return { chatId, replayed: [replayed, added.replayed, again.replayed], refusal, code: envelope.code, signature, event, forged };
+}
+
+async function read(secret: string): Promise<string | number> {
+  const headers = {
+    "webhook-id": "evt_00000000000000000000000000000001",
+    "webhook-timestamp": "1800000000",
+    "webhook-signature": "v1,jnicZ2FcbdF5XYcz+VfqNZKVNctkVmoe1Bl+7lpQUNE=",
+  };
+  const body = '{"type":"ping","timestamp":"2027-01-15T08:00:00Z","data":{"seq":1,"webhook_id":"wh_1"}}';
+  const event = await verifyEvent(headers, body, secret, { now: 1_800_000_000 });
+  switch (event.type) {
+    case "session.created":
+      return event.data.chat_id + event.data.messages.length;
+    case "session.agents_added":
+      return event.data.agent_ids.length;
+    case "ping":
+      return event.data.webhook_id;
+    default:
+      return \`\${event.type} \${event.data.seq}\`;
+  }
 }
 `;
 
@@ -44,6 +66,8 @@ const USED = {
   refusal: { code: "state_forbids", status: 409, named: true },
   code: -1,
   signature: "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
+  event: "wh_1",
+  forged: "signature_wrong",
 };
 
 /** The node that runs the tests, and the machine's own where that is another: the package promises 20 and later. */
@@ -53,20 +77,20 @@ const NODES = [process.execPath, "/usr/bin/node", "/usr/local/bin/node"].filter(
 const PLATFORMS = {
   "no platform's types": {
     options: ["--lib", "ES2022", "--types", ""],
-    use: "declare const fetch: Fetch; const signal: SignalShape | undefined = undefined;",
+    use: "declare const fetch: Fetch; const signal: SignalShape | undefined = undefined; declare const headers: EventHeaders;",
   },
   "the DOM's": {
     options: ["--lib", "ES2022,DOM", "--types", ""],
-    use: "const { fetch } = globalThis; const signal = AbortSignal.timeout(1000);",
+    use: "const { fetch } = globalThis; const signal = AbortSignal.timeout(1000); const { headers } = new Request('a:');",
   },
   "Node's": {
     options: ["--lib", "ES2023", "--types", "node", "--typeRoots", join(ROOT, "node_modules/@types")],
-    use: "const { fetch } = globalThis; const signal = AbortSignal.timeout(1000);",
+    use: "const { fetch } = globalThis; const signal = AbortSignal.timeout(1000); const headers: import('node:http').IncomingHttpHeaders = {};",
   },
   "a Worker's": {
     // wrangler's file of types is not one that passes --skipLibCheck false.
     options: ["--lib", "ES2024", "--types", "", join(ROOT, "worker-configuration.d.ts"), "--skipLibCheck", "true"],
-    use: "declare const service: Fetcher; const fetch = service.fetch.bind(service); const signal = AbortSignal.timeout(1000);",
+    use: "declare const service: Fetcher; const fetch = service.fetch.bind(service); const signal = AbortSignal.timeout(1000); const { headers } = new Request('a:');",
   },
 };
 
@@ -143,11 +167,14 @@ describe("the installed package", () => {
     const modules = [
       "client",
       "agent-session-error",
+      "event",
+      "event-verification-error",
       "field-names",
       "operations",
       "platform",
       "read-answer",
       "sign",
+      "verify-event",
       "within-limit",
     ];
     const expected = [
@@ -191,12 +218,13 @@ describe("the installed package", () => {
   it.each(Object.keys(PLATFORMS) as (keyof typeof PLATFORMS)[])("has types that compile with %s", (name) => {
     const { options, use } = PLATFORMS[name];
     const source = [
-      'import { AgentSessionClient, type Fetch, type SignalShape } from "@agent-session/client";',
+      'import { AgentSessionClient, type EventHeaders, type Fetch, type SignalShape, verifyEvent } from "@agent-session/client";',
       use,
       'export const client = new AgentSessionClient({ baseUrl: "https://a.example", appid: "a", secret: "s", fetch });',
       "export const added = client.addAgents({ chatId: 1, agentIds: [2] }, { signal });",
       'export const header = async () => (await client.send("add_kf", {})).headers.get("x-request-id");',
-      "export type Unused = [Fetch, SignalShape];",
+      'export const event = verifyEvent(headers, new Uint8Array(), "whsec_");',
+      "export type Unused = [EventHeaders, Fetch, SignalShape];",
     ];
     writeFileSync(join(folder, "elsewhere/platform.ts"), source.join("\n"));
     compile("NodeNext", ["--noEmit", "--target", "ES2022", "platform.ts", "use.ts"], options);

@@ -1,0 +1,23 @@
+/** Why an event was refused. Answer 400; the service tries again later. */
+export type EventVerificationErrorCode =
+  /** A header is absent or empty: the request is not a webhook's, or a proxy drops headers. */
+  | "headers_missing"
+  /** Too old (it may be a replay) or from the future: or this machine's clock is wrong. */
+  | "timestamp_out_of_range"
+  /** Another secret signed it, or the body is not the bytes that arrived. */
+  | "signature_wrong"
+  /** A fault of the receiver: the secret is not `whsec_` and base64. */
+  | "secret_malformed"
+  /** The body is not raw text or bytes, or what was signed is no event. */
+  | "body_malformed";
+
+/** An event that must not be trusted. No message holds the secret, the body or a signature. */
+export class EventVerificationError extends Error {
+  override readonly name = "EventVerificationError";
+  readonly code: EventVerificationErrorCode;
+
+  constructor(code: EventVerificationErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Receives events, prints "id type seq" of each, once. Needs Python 3.7 or later and nothing else. Put TLS in front of it.
+
+  SECRET=whsec_... PORT=8080 python3 receive-event.py
+
+Pitfalls of Python:
+- The raw body: verify the bytes (Flask's request.get_data(), Django's request.body), not json.dumps of what was parsed.
+- The key is the decoded base64 after whsec_, not the text.
+- == compares in a time that tells how much is right; hmac.compare_digest does not, and wants ASCII text or bytes.
+- print() of a process without a terminal waits in a buffer: flush it.
+"""
+import base64
+import hashlib
+import hmac
+import http.server
+import json
+import os
+import re
+import sys
+import time
+
+secret = os.environ["SECRET"]
+if not secret.startswith("whsec_"):
+    sys.exit("SECRET must be whsec_ and base64")
+key = base64.b64decode(secret[len("whsec_") :], validate=True)
+
+# In memory, for brevity. Keep the ids in your database, in the transaction that stores the event: then a restart forgets none.
+seen = set()
+
+
+def fault(headers, body):
+    """Why this request must not be believed; None for one of the service's."""
+    id, timestamp, signatures = (headers.get("webhook-" + name) for name in ("id", "timestamp", "signature"))
+    if not id or not timestamp or not signatures:
+        return "a header is missing"
+    if not re.fullmatch("[0-9]{1,12}", timestamp) or abs(time.time() - int(timestamp)) > 300:
+        return "too old, or from the future"
+    digest = hmac.new(key, f"{id}.{timestamp}.".encode("utf-8") + body, hashlib.sha256).digest()
+    expected = b"v1," + base64.b64encode(digest)
+    # There are two while the secret is being rotated.
+    if not any(hmac.compare_digest(each.encode("utf-8"), expected) for each in signatures.split(" ")):
+        return "wrong signature"
+    return None
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    timeout = 10
+
+    def do_POST(self):
+        length = self.headers.get("content-length", "")
+        if not re.fullmatch("[0-9]{1,7}", length) or int(length) > 1_000_000:
+            return self.answer(413)
+        body = self.rfile.read(int(length))
+        why = fault(self.headers, body)
+        if why is not None:
+            print("refused:", why, file=sys.stderr, flush=True)
+            return self.answer(400, why)
+        id = self.headers["webhook-id"]
+        is_new = id not in seen
+        seen.add(id)
+        # Store the event, answer, and only then work on it: after 15 s without an answer it is sent again. A duplicate and an
+        # unknown type get a 2xx too.
+        self.answer(204)
+        if is_new:
+            event = json.loads(body)
+            print(id, event["type"], event["data"]["seq"], flush=True)
+
+    def answer(self, status, text=""):
+        self.send_response(status)
+        if status != 204:
+            self.send_header("content-length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode("utf-8"))
+        self.wfile.flush()
+
+    def log_message(self, *_):
+        pass
+
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", "8080"))), Receiver).serve_forever()
