@@ -1,3 +1,4 @@
+import { runEvents } from "./demo-events.ts";
 import { runHomes } from "./demo-homes.ts";
 import type { DemoReport } from "./demo-report.ts";
 import type { DemoSite, DemoWorld } from "./demo-world.ts";
@@ -21,7 +22,7 @@ interface Stored {
   [field: string]: unknown;
 }
 
-/** Runs the main calls, every sender, both forms of ids, every refusal, and sites in two homes: contract sections 3, 4 and 7. */
+/** Runs the main calls, every sender, both forms of ids, every refusal, sites in two homes, and an event: contract sections 3, 4 and 7. */
 export async function runDemo(world: DemoWorld, report: DemoReport): Promise<void> {
   const startedAt = Math.floor(Date.now() / 1000);
   report.section("Two sites, through the admin API");
@@ -108,6 +109,7 @@ export async function runDemo(world: DemoWorld, report: DemoReport): Promise<voi
   await world.inspectList(other, [theirs]);
 
   await runHomes(world, report);
+  await runEvents(world, report);
 }
 
 const INVALID = { status: 400, msg: "参数错误" };

@@ -2,21 +2,17 @@
 import { basename, resolve } from "node:path";
 import { homeOfBinding, MAIN_HOME } from "../homes.ts";
 import { createDatabases, NotDeployed } from "./create-databases.ts";
+import { createQueues } from "./create-queues.ts";
 import { type ConfigPart, prepareDatabase, prepareVar } from "./edit-config.ts";
 import { checkPlace, closedAfter, newHome } from "./home-options.ts";
-import { closedByConfig, closedByOption, homesOf, labelOf } from "./homes.ts";
+import { closedByConfig, closedByOption, homesOf, labelOf, Misconfigured } from "./homes.ts";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
 import { type Database, migrate } from "./migrate.ts";
-import { handOverToWrangler, PROJECT_ROOT, runWrangler } from "./run-wrangler.ts";
+import { requireSecrets } from "./require-secrets.ts";
+import { handOverToWrangler, PROJECT_ROOT } from "./run-wrangler.ts";
 
-/** The command that makes each secret's value, for the commands that are printed. */
-const RANDOM: Readonly<Record<string, string>> = {
-  MASTER_KEY: "openssl rand -base64 32",
-  ADMIN_TOKEN: "openssl rand -hex 32",
-};
-
-const LOGIN =
-  "Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN, and CLOUDFLARE_ACCOUNT_ID where there is more than one account.";
+/** The var that lets webhooks be addresses of the machine itself. */
+const LOOPBACK = "WEBHOOK_LOOPBACK";
 
 const USAGE = `npm run deploy -- [options]
 
@@ -88,12 +84,22 @@ async function deploy(args: string[]): Promise<number> {
   }
   const place = { home, location, jurisdiction };
   checkPlace(place);
+  if (options.var?.some((each) => each.startsWith(`${LOOPBACK}:`))) {
+    throw new UsageError(
+      `--var ${LOOPBACK} is for npm start: a deployment posts events to public https addresses only.`,
+    );
+  }
   const asked = { close, open, byOption: closedByOption(options.var) };
   const { config: file = "wrangler.toml", cwd = "." } = options;
   const target = { file: resolve(PROJECT_ROOT, cwd, file), env };
   // Loaded late, because it takes a second, and --help or a wrong option should answer at once.
   const { unstable_readConfig } = await import("wrangler");
   const config = unstable_readConfig({ config: target.file, env }, { hideWarnings: true });
+  if (config.vars[LOOPBACK] !== undefined) {
+    throw new Misconfigured(
+      `${basename(target.file)} sets ${LOOPBACK}. Remove it: a deployment posts events to public https addresses only.`,
+    );
+  }
   const added = home === undefined ? undefined : newHome(home, config.d1_databases);
   const databases = added === undefined ? config.d1_databases : [...config.d1_databases, added];
   const homes = homesOf(databases);
@@ -108,6 +114,7 @@ async function deploy(args: string[]): Promise<number> {
     // With a file of secrets, wrangler itself checks that none is missing.
     if (options["secrets-file"] === undefined) await requireSecrets(config.secrets?.required ?? [], worker, shared);
     const addHome = added === undefined ? undefined : await prepareDatabase(target, added);
+    await createQueues(config.queues, options.name ?? config.name ?? "", shared);
     await createDatabases(databases, place, shared);
     addHome?.();
     if (added !== undefined)
@@ -134,37 +141,6 @@ function sharedOptions(
     ),
     ...envFiles.flatMap((each) => ["--env-file", each]),
   ];
-}
-
-async function requireSecrets(
-  required: readonly string[],
-  worker: readonly string[],
-  shared: readonly string[],
-): Promise<void> {
-  const { exitCode, stdout, output } = await runWrangler(["secret", "list", ...shared, ...worker]);
-  const absent = exitCode !== 0 && /Worker ".*"( \(env: .*\))? not found/.test(output);
-  if (exitCode !== 0 && !absent) {
-    throw new NotDeployed(`The account could not be asked for its secrets:\n${output}\n${LOGIN}`);
-  }
-  const set = absent ? [] : (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name);
-  const missing = required.filter((name) => !set.includes(name));
-  if (missing.length > 0) throw new NotDeployed(howToSet(missing, absent, [...shared, ...worker]));
-}
-
-function howToSet(missing: readonly string[], absent: boolean, options: readonly string[]): string {
-  const words = options.map((word) => (/^[\w./-]+$/.test(word) ? word : `'${word}'`)).join(" ");
-  const commands = missing.map((name) => {
-    const value = RANDOM[name] ?? "cat";
-    return `  ${value} | tee ~/agent-session.${name} | npx wrangler secret put ${name} ${words}`;
-  });
-  return `Nothing was deployed: ${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} not set${
-    absent ? "; the Worker does not exist yet, the first command makes an empty one to hold them" : ""
-  }.
-
-  umask 077
-${commands.join("\n")}
-
-The files in your home folder keep the values for you: store them safely, then remove them. After that, run this again.`;
 }
 
 /** @throws NotDeployed naming the home, unless it is closed: a home that is out of order must not keep others from being served. */

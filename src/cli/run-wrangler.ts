@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
@@ -53,20 +53,52 @@ export function runWrangler(args: readonly string[]): Promise<WranglerResult> {
  *
  * @returns its exit code, as in a shell
  */
-export function handOverToWrangler(args: readonly string[]): Promise<number> {
+export async function handOverToWrangler(args: readonly string[]): Promise<number> {
+  const child = spawn(process.execPath, ["--no-warnings", WRANGLER, ...args], {
+    cwd: PROJECT_ROOT,
+    env: env(),
+    stdio: "inherit",
+  });
+  return (await handedOver(child)).exitCode;
+}
+
+/**
+ * Gives the terminal to `wrangler dev` until it ends, or `stop` is aborted. It ends too when this process is killed.
+ *
+ * @param serving called once it serves. The address that wrangler tells with it is not the one that callers use
+ * @returns its exit code, and whether this process was asked to end
+ */
+export function runWranglerDev(
+  args: readonly string[],
+  serving: () => void,
+  stop: AbortSignal,
+): Promise<{ exitCode: number; asked: boolean }> {
+  const endsToo = new URL("end-with-parent.ts", import.meta.url).href;
+  const child = spawn(process.execPath, ["--no-warnings", "--import", endsToo, WRANGLER, "dev", ...args], {
+    cwd: PROJECT_ROOT,
+    env: env(),
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+  });
+  stop.addEventListener("abort", () => child.kill("SIGTERM"));
+  child.on("message", (message) => {
+    if (JSON.parse(String(message)).event === "DEV_SERVER_READY") serving();
+  });
+  return handedOver(child);
+}
+
+function handedOver(child: ChildProcess): Promise<{ exitCode: number; asked: boolean }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--no-warnings", WRANGLER, ...args], {
-      cwd: PROJECT_ROOT,
-      env: env(),
-      stdio: "inherit",
-    });
-    const forward = (signal: NodeJS.Signals) => child.kill(signal);
+    let asked = false;
+    const forward = (signal: NodeJS.Signals) => {
+      asked = true;
+      child.kill(signal);
+    };
     const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
     for (const signal of signals) process.on(signal, forward);
     child.on("error", reject);
     child.on("exit", (code, signal) => {
       for (const each of signals) process.off(each, forward);
-      resolve(shellCode(code, signal));
+      resolve({ exitCode: shellCode(code, signal), asked });
     });
   });
 }

@@ -1,14 +1,15 @@
 /** `npm start`: the Worker on this machine, ready to be called. */
-import { lookup } from "node:dns/promises";
 import { existsSync } from "node:fs";
-import { createServer } from "node:net";
 import { dirname, join, relative, resolve } from "node:path";
 import { namesIn } from "../homes.ts";
 import { ensureDevSecrets } from "./dev-secrets.ts";
+import { minutesOf } from "./drive-crons.ts";
 import { closedByConfig, closedByOption, homesOf, labelOf, requireHomes } from "./homes.ts";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
+import { freePort, isInUse } from "./local-address.ts";
 import { type Database, migrate } from "./migrate.ts";
-import { handOverToWrangler, PROJECT_ROOT } from "./run-wrangler.ts";
+import { PROJECT_ROOT } from "./run-wrangler.ts";
+import { serveLocally } from "./serve-locally.ts";
 
 const USAGE = `npm start -- [options]
 
@@ -81,7 +82,12 @@ async function start(args: string[]): Promise<number> {
   const configFile = resolve(PROJECT_ROOT, cwd, config ?? "wrangler.toml");
   // Loaded late, because it takes a second, and --help or a wrong option should answer at once.
   const { unstable_readConfig } = await import("wrangler");
-  const { d1_databases: databases, vars } = unstable_readConfig({ config: configFile, env }, { hideWarnings: true });
+  const {
+    d1_databases: databases,
+    vars,
+    dev,
+    triggers,
+  } = unstable_readConfig({ config: configFile, env }, { hideWarnings: true });
   const homes = homesOf(databases);
   const closed = closedByOption(options.var);
   requireHomes(namesIn(closed), homes);
@@ -114,28 +120,22 @@ The admin API's token is ADMIN_TOKEN in ${file}. Issue an app and an agent with 
   npm run call -- create_gd${url} --appid … --secret … '{"sbs":"customer_001","ip":"127.0.0.1","sbs_mc":"Wang Wei","content":"Hello","kefu_id":[10411],"fzr_uid":10411}'
 `);
   }
-  // --test-scheduled lets http://…/__scheduled run the cron; without it wrangler warns that crons do not run.
-  return handOverToWrangler(["dev", "--test-scheduled", ...asArguments({ env, ...options, port })]);
+  const { port: _, ip: _ip, "local-protocol": _protocol, ...others } = options;
+  const given = options.var ?? [];
+  const loopback = given.some((each) => each.startsWith("WEBHOOK_LOOPBACK:")) ? [] : ["WEBHOOK_LOOPBACK:allow"];
+  const crons: string[] = triggers.crons ?? [];
+  for (const cron of crons.filter((each) => minutesOf(each) === undefined))
+    console.log(`The cron ${cron} does not run here: npm start runs those of every few minutes only.`);
+  const forWrangler = asArguments({ env, ...others, var: [...given, ...loopback] });
+  const host = options.ip ?? dev.ip;
+  const protocol = (options["local-protocol"] ?? dev.local_protocol) === "https" ? "https" : "http";
+  return serveLocally({ protocol, host, port: port === 0 ? await freePort(host) : port }, crons, forWrangler);
 }
 
 function portOf(given: string | undefined): number {
   if (given === undefined) return DEFAULT_PORT;
   if (/^\d{1,5}$/.test(given) && Number(given) <= 65_535) return Number(given);
   throw new UsageError(`--port ${given} is no number from 0 to 65535.`);
-}
-
-/** Whether another process listens on the port. Other faults of an address or port are reported by wrangler. */
-async function isInUse(host: string, port: number): Promise<boolean> {
-  const addresses = await lookup(host === "*" ? "::" : host, { all: true }).catch(() => []);
-  const taken = addresses.map(
-    ({ address }) =>
-      new Promise<boolean>((resolve) => {
-        const server = createServer();
-        server.on("error", (error: NodeJS.ErrnoException) => resolve(error.code === "EADDRINUSE"));
-        server.listen(port, address, () => server.close(() => resolve(false)));
-      }),
-  );
-  return (await Promise.all(taken)).includes(true);
 }
 
 /** Makes missing secrets. @returns false when the Worker would refuse the secrets in the file */

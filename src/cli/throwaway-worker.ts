@@ -75,6 +75,7 @@ export async function startThrowawayWorker(): Promise<ThrowawayWorker> {
           REPLAY_LOOK_MS: "1",
           ERROR_STATUS: "by-cause",
           CLOSED_HOMES: closedHomes.join(","),
+          WEBHOOK_LOOPBACK: "allow",
         },
       },
     ],

@@ -37,13 +37,17 @@ function boundTo(worker: string): Record<string, string | undefined> {
   const bindings = fake.workers.get(worker)?.versions.at(-1) ?? [];
   return Object.fromEntries(
     bindings
-      .filter(({ type }) => type === "d1" || type === "kv_namespace")
-      .map(({ name, id, namespace_id }) => [
+      .filter(({ type }) => ["d1", "kv_namespace", "queue"].includes(type))
+      .map(({ name, id, namespace_id, queue_name }) => [
         name,
-        databases.get(id as string) ?? fake.namespaces.get(namespace_id as string),
+        databases.get(id as string) ?? fake.namespaces.get(namespace_id as string) ?? (queue_name as string),
       ]),
   );
 }
+
+/** The Workers that read each queue. */
+const queues = () =>
+  Object.fromEntries([...fake.queues.byName].map(([name, { consumers }]) => [name, [...consumers.keys()]]));
 
 /** The migrations that a database has. */
 function migrationsOf(database: string): unknown[] {
@@ -86,9 +90,12 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
       DB: "agent-session-staging",
       NONCES: "agent-session-staging-nonces",
       CREDENTIALS: "agent-session-staging-credentials",
+      EVENTS: "agent-session-staging-events",
     });
     const staging = fake.workers.get("agent-session-staging");
-    expect(staging?.crons).toEqual(["*/5 * * * *"]);
+    expect(staging?.crons).toEqual(["* * * * *", "*/5 * * * *"]);
+    expect(first.stdout).toContain("Created queue agent-session-staging-events.");
+    expect(queues()).toEqual({ "agent-session-staging-events": ["agent-session-staging"] });
     expect(staging?.versions.at(-1)?.find(({ name }) => name === "REPLAY_LOOK_MS")).toMatchObject({ text: "7" });
     expect([...fake.workers.keys()]).toEqual(["agent-session-staging"]);
     // The tables are there before the version that asks them.
@@ -105,12 +112,15 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     expect(second.stdout).toContain("https://agent-session.fake.workers.dev");
     expect(fake.calls).not.toContain("POST /d1/database");
     expect(fake.calls).not.toContain("POST /storage/kv/namespaces");
+    expect(fake.calls).not.toContain("POST /queues");
+    expect(queues()).toEqual({ "agent-session-events": ["agent-session"] });
     expect([fake.databases.size, fake.namespaces.size]).toEqual([1, 2]);
     expect(migrationsOf("agent-session")).toEqual(migrations);
     expect(boundTo("agent-session")).toEqual({
       DB: "agent-session",
       NONCES: "agent-session-nonces",
       CREDENTIALS: "agent-session-credentials",
+      EVENTS: "agent-session-events",
     });
     expect(fake.workers.get("agent-session")?.versions).toHaveLength(versions + 1);
     expect([...fake.workers.keys()]).toEqual(["agent-session"]);
@@ -154,6 +164,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     [["--close", "main", "--open", "main"], "main: either --close or --open"],
     [["--var", "CLOSED_HOMES:main, apca"], "There is no home apca. The homes are: main."],
     [["--var", "CLOSED_HOMES:main", "--open", "main"], "leaves nothing for --close and --open"],
+    [["--var", "WEBHOOK_LOOPBACK:allow"], "--var WEBHOOK_LOOPBACK is for npm start"],
   ])("refuses %j, says why, and neither asks for anything nor changes wrangler.toml", async (args, says) => {
     const before = readFileSync(TOML, "utf8");
     const { exitCode, stdout, stderr } = await deploy("--env", "staging", ...args);
@@ -174,6 +185,42 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
       expect(stderr).toContain(says);
       expect([exitCode, stdout, fake.calls]).toEqual([1, "", []]);
     }
+  });
+
+  it("refuses a configuration that lets events go to the machine itself, before it asks for anything", async () => {
+    const file = join(checkout, "wrangler.loopback.toml");
+    writeFileSync(file, withVar(readFileSync(TOML, "utf8"), "", "WEBHOOK_LOOPBACK", "allow"));
+    const { exitCode, stdout, stderr } = await deploy("--config", "wrangler.loopback.toml");
+    expect(stderr).toContain("wrangler.loopback.toml sets WEBHOOK_LOOPBACK. Remove it");
+    expect([exitCode, stdout, fake.calls]).toEqual([1, "", []]);
+  });
+
+  it.each([
+    [
+      { code: 11002, message: "In order to use Queues, you must enable your account" },
+      "switch them on in the dashboard",
+    ],
+    [{ code: 100129, message: "Queues are unavailable on the free plan." }, "or choose a plan that has them"],
+    [{ code: 10000, message: "Authentication error" }, "The API token needs the permission Queues: Edit"],
+  ])("says what an account needs that gets no queue because of %j, and makes nothing", async (refused, says) => {
+    fake.addWorker("agent-session", SECRETS);
+    fake.queues.refused = refused;
+    const { exitCode, stderr } = await deploy();
+    expect(stderr).toContain("Queue agent-session-events could not be created");
+    expect(stderr).toContain(refused.message);
+    expect(stderr).toContain(says);
+    expect(exitCode).toBe(1);
+    expect(fake.writes()).toEqual(["POST /queues"]);
+    expect([fake.databases.size, fake.workers.get("agent-session")?.versions.length]).toEqual([0, 1]);
+  });
+
+  it("names the other Worker that reads the queue, and makes nothing", async () => {
+    fake.addWorker("another", SECRETS);
+    fake.queues.add("agent-session-events", "agent-session");
+    const { exitCode, stderr } = await deploy("--name", "another");
+    expect(stderr).toContain("queue agent-session-events is read by the Worker agent-session");
+    expect(stderr).toContain("npx wrangler queues consumer worker remove agent-session-events agent-session");
+    expect([exitCode, fake.writes()]).toEqual([1, []]);
   });
 
   it.each([
@@ -215,7 +262,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     expect(location.exitCode).toBe(1);
     expect(location.stderr).toContain("agent-session could not be created");
     expect(location.stderr).toContain('"moon"');
-    expect(fake.writes()).toEqual([]);
+    expect(fake.writes()).toEqual(["POST /queues"]);
 
     fake.addDatabase("agent-session", ["0000_older.sql", "0001_gone.sql"]);
     const older = await deploy();

@@ -1,40 +1,18 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { prepareDatabase } from "../../src/cli/edit-config.ts";
 import { runWrangler } from "../../src/cli/run-wrangler.ts";
 import { withDatabase, withVar } from "../../src/cli/wrangler-toml.ts";
 import { BINDING_RULE } from "../../src/homes.ts";
-import { makeCheckout } from "../support/checkout.ts";
+import { place, start, toItsEnd, useCheckout } from "../support/npm-start.ts";
 
-let folder: string;
-let checkout: string;
-const children: ChildProcess[] = [];
-
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "start-test-"));
-  checkout = join(folder, "checkout");
-  // It makes files.
-  makeCheckout(checkout);
-});
-
-afterAll(() => {
-  for (const { pid } of children) {
-    try {
-      if (pid !== undefined) process.kill(-pid, "SIGKILL");
-    } catch {
-      // It has ended, as it should.
-    }
-  }
-  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
-});
+useCheckout();
 
 describe("npm start that makes nothing", { timeout: 120_000 }, () => {
   afterEach(() => {
-    for (const made of [".dev.vars", ".wrangler"]) expect(existsSync(join(checkout, made)), made).toBe(false);
+    for (const made of [".dev.vars", ".wrangler"]) expect(existsSync(join(place.checkout, made)), made).toBe(false);
   });
 
   it.each([
@@ -82,9 +60,9 @@ describe("npm start that makes nothing", { timeout: 120_000 }, () => {
     ["a D1 binding that is no home", ["HOME_1A", ""], `No home can be bound as HOME_1A. ${BINDING_RULE}`],
     ["a closed home that does not exist", ["HOME_APAC", "main, apca"], "CLOSED_HOMES in the configuration names apca,"],
   ])("refuses a configuration with %s", async (_, [binding = "", closed = ""], says) => {
-    const config = join(checkout, "wrangler.faulty.toml");
+    const config = join(place.checkout, "wrangler.faulty.toml");
     const block = { binding, database_name: "by-hand", migrations_dir: "migrations" };
-    const before = readFileSync(join(checkout, "wrangler.toml"), "utf8");
+    const before = readFileSync(join(place.checkout, "wrangler.toml"), "utf8");
     writeFileSync(config, withVar(withDatabase(before, "", block), "", "CLOSED_HOMES", closed));
     const args = ["src/cli/start.ts", "--port", "0", "--config", "wrangler.faulty.toml"];
     const { exitCode, stdout, stderr } = await toItsEnd(process.execPath, args);
@@ -125,9 +103,9 @@ describe("npm start", { timeout: 120_000 }, () => {
   let secrets: string;
   beforeAll(async () => {
     const block = { binding: "HOME_APAC", database_name: "by-hand", migrations_dir: "migrations" };
-    (await prepareDatabase({ file: join(checkout, "wrangler.toml"), env: "" }, block))();
+    (await prepareDatabase({ file: join(place.checkout, "wrangler.toml"), env: "" }, block))();
     running = await start();
-    secrets = readFileSync(join(checkout, ".dev.vars"), "utf8");
+    secrets = readFileSync(join(place.checkout, ".dev.vars"), "utf8");
     expect((await running.admin("POST", { name: "Kept" })).status).toBe(201);
   }, 120_000);
 
@@ -154,7 +132,7 @@ describe("npm start", { timeout: 120_000 }, () => {
     }, soon);
 
     expect(await (await running.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
-    expect(readFileSync(join(checkout, ".dev.vars"), "utf8")).toBe(secrets);
+    expect(readFileSync(join(place.checkout, ".dev.vars"), "utf8")).toBe(secrets);
     // The docs that a build writes are no reason for another build.
     const rebuilt = [...running.output().matchAll(/^The file (\S+) changed/gm)].map(([, path]) => path);
     for (const path of ["src/services/refusals.ts", "src/openapi/pages/guide.html", "src/errors.ts"]) {
@@ -170,7 +148,7 @@ describe("npm start", { timeout: 120_000 }, () => {
     const second = await start();
     expect(second.output()).toContain("Database is up to date.\nHome apac is up to date.\n");
     expect(second.output()).not.toContain("Made ");
-    expect(readFileSync(join(checkout, ".dev.vars"), "utf8")).toBe(secrets);
+    expect(readFileSync(join(place.checkout, ".dev.vars"), "utf8")).toBe(secrets);
     expect(await (await second.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
     // Wrangler ends by the signal it is given, not by the one that is sent.
     expect([130, 143]).toContain(await second.stop("SIGINT"));
@@ -185,7 +163,7 @@ describe("npm start", { timeout: 120_000 }, () => {
 
 describe("npm start on the state of an older version", { timeout: 120_000 }, () => {
   it("says that it must be reset, and the command that does it; then it can be made anew", async () => {
-    const state = join(folder, "older state");
+    const state = join(place.folder, "older state");
     const options = ["DB", "--local", "--env", "", "--persist-to", state];
     const older = `CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE);
       INSERT INTO d1_migrations (name) VALUES ('0000_older.sql')`;
@@ -202,70 +180,8 @@ describe("npm start on the state of an older version", { timeout: 120_000 }, () 
 });
 
 function edit(path: string, before: string, after: string): void {
-  const file = join(checkout, path);
+  const file = join(place.checkout, path);
   const text = readFileSync(file, "utf8");
   expect(text).toContain(before);
   writeFileSync(file, text.replaceAll(before, after));
-}
-
-/** Runs something in the checkout, and ends it when it does not end by itself. */
-function toItsEnd(program: string, args: string[]) {
-  const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
-  const ran = spawn(program, args, { cwd: checkout, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
-  children.push(ran);
-  let [stdout, stderr] = ["", ""];
-  ran.stdout.setEncoding("utf8").on("data", (text: string) => {
-    stdout += text;
-  });
-  ran.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr += text;
-  });
-  const tooLong = setTimeout(() => process.kill(-(ran.pid as number), "SIGKILL"), 40_000);
-  return new Promise<{ exitCode: number | null; stdout: string; stderr: string }>((resolve) => {
-    ran.on("close", (exitCode) => {
-      clearTimeout(tooLong);
-      resolve({ exitCode, stdout, stderr });
-    });
-  });
-}
-
-/** Starts it on a free port with its state in a folder of the test, and waits until it serves. */
-async function start() {
-  const args = ["src/cli/start.ts", "--port", "0", "--inspector-port", "0", "--persist-to", join(folder, "state")];
-  const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
-  const started = spawn(process.execPath, args, {
-    cwd: checkout,
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-    detached: true,
-  });
-  children.push(started);
-  let output = "";
-  const ended = new Promise<number | null>((resolve) => started.on("exit", resolve));
-  const url = await new Promise<string>((resolve, reject) => {
-    const read = (text: string) => {
-      output += text;
-      const ready = /Ready on (http:\S+)/.exec(output);
-      if (ready?.[1] !== undefined) resolve(ready[1]);
-    };
-    started.stdout.setEncoding("utf8").on("data", read);
-    started.stderr.setEncoding("utf8").on("data", read);
-    void ended.then(() => reject(new Error(`It ended early:\n${output}`)));
-  });
-  return {
-    output: () => output,
-    get: (path: string) => fetch(`${url}${path}`),
-    admin(method: string, body?: unknown, path = "") {
-      const token = /^ADMIN_TOKEN=(.*)$/m.exec(readFileSync(join(checkout, ".dev.vars"), "utf8"))?.[1];
-      return fetch(`${url}/admin/sites${path}`, {
-        method,
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      });
-    },
-    stop(signal: NodeJS.Signals) {
-      started.kill(signal);
-      return ended;
-    },
-  };
 }

@@ -17,6 +17,7 @@ interface Config {
   d1_databases: { binding: string; database_name: string; migrations_dir: string; database_id?: string }[];
   vars: Record<string, unknown>;
   kv_namespaces: { binding: string; id?: string }[];
+  queues: { producers?: { binding: string; queue?: string }[]; consumers?: { queue: string }[] };
   ratelimits: { name: string; namespace_id: string; simple: { limit: number; period: number } }[];
   build: { watch_dir: string[] };
 }
@@ -33,7 +34,7 @@ function withoutNames(config: Config): unknown {
   const databases = config.d1_databases.filter(({ binding }) =>
     [MAIN_HOME, undefined].includes(homeOfBinding(binding)),
   );
-  const ids = ["database_name", "database_id", "preview_database_id", "namespace_id", "id", "preview_id"];
+  const ids = ["database_name", "database_id", "preview_database_id", "namespace_id", "id", "preview_id", "queue"];
   const text = JSON.stringify(
     { ...config, name: "", targetEnvironment: "", vars, d1_databases: databases },
     (key, value) => (ids.includes(key) ? "" : value),
@@ -64,17 +65,28 @@ describe("wrangler.toml", () => {
 
   it("gives no two stages the same Worker, database, namespace or count of requests", () => {
     const used = STAGES.flatMap((stage) => {
-      const { name, d1_databases, kv_namespaces, ratelimits } = read(stage);
+      const { name, d1_databases, kv_namespaces, queues, ratelimits } = read(stage);
       return [
         `Worker ${name}`,
         ...d1_databases.map(({ database_name }) => `database ${database_name}`),
         ...d1_databases.flatMap(({ database_id: id }) => (id === undefined ? [] : [`database ${id}`])),
         ...kv_namespaces.flatMap(({ id }) => (id === undefined ? [] : [`namespace ${id}`])),
+        ...(queues.consumers ?? []).map(({ queue }) => `queue ${queue}`),
         ...ratelimits.map(({ namespace_id }) => `limit ${namespace_id}`),
       ];
     });
     expect(used.length).toBeGreaterThan(STAGES.length);
     expect(used.toSorted()).toEqual([...new Set(used)].toSorted());
+  });
+
+  it.each(STAGES)("sends the events of stage %j to one queue, which it also reads", (stage) => {
+    const { producers = [], consumers = [] } = read(stage).queues;
+    expect(producers.map(({ binding }) => binding)).toEqual(["EVENTS"]);
+    expect(consumers.map(({ queue }) => queue)).toEqual(producers.map(({ queue }) => queue));
+  });
+
+  it.each(STAGES)("lets no webhook of stage %j be an address of the machine itself", (stage) => {
+    expect(read(stage).vars).not.toHaveProperty("WEBHOOK_LOOPBACK");
   });
 
   it.each(STAGES)("counts requests over the periods that Retry-After tells, in stage %j", (stage) => {

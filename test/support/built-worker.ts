@@ -17,8 +17,8 @@ export interface BuiltWorker {
   admin: <T = unknown>(method: string, path: string, body?: unknown) => Promise<T>;
   /** A fresh site with an app and these agents in normal status. */
   provision: (agentIds?: number[]) => Promise<{ siteId: number; appid: string; secret: string }>;
-  /** Runs the cron handler once. */
-  scheduled: (time?: Date) => Promise<void>;
+  /** Runs the cron handler once, as the cron that prunes unless told otherwise. */
+  scheduled: (time?: Date, cron?: string) => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -84,8 +84,8 @@ export async function startBuiltWorker({
       });
       return { siteId: site.id, appid: app.appid, secret: app.secret };
     },
-    async scheduled(time = new Date()) {
-      await worker.scheduled({ cron: "*/5 * * * *", scheduledTime: time });
+    async scheduled(time = new Date(), cron = "*/5 * * * *") {
+      await worker.scheduled({ cron, scheduledTime: time });
     },
     async close() {
       await harness.close();

@@ -2,6 +2,8 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { DatabaseSync } from "node:sqlite";
+import { type Call, failure, type Reply } from "./fake-api.ts";
+import { FakeQueues } from "./fake-queues.ts";
 
 export interface FakeDatabase {
   uuid: string;
@@ -24,19 +26,6 @@ export interface FakeWorker {
 
 type Binding = { name: string; type: string } & Record<string, unknown>;
 
-interface Call {
-  method: string;
-  path: string;
-  body: Buffer;
-  contentType: string;
-}
-
-interface Reply {
-  status?: number;
-  result?: unknown;
-  errors?: { code: number; message: string }[];
-}
-
 /**
  * As much of the Cloudflare API as a deployment asks of it, on a port of its own, with one account and a memory. What it does not know
  * it answers with 404 and keeps in `unknown`, so that a wrangler that asks for more is noticed.
@@ -48,6 +37,7 @@ export class FakeCloudflare {
   /** Title by id. */
   readonly namespaces = new Map<string, string>();
   readonly workers = new Map<string, FakeWorker>();
+  readonly queues = new FakeQueues();
   readonly calls: string[] = [];
   readonly unknown: string[] = [];
   readonly #server = createServer((request, response) => void this.#answer(request, response));
@@ -83,11 +73,12 @@ export class FakeCloudflare {
     return database;
   }
 
-  /** Gives databases, namespaces and Workers other names, as if everything had been made under those; what is bound stays bound. */
+  /** Gives databases, namespaces, queues and Workers other names, as if everything had been made under those; what is bound stays bound. */
   rename(renamed: (name: string) => string): void {
     const databases = [...this.databases.values()].map((each) => ({ ...each, name: renamed(each.name) }));
     const workers = [...this.workers].map(([name, worker]) => [renamed(name), worker] as const);
     for (const [id, title] of this.namespaces) this.namespaces.set(id, renamed(title));
+    this.queues.rename(renamed);
     this.databases.clear();
     for (const database of databases) this.databases.set(database.name, database);
     this.workers.clear();
@@ -107,12 +98,12 @@ export class FakeCloudflare {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
-    const { pathname } = new URL(request.url ?? "/", "http://fake");
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://fake");
     const path = pathname.replace("/client/v4", "").replace(`/accounts/${this.accountId}`, "");
     const method = request.method ?? "";
     const contentType = request.headers["content-type"] ?? "";
     this.calls.push(`${method} ${path}`);
-    const reply = await this.#route({ method, path, body: Buffer.concat(chunks), contentType });
+    const reply = await this.#route({ method, path, searchParams, body: Buffer.concat(chunks), contentType });
     if (reply === undefined) this.unknown.push(`${method} ${path}`);
     const { status = 200, result = null, errors = [] } = reply ?? failure(404, 10000, "The fake has no such route.");
     response.writeHead(status, { "content-type": "application/json" });
@@ -124,6 +115,7 @@ export class FakeCloudflare {
     const action = more.join("/");
     if (area === "d1" && kind === "database") return this.#d1(call, name, action);
     if (call.path === "/storage/kv/namespaces") return this.#kv(call);
+    if (area === "queues") return this.queues.answer(call, kind, name, action);
     if (call.path === "/workers/subdomain") return { result: { subdomain: "fake" } };
     if (area === "workers" && kind !== undefined && name !== undefined) return this.#worker(call, kind, name, action);
     return undefined;
@@ -173,7 +165,7 @@ export class FakeCloudflare {
         return { result: { bindings: worker.versions.at(-1) ?? [] } };
       case "PUT scripts":
       case "POST scripts versions":
-        return upload(worker, await uploadedBindings(call));
+        return this.#upload(worker, await uploadedBindings(call));
       case "PUT scripts schedules":
         worker.crons = JSON.parse(call.body.toString()).map(({ cron }: { cron: string }) => cron);
         return { result: {} };
@@ -191,6 +183,14 @@ export class FakeCloudflare {
       default:
         return undefined;
     }
+  }
+
+  #upload(worker: FakeWorker, bindings: Binding[]): Reply {
+    const missing = bindings.find(
+      ({ type, queue_name: queue }) => type === "queue" && !this.queues.byName.has(String(queue)),
+    );
+    if (missing !== undefined) return failure(404, 11000, "workers.api.error.queue_not_found");
+    return upload(worker, bindings);
   }
 }
 
@@ -244,5 +244,3 @@ function runSql(data: DatabaseSync, sql: string) {
 }
 
 const publicDatabase = ({ uuid, name }: FakeDatabase) => ({ uuid, name, version: "production" });
-
-const failure = (status: number, code: number, message: string): Reply => ({ status, errors: [{ code, message }] });

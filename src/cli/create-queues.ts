@@ -1,0 +1,77 @@
+import { NotDeployed } from "./create-databases.ts";
+import { runWrangler } from "./run-wrangler.ts";
+
+/** The queues of a configuration, as wrangler reads them. */
+interface Queues {
+  producers?: readonly { queue?: string }[] | undefined;
+  consumers?: readonly { queue: string }[] | undefined;
+}
+
+interface Consumer {
+  type: string;
+  script?: string;
+  service?: string;
+}
+
+/** What Cloudflare answers to an account that may not use queues: no plan with them, not switched on. */
+const NOT_ALLOWED = /\[code: (100129|11002|10023)\]/;
+
+/**
+ * Creates the queues that do not exist yet.
+ *
+ * @param worker who consumes them; a queue has one consumer
+ * @param shared options that choose the account
+ * @throws NotDeployed
+ */
+export async function createQueues(
+  { producers = [], consumers = [] }: Queues,
+  worker: string,
+  shared: readonly string[],
+): Promise<void> {
+  const names = new Set([...producers, ...consumers].flatMap(({ queue }) => queue ?? []));
+  for (const queue of names) {
+    const there = await consumersOf(queue, shared);
+    if (there === undefined) {
+      await create(queue, shared);
+      continue;
+    }
+    const other = there.find(({ type, script, service }) => type !== "worker" || (script ?? service) !== worker);
+    if (other !== undefined && consumers.some((each) => each.queue === queue)) throw taken(queue, other, worker);
+  }
+}
+
+/** @returns undefined when there is no such queue */
+async function consumersOf(queue: string, shared: readonly string[]): Promise<Consumer[] | undefined> {
+  const listed = await runWrangler(["queues", "consumer", "list", queue, "--json", ...shared]);
+  if (listed.exitCode === 0) return JSON.parse(listed.stdout) as Consumer[];
+  if (listed.output.includes(`Queue "${queue}" does not exist`)) return undefined;
+  throw new NotDeployed(
+    `The account could not be asked for its queues:\n${listed.output}${howToBeAllowed(listed.output)}`,
+  );
+}
+
+async function create(queue: string, shared: readonly string[]): Promise<void> {
+  const { exitCode, output } = await runWrangler(["queues", "create", queue, ...shared]);
+  if (exitCode !== 0) throw new NotDeployed(`Queue ${queue} could not be created:\n${output}${howToBeAllowed(output)}`);
+  console.log(`Created queue ${queue}.`);
+}
+
+function howToBeAllowed(output: string): string {
+  if (NOT_ALLOWED.test(output)) {
+    return "Nothing was deployed. Webhooks need Cloudflare Queues, which this account may not use: switch them on in the dashboard (Workers, Queues), or choose a plan that has them.";
+  }
+  // What an API token without the permission gets.
+  if (!/\[code: (10000|9109)\]/.test(output)) return "";
+  return "Nothing was deployed. The API token needs the permission Queues: Edit.";
+}
+
+function taken(queue: string, { type, script, service }: Consumer, worker: string): NotDeployed {
+  const [who, remove] =
+    type === "worker"
+      ? [`the Worker ${script ?? service}`, `worker remove ${queue} ${script ?? service}`]
+      : ["a pull consumer", `http remove ${queue}`];
+  return new NotDeployed(`Nothing was deployed: queue ${queue} is read by ${who}, and a queue has one reader, here ${worker}.
+Give [[queues.producers]] and [[queues.consumers]] another queue in wrangler.toml. Or, when ${who} needs it no more:
+
+  npx wrangler queues consumer ${remove}`);
+}

@@ -1,0 +1,49 @@
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface ReceivedEvent {
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** As it came: the signature is over these bytes. */
+  body: string;
+}
+
+/** A receiver of events on this machine. It answers 204 to each. */
+export interface EventReceiver {
+  url: string;
+  /** The next event that arrives. @throws when none does in time */
+  next: () => Promise<ReceivedEvent>;
+  close: () => void;
+}
+
+const PATIENCE = 15_000;
+
+export async function startEventReceiver(): Promise<EventReceiver> {
+  const arrived: ReceivedEvent[] = [];
+  let tell = () => {};
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    arrived.push({ path: request.url ?? "", headers: request.headers, body: Buffer.concat(chunks).toString() });
+    response.writeHead(204).end();
+    tell();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/events`,
+    async next() {
+      const told = new Promise<void>((resolve) => {
+        tell = resolve;
+      });
+      const late = new Promise<void>((_, reject) => {
+        setTimeout(reject, PATIENCE, new Error(`no event arrived within ${PATIENCE / 1000} s`)).unref();
+      });
+      if (arrived.length === 0) await Promise.race([told, late]);
+      return arrived.shift() as ReceivedEvent;
+    },
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

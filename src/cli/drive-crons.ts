@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ask, type LocalAddress } from "./local-address.ts";
+
+const MINUTE = 60_000;
+/** Minutes without success before it is said. */
+const WORTH_SAYING = 3;
+
+/** The minutes between two runs of a cron such as `*\/5 * * * *`; undefined for one of another form. */
+export function minutesOf(cron: string): number | undefined {
+  const [form, minutes = "1"] = /^\*(?:\/([1-9]\d?))? \* \* \* \*$/.exec(cron) ?? [];
+  return form === undefined ? undefined : Number(minutes);
+}
+
+/** The crons that run in a minute since the start. At the start those of each minute do, for what a process before this one left. */
+export function dueIn(minute: number, crons: readonly string[]): string[] {
+  return crons.filter((cron) => {
+    const minutes = minutesOf(cron);
+    return minutes !== undefined && (minute === 0 ? minutes === 1 : minute % minutes === 0);
+  });
+}
+
+/**
+ * Runs the crons of a Worker that `wrangler dev` serves, which does not run them by itself, until `signal` is aborted.
+ *
+ * @param minuteMs shorter for tests
+ */
+export async function driveCrons(
+  crons: readonly string[],
+  address: LocalAddress,
+  signal: AbortSignal,
+  minuteMs = MINUTE,
+): Promise<void> {
+  let failures = 0;
+  for (let minute = 0; !signal.aborted; minute++) {
+    const fault = await run(dueIn(minute, crons), address, signal);
+    failures = fault === undefined ? 0 : failures + 1;
+    if (failures === WORTH_SAYING && !signal.aborted)
+      console.error(`The crons have failed ${WORTH_SAYING} times in a row: ${fault}. npm start goes on trying.`);
+    await sleep(minuteMs, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** @returns why one of them failed */
+async function run(crons: readonly string[], address: LocalAddress, signal: AbortSignal): Promise<string | undefined> {
+  const patience = AbortSignal.timeout(MINUTE);
+  const faults = crons.map(async (cron) => {
+    const path = `/cdn-cgi/handler/scheduled?cron=${encodeURIComponent(cron)}`;
+    try {
+      const status = await ask(address, path, AbortSignal.any([signal, patience]));
+      return status === 200 ? undefined : `${cron} ended with status ${status}`;
+    } catch (error) {
+      return patience.aborted ? `${cron} gave no answer` : (error as Error).message;
+    }
+  });
+  return (await Promise.all(faults)).find((fault) => fault !== undefined);
+}

@@ -1,0 +1,84 @@
+import { lookup } from "node:dns/promises";
+import * as http from "node:http";
+import * as https from "node:https";
+import { type AddressInfo, connect, createServer } from "node:net";
+
+/** Where `wrangler dev` serves. */
+export interface LocalAddress {
+  protocol: "http" | "https";
+  /** As wrangler takes it: `localhost`, `*`, `127.0.0.1`. */
+  host: string;
+  port: number;
+}
+
+/** Whether another process listens on the port. Other faults of an address or port are reported by wrangler. */
+export async function isInUse(host: string, port: number): Promise<boolean> {
+  const addresses = await lookup(host === "*" ? "::" : host, { all: true }).catch(() => []);
+  const taken = addresses.map(
+    ({ address }) =>
+      new Promise<boolean>((resolve) => {
+        const server = createServer();
+        server.on("error", (error: NodeJS.ErrnoException) => resolve(error.code === "EADDRINUSE"));
+        server.listen(port, address, () => server.close(() => resolve(false)));
+      }),
+  );
+  return (await Promise.all(taken)).includes(true);
+}
+
+/** A port that nothing listens on; 0 when the address cannot be used, of which wrangler says why. */
+export function freePort(host: string): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().on("error", () => resolve(0));
+    server.listen(0, host === "*" ? "::" : host, () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+/** Where this machine reaches what listens there. */
+const reachable = ({ host, port }: LocalAddress) => ({
+  host: ["*", "0.0.0.0", "::"].includes(host) ? "localhost" : host,
+  port,
+});
+
+/**
+ * Asks the server for a path of wrangler's own, which it gives to this machine only.
+ *
+ * @returns the status of the answer
+ * @throws when there is none, or `signal` is aborted
+ */
+export function ask(address: LocalAddress, path: string, signal: AbortSignal): Promise<number> {
+  const { request } = address.protocol === "https" ? https : http;
+  return new Promise((resolve, reject) => {
+    request({
+      ...reachable(address),
+      path,
+      // Whatever the address: wrangler gives these paths only to a host that it knows as this machine.
+      headers: { host: "localhost" },
+      agent: false,
+      // Wrangler makes its own certificate.
+      rejectUnauthorized: false,
+      signal,
+    })
+      .on("response", (response) => {
+        response.on("error", reject).on("end", () => resolve(response.statusCode ?? 0));
+        response.resume();
+      })
+      .on("error", reject)
+      .end();
+  });
+}
+
+/** Connects to the server and waits until the connection ends. @returns false when there was none */
+export function connectionEnds(address: LocalAddress, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    let connected = false;
+    connect({ ...reachable(address), signal })
+      .on("connect", () => {
+        connected = true;
+      })
+      .on("error", () => {})
+      .on("close", () => resolve(connected));
+  });
+}

@@ -1,0 +1,32 @@
+import { driveCrons } from "./drive-crons.ts";
+import { frontBreaks } from "./front-breaks.ts";
+import type { LocalAddress } from "./local-address.ts";
+import { runWranglerDev } from "./run-wrangler.ts";
+
+/**
+ * Runs `wrangler dev` and the crons until somebody ends it. Starts it again when its front broke.
+ *
+ * @param args wrangler's options beside the address
+ * @returns an exit code
+ */
+export async function serveLocally(
+  address: LocalAddress,
+  crons: readonly string[],
+  args: readonly string[],
+): Promise<number> {
+  const { protocol, host, port } = address;
+  // Without --test-scheduled wrangler warns that crons do not run.
+  const all = ["--test-scheduled", `--local-protocol=${protocol}`, `--ip=${host}`, `--port=${port}`, ...args];
+  for (;;) {
+    const ended = new AbortController();
+    const broken = new AbortController();
+    const serving = () => {
+      void driveCrons(crons, address, ended.signal);
+      void frontBreaks(address, ended.signal).then((breaks) => breaks && broken.abort());
+    };
+    const { exitCode, asked } = await runWranglerDev(all, serving, broken.signal);
+    ended.abort();
+    if (!broken.signal.aborted || asked) return exitCode;
+    console.error("A process of wrangler dev crashed, and it answers no more. It is started again.");
+  }
+}

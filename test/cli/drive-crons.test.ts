@@ -1,0 +1,84 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { unstable_readConfig } from "wrangler";
+import { driveCrons, dueIn, minutesOf } from "../../src/cli/drive-crons.ts";
+
+const CRONS = ["* * * * *", "*/5 * * * *", "0 3 * * *"];
+
+describe("the crons of npm start", () => {
+  it.each([
+    [0, ["* * * * *"]],
+    [1, ["* * * * *"]],
+    [4, ["* * * * *"]],
+    [5, ["* * * * *", "*/5 * * * *"]],
+    [10, ["* * * * *", "*/5 * * * *"]],
+  ])("that are due %i minutes after the start are %j", (minute, due) => {
+    expect(dueIn(minute, CRONS)).toEqual(due);
+  });
+
+  it("are all of those that wrangler.toml has", () => {
+    const config = join(import.meta.dirname, "../../wrangler.toml");
+    const { triggers } = unstable_readConfig({ config, env: "" }, { hideWarnings: true });
+    expect(triggers.crons).toEqual(CRONS.slice(0, 2));
+    expect(triggers.crons?.map(minutesOf)).toEqual([1, 5]);
+  });
+
+  it.each(["0 3 * * *", "*/0 * * * *", "*/5 3 * * *", "5 * * * *", ""])("are none of the form %j", (cron) => {
+    expect(minutesOf(cron)).toBe(undefined);
+  });
+});
+
+describe("driving the crons", () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  /** A server in place of wrangler's, and a minute of 20 ms. */
+  async function drive(statuses: number[]) {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      asked.push(`${request.headers.host} ${request.url}`);
+      response.writeHead(statuses.shift() ?? 200).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const said = vi.spyOn(console, "error").mockImplementation(() => {});
+    const ended = new AbortController();
+    const { port } = server.address() as AddressInfo;
+    const done = driveCrons(CRONS, { protocol: "http", host: "127.0.0.1", port }, ended.signal, 20);
+    return {
+      asked,
+      said,
+      async end() {
+        ended.abort();
+        await done;
+        server.close();
+      },
+    };
+  }
+
+  it("asks for those of each minute at once, for the others when they are due, and ends when it is told to", async () => {
+    const { asked, said, end } = await drive([]);
+    await vi.waitFor(() => expect(asked.length).toBeGreaterThan(6));
+    await end();
+    const number = asked.length;
+    const each = "localhost /cdn-cgi/handler/scheduled?cron=*%20*%20*%20*%20*";
+    expect(asked.slice(0, 5)).toEqual(Array(5).fill(each));
+    expect(asked.slice(5, 7).toSorted()).toEqual([each, each.replace("*%20", "*%2F5%20")].toSorted());
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(asked).toHaveLength(number);
+    expect(said).not.toHaveBeenCalled();
+  });
+
+  it("says nothing of two failures, and once that there were three in a row", async () => {
+    const { asked, said, end } = await drive([500, 500, 200, 500, 500, 500, 500, 500]);
+    await vi.waitFor(() => expect(asked.length).toBeGreaterThan(3));
+    expect(said).not.toHaveBeenCalled();
+    await vi.waitFor(() => expect(asked.length).toBeGreaterThan(9));
+    await end();
+    expect(said.mock.calls).toEqual([
+      [expect.stringMatching(/^The crons have failed 3 times in a row: .* status 500/)],
+    ]);
+  });
+});

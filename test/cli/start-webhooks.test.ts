@@ -1,0 +1,92 @@
+import { Webhook } from "standardwebhooks";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { prepare } from "../../src/client/sign.ts";
+import { Listener } from "../support/listener.ts";
+import { start, useCheckout } from "../support/npm-start.ts";
+
+useCheckout();
+
+describe("the webhooks of npm start", { timeout: 240_000 }, () => {
+  let receiver: Listener;
+  let running: Awaited<ReturnType<typeof start>>;
+  beforeAll(async () => {
+    receiver = await Listener.start();
+    running = await start();
+  }, 120_000);
+  afterAll(() => receiver.close());
+
+  /** A site with a webhook at the receiver. @returns a function that opens a session there, and gives its chat_id */
+  async function listeningSite() {
+    const made = async <T>(path: string, body: unknown) =>
+      (await (await running.admin("POST", body, path)).json()) as T;
+    const { id } = await made<{ id: number }>("", { name: "Listening" });
+    await made(`/${id}/agents`, { id: 10411, name: "Agent" });
+    const app = await made<{ appid: string; secret: string }>(`/${id}/apps`, { name: "App" });
+    const { secret } = await made<{ secret: string }>(`/${id}/webhooks`, { url: `${receiver.url}/events` });
+    const open = async () => {
+      const fields = { sbs: "customer_001", ip: "127.0.0.1", sbs_mc: "Name", content: "Hello", kefu_id: [10411] };
+      const { body, signature } = await prepare(app, { ...fields, fzr_uid: 10411 });
+      const headers = { "content-type": "application/json", "x-chat-signature": signature };
+      const answer = await fetch(`${running.url}/openapi/chat/create_gd`, { method: "POST", headers, body });
+      return ((await answer.json()) as { data: { chat_id: number } }).data.chat_id;
+    };
+    return { open, secret };
+  }
+
+  /** What has arrived, verified: the chat_ids by the events' ids. */
+  function arrived(secret: string): Map<string | undefined, number> {
+    const verified = receiver.received.map(({ body, headers }) => {
+      const { data } = new Webhook(secret).verify(body, headers as Record<string, string>) as {
+        data: { chat_id: number };
+      };
+      return [headers["webhook-id"] as string, data.chat_id] as const;
+    });
+    return new Map(verified);
+  }
+
+  it("run the crons from the start, deliver to this machine, and send on after a kill what was not delivered", async () => {
+    await vi.waitFor(() => expect(running.output()).toContain('"job":"sweep"'), { timeout: 30_000 });
+    const { open, secret } = await listeningSite();
+    const first = await open();
+    await vi.waitFor(() => expect([...arrived(secret).values()]).toEqual([first]), { timeout: 30_000, interval: 200 });
+
+    receiver.answer = { status: 503, headers: {}, body: "" };
+    const second = await open();
+    await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(1), { timeout: 30_000, interval: 200 });
+    await running.kill();
+    receiver.received.length = 0;
+    receiver.answer = { status: 204, headers: {}, body: "" };
+
+    running = await start();
+    // The second attempt is due 5 s after the first. It is one of the new process, found by a cron.
+    await vi.waitFor(() => expect([...arrived(secret).values()]).toEqual([second]), {
+      timeout: 150_000,
+      interval: 500,
+    });
+  });
+
+  it("serve again by themselves when any process of workerd was killed", async () => {
+    const { open, secret } = await listeningSite();
+    receiver.received.length = 0;
+    for (const pid of running.workerds()) process.kill(pid, "SIGKILL");
+    await vi.waitFor(async () => expect((await running.get("/healthz", 2_000)).status).toBe(200), { timeout: 90_000 });
+    const after = await open();
+    await vi.waitFor(() => expect([...arrived(secret).values()]).toEqual([after]), { timeout: 30_000, interval: 200 });
+    expect(running.output()).toContain("It is started again.");
+  });
+
+  it("leave no process behind when npm start is killed", async () => {
+    const before = running.workerds();
+    expect(before.length).toBeGreaterThan(0);
+    await running.stop("SIGKILL");
+    await vi.waitFor(() => expect(before.filter(isAlive)).toEqual([]), { timeout: 30_000, interval: 200 });
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

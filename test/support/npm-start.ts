@@ -1,0 +1,112 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll } from "vitest";
+import { makeCheckout } from "./checkout.ts";
+
+/** Where a test file runs `npm start`: a checkout, which gets files, in a folder that goes with all processes when the file ends. */
+export const place = { folder: "", checkout: "" };
+
+const children: ChildProcess[] = [];
+
+/** For the top of a test file. */
+export function useCheckout(): void {
+  beforeAll(() => {
+    place.folder = mkdtempSync(join(tmpdir(), "start-test-"));
+    place.checkout = join(place.folder, "checkout");
+    makeCheckout(place.checkout);
+  });
+
+  afterAll(() => {
+    for (const { pid } of children) {
+      try {
+        if (pid !== undefined) process.kill(-pid, "SIGKILL");
+      } catch {
+        // It has ended, as it should.
+      }
+    }
+    rmSync(place.folder, { recursive: true, force: true, maxRetries: 3 });
+  });
+}
+
+/** Runs something in the checkout, and ends it when it does not end by itself. */
+export function toItsEnd(program: string, args: string[]) {
+  const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
+  const ran = spawn(program, args, { cwd: place.checkout, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
+  children.push(ran);
+  let [stdout, stderr] = ["", ""];
+  ran.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  ran.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const tooLong = setTimeout(() => process.kill(-(ran.pid as number), "SIGKILL"), 40_000);
+  return new Promise<{ exitCode: number | null; stdout: string; stderr: string }>((resolve) => {
+    ran.on("close", (exitCode) => {
+      clearTimeout(tooLong);
+      resolve({ exitCode, stdout, stderr });
+    });
+  });
+}
+
+/** The processes that descend from one, as pid and name. */
+function descendants(pid: number): { pid: number; name: string }[] {
+  const table = execFileSync("ps", ["-A", "-o", "ppid=,pid=,comm="], { encoding: "utf8" });
+  const children = table
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/, 3))
+    .flatMap(([parent, child, name = ""]) => (Number(parent) === pid ? [{ pid: Number(child), name }] : []));
+  return [...children, ...children.flatMap((child) => descendants(child.pid))];
+}
+
+/** Starts it on a free port with its state in a folder of the test, and waits until it serves. */
+export async function start(more: readonly string[] = []) {
+  const where = ["--port", "0", "--inspector-port", "0", "--persist-to", join(place.folder, "state")];
+  const args = ["src/cli/start.ts", ...where, ...more];
+  const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
+  const started = spawn(process.execPath, args, {
+    cwd: place.checkout,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  children.push(started);
+  let output = "";
+  const ended = new Promise<number | null>((resolve) => started.on("exit", resolve));
+  const url = await new Promise<string>((resolve, reject) => {
+    const read = (text: string) => {
+      output += text;
+      const ready = /Ready on (http:\S+)/.exec(output);
+      if (ready?.[1] !== undefined) resolve(ready[1]);
+    };
+    started.stdout.setEncoding("utf8").on("data", read);
+    started.stderr.setEncoding("utf8").on("data", read);
+    void ended.then(() => reject(new Error(`It ended early:\n${output}`)));
+  });
+  return {
+    url,
+    output: () => output,
+    get: (path: string, ms = 60_000) => fetch(`${url}${path}`, { signal: AbortSignal.timeout(ms) }),
+    admin(method: string, body?: unknown, path = "") {
+      const token = /^ADMIN_TOKEN=(.*)$/m.exec(readFileSync(join(place.checkout, ".dev.vars"), "utf8"))?.[1];
+      return fetch(`${url}/admin/sites${path}`, {
+        method,
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+    },
+    stop(signal: NodeJS.Signals) {
+      started.kill(signal);
+      return ended;
+    },
+    /** All of its processes at once, as a power cut does. */
+    kill() {
+      process.kill(-(started.pid as number), "SIGKILL");
+      return ended;
+    },
+    workerds: () =>
+      descendants(started.pid as number).flatMap(({ pid, name }) => (name.includes("workerd") ? [pid] : [])),
+  };
+}
