@@ -1,10 +1,21 @@
 import { ATTACK_DEFECTS } from "./defects/attacks.ts";
 import { CLAIM_DEFECTS } from "./defects/claims.ts";
 import type { Defect } from "./defects/defect.ts";
+import { DELIVERY_DEFECTS } from "./defects/deliveries.ts";
+import { EVENT_DEFECTS } from "./defects/events.ts";
 import { OPERATOR_DEFECTS } from "./defects/operators.ts";
+import { POST_DEFECTS } from "./defects/posts.ts";
 import { REVIEWED_DEFECTS } from "./defects/reviewed.ts";
 
 export type { Defect } from "./defects/defect.ts";
 
 /** Every defect that `npm run simulate -- --defects` plants. */
-export const DEFECTS: Defect[] = [...REVIEWED_DEFECTS, ...CLAIM_DEFECTS, ...ATTACK_DEFECTS, ...OPERATOR_DEFECTS];
+export const DEFECTS: Defect[] = [
+  ...REVIEWED_DEFECTS,
+  ...CLAIM_DEFECTS,
+  ...ATTACK_DEFECTS,
+  ...OPERATOR_DEFECTS,
+  ...EVENT_DEFECTS,
+  ...DELIVERY_DEFECTS,
+  ...POST_DEFECTS,
+];

@@ -1,5 +1,6 @@
 import type { ProgramImage } from "./machine/program.ts";
 import { startAttackers } from "./world/attacks/attacker.ts";
+import { calm, endMs } from "./world/end.ts";
 import { startEvents } from "./world/events/start-events.ts";
 import { Caller } from "./world/people/caller.ts";
 import { Operator } from "./world/people/operator.ts";
@@ -37,8 +38,6 @@ export interface RunResult {
   seen: Record<string, number>;
 }
 
-/** Virtual milliseconds in which everything that is under way has to end. */
-const END_MS = 60_000;
 const MOST_END_STEPS = 1_000_000;
 
 /** Runs one seed until a promise is broken or its steps are taken. */
@@ -48,10 +47,8 @@ export async function run(image: ProgramImage, { seed, steps, trace }: RunOption
   world.start(() => begin(world));
   while (scheduler.steps < steps && checker.violation === undefined && (await scheduler.step()));
   if (checker.violation === undefined) {
-    world.closing = true;
-    world.cloud.rough = false;
-    for (const home of world.cloud.homes.values()) home.state = "up";
-    const until = scheduler.now + END_MS;
+    calm(world);
+    const until = scheduler.now + endMs(world);
     const most = scheduler.steps + MOST_END_STEPS;
     while ((scheduler.nextAt ?? until) < until && checker.violation === undefined) {
       await scheduler.step();

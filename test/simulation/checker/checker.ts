@@ -1,10 +1,14 @@
+import { EPOCH } from "../machine/program.ts";
 import type { Scheduler } from "../machine/scheduler.ts";
 import type { Change } from "../platform/database.ts";
 import type { Violation } from "../run.ts";
 import type { Call } from "../world/call.ts";
 import type { Home } from "../world/cloud/home.ts";
+import type { Post } from "../world/receivers/post.ts";
 import { Operators } from "./admin/operators.ts";
 import { Pruning } from "./admin/pruning.ts";
+import { Deliveries } from "./deliveries/deliveries.ts";
+import { GivenEvents } from "./events/given-events.ts";
 import { HealthRules } from "./health.ts";
 import { Model } from "./model.ts";
 import { Secrecy } from "./secrecy.ts";
@@ -12,7 +16,7 @@ import { SignedCalls } from "./signed/signed-calls.ts";
 
 /** A signed call, as opposed to one of the admin API, of a monitor or a run of the cron job. */
 const isSigned = ({ role, wire }: Call): boolean =>
-  role !== "cron" && role !== "monitor" && !wire.path.startsWith("/admin");
+  role !== "cron" && role !== "queue" && role !== "monitor" && !wire.path.startsWith("/admin");
 
 /**
  * Holds everything that happens against the contract. It knows what was sent, what was stored and what was answered, and no code. It gets
@@ -26,6 +30,8 @@ export class Checker {
   readonly health: HealthRules;
   violation: Violation | undefined;
   readonly #signed: SignedCalls;
+  readonly #given: GivenEvents;
+  readonly #deliveries: Deliveries;
   readonly #scheduler: Scheduler;
   /** The x-request-id of every answer so far. */
   readonly #requestIds = new Set<string>();
@@ -37,6 +43,8 @@ export class Checker {
     this.pruning = new Pruning(this.model, violate);
     this.secrecy = new Secrecy(violate);
     this.health = new HealthRules(violate);
+    this.#given = new GivenEvents(this.model, violate);
+    this.#deliveries = new Deliveries(this.model, violate);
     this.#signed = new SignedCalls(this.model, violate, scheduler);
   }
 
@@ -46,7 +54,8 @@ export class Checker {
 
   /** A call reached an isolate. */
   arrives(call: Call): void {
-    if (call.role === "monitor") return;
+    if (call.role === "monitor" || call.role === "queue") return;
+    if (call.role === "cron") this.#deliveries.liveness.deployed(call.settings.closedHomes);
     if (call.role === "cron") this.pruning.arrives(call);
     else if (isSigned(call)) this.#signed.arrives(call);
     else this.operators.arrives(call);
@@ -54,19 +63,28 @@ export class Checker {
 
   /** A home has changed rows; `call` is undefined for a hand at the database. */
   commits({ name: home }: Home, call: Call | undefined, changes: Change[]): void {
-    if (call?.role === "cron") this.pruning.checkWritten(home, call, changes);
-    else if (call !== undefined && isSigned(call)) this.#signed.checkWritten(home, call, changes);
-    else if (call !== undefined) this.operators.checkWritten(home, call, changes);
-    const fingerprint = call === undefined ? "" : this.#signed.fingerprintOf(call);
-    for (const change of changes) {
-      const { table, before, after } = change;
-      if (table === "home_sites" && before?.status === "closed" && after?.status === "open") {
-        this.model.reopenedAt.set(`${home}/${after.site_id}`, this.#scheduler.now);
-      }
-      this.model.apply(home, change, fingerprint);
-      if (table === "apps") this.#signed.costs.changed(String((after ?? before)?.appid));
+    const apply = (change: Change) => this.#apply(home, call, change);
+    if (call?.role === "queue") {
+      this.#deliveries.liveness.works(call, this.#now());
+      this.#deliveries.checkWritten(home, call, changes, apply);
+    } else {
+      if (call?.role === "cron") this.pruning.checkWritten(home, call, changes);
+      else if (call !== undefined && isSigned(call)) this.#signed.checkWritten(home, call, changes);
+      else if (call !== undefined) this.operators.checkWritten(home, call, changes);
+      changes.forEach(apply);
     }
     this.#look();
+  }
+
+  #apply(home: string, call: Call | undefined, change: Change): void {
+    const { table, before, after } = change;
+    if (table === "home_sites" && before?.status === "closed" && after?.status === "open") {
+      this.model.reopenedAt.set(`${home}/${after.site_id}`, this.#scheduler.now);
+    }
+    this.model.apply(home, change, call === undefined ? "" : this.#signed.fingerprintOf(call));
+    if (table === "events") this.#given.changes(home, call, change);
+    if (table === "webhooks") this.#deliveries.webhookChanges(home, change);
+    if (table === "apps") this.#signed.costs.changed(String((after ?? before)?.appid));
   }
 
   /** The Worker has answered, which does not say that the answer gets through. */
@@ -84,6 +102,39 @@ export class Checker {
     this.#signed.checkAnswer(call);
   }
 
+  /** The Worker posts to somebody. */
+  posts(post: Post): void {
+    this.#deliveries.posts(post);
+  }
+
+  /** A receiver has all of a post. */
+  takes(_: Post): void {}
+
+  /** The Worker gets the status of an answer. */
+  hears(post: Post): void {
+    this.#deliveries.ends(post, this.#scheduler.now);
+  }
+
+  /** The Worker will never get an answer. */
+  misses(post: Post): void {
+    this.#deliveries.ends(post, this.#scheduler.now);
+  }
+
+  /** The end of a run, after a calm in which all receivers were well. */
+  settled(): void {
+    this.#deliveries.settled(this.#now());
+  }
+
+  /** From here on nobody begins anything, and nothing fails but some receivers. */
+  calms(): void {
+    this.#deliveries.liveness.calms(this.#now());
+  }
+
+  /** Unix seconds by the platform's clock. */
+  #now(): number {
+    return Math.floor((EPOCH + this.#scheduler.now) / 1000);
+  }
+
   #checkRequestId({ name, wire, answer }: Call): void {
     const id = answer?.headers.get("x-request-id") ?? "none";
     if (id === "none" || id === wire.headers["x-request-id"] || this.#requestIds.has(id)) {
@@ -94,14 +145,14 @@ export class Checker {
 
   /** The call will never be answered. */
   ends(call: Call): void {
-    if (call.role === "monitor") return;
+    if (call.role === "monitor" || call.role === "queue") return;
     if (isSigned(call)) this.#signed.ends(call);
     else this.operators.ends(call);
   }
 
   /** Work that a call left to `waitUntil` has failed, or the cron job has thrown. */
   fails(call: Call, error: unknown): void {
-    if (call.role === "cron" && call.faults.length > 0) return;
+    if ((call.role === "cron" || call.role === "queue") && call.faults.length > 0) return;
     this.violate("nothing fails after the answer", `${call.name}: ${String(error)}`, [call.name]);
   }
 
@@ -116,6 +167,7 @@ export class Checker {
     this.#signed.costs.unsettle();
     this.operators.disturb();
     this.pruning.disturb();
+    this.#deliveries.restored(home);
     this.#look();
   }
 

@@ -1,4 +1,5 @@
 import type { Change, Row } from "../platform/database.ts";
+import { isOutbox, OutboxModel } from "./events/outbox-model.ts";
 
 export interface App {
   siteId: number;
@@ -47,6 +48,7 @@ export class HomeModel {
   readonly sessions = new Map<string, Session>();
   /** By site, appid, operation and key. */
   readonly keys = new Map<string, UsedKey>();
+  readonly outbox = new OutboxModel();
   readonly name: string;
   /** The newest session of each site. */
   readonly #newest = new Map<number, number>();
@@ -67,7 +69,9 @@ export class HomeModel {
   }
 
   /** @param fingerprint what a remembered key stands for; only the call that wrote it tells */
-  apply({ table, before, after }: Change, fingerprint: string): void {
+  apply(change: Change, fingerprint: string): void {
+    const { table, before, after } = change;
+    if (isOutbox(table)) this.outbox.apply(change);
     const row = (after ?? before) as Row;
     const gone = after === null;
     const id = `${row.site_id}/${row.id}`;

@@ -31,6 +31,10 @@ export class Model {
   readonly reopenedAt = new Map<string, number>();
   /** Every chat id that was ever given, by home, site and id. */
   readonly givenIds = new Set<string>();
+  /** Every seq that an event was ever given, by home, site and seq. */
+  readonly givenSeqs = new Set<string>();
+  /** Of every webhook that there ever was. */
+  readonly webhookIds = new Set<string>();
   /** What each remembered key stands for, by its row; for rows that a restore brings back. */
   readonly #fingerprints = new Map<string, string>();
 
@@ -81,9 +85,11 @@ export class Model {
   /** Ids of sites that a restore of `main` has undone are given to other sites: docs/operating.md, "Restoring `main`". */
   forgetIdsOfLostSites(): void {
     const { sites } = this.home("main");
-    for (const given of this.givenIds) {
-      const [home, siteId] = given.split("/");
-      if (home === "main" && !sites.has(Number(siteId))) this.givenIds.delete(given);
+    for (const all of [this.givenIds, this.givenSeqs]) {
+      for (const given of all) {
+        const [home, siteId] = given.split("/");
+        if (home === "main" && !sites.has(Number(siteId))) all.delete(given);
+      }
     }
   }
 

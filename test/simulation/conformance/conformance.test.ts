@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -5,9 +6,11 @@ import { subtle } from "../machine/subtle.ts";
 import { SimulatedD1 } from "../platform/d1.ts";
 import { Database } from "../platform/database.ts";
 import { KvTruth, SimulatedKv } from "../platform/kv.ts";
+import { QueueTruth, SimulatedQueue } from "../platform/queue.ts";
 import { SimulatedRateLimit } from "../platform/rate-limit.ts";
 import { type Cases, type Outcome, outcomesOf } from "./case.ts";
-import { d1Cases, kvCases, rateLimitCases, serviceCases, subtleCases, used } from "./cases/index.ts";
+import { d1Cases, kvCases, queueCases, rateLimitCases, serviceCases, subtleCases, used } from "./cases/index.ts";
+import type { QueuePlatform } from "./cases/queue.ts";
 import { type RealPlatform, startRealPlatform } from "./real-platform.ts";
 import type { ListName } from "./worker.ts";
 
@@ -34,6 +37,34 @@ class WatchedDatabase extends Database {
 const d1 = (database: Database) => new SimulatedD1(database) as unknown as D1Database;
 const limit = (calls: number, period: 10 | 60) =>
   new SimulatedRateLimit({ limit: calls, period }, Date.now) as unknown as RateLimit;
+
+/** A queue in real time, whose arrivals the cases wait for. */
+function queuePlatform(): QueuePlatform {
+  let handler: Parameters<QueuePlatform["consume"]>[0] = () => {};
+  const truth = new QueueTruth(
+    { name: "queue-1", maxBatchSize: 6, maxRetries: 3 },
+    {
+      now: Date.now,
+      after: (milliseconds, run) => setTimeout(run, milliseconds).unref(),
+      newId: () => randomBytes(16).toString("hex"),
+      concurrency: 1,
+      async consume(batch) {
+        try {
+          await handler(batch as never, () => {});
+          return true;
+        } catch {
+          return false;
+        }
+      },
+    },
+  );
+  return {
+    queue: new SimulatedQueue(truth) as unknown as Queue,
+    consume(given) {
+      handler = given;
+    },
+  };
+}
 
 let platform: RealPlatform;
 const lists: (() => Promise<void>)[] = [];
@@ -76,6 +107,10 @@ describe("the service's statements give the same on a watched database", () => {
 
 describe("the simulated KV answers as KV", () => {
   alike("kv", kvCases, () => new SimulatedKv(new KvTruth(), Date.now) as unknown as KVNamespace);
+});
+
+describe("the simulated queue hands over as workerd's", () => {
+  alike("queue", queueCases, queuePlatform);
 });
 
 describe("the simulated rate limit counts as workerd's", () => {

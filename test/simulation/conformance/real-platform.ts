@@ -5,7 +5,7 @@ import { build } from "esbuild";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { workerOptions } from "../../support/worker-options.ts";
 import type { Cases, Outcome } from "./case.ts";
-import { d1Cases, kvCases, serviceCases } from "./cases/index.ts";
+import { d1Cases, kvCases, queueCases, serviceCases } from "./cases/index.ts";
 import type { ListName } from "./worker.ts";
 
 export interface RealPlatform {
@@ -16,7 +16,7 @@ export interface RealPlatform {
 
 /** Starts worker.ts in a workerd of its own, with an empty database or namespace for each case. */
 export async function startRealPlatform(migrations: string[]): Promise<RealPlatform> {
-  const { compatibilityDate } = await workerOptions();
+  const { compatibilityDate, compatibilityFlags } = await workerOptions();
   // In memory where the system offers it: thousands of commits wait for a disk six times as long.
   const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "agent-session-conformance-"));
   const miniflare = new Miniflare(
@@ -24,9 +24,19 @@ export async function startRealPlatform(migrations: string[]): Promise<RealPlatf
       modules: [{ type: "ESModule", path: "worker.js", contents: await bundled() }],
       modulesRoot: ".",
       compatibilityDate: String(compatibilityDate),
+      compatibilityFlags: compatibilityFlags as string[],
       bindings: { MIGRATIONS: migrations },
       d1Databases: { ...oneForEach("D1", d1Cases), ...oneForEach("SERVICE", serviceCases) },
       kvNamespaces: oneForEach("KV", kvCases),
+      queueProducers: Object.fromEntries(
+        Object.entries(oneForEach("QUEUE", queueCases)).map(([binding], place) => [binding, `queue-${place}`]),
+      ),
+      queueConsumers: Object.fromEntries(
+        Object.keys(queueCases).map((_, place) => [
+          `queue-${place}`,
+          { maxBatchSize: 6, maxBatchTimeout: 0, maxRetries: 3 },
+        ]),
+      ),
       ratelimits: {
         TWO: { namespace_id: "2", simple: { limit: 2, period: 10 } },
         THREE: { namespace_id: "3", simple: { limit: 3, period: 60 } },

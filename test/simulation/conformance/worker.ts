@@ -1,10 +1,14 @@
 import { type Outcome, outcomesOf } from "./case.ts";
-import { d1Cases, kvCases, rateLimitCases, serviceCases, subtleCases, used } from "./cases/index.ts";
+import { d1Cases, kvCases, queueCases, rateLimitCases, serviceCases, subtleCases, used } from "./cases/index.ts";
+import type { QueuePlatform } from "./cases/queue.ts";
 
 /** The bindings that real-platform.ts makes. Those that end in a number belong to the case at that place of its list. */
 type Env = { MIGRATIONS: string[]; TWO: RateLimit; THREE: RateLimit } & Record<string, unknown>;
 
 const database = (env: Env, name: string) => used(env[name] as D1Database);
+
+/** What consumes each queue now, by its name. */
+const consumers = new Map<string, Parameters<QueuePlatform["consume"]>[0]>();
 
 const lists = {
   d1: (env: Env) => outcomesOf(d1Cases, (place) => database(env, `D1_${place}`)),
@@ -14,6 +18,11 @@ const lists = {
       migrations: env.MIGRATIONS,
     })),
   kv: (env: Env) => outcomesOf(kvCases, (place) => env[`KV_${place}`] as KVNamespace),
+  queue: (env: Env) =>
+    outcomesOf(queueCases, (place) => ({
+      queue: env[`QUEUE_${place}`] as Queue,
+      consume: (handler) => void consumers.set(`queue-${place}`, handler),
+    })),
   rateLimit: (env: Env) => outcomesOf(rateLimitCases, () => ({ two: env.TWO, three: env.THREE })),
   subtle: () => outcomesOf(subtleCases, () => crypto.subtle),
 } satisfies Record<string, (env: Env) => Promise<Record<string, Outcome>>>;
@@ -24,5 +33,8 @@ export type ListName = keyof typeof lists;
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
     return Response.json(await lists[new URL(request.url).pathname.slice(1) as ListName](env));
+  },
+  async queue(batch: MessageBatch, _env: Env, context: ExecutionContext): Promise<void> {
+    await consumers.get(batch.queue)?.(batch, (work) => context.waitUntil(work));
   },
 };

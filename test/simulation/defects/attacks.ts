@@ -108,8 +108,8 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/credentials/sealed-secret.ts",
-        find: "`v2|${siteId}|${appid}|${version}|${slot}`",
-        replace: "`v2|${siteId > 0}|${appid}|${version}|${slot}`",
+        find: "`v2|${owner.siteId}|",
+        replace: "`v2|${owner.siteId > 0}|",
       },
       {
         file: "src/store/home/claim.ts",
@@ -124,8 +124,8 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/credentials/sealed-secret.ts",
-        find: "`v2|${siteId}|${appid}|${version}|${slot}`",
-        replace: "`v2|${siteId}|${appid}|${version.length}|${slot}`",
+        find: "|${owner.version}|${slot}`",
+        replace: "|${owner.version.length}|${slot}`",
       },
     ],
   },

@@ -104,7 +104,7 @@ export const OPERATOR_DEFECTS: Defect[] = [
   {
     name: "prune-early",
     what: "Rows are pruned a minute before they expire.",
-    edits: [{ file: "src/store/prune.ts", find: "lte(expiresAt, run.now)", replace: "lte(expiresAt, run.now + 60)" }],
+    edits: [{ file: "src/store/pruner.ts", find: "lte(expiresAt, run.now)", replace: "lte(expiresAt, run.now + 60)" }],
   },
   {
     name: "prune-closed-home",
@@ -116,7 +116,7 @@ export const OPERATOR_DEFECTS: Defect[] = [
     what: "The keys' rows are never pruned.",
     edits: [
       {
-        file: "src/store/prune.ts",
+        file: "src/store/pruner.ts",
         find: "lte(expiresAt, run.now)",
         replace: "sql`${expiresAt} <= ${run.now} AND ${getTableName(table)} = 'nonces'`",
       },
@@ -194,8 +194,8 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/seals.ts",
-        find: ".where(and(eq(siteId, app.siteId), eq(appid, app.appid), eq(version, app.version)))",
-        replace: ".where(and(eq(siteId, app.siteId), eq(appid, app.appid)))",
+        find: ".where(and(eq(table.siteId, owner.siteId), eq(name, owner.name), eq(table.version, owner.version)))",
+        replace: ".where(and(eq(table.siteId, owner.siteId), eq(name, owner.name)))",
       },
     ],
   },
@@ -205,8 +205,8 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/seals.ts",
-        find: "sql<number>`${count(secret)} + ${count(previousSecret)}`",
-        replace: "sql<number>`${count(secret)}`",
+        find: "sql<number>`${count(apps.secret)} + ${count(apps.previousSecret)} + ${ofWebhooks}`",
+        replace: "sql<number>`${count(apps.secret)}`",
       },
       {
         file: "src/store/home/seals.ts",
@@ -235,8 +235,8 @@ export const OPERATOR_DEFECTS: Defect[] = [
     name: "reseal-one-home-done",
     what: "Sealing anew forgets homes beyond the first.",
     edits: [
-      { file: "src/services/reseal-secrets.ts", find: "left -= done.apps;", replace: "left = 0;" },
-      { file: "src/services/reseal-secrets.ts", find: "total.remaining += due;", replace: "total.remaining += 0;" },
+      { file: "src/services/reseal-secrets.ts", find: "left -= answer.done;", replace: "left = 0;" },
+      { file: "src/services/reseal-secrets.ts", find: "      remaining += due;", replace: "      remaining += 0;" },
     ],
   },
   {

@@ -13,8 +13,8 @@ export const REVIEWED_DEFECTS: Defect[] = [
       },
       {
         file: "src/credentials/sealed-secret.ts",
-        find: "`v2|${siteId}|${appid}|${version}|${slot}`",
-        replace: "`v2|${siteId && 0}|${appid}|${version}|${slot}`",
+        find: "`v2|${owner.siteId}|",
+        replace: "`v2|${owner.siteId && 0}|",
       },
     ],
   },

@@ -32,10 +32,14 @@ const GLOBALS = [
   "clearTimeout",
   "performance",
   "fetch",
+  "AbortSignal",
   "console",
 ] as const;
 /** What the Workers runtime does not have. */
 const ABSENT = ["process", "Buffer", "require", "setImmediate", "setInterval", "self", "global"] as const;
+
+/** As the Worker calls the network. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 type Start = (...globals: unknown[]) => unknown;
 
@@ -52,8 +56,8 @@ export class ProgramImage {
     this.#client = new Function(...GLOBALS, ...ABSENT, client) as Start;
   }
 
-  startWorker(scheduler: Scheduler, clock: Clock, chance: Chance): WorkerProgram {
-    return this.#worker(...globalsOf(scheduler, clock, chance)) as WorkerProgram;
+  startWorker(scheduler: Scheduler, clock: Clock, chance: Chance, fetch: Fetch = noFetch): WorkerProgram {
+    return this.#worker(...globalsOf(scheduler, clock, chance, fetch)) as WorkerProgram;
   }
 
   startClient(scheduler: Scheduler, clock: Clock, chance: Chance): ClientProgram {
@@ -61,16 +65,19 @@ export class ProgramImage {
   }
 }
 
-function globalsOf(scheduler: Scheduler, clock: Clock, chance: Chance): unknown[] {
+const noFetch: Fetch = () => {
+  throw new Error("the simulation has no network but its own");
+};
+
+function globalsOf(scheduler: Scheduler, clock: Clock, chance: Chance, fetch = noFetch): unknown[] {
   const own: Record<Exclude<(typeof GLOBALS)[number], "globalThis">, unknown> = {
     Date: dateOf(clock),
     Math: Object.assign(Object.create(Math), { random: () => chance.number() }),
     crypto: cryptoOf(chance),
     ...timersOf(scheduler),
     performance: { now: () => scheduler.now },
-    fetch: () => {
-      throw new Error("the simulation has no network but its own");
-    },
+    fetch,
+    AbortSignal: signalOf(scheduler),
     console: undefined,
   };
   const hidden = { ...own, ...Object.fromEntries(ABSENT.map((name) => [name, undefined])) };
@@ -115,6 +122,17 @@ function timersOf(scheduler: Scheduler) {
     },
   };
 }
+
+/** As AbortSignal, in virtual time. */
+const signalOf = (scheduler: Scheduler) =>
+  Object.assign(Object.create(AbortSignal), {
+    timeout(milliseconds: number) {
+      const controller = new AbortController();
+      const reason = new DOMException("The operation was aborted due to timeout", "TimeoutError");
+      after(scheduler, milliseconds, () => controller.abort(reason));
+      return controller.signal;
+    },
+  });
 
 /** A timer of the task that runs now: it never fires once the task has ended. */
 export function after(scheduler: Scheduler, milliseconds: number, callback: () => void): () => void {

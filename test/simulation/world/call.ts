@@ -4,9 +4,9 @@ import type { Settings } from "./cloud/settings.ts";
 
 /**
  * Who sends: honest callers and operators follow the documentation, an attacker sends what he has captured or made up, a monitor asks
- * whether the service is well, cron is the platform.
+ * whether the service is well, cron and queue are the platform.
  */
-export type Role = "honest" | "attacker" | "operator" | "monitor" | "cron";
+export type Role = "honest" | "attacker" | "operator" | "monitor" | "cron" | "queue";
 
 /** An HTTP request as it goes over the wire. */
 export interface Wire {
@@ -30,7 +30,7 @@ export interface Trip {
   at: number;
 }
 
-/** One call of the Worker: an HTTP request or a run of the cron trigger. */
+/** One call of the Worker: an HTTP request, a run of a cron trigger, or a batch of the queue. */
 export class Call implements Task {
   readonly name: string;
   readonly role: Role;
@@ -53,6 +53,10 @@ export class Call implements Task {
   limiterFailed = false;
   /** What it waited for D1 in all, in milliseconds. */
   d1Ms = 0;
+  /** How often it has fetched. */
+  subrequests = 0;
+  /** How much of what it left to waitUntil is under way. */
+  leftOver = 0;
 
   constructor(name: string, role: Role, wire: Wire, edge: string) {
     this.name = name;

@@ -1,4 +1,5 @@
 import type { Chance } from "../machine/chance.ts";
+import { MOODS, type Mood } from "./receivers/moods.ts";
 
 /** Shares of calls that a fault meets, 0 for a kind that this seed does without. */
 export interface DatabaseWeather {
@@ -20,6 +21,33 @@ export interface KvWeather {
   slow: number;
   /** A put is answered and not kept. */
   putLost: number;
+}
+
+/** Shares of sends and messages that a fault meets. */
+export interface QueueWeather {
+  /** The send fails, and nothing is sent. */
+  lostBefore: number;
+  /** The send fails although the message is kept. */
+  lostAfter: number;
+  slow: number;
+  /** The message comes up to 90 s late. */
+  late: number;
+  /** The message comes twice. */
+  doubled: number;
+  /** How many batches may be under way at the same time. */
+  concurrency: number;
+}
+
+/** What receivers of events are like. */
+export interface ReceiverWeather {
+  /** What they may do when they are unwell. */
+  moods: Partial<Record<Mood, number>>;
+  /** Share of changes for the better. */
+  well: number;
+  /** Mean milliseconds between two changes of one of them. */
+  change: number;
+  /** Share of them that never get well at the end. */
+  hopeless: number;
 }
 
 /**
@@ -50,6 +78,10 @@ export interface Weather {
   /** Limits are bound and low enough that floods meet them. */
   limits: boolean;
   kvBound: boolean;
+  /** Share of sites whose company wants to hear of events; 0 in some seeds. */
+  events: number;
+  queue: QueueWeather;
+  receivers: ReceiverWeather;
 }
 
 /** A share that is 0 in half of the seeds. */
@@ -85,6 +117,21 @@ export function drawWeather(chance: Chance): Weather {
     outages: chance.happens(share) ? chance.between(30_000, 300_000) : 0,
     limits: chance.happens(0.7),
     kvBound: chance.happens(0.9),
+    events: chance.happens(0.75) ? chance.one([0.5, 1]) : 0,
+    queue: {
+      lostBefore: sometimes(chance, 0.3, share),
+      lostAfter: sometimes(chance, 0.2, share),
+      slow: sometimes(chance, 0.1, share),
+      late: sometimes(chance, 0.3, share),
+      doubled: sometimes(chance, 0.3, share),
+      concurrency: chance.integer(1, 4),
+    },
+    receivers: {
+      moods: Object.fromEntries(chance.some(Object.entries(MOODS), 0.6)),
+      well: calm ? 1 : chance.between(0.2, 0.9),
+      change: chance.one([3_000, 20_000, 90_000]),
+      hopeless: calm ? 0 : chance.one([0, 0, 0.3]),
+    },
   };
 }
 

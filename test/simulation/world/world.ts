@@ -68,6 +68,32 @@ export class World {
         this.say(() => [call.name, `fails: ${String(error)}`]);
         checker.fails(call, error);
       },
+      posts: (post) => {
+        this.say(() => [
+          post.call.name,
+          `${post.name} ${post.method} ${post.url} ${JSON.stringify(post.headers)} ${post.body}`,
+        ]);
+        checker.posts(post);
+      },
+      takes: (post) => {
+        this.count(`receiver: ${post.mood}`);
+        const { name, mood, verified, status, retryAfter } = post;
+        this.say(() => [
+          post.call.name,
+          `${name} is taken: ${mood}, ${verified ? "verified" : "not verified"}, ${status}, ${retryAfter}`,
+        ]);
+        checker.takes(post);
+      },
+      hears: (post) => {
+        this.count(`post ${post.status}`);
+        this.say(() => [post.call.name, `${post.name} is answered ${post.status}`]);
+        checker.hears(post);
+      },
+      misses: (post) => {
+        this.count(`post: ${post.missed}`);
+        this.say(() => [post.call.name, `${post.name} gets no answer: ${post.missed}`]);
+        checker.misses(post);
+      },
       note: (call, what, kind) => {
         if (kind !== undefined) this.count(kind);
         this.say(() => [call?.name, what]);

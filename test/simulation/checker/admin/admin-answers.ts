@@ -4,6 +4,7 @@ import type { Model } from "../model.ts";
 import { hasKeyOf, keyId, sealedWith } from "../seals.ts";
 import type { Operation, OperationOf } from "./intents.ts";
 import { wrongRestoredAnswer } from "./restores.ts";
+import { wrongWebhookAnswer } from "./webhook-answers.ts";
 
 /** What a successful answer of the admin API says: docs/operating.md, "Admin API". */
 
@@ -47,8 +48,10 @@ export function wrongAnswer(model: Model, operation: Operation, credentials: KvT
       return wrongReseal(model, operation, body);
     case "restored":
       return wrongRestoredAnswer(model, { ...operation, intent }, body, credentials);
-    default:
+    case "read":
       return undefined;
+    default:
+      return wrongWebhookAnswer(model, { ...operation, intent }, body);
   }
 }
 
@@ -70,7 +73,8 @@ function wrongChangeSite(model: Model, operation: OperationOf<"changeSite">, bod
   const agree = row?.name === listed.name && row.status === listed.status;
   if (row?.revision === listed.revision && !agree) return "home and directory do not agree";
   if (firstChatId !== undefined && listed.firstChatId < firstChatId) return "the directory lacks first_chat_id";
-  return unlike(body, { id: siteId, name: changed.name, home: listed.home, status: changed.status });
+  const { name, status, events } = changed;
+  return unlike(body, { id: siteId, name, home: listed.home, status, events: events === 1 });
 }
 
 function wrongIssueApp(model: Model, operation: OperationOf<"issueApp">, body: Body): string | undefined {
@@ -97,10 +101,11 @@ function wrongReseal(model: Model, { call }: Operation, body: Body): string | un
   for (const home of model.homes.values()) {
     if (homes_down.includes(home.name)) continue;
     if (settings.closedHomes.includes(home.name)) return `${home.name} is closed and not named`;
-    for (const { row, appid } of home.apps.values()) {
+    const owners = [...home.apps.values()].map(({ row }) => row);
+    for (const row of [...owners, ...home.outbox.webhooks.values()]) {
       const seals = [row.secret, row.previous_secret].filter((seal) => seal != null);
       const others = seals.filter((seal) => sealedWith(seal) !== keyId(settings.masterKey));
-      if (others.length > 0) return `the app ${appid} is sealed with another key`;
+      if (others.length > 0) return `${row.appid ?? row.id} is sealed with another key`;
     }
   }
   return undefined;

@@ -1,6 +1,8 @@
 import type { Row } from "../../platform/database.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
+import { shownSession, summaryOf } from "../shown-session.ts";
+import { deliveriesNow, eventsNow, webhooksNow } from "./webhook-reads.ts";
 
 /** What the reads of the admin API answer by what is stored at one moment: docs/operating.md, and the schemas of openapi.json. */
 
@@ -41,12 +43,19 @@ export function readNow(model: Model, { path, query, closedHomes }: Read): objec
       return fourth === undefined
         ? pageOf(sessionsNow(home, siteId, query), limit)
         : sessionNow(home, siteId, Number(fourth));
+    case "events":
+      return { items: eventsNow(home, siteId, query, limit) };
+    case "webhooks": {
+      if (fourth === undefined) return { items: webhooksNow(home, siteId), next_cursor: null };
+      const webhook = home.outbox.webhooks.get(`${siteId}/${fourth}`);
+      return webhook === undefined ? NOT_FOUND : pageOf(deliveriesNow(home, webhook, query), limit);
+    }
     default:
       return undefined;
   }
 }
 
-interface Shown {
+export interface Shown {
   key: number | string;
   item: object;
 }
@@ -110,28 +119,8 @@ function sessionNow(home: HomeModel, siteId: number, chatId: number): object {
   const session = home.sessions.get(`${siteId}/${chatId}`);
   if (session === undefined) return NOT_FOUND;
   const { row, participants, messages } = session;
-  const { visitor_title, agent_title, auto_title, metadata } = row;
-  const { name, ip } = customerOf(home, row);
-  const joined = [...participants.values()].sort((a, b) => Number(a.agent_id) - Number(b.agent_id));
-  return {
-    ...summaryOf(row),
-    visitor_title,
-    agent_title,
-    auto_title,
-    metadata: metadata == null ? {} : (JSON.parse(String(metadata)) as object),
-    customer: { sbs: row.customer_external_id, name, ip },
-    participants: joined.map(({ agent_id, added_by }) => ({ agent_id, added_by })),
-    messages: messages.map(({ sender, sender_uid, content }) => ({ sender, sender_uid, content })),
-  };
+  return shownSession(row, customerOf(home, row), [...participants.values()], messages);
 }
 
 const customerOf = (home: HomeModel, row: Row): Row =>
   home.customers.get(`${row.site_id}/${row.customer_external_id}`) ?? {};
-
-const summaryOf = ({ id, kind, status, responsible_agent_id, created_at }: Row) => ({
-  chat_id: id,
-  kind,
-  status,
-  responsible_agent_id,
-  created_at,
-});

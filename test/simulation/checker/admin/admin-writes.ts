@@ -1,10 +1,11 @@
 import type { Row } from "../../platform/database.ts";
-import type { Settings } from "../../world/cloud/settings.ts";
 import type { Model } from "../model.ts";
+import { secretsOf } from "../row-secrets.ts";
 import { keyId, openSeal, sealedWith } from "../seals.ts";
 import type { Operation, OperationOf, Written } from "./intents.ts";
 import { wrongRestoredWrite } from "./restores.ts";
 import { becomes, inserts } from "./row-changes.ts";
+import { wrongWebhookWrite } from "./webhook-writes.ts";
 
 /**
  * What each call of the admin API may write. Every function gets one change of a row and returns what is wrong with it, undefined when
@@ -32,8 +33,10 @@ export function wrongWrite(model: Model, operation: Operation, change: Written):
       return wrongReseal(model, { ...operation, intent }, change);
     case "restored":
       return wrongRestoredWrite(model, { ...operation, intent }, change);
-    default:
+    case "read":
       return "a read changed something";
+    default:
+      return wrongWebhookWrite(model, { ...operation, intent }, change);
   }
 }
 
@@ -73,7 +76,7 @@ function wrongChangeSite(
   { intent, changes }: OperationOf<"changeSite">,
   change: Written,
 ): string | undefined {
-  const { siteId, name, status, firstChatId } = intent;
+  const { siteId, name, status, firstChatId, events } = intent;
   const { before, after } = change;
   if (change.table === "home_sites" && change.home === model.directory.get(siteId)?.home) {
     if (firstChatId !== undefined && firstChatId - 1 < model.home(change.home).highestId(siteId)) {
@@ -85,6 +88,7 @@ function wrongChangeSite(
       ...(name !== undefined && { name }),
       ...(status !== undefined && { status }),
       ...(firstChatId !== undefined && { chat_id_floor: firstChatId - 1 }),
+      ...(events !== undefined && { events: Number(events) }),
     });
   }
   if (change.table !== "sites") return "not the place of a change of a site";
@@ -167,7 +171,8 @@ function wrongReseal(model: Model, { call }: OperationOf<"reseal">, change: Writ
   const { settings } = call;
   const { before, after } = change;
   if (settings.closedHomes.includes(change.home)) return "the home is closed";
-  if (change.table !== "apps" || before === null || after === null) return "not an app";
+  if (before === null || after === null) return "it neither makes nor removes";
+  if (change.table !== "apps" && change.table !== "webhooks") return "no place of secrets";
   const secrets = secretsOf(settings, after);
   if (secrets === undefined || secrets.current !== model.secrets.get(String(after.version))) return "a secret is lost";
   if (after.previous_version != null && secrets.previous !== model.secrets.get(String(after.previous_version))) {
@@ -179,16 +184,4 @@ function wrongReseal(model: Model, { call }: OperationOf<"reseal">, change: Writ
   }
   const { secret = "", previous_secret = null } = after;
   return becomes(change, { secret, previous_secret });
-}
-
-/** The secrets of an app's row; undefined when a seal does not open. */
-function secretsOf(settings: Settings, row: Row): { current: string; previous: string | undefined } | undefined {
-  const app = { siteId: Number(row.site_id), appid: String(row.appid) };
-  const version = String(row.version);
-  const current = openSeal(settings, { ...app, version, slot: "current" }, String(row.secret));
-  if (current === undefined) return undefined;
-  if (row.previous_secret == null) return { current, previous: undefined };
-  const before = { ...app, version: String(row.previous_version), slot: "previous" } as const;
-  const previous = openSeal(settings, before, String(row.previous_secret));
-  return previous === undefined ? undefined : { current, previous };
 }

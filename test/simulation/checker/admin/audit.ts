@@ -13,6 +13,8 @@ export function wrongAudit({ call, intent }: Operation, changes: readonly Writte
   const rows = changes.filter(({ table }) => table === "audit_log").map(({ after }) => after ?? {});
   const strange = rows.find(({ actor, at }) => actor !== "admin-api" || at !== call.clock);
   if (strange !== undefined) return `it says ${JSON.stringify(strange)}`;
+  const telling = changes.find(({ table, after }) => table === "webhooks" && rows.some((row) => tells(row, after)));
+  if (telling !== undefined) return "it holds more of a URL than its origin";
   const written = rows
     .map(({ site_id, action, subject }) => {
       // Whether anything was imported shows in the call.
@@ -26,6 +28,12 @@ export function wrongAudit({ call, intent }: Operation, changes: readonly Writte
   return `the audit log says ${written.join(", ") || "nothing"}, expected ${expected.join(", ") || "nothing"}`;
 }
 
+/** The path of a webhook's URL may hold a token. */
+const tells = ({ details }: Row, webhook: Row | null): boolean => {
+  const path = webhook === null ? "/" : new URL(String(webhook.url)).pathname;
+  return path !== "/" && String(details).includes(path);
+};
+
 const isOneOf = (written: string[], known: string[]): string | undefined => {
   const strange = written.length > 1 ? written : written.filter((each) => !known.includes(each));
   return strange.length === 0 ? undefined : `the audit log says ${strange.join(", ")}`;
@@ -36,7 +44,7 @@ const placeOf = (changes: readonly Written[]): string | undefined =>
   changes.some(({ table, home }) => table === "audit_log" && home !== "main") ? "not in the directory" : undefined;
 
 function actionsOf({ table, before, after }: Written): string[] {
-  if (after === null) return [];
+  if (after === null) return table === "webhooks" ? [`${before?.site_id} webhook.deleted ${before?.id}`] : [];
   const differs = (column: string) => before !== null && before[column] !== after[column];
   const named = (subject: Row[string] | undefined, actions: (string | false)[]) =>
     actions.filter((action) => action !== false).map((action) => `${after.site_id} ${action} ${subject}`);
@@ -47,6 +55,7 @@ function actionsOf({ table, before, after }: Written): string[] {
         differs("name") && "site.renamed",
         differs("status") && `site.${after.status === "closed" ? "closed" : "opened"}`,
         differs("chat_id_floor") && "site.first_chat_id_set",
+        differs("events") && `site.events_${after.events === 1 ? "on" : "off"}`,
       ]);
     case "apps":
       return named(after.appid, [
@@ -59,6 +68,13 @@ function actionsOf({ table, before, after }: Written): string[] {
         before === null && "agent.added",
         differs("name") && "agent.renamed",
         differs("status") && `agent.${after.status === "normal" ? "enabled" : "disabled"}`,
+      ]);
+    case "webhooks":
+      return named(after.id, [
+        before === null && "webhook.added",
+        (differs("url") || differs("events")) && "webhook.changed",
+        differs("status") && `webhook.${after.status}`,
+        differs("version") && "webhook.rotated",
       ]);
     default:
       return [];

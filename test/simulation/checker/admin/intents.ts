@@ -1,5 +1,6 @@
 import type { Change } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
+import { type WebhookIntent, webhookIntentOf } from "./webhook-intents.ts";
 
 /** What a call of the admin API is for, read from its path and body: docs/operating.md, "Admin API". */
 export type Intent =
@@ -10,6 +11,7 @@ export type Intent =
       name: string | undefined;
       status: string | undefined;
       firstChatId: number | undefined;
+      events: boolean | undefined;
     }
   | { kind: "issueApp"; siteId: number; name: string; appid: string | undefined; secret: string | undefined }
   | { kind: "rotate"; appid: string; overlap: number; expected: string | undefined }
@@ -18,7 +20,8 @@ export type Intent =
   | { kind: "changeAgent"; siteId: number; id: number; name: string | undefined; status: string | undefined }
   | { kind: "reseal" }
   | { kind: "restored"; home: string; lift: number }
-  | { kind: "read"; path: string; query: URLSearchParams };
+  | { kind: "read"; path: string; query: URLSearchParams }
+  | WebhookIntent;
 
 /** A call of an operator, or a run of the cron job, with what the checker has seen of it. */
 export interface Operation<Kind extends Intent = Intent> {
@@ -44,6 +47,7 @@ interface Body {
   name?: string;
   home?: string;
   first_chat_id?: number;
+  events?: boolean;
   status?: string;
   appid?: string;
   secret?: string;
@@ -67,8 +71,10 @@ export function intentOf({ wire }: Call): Intent | undefined {
       const { name = "", home = "main", first_chat_id = 1 } = body;
       return { kind: "createSite", name, home, firstChatId: first_chat_id };
     }
-    case "PATCH sites/*":
-      return { kind: "changeSite", siteId, name: body.name, status: body.status, firstChatId: body.first_chat_id };
+    case "PATCH sites/*": {
+      const { name, status, first_chat_id: firstChatId, events } = body;
+      return { kind: "changeSite", siteId, name, status, firstChatId, events };
+    }
     case "POST sites/*/apps":
       return { kind: "issueApp", siteId, name: body.name ?? "", appid: body.appid, secret: body.secret };
     case "POST apps/*/rotate":
@@ -89,6 +95,8 @@ export function intentOf({ wire }: Call): Intent | undefined {
     case "POST homes/*/restored":
       return { kind: "restored", home: second, lift: body.lift ?? 1_000_000 };
     default:
-      return wire.method === "GET" ? { kind: "read", path, query: searchParams } : undefined;
+      return wire.method === "GET"
+        ? { kind: "read", path, query: searchParams }
+        : webhookIntentOf(wire.method, parts, body);
   }
 }

@@ -9,24 +9,11 @@ import { wrongWrite } from "./admin-writes.ts";
 import { AppRecords } from "./app-records.ts";
 import { wrongAudit } from "./audit.ts";
 import { type Intent, intentOf, type Operation } from "./intents.ts";
+import { GIVING, WRITES } from "./rules.ts";
 import { statusNow } from "./status-now.ts";
 
 /** Calls that change what KV holds of an app. */
 const CHANGES_OF_APPS: Intent["kind"][] = ["issueApp", "rotate", "revoke"];
-
-/** What rule a write breaks that its call is not for. */
-const WRITES: Record<Intent["kind"], string> = {
-  createSite: "a site is made once in its home and then opened",
-  changeSite: "a change of a site is made as it was asked for, in home and directory",
-  issueApp: "an app is made on its own site, behind a route, with its secret sealed for it",
-  rotate: "a rotation gives a new secret and keeps the one before",
-  revoke: "a revocation revokes and changes nothing else",
-  addAgent: "an agent is added as it was asked for",
-  changeAgent: "an agent is changed as it was asked for",
-  reseal: "sealing anew keeps every secret",
-  restored: "settling a restored home gives back what is known elsewhere, and lifts its sites",
-  read: "a read writes nothing",
-};
 
 /** Holds what operators' calls write and are answered against what they are for. */
 export class Operators {
@@ -190,7 +177,7 @@ export class Operators {
 
   #checkSecrets({ call, intent, changes }: Operation): void {
     const body = call.answer?.body ?? "";
-    const own = intent.kind === "issueApp" || intent.kind === "rotate" ? changes : [];
+    const own = GIVING.includes(intent.kind) ? changes : [];
     const given = own.map(({ after }) => this.#model.secrets.get(String(after?.version)));
     for (const secret of this.#model.secrets.values()) {
       if (!body.includes(secret) || given.includes(secret)) continue;

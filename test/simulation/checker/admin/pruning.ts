@@ -1,6 +1,9 @@
 import type { Change } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { TRANSIENT_FAULT } from "../../world/cloud/database-link.ts";
+import { wrongLeftover } from "../deliveries/write-downs.ts";
+import { isNewest, keptUntil, wrongPrune } from "../events/retention.ts";
+import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
 import type { Violate } from "../violate.ts";
 
@@ -15,6 +18,7 @@ interface Row {
 interface Run {
   nonces: Row[];
   keys: Row[];
+  events: Row[];
   /** A home was taken back meanwhile. */
   disturbed: boolean;
 }
@@ -32,11 +36,15 @@ export class Pruning {
 
   arrives(call: Call): void {
     const { closedHomes } = call.settings;
-    const run: Run = { nonces: [], keys: [], disturbed: false };
-    for (const { name: home, nonces, keys } of this.#model.homes.values()) {
+    const run: Run = { nonces: [], keys: [], events: [], disturbed: false };
+    for (const { name: home, nonces, keys, outbox } of this.#model.homes.values()) {
       if (closedHomes.includes(home)) continue;
       for (const [name, expiresAt] of nonces) if (expiresAt <= call.clock) run.nonces.push({ home, name, expiresAt });
       for (const [name, { expiresAt }] of keys) if (expiresAt <= call.clock) run.keys.push({ home, name, expiresAt });
+      for (const [name, row] of outbox.events) {
+        const expiresAt = keptUntil(row, call.settings);
+        if (expiresAt <= call.clock && !isNewest(outbox, row)) run.events.push({ home, name, expiresAt });
+      }
     }
     this.#runs.set(call, run);
   }
@@ -48,7 +56,7 @@ export class Pruning {
 
   checkWritten(home: string, call: Call, changes: Change[]): void {
     for (const change of changes) {
-      const wrong = wrongRemoval(call, home, change);
+      const wrong = wrongRemoval(this.#model.home(home), call, change);
       if (wrong === undefined) continue;
       const what = `${call.name} at ${home}: ${wrong}: ${JSON.stringify(change)}`;
       this.#violate("only what has expired is pruned", what, [call.name]);
@@ -65,15 +73,22 @@ export class Pruning {
     const home = (name: string) => this.#model.home(name);
     const left =
       run.nonces.find((row) => !failed.has(row.home) && home(row.home).nonces.get(row.name) === row.expiresAt) ??
-      run.keys.find((row) => !failed.has(row.home) && home(row.home).keys.get(row.name)?.expiresAt === row.expiresAt);
+      run.keys.find((row) => !failed.has(row.home) && home(row.home).keys.get(row.name)?.expiresAt === row.expiresAt) ??
+      run.events.find((row) => !failed.has(row.home) && home(row.home).outbox.events.has(row.name));
     if (left === undefined) return;
     const what = `${call.name} left ${JSON.stringify(left)}`;
     this.#violate("a run prunes all that has expired in the homes that answer it", what, [call.name]);
   }
 }
 
-function wrongRemoval({ clock, settings }: Call, home: string, { table, before, after }: Change): string | undefined {
-  if (settings.closedHomes.includes(home)) return "the home is closed";
-  if (after !== null || (table !== "nonces" && table !== "idempotency_keys")) return "no row that expires";
-  return Number(before?.expires_at) > clock ? "it has not expired" : undefined;
+function wrongRemoval(home: HomeModel, { clock, settings }: Call, change: Change): string | undefined {
+  const { table, before, after } = change;
+  if (settings.closedHomes.includes(home.name)) return "the home is closed";
+  if (table === "deliveries" && before !== null && after !== null) {
+    return wrongLeftover(change, home.outbox.webhookOf(after));
+  }
+  if (after !== null || before === null) return "it is no removal";
+  if (table === "events" || table === "deliveries") return wrongPrune(home, table, before, settings, clock);
+  if (table !== "nonces" && table !== "idempotency_keys") return "no row that expires";
+  return Number(before.expires_at) > clock ? "it has not expired" : undefined;
 }

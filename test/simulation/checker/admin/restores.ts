@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { EPOCH as EPOCH_MS } from "../../machine/program.ts";
 import type { KvTruth } from "../../platform/kv.ts";
+import { nextSeq } from "../events/expected-event.ts";
 import type { Model } from "../model.ts";
 import { NONCE_SECONDS } from "../periods.ts";
 import type { OperationOf, Written } from "./intents.ts";
@@ -48,7 +49,8 @@ function wrongRestoredSite(
   const siteId = Number(after?.site_id);
   const listed = model.directory.get(siteId);
   const highest = model.home(home).highestId(siteId);
-  const isLifted = isDeepStrictEqual(after, { ...before, chat_id_floor: highest + lift });
+  const event_seq_floor = nextSeq(model.home(home), siteId) - 1 + lift;
+  const isLifted = isDeepStrictEqual(after, { ...before, chat_id_floor: highest + lift, event_seq_floor });
   if (before !== null && isLifted) return undefined;
   if (home === "main" || listed?.home !== home) return "no site of this home";
   if (listed.status === "creating") return "its site is not made yet";

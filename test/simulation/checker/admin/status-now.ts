@@ -2,6 +2,7 @@ import type { Settings } from "../../world/cloud/settings.ts";
 import type { Model } from "../model.ts";
 import { hasKeyOf } from "../seals.ts";
 import type { Intent, Operation } from "./intents.ts";
+import { statusOfWebhooks } from "./webhook-answers.ts";
 
 type ChangeOfApp = Extract<Intent, { kind: "rotate" | "revoke" }>;
 
@@ -19,6 +20,8 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
   if (intent.kind === "issueApp" && isMainClosed) return 503;
   if (site.status === "creating") return 409;
   const home = model.home(site.home);
+  const webhooks = statusOfWebhooks(home, intent, settings);
+  if (webhooks !== undefined) return webhooks;
   switch (intent.kind) {
     case "changeSite":
       if (!home.sites.has(intent.siteId)) return 404;
@@ -32,6 +35,8 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
       return home.agents.has(`${intent.siteId}/${intent.id}`) ? 409 : 201;
     case "changeAgent":
       return home.agents.has(`${intent.siteId}/${intent.id}`) ? 200 : 404;
+    default:
+      throw new Error(`no status is known of ${intent.kind}`);
   }
 }
 

@@ -124,6 +124,6 @@ export class Costs {
   }
 }
 
-const isDatabase = ({ to }: Trip): boolean => !/^(NONCES|CREDENTIALS) /.test(to);
+const isDatabase = ({ to }: Trip): boolean => !/^(NONCES|CREDENTIALS|EVENTS) /.test(to);
 const isBatch = ({ to }: Trip): boolean => to.endsWith(" batch");
 const databaseTrips = ({ trips }: Call): Trip[] => trips.filter(isDatabase);

@@ -14,7 +14,7 @@ import type { ReadableCall, WatchedCall } from "./watched-call.ts";
 const CONFIRM_PAUSE_MS = 1_000;
 const CONFIRMS_PER_SECOND = 10;
 /** The refusals that an isolate tells before the batch, and so before D1 has confirmed the app. */
-const TOLD_BEFORE_THE_BATCH = ["stamp_malformed", "stale", "fields_malformed"] as const;
+const TOLD_BEFORE_THE_BATCH = ["stamp_malformed", "stale", "fields_malformed", "site_closed"] as const;
 
 /** Why an answer that no verdict explains is one of the few that the contract allows all the same. */
 export class Excuses {
@@ -50,7 +50,8 @@ export class Excuses {
   allow(watched: WatchedCall, answer: Answer): boolean {
     const { call, committed } = watched;
     if (formMismatch(call, answer, NO_ANSWER) === undefined) {
-      return !isBearable(call) || this.waitsForOthers(watched) || (isReadable(watched) && this.#isMisled(watched));
+      if (!isBearable(call) || this.waitsForOthers(watched)) return true;
+      return isReadable(watched) && (this.#isMisled(watched) || this.#isToldUnconfirmed(watched, answer));
     }
     if (committed !== undefined || !isReadable(watched)) return false;
     if (formMismatch(call, answer, LIMITED) === undefined) return this.#isLimited(watched);
@@ -81,8 +82,10 @@ export class Excuses {
     const { call, reading, possible } = watched;
     if (!this.#tampered.has(reading.appid)) return false;
     if (call.settings.closedHomes.length > 0) return true;
-    const isUnsigned = [...possible.values()].every(({ kind }) => kind === "unsigned" || kind === "seal_unknown");
-    return isUnsigned && wasOnceInForce(this.#model, watched);
+    const kinds = [...possible.values()].map(({ kind }) => kind);
+    const isUnsigned = kinds.some((kind) => kind === "unsigned" || kind === "seal_unknown");
+    const isNoMore = kinds.every((kind) => kind === "unsigned" || kind === "seal_unknown" || kind === "used");
+    return isUnsigned && isNoMore && wasOnceInForce(this.#model, watched);
   }
 
   /** The same: by naming another home, it hides that the app's own home is closed, and then the signature is verified. */

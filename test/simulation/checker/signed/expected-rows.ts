@@ -1,15 +1,28 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Change, Row } from "../../platform/database.ts";
+import { eventRows } from "../events/expected-event.ts";
 import type { App, HomeModel, Session } from "../home-model.ts";
 import { KEY_SECONDS, NONCE_SECONDS } from "../periods.ts";
+import { shownSession } from "../shown-session.ts";
 import { type AddAsked, type CreateAsked, storedName } from "./contract.ts";
 import type { Readable } from "./signatures.ts";
 import { type Writing, whyIgnored } from "./verdicts.ts";
 
-/** A row that has to be written, with the columns that the contract tells. */
-type Expected = { table: string; after: Row };
+/** A row that has to be written, with the columns that the contract tells, and what the JSON of `data` has to say. */
+type Expected = { table: string; after: Row; json?: object };
 
-/** The rows that a request writes when it comes to this, whole. */
-export function expectedRows(home: HomeModel, app: App, { call, reading }: Readable, verdict: Writing): Expected[] {
+/**
+ * The rows that a request writes when it comes to this, whole.
+ *
+ * @param autoTitle the automatic title that was written; it has a rule of its own
+ */
+export function expectedRows(
+  home: HomeModel,
+  app: App,
+  { call, reading }: Readable,
+  verdict: Writing,
+  autoTitle: Row[string],
+): Expected[] {
   const { clock } = call;
   const { siteId: site_id, appid } = app;
   const { asked, stamp, key } = reading;
@@ -19,11 +32,16 @@ export function expectedRows(home: HomeModel, app: App, { call, reading }: Reada
     { table: "nonces", after: { site_id, appid, ranstr: stamp.ranstr, expires_at: clock + NONCE_SECONDS, session_id } },
   ];
   if (verdict.kind !== "accepted") return rows;
-  rows.push(
-    ...(asked.operation === "create_gd"
+  const written =
+    asked.operation === "create_gd"
       ? createdRows(home, app, asked, verdict, clock)
-      : addedRows(home, app, asked, clock)),
-  );
+      : addedRows(home, app, asked, clock);
+  const told =
+    asked.operation === "create_gd"
+      ? { type: "session.created", data: createdData(written, autoTitle) }
+      : { type: "session.agents_added", data: addedData(home, app, asked, written) };
+  const event = { siteId: site_id, sessionId: verdict.sessionId, clock, ...told, data: { appid, ...told.data } };
+  rows.push(...written, ...eventRows(home, event));
   if (key !== null) {
     const operation = storedName(reading);
     rows.push({
@@ -93,6 +111,20 @@ function addedRows(home: HomeModel, { siteId }: App, { chatId, agents }: AddAske
     .map((id) => participant(siteId, chatId, id, responsible, clock));
 }
 
+/** All that is stored of the session, as the admin API answers it. */
+function createdData(written: Expected[], auto_title: Row[string]): object {
+  const rowsOf = (name: string) => written.filter(({ table }) => table === name).map(({ after }) => after);
+  const [[row = {}], [customer = {}]] = [rowsOf("sessions"), rowsOf("customers")];
+  return shownSession({ ...row, auto_title }, customer, rowsOf("participants"), rowsOf("messages"));
+}
+
+/** Who joined by this call, in ascending order. */
+function addedData(home: HomeModel, { siteId }: App, { chatId }: AddAsked, written: Expected[]): object {
+  const session = home.sessions.get(`${siteId}/${chatId}`);
+  const agent_ids = written.map(({ after }) => Number(after.agent_id)).sort((a, b) => a - b);
+  return { chat_id: chatId, agent_ids, added_by: session?.row.responsible_agent_id };
+}
+
 const participant = (site_id: number, session_id: number, agent_id: number, added_by: number, added_at: number) => ({
   table: "participants",
   after: { site_id, session_id, agent_id, added_by, added_at },
@@ -102,7 +134,10 @@ const participant = (site_id: number, session_id: number, agent_id: number, adde
 export function difference(changes: readonly Change[], expected: readonly Expected[]): string | undefined {
   const missing = [...expected];
   for (const change of changes) {
-    const fits = missing.findIndex(({ table, after }) => table === change.table && includes(change.after, after));
+    const fits = missing.findIndex(({ table, after, json }) => {
+      const isInserted = table !== "events" && table !== "deliveries" ? true : change.before === null;
+      return table === change.table && isInserted && includes(change.after, after) && says(change.after, json);
+    });
     if (fits < 0) {
       const near = missing.find(({ table }) => table === change.table);
       return `wrote ${JSON.stringify(change)}${near === undefined ? "" : `, expected ${JSON.stringify(near)}`}`;
@@ -114,6 +149,9 @@ export function difference(changes: readonly Change[], expected: readonly Expect
 
 const includes = (row: Row | null, part: Row): boolean =>
   row !== null && Object.entries(part).every(([column, value]) => row[column] === value);
+
+const says = (row: Row | null, json: object | undefined): boolean =>
+  json === undefined || isDeepStrictEqual(JSON.parse(String(row?.data)), json);
 
 /** The automatic title is the beginning of the first message. */
 function wrongTitle(changes: readonly Change[]): string | undefined {

@@ -83,7 +83,8 @@ export class SignedCalls {
     if (result === undefined || !isReadable(watched)) return;
     const { app, verdict } = result;
     const { stamp, operation } = watched.reading;
-    watched.committed = { verdict, at: this.#scheduler.now };
+    const due = changes.some(({ table }) => table === "deliveries");
+    watched.committed = { verdict, at: this.#scheduler.now, due };
     if (stamp !== undefined) this.#model.used.set(usedName(app.appid, stamp.ranstr), call);
     if (verdict.kind === "accepted" && operation === "create_gd") {
       this.orders.opens(home, app, watched, verdict.sessionId);
@@ -113,6 +114,7 @@ export class SignedCalls {
       return;
     }
     if (isReadable(watched)) this.#count(watched, answer);
+    this.#checkWoken(watched, answer);
     if (matched !== undefined) this.#checkIgnored(watched, answer, matched);
     this.#checkTime(watched);
   }
@@ -142,6 +144,17 @@ export class SignedCalls {
     if (JSON.stringify(said) === JSON.stringify(verdict.ignored.toSorted())) return;
     const what = `${call.name} says ${said}, left out were ${verdict.ignored}`;
     this.#violate("x-ignored-agents names who was left out", what, aboutOf(watched));
+  }
+
+  /** docs/architecture.md, "Events": whoever has stored what is due tells the queue, and nobody else does. */
+  #checkWoken({ call, committed }: WatchedCall, answer: Answer): void {
+    const isWoken = call.trips.some(({ to }) => to.startsWith("EVENTS "));
+    const isDue = committed?.due === true;
+    // A second try does not see what the first one has stored; the sweep does.
+    const isExcused = isDue && (call.faults.length > 0 || formMismatch(call, answer, NO_ANSWER) === undefined);
+    if (isWoken === isDue || isExcused) return;
+    const what = `${call.name} ${isDue ? "told it nothing" : "told it something"}`;
+    this.#violate("a call tells the queue what is due, when something is", what, [call.name]);
   }
 
   #checkTime(watched: WatchedCall): void {

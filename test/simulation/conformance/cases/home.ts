@@ -9,7 +9,7 @@ export const NOW = 1_800_000_000;
 
 export const APP = { siteId: 7, appid: "a".repeat(32), version: "v1", previousVersion: "v0" };
 
-/** Migrates, as wrangler does, and puts in two sites, the second closed, each with an app; agents 1 to 3 of the first, 3 disabled. */
+/** Migrates, as wrangler does, and puts in two sites, the first with events, the second closed, each with an app; agents 1 to 3 of the first, 3 disabled. */
 export async function madeHome({ db, migrations }: Store): Promise<D1Database> {
   await db.batch(migrations.map((sql) => db.prepare(sql)));
   const insert = (table: string, rows: unknown[][]) =>
@@ -20,8 +20,8 @@ export async function madeHome({ db, migrations }: Store): Promise<D1Database> {
       [8, "Closed", "main", 900, "closed", 2, NOW],
     ]),
     ...insert("home_sites", [
-      [APP.siteId, "Site", "open", 0, 0, NOW],
-      [8, "Closed", "closed", 899, 2, NOW],
+      [APP.siteId, "Site", "open", 0, 0, NOW, 1, 0],
+      [8, "Closed", "closed", 899, 2, NOW, 0, 0],
     ]),
     ...insert("app_routes", [
       [APP.appid, APP.siteId],

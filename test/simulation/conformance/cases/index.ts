@@ -7,6 +7,7 @@ import { sqlCases } from "./d1-sql.ts";
 import { valueCases } from "./d1-values.ts";
 import type { Store } from "./home.ts";
 import { kvCases } from "./kv.ts";
+import { queueCases } from "./queue.ts";
 import { rateLimitCases } from "./rate-limit.ts";
 import { signedCases } from "./service-signed.ts";
 import { storeCases } from "./service-store.ts";
@@ -21,7 +22,7 @@ export const d1Cases: Cases<D1Database> = {
   ...randomCases,
 };
 export const serviceCases: Cases<Store> = { ...signedCases, ...storeCases };
-export { kvCases, rateLimitCases, subtleCases };
+export { kvCases, queueCases, rateLimitCases, subtleCases };
 
 /**
  * A database that has inserted one row, so that every case begins with 1 in last_insert_rowid(). Twice, because workerd inserts a row of

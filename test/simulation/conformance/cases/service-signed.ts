@@ -38,7 +38,9 @@ async function requestOf(operation: Operation, fields: Fields, change: Change) {
   const { ranstr = "r1", owner = `owner of ${ranstr}`, key = null, now = NOW } = change;
   const { siteId = APP.siteId, appid = APP.appid, secretVersion = APP.version } = change;
   const claimed = { asked: asked.value, ranstr, idempotencyKey: null };
-  const claim = await claimOf({ uuid: () => owner } as never, { siteId, appid, secretVersion }, claimed, now);
+  // Node has toHex only when it is asked for.
+  const runtime = { uuid: () => owner, bytes: () => ({ toHex: () => owner }) };
+  const claim = await claimOf(runtime as never, { siteId, appid, secretVersion }, claimed, now);
   const fingerprint = key === null ? "" : JSON.stringify(asked.value.input);
   const request: ClaimRequest = { ...claim, key, fingerprint };
   return { asked: asked.value, request };

@@ -46,6 +46,7 @@ const runtime: Runtime = {
 };
 const author = { actor: "console", now: NOW + 9 } as const;
 const key = { siteId: APP.siteId, appid: APP.appid };
+const ownerKey = { siteId: APP.siteId, name: APP.appid };
 
 const pages = async <T>(all: AsyncIterable<T>) => {
   const list: T[] = [];
@@ -94,10 +95,15 @@ const expired = async (db: D1Database) => {
 };
 
 const pruned = (db: D1Database) =>
-  prune(runtime, { directory: db, homes: new Map([["main", db]]), closedHomes: new Set() }, NOW, {
-    chunkRows: 4,
-    statements: 100,
-  });
+  prune(
+    runtime,
+    { directory: db, homes: new Map([["main", db]]), closedHomes: new Set(), eventRetentionDays: 30 },
+    NOW,
+    {
+      chunkRows: 4,
+      statements: 100,
+    },
+  );
 
 /** Every function of src/store, by drizzle's `.get()`, `.all()`, `.run()` and `batch()`. */
 export const storeCases: Cases<Store> = {
@@ -199,18 +205,25 @@ export const storeCases: Cases<Store> = {
   ),
   "seals are listed and replaced": onHome(
     (db) => countSealedOtherwise(db, "sealed 1"),
-    (db) => listSealedOtherwise(db, "sealed 1", { siteId: 0, appid: "" }, 10),
-    (db) => listSealedOtherwise(db, "sealed 1", key, 10),
+    (db) => listSealedOtherwise(db, "apps", "sealed 1", { siteId: 0, name: "" }, 10),
+    (db) => listSealedOtherwise(db, "webhooks", "sealed 1", { siteId: 0, name: "" }, 10),
+    (db) => listSealedOtherwise(db, "apps", "sealed 1", ownerKey, 10),
     (db) =>
       replaceSeals(
         db,
-        [{ ...key, version: "v1", secret: "new", previousVersion: "v0", previousSecret: "new 0" }],
+        {
+          apps: [{ ...ownerKey, version: "v1", secret: "new", previousVersion: "v0", previousSecret: "new 0" }],
+          webhooks: [],
+        },
         author,
       ),
     (db) =>
       replaceSeals(
         db,
-        [{ ...key, version: "gone", secret: "newer", previousVersion: null, previousSecret: null }],
+        {
+          apps: [{ ...ownerKey, version: "gone", secret: "newer", previousVersion: null, previousSecret: null }],
+          webhooks: [],
+        },
         author,
       ),
     (db) => countSealedOtherwise(db, "new"),

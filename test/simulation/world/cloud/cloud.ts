@@ -1,13 +1,17 @@
 import type { Chance } from "../../machine/chance.ts";
 import { EPOCH, type ProgramImage } from "../../machine/program.ts";
-import { runAs, type Scheduler } from "../../machine/scheduler.ts";
+import type { Scheduler } from "../../machine/scheduler.ts";
 import { KvTruth, type SimulatedKv } from "../../platform/kv.ts";
+import type { QueueTruth } from "../../platform/queue.ts";
 import type { Answer, Call } from "../call.ts";
+import { Internet } from "../receivers/internet.ts";
 import type { Weather } from "../weather.ts";
-import { type Air, strikes } from "./air.ts";
+import type { Air } from "./air.ts";
 import { Edge } from "./edge.ts";
+import { eventsQueue } from "./events-queue.ts";
 import { Home } from "./home.ts";
 import { Isolate } from "./isolate.ts";
+import { contextOf, Lives } from "./lives.ts";
 import { overNetwork } from "./network.ts";
 import { requestOf } from "./request.ts";
 import { type Settings, varsOf } from "./settings.ts";
@@ -18,6 +22,8 @@ export class Cloud {
   readonly homes: ReadonlyMap<string, Home>;
   readonly nonces = new KvTruth();
   readonly credentials = new KvTruth();
+  readonly internet: Internet;
+  readonly events: QueueTruth;
   /** While false, nothing goes wrong. */
   rough = false;
   settings: Settings;
@@ -29,8 +35,7 @@ export class Cloud {
   readonly #witness: Witness;
   readonly #air: Air;
   readonly #edges = new Map<string, Edge>();
-  /** What tells those who wait for a call that it has been ended. */
-  readonly #ended = new Map<Call, () => void>();
+  readonly #lives: Lives;
   #started = 0;
 
   constructor(
@@ -47,6 +52,9 @@ export class Cloud {
     this.settings = settings;
     this.homes = new Map(weather.homes.map((name) => [name, new Home(name, scheduler, witness)]));
     this.#air = { scheduler, chance, witness, isRough: () => this.rough };
+    this.internet = new Internet(this.#air, weather, this.now);
+    this.#lives = new Lives(this.#air, weather.cutOff, this.internet);
+    this.events = eventsQueue(this, this.#air, weather);
     for (const edge of weather.edges) this.#edges.set(edge, new Edge(this, this.#air, weather));
   }
 
@@ -65,18 +73,27 @@ export class Cloud {
   }
 
   /** The cron trigger. Resolves when the run has ended, however. */
-  async cron(call: Call): Promise<void> {
-    const { worker, env } = this.#accept(call);
+  cron(call: Call): Promise<void> {
     const scheduledTime = Math.floor(this.now());
-    call.clock = Math.floor(scheduledTime / 1000);
+    const controller = { cron: call.wire.path, scheduledTime };
+    return this.run(call, ({ worker, env }) => worker.scheduled(controller as never, env as never));
+  }
+
+  /** Runs what the platform begins by itself. Resolves when its handler has ended, however. */
+  async run(call: Call, handler: (isolate: Isolate, context: object) => Promise<void>): Promise<void> {
+    const isolate = this.#accept(call);
+    if (call.role === "cron") call.clock = Math.floor(this.now() / 1000);
     this.#witness.arrives(call);
-    await this.#during(call, async () => {
+    this.#lives.maybeCutOff(call);
+    await this.#lives.during(call, async () => {
       try {
-        await worker.scheduled({ scheduledTime } as never, env as never);
+        await handler(isolate, contextOf(call, this.#witness));
       } catch (error) {
         this.#witness.fails(call, error);
       }
+      call.answeredAt = this.#scheduler.now;
     });
+    this.#lives.endLeftOver(call);
   }
 
   /** New isolates get these settings; those of before serve for some seconds more. */
@@ -108,58 +125,23 @@ export class Cloud {
       `isolate ${isolate.name} dies with ${ended.filter(({ answer }) => answer === undefined).length} calls`,
       "isolate dies",
     );
-    for (const call of ended) this.#end(call);
-  }
-
-  /** Nothing of a call is ever heard again. */
-  #end(call: Call): void {
-    call.alive = false;
-    this.#ended.get(call)?.();
-    call.faults.push("ended");
-    if (call.answer === undefined) this.#witness.ends(call);
+    for (const call of ended) this.#lives.end(call);
   }
 
   /** @returns undefined when the call was ended */
   async #serve(call: Call): Promise<Answer | undefined> {
     const { worker, env } = this.#accept(call);
     this.#witness.arrives(call);
-    if (strikes(this.#air, this.#weather.cutOff)) {
-      // Often while it looks the app up, which only a cold isolate does; now and then in a later try, or after the answer.
-      this.#scheduler.after(this.#chance.between(0, this.#chance.one([10, 60, 5_000])), () => {
-        if (!call.alive) return;
-        this.#witness.note(call, "cut off");
-        this.#end(call);
-      });
-    }
+    this.#lives.maybeCutOff(call);
     const request = requestOf(call.wire, this.#chance);
-    const context = {
-      waitUntil: (work: Promise<unknown>) => void work.catch((error: unknown) => this.#witness.fails(call, error)),
-      passThroughOnException: () => {},
-      props: {},
-    };
-    await this.#during(call, async () => {
-      const response = await worker.fetch(request, env as never, context as never);
+    await this.#lives.during(call, async () => {
+      const response = await worker.fetch(request, env as never, contextOf(call, this.#witness) as never);
       const { status } = response;
       call.answer = { status, headers: response.headers, body: await response.text() };
       call.answeredAt = this.#scheduler.now;
       this.#witness.answers(call);
     });
     return call.answer;
-  }
-
-  /** Runs a call's work; resolves when it has ended or was ended. */
-  #during(call: Call, work: () => Promise<void>): Promise<void> {
-    return new Promise((resolve) => {
-      const ended = () => {
-        this.#ended.delete(call);
-        resolve();
-      };
-      this.#ended.set(call, ended);
-      void runAs(call, work).then(ended, (error: unknown) => {
-        this.#witness.fails(call, error);
-        ended();
-      });
-    });
   }
 
   /** Chooses the isolate that serves a call; a cold one when there is none, or by chance. */
@@ -181,7 +163,8 @@ export class Cloud {
     const log = (record: object) => this.#witness.logs(name, record);
     const { settings } = this;
     const env = { ...this.#edges.get(edge)?.bindings, ...varsOf(settings) };
-    const isolate = new Isolate(this.#image, this.#scheduler, chance, { name, edge, settings, env, skew, log });
+    const { fetch } = this.internet;
+    const isolate = new Isolate(this.#image, this.#scheduler, chance, { name, edge, settings, env, skew, log, fetch });
     this.isolates.push(isolate);
     return isolate;
   }

@@ -1,6 +1,7 @@
 import { SimulatedD1 } from "../../platform/d1.ts";
 import type { KvTruth } from "../../platform/kv.ts";
 import { SimulatedKv } from "../../platform/kv.ts";
+import { type QueueTruth, SimulatedQueue } from "../../platform/queue.ts";
 import { SimulatedRateLimit } from "../../platform/rate-limit.ts";
 import type { Weather } from "../weather.ts";
 import type { Air } from "./air.ts";
@@ -8,12 +9,14 @@ import { databaseLink } from "./database-link.ts";
 import type { Home } from "./home.ts";
 import { kvLink } from "./kv-link.ts";
 import { limitLink } from "./limit-link.ts";
+import { queueLink } from "./queue-link.ts";
 import { bindingOf, LIMITS } from "./settings.ts";
 
 interface Behind {
   homes: ReadonlyMap<string, Home>;
   nonces: KvTruth;
   credentials: KvTruth;
+  events: QueueTruth;
   now: () => number;
 }
 
@@ -23,7 +26,13 @@ export class Edge {
   /** What it sees of CREDENTIALS; undefined when KV is not bound. */
   readonly credentials: SimulatedKv | undefined;
 
-  constructor({ homes, nonces, credentials, now }: Behind, air: Air, { database, kv, kvBound, limits }: Weather) {
+  constructor(
+    { homes, nonces, credentials, events, now }: Behind,
+    air: Air,
+    { database, kv, kvBound, limits, queue }: Weather,
+  ) {
+    this.bindings.EVENTS = new SimulatedQueue(events, queueLink(air, queue));
+
     for (const [name, home] of homes) {
       this.bindings[bindingOf(name)] = new SimulatedD1(home.database, databaseLink(air, home, database));
     }

@@ -1,5 +1,5 @@
 import type { Chance } from "../../machine/chance.ts";
-import { after, EPOCH, type ProgramImage } from "../../machine/program.ts";
+import { after, EPOCH, type Fetch, type ProgramImage } from "../../machine/program.ts";
 import type { Scheduler } from "../../machine/scheduler.ts";
 import type { Call } from "../call.ts";
 import type { Settings } from "./settings.ts";
@@ -33,7 +33,8 @@ export class Isolate {
       env,
       skew,
       log,
-    }: { name: string; edge: string; settings: Settings; env: object; skew: number; log: Log },
+      fetch,
+    }: { name: string; edge: string; settings: Settings; env: object; skew: number; log: Log; fetch: Fetch },
   ) {
     this.name = name;
     this.edge = edge;
@@ -49,7 +50,7 @@ export class Isolate {
       uuid: () => chance.uuid(),
     };
     const telemetry = { request: log, job: log, warn: log };
-    const program = image.startWorker(scheduler, { now: this.#now }, chance.fork());
+    const program = image.startWorker(scheduler, { now: this.#now }, chance.fork(), fetch);
     this.worker = program.createWorker(runtime, telemetry);
   }
 

@@ -16,6 +16,9 @@ export const WATCHED = [
   "messages",
   "nonces",
   "idempotency_keys",
+  "events",
+  "webhooks",
+  "deliveries",
   "audit_log",
 ];
 

@@ -6,6 +6,7 @@ export interface Settings {
   replayLookMs: number;
   errorStatus: "by-cause" | "always-200";
   closedHomes: readonly string[];
+  eventRetentionDays: number;
   /** Base64. */
   masterKey: string;
   masterKeyPrevious?: string | undefined;
@@ -30,6 +31,7 @@ export const firstSettings = (chance: Chance): Settings => ({
   replayLookMs: chance.one([0, 1, 5]),
   errorStatus: chance.happens(0.1) ? "always-200" : "by-cause",
   closedHomes: [],
+  eventRetentionDays: chance.one([30, 30, 1]),
   masterKey: newMasterKey(chance),
 });
 
@@ -40,6 +42,7 @@ export const varsOf = (settings: Settings): Record<string, string | undefined> =
   TIMESTAMP_TOLERANCE_SECONDS: String(settings.toleranceSeconds),
   REPLAY_LOOK_MS: String(settings.replayLookMs),
   ERROR_STATUS: settings.errorStatus,
+  EVENT_RETENTION_DAYS: String(settings.eventRetentionDays),
   CLOSED_HOMES: settings.closedHomes.join(","),
   MASTER_KEY: settings.masterKey,
   MASTER_KEY_PREVIOUS: settings.masterKeyPrevious,

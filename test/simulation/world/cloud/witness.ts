@@ -1,5 +1,6 @@
 import type { Change } from "../../platform/database.ts";
 import type { Call } from "../call.ts";
+import type { Post } from "../receivers/post.ts";
 import type { Home } from "./home.ts";
 
 /** Who is told of everything that happens on the platform. */
@@ -14,6 +15,14 @@ export interface Witness {
   ends(call: Call): void;
   /** Work that a call left to waitUntil has failed, or cron has thrown. */
   fails(call: Call, error: unknown): void;
+  /** The Worker posts to somebody. */
+  posts(post: Post): void;
+  /** The receiver has all of a post. */
+  takes(post: Post): void;
+  /** The Worker gets the status of the answer. */
+  hears(post: Post): void;
+  /** The Worker never gets one. */
+  misses(post: Post): void;
   /** Something to remember in the trace, and what to count it as. */
   note(call: Call | undefined, what: string, kind?: string): void;
   /** An isolate writes to its log. */

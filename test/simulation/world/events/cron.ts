@@ -1,21 +1,29 @@
 import { pause } from "../people/day.ts";
 import type { World } from "../world.ts";
 
-const EVERY_MS = 300_000;
+/** The crons of wrangler.toml. */
+export const SWEEP_CRON = "* * * * *";
+export const PRUNE_CRON = "*/5 * * * *";
 
-/** The cron trigger of wrangler.toml, every five minutes and now and then in between: the platform may run it late or twice. */
-export async function runCron(world: World): Promise<void> {
+/** The cron triggers: the platform may run them late, early or twice, and leaves some out while all is quiet. */
+export function startCrons(world: World): void {
+  world.start(() => runCron(world, SWEEP_CRON, 60_000));
+  world.start(() => runCron(world, PRUNE_CRON, 300_000));
+}
+
+async function runCron(world: World, cron: string, everyMs: number): Promise<void> {
   const chance = world.chance.fork();
   while (!world.closing) {
-    await pause(world, chance, chance.happens(0.5) ? EVERY_MS : chance.between(0, EVERY_MS));
+    await pause(world, chance, chance.happens(0.5) ? everyMs : chance.between(0, everyMs));
     if (world.closing) return;
     const runs = chance.happens(0.1) ? 2 : 1;
-    await Promise.all(Array.from({ length: runs }, () => prune(world, chance.one(world.weather.edges))));
+    await Promise.all(Array.from({ length: runs }, () => triggerCron(world, cron, chance.one(world.weather.edges))));
   }
 }
 
-async function prune(world: World, edge: string): Promise<void> {
-  const call = world.newCall("cron", { method: "", path: "cron", headers: {}, body: "" }, edge);
+/** One run, whenever. */
+export async function triggerCron(world: World, cron: string, edge: string): Promise<void> {
+  const call = world.newCall("cron", { method: "", path: cron, headers: {}, body: "" }, edge);
   await world.cloud.cron(call);
-  world.checker.pruning.checkDone(call);
+  if (cron === PRUNE_CRON) world.checker.pruning.checkDone(call);
 }

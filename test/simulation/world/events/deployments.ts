@@ -9,6 +9,8 @@ import { restoreDrill } from "./drill.ts";
 /** By then isolates of before a deployment serve no longer, and all that they began has ended. */
 export const REACHED_EVERYWHERE_MS = 60_000;
 const NIGHT_MS = 25 * 3_600_000;
+/** Longer than a server may fail before nothing is sent to it any more. */
+const LONG_WEEKEND_MS = 5.2 * 24 * 3_600_000;
 /** How often somebody calls the re-sealing before he gives up for now. */
 const RESEALS = 20;
 
@@ -68,7 +70,7 @@ export class Deployer {
         return restoreDrill(world, this.#operator, chance.fork(), world.cloud.home("main"));
       case "night":
         // Rows expire while nobody calls.
-        return rest(world, NIGHT_MS);
+        return rest(world, chance.one([NIGHT_MS, NIGHT_MS, LONG_WEEKEND_MS]));
     }
   }
 

@@ -5,6 +5,8 @@ import { WATCHED } from "../cloud/new-database.ts";
 import { type KnownApp, type KnownSite, LOST_SECRET } from "../people/company.ts";
 import { rest } from "../people/day.ts";
 import type { Operator } from "../people/operator.ts";
+import { WebhookKeeper } from "../people/operator-webhooks.ts";
+import { actOnWebhooks } from "../people/webhook-day.ts";
 import type { World } from "../world.ts";
 import { REACHED_EVERYWHERE_MS } from "./deployments.ts";
 
@@ -60,7 +62,8 @@ async function liveOn(world: World, operator: Operator, chance: Chance, home: st
     const site = chance.one(sites);
     const app = site.apps.find(({ revoked }) => !revoked);
     const known = app === undefined ? 0 : 3;
-    switch (chance.weighted({ issue: 3, found: 2, rotate: known, revoke: known / 3, floor: 2, rename: 1 })) {
+    const told = world.weather.events > 0 ? 3 : 0;
+    switch (chance.weighted({ issue: 3, found: 2, rotate: known, revoke: known / 3, floor: 2, rename: 1, told })) {
       case "issue":
         await operator.issueApp(site);
         break;
@@ -75,6 +78,9 @@ async function liveOn(world: World, operator: Operator, chance: Chance, home: st
         break;
       case "floor":
         await operator.setSite(site, { first_chat_id: Math.max(0, ...site.chatIds) + chance.integer(2, 900) });
+        break;
+      case "told":
+        await actOnWebhooks(operator, site, chance.one(["addWebhook", "rotateWebhook", "deleteWebhook", "ping"]));
         break;
       case "rename":
         await operator.setSite(site, { name: `Site ${site.siteId} of now`, status: chance.one(["open", "closed"]) });
@@ -153,4 +159,5 @@ async function makeAnew(operator: Operator, site: KnownSite, settled: Settled): 
   for (const id of site.agentIds) {
     await operator.insist("POST", `/sites/${site.siteId}/agents`, { id, name: `Agent ${id}` });
   }
+  await new WebhookKeeper(operator).settle(site);
 }

@@ -22,10 +22,25 @@ export async function eraseByHand(world: World): Promise<void> {
   }
 }
 
+const run = (sql: string, ...values: Bound[]) => ({ sql, values });
+
+/** What is told of a session is blanked; the numbers of its events stay. */
+const eventsOf = (site: number, session: number) => [
+  run(
+    `UPDATE deliveries SET last_error = NULL WHERE site_id = ? AND last_error IS NOT NULL
+      AND seq IN (SELECT seq FROM events WHERE site_id = ? AND session_id = ?)`,
+    site,
+    site,
+    session,
+  ),
+  run("UPDATE events SET data = NULL WHERE site_id = ? AND session_id = ?", site, session),
+];
+
 function erase(world: World, home: Home, site: number, session: number, customer: string): void {
   world.say(() => [undefined, `erased by hand: session ${session} of site ${site} in ${home.name}`]);
   world.count("customer erased by hand");
-  const run = (sql: string, ...values: Bound[]) => ({ sql, values });
+  // Not everybody knows at once what receivers have echoed.
+  const isThorough = world.chance.happens(0.6);
   home.database.transaction([
     run(
       `UPDATE home_sites SET chat_id_floor = max(chat_id_floor, (SELECT coalesce(max(id), 0) FROM sessions WHERE site_id = ?))
@@ -33,6 +48,7 @@ function erase(world: World, home: Home, site: number, session: number, customer
       site,
       site,
     ),
+    ...(isThorough ? eventsOf(site, session) : []),
     run("DELETE FROM messages WHERE site_id = ? AND session_id = ?", site, session),
     run("DELETE FROM participants WHERE site_id = ? AND session_id = ?", site, session),
     run("DELETE FROM sessions WHERE site_id = ? AND id = ?", site, session),

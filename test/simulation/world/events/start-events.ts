@@ -1,7 +1,9 @@
 import { Auditor } from "../people/auditor.ts";
 import { monitor } from "../people/monitor.ts";
+import { keepWebhooks } from "../people/webhook-day.ts";
+import { changeReceivers } from "../receivers/receivers-day.ts";
 import type { World } from "../world.ts";
-import { runCron } from "./cron.ts";
+import { startCrons } from "./cron.ts";
 import { Deployer } from "./deployments.ts";
 import { eraseByHand, moveApp } from "./hands.ts";
 import { killIsolates, takeHomesDown } from "./outages.ts";
@@ -15,12 +17,14 @@ export function startEvents(world: World): void {
   watchRecords(world);
   world.start(() => killIsolates(world));
   world.start(() => takeHomesDown(world));
-  world.start(() => runCron(world));
+  startCrons(world);
+  if (world.weather.events > 0) world.start(() => changeReceivers(world));
   world.start(() => new Deployer(world).work());
   if (chance.happens(0.5)) world.start(() => eraseByHand(world));
   if (chance.happens(0.35)) world.start(() => moveApp(world));
   if (chance.happens(0.7)) world.start(() => new Auditor(world).work());
   if (chance.happens(0.5)) world.start(() => monitor(world));
+  if (world.weather.events > 0 && chance.happens(0.5)) world.start(() => keepWebhooks(world));
 }
 
 /** Shows the checker what is up, and each record of an app that KV gets. */

@@ -10,6 +10,13 @@ export interface KnownApp {
   revoked: boolean;
 }
 
+/** A webhook as the people know it who added it. */
+export interface KnownWebhook {
+  id: string;
+  url: string;
+  site: KnownSite;
+}
+
 export interface KnownSite {
   siteId: number;
   home: string;
@@ -18,6 +25,9 @@ export interface KnownSite {
   agentIds: number[];
   /** Chat ids that callers were answered. */
   chatIds: number[];
+  webhooks: KnownWebhook[];
+  /** The last event that somebody has pulled. */
+  pulled: number;
 }
 
 /** Stands for a secret that was made and whose answer was lost. */

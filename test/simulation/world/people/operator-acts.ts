@@ -1,4 +1,5 @@
 import type { Chance } from "../../machine/chance.ts";
+import { WEBHOOK_ACTS, type WebhookAct } from "./webhook-day.ts";
 
 /** What an operator's day consists of, with how often. */
 const ACTS = {
@@ -18,10 +19,11 @@ const ACTS = {
   twoAtOnce: 3,
 };
 
-export type Act = keyof typeof ACTS;
+export type Act = keyof typeof ACTS | WebhookAct;
 
 /** Some of the acts, because one can hide what another would show. Who is disabled must be enabled again. */
-export function drawActs(chance: Chance): Partial<Record<Act, number>> {
-  const acts = chance.some(Object.entries(ACTS) as [Act, number][], 0.7);
+export function drawActs(chance: Chance, hasEvents: boolean): Partial<Record<Act, number>> {
+  const all = { ...ACTS, ...(hasEvents && WEBHOOK_ACTS) };
+  const acts = chance.some(Object.entries(all) as [Act, number][], 0.7);
   return Object.fromEntries([...acts, ["enableAgent", ACTS.enableAgent]]);
 }

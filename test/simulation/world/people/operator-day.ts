@@ -3,6 +3,7 @@ import type { KnownApp, KnownSite } from "./company.ts";
 import { pause } from "./day.ts";
 import type { Operator } from "./operator.ts";
 import type { Act } from "./operator-acts.ts";
+import { actOnWebhooks, isWebhookAct } from "./webhook-day.ts";
 
 const MOST_SITES = 7;
 const MOST_APPS = 4;
@@ -27,6 +28,7 @@ export class OperatorDay {
 
   async #act(site: KnownSite, act: Act): Promise<void> {
     const operator = this.#operator;
+    if (isWebhookAct(act)) return actOnWebhooks(operator, site, act);
     const { world, chance } = operator;
     const app = site.apps.length > 0 ? chance.one(site.apps) : undefined;
     const isInUse = app !== undefined && !app.revoked;

@@ -4,6 +4,7 @@ import { ADMIN_TOKEN } from "../cloud/settings.ts";
 import type { World } from "../world.ts";
 import { type KnownApp, type KnownSite, LOST_SECRET } from "./company.ts";
 import { type Act, drawActs } from "./operator-acts.ts";
+import { wantEvents } from "./webhook-day.ts";
 
 /** How often an operator repeats a call that was not answered, before he gives up for now. */
 const TRIES = 12;
@@ -12,6 +13,13 @@ interface NewSite {
   name: string;
   home: string;
   first_chat_id: number;
+}
+
+interface SiteChange {
+  status?: "open" | "closed";
+  name?: string;
+  first_chat_id?: number;
+  events?: boolean;
 }
 
 /** What an app looks like in a list. */
@@ -34,7 +42,7 @@ export class Operator {
   constructor(world: World) {
     this.world = world;
     this.chance = world.chance.fork();
-    this.acts = drawActs(this.chance);
+    this.acts = drawActs(this.chance, world.weather.events > 0);
   }
 
   /** One call of the admin API. @returns undefined when there was no answer */
@@ -79,10 +87,11 @@ export class Operator {
     if (made === undefined) this.#unfinished.push(asked);
     if (made?.status !== 201) return undefined;
     const { id: siteId } = JSON.parse(made.body) as { id: number };
-    const site: KnownSite = { siteId, home: asked.home, apps: [], agentIds: [], chatIds: [] };
+    const site: KnownSite = { siteId, home: asked.home, apps: [], agentIds: [], chatIds: [], webhooks: [], pulled: 0 };
     this.world.company.sites.push(site);
     for (let i = 0; i < 4; i++) await this.addAgent(site);
     for (let i = this.chance.integer(1, 2); i > 0; i--) await this.issueApp(site);
+    await wantEvents(this, site);
     return site;
   }
 
@@ -151,7 +160,7 @@ export class Operator {
     if (answer?.status === 204) app.revoked = true;
   }
 
-  async setSite(site: KnownSite, change: { status?: "open" | "closed"; name?: string; first_chat_id?: number }) {
+  async setSite(site: KnownSite, change: SiteChange) {
     await this.insist("PATCH", `/sites/${site.siteId}`, change);
   }
 }

@@ -1,0 +1,24 @@
+import type { Intent } from "./intents.ts";
+
+/** Calls whose answer gives a secret out. */
+export const GIVING: Intent["kind"][] = ["issueApp", "rotate", "addWebhook", "rotateWebhook"];
+
+/** What rule a write breaks that its call is not for. */
+export const WRITES: Record<Intent["kind"], string> = {
+  createSite: "a site is made once in its home and then opened",
+  changeSite: "a change of a site is made as it was asked for, in home and directory",
+  issueApp: "an app is made on its own site, behind a route, with its secret sealed for it",
+  rotate: "a rotation gives a new secret and keeps the one before",
+  revoke: "a revocation revokes and changes nothing else",
+  addAgent: "an agent is added as it was asked for",
+  changeAgent: "an agent is changed as it was asked for",
+  reseal: "sealing anew keeps every secret",
+  restored: "settling a restored home gives back what is known elsewhere, and lifts its sites",
+  read: "a read writes nothing",
+  addWebhook: "a webhook is added as it was asked for, with its secret sealed for it",
+  changeWebhook: "a webhook is changed as it was asked for",
+  rotateWebhook: "a rotation gives a webhook a new secret and keeps the one before",
+  deleteWebhook: "a webhook is removed with its deliveries and nothing else",
+  ping: "a ping is one event for one webhook",
+  redeliver: "redelivering makes one delivery due",
+};

@@ -1,0 +1,112 @@
+import type { Row } from "../../platform/database.ts";
+import type { Settings } from "../../world/cloud/settings.ts";
+import type { OutboxModel } from "../events/outbox-model.ts";
+import type { HomeModel } from "../home-model.ts";
+import type { Model } from "../model.ts";
+import { hasKeyOf } from "../seals.ts";
+import type { Intent, Operation } from "./intents.ts";
+import type { WebhookIntent } from "./webhook-intents.ts";
+import { webhookShown } from "./webhook-reads.ts";
+import { EVENT_TYPES } from "./webhook-writes.ts";
+
+/** What calls about webhooks are answered: docs/operating.md, "Events". */
+
+/** @returns undefined for calls about anything else */
+export function statusOfWebhooks(home: HomeModel, intent: Intent, settings: Settings): number | undefined {
+  const { outbox } = home;
+  if (intent.kind === "addWebhook") {
+    if (!isPostable(intent.url) || !areTypes(intent.events)) return 400;
+    if (!home.sites.has(intent.siteId)) return 404;
+    return outbox.webhooksOf(intent.siteId).length >= 10 ? 400 : 201;
+  }
+  if (!("webhookId" in intent)) return undefined;
+  const { siteId, webhookId } = intent;
+  const webhook = outbox.webhooks.get(`${siteId}/${webhookId}`);
+  if (intent.kind === "changeWebhook" && !areTypes(intent.events)) return 400;
+  if (intent.kind === "changeWebhook" && intent.url !== undefined && !isPostable(intent.url)) return 400;
+  if (webhook === undefined) return 404;
+  switch (intent.kind) {
+    case "changeWebhook":
+      return 200;
+    case "rotateWebhook":
+      return hasKeyOf(settings, webhook.secret) ? 200 : 500;
+    case "deleteWebhook":
+      return 204;
+    case "ping":
+      return webhook.status === "enabled" ? 202 : 409;
+    case "redeliver": {
+      if (webhook.status !== "enabled") return 409;
+      const event = outbox.events.get(`${siteId}/${intent.seq}`);
+      return event === undefined ? 404 : event.data === null ? 409 : 202;
+    }
+  }
+}
+
+const areTypes = (events: string[] | undefined): boolean =>
+  events === undefined || (events.length > 0 && events.every((type) => EVENT_TYPES.includes(type)));
+
+/** docs/operating.md, "Where events may be posted to". The simulation is no `npm start`: nothing is loopback. */
+export function isPostable(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || text.length > 2_048 || url.protocol !== "https:" || url.port !== "") return false;
+  if (url.username !== "" || url.password !== "" || text.includes("#")) return false;
+  const host = url.hostname.replace(/\.$/, "");
+  const isLiteral = host.startsWith("[") || /^[\d.]+$/.test(host);
+  return !isLiteral && host.includes(".") && !/(^|\.)(localhost|local|internal|home\.arpa|test|invalid)$/.test(host);
+}
+
+/** @returns what a 2xx answer about a webhook says and what is not so */
+export function wrongWebhookAnswer(
+  model: Model,
+  { call, intent, changes }: Operation<WebhookIntent>,
+  body: Record<string, unknown>,
+): string | undefined {
+  const last = (name: string): Row | undefined => changes.findLast(({ table }) => table === name)?.after ?? undefined;
+  const home = model.home(model.directory.get(intent.siteId)?.home ?? "");
+  const webhook = last("webhooks");
+  const secret = model.secrets.get(String(webhook?.version));
+  const isDue = intent.kind === "ping" || intent.kind === "redeliver";
+  if (isDue && !call.trips.some(({ to }) => to.startsWith("EVENTS "))) return "the queue was not told";
+  // A second try finds the webhook as others have left it since.
+  const unlikeNow = (more: object) => {
+    const rows = [webhook, home.outbox.webhooks.get(`${webhook?.site_id}/${webhook?.id}`)].filter((row) => row != null);
+    const wrong = rows.map((row) => unlike(body, { ...webhookShown(row), ...more }));
+    return wrong.includes(undefined) ? undefined : wrong[0];
+  };
+  switch (intent.kind) {
+    case "addWebhook":
+      return webhook === undefined ? "it made no webhook" : unlikeNow({ secret });
+    case "changeWebhook": {
+      if (webhook === undefined) return "it changed nothing";
+      return unlikeNow({}) ?? leftPending(home.outbox, webhook);
+    }
+    case "rotateWebhook":
+      return webhook === undefined
+        ? "it did not rotate"
+        : unlike(body, { secret, previous_expires_at: webhook.previous_expires_at });
+    case "deleteWebhook": {
+      const { siteId: site_id, webhookId: id } = intent;
+      if (home.outbox.webhooks.has(`${site_id}/${id}`)) return "the webhook is there";
+      return home.outbox.deliveriesOf({ site_id, id }).length > 0 ? "its deliveries are there" : undefined;
+    }
+    case "ping":
+      return unlike(body, { event_id: last("events")?.id });
+    case "redeliver": {
+      const event = home.outbox.events.get(`${intent.siteId}/${intent.seq}`);
+      return event === undefined ? undefined : unlike(body, { event_id: event.id, seq: intent.seq });
+    }
+  }
+}
+
+/** What is pending for a webhook that is disabled now; undefined when nothing is. */
+export function leftPending(outbox: OutboxModel, { site_id, id }: Row): string | undefined {
+  const now = outbox.webhooks.get(`${site_id}/${id}`);
+  if (now?.status !== "disabled") return undefined;
+  const left = outbox.deliveriesOf(now).find(({ status }) => status === "pending");
+  return left && `${JSON.stringify(left)} stays pending`;
+}
+
+const unlike = (body: object, expected: object): string | undefined => {
+  const sorted = (value: object) => JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return sorted(body) === sorted(expected) ? undefined : `expected ${JSON.stringify(expected)}`;
+};

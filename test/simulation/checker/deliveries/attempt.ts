@@ -1,0 +1,39 @@
+import type { Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import type { Post } from "../../world/receivers/post.ts";
+
+/** One attempt to deliver an event, from its claim on. Times are Unix seconds by the clock of its isolate. */
+export interface Attempt {
+  call: Call;
+  home: string;
+  /** Site, webhook and seq. */
+  key: string;
+  claim: string;
+  /** How many attempts were begun, this one included. */
+  number: number;
+  claimedAt: number;
+  /** What the webhook was when it was claimed and has been since, until it was posted. */
+  webhooks: Row[];
+  /** Undefined when the event is gone. */
+  event: Row | undefined;
+  post: Post | undefined;
+  /** When the post ended. */
+  endedAt: number | undefined;
+  /** Its success was written down. */
+  isWritten: boolean;
+}
+
+/** The status that the Worker knows of. */
+export const heardStatus = ({ status, heardAt }: Post): number | undefined =>
+  heardAt === undefined ? undefined : status;
+
+export const isSuccess = (post: Post): boolean => {
+  const status = heardStatus(post);
+  return status !== undefined && status >= 200 && status < 300;
+};
+
+/** The isolate's clock in Unix seconds, now. */
+export const clockOf = ({ isolate, clock }: Call): number => isolate?.clock ?? clock;
+
+/** Whether a post goes to the URL of a webhook's row. */
+export const isAt = (post: Post, { url }: Row): boolean => post.url === URL.parse(String(url))?.href;

@@ -1,0 +1,43 @@
+import type { Change, Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import { misses } from "../admin/row-changes.ts";
+import type { HomeModel } from "../home-model.ts";
+import { clockOf } from "./attempt.ts";
+import { MOST_ATTEMPTS } from "./schedule.ts";
+
+/** An attempt is its claim's own for so long. */
+export const LEASE_SECONDS = 60;
+const MOST_UNDER_WAY = 20;
+const MOST_UNDER_WAY_FAILING = 3;
+
+export const isClaim = ({ before, after }: Change): boolean =>
+  before !== null && after !== null && Number(after.attempts) > Number(before.attempts);
+
+/** docs/architecture.md, "Events": what an attempt may begin with. @returns the rule that is broken, and how */
+export function wrongClaim(home: HomeModel, call: Call, change: Change): [rule: string, what: string] | undefined {
+  const before = change.before as Row;
+  const after = change.after as Row;
+  const at = Number(after.next_attempt_at) - LEASE_SECONDS;
+  const now = clockOf(call);
+  if (at < call.clock || at > now) return ["an attempt is its claim's own for 60 s", `${at} is not now, ${now}`];
+  const webhook = home.outbox.webhookOf(after);
+  if (webhook?.status !== "enabled") return ["nothing is attempted for a disabled webhook", "it is not enabled"];
+  if (before.status !== "pending") return ["only what is pending is attempted", `it is ${before.status}`];
+  if (Number(before.next_attempt_at) > at) return ["nothing is attempted before it is due", `it is ${at}`];
+  // Of an attempt that was lost nobody knows what came of it.
+  if (Number(before.attempts) >= MOST_ATTEMPTS && before.claim === null)
+    return ["there are 8 attempts at most", "it has had them"];
+  const underWay = home.outbox.deliveriesOf(webhook).filter((each) => isUnderWay(each, at)).length;
+  const most = webhook.failing_since === null ? MOST_UNDER_WAY : MOST_UNDER_WAY_FAILING;
+  if (underWay >= most) {
+    return ["at most 20 attempts are under way to one webhook, 3 while it fails", `${underWay} are, ${most} may be`];
+  }
+  const claim = after.claim ?? null;
+  const attempts = Number(before.attempts) + 1;
+  if (claim === null || claim === before.claim) return ["each attempt has a claim of its own", String(claim)];
+  const wrong = misses(after, { ...before, attempts, claim, next_attempt_at: at + LEASE_SECONDS });
+  return wrong === undefined ? undefined : ["a claim counts the attempt and changes nothing else", wrong];
+}
+
+export const isUnderWay = ({ status, claim, next_attempt_at }: Row, now: number): boolean =>
+  status === "pending" && claim !== null && Number(next_attempt_at) > now;

@@ -1,0 +1,35 @@
+import type { Call } from "../../world/call.ts";
+import type { Post } from "../../world/receivers/post.ts";
+
+/** What one run of the consumer may do at once, and how long receivers may hold it up: docs/architecture.md, "Events". */
+
+type Broken = [rule: string, what: string] | undefined;
+
+/** Production has so many connections at once, and so many subrequests, for an invocation. */
+const MOST_CONNECTIONS = 6;
+const MOST_POSTS = 40;
+/** A receiver has 15 s; what isolates wait for each other comes on top, in milliseconds. */
+const POST_LIMIT_MS = 15_500;
+/** A run that no fault met has returned by then, in milliseconds after it began to post. */
+const RETURNED_MS = 2_000;
+
+export class Invocations {
+  readonly #posts = new Map<Call, Post[]>();
+
+  begins(post: Post): Broken {
+    const posts = this.#posts.get(post.call) ?? [];
+    this.#posts.set(post.call, [...posts, post]);
+    if (posts.length >= MOST_POSTS) return ["a run of the consumer posts 40 times at most", `${posts.length} before`];
+    const open = posts.filter(({ isOpen }) => isOpen).length;
+    return open >= MOST_CONNECTIONS ? ["a run of the consumer posts 6 at once at most", `${open} are open`] : undefined;
+  }
+
+  /** @param now milliseconds of virtual time */
+  ends({ call, sentAt }: Post, now: number): Broken {
+    const took = Math.round(now - sentAt);
+    if (!call.alive) return undefined;
+    if (took > POST_LIMIT_MS) return ["a receiver has 15 s", `it took ${took} ms`];
+    const holds = took > RETURNED_MS && call.answeredAt === undefined && call.faults.length === 0;
+    return holds ? ["no receiver holds the queue up", `after ${took} ms the run has not returned`] : undefined;
+  }
+}

@@ -1,0 +1,86 @@
+import type { Change, Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import { DISABLED } from "../admin/webhook-writes.ts";
+import { keyOf, type OutboxModel } from "../events/outbox-model.ts";
+import type { HomeModel } from "../home-model.ts";
+import { clockOf } from "./attempt.ts";
+
+/** Nothing waits for ever: docs/architecture.md, "Events". */
+
+type Broken = [rule: string, what: string] | undefined;
+
+/** An attempt that is due begins within this, in seconds, when nothing fails: its message is under way, and clocks may be apart. */
+const LATE_SECONDS = 120;
+/** Without a sweep and new events it would not begin for hours. Those that hang in turn, three at a time, may well take this long. */
+const UNTOLD_SECONDS = 1_800;
+/** What one hanging receiver may add to the wait of each delivery that is due before. */
+const HANGING_SECONDS = 15;
+
+/** No message of the queue comes later, so what is due after that is left to the sweep. */
+const LONGEST_MESSAGE_SECONDS = 43_200;
+
+export class Liveness {
+  /** In Unix seconds by the platform's clock, once nothing fails any more. */
+  #calmSince = Number.POSITIVE_INFINITY;
+  /** Deliveries whose last failure was written down in the calm, so that the queue knows of the next attempt. */
+  readonly #told = new Set<string>();
+  #closedHomes: readonly string[] = [];
+  /** Clocks are apart: whoever is woken may find that nothing is due yet, and leaves it to the sweep. */
+  #areClocksApart = false;
+
+  calms(now: number): void {
+    // What is under way may still meet what went wrong before.
+    this.#calmSince = now + LATE_SECONDS;
+  }
+
+  /** What a deployment serves shows in what the cron trigger runs. */
+  deployed(closedHomes: readonly string[]): void {
+    this.#closedHomes = closedHomes;
+  }
+
+  /** A run of the consumer does something. @param now Unix seconds */
+  works(call: Call, now: number): void {
+    this.#areClocksApart ||= clockOf(call) !== now;
+  }
+
+  /** A failed attempt was written down, to be tried again. */
+  fails(home: string, call: Call, delivery: Row): void {
+    const isTold = Number(delivery.next_attempt_at) <= clockOf(call) + LONGEST_MESSAGE_SECONDS;
+    if (isTold && clockOf(call) > this.#calmSince) this.#told.add(`${home}/${keyOf("deliveries", delivery)}`);
+  }
+
+  /** An attempt begins. */
+  wrongBegin({ name, outbox }: HomeModel, { before, after }: Change): Broken {
+    if (before === null || after === null || !this.#told.delete(`${name}/${keyOf("deliveries", after)}`)) return;
+    if (this.#areClocksApart) return;
+    const at = Number(after.next_attempt_at) - 60;
+    const late = at - Number(before.next_attempt_at);
+    return late > UNTOLD_SECONDS + HANGING_SECONDS * dueOf(outbox, after, at)
+      ? ["the next attempt begins when it is due, also without a sweep", `${late} s late`]
+      : undefined;
+  }
+
+  /** The end of a run, long after anything has failed but some receivers. @param now Unix seconds */
+  wrongEnd({ name, outbox }: HomeModel, now: number): Broken {
+    if (this.#closedHomes.includes(name)) return undefined;
+    for (const delivery of outbox.deliveries.values()) {
+      const { status, last_error, last_status, attempts, next_attempt_at } = delivery;
+      const said = `${name} ${JSON.stringify(delivery)}`;
+      const webhook = outbox.webhookOf(delivery);
+      if (webhook === undefined) return ["the sweep removes what is left of deleted webhooks", said];
+      if (status === "failed" && !last_error) return ["what has failed says why", said];
+      if (status === "delivered" && last_status === null) return ["what is delivered was answered", said];
+      if (status !== "pending") continue;
+      if (webhook.status !== "enabled") return ["nothing stays pending for a disabled webhook", `${DISABLED}: ${said}`];
+      const patience = LATE_SECONDS + HANGING_SECONDS * dueOf(outbox, delivery, now);
+      if (Number(next_attempt_at) < now - patience) return ["what is due is attempted", said];
+      if (attempts === 0) return ["what is due is attempted", said];
+    }
+    return undefined;
+  }
+}
+
+const dueOf = (outbox: OutboxModel, { site_id, webhook_id }: Row, now: number): number =>
+  outbox
+    .deliveriesOf({ site_id: site_id ?? 0, id: webhook_id ?? "" })
+    .filter(({ status, next_attempt_at }) => status === "pending" && Number(next_attempt_at) <= now).length;

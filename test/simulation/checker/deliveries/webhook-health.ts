@@ -1,0 +1,81 @@
+import type { Change, Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import { misses } from "../admin/row-changes.ts";
+import { type Attempt, clockOf, heardStatus, isAt, isSuccess } from "./attempt.ts";
+
+/** What the Worker says of a webhook by itself: docs/operating.md, "Events". */
+
+type Broken = [rule: string, what: string] | undefined;
+
+const FAILING_SECONDS = 5 * 86_400;
+/** How far the clocks of two isolates may be apart. */
+const SKEW_SECONDS = 20;
+
+/** @param attempts what the call has made at this webhook */
+export function wrongHealth(call: Call, change: Change, attempts: readonly Attempt[]): Broken {
+  const before = change.before as Row;
+  const { after } = change;
+  if (after === null || change.before === null) return ["the Worker makes and removes no webhook by itself", ""];
+  const { failing_since = null, status = "", disabled_reason = null } = after;
+  const wrong = misses(after, { ...before, failing_since, status, disabled_reason });
+  if (wrong !== undefined) return ["the Worker changes nothing of a webhook but its health", wrong];
+  const failed = attempts.filter(
+    ({ post, endedAt }) => endedAt !== undefined && post !== undefined && !isSuccess(post),
+  );
+  if (failing_since !== before.failing_since) {
+    if (failing_since === null) {
+      if (attempts.some(({ post }) => post !== undefined && isSuccess(post))) return undefined;
+      return ["a webhook fails no more after a success", "there was none"];
+    }
+    const rule = "failing_since is the first failure since the last success";
+    if (before.failing_since !== null) return [rule, `it was ${before.failing_since}`];
+    const isThen = failed.some(({ endedAt = 0 }) => endedAt <= Number(failing_since));
+    return isThen && Number(failing_since) <= clockOf(call) ? undefined : [rule, `nothing failed at ${failing_since}`];
+  }
+  if (status === before.status) return undefined;
+  const isGone =
+    disabled_reason === "gone" && failed.some(({ post }) => post !== undefined && heardStatus(post) === 410);
+  const since = before.failing_since ?? null;
+  const isFailing = since !== null && Number(since) <= clockOf(call) - FAILING_SECONDS;
+  const hasFailed = disabled_reason === "failing" && isFailing && failed.length > 0;
+  return status === "disabled" && (isGone || hasFailed)
+    ? undefined
+    : ["the Worker disables only who is gone, or has failed for 5 days", `${disabled_reason}, failing since ${since}`];
+}
+
+/** What has to be said of a webhook after all that one transaction wrote down. @param now what the home holds of it after that */
+export function missedHealth(call: Call, now: Row, written: readonly Attempt[]): Broken {
+  // Says nothing of another URL that the webhook has got since.
+  const posts = written.flatMap(({ post }) => (post === undefined || !isAt(post, now) ? [] : [post]));
+  if (posts.length === 0) return undefined;
+  if (posts.some((post) => heardStatus(post) === 410) && now.status === "enabled") {
+    return ["a 410 disables the webhook", `${now.id} is enabled`];
+  }
+  if (posts.some(isSuccess)) {
+    return now.failing_since === null ? undefined : ["a webhook fails no more after a success", `${now.failing_since}`];
+  }
+  // What was written before, and whose answer was lost, is written with it once more: perhaps a success.
+  if (now.failing_since === null && call.faults.length > 0) return undefined;
+  if (now.failing_since === null) return ["a failure is noted at the webhook", `${now.id} says nothing of it`];
+  const isOver = Number(now.failing_since) < clockOf(call) - FAILING_SECONDS - SKEW_SECONDS;
+  return isOver && now.status === "enabled"
+    ? ["a webhook that fails for 5 days is disabled", `${now.id} fails since ${now.failing_since}`]
+    : undefined;
+}
+
+/** The audit rows of a transaction of the Worker's own: one for each webhook that it disables. */
+export function wrongOwnAudit(changes: readonly Change[]): string | undefined {
+  const rows = changes.flatMap(({ table, after }) => (table === "audit_log" && after !== null ? [after] : []));
+  const disabled = changes.flatMap(({ table, before, after }) =>
+    table === "webhooks" && before?.status === "enabled" && after?.status === "disabled" ? [after] : [],
+  );
+  const said = rows.map(({ actor, action, site_id, subject }) => `${actor} ${action} ${site_id} ${subject}`);
+  const expected = disabled.map(({ site_id, id }) => `worker webhook.disabled ${site_id} ${id}`);
+  if (said.toSorted().join() !== expected.toSorted().join()) return `it says ${said}, expected ${expected}`;
+  const telling = rows.find(({ details, subject }) => {
+    const { url } = disabled.find(({ id }) => id === subject) ?? {};
+    const path = new URL(String(url)).pathname;
+    return path !== "/" && String(details).includes(path);
+  });
+  return telling && "it holds more of a URL than its origin";
+}

@@ -1,0 +1,123 @@
+import type { Change, Row } from "../../platform/database.ts";
+import { misses } from "../admin/row-changes.ts";
+import { isPostable } from "../admin/webhook-answers.ts";
+import { DISABLED } from "../admin/webhook-writes.ts";
+import { hasKeyOf } from "../seals.ts";
+import { type Attempt, clockOf, heardStatus, isSuccess } from "./attempt.ts";
+import { MOST_ATTEMPTS, nextBounds } from "./schedule.ts";
+
+type Broken = [rule: string, what: string] | undefined;
+
+const MOST_ERROR_CHARACTERS = 250;
+
+/**
+ * What may be written down of an attempt that has ended: docs/receiving.md and docs/architecture.md, "Events".
+ *
+ * @param own      the attempt whose claim the delivery has; undefined when another call has claimed it, or nobody
+ * @param attempts all that the call has made at this delivery
+ */
+export function wrongWriteDown(change: Change, own: Attempt | undefined, attempts: readonly Attempt[]): Broken {
+  const before = change.before as Row;
+  const after = change.after as Row;
+  if (after.status === "delivered") return wrongSuccess(before, after, attempts);
+  if (own === undefined || before.status !== "pending") {
+    return ["a failure is written down by who has the delivery's claim only", `it was ${before.status}`];
+  }
+  if (after.status === "skipped") {
+    return own.event == null || own.event.data === null
+      ? ended(before, after, {})
+      : ["only what was erased or pruned is skipped", "the event is there"];
+  }
+  const { post } = own;
+  if (post === undefined) return wrongRefusal(before, after, own);
+  if (isSuccess(post)) return ["a success is written down as one", `${post.name} was answered ${post.status}`];
+  if (own.endedAt === undefined) return ["only what has ended is written down", `${post.name} has not`];
+  return wrongFailure(before, after, own, own.endedAt);
+}
+
+function wrongSuccess(before: Row, after: Row, attempts: readonly Attempt[]): Broken {
+  const rule = "what is delivered was answered 2xx by its receiver";
+  const heard = attempts.find(({ post }) => post !== undefined && isSuccess(post) && post.status === after.last_status);
+  if (heard === undefined) return [rule, `none of ${attempts.map(({ post }) => post?.name)} was`];
+  return ended(before, after, { last_error: null });
+}
+
+/** Without a post: it may not, or cannot, be posted. */
+function wrongRefusal(before: Row, after: Row, own: Attempt): Broken {
+  if (!isRefused(own)) return ["an attempt fails by its receiver, its URL or its secret", "it was not posted"];
+  if (!after.last_error || after.last_status !== null) return ["a failure has its reason", String(after.last_error)];
+  return wrongEnd(before, after, own, { endedAt: own.claimedAt, status: null, retryAfter: undefined });
+}
+
+/** Whether an attempt's URL may not be posted to, or a secret that it needs does not open in its isolate. */
+export const isRefused = ({ post, webhooks, call }: Attempt): boolean =>
+  post === undefined &&
+  webhooks.some(
+    ({ url, secret, previous_secret }) =>
+      !isPostable(String(url)) ||
+      [secret, previous_secret].some((seal) => seal != null && !hasKeyOf(call.settings, seal)),
+  );
+
+function wrongFailure(before: Row, after: Row, own: Attempt, endedAt: number): Broken {
+  const status = (own.post && heardStatus(own.post)) ?? null;
+  const retryAfter = status === null ? undefined : own.post?.retryAfter;
+  const error = String(after.last_error ?? "");
+  if (after.last_status !== status)
+    return ["what the receiver answered is kept", `last_status is ${after.last_status}`];
+  if (error === "" || error.length > MOST_ERROR_CHARACTERS || /\p{Cc}/u.test(error) || !tells(error, status)) {
+    return ["a failure has its reason", `last_error is ${JSON.stringify(error)}`];
+  }
+  return wrongEnd(before, after, own, { endedAt, status, retryAfter });
+}
+
+interface Told {
+  endedAt: number;
+  status: number | null;
+  retryAfter: string | undefined;
+}
+
+/** When it is tried again, and whether. */
+function wrongEnd(before: Row, after: Row, { call, number }: Attempt, { endedAt, status, retryAfter }: Told): Broken {
+  if (after.status === "failed") {
+    const isLast = number >= MOST_ATTEMPTS || status === 410;
+    return isLast
+      ? ended(before, after, {})
+      : ["a delivery fails after 8 attempts, or a 410", `attempt ${number} failed`];
+  }
+  if (status === 410) return ["a 410 ends the delivery", "it is tried again"];
+  const bounds = nextBounds(number, { endedAt, writtenAt: clockOf(call) }, retryAfter);
+  if (bounds === undefined) return ["there are 8 attempts at most", "it is tried again"];
+  const next = Number(after.next_attempt_at);
+  if (next < bounds.from || next > bounds.to) {
+    const said = `Retry-After ${retryAfter}: ${next}, not ${bounds.from} to ${bounds.to}`;
+    return [
+      "the next attempt is due by the schedule, or as Retry-After asks",
+      `attempt ${number} at ${endedAt}, ${said}`,
+    ];
+  }
+  const { last_status = null, last_error = null } = after;
+  const wrong = misses(after, { ...before, claim: null, next_attempt_at: next, last_status, last_error });
+  return wrong === undefined ? undefined : ["a failure changes nothing else of its delivery", wrong];
+}
+
+const tells = (error: string, status: number | null): boolean =>
+  status === null
+    ? /^no (answer in 15 s|connection)$/.test(error)
+    : error === "redirects are not followed"
+      ? status >= 300 && status < 400
+      : error.startsWith(`HTTP ${status}`);
+
+/** Why a change is not that of a delivery that has ended, with these columns. */
+function ended(before: Row, after: Row, columns: Row): Broken {
+  const { status = "", last_status = null, last_error = null } = after;
+  const row = { ...before, status, last_status, last_error, next_attempt_at: null, claim: null, ...columns };
+  const wrong = misses(after, row);
+  return wrong === undefined ? undefined : ["what has ended is not due and not claimed", wrong];
+}
+
+/** Ended because its webhook is disabled, which leaves what the attempts before said. */
+export function wrongLeftover({ before, after }: Change, webhook: Row | undefined): string | undefined {
+  if (webhook?.status !== "disabled") return "its webhook is not disabled";
+  if (before?.status !== "pending") return `it was ${before?.status}`;
+  return misses(after, { ...before, status: "failed", next_attempt_at: null, claim: null, last_error: DISABLED });
+}

@@ -1,0 +1,52 @@
+import type { Row } from "../../platform/database.ts";
+import type { HomeModel } from "../home-model.ts";
+import { wants } from "./outbox-model.ts";
+
+/** The event of an accepted call, as its row has to be: docs/receiving.md. What only the row tells, its id, has rules of its own. */
+export interface ExpectedEvent {
+  siteId: number;
+  type: string;
+  sessionId: number | null;
+  /** Of the call's isolate, in Unix seconds. */
+  clock: number;
+  /** The fields of `data` beside `seq`. */
+  data: object;
+}
+
+interface ExpectedRow {
+  table: string;
+  after: Row;
+  /** What the JSON of `data` says. */
+  json?: object;
+}
+
+/** The seq that a site's next event gets. */
+export const nextSeq = (home: HomeModel, siteId: number): number =>
+  Math.max(home.outbox.newestSeq(siteId), Number(home.sites.get(siteId)?.row.event_seq_floor ?? 0)) + 1;
+
+/** The rows of an event and of its deliveries; none where the site's events are off. */
+export function eventRows(home: HomeModel, event: ExpectedEvent): ExpectedRow[] {
+  const { siteId, type } = event;
+  if (home.sites.get(siteId)?.row.events !== 1) return [];
+  const asking = home.outbox.webhooksOf(siteId).filter((webhook) => wants(webhook, type));
+  const row = eventRow(home, event);
+  return [row, ...asking.map(({ id }) => deliveryRow(row.after, String(id), event.clock))];
+}
+
+export function eventRow(home: HomeModel, { siteId, type, sessionId, clock, data }: ExpectedEvent): ExpectedRow {
+  const seq = nextSeq(home, siteId);
+  return {
+    table: "events",
+    after: { site_id: siteId, seq, type, session_id: sessionId, created_at: clock },
+    json: { seq, ...data },
+  };
+}
+
+/** A delivery that is due at once. */
+export const deliveryRow = ({ site_id = 0, seq = 0 }: Row, webhook_id: string, clock: number): ExpectedRow => ({
+  table: "deliveries",
+  after: {
+    ...{ site_id, webhook_id, seq, status: "pending", attempts: 0, next_attempt_at: clock, claim: null },
+    ...{ last_status: null, last_error: null, created_at: clock },
+  },
+});

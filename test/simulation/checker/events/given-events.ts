@@ -1,0 +1,38 @@
+import type { Change } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import type { Model } from "../model.ts";
+import type { Violate } from "../violate.ts";
+
+const EVENT_ID = /^evt_[0-9a-f]{32}$/;
+
+/** An event is given its id and its seq once, and stays as it is: docs/receiving.md. */
+export class GivenEvents {
+  readonly #model: Model;
+  readonly #violate: Violate;
+  readonly #ids = new Set<string>();
+
+  constructor(model: Model, violate: Violate) {
+    this.#model = model;
+    this.#violate = violate;
+  }
+
+  /** A row of `events` has changed. What each call may write is looked at elsewhere. */
+  changes(home: string, call: Call | undefined, { before, after }: Change): void {
+    const by = call?.name ?? "a hand";
+    const { site_id, seq, id } = after ?? before ?? {};
+    const place = `${home}/${site_id}/${seq}`;
+    const broken = (rule: string, what: string) => this.#violate(rule, `${by}: ${place}: ${what}`, [by, String(id)]);
+    if (after === null) return;
+    if (before !== null) {
+      const isErased = call === undefined && after.data === null;
+      if (!isErased) broken("an event never changes", JSON.stringify({ before, after }));
+      return;
+    }
+    if (!EVENT_ID.test(String(id)) || this.#ids.has(String(id))) {
+      broken("each event has an id of its own, which nobody can guess", `its id is ${id}`);
+    }
+    this.#ids.add(String(id));
+    if (this.#model.givenSeqs.has(place)) broken("no seq is given twice", "it was given before");
+    this.#model.givenSeqs.add(place);
+  }
+}

@@ -1,0 +1,22 @@
+import type { Row } from "../../platform/database.ts";
+import type { Settings } from "../../world/cloud/settings.ts";
+import type { HomeModel } from "../home-model.ts";
+import type { OutboxModel } from "./outbox-model.ts";
+
+/** How long events and deliveries are kept: docs/operating.md, "Pruning". */
+
+const DAY = 86_400;
+
+export const keptUntil = ({ created_at }: Row, { eventRetentionDays }: Settings): number =>
+  Number(created_at) + eventRetentionDays * DAY;
+
+/** Whether an event may go: the newest of a site never does, because the next seq is counted from it. */
+export const isNewest = (outbox: OutboxModel, { site_id, seq }: Row): boolean =>
+  outbox.newestSeq(Number(site_id)) === Number(seq);
+
+/** @returns why a row of events or deliveries may not be removed by the cron job */
+export function wrongPrune({ outbox }: HomeModel, table: string, row: Row, settings: Settings, clock: number) {
+  if (table === "deliveries" && outbox.webhookOf(row) === undefined) return undefined;
+  if (keptUntil(row, settings) > clock && outbox.eventOf(row) !== undefined) return "it has not expired";
+  return table === "events" && isNewest(outbox, row) ? "it is the newest event of its site" : undefined;
+}

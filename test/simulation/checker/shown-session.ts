@@ -1,0 +1,26 @@
+import type { Row } from "../platform/database.ts";
+
+/** A session as the admin API answers it, and as its event tells it: SessionDetail of openapi.json. */
+export function shownSession(row: Row, customer: Row, participants: Row[], messages: Row[]): object {
+  const { visitor_title, agent_title, auto_title, metadata } = row;
+  const { name, ip } = customer;
+  const joined = participants.toSorted((a, b) => Number(a.agent_id) - Number(b.agent_id));
+  return {
+    ...summaryOf(row),
+    visitor_title,
+    agent_title,
+    auto_title,
+    metadata: metadata == null ? {} : (JSON.parse(String(metadata)) as object),
+    customer: { sbs: row.customer_external_id, name, ip },
+    participants: joined.map(({ agent_id, added_by }) => ({ agent_id, added_by })),
+    messages: messages.map(({ sender, sender_uid, content }) => ({ sender, sender_uid, content })),
+  };
+}
+
+export const summaryOf = ({ id, kind, status, responsible_agent_id, created_at }: Row) => ({
+  chat_id: id,
+  kind,
+  status,
+  responsible_agent_id,
+  created_at,
+});

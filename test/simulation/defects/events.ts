@@ -1,0 +1,190 @@
+import type { Defect } from "./defect.ts";
+
+const CLAIM = "src/store/home/claim.ts";
+const OUTBOX = "src/store/home/outbox.ts";
+const WEBHOOKS = "src/store/home/webhooks.ts";
+
+const gateOfEvents = (gate: string) => ({
+  file: CLAIM,
+  find: "FROM ${nonces} ${join ?? sql``} WHERE ${accepted(v)} ${where === undefined ? sql`` : sql`AND (${where})`}\n      ON CONFLICT",
+  replace: `FROM \${nonces} \${join ?? sql\`\`} WHERE \${getTableName(table) === "events" ? ${gate} : accepted(v)} \${where === undefined ? sql\`\` : sql\`AND (\${where})\`}\n      ON CONFLICT`,
+});
+
+/** Of what a call leaves in the outbox, and of what operators do about webhooks. */
+export const EVENT_DEFECTS: Defect[] = [
+  {
+    name: "second-try-tells-again",
+    what: "The Worker's own second try writes another event of the same call.",
+    edits: [gateOfEvents("mine(v)")],
+  },
+  {
+    name: "refused-calls-are-told",
+    what: "A refused call leaves an event.",
+    edits: [gateOfEvents("sql`${sameNonce(v)} AND ${nonces.owner} = ${v.owner} AND ${nonces.attempt} = ${v.attempt}`")],
+  },
+  {
+    name: "seq-by-counting",
+    what: "The seq of the next event is the number of the events that are there.",
+    edits: [
+      {
+        file: OUTBOX,
+        find: "(SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${siteId})",
+        replace: "(SELECT count(*) FROM ${events} WHERE ${events.siteId} = ${siteId})",
+      },
+    ],
+  },
+  {
+    name: "events-of-silent-sites",
+    what: "A site whose events are off leaves events.",
+    edits: [
+      {
+        file: OUTBOX,
+        find: "nextEvent(v.siteId, sql`${homeSites.events}`)",
+        replace: "nextEvent(v.siteId, sql`true`)",
+      },
+    ],
+  },
+  {
+    name: "agents-told-after-they-joined",
+    what: "The event of added agents is read when those who join look like those who joined before.",
+    edits: [
+      {
+        file: "src/operations/add-agents.ts",
+        find: "    // Afterwards those who join now look like those who joined before.\n    beforeWrites: true,\n",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "agents-told-who-did-not-join",
+    what: "The event of added agents names those who were left out.",
+    edits: [
+      {
+        file: "src/operations/add-agents.ts",
+        find: "        WHERE ${mayJoin(v)} ORDER BY id))`,",
+        replace: "        WHERE 1 ORDER BY id))`,",
+      },
+    ],
+  },
+  {
+    name: "participants-out-of-order",
+    what: "The event of a new session has its participants in another order than the admin API.",
+    edits: [
+      {
+        file: "src/operations/create-session.ts",
+        find: "AND ${participants.sessionId} = ${sessions.id} ORDER BY agent_id))`",
+        replace: "AND ${participants.sessionId} = ${sessions.id} ORDER BY agent_id DESC))`",
+      },
+    ],
+  },
+  {
+    name: "events-to-disabled-webhooks",
+    what: "A disabled webhook gets deliveries.",
+    edits: [{ file: OUTBOX, find: " AND ${webhooks.status} = 'enabled'", replace: "" }],
+  },
+  {
+    name: "events-of-all-types",
+    what: "A webhook gets events that it did not choose.",
+    edits: [
+      {
+        file: OUTBOX,
+        find: "\n          AND EXISTS (SELECT 1 FROM json_each(${webhooks.events}) AS wanted WHERE wanted.value = ${events.type})`",
+        replace: "`",
+      },
+    ],
+  },
+  {
+    name: "queue-not-told",
+    what: "A call leaves it to the sweep that something is due.",
+    edits: [
+      { file: "src/pipeline/decide.ts", find: "outcome.webhooks.length > 0", replace: "outcome.webhooks.length > 99" },
+    ],
+  },
+  {
+    name: "seqs-not-lifted",
+    what: "Settling a restored home does not lift the events' seqs: those that were given since the point are given again.",
+    edits: [
+      {
+        file: "src/store/reconcile.ts",
+        find: "eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${by}`",
+        replace: "eventSeqFloor: sql`${homeSites.eventSeqFloor} + ${newestSeq} * 0`",
+      },
+    ],
+  },
+  {
+    name: "redelivers-what-is-under-way",
+    what: "Redelivering takes the claim from an attempt that is under way.",
+    edits: [
+      {
+        file: "src/store/home/events.ts",
+        find: "          ...(atRest && { setWhere: atRest }),\n",
+        replace: "          ...(atRest && {}),\n",
+      },
+    ],
+  },
+  {
+    name: "rotation-without-overlap",
+    what: "A rotation of a webhook's secret ends the one before at once.",
+    edits: [
+      {
+        file: "src/services/rotate-webhook-secret.ts",
+        find: "const previousExpiresAt = ctx.now + overlapSeconds;",
+        replace: "const previousExpiresAt = ctx.now + overlapSeconds * 0;",
+      },
+    ],
+  },
+  {
+    name: "webhook-sealed-as-app",
+    what: "A webhook's secret is sealed as that of an app, so that it could stand in an app's row.",
+    edits: [
+      {
+        file: "src/credentials/sealed-secret.ts",
+        find: '"webhookId" in owner ? `webhook ${owner.webhookId}` : owner.appid}|${owner.version}',
+        replace: '"webhookId" in owner ? owner.webhookId : owner.appid}|${owner.version}',
+      },
+    ],
+  },
+  {
+    name: "disabling-ends-nothing",
+    what: "When an operator disables a webhook, what is pending for it stays pending.",
+    edits: [{ file: WEBHOOKS, find: '...(status === "disabled" ? [endPending(db, key)] : []),', replace: "" }],
+  },
+  {
+    name: "deleting-leaves-deliveries",
+    what: "A deleted webhook leaves its deliveries.",
+    edits: [
+      {
+        file: WEBHOOKS,
+        find: "      store.delete(deliveries).where(and(isDeliveryOf(key), inArray(deliveries.seq, some))),\n",
+        replace: "      ...(some && []),\n",
+      },
+    ],
+  },
+  {
+    name: "audit-tells-urls",
+    what: "The audit log holds the URLs of webhooks, whose paths may hold tokens.",
+    edits: [
+      {
+        file: "src/services/add-webhook.ts",
+        find: "JSON.stringify({ origin: new URL(url).origin, events })",
+        replace: "JSON.stringify({ origin: url, events })",
+      },
+    ],
+  },
+  {
+    name: "newest-event-pruned",
+    what: "Pruning deletes the newest event of a site, so that its seq is given again.",
+    edits: [
+      {
+        file: "src/store/prune-events.ts",
+        find: "        lt(events.seq, ofSite(sql`max(seq)`)),\n",
+        replace: "        lt(events.seq, sql`${ofSite(sql`max(seq)`)} + 1`),\n",
+      },
+    ],
+  },
+  {
+    name: "pings-left-to-the-sweep",
+    what: "The queue is not told of a ping.",
+    edits: [{ file: "src/services/ping-webhook.ts", find: "  wakeWebhook(ctx, site, id);\n", replace: "" }],
+  },
+];

@@ -1,0 +1,93 @@
+/** A message in a queue. */
+export class QueuedMessage {
+  readonly id: string;
+  /** Milliseconds since the epoch. */
+  readonly timestamp: number;
+  readonly body: unknown;
+  /** How often it has been handed to a consumer, this time included. */
+  readonly attempts: number;
+
+  constructor(id: string, timestamp: number, body: unknown, attempts = 1) {
+    this.id = id;
+    this.timestamp = timestamp;
+    this.body = body;
+    this.attempts = attempts;
+  }
+
+  again(): QueuedMessage {
+    return new QueuedMessage(this.id, this.timestamp, this.body, this.attempts + 1);
+  }
+}
+
+interface RetryOptions {
+  delaySeconds?: number;
+}
+
+/** What the consumer has said of a message; nothing yet, when it is undefined. */
+type Said = "acked" | RetryOptions;
+
+/** A message as the consumer sees it. What is said of it first counts. */
+class SimulatedMessage {
+  readonly id: string;
+  readonly timestamp: Date;
+  readonly body: unknown;
+  readonly attempts: number;
+  readonly #say: (said: Said) => void;
+
+  constructor({ id, timestamp, body, attempts }: QueuedMessage, say: (said: Said) => void) {
+    this.id = id;
+    this.timestamp = new Date(timestamp);
+    this.body = body;
+    this.attempts = attempts;
+    this.#say = say;
+  }
+
+  ack(): void {
+    this.#say("acked");
+  }
+
+  retry(options: RetryOptions = {}): void {
+    this.#say(options);
+  }
+}
+
+/** The messages of one run of a consumer. What is said after the handler has returned is not heard. */
+export class SimulatedBatch {
+  readonly queue: string;
+  readonly messages: readonly SimulatedMessage[];
+  readonly metadata = { metrics: { backlogCount: 0, backlogBytes: 0 } };
+  readonly #said = new Map<string, Said>();
+  #saidOfAll: Said | undefined;
+
+  constructor(queue: string, messages: readonly QueuedMessage[]) {
+    this.queue = queue;
+    this.messages = messages.map(
+      (message) =>
+        new SimulatedMessage(message, (said) => {
+          if (this.#saidOfAll === undefined && !this.#said.has(message.id)) this.#said.set(message.id, said);
+        }),
+    );
+  }
+
+  ackAll(): void {
+    this.#saidOfAll ??= "acked";
+  }
+
+  retryAll(options: RetryOptions = {}): void {
+    this.#saidOfAll ??= options;
+  }
+
+  /**
+   * Who asks for all again, or fails, gets all again: what was acknowledged too.
+   *
+   * @param isOk whether the handler has returned
+   * @returns the seconds after which the message comes again; undefined when it does not
+   */
+  retryDelayOf({ id }: QueuedMessage, isOk: boolean): number | undefined {
+    const said = this.#said.get(id);
+    const own = said === "acked" ? undefined : said?.delaySeconds;
+    const ofAll = this.#saidOfAll === "acked" ? undefined : this.#saidOfAll;
+    if (!isOk || ofAll !== undefined) return own ?? ofAll?.delaySeconds ?? 0;
+    return said === undefined || said === "acked" ? undefined : (own ?? 0);
+  }
+}

@@ -1,0 +1,162 @@
+import { notSimulated } from "../not-simulated.ts";
+import { type Carry, carryAtOnce } from "./d1.ts";
+import { QueuedMessage, SimulatedBatch } from "./queue-batch.ts";
+
+/** As a consumer stands in wrangler.toml; batches do not wait for more messages. */
+interface ConsumerSettings {
+  name: string;
+  maxBatchSize: number;
+  /** How often a message may come again before it is dropped. */
+  maxRetries: number;
+}
+
+/** What a queue needs of the world. */
+export interface QueueWorld {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  after(milliseconds: number, run: () => void): unknown;
+  newId(): string;
+  /** Runs the consumer. @returns whether its handler returned: false when it threw, or died */
+  consume(batch: SimulatedBatch): Promise<boolean>;
+  /** Most batches under way at the same time. */
+  concurrency: number;
+  /** Milliseconds that a message is on its way, once for each copy of it that arrives. */
+  arrivals?: () => number[];
+  /** A message is not tried again. */
+  dropped?: (message: QueuedMessage) => void;
+}
+
+/** A queue with its one consumer: at least once, in no order that anybody promises. */
+export class QueueTruth {
+  readonly #settings: ConsumerSettings;
+  readonly #world: QueueWorld;
+  #ready: QueuedMessage[] = [];
+  #underWay = 0;
+  #woken = false;
+
+  constructor(settings: ConsumerSettings, world: QueueWorld) {
+    this.#settings = settings;
+    this.#world = world;
+  }
+
+  take(body: unknown, delaySeconds: number): void {
+    const { now, newId, arrivals = () => [0] } = this.#world;
+    const [id, timestamp] = [newId(), now()];
+    for (const late of arrivals()) {
+      this.#arrive(new QueuedMessage(id, timestamp, structuredClone(body)), delaySeconds * 1000 + late);
+    }
+  }
+
+  #arrive(message: QueuedMessage, delay: number): void {
+    this.#world.after(delay, () => {
+      this.#ready.push(message);
+      this.#wake();
+    });
+  }
+
+  /** What has arrived at the same time goes into one batch. */
+  #wake(): void {
+    if (this.#woken || this.#ready.length === 0 || this.#underWay >= this.#world.concurrency) return;
+    this.#woken = true;
+    this.#world.after(0, () => {
+      this.#woken = false;
+      void this.#dispatch(this.#ready.splice(0, this.#settings.maxBatchSize));
+      this.#wake();
+    });
+  }
+
+  async #dispatch(messages: QueuedMessage[]): Promise<void> {
+    const { name, maxRetries } = this.#settings;
+    this.#underWay++;
+    const batch = new SimulatedBatch(name, messages);
+    const isOk = await this.#world.consume(batch);
+    this.#underWay--;
+    for (const message of messages) {
+      const delay = batch.retryDelayOf(message, isOk);
+      if (delay === undefined) continue;
+      if (message.attempts > maxRetries) this.#world.dropped?.(message);
+      else this.#arrive(message.again(), delay * 1000);
+    }
+    this.#wake();
+  }
+}
+
+const MOST_DELAY_SECONDS = 86_400;
+const MOST_BYTES = 128_000;
+const MOST_MESSAGES = 100;
+const MOST_BATCH_BYTES = 288_000;
+
+interface SendOptions {
+  contentType?: string;
+  delaySeconds?: number;
+}
+
+/**
+ * The binding of a producer. test/simulation/conformance runs one list of calls on it and on the real one.
+ *
+ * What src/ does not use is not simulated, and refused: other content types than JSON, metrics(). The metrics of answers are zeros.
+ */
+export class SimulatedQueue {
+  readonly #truth: QueueTruth;
+  readonly #carry: Carry;
+
+  constructor(truth: QueueTruth, carry: Carry = carryAtOnce) {
+    this.#truth = truth;
+    this.#carry = carry;
+  }
+
+  async send(body: unknown, options: SendOptions = {}): Promise<object> {
+    const text = textOf(body, options);
+    const delay = delayOf(options);
+    return this.#carry("send", () => {
+      checkSizes([text]);
+      checkDelay(delay);
+      this.#truth.take(JSON.parse(text), delay ?? 0);
+      return answer();
+    });
+  }
+
+  async sendBatch(
+    messages: Iterable<SendOptions & { body: unknown }>,
+    options: { delaySeconds?: number } = {},
+  ): Promise<object> {
+    const sent = [...messages].map((each) => ({ text: textOf(each.body, each), delay: delayOf(each) }));
+    if (sent.length === 0) throw new TypeError("sendBatch() requires at least one message");
+    const delay = delayOf(options);
+    return this.#carry("sendBatch", () => {
+      checkSizes(sent.map(({ text }) => text));
+      checkDelay(delay);
+      for (const each of sent) checkDelay(each.delay);
+      for (const each of sent) this.#truth.take(JSON.parse(each.text), each.delay ?? delay ?? 0);
+      return answer();
+    });
+  }
+}
+
+const answer = () => ({ metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } });
+
+/** Says nothing of what it refuses. */
+const refusal = () => new Error("Unknown Internal Error (15000)");
+
+function textOf(body: unknown, { contentType }: SendOptions): string {
+  if (contentType !== "json") throw notSimulated(`a message of type ${contentType}`);
+  const text = JSON.stringify(body) as string | undefined;
+  if (text === undefined) throw notSimulated("a message that JSON does not have");
+  return text;
+}
+
+/** What arrives of a delay: a whole number of 32 bits. */
+function delayOf({ delaySeconds }: { delaySeconds?: number }): number | undefined {
+  if (delaySeconds !== undefined && !Number.isInteger(delaySeconds)) throw notSimulated("a delay of parts of a second");
+  return delaySeconds;
+}
+
+function checkDelay(seconds: number | undefined): void {
+  if (seconds !== undefined && (seconds < 0 || seconds > MOST_DELAY_SECONDS)) throw refusal();
+}
+
+function checkSizes(texts: string[]): void {
+  const sizes = texts.map((text) => Buffer.byteLength(text));
+  const all = sizes.reduce((sum, size) => sum + size, 0);
+  if (sizes.length > MOST_MESSAGES || Math.max(...sizes) > MOST_BYTES || all > MOST_BATCH_BYTES) throw refusal();
+}

@@ -1,0 +1,34 @@
+import type { Carry } from "../../platform/d1.ts";
+import type { QueueWeather } from "../weather.ts";
+import { type Air, callNow, isHeard, strikes } from "./air.ts";
+
+/** How an isolate's messages travel to the queue. The sweep makes up for all that is lost, so nothing here excuses an answer. */
+export function queueLink(air: Air, weather: QueueWeather): Carry {
+  const { scheduler, chance, witness } = air;
+  return (method, work) => {
+    const call = callNow();
+    call?.trips.push({ to: `EVENTS ${method}`, at: scheduler.now });
+    const slow = strikes(air, weather.slow) ? chance.between(50, 5_000) : 0;
+    const lostBefore = strikes(air, weather.lostBefore);
+    const lostAfter = strikes(air, weather.lostAfter);
+    const what = lostBefore ? "message lost" : lostAfter ? "answer lost" : slow > 0 ? "slow" : "";
+    if (what !== "") witness.note(call, `queue ${method}: ${what}`, `queue: ${what}`);
+    return new Promise((resolve, reject) => {
+      const settle = (how: () => void) => {
+        scheduler.after(chance.between(0.2, 6), () => {
+          if (isHeard(call)) how();
+        });
+      };
+      scheduler.after(chance.between(0.2, 6) + slow, () => {
+        if (lostBefore) return settle(() => reject(new Error("Queue send failed: Service Unavailable")));
+        let result: ReturnType<typeof work>;
+        try {
+          result = work();
+        } catch (error) {
+          return settle(() => reject(error));
+        }
+        settle(() => (lostAfter ? reject(new Error("Network connection lost.")) : resolve(result)));
+      });
+    });
+  };
+}

@@ -1,0 +1,42 @@
+import { PRUNE_CRON, SWEEP_CRON, triggerCron } from "./events/cron.ts";
+import type { World } from "./world.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** By then each attempt that was lost counts as lost, the sweep has seen it, and what is due is posted. */
+const SWEPT_MS = 6 * MINUTE;
+
+/** Longer than all pauses between the eight attempts of a delivery. */
+const LAST_ATTEMPT_MS = 36 * HOUR;
+
+/** Nobody begins anything new, and nothing fails any more but the servers that never get well. */
+export function calm(world: World): void {
+  world.closing = true;
+  world.cloud.rough = false;
+  world.checker.calms();
+  for (const home of world.cloud.homes.values()) home.state = "up";
+  const { receivers } = world.cloud.internet;
+  for (const receiver of receivers.values()) receiver.end(world.weather.receivers.hopeless);
+  if (receivers.size > 0) world.start(() => sweepOn(world));
+}
+
+/** How long the end takes, in milliseconds. */
+export const endMs = ({ cloud }: World): number =>
+  cloud.internet.receivers.size > 0 ? LAST_ATTEMPT_MS + 4 * SWEPT_MS : MINUTE;
+
+/** A sweep each minute, and then none for long: what is not lost comes by the queue. At last some more, after what is too old was pruned. */
+async function sweepOn(world: World): Promise<void> {
+  await sweepFor(world, SWEPT_MS);
+  await world.sleep(LAST_ATTEMPT_MS);
+  await triggerCron(world, PRUNE_CRON, world.chance.one(world.weather.edges));
+  await sweepFor(world, 2 * SWEPT_MS);
+  world.checker.settled();
+}
+
+async function sweepFor(world: World, milliseconds: number): Promise<void> {
+  for (let swept = 0; swept < milliseconds; swept += MINUTE) {
+    await triggerCron(world, SWEEP_CRON, world.chance.one(world.weather.edges));
+    await world.sleep(MINUTE);
+  }
+}

@@ -1,0 +1,152 @@
+import type { KnownSite, KnownWebhook } from "./company.ts";
+import type { Operator } from "./operator.ts";
+
+const EVENTS = ["session.created", "session.agents_added"];
+
+/** Each breaks one rule of where events may be posted to, or of what may be asked for. */
+const MALFORMED: readonly object[] = [
+  { url: "http://hooks.example.com/" },
+  { url: "https://127.0.0.1/" },
+  { url: "https://0x7f.1/" },
+  { url: "https://[::1]/" },
+  { url: "https://localhost/" },
+  { url: "https://intra.internal/" },
+  { url: "https://user:word@hooks.example.com/" },
+  { url: "https://hooks.example.com:8443/" },
+  { url: "https://hooks.example.com/#part" },
+  { url: "hooks.example.com" },
+  { url: "https://hooks.example.com/", events: [] },
+  { url: "https://hooks.example.com/", events: ["ping"] },
+  { url: "https://hooks.example.com/", events: ["session.closed"] },
+];
+
+/** What a webhook looks like in a list. */
+interface ListedWebhook {
+  id: string;
+  url: string;
+}
+
+/** What an operator does about a site's events, and what its company's servers learn of it. */
+export class WebhookKeeper {
+  readonly #operator: Operator;
+
+  constructor(operator: Operator) {
+    this.#operator = operator;
+  }
+
+  /** @returns undefined when nobody knows whether it was added */
+  async add(site: KnownSite): Promise<KnownWebhook | undefined> {
+    const { chance } = this.#operator;
+    const url = this.#newUrl(site);
+    const wanted = chance.happens(0.3) && { events: chance.one([...EVENTS.map((type) => [type]), EVENTS]) };
+    const answer = await this.#operator.insist("POST", `/sites/${site.siteId}/webhooks`, { url, ...wanted });
+    if (answer?.status !== 201) return undefined;
+    return this.#know(site, JSON.parse(answer.body) as ListedWebhook & { secret: string });
+  }
+
+  async addMalformed(site: KnownSite): Promise<void> {
+    await this.#operator.call("POST", `/sites/${site.siteId}/webhooks`, this.#operator.chance.one(MALFORMED));
+  }
+
+  /** Of one of several that a company has, or of one that it shares with another webhook. */
+  #newUrl({ siteId }: KnownSite): string {
+    const { chance, world } = this.#operator;
+    const url = `https://hooks-${siteId}.example.com/in/hook-token-${chance.integer(1, 3)}`;
+    world.cloud.internet.makeReceiver(url, chance.fork());
+    return url;
+  }
+
+  #know(site: KnownSite, { id, url, secret }: ListedWebhook & { secret: string }): KnownWebhook {
+    const webhook = { id, url, site };
+    site.webhooks.push(webhook);
+    this.#receiverOf(webhook)?.secrets.set(id, secret);
+    return webhook;
+  }
+
+  #receiverOf({ url }: { url: string }) {
+    return this.#operator.world.cloud.internet.receivers.get(url);
+  }
+
+  async change(webhook: KnownWebhook): Promise<void> {
+    const { chance } = this.#operator;
+    const url = chance.happens(0.5) ? this.#newUrl(webhook.site) : undefined;
+    const events = chance.one([undefined, [chance.one(EVENTS)], EVENTS, EVENTS]);
+    const secret = this.#receiverOf(webhook)?.secrets.get(webhook.id);
+    // The new server knows the secret before anything is posted to it, and the old one until nothing is.
+    if (url !== undefined && secret !== undefined) this.#receiverOf({ url })?.secrets.set(webhook.id, secret);
+    const change = { ...(url !== undefined && { url }), ...(events !== undefined && { events }) };
+    const answer = await this.#call(webhook, "PATCH", "", Object.keys(change).length > 0 ? change : { events: EVENTS });
+    if (answer?.status === 200 && url !== undefined) webhook.url = url;
+  }
+
+  async setStatus(webhook: KnownWebhook, status: "enabled" | "disabled"): Promise<void> {
+    await this.#call(webhook, "PATCH", "", { status });
+  }
+
+  /** The company's server gets the new secret some time before the old one ends. */
+  async rotate(webhook: KnownWebhook, overlap_seconds: number): Promise<void> {
+    const { chance, world } = this.#operator;
+    const answer = await this.#call(webhook, "POST", "/rotate", { overlap_seconds });
+    if (answer?.status !== 200) return;
+    const { secret } = JSON.parse(answer.body) as { secret: string };
+    const learn = () => void this.#receiverOf(webhook)?.secrets.set(webhook.id, secret);
+    // A day is longer than anybody waits.
+    const delay = chance.number() * Math.min(overlap_seconds, 120) * 900;
+    if (delay === 0) learn();
+    else world.scheduler.after(delay, learn);
+  }
+
+  async ping(webhook: KnownWebhook): Promise<void> {
+    await this.#call(webhook, "POST", "/ping");
+  }
+
+  async delete(webhook: KnownWebhook): Promise<void> {
+    const answer = await this.#call(webhook, "DELETE", "");
+    if (answer?.status !== 204) return;
+    this.#forget(webhook);
+  }
+
+  /** Delivers again what has failed, or any event of the site. */
+  async redeliver(webhook: KnownWebhook): Promise<void> {
+    const { chance } = this.#operator;
+    const path = chance.happens(0.7) ? "/deliveries?status=failed&limit=5" : "/deliveries?limit=100";
+    const answer = await this.#call(webhook, "GET", path);
+    if (answer?.status !== 200) return;
+    const { items } = JSON.parse(answer.body) as { items: { seq: number }[] };
+    const known = items.map(({ seq }) => seq);
+    const seqs = known.length > 0 ? chance.some(known, 0.3) : [chance.integer(1, 20)];
+    for (const seq of seqs) await this.#call(webhook, "POST", `/deliveries/${seq}/redeliver`);
+  }
+
+  /** Learns of webhooks whose making was not answered: nobody has their secrets. */
+  async tidy(site: KnownSite): Promise<void> {
+    const { chance } = this.#operator;
+    const answer = await this.#operator.insist("GET", `/sites/${site.siteId}/webhooks`);
+    if (answer?.status !== 200) return;
+    const { items } = JSON.parse(answer.body) as { items: ListedWebhook[] };
+    for (const webhook of [...site.webhooks]) {
+      if (!items.some(({ id }) => id === webhook.id)) this.#forget(webhook);
+    }
+    for (const { id, url } of items) {
+      if (site.webhooks.some((webhook) => webhook.id === id)) continue;
+      const found = this.#know(site, { id, url, secret: "" });
+      if (chance.happens(0.5)) await this.delete(found);
+      else await this.rotate(found, 0);
+    }
+  }
+
+  /** After a restore: the home may have secrets of before, and webhooks that were deleted. */
+  async settle(site: KnownSite): Promise<void> {
+    await this.tidy(site);
+    for (const webhook of [...site.webhooks]) await this.rotate(webhook, 0);
+  }
+
+  #forget(webhook: KnownWebhook): void {
+    const { webhooks } = webhook.site;
+    if (webhooks.includes(webhook)) webhooks.splice(webhooks.indexOf(webhook), 1);
+  }
+
+  #call({ site, id }: KnownWebhook, method: string, path: string, body?: object) {
+    return this.#operator.insist(method, `/sites/${site.siteId}/webhooks/${id}${path}`, body);
+  }
+}

@@ -1,0 +1,91 @@
+import type { World } from "../world.ts";
+import type { KnownSite } from "./company.ts";
+import { pause } from "./day.ts";
+import { Operator } from "./operator.ts";
+import { WebhookKeeper } from "./operator-webhooks.ts";
+
+/** What an operator does about events, with how often. */
+export const WEBHOOK_ACTS = {
+  addWebhook: 3,
+  addMalformedWebhook: 1,
+  changeWebhook: 2,
+  disableWebhook: 1,
+  enableWebhook: 2,
+  rotateWebhook: 3,
+  ping: 3,
+  deleteWebhook: 1,
+  redeliver: 4,
+  tidyWebhooks: 2,
+  eventsOff: 1,
+  eventsOn: 2,
+  twoAtOnceOfWebhook: 1,
+};
+
+export type WebhookAct = keyof typeof WEBHOOK_ACTS;
+
+export const isWebhookAct = (act: string): act is WebhookAct => Object.hasOwn(WEBHOOK_ACTS, act);
+
+/** Whoever wants to hear of events wants it from the start. */
+export async function wantEvents(operator: Operator, site: KnownSite): Promise<void> {
+  const { chance, world } = operator;
+  if (!chance.happens(world.weather.events)) return;
+  for (let i = chance.integer(1, 2); i > 0; i--) await new WebhookKeeper(operator).add(site);
+}
+
+export async function actOnWebhooks(operator: Operator, site: KnownSite, act: WebhookAct): Promise<void> {
+  const { chance, world } = operator;
+  const keeper = new WebhookKeeper(operator);
+  if (act === "addWebhook") return void (await keeper.add(site));
+  if (act === "addMalformedWebhook") return keeper.addMalformed(site);
+  if (act === "tidyWebhooks") return keeper.tidy(site);
+  if (act === "eventsOn") return operator.setSite(site, { events: true });
+  if (act === "eventsOff") {
+    await operator.setSite(site, { events: false });
+    await world.sleep(chance.between(100, 30_000));
+    return operator.setSite(site, { events: true });
+  }
+  if (site.webhooks.length === 0) return;
+  const webhook = chance.one(site.webhooks);
+  const overlap = chance.one([0, 1, 30, 600, 86_400]);
+  switch (act) {
+    case "changeWebhook":
+      return keeper.change(webhook);
+    case "disableWebhook":
+      await keeper.setStatus(webhook, "disabled");
+      await world.sleep(chance.between(100, 60_000));
+      return keeper.setStatus(webhook, "enabled");
+    case "enableWebhook":
+      return keeper.setStatus(webhook, "enabled");
+    case "rotateWebhook":
+      return keeper.rotate(webhook, overlap);
+    case "ping":
+      return keeper.ping(webhook);
+    case "deleteWebhook":
+      return keeper.delete(webhook);
+    case "redeliver":
+      return keeper.redeliver(webhook);
+    case "twoAtOnceOfWebhook": {
+      const another = chance.one([
+        () => keeper.ping(webhook),
+        () => keeper.change(webhook),
+        () => keeper.delete(webhook),
+        () => keeper.setStatus(webhook, "disabled"),
+        () => keeper.redeliver(webhook),
+      ]);
+      await Promise.all([keeper.rotate(webhook, overlap), another()]);
+    }
+  }
+}
+
+/** Somebody who cares for webhooks alone, and often: what is under way meets each of his acts. */
+export async function keepWebhooks(world: World): Promise<void> {
+  const operator = new Operator(world);
+  const { chance } = operator;
+  while (!world.closing) {
+    await pause(world, chance, chance.between(300, 6_000));
+    const sites = world.company.sitesAtWork.filter(({ webhooks }) => webhooks.length > 0);
+    if (sites.length > 0 && !world.closing) {
+      await actOnWebhooks(operator, chance.one(sites), chance.weighted(WEBHOOK_ACTS));
+    }
+  }
+}

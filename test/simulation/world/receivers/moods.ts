@@ -1,0 +1,116 @@
+import type { Chance } from "../../machine/chance.ts";
+
+/** What a receiver does with what it gets. */
+export type Mood = keyof typeof MOODS;
+
+/** How often a receiver that is unwell does what. */
+export const MOODS = {
+  /** Answers with an error, and says what it got. */
+  error: 6,
+  /** Asks for patience: 429 or 503 with Retry-After. */
+  busy: 3,
+  /** Never answers. */
+  hangs: 2,
+  /** Answers 200 when nobody waits any longer. */
+  late: 2,
+  /** Answers 200 after some seconds. */
+  slow: 3,
+  redirects: 2,
+  /** Will never want anything again. */
+  gone: 0.7,
+  /** Answers, and its body never ends. */
+  endless: 1.5,
+  /** Fails, and its body comes byte by byte. */
+  trickles: 1,
+  /** Does not accept the connection, or loses it before it has everything. */
+  refuses: 3,
+  /** Has everything, and loses the connection. */
+  drops: 3,
+  /** Does with each post another of these, or takes it. */
+  flaky: 6,
+};
+
+export const drawMood = (chance: Chance, moods: Partial<Record<Mood, number>>): Mood =>
+  Object.keys(moods).length === 0 ? "error" : chance.weighted(moods);
+
+/** An answer of a receiver: when its headers come, and what then. */
+export interface Reply {
+  /** Milliseconds after it has everything. */
+  after: number;
+  status: number;
+  headers: Record<string, string>;
+  /** Pieces of its body, each some milliseconds after the one before. */
+  body: { pieces: string[]; everyMs: number; isEndless: boolean };
+}
+
+const whole = (...pieces: string[]): Reply["body"] => ({ pieces, everyMs: 0, isEndless: false });
+
+/** @returns "silence" when nothing ever comes, "lost" when the connection is lost, `before` it took anything or after */
+export function replyOf(
+  mood: Mood | "well",
+  chance: Chance,
+  got: string,
+  now: number,
+): Reply | "silence" | "before" | "after" {
+  const reply = (
+    status: number,
+    body = whole(),
+    headers: Record<string, string> = {},
+    after = quick(chance),
+  ): Reply => ({
+    after,
+    status,
+    headers,
+    body,
+  });
+  switch (mood) {
+    case "well":
+      return chance.happens(0.7) ? reply(204) : reply(chance.one([200, 201, 202, 299]), whole("ok"));
+    case "error":
+      return reply(
+        chance.one([500, 500, 502, 400, 404, 401, 408]),
+        chance.one([
+          whole(),
+          whole("oops\n\u0000\t"),
+          whole(`cannot use ${got}`),
+          whole("一".repeat(chance.integer(150, 2000))),
+        ]),
+      );
+    case "busy":
+      return reply(chance.one([429, 503]), whole("later"), { "retry-after": retryAfter(chance, now) });
+    case "hangs":
+      return "silence";
+    case "late":
+      return reply(200, whole("ok"), {}, chance.between(14_990, 25_000));
+    case "slow":
+      return reply(200, whole("ok"), {}, chance.between(1_000, 14_000));
+    case "redirects":
+      return reply(chance.one([301, 302, 303, 307, 308, 304]), whole("elsewhere"), {
+        location: chance.one(["https://elsewhere.example.com/", "/moved", "http://127.0.0.1/"]),
+      });
+    case "gone":
+      return reply(410, whole("gone"));
+    case "endless":
+      return reply(chance.one([200, 500]), {
+        pieces: ["x".repeat(300)],
+        everyMs: chance.one([1, 50]),
+        isEndless: true,
+      });
+    case "trickles":
+      return reply(500, { pieces: ["n", "o"], everyMs: chance.between(500, 4_000), isEndless: true });
+    case "refuses":
+      return "before";
+    case "drops":
+      return "after";
+    case "flaky":
+      throw new Error("flaky is drawn before");
+  }
+}
+
+const quick = (chance: Chance): number => (chance.happens(0.9) ? chance.between(1, 120) : chance.between(100, 2_000));
+
+/** Seconds, a date, or what is neither. */
+function retryAfter(chance: Chance, now: number): string {
+  const seconds = chance.one([0, 1, 7, 60, 900, 100_000]);
+  return chance.one([`${seconds}`, `${seconds}`, new Date(now + seconds * 1000).toUTCString(), "soon", "-1", "1.5"]);
+}

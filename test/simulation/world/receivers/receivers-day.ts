@@ -1,0 +1,17 @@
+import { pause } from "../people/day.ts";
+import type { World } from "../world.ts";
+
+/** Servers of companies get well and unwell, each for itself. */
+export async function changeReceivers(world: World): Promise<void> {
+  const chance = world.chance.fork();
+  const { receivers } = world.weather;
+  while (!world.closing) {
+    const servers = [...world.cloud.internet.receivers.values()];
+    await pause(world, chance, chance.between(0, (2 * receivers.change) / Math.max(1, servers.length)));
+    if (world.closing) return;
+    if (servers.length === 0) continue;
+    const server = chance.one(servers);
+    server.change(receivers.well);
+    world.say(() => [server.url, `is ${server.mood} from now on`]);
+  }
+}
