@@ -18,6 +18,7 @@ const CLAIM = [
   "nonceExpiresAt",
   "fingerprint",
   "keyExpiresAt",
+  "eventId",
 ];
 
 /** The statements of a create_gd without a key, as the production code writes them, for a Worker that binds them itself. */

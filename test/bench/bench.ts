@@ -1,5 +1,5 @@
 /**
- * `npm run bench`: trips, geography, distance, load, capacity, the KV look, throughput, CPU, cost and size of the Worker that
+ * `npm run bench`: trips, geography, distance, load, capacity, the KV look, throughput, CPU, cost, events and size of the Worker that
  * `wrangler deploy` would upload, measured in workerd on this machine, with what it is compared to beside it in the same run. What it is
  * compared to must do the same work: that is looked at first (check-sides.ts).
  *
@@ -19,6 +19,7 @@ import { checkSides } from "./check-sides.ts";
 import { measureCost } from "./cost.ts";
 import { measureCpu } from "./cpu.ts";
 import { measureDistance } from "./distance.ts";
+import { measureEvents } from "./events.ts";
 import { measureGeography } from "./geography.ts";
 import { measureLook } from "./look.ts";
 import type { Goal, Measure, Measurement, Table } from "./measurement.ts";
@@ -41,6 +42,7 @@ const MEASURES: Record<string, Measure> = {
   throughput: measureThroughput,
   cpu: measureCpu,
   cost: measureCost,
+  events: measureEvents,
   size: measureSize,
 };
 

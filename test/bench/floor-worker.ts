@@ -42,6 +42,7 @@ export default {
       key: null,
       fingerprint: "",
       keyExpiresAt: now + 86_400,
+      eventId: crypto.randomUUID(),
       agents: JSON.stringify(fields.kefu_id),
       otherAgents: JSON.stringify(fields.kefu_id.filter((id: number) => id !== fields.fzr_uid)),
       responsibleAgentId: fields.fzr_uid,

@@ -11,4 +11,5 @@ export default {
     limited ??= { ...(env as object), ...countingLimits() };
     return worker.fetch(request as never, limited, context);
   },
+  queue: (batch, env, context) => worker.queue(batch, limited ?? env, context),
 } satisfies ExportedHandler;

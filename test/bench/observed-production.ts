@@ -1,7 +1,7 @@
 import type { Call } from "./observed-bindings.ts";
 import type { Orders } from "./observed-worker.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
-import { carefulCode, tellPeers } from "./sides.ts";
+import { carefulCode, lastRelease, tellPeers } from "./sides.ts";
 import { benchModule, issueApp, type RunningWorker, startWorker } from "./start-worker.ts";
 
 /** The Workers it is compared with, by the names of their modules. */
@@ -23,6 +23,8 @@ export interface ObservedWorker {
   ) => Promise<{ data: Record<string, unknown> }>;
   /** The calls of the last request that was recorded, once all of them have ended. */
   calls: () => Promise<Call[]>;
+  /** The calls that delivering what the queue brought has made since then. */
+  delivering: () => Promise<Call[]>;
   /** Runs the cron handler and gives its calls. */
   scheduled: (time: number) => Promise<Call[]>;
   /** The production bundle under a name that has served nothing yet: as cold as a new isolate. Its code is loaded. */
@@ -53,23 +55,26 @@ export async function observedWorker(
   const modules = [
     ...own.map(benchModule),
     { name: "careful-worker.js", code: carefulCode() },
+    { name: "last-release.js", code: lastRelease() },
     ...["production.js", ...cold].map((name) => ({ name, code: bundle.code })),
   ];
   const running = await startWorker(bundle, modules, vars, homes);
   for (let siteId = 1; siteId <= homes.length + 1; siteId++) await issueApp(running.url, siteId);
   await tellPeers(running.credentials);
-  const calls = async () => {
+  const recorded = async (path: string) => {
     for (let tries = 0; tries < 100; tries++) {
-      const answer = await fetch(`${running.url}/bench/calls`);
+      const answer = await fetch(`${running.url}/bench/${path}`);
       const calls = (await answer.json()) as Call[];
       if (calls.every((call) => call.done)) return calls;
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     throw new Error("a call did not end");
   };
+  const calls = () => recorded("calls");
   return {
     running,
     calls,
+    delivering: () => recorded("delivering"),
     async call(path, { body, signature }, orders = {}, headers = {}) {
       const answer = await fetch(`${running.url}/openapi/chat/${path}`, {
         method: "POST",

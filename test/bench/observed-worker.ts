@@ -24,6 +24,8 @@ interface Env extends Bound {
 }
 
 let recording: Recording | undefined;
+/** Of what the queue brought since the last recording began. */
+let delivering: Recording | undefined;
 const environments = new Map<string, Bound>();
 /** When each database has done all that it was asked so far, and how many calls that were. */
 const queues = new Map<string, { freeAt: number; calls: number }>();
@@ -32,8 +34,12 @@ export default {
   async fetch(request, env, context) {
     const { pathname, searchParams } = new URL(request.url);
     if (pathname === "/bench/calls") return Response.json(recording?.calls ?? []);
+    if (pathname === "/bench/delivering") return Response.json(delivering?.calls ?? []);
     const orders = JSON.parse(request.headers.get("x-bench") ?? "{}") as Orders;
-    if (orders.record === true) recording = { calls: [], stall: orders.stall };
+    if (orders.record === true) {
+      recording = { calls: [], stall: orders.stall };
+      delivering = { calls: [], stall: undefined };
+    }
     const { module = PRODUCTION } = orders;
     const worker = ((await import(module)) as { default: Required<ExportedHandler<Bound>> }).default;
     const observed = environment(env, module, orders);
@@ -44,10 +50,19 @@ export default {
     }
     return worker.fetch(request as never, observed, context);
   },
+
+  async queue(batch, env, context) {
+    const worker = ((await import(PRODUCTION)) as { default: Required<ExportedHandler<Bound>> }).default;
+    await worker.queue(
+      batch,
+      environment(env, "the queue", {}, () => delivering),
+      context,
+    );
+  },
 } satisfies ExportedHandler<Env>;
 
 /** One per isolate and kind of order, as in production: what a Worker keeps by its env must be kept here too. */
-function environment(env: Env, module: string, orders: Orders): Bound {
+function environment(env: Env, module: string, orders: Orders, into = () => recording): Bound {
   const { d1 = 0, d1By = {}, kv = 0, nonces = true, lookMs, kvFault, queued = false } = orders;
   const name = JSON.stringify([module, d1, d1By, kv, nonces, lookMs, kvFault, queued]);
   const known = environments.get(name);
@@ -56,7 +71,7 @@ function environment(env: Env, module: string, orders: Orders): Bound {
     ...observe<Bound>(env, {
       trips: { d1, d1By, kv },
       kvFault,
-      recording: () => recording,
+      recording: into,
       queueMs: (binding) => (queued ? queueMs(binding, env.SERVICE_MS ?? []) : 0),
     }),
     ...countingLimits(),

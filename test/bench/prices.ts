@@ -1,6 +1,6 @@
 /**
  * Cloudflare's list prices on Workers Paid: dollars per million beyond what a month includes. Looked up on 22 November 2026 at
- * https://developers.cloudflare.com/workers/platform/pricing/, /d1/platform/pricing/ and /kv/platform/pricing/.
+ * https://developers.cloudflare.com/workers/platform/pricing/, /d1/platform/pricing/, /kv/platform/pricing/ and /queues/platform/pricing/.
  */
 export const PRICES = {
   requests: { perMillion: 0.3, included: 10e6 },
@@ -14,6 +14,10 @@ export const PRICES = {
 export type Used = Record<keyof typeof PRICES, number>;
 
 const KINDS = Object.keys(PRICES) as (keyof typeof PRICES)[];
+
+/** For a million operations of a queue, which a message makes three of: written, read, deleted. */
+export const QUEUE_OPERATIONS_PER_MILLION = 0.4;
+export const OPERATIONS_A_MESSAGE = 3;
 
 /** The subscription. */
 export const DOLLARS_A_MONTH = 5;

@@ -11,6 +11,9 @@ export interface ProductionBundle {
   code: string;
   /** Of wrangler.toml. */
   compatibilityDate: string;
+  compatibilityFlags: string[];
+  /** How many messages its queue gives it at once. */
+  messagesAtOnce: number;
   vars: Record<string, string>;
   bytes: number;
   gzipBytes: number;
@@ -63,12 +66,14 @@ function partsOf({ outputs }: Metafile): Record<string, number> {
   return parts;
 }
 
-/** The two things of wrangler.toml that a run needs; not worth a TOML parser. */
-function settings(): Pick<ProductionBundle, "compatibilityDate" | "vars"> {
+/** What a run needs of wrangler.toml; not worth a TOML parser. */
+function settings(): Pick<ProductionBundle, "compatibilityDate" | "compatibilityFlags" | "messagesAtOnce" | "vars"> {
   const toml = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
   const compatibilityDate = /^compatibility_date = "(.+)"$/m.exec(toml)?.[1];
   if (compatibilityDate === undefined) throw new Error("wrangler.toml has no compatibility_date");
   const section = /^\[vars\]\n([\s\S]*?)\n\[/m.exec(toml)?.[1] ?? "";
   const vars = Object.fromEntries([...section.matchAll(/^(\w+) = "(.*)"$/gm)].map(([, name, value]) => [name, value]));
-  return { compatibilityDate, vars };
+  const compatibilityFlags = JSON.parse(/^compatibility_flags = (\[.+\])$/m.exec(toml)?.[1] ?? "[]") as string[];
+  const messagesAtOnce = Number(/^max_batch_size = (\d+)$/m.exec(toml)?.[1]);
+  return { compatibilityDate, compatibilityFlags, messagesAtOnce, vars };
 }

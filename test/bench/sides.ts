@@ -1,6 +1,8 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { createBatchText } from "./batch-text.ts";
 import { APP } from "./bench-app.ts";
-import { bundleBenchWorker, type ProductionBundle } from "./production-bundle.ts";
+import { bundleBenchWorker, type ProductionBundle, ROOT } from "./production-bundle.ts";
 import {
   benchModule,
   insertApp,
@@ -40,6 +42,9 @@ export async function startSide(
 export async function tellPeers(credentials: KVNamespace): Promise<void> {
   await credentials.put(`peer:${APP.appid}`, JSON.stringify({ secret: APP.secret, siteId: APP.siteId }));
 }
+
+/** The Worker of the last release, as `npm run keep:release` kept it. */
+export const lastRelease = (): string => readFileSync(join(ROOT, "test/last-release/worker.js"), "utf8");
 
 let careful: string | undefined;
 

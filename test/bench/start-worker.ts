@@ -39,13 +39,15 @@ process.on("exit", () => {
  * Starts modules in a workerd of their own, on fresh local D1 and KV with all migrations applied, a site and its agents. There is no
  * proxy between the caller and the Worker.
  *
- * @param homes beside `main`, which has site 1; the first has site 2, and so on
+ * @param homes    beside `main`, which has site 1; the first has site 2, and so on
+ * @param consumes whether it gets what it sends to the queue
  */
 export async function startWorker(
   bundle: ProductionBundle,
   modules: WorkerModule[],
   bindings: Record<string, unknown> = {},
   homes: readonly string[] = [],
+  consumes = true,
 ): Promise<RunningWorker> {
   const before = childrenNamedWorkerd();
   const miniflare = new Miniflare(
@@ -53,6 +55,7 @@ export async function startWorker(
       modules: modules.map(({ name, code }) => ({ type: "ESModule", path: name, contents: code })),
       modulesRoot: ".",
       compatibilityDate: bundle.compatibilityDate,
+      compatibilityFlags: bundle.compatibilityFlags,
       bindings: {
         ...bundle.vars,
         MASTER_KEY: Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64"),
@@ -61,6 +64,8 @@ export async function startWorker(
       } as Record<string, string>,
       d1Databases: { DB: "bench", ...Object.fromEntries(homes.map((home) => [bindingOfHome(home), home])) },
       kvNamespaces: { NONCES: "nonces", CREDENTIALS: "credentials" },
+      queueProducers: { EVENTS: "events" },
+      queueConsumers: consumes ? { events: { maxBatchSize: bundle.messagesAtOnce, maxBatchTimeout: 0 } } : {},
       unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
       cf: false,
       resourcePersistencePath: temporaryFolder(),
@@ -97,15 +102,19 @@ export function temporaryFolder(): string {
 
 const ADMIN_TOKEN = "bench-admin-token-0123456789abcdef-xyz";
 
-/** Issues a site's app through the admin API of the production Worker, which seals its secret. */
-export async function issueApp(url: string, siteId: number = APP.siteId): Promise<void> {
-  const answer = await fetch(`${url}/admin/sites/${siteId}/apps`, {
-    method: "POST",
+/** Calls the admin API of the production Worker about a site. */
+export async function adminCall(url: string, method: string, path: string, body: unknown): Promise<void> {
+  const answer = await fetch(`${url}/admin/sites/${path}`, {
+    method,
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
-    body: JSON.stringify({ name: "Bench", appid: appidOf(siteId), secret: APP.secret }),
+    body: JSON.stringify(body),
   });
-  if (answer.status !== 201) throw new Error(`issuing the app: ${answer.status} ${await answer.text()}`);
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`);
 }
+
+/** Issues a site's app through the admin API, which seals its secret. */
+export const issueApp = (url: string, siteId: number = APP.siteId): Promise<void> =>
+  adminCall(url, "POST", `${siteId}/apps`, { name: "Bench", appid: appidOf(siteId), secret: APP.secret });
 
 /** The same app for a Worker that seals nothing. */
 export async function insertApp(db: D1Database): Promise<void> {

@@ -1,0 +1,90 @@
+import { createFields, signed } from "./bench-app.ts";
+import { startEventsReceiver } from "./events-receiver.ts";
+import type { Call } from "./observed-bindings.ts";
+import { observedWorker } from "./observed-production.ts";
+import type { ProductionBundle } from "./production-bundle.ts";
+import { adminCall } from "./start-worker.ts";
+
+/** What one create, or one delivery, asks of D1. */
+export interface Counted {
+  trips: number;
+  statements: number;
+  /** Of SQL and values, as they are sent to D1. */
+  bytes: number;
+  rowsRead: number;
+  rowsWritten: number;
+}
+
+export interface EventCounts {
+  /** Without events: the Worker of the last release, and this one. */
+  before: Counted;
+  without: Counted;
+  /** With events and no webhook; with one webhook. */
+  event: Counted;
+  webhook: Counted;
+  /** What delivering takes, an event: alone, and of many that were due together. */
+  alone: Counted;
+  together: Counted;
+}
+
+const TOGETHER = 20;
+
+/** Counts on the new schema, for a new customer and two agents, in an isolate that is warm. */
+export async function countEvents(bundle: ProductionBundle): Promise<EventCounts> {
+  const worker = await observedWorker(bundle, { vars: { WEBHOOK_LOOPBACK: "allow" } });
+  const { running } = worker;
+  const receiver = await startEventsReceiver();
+  const create = (module?: string, record = true) =>
+    worker.call("create_gd", signed(createFields({ sbs: crypto.randomUUID() })), {
+      record,
+      ...(module !== undefined && { module }),
+    });
+  const counted = async (module?: string) => {
+    await create(module);
+    await create(module);
+    return countOf(await worker.calls());
+  };
+  try {
+    for (let i = 0; i < 20; i++) await create();
+    const before = await counted("./last-release.js");
+    const without = await counted();
+    await adminCall(running.url, "PATCH", "1", { events: true });
+    const event = await counted();
+    await adminCall(running.url, "POST", "1/webhooks", { url: receiver.url });
+    await create();
+    await delivered(running.db, 1);
+    const webhook = await counted();
+    await delivered(running.db, 3);
+    const alone = countOf(await worker.delivering());
+    // Only the first starts a recording, so that it has what all of them bring.
+    await Promise.all(Array.from({ length: TOGETHER }, (_, i) => create(undefined, i === 0)));
+    await delivered(running.db, 3 + TOGETHER);
+    const together = countOf(await worker.delivering());
+    const share = Object.fromEntries(Object.entries(together).map(([name, count]) => [name, count / TOGETHER]));
+    return { before, without, event, webhook, alone, together: share as unknown as Counted };
+  } finally {
+    receiver.close();
+    await running.close();
+  }
+}
+
+/** Waits until so many deliveries are written down as such, and nothing is under way. */
+async function delivered(db: D1Database, number: number): Promise<void> {
+  const sql = "SELECT count(*) AS number FROM deliveries WHERE status = 'delivered'";
+  for (const since = performance.now(); (await db.prepare(sql).first<number>("number")) !== number; ) {
+    if (performance.now() - since > 60_000) throw new Error(`not ${number} events were delivered`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function countOf(calls: Call[]): Counted {
+  const asked = calls.filter(({ statements }) => statements.length > 0);
+  const sum = (count: (call: Call) => number) => asked.reduce((total, call) => total + count(call), 0);
+  return {
+    trips: asked.length,
+    statements: sum(({ statements }) => statements.length),
+    bytes: sum(({ statements }) => Buffer.byteLength(JSON.stringify(statements))),
+    rowsRead: sum(({ rowsRead }) => rowsRead),
+    rowsWritten: sum(({ rowsWritten }) => rowsWritten),
+  };
+}
