@@ -254,7 +254,7 @@ describe("what the pages say of the deployment", () => {
     expect(bindings.filter((name) => name !== "ASSETS" && !known.includes(name))).toEqual([]);
   });
 
-  it("is each limit of wrangler.toml, and how often the cron runs", () => {
+  it("is each limit of wrangler.toml, and how often the crons run", () => {
     const limits = [...WRANGLER.matchAll(/^simple = \{ limit = (\d+), period = (\d+) \}$/gm)];
     expect(limits.length).toBeGreaterThan(1);
     for (const [, limit, period] of limits) {
@@ -262,8 +262,9 @@ describe("what the pages say of the deployment", () => {
       expect(OPERATING).toMatch(said);
       expect(DEPLOYING).toMatch(said);
     }
-    expect(WRANGLER).toContain('crons = ["*/5 * * * *"]');
+    expect(WRANGLER).toContain('crons = ["* * * * *", "*/5 * * * *"]');
     expect(OPERATING).toContain("Every five minutes what has expired is removed");
+    expect(OPERATING).toContain("each minute the Worker looks into every open home");
   });
 
   it("is how long things are remembered and waited for", () => {

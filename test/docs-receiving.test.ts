@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import { verifyEvent } from "../src/client/verify-event.ts";
+import { openApiDocument } from "../src/openapi/document.ts";
+import { OPERATIONS } from "../src/operations/index.ts";
+import { LEASE_SECONDS, MOST_UNDER_WAY, MOST_UNDER_WAY_FAILING } from "../src/store/home/deliveries.ts";
+import { FAILING_DAYS } from "../src/store/home/webhook-health.ts";
+import { MOST_WEBHOOKS } from "../src/store/home/webhooks.ts";
+import { POST_LIMIT_MS } from "../src/webhooks/post.ts";
+import { nextAttemptAt } from "../src/webhooks/schedule.ts";
+import { rowsOf } from "./support/markdown.ts";
+
+const pagesOf = (files: Record<string, string>) =>
+  Object.fromEntries(Object.entries(files).map(([path, text]) => [path.replace("../docs/", ""), text]));
+const PAGES = pagesOf(import.meta.glob("../docs/**/*.md", { query: "?raw", import: "default", eager: true }));
+const SOURCES = Object.values<string>(
+  import.meta.glob(["../src/webhooks/*.ts", "../src/store/home/webhooks.ts"], {
+    query: "?raw",
+    import: "default",
+    eager: true,
+  }),
+).join("\n");
+const [WRANGLER = ""] = Object.values<string>(
+  import.meta.glob("../wrangler.toml", { query: "?raw", import: "default", eager: true }),
+);
+const EXAMPLES = Object.keys(import.meta.glob("../src/client/examples/[Rr]eceive*"));
+
+/** Those that pages and client tell of. Another operation's event needs neither: it comes through as one of unknown type. */
+const TYPES = ["session.created", "session.agents_added", "ping"];
+
+const pageOf = (name: string) => {
+  const page = PAGES[name];
+  if (page === undefined) throw new Error(`there is no docs/${name}`);
+  return page;
+};
+
+interface Schema {
+  properties: Record<string, Schema>;
+}
+const document = JSON.parse(JSON.stringify(openApiDocument("1.0.0"))) as {
+  components: { schemas: Record<string, Schema> };
+};
+
+/** `session.agents_added` → the schema of its data. */
+const dataOf = (type: string) => {
+  const name = type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return Object.keys(document.components.schemas[`${name}Data`]?.properties ?? {});
+};
+
+/** Seconds between an attempt that failed and the next, without chance; null after the last. */
+const pauseAfter = (attempt: number) => nextAttemptAt({ random: () => 0.5 }, attempt, 0);
+
+/** 300 is `5 min`. */
+const inWords = (seconds: number, [s, min, h]: string[]) => {
+  if (seconds < 60) return `${seconds} ${s}`;
+  return seconds < 3600 ? `${seconds / 60} ${min}` : `${seconds / 3600} ${h}`;
+};
+
+describe.each([
+  ["receiving.md", ["s", "min", "h"]],
+  ["zh/receiving.md", ["秒", "分钟", "小时"]],
+])("docs/%s", (name, units) => {
+  const page = pageOf(name);
+
+  it("shows a request that verifies with the secret it gives", async () => {
+    const [, head = "", body = ""] = page.match(/^```http\n(.*?)\n\n(.*?)\n```$/ms) ?? [];
+    const headers = Object.fromEntries([...head.matchAll(/^([\w-]+): (.*)$/gm)].map(([, key, value]) => [key, value]));
+    const [secret = ""] = page.match(/whsec_[\w+/]{40,}=*/) ?? [];
+    const event = await verifyEvent(headers, body, secret, { now: Number(headers["webhook-timestamp"]) });
+    expect(OPERATIONS.map(({ eventType }) => eventType)).toContain(event.type);
+    expect(Object.keys(event.data)).toEqual(dataOf(event.type));
+    expect(headers["user-agent"]).toBe("agent-session-webhooks/1");
+    expect(SOURCES).toContain('"user-agent": "agent-session-webhooks/1"');
+  });
+
+  it("names each field of the data of an event", () => {
+    for (const type of TYPES) {
+      const row = rowsOf(page).find(([cell]) => cell === `\`${type}\``);
+      const fields = dataOf(type).filter((field) => !["seq", "appid"].includes(field));
+      expect(fields.length).toBeGreaterThan(0);
+      expect([type, fields.filter((field) => !row?.[2]?.includes(`\`${field}\``))]).toEqual([type, []]);
+    }
+  });
+
+  it("gives the schedule, the timeout and the caps as they are in the code", () => {
+    const attempts = [1, 2, 3, 4, 5, 6, 7, 8];
+    const pauses = attempts.map(pauseAfter);
+    expect(pauses.at(-1)).toBeNull();
+    const row = rowsOf(page).find((cells) => cells.length === 9 && cells[1]?.startsWith("5 "));
+    expect(row?.slice(1, -1)).toEqual(pauses.slice(0, -1).map((seconds) => inWords(seconds ?? 0, units)));
+    const hours = pauses.reduce<number>((sum, seconds) => sum + (seconds ?? 0), 0) / 3600;
+    expect(Math.round(hours)).toBe(30);
+    expect([POST_LIMIT_MS, FAILING_DAYS, MOST_UNDER_WAY, MOST_UNDER_WAY_FAILING]).toEqual([15_000, 5, 20, 3]);
+    for (const number of ["15", "5", "20", "3", "30"]) expect(page).toMatch(new RegExp(`(^|\\D)${number}\\D`));
+  });
+
+  it("leads to the receiver of every language", () => {
+    expect(EXAMPLES).toHaveLength(6);
+    const up = name.startsWith("zh/") ? "../" : "";
+    for (const path of EXAMPLES) expect(page).toContain(`](${up}${path})`);
+  });
+});
+
+describe("the client's types of events", () => {
+  const [types = ""] = Object.values<string>(
+    import.meta.glob("../src/client/event.ts", { query: "?raw", import: "default", eager: true }),
+  );
+
+  it.each(TYPES)("have each field of %s, and no other", (type) => {
+    const [, block = ""] = types.split(new RegExp(`EventOf<\\s*"${type}",`));
+    const [own = ""] = block.split(/(?:^|\})>;$/m);
+    // Without what stands in the braces of a field.
+    const flat = own.replaceAll(/: \{[^}]*\}/g, ": object");
+    const fields = [...flat.matchAll(/(?:^ +|\{ |; )(\w+): /gm)].map(([, field]) => field);
+    expect(["seq", ...fields].sort()).toEqual(dataOf(type).sort());
+  });
+});
+
+describe("what the other pages say of events", () => {
+  it("is each reason that an operator may read beside a delivery", () => {
+    const [, table = ""] = pageOf("operating.md").split("| `last_error` |");
+    const reasons = rowsOf(table.split("\n\n")[0] ?? "").flatMap(([names = ""]) => names.match(/`[^`]+`/g) ?? []);
+    expect(reasons.length).toBeGreaterThan(5);
+    const given = (reason: string) => {
+      const start = reason
+        .replaceAll("`", "")
+        .replace(/[:.…\d].*$/, "")
+        .trim();
+      return [`"${start}`, `\`${start} \${`].some((text) => SOURCES.includes(text));
+    };
+    expect(reasons.filter((reason) => !given(reason))).toEqual([]);
+  });
+
+  it("is that no deployment posts to its own machine", () => {
+    expect(pageOf("operating.md")).toContain("`WEBHOOK_LOOPBACK`. A deployment must not have it.");
+    expect(WRANGLER).toContain("EVENT_RETENTION_DAYS");
+    expect(WRANGLER).not.toContain("WEBHOOK_LOOPBACK");
+  });
+
+  it("is how long an attempt is its claim's own, and how many webhooks a site has", () => {
+    const architecture = pageOf("architecture.md").replaceAll(/\s+/g, " ");
+    expect(architecture).toContain(`makes the attempt its own for ${LEASE_SECONDS} s`);
+    expect(pageOf("operating.md")).toContain(`A site has up to ${MOST_WEBHOOKS}.`);
+  });
+});

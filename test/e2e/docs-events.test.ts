@@ -1,0 +1,114 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { verifyEvent } from "../../src/client/client.ts";
+import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
+import { run } from "../support/run-cli.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+let worker: BuiltWorker;
+let folder: string;
+let server: Server;
+let receiver: string;
+const received: { headers: Record<string, string | string[] | undefined>; body: string }[] = [];
+
+beforeAll(async () => {
+  worker = await startBuiltWorker({ vars: { WEBHOOK_LOOPBACK: "allow" } });
+  folder = mkdtempSync(join(tmpdir(), "docs-events-test-"));
+  writeFileSync(join(folder, ".dev.vars"), `MASTER_KEY=unused\nADMIN_TOKEN=${worker.adminToken}\n`);
+  server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    received.push({ headers: request.headers, body: Buffer.concat(chunks).toString() });
+    response.writeHead(204).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "localhost", resolve));
+  receiver = `http://localhost:${(server.address() as AddressInfo).port}/`;
+});
+
+afterAll(async () => {
+  await worker?.close();
+  server?.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** The commands of a page, or of a part of it, block by block. */
+const blocksOf = (path: string, from = "", to?: string) => {
+  const [, part = ""] = from === "" ? ["", pageOf(path)] : pageOf(path).split(`\n${from}\n`);
+  const [within = ""] = to === undefined ? [part] : part.split(`\n${to}\n`);
+  return [...within.matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = ""]) => block);
+};
+
+const pageOf = (path: string) => readFileSync(join(ROOT, path), "utf8");
+
+/** Makes a new site with the README's commands, then runs others there. */
+async function shell(blocks: string[]) {
+  const { id } = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Before" });
+  const [block = ""] = blocksOf("README.md").filter((each) => each.startsWith("BASE="));
+  // The calls after the empty line end with one that is refused.
+  const [first = ""] = block.split("\n\n");
+  const script =
+    `cd '${folder}'; npm() { command npm --prefix '${ROOT}' "$@"; }\n${first}\ncd '${ROOT}'\necho DOCS\n${blocks.join("\n")}`
+      .replaceAll("http://localhost:8787", worker.url)
+      .replaceAll("http://localhost:8080/", receiver)
+      .replaceAll("sites/1", `sites/${id + 1}`)
+      .replaceAll("site_id=1", `site_id=${id + 1}`)
+      .replaceAll("my-shop", `my-shop-${id + 1}`);
+  const { exitCode, stdout, stderr } = await run("sh", ["-e"], { input: script, env: { BASE_URL: worker.url } });
+  const [, said = ""] = stdout.split("DOCS\n");
+  return { exitCode, stderr, said };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (const end = Date.now() + 20_000; !condition() && Date.now() < end; ) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+it.each([
+  ["docs/receiving.md", "## Try it", "## When nothing verifies"],
+  ["docs/zh/receiving.md", "## 在本机试一次", "## 对不上的时候"],
+])(
+  "%s: what it says to try brings a ping and a session, verified with the secret that was shown",
+  async (path, from, to) => {
+    received.length = 0;
+    const [add = "", receive = "", send = ""] = blocksOf(path, from, to);
+    expect(receive).toBe("SECRET=whsec_… node src/client/examples/receive-event.mjs\n");
+    const [pull = ""] = blocksOf(path).filter((block) => block.includes("/events?after="));
+    const { exitCode, stderr, said } = await shell([add, send, pull]);
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    await until(() => received.length >= 2);
+    const [, secret = ""] = said.match(/"secret":"(whsec_[^"]+)"/) ?? [];
+    const events = await Promise.all(received.map(({ headers, body }) => verifyEvent(headers, body, secret)));
+    events.sort((a, b) => a.data.seq - b.data.seq);
+    expect(events).toMatchObject([
+      { type: "ping", data: { seq: 1 } },
+      {
+        type: "session.created",
+        data: { seq: 2, chat_id: 1, messages: [{ content: expect.stringMatching(/order|订单/) }] },
+      },
+    ]);
+    for (const { id } of events) expect(said).toContain(`"id":"${id}"`);
+  },
+);
+
+it("docs/operating.md: each call about webhooks goes as it is shown", async () => {
+  const { exitCode, stderr, said } = await shell(blocksOf("docs/operating.md", "## Webhooks", "## Console"));
+  expect([exitCode, stderr]).toEqual([0, ""]);
+  for (const part of [
+    ...[
+      /"status":"enabled".*"secret":"whsec_/,
+      /^\{"event_id":"evt_/m,
+      /"type":"ping","chat_id":null,"status":"pending"/,
+    ],
+    ...[/^\{"secret":"whsec_.*"previous_expires_at":\d+\}/m, /"events":\["session\.created"\],"status":"disabled"/],
+    ...[/"status":"failed".*"last_error":"the webhook is disabled"/, /"action":"webhook\.rotated"/],
+    /^\{"event_id":"evt_[0-9a-f]{32}","seq":1\}/m,
+  ]) {
+    expect(said).toMatch(part);
+  }
+});
