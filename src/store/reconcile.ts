@@ -12,7 +12,7 @@ import { appRoutes, apps, auditLog, events, homeSites, sites } from "./schema.ts
 /** How many rows are read and written at a time. */
 const CHUNK = 1_000;
 
-type Route = typeof appRoutes.$inferSelect;
+type Route = Pick<typeof appRoutes.$inferSelect, "appid" | "siteId">;
 
 /** A list as a table for FROM, one row for each element. */
 const each = (list: unknown[]) => sql`json_each(${JSON.stringify(list)}) AS each_row`;
@@ -92,6 +92,7 @@ export async function copyHomeToDirectory(directory: D1Database, home: string, d
             status: field("status").as("status"),
             revision: field("revision").as("revision"),
             createdAt: field("createdAt").as("created_at"),
+            eventSeqFloor: field("eventSeqFloor").as("event_seq_floor"),
           })
           .from(each(rows))
           .where(sql`true`),
@@ -115,7 +116,11 @@ export async function copyHomeToDirectory(directory: D1Database, home: string, d
       .insert(appRoutes)
       .select((query) =>
         query
-          .select({ appid: field("appid").as("appid"), siteId: field("siteId").as("site_id") })
+          .select({
+            appid: field("appid").as("appid"),
+            siteId: field("siteId").as("site_id"),
+            claim: sql`NULL`.as("claim"),
+          })
           .from(each(rows))
           .innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, home))),
       )

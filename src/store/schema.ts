@@ -34,14 +34,18 @@ export const sites = sqliteTable("sites", {
   /** The revision of the home's row that was copied. An older copy that comes late changes nothing. */
   revision: integer().notNull(),
   createdAt: integer("created_at").notNull(),
+  /** What the settling of a restored home lifted the site's event_seq_floor to. The next restore of the home does not undo it here. */
+  eventSeqFloor: integer("event_seq_floor").notNull().default(0),
 });
 
-/** The site of each appid that was ever issued. A route is never deleted, so no other site can get the appid. */
+/** The site of each appid that was ever issued. The route of an app is never deleted, so no other site can get the appid. */
 export const appRoutes = sqliteTable("app_routes", {
   appid: text().primaryKey(),
   siteId: integer("site_id")
     .notNull()
     .references(() => sites.id),
+  /** A random id of the call that last asked for the route. A route without an app is deleted only while it is still this one. */
+  claim: text(),
 });
 
 /** The open sessions of the console. Signing out deletes the row, so that a copied cookie becomes useless too. */
@@ -114,6 +118,8 @@ export const agents = sqliteTable(
     id: integer().notNull(),
     name: text().notNull(),
     status: text({ enum: AGENT_STATUSES }).notNull(),
+    /** Counts the changes of this row. */
+    revision: integer().notNull().default(0),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.id] })],
 );
@@ -275,6 +281,8 @@ export const webhooks = sqliteTable(
     /** The first failure since the last success; null when the last attempt succeeded or there was none. */
     failingSince: integer("failing_since"),
     createdAt: integer("created_at").notNull(),
+    /** Counts the changes of URL, events and status. */
+    revision: integer().notNull().default(0),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.id] })],
 );
@@ -361,6 +369,23 @@ export const auditLog = sqliteTable(
     details: text().notNull(),
   },
   (t) => [index("audit_log_by_site").on(t.siteId)],
+);
+
+/**
+ * Which homes were settled after a restore. Written in the batch that lifts the home, so that the same settling lifts it once; the
+ * directory also has a row for each home whose rows it has copied for that settling.
+ */
+export const settlings = sqliteTable(
+  "settlings",
+  {
+    /** The operator's id of the settling, or a random one. */
+    id: text().notNull(),
+    home: text().notNull(),
+    at: integer().notNull(),
+    /** No new site gets an id up to this one; null unless the directory was restored. */
+    siteIdFloor: integer("site_id_floor"),
+  },
+  (t) => [primaryKey({ columns: [t.id, t.home] })],
 );
 
 /** Where a job that works over several runs continues: the key of the last row it read, as JSON, or the name of the next home. */

@@ -79,9 +79,12 @@ describe("creating a site", () => {
       status: "open",
       revision: 0,
       createdAt: NOW,
+      eventSeqFloor: 0,
     });
     const { directory, [home]: here, [home === "main" ? "apac" : "main"]: elsewhere } = await stored(name);
-    expect(directory).toEqual([{ id, name, home, first_chat_id: 100, status: "open", revision: 0, created_at: NOW }]);
+    expect(directory).toEqual([
+      { id, name, home, first_chat_id: 100, status: "open", revision: 0, created_at: NOW, event_seq_floor: 0 },
+    ]);
     const row = { site_id: id, name, status: "open", chat_id_floor: 99, revision: 0, created_at: NOW };
     expect(here).toEqual([{ ...row, events: 0, event_seq_floor: 0 }]);
     expect(elsewhere).toEqual([]);
@@ -214,7 +217,10 @@ describe("the chat ids of a site", () => {
     const made = await createSite(contextAt(NOW), { name: "N", home, firstChatId: 5_000 });
     const { appid, secret } = await issueApp(contextAt(NOW), { site: made, name: "N" });
     const world = Object.assign(await World.create({}, home), { siteId: made.id, appid, secret });
-    await databaseOf(home).prepare("INSERT INTO agents VALUES (?, 1, 'A', 'normal')").bind(made.id).run();
+    await databaseOf(home)
+      .prepare("INSERT INTO agents (site_id, id, name, status) VALUES (?, 1, 'A', 'normal')")
+      .bind(made.id)
+      .run();
     const one = { kefu_id: [1], fzr_uid: 1 };
     expect([await world.chatId(one), await world.chatId(one)]).toEqual([5_000, 5_001]);
     await changeSite(contextAt(NOW), { site: made, change: { firstChatId: 5_010 } });

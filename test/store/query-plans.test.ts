@@ -159,7 +159,7 @@ describe("the query plans of the signed path", () => {
     const many = "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 1100)";
     const fill = (insert: string) => env.DB.prepare(`${many} ${insert}`).bind(world.siteId);
     await env.DB.batch([
-      fill("INSERT INTO agents SELECT ?, i, 'Agent', 'normal' FROM n"),
+      fill("INSERT INTO agents (site_id, id, name, status) SELECT ?, i, 'Agent', 'normal' FROM n"),
       fill("INSERT INTO customers SELECT ?, 'many ' || i, 'Name', '::1', 0, 0 FROM n"),
       fill(`INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, status, auto_title, created_at)
         SELECT 100000 + i, ?, 'app', 'ticket', 'many ' || i, 'waiting', '', 0 FROM n`),
@@ -263,7 +263,7 @@ describe("the query plans of what operators do", () => {
     const few = await create();
     await env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
-       INSERT INTO app_routes SELECT 'route-' || i, ? FROM n`,
+       INSERT INTO app_routes (appid, site_id) SELECT 'route-' || i, ? FROM n`,
     )
       .bind(siteId)
       .run();

@@ -26,6 +26,7 @@ const WITHOUT_ROWID = [
   "nonces",
   "participants",
   "sessions",
+  "settlings",
   "webhooks",
 ];
 

@@ -42,6 +42,7 @@ export async function beginSite(
             status: sql`'creating'`.as("status"),
             revision: sql`0`.as("revision"),
             createdAt: sql`${now}`.as("created_at"),
+            eventSeqFloor: sql`0`.as("event_seq_floor"),
           })
           .from(sql`(SELECT 1)`)
           .where(notExists(store.select({ id: sites.id }).from(sites).where(begun))),

@@ -54,6 +54,7 @@ export async function insertAgents(
           id: sql`asked.value ->> 'id'`.as("id"),
           name: sql`asked.value ->> 'name'`.as("name"),
           status: sql`${NEW_AGENT}`.as("status"),
+          revision: sql`0`.as("revision"),
         })
         .from(each(newcomers))
         .where(notExists(taken(db, siteId, newcomers))),

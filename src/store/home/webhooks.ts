@@ -69,6 +69,7 @@ export async function insertWebhook(
               previousExpiresAt: sql`NULL`.as("previous_expires_at"),
               failingSince: sql`NULL`.as("failing_since"),
               createdAt: sql`${author.now}`.as("created_at"),
+              revision: sql`0`.as("revision"),
             })
             .from(homeSites)
             .where(and(isSite, sql`${present} < ${MOST_WEBHOOKS}`)),

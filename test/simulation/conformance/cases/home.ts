@@ -16,25 +16,25 @@ export async function madeHome({ db, migrations }: Store): Promise<D1Database> {
     rows.map((row) => db.prepare(`INSERT INTO ${table} VALUES (${row.map(() => "?").join(", ")})`).bind(...row));
   await db.batch([
     ...insert("sites", [
-      [APP.siteId, "Site", "main", 1, "open", 0, NOW],
-      [8, "Closed", "main", 900, "closed", 2, NOW],
+      [APP.siteId, "Site", "main", 1, "open", 0, NOW, 0],
+      [8, "Closed", "main", 900, "closed", 2, NOW, 0],
     ]),
     ...insert("home_sites", [
       [APP.siteId, "Site", "open", 0, 0, NOW, 1, 0],
       [8, "Closed", "closed", 899, 2, NOW, 0, 0],
     ]),
     ...insert("app_routes", [
-      [APP.appid, APP.siteId],
-      ["closed", 8],
+      [APP.appid, APP.siteId, null],
+      ["closed", 8, null],
     ]),
     ...insert("apps", [
       [APP.siteId, APP.appid, "App", APP.version, "sealed 1", APP.previousVersion, "sealed 0", NOW + 60, null, NOW],
       [8, "closed", "Closed", "v8", "sealed 8", null, null, null, null, NOW],
     ]),
     ...insert("agents", [
-      [APP.siteId, 1, "王伟", "normal"],
-      [APP.siteId, 2, "Li", "normal"],
-      [APP.siteId, 3, "Gone", "disabled"],
+      [APP.siteId, 1, "王伟", "normal", 0],
+      [APP.siteId, 2, "Li", "normal", 0],
+      [APP.siteId, 3, "Gone", "disabled", 0],
     ]),
   ]);
   return db;

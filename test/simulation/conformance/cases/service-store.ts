@@ -280,9 +280,9 @@ export const storeCases: Cases<Store> = {
   "what settles a restored home": onHome(
     threeSessions,
     async (db) => {
-      await db.prepare("INSERT INTO sites VALUES (9, 'Lost', 'main', 50, 'open', 1, 3)").run();
+      await db.prepare("INSERT INTO sites VALUES (9, 'Lost', 'main', 50, 'open', 1, 3, 0)").run();
       await db.prepare("UPDATE sites SET revision = 4, name = 'Newer' WHERE id = 7").run();
-      await db.prepare("INSERT INTO app_routes VALUES ('lost', 9)").run();
+      await db.prepare("INSERT INTO app_routes VALUES ('lost', 9, NULL)").run();
     },
     (db) => copySitesToHome(db, "main", db),
     (db) => liftFloors(db, 1000),
