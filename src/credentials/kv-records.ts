@@ -31,15 +31,24 @@ export async function readRecords(kv: KVNamespace | undefined, appids: string[])
   if (kv === undefined) return records;
   const parts: string[][] = [];
   for (let at = 0; at < appids.length; at += KEYS_PER_READ) parts.push(appids.slice(at, at + KEYS_PER_READ));
-  const read = Promise.all(parts.map((part) => kv.get<unknown>(part.map(keyOf), "json")));
+  // As text: one value that is no JSON would fail all that are read with it.
+  const read = Promise.all(parts.map((part) => kv.get(part.map(keyOf), "text")));
   const found = await read.catch((cause: unknown) => {
     throw new ServiceError("unavailable", { reason: "kv_unavailable", detail: "KV does not answer.", cause });
   });
   for (const [i, appid] of appids.entries()) {
-    const record = found[Math.floor(i / KEYS_PER_READ)]?.get(keyOf(appid));
+    const record = parsed(found[Math.floor(i / KEYS_PER_READ)]?.get(keyOf(appid)));
     if (isRecordOf(appid, record)) records.set(appid, record);
   }
   return records;
+}
+
+function parsed(text: string | null | undefined): unknown {
+  try {
+    return JSON.parse(text ?? "null");
+  } catch {
+    return undefined;
+  }
 }
 
 /** For `waitUntil`: never rejects, because D1 is asked again. */

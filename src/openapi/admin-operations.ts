@@ -1,5 +1,6 @@
 import { APPID } from "../credentials/resolve-credentials.ts";
 import { auditQuerySchema } from "../services/list-audit-log.ts";
+import { DIVERGENT_CURSOR } from "../services/list-divergent-apps.ts";
 import { sessionQuerySchema } from "../services/list-sessions.ts";
 import { pageQuerySchema } from "../services/page.ts";
 import { ID_CURSOR, operation, pageQuery, parametersIn, QUERY_WORDS, query } from "./admin-call.ts";
@@ -173,12 +174,28 @@ export const adminPaths = {
       id: "settleRestoredHome",
       summary: "Make a home fit for use after D1 Time Travel",
       description:
-        "Call it once a closed home was restored, before it is opened. It gives the home the sites that it lost, lifts the chat ids and the event counts of every site, and lists the apps to look at. Of `main`, it also gives the directory the sites and apps of the other homes. Sent again it lifts again, which only skips more ids. The body may be left out.",
+        "Call it once a closed home was restored, before it is opened. It gives the home the sites that it lost, and lifts the chat ids and the event counts of every site. Of `main`, it also gives the directory the sites and apps of the other homes. The same `settling_id` again lifts nothing more and goes on where the call before stopped; without one, each call lifts. The body may be left out.",
       body: "Restored",
       bodyOptional: true,
       answer: { status: 200, schema: "RestoredHome" },
-      refusals: [404],
+      refusals: [404, 409],
       description200: "The home is fit for use from `reopen_after` on.",
+    }),
+  },
+  "/admin/homes/{name}/divergent": {
+    parameters: parametersIn("name"),
+    get: operation({
+      id: "listDivergentApps",
+      summary: "List the apps to look at after a restore",
+      description:
+        "The apps that the home knows otherwise than the directory or KV. Of `main`, also the apps of other homes that no route leads to; a home that does not answer is named in `homes_down`. A page compares at most 5,000 apps: it may have fewer items than `limit`, or none, and yet a `next_cursor`.",
+      query: query(pageQuerySchema, {
+        ...QUERY_WORDS,
+        cursor: { ...QUERY_WORDS.cursor, pattern: DIVERGENT_CURSOR.source },
+      }),
+      answer: { status: 200, schema: "DivergentAppPage" },
+      refusals: [404],
+      description200: "A page of apps.",
     }),
   },
   "/admin/audit": {

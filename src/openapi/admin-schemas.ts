@@ -113,6 +113,17 @@ export const adminSchemas = {
         "How many chat ids each site skips: more than any site can have given since the time that the home was restored to.",
       examples: [1000000],
     },
+    settling_id: {
+      description:
+        "An id of your own: a new one for each restore, the same for each try to settle it. A random one is made without it.",
+      minLength: 1,
+      maxLength: 64,
+      examples: ["restore-2026-11-22"],
+    },
+    force: {
+      description: "Settles an open home too. Sessions that it opens before that may get ids that were given before.",
+      examples: [false],
+    },
   }),
   NewApp: jsonSchemaOf(issueAppSchema, {
     name: NAME("What the app is called", "Shop back end"),
@@ -208,24 +219,34 @@ export const adminSchemas = {
     ),
   }),
   RestoredHome: exactly({
+    settling_id: string("The id of this settling: send it along when this call has to be sent again.", {
+      pattern: "^[A-Za-z0-9_-]{1,64}$",
+      examples: ["restore-2026-11-22"],
+    }),
     sites: integer("How many sites the home has.", { minimum: 0, examples: [12] }),
-    lifted_by: integer("How many chat ids each of them skips.", { minimum: 1, examples: [1000000] }),
+    lifted_by: integer(
+      "How many chat ids this call made each of them skip; 0 when this settling had lifted them before.",
+      {
+        minimum: 0,
+        examples: [1000000],
+      },
+    ),
     reopen_after: time("By then every `ranstr` that was used before has expired. Open the home after it.", TIME),
-    apps: listOf("The apps to look at before the home is opened.", "DoubtfulApp"),
     homes_down: {
       ...homesDown,
       description:
-        "Only for `main`: homes that do not answer. Their sites and apps are not back: send this again before `main` is opened.",
+        "Only for `main`: homes that were not reached. Their sites and apps are not back: send this again, with the `settling_id`, before `main` is opened.",
     },
   }),
-  DoubtfulApp: exactly({
+  DivergentApp: exactly({
     appid,
     site_id: siteId,
     why: string(
-      "`missing`: the home does not have it any more; `revoked`: it was revoked, and now is not; `rotated`: it had another secret; `unrouted`: its site's id belongs to another site by now.",
+      "`missing`: the directory leads to it, and the home does not have it; `revoked`: it was revoked, and now is not; `rotated`: it had another secret; `unrouted`: its home has it, and the directory does not lead to it.",
       { enum: ["missing", "revoked", "rotated", "unrouted"], examples: ["rotated"] },
     ),
   }),
+  DivergentAppPage: page("DivergentApp", { homes_down: homesDown }),
   Agent: exactly(agent),
   AgentPage: page("Agent"),
   SessionSummary: exactly({

@@ -6,6 +6,7 @@ import { updateHomeSite } from "../store/home/home-sites.ts";
 import { SITE_STATUSES } from "../store/schema.ts";
 import { firstChatId } from "./create-site.ts";
 import { siteUnknown } from "./refusals.ts";
+import { rememberFloors } from "./remember-floors.ts";
 import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
 
 /** Body of PATCH /admin/sites/:site_id. */
@@ -37,7 +38,8 @@ export interface SiteChange {
  * holds the next chat id that the site may give too. The same call again repairs a copy that was not made.
  *
  * @throws ServiceError `invalid_input` for a first_chat_id that is too low, and then nothing is changed; `not_found` when the home does
- *   not have the site; `unavailable`, reason `site_not_copied`, when the home has the change and the directory does not
+ *   not have the site; `unavailable`, reason `site_not_copied`, when the home has the change and the directory does not;
+ *   `site_not_remembered` when KV does not keep the first_chat_id
  */
 export async function changeSite(
   ctx: ServiceContext,
@@ -56,7 +58,14 @@ export async function changeSite(
   // Each copy holds the ids too: the copy of an earlier change that comes late is dropped.
   const copy = { name: now.name, status: now.status, revision: now.revision, firstChatId: now.chatIdFloor + 1 };
   await copySite(runtime, config.directory, site.id, copy).catch(sayNotCopied);
+  if (firstChatId !== undefined) await rememberFloors(ctx, site, now.chatIdFloor).catch(sayNotRemembered);
   return { ...site, ...copy, events: now.events };
+}
+
+function sayNotRemembered(cause: unknown): never {
+  const detail =
+    "The site is changed, but KV, which keeps first_chat_id for a restore, does not answer: send the same change again.";
+  throw new ServiceError("unavailable", { reason: "site_not_remembered", detail, retryAfter: 1, cause });
 }
 
 function sayNotCopied(cause: unknown): never {

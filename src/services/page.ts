@@ -3,7 +3,7 @@ import { APPID } from "../credentials/resolve-credentials.ts";
 import { invalidInput } from "../errors.ts";
 
 const LIMIT_RULE = "must be an integer from 1 to 100";
-const CURSOR_RULE = "is not a next_cursor";
+export const CURSOR_RULE = "is not a next_cursor";
 
 /** Query of every list: `limit`, and as `cursor` the `next_cursor` of the previous page. */
 export const pageQuerySchema = z.strictObject({

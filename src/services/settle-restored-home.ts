@@ -1,61 +1,97 @@
 import * as z from "zod/mini";
+import { ServiceError } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
 import { NONCE_SECONDS } from "../replay/kv-nonces.ts";
-import { auditRestore, copyHomeToDirectory, copySitesToHome, liftFloors } from "../store/reconcile.ts";
-import { isUnavailable } from "./ask-homes.ts";
-import { type DoubtfulApp, listDoubtfulApps } from "./list-doubtful-apps.ts";
+import { readFloors, writeSettledFloors } from "../store/kv-floors.ts";
+import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../store/reconcile.ts";
+import { keepInDirectory, liftHome, listFloors, notCopied, noteCopied } from "../store/settlings.ts";
+import { askHomes } from "./ask-homes.ts";
 import { homeUnknown } from "./refusals.ts";
+import { fromKv } from "./remember-floors.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
 
 const LIFT_RULE = "must be an integer from 1 to 1000000000";
+const SETTLING_ID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";
 
 /** Body of POST /admin/homes/:name/restored. */
 export const restoredSchema = z.strictObject({
   lift: z._default(z.int(LIFT_RULE).check(z.minimum(1, LIFT_RULE), z.maximum(1_000_000_000, LIFT_RULE)), 1_000_000),
+  settling_id: z.optional(z.string(SETTLING_ID_RULE).check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, SETTLING_ID_RULE))),
+  force: z._default(z.boolean("must be true or false"), false),
 });
 
+export interface SettleRestoredHome {
+  home: string;
+  /** How many chat ids and event counts each site skips. */
+  lift: number;
+  /** A new one for each restore, the same for each try of its settling. A random one unless given. */
+  settlingId?: string | undefined;
+  /** Settles an open home too. Sessions that it opens before that may get ids that were given before. */
+  force?: boolean;
+}
+
 export interface RestoredHome {
+  settlingId: string;
   /** How many sites the home has. */
   sites: number;
-  /** How many chat ids each of them skips. */
+  /** How many chat ids this call made each of them skip: 0 when the settling had lifted them before. */
   liftedBy: number;
   /** Unix seconds. By then every ranstr that was used before has expired, so none of the undone requests can be sent again. */
   reopenAfter: number;
-  /** Apps to look at before the home is opened. */
-  apps: DoubtfulApp[];
-  /** Of a restored directory: homes that do not answer. Their sites and routes are not back: do not open `main`, and send it again. */
+  /** Of a restored directory: homes that were not reached. Their sites and routes are not back: do not open `main`, and send it again. */
   homesDown: string[];
 }
 
+/** Less than an operator waits (WHOLE_LIMIT_MS): what the other homes of a restored directory get, together with what came before. */
+const HOMES_LIMIT_MS = 7_000;
+
+/** A random id of a settling, for {@link settleRestoredHome}. */
+export const newSettlingId = ({ runtime }: ServiceContext): string => runtime.bytes(16).toHex();
+
 /**
- * Makes a home that D1's Time Travel took back fit for use: lifts the chat ids of every site, gives the home back the sites that it
- * lost, and lists the apps to look at. Of the directory, it also brings back the sites and routes of the other homes. Close the home
- * first, and open it at `reopenAfter`. Sent again it lifts again, which only skips more ids.
+ * Makes a home that D1's Time Travel took back fit for use: gives it back the sites that it lost, and lifts the ids of every site
+ * above all that may have been given. What it lifts to is kept where the next restore of this home does not reach: in the directory and
+ * in KV. Of the directory, it also brings back the sites and routes of the other homes. Close the home first, and open it at
+ * `reopenAfter`. The same settling sent again lifts nothing more and goes on where it stopped.
  *
- * @throws ServiceError `not_found` for an unknown home; `unavailable` when the directory, the home or KV does not answer
+ * @throws ServiceError `not_found` for an unknown home; `conflict`, reason `home_open`, for a home that is not closed, unless forced;
+ *   `unavailable` when the directory, the home or KV does not answer
  */
 export async function settleRestoredHome(
   ctx: ServiceContext,
-  { home, lift }: { home: string; lift: number },
+  { home, lift, settlingId = newSettlingId(ctx), force = false }: SettleRestoredHome,
 ): Promise<RestoredHome> {
-  const { directory, homes } = ctx.config;
+  const { runtime, now } = ctx;
+  const { directory, homes, closedHomes, credentials } = ctx.config;
+  const answerBy = runtime.elapsed() + HOMES_LIMIT_MS;
   const db = homes.get(home);
   if (db === undefined) throw homeUnknown();
-  const down: string[] = [];
+  if (!closedHomes.has(home) && !force) throw homeIsOpen(home);
+  const settling = { id: settlingId, home, lift };
+  const remembered = await fromKv(ctx, () => readFloors(credentials, home));
   if (home !== MAIN_HOME) await copySitesToHome(directory, home, db);
-  // Lifted before anything that can take long: the list of apps can be made again.
-  const sites = await liftFloors(db, lift);
-  await auditRestore(directory, home, lift, authorOf(ctx));
-  for (const [name, other] of home === MAIN_HOME ? homes : []) {
-    if (name === MAIN_HOME) continue;
-    try {
-      await copyHomeToDirectory(directory, name, other);
-    } catch (error) {
-      if (!isUnavailable(error)) throw error;
-      down.push(name);
-    }
-  }
-  const { apps, homesDown } = await listDoubtfulApps(ctx, { home });
-  const silent = [...new Set([...down, ...homesDown])];
-  return { sites, liftedBy: lift, reopenAfter: ctx.now + NONCE_SECONDS, apps, homesDown: silent };
+  const { lifted, sites, at } = await liftHome(db, settling, remembered, authorOf(ctx));
+  const floors = await listFloors(db);
+  if (home !== MAIN_HOME) await keepInDirectory(directory, settling, floors, authorOf(ctx));
+  await fromKv(ctx, () => writeSettledFloors(credentials, home, settlingId, floors));
+  const others = [...homes].filter(([name]) => home === MAIN_HOME && name !== MAIN_HOME);
+  const copyHome = async (other: D1Database, name: string) => {
+    await copySitesToDirectory(directory, name, other);
+    await copyRoutesToDirectory(directory, name, other);
+    await noteCopied(directory, settlingId, name, now);
+  };
+  // A large home takes longer than it is waited for. Its copy goes on after the answer, and the same settling finds it done.
+  const copyAndGoOn = (other: D1Database, name: string) => {
+    const copying = copyHome(other, name);
+    ctx.waitUntil(copying.catch(() => {}));
+    return copying;
+  };
+  const { down } = await askHomes(ctx, copyAndGoOn, await notCopied(directory, settlingId, others), answerBy);
+  return { settlingId, sites, liftedBy: lifted ? lift : 0, reopenAfter: at + NONCE_SECONDS, homesDown: down };
 }
+
+const homeIsOpen = (home: string) =>
+  new ServiceError("conflict", {
+    reason: "home_open",
+    detail: `The home ${home} is open: close it first, with npm run deploy -- --close ${home}. "force": true settles an open home.`,
+  });

@@ -1,26 +1,20 @@
-import { and, asc, type Column, eq, gt, inArray, isNull, sql } from "drizzle-orm";
+import { and, asc, type Column, eq, gt, inArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { type Author, auditedBy } from "./audit-log.ts";
-import { newestSessionId } from "./home/claim.ts";
-import { appRoutes, apps, auditLog, events, homeSites, sites } from "./schema.ts";
+import { appsAfter, each, field, type Route } from "./divergent-apps.ts";
+import { appRoutes, homeSites, sites } from "./schema.ts";
 
 /**
  * What makes a directory and its homes fit together again after D1's Time Travel took one of them back. Each function changes one
- * database and may be repeated.
+ * database and may be repeated; the floors of ids only rise.
  */
 
 /** How many rows are read and written at a time. */
-const CHUNK = 1_000;
+const CHUNK = 5_000;
 
-type Route = Pick<typeof appRoutes.$inferSelect, "appid" | "siteId">;
-
-/** A list as a table for FROM, one row for each element. */
-const each = (list: unknown[]) => sql`json_each(${JSON.stringify(list)}) AS each_row`;
 const excluded = (column: string) => sql`excluded.${sql.identifier(column)}`;
 /** The value of the row that could not be inserted, when that row is not older. */
 const newer = (revision: Column, column: Column) =>
   sql`CASE WHEN ${excluded("revision")} >= ${revision} THEN ${excluded(column.name)} ELSE ${column} END`;
-const field = (name: string) => sql`each_row.value ->> ${name}`;
 
 /** Gives a restored home the sites that it lost, and the directory's copy of a site where that is newer than the restored row. */
 export async function copySitesToHome(directory: D1Database, home: string, db: D1Database): Promise<void> {
@@ -47,7 +41,7 @@ export async function copySitesToHome(directory: D1Database, home: string, db: D
             createdAt: field("createdAt").as("created_at"),
             // Only the home knew, as it knew the webhooks.
             events: sql`0`.as("events"),
-            eventSeqFloor: sql`0`.as("event_seq_floor"),
+            eventSeqFloor: field("eventSeqFloor").as("event_seq_floor"),
           })
           .from(each(rows))
           .where(sql`true`),
@@ -60,6 +54,7 @@ export async function copySitesToHome(directory: D1Database, home: string, db: D
           revision: sql`max(${homeSites.revision}, ${excluded("revision")})`,
           // A first_chat_id that was set after the time of the restore: ids from there on were given.
           chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")})`,
+          eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${excluded("event_seq_floor")})`,
         },
       })
       .run();
@@ -67,10 +62,10 @@ export async function copySitesToHome(directory: D1Database, home: string, db: D
 }
 
 /**
- * Gives a restored directory the sites and routes of a home that it lost, and newer names and statuses. A site whose id another home's
- * site has meanwhile stays lost, and so do its routes: {@link unroutedApps}.
+ * Gives the directory the sites of a home that it lost, newer names and statuses, and higher floors. A site whose id another home's
+ * site has meanwhile stays lost.
  */
-export async function copyHomeToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
+export async function copySitesToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
   const siteRows = (after: number) =>
     drizzle(db)
       .select()
@@ -105,12 +100,17 @@ export async function copyHomeToDirectory(directory: D1Database, home: string, d
           status: newer(sites.revision, sites.status),
           revision: sql`max(${sites.revision}, ${excluded("revision")})`,
           firstChatId: sql`max(${sites.firstChatId}, ${excluded("first_chat_id")})`,
+          eventSeqFloor: sql`max(${sites.eventSeqFloor}, ${excluded("event_seq_floor")})`,
         },
         // A site that was begun in another home, and never finished, gives way to the one that has its id.
         setWhere: sql`${sites.home} = ${home} OR ${sites.status} = 'creating'`,
       })
       .run();
   }
+}
+
+/** Gives the directory the routes of a home that it lost, but those of sites that stay lost: they are `unrouted`. */
+export async function copyRoutesToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
   for await (const rows of routesOf(db)) {
     await drizzle(directory)
       .insert(appRoutes)
@@ -129,94 +129,11 @@ export async function copyHomeToDirectory(directory: D1Database, home: string, d
   }
 }
 
-/** The apps of a home that the directory does not lead to, in pages. */
-export async function* unroutedApps(directory: D1Database, home: string, db: D1Database): AsyncGenerator<Route[]> {
-  for await (const rows of routesOf(db)) {
-    const route = and(eq(appRoutes.appid, field("appid")), eq(appRoutes.siteId, field("siteId")));
-    yield await drizzle(directory)
-      .select({ appid: sql<string>`${field("appid")}`, siteId: sql<number>`${field("siteId")}` })
-      .from(each(rows))
-      .leftJoin(appRoutes, route)
-      .leftJoin(sites, and(eq(sites.id, appRoutes.siteId), eq(sites.home, home)))
-      .where(isNull(sites.id))
-      .all();
-  }
-}
-
 /** The routes that a home's apps need, in pages. */
 async function* routesOf(db: D1Database): AsyncGenerator<Route[]> {
   for (let last: Route | undefined = { siteId: 0, appid: "" }; last !== undefined; ) {
-    const { siteId, appid }: Route = last;
-    const rows: Route[] = await drizzle(db)
-      .select({ siteId: apps.siteId, appid: apps.appid })
-      .from(apps)
-      .where(sql`(${apps.siteId}, ${apps.appid}) > (${siteId}, ${appid})`)
-      .orderBy(asc(apps.siteId), asc(apps.appid))
-      .limit(CHUNK)
-      .all();
+    const rows: Route[] = await appsAfter(db, last, CHUNK);
     yield rows;
     last = rows.at(-1);
   }
-}
-
-/** An app as a home has it after it was restored; null where the home does not have an app that the directory knows. */
-export interface RestoredApp extends Route {
-  version: string | null;
-  revokedAt: number | null;
-}
-
-/** The apps of a home by the directory's routes, in pages. */
-export async function* restoredApps(
-  directory: D1Database,
-  home: string,
-  db: D1Database,
-): AsyncGenerator<RestoredApp[]> {
-  const page = (after: string) =>
-    drizzle(directory)
-      .select({ appid: appRoutes.appid, siteId: appRoutes.siteId })
-      .from(appRoutes)
-      .innerJoin(sites, eq(sites.id, appRoutes.siteId))
-      .where(and(eq(sites.home, home), gt(appRoutes.appid, after)))
-      .orderBy(asc(appRoutes.appid))
-      .limit(CHUNK)
-      .all();
-  for (let routes = await page(""); routes.length > 0; routes = await page(routes.at(-1)?.appid ?? "")) {
-    const isIt = and(eq(apps.siteId, field("siteId")), eq(apps.appid, field("appid")));
-    yield await drizzle(db)
-      .select({
-        appid: sql<string>`${field("appid")}`,
-        siteId: sql<number>`${field("siteId")}`,
-        version: apps.version,
-        revokedAt: apps.revokedAt,
-      })
-      .from(each(routes))
-      .leftJoin(apps, isIt)
-      .all();
-  }
-}
-
-/**
- * Lifts every site of a home above all chat ids and event counts that it may have given, so that none is given twice.
- *
- * @param by how many of either each site may have given since the time that the home was restored to
- * @returns how many sites were lifted
- */
-export async function liftFloors(db: D1Database, by: number): Promise<number> {
-  const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
-  const newestSeq = sql`coalesce((SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${homeSites.siteId}), 0)`;
-  const { meta } = await drizzle(db)
-    .update(homeSites)
-    .set({
-      chatIdFloor: sql`${highest} + ${by}`,
-      eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${by}`,
-    })
-    .run();
-  return meta.changes;
-}
-
-/** Notes a restore in the directory's audit log, because the next restore of the home would undo a row in the home. */
-export async function auditRestore(directory: D1Database, home: string, by: number, author: Author): Promise<void> {
-  const details = JSON.stringify({ lifted_by: by });
-  const row = { ...auditedBy(author), action: "home.restored" as const, subject: home, details };
-  await drizzle(directory).insert(auditLog).values(row).run();
 }

@@ -372,8 +372,8 @@ export const auditLog = sqliteTable(
 );
 
 /**
- * Which homes were settled after a restore. Written in the batch that lifts the home, so that the same settling lifts it once; the
- * directory also has a row for each home whose rows it has copied for that settling.
+ * Which homes were settled after a restore. Written in the batch that lifts the home, so that the same settling lifts it once. The
+ * directory also has a row for each further home that was settled, and one named `main:<home>` for each that a settling of `main` copied.
  */
 export const settlings = sqliteTable(
   "settlings",

@@ -151,8 +151,9 @@ describe("the admin API answers as documented", () => {
     expect(await call("POST", CREATE, signed(session()))).toBe(503);
     expect(await call("PATCH", at, admin({ status: "open", first_chat_id: 900_220 }))).toBe(200);
     expect(await call("GET", "/admin/homes", admin())).toBe(200);
-    expect(await call("POST", "/admin/homes/main/restored", admin())).toBe(200);
-    expect(await call("POST", "/admin/homes/main/restored", admin({ lift: 5 }))).toBe(200);
+    expect(await call("POST", "/admin/homes/main/restored", admin())).toBe(409);
+    expect(await call("POST", "/admin/homes/main/restored", admin({ lift: 5, force: true }))).toBe(200);
+    expect(await call("GET", "/admin/homes/main/divergent?limit=5", admin())).toBe(200);
     const issued = await exchange("POST", `${at}/apps`, admin({ name: "App" }));
     expect(issued.status).toBe(201);
     const { appid, version } = JSON.parse(issued.text) as { appid: string; version: string };
@@ -219,7 +220,7 @@ describe("the admin API answers as documented", () => {
     ];
     const valid: Record<string, unknown> = {
       [`${at}/agents`]: { id: 88, name: "x" },
-      "/admin/homes/main/restored": {},
+      "/admin/homes/main/restored": { force: true },
       [rotate]: {},
       [`${at}/webhooks`]: HOOK,
       [webhook]: HOOK,

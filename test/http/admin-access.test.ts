@@ -197,6 +197,7 @@ describe("under /admin", () => {
     ["GET", "/admin/sites/1", "PATCH"],
     ["POST", "/admin/homes", "GET"],
     ["GET", "/admin/homes/main/restored", "POST"],
+    ["POST", "/admin/homes/main/divergent", "GET"],
     ["PUT", "/admin/sites/1/apps", "POST, GET"],
     ["GET", "/admin/apps/x/rotate", "POST"],
     ["GET", "/admin/apps/x", "DELETE"],

@@ -83,11 +83,13 @@ describe("apac, put back to before", () => {
         sites: await countSites(env.HOME_APAC),
         lifted_by: LIFT,
         reopen_after: NOW + NONCE_SECONDS,
-        apps: expect.any(Array),
+        settling_id: expect.stringMatching(/^[0-9a-f]{32}$/),
         homes_down: [],
       },
     });
-    const { apps, reopen_after } = settled.body as { apps: unknown[]; reopen_after: number };
+    const { reopen_after } = settled.body as { reopen_after: number };
+    const listed = await call(shut, "GET", "/admin/homes/apac/divergent?limit=100");
+    const { items: apps } = listed.body as { items: unknown[] };
     expect(apps).toHaveLength(4);
     expect(apps).toEqual(
       expect.arrayContaining([
@@ -161,7 +163,7 @@ describe("apac, put back to before", () => {
     const send = (isolate: World) => isolate.sendRaw("create_gd", captured.body, captured.headers);
     expect((await send(world)).status).toBe(200);
     await travelBack();
-    const { reopen_after } = (await settle(world, "apac")).body as { reopen_after: number };
+    const { reopen_after } = (await settle(closed(world, "apac"), "apac")).body as { reopen_after: number };
     const early = world.anotherIsolate({ NONCES: undefined });
     early.clock.now = NOW + 300;
     expect((await send(early)).envelope).toMatchObject({ code: 1, data: { chat_id: LIFT + 1 } });
@@ -210,9 +212,11 @@ describe("main, put back to before", () => {
       sites: await countSites(env.DB),
       lifted_by: LIFT,
       reopen_after: NOW + NONCE_SECONDS,
-      apps: [],
+      settling_id: expect.any(String),
       homes_down: [],
     });
+    const { body: list } = await call(shut, "GET", "/admin/homes/main/divergent");
+    expect(list).toEqual({ items: [], next_cursor: null, homes_down: [] });
     expect((await lost.anotherIsolate().create()).status).toBe(200);
     const { items } = (await call(shut, "GET", `/admin/sites?cursor=${kept.siteId - 1}`)).body as never;
     expect(items).toEqual([
@@ -234,42 +238,110 @@ describe("main, put back to before", () => {
 });
 
 describe("POST /admin/homes/:name/restored", () => {
-  it("lifts by what it is told, every site of the home and of no other, and again when it is sent again", async () => {
+  it("lifts by what it is told, every site of the home and of no other, and again when it is sent again without an id", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
+    const shut = closed(world, "apac");
     expect(await world.chatId()).toBe(1);
-    expect((await settle(world, "apac", { lift: 5 })).body).toMatchObject({ lifted_by: 5, apps: expect.any(Array) });
+    expect((await settle(shut, "apac", { lift: 5 })).body).toMatchObject({ lifted_by: 5 });
     expect(await world.chatId()).toBe(7);
-    await settle(world, "apac", { lift: 5 });
-    await settle(world, "apac", { lift: 5 });
+    await settle(shut, "apac", { lift: 5 });
+    await settle(shut, "apac", { lift: 5 });
     expect(await world.chatId()).toBe(18);
     expect(await other.chatId()).toBe(1);
     const audit = (await call(world, "GET", "/admin/audit?limit=100")).body as { items: Record<string, unknown>[] };
-    const restored = audit.items.filter((entry) => entry.action === "home.restored" && entry.subject === "apac");
-    expect(restored.slice(0, 3)).toMatchObject(
-      Array(3).fill({ home: "main", subject: "apac", site_id: null, details: { lifted_by: 5 } }),
-    );
+    for (const home of ["main", "apac"]) {
+      const restored = audit.items.filter((entry) => entry.action === "home.restored" && entry.home === home);
+      const entry = { subject: "apac", site_id: null, details: { lifted_by: 5, settling_id: expect.any(String) } };
+      expect(restored.slice(0, 3)).toMatchObject(Array(3).fill(entry));
+    }
   });
 
-  it.each<[unknown]>([[0], [-1], [1.5], ["5"], [null], [1_000_000_001]])("refuses the lift %j", async (lift) => {
+  it("lifts once for one settling_id, tells the same reopen_after, and leaves one audit row in each database", async () => {
     const world = await World.create({}, "apac");
-    const { status, body } = await settle(world, "apac", { lift });
-    const message = "must be an integer from 1 to 1000000000";
-    expect({ status, body }).toEqual(problem(400, "Invalid input", [{ field: "lift", message }]));
+    const shut = closed(world, "apac");
+    const settling_id = crypto.randomUUID();
+    const first = await settle(shut, "apac", { lift: 5, settling_id });
+    expect(first.body).toMatchObject({ settling_id, lifted_by: 5, reopen_after: NOW + NONCE_SECONDS });
+    expect(await world.chatId()).toBe(6);
+    shut.clock.now = NOW + 100;
+    const { sites } = first.body as { sites: number };
+    expect((await settle(shut, "apac", { lift: 5, settling_id })).body).toEqual({
+      settling_id,
+      sites,
+      lifted_by: 0,
+      reopen_after: NOW + NONCE_SECONDS,
+      homes_down: [],
+    });
+    expect(await world.chatId()).toBe(7);
+    const rows = "SELECT count(*) AS n FROM audit_log WHERE json_extract(details, '$.settling_id') = ?";
+    for (const db of [env.DB, env.HOME_APAC]) expect(await db.prepare(rows).bind(settling_id).first("n")).toBe(1);
+  });
+
+  it("lifts nothing when the audit row cannot be written, which is in the same batch", async () => {
+    const world = await World.create({}, "apac");
+    await env.HOME_APAC.exec(
+      "CREATE TRIGGER no_audit BEFORE INSERT ON audit_log WHEN new.action = 'home.restored' BEGIN SELECT RAISE(ABORT, 'no'); END",
+    );
+    try {
+      expect((await settle(closed(world, "apac"), "apac", { lift: 5 })).status).toBe(500);
+      expect(await world.chatId()).toBe(1);
+    } finally {
+      await env.HOME_APAC.exec("DROP TRIGGER no_audit");
+    }
+  });
+
+  it("is 409 for an open home, which it leaves as it is, unless it is forced", async () => {
+    const world = await World.create({}, "apac");
+    const { status, body } = await settle(world, "apac", { lift: 5 });
+    expect({ status, body }).toEqual(problem(409, "Conflict"));
+    expect(body).toMatchObject({ detail: expect.stringContaining("npm run deploy -- --close apac") });
+    expect(await world.chatId()).toBe(1);
+    expect((await settle(world, "apac", { lift: 5, force: true })).status).toBe(200);
+    expect(await world.chatId()).toBe(7);
+  });
+
+  it.each<[string, unknown, string]>([
+    ...[0, -1, 1.5, "5", null, 1_000_000_001].map((lift): [string, unknown, string] => [
+      "lift",
+      lift,
+      "must be an integer from 1 to 1000000000",
+    ]),
+    ...["", "a b", "x".repeat(65), 5, null].map((id): [string, unknown, string] => [
+      "settling_id",
+      id,
+      "must be 1 to 64 of A-Z a-z 0-9 _ -",
+    ]),
+    ["force", "true", "must be true or false"],
+  ])("refuses the %s %j", async (field, value, message) => {
+    const world = await World.create({}, "apac");
+    const { status, body } = await settle(closed(world, "apac"), "apac", { [field]: value });
+    expect({ status, body }).toEqual(problem(400, "Invalid input", [{ field, message }]));
     expect(await world.chatId()).toBe(1);
   });
 
   it.each(["emea", "MAIN", "__proto__", "HOME_APAC"])("is 404 for the home %s", async (home) => {
-    const { status, body } = await settle(await World.create(), home);
-    expect({ status, body }).toEqual(problem(404, "Not found"));
-    expect(body).toMatchObject({ detail: "There is no such home." });
+    const world = await World.create();
+    for (const { status, body } of [
+      await settle(world, home),
+      await call(world, "GET", `/admin/homes/${home}/divergent`),
+    ]) {
+      expect({ status, body }).toEqual(problem(404, "Not found"));
+      expect(body).toMatchObject({ detail: "There is no such home." });
+    }
   });
 
-  it("is 503 when KV, which knows the apps, does not answer; the ids are lifted all the same", async () => {
+  it("is 503 when KV, which knows the floors, does not answer, also when it hangs; the same again then lifts once", async () => {
     const world = await World.create({}, "apac");
-    const get = () => Promise.reject(new Error("KV GET failed: 500"));
-    const isolate = world.anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { get }) });
-    const { status, body } = await settle(isolate, "apac");
+    const settling_id = crypto.randomUUID();
+    const put = () => Promise.reject(new Error("KV PUT failed: 500"));
+    const isolate = closed(world, "apac");
+    const silent = world.anotherIsolate({
+      CLOSED_HOMES: "apac" as never,
+      CREDENTIALS: replacing(env.CREDENTIALS, { put }),
+    });
+    const { status, body } = await settle(silent, "apac", { settling_id });
     expect({ status, body }).toEqual(problem(503, "Temporarily unavailable"));
+    expect((await settle(isolate, "apac", { settling_id })).body).toMatchObject({ lifted_by: 0 });
     expect(await world.chatId()).toBe(1_000_001);
   });
 });

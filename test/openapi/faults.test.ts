@@ -46,7 +46,8 @@ test("the admin API answers the documented 503 when D1 is lost", async () => {
     ["POST", `/admin/sites/${world.siteId}/webhooks/wh/ping`, undefined],
     ["POST", `/admin/apps/${world.appid}/rotate`, {}],
     ["GET", "/admin/homes", undefined],
-    ["POST", "/admin/homes/main/restored", {}],
+    ["POST", "/admin/homes/main/restored", { force: true }],
+    ["GET", "/admin/homes/main/divergent", undefined],
   ] as const) {
     const answer = await world.admin(method, path, body);
     const problem = {

@@ -6,6 +6,7 @@ import { changeSite } from "../../src/services/change-site.ts";
 import { createSite } from "../../src/services/create-site.ts";
 import { findSite } from "../../src/services/find-site.ts";
 import { issueApp } from "../../src/services/issue-app.ts";
+import { listDivergentApps } from "../../src/services/list-divergent-apps.ts";
 import { listHomes } from "../../src/services/list-homes.ts";
 import { restoredSchema, settleRestoredHome } from "../../src/services/settle-restored-home.ts";
 import { copySite } from "../../src/store/directory/sites.ts";
@@ -19,7 +20,9 @@ import { NOW, type Replacements, World } from "../support/world.ts";
 /** On the real KV: what operators publish is what a settled home is compared with. */
 const context = (bindings: Replacements = {}) => contextAt(NOW, { CREDENTIALS: env.CREDENTIALS, ...bindings });
 const settle = (home: string, lift = 1_000_000, bindings: Replacements = {}) =>
-  settleRestoredHome(context(bindings), { home, lift });
+  settleRestoredHome(context({ CLOSED_HOMES: home as never, ...bindings }), { home, lift });
+const divergent = async (home: string, bindings: Replacements = {}) =>
+  (await listDivergentApps(context(bindings), { home, limit: 100 })).items;
 
 const siteRow = (siteId: number) => env.DB.prepare("SELECT * FROM sites WHERE id = ?").bind(siteId).first();
 const homeRow = (home: string, siteId: number) =>
@@ -80,20 +83,23 @@ describe("a home that was restored", () => {
 
     const settled = await settle("apac");
     expect(settled).toEqual({
+      settlingId: expect.stringMatching(/^[0-9a-f]{32}$/),
       sites: await count(env.HOME_APAC, "home_sites"),
       liftedBy: 1_000_000,
       reopenAfter: NOW + NONCE_SECONDS,
-      apps: [{ appid: `lost-${lost.id}`, siteId: lost.id, why: "missing" }],
       homesDown: [],
     });
+    expect(await divergent("apac")).toEqual([{ appid: `lost-${lost.id}`, siteId: lost.id, why: "missing" }]);
     expect(await homeRow("apac", lost.id)).toMatchObject({ name: "Lost", status: "open", chat_id_floor: 1_004_999 });
     expect(await homeRow("apac", renamed.siteId)).toMatchObject({ ...change, chat_id_floor: 1_000_000 });
     expect(await homeRow("apac", kept.siteId)).toMatchObject({ status: "open", chat_id_floor: 1_000_001 });
     const next = await kept.anotherIsolate().chatId({ sbs: "d" });
     expect([given, next]).toEqual([[2, 3], 1_000_002]);
     const entry = "SELECT site_id, subject, details FROM audit_log WHERE action = 'home.restored' ORDER BY id DESC";
-    const audited = await env.DB.prepare(entry).first();
-    expect(audited).toEqual({ site_id: null, subject: "apac", details: '{"lifted_by":1000000}' });
+    const details = JSON.stringify({ lifted_by: 1_000_000, settling_id: settled.settlingId });
+    for (const db of [env.HOME_APAC, env.DB]) {
+      expect(await db.prepare(entry).first()).toEqual({ site_id: null, subject: "apac", details });
+    }
 
     // The appid stays the site's own, and may be issued again.
     await issueApp(context(), { site: lost, name: "N", appid: `lost-${lost.id}` });
@@ -123,7 +129,8 @@ describe("a home that was restored", () => {
     await admin(rotated, "POST", `/admin/apps/${rotated.appid}/rotate`, { overlap_seconds: 0 });
     await restore();
     const worlds = [same, revoked, rotated, both].map(({ appid }) => appid);
-    const apps = (await settle("apac", 1)).apps.filter(({ appid }) => worlds.includes(appid));
+    await settle("apac", 1);
+    const apps = (await divergent("apac")).filter(({ appid }) => worlds.includes(appid));
     expect(apps.sort((a, b) => (a.why < b.why ? -1 : 1))).toEqual([
       { appid: revoked.appid, siteId: revoked.siteId, why: "revoked" },
       { appid: rotated.appid, siteId: rotated.siteId, why: "rotated" },
@@ -135,7 +142,8 @@ describe("a home that was restored", () => {
     const restore = await bookmark(env.HOME_APAC);
     await admin(world, "DELETE", `/admin/apps/${world.appid}`);
     await restore();
-    const { apps } = await settle("apac", 1, { CREDENTIALS: undefined });
+    await settle("apac", 1, { CREDENTIALS: undefined });
+    const apps = await divergent("apac", { CREDENTIALS: undefined });
     expect(apps.filter(({ appid }) => appid === world.appid)).toEqual([]);
   });
 
@@ -149,12 +157,13 @@ describe("a home that was restored", () => {
     expect(await floors(home)).toEqual(before);
   });
 
-  it("is lifted also when KV does not answer, which knows the apps: sent again, it lists them", async () => {
+  it.each(["list", "get", "put"])("is not settled while KV, which knows its floors, refuses %s()", async (method) => {
     const world = await World.create({}, "apac");
-    const get = async () => Promise.reject(new Error("KV is down"));
-    const refused = settle("apac", 1_000, { CREDENTIALS: replacing(env.CREDENTIALS, { get }) });
+    await settle("apac", 1);
+    const fail = async () => Promise.reject(new Error("KV is down"));
+    const refused = settle("apac", 1_000, { CREDENTIALS: replacing(env.CREDENTIALS, { [method]: fail }) });
     await expect(refused).rejects.toMatchObject({ code: "unavailable", context: { reason: "kv_unavailable" } });
-    expect(await homeRow("apac", world.siteId)).toMatchObject({ chat_id_floor: 1_000 });
+    expect(await homeRow("apac", world.siteId)).toMatchObject({ chat_id_floor: method === "put" ? 1_001 : 1 });
   });
 
   it("takes of home and directory the newer status, and keeps it when an older copy comes late", async () => {
@@ -195,7 +204,7 @@ describe("a home that was restored", () => {
   });
 
   it("is lifted by 1,000,000 unless told otherwise, and by up to 1,000,000,000", () => {
-    expect(restoredSchema.parse({})).toEqual({ lift: 1_000_000 });
+    expect(restoredSchema.parse({})).toEqual({ lift: 1_000_000, force: false });
     for (const lift of [1, 1_000_000_000]) expect(restoredSchema.safeParse({ lift }).success).toBe(true);
     for (const lift of [0, 1_000_000_001, 1.5, "1", null])
       expect(restoredSchema.safeParse({ lift }).success).toBe(false);
@@ -220,7 +229,8 @@ describe("a directory that was restored", () => {
     const cold = () => lost.anotherIsolate({ CREDENTIALS: undefined }).create();
     expect((await cold()).status).toBe(401);
 
-    const { apps, sites } = await settle("main");
+    const { sites } = await settle("main");
+    const apps = await divergent("main");
     expect([apps.filter(({ siteId }) => siteId === lost.siteId), sites]).toEqual([
       [],
       await count(env.DB, "home_sites"),
@@ -243,8 +253,10 @@ describe("a directory that was restored", () => {
 
   it("names the homes that do not answer, and settles what it can", async () => {
     const world = await World.create();
-    const { homesDown, apps } = await settle("main", 1, { HOME_APAC: downDb(env.HOME_APAC) });
-    expect({ homesDown, apps }).toEqual({ homesDown: ["apac"], apps: [] });
+    const bindings = { HOME_APAC: downDb(env.HOME_APAC) };
+    const { homesDown } = await settle("main", 1, bindings);
+    const list = await listDivergentApps(context(bindings), { home: "main", limit: 100 });
+    expect([homesDown, list]).toEqual([["apac"], { items: [], nextCursor: null, homesDown: ["apac"] }]);
     expect(await homeRow("main", world.siteId)).toMatchObject({ chat_id_floor: 1 });
   });
 
@@ -254,8 +266,8 @@ describe("a directory that was restored", () => {
     await restore();
     const usurper = await World.create();
     expect(usurper.siteId).toBe(lost.siteId);
-    const { apps } = await settle("main", 1);
-    expect(apps).toEqual([{ appid: lost.appid, siteId: lost.siteId, why: "unrouted" }]);
+    await settle("main", 1);
+    expect(await divergent("main")).toEqual([{ appid: lost.appid, siteId: lost.siteId, why: "unrouted" }]);
     const routes = env.DB.prepare("SELECT site_id FROM app_routes WHERE appid = ?").bind(lost.appid);
     expect(await routes.first()).toBeNull();
     expect(await findSite(context(), usurper)).toMatchObject({ home: "main" });

@@ -244,8 +244,12 @@ describe("the query plans of what operators do", () => {
     ["create a site", ["app_routes", "sites"], (ctx) => createSite(ctx, { name: "New", home: "apac", firstChatId: 1 })],
     ["list homes", ["sites", "sqlite_master"], (ctx) => listHomes(ctx)],
     ["re-seal", ["apps", "webhooks"], (ctx) => resealSecrets(ctx)],
-    ["settle the home apac", ["home_sites"], (ctx) => settleRestoredHome(ctx, { home: "apac", lift: 1 })],
-    ["settle the home main", ["app_routes", "home_sites"], (ctx) => settleRestoredHome(ctx, { home: "main", lift: 1 })],
+    ["settle the home apac", ["home_sites"], (ctx) => settleRestoredHome(ctx, { home: "apac", lift: 1, force: true })],
+    [
+      "settle the home main",
+      ["app_routes", "home_sites"],
+      (ctx) => settleRestoredHome(ctx, { home: "main", lift: 1, force: true }),
+    ],
   ])("scan only tables of sites and apps: %s", async (_, tables, act) => {
     const scans = await scansOf(await operated(act, "apac"));
     expect(scans.filter((scan) => !READ_WHOLE.test(scan))).toEqual([]);

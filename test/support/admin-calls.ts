@@ -37,7 +37,8 @@ export const ADMIN_CALLS: [method: string, path: (world: World) => string, body?
   ["DELETE", webhook],
   ["GET", () => "/admin/audit"],
   ["GET", () => "/admin/homes"],
-  ["POST", () => "/admin/homes/main/restored", { lift: 1 }],
+  ["POST", () => "/admin/homes/main/restored", { lift: 1, force: true }],
+  ["GET", () => "/admin/homes/main/divergent"],
   ["DELETE", ({ appid }) => `/admin/apps/${appid}`],
 ];
 

@@ -1,7 +1,7 @@
 /** In an order in which rows may be inserted. */
 const TABLES = [
   ...["sites", "app_routes", "home_sites", "apps", "agents", "customers", "sessions", "participants", "messages"],
-  ...["nonces", "idempotency_keys", "events", "webhooks", "deliveries", "audit_log", "jobs"],
+  ...["nonces", "idempotency_keys", "events", "webhooks", "deliveries", "audit_log", "jobs", "settlings"],
 ];
 
 /**

@@ -6,6 +6,7 @@ import { issueApp, issueAppSchema } from "../../services/issue-app.ts";
 import { listAgents } from "../../services/list-agents.ts";
 import { listApps } from "../../services/list-apps.ts";
 import { auditQuerySchema, listAuditLog } from "../../services/list-audit-log.ts";
+import { listDivergentApps } from "../../services/list-divergent-apps.ts";
 import { listHomes } from "../../services/list-homes.ts";
 import { listSessions, sessionQuerySchema } from "../../services/list-sessions.ts";
 import { listSites } from "../../services/list-sites.ts";
@@ -124,10 +125,18 @@ export function admin(): Routes<AdminEnv> {
   routes.get("/homes", async (c) => c.json({ items: await listHomes(c.var.ctx) }));
 
   routes.post("/homes/:name/restored", async (c) => {
-    const { lift } = await readInput(c, restoredSchema, {});
+    const { settling_id: settlingId, ...input } = await readInput(c, restoredSchema, {});
     const home = c.req.param("name");
     noteHome(c, home);
-    return c.json(wire.restored(await settleRestoredHome(c.var.ctx, { home, lift })));
+    return c.json(wire.restored(await settleRestoredHome(c.var.ctx, { home, settlingId, ...input })));
+  });
+
+  routes.get("/homes/:name/divergent", async (c) => {
+    const query = readQuery(c, pageQuerySchema);
+    const home = c.req.param("name");
+    noteHome(c, home);
+    const page = await listDivergentApps(c.var.ctx, { home, ...query });
+    return c.json({ ...wire.page(page, wire.divergentApp), homes_down: page.homesDown });
   });
 
   refuseOtherMethods(routes);

@@ -3,6 +3,7 @@ import type { IssuedApp } from "../../services/issue-app.ts";
 import type { Agent } from "../../services/list-agents.ts";
 import type { AppSummary } from "../../services/list-apps.ts";
 import type { AuditLogEntry } from "../../services/list-audit-log.ts";
+import type { DivergentApp } from "../../services/list-divergent-apps.ts";
 import type { SessionRow } from "../../services/list-sessions.ts";
 import type { Page } from "../../services/page.ts";
 import type { StoredSession } from "../../services/read-session.ts";
@@ -23,13 +24,15 @@ export const changedSite = ({ events, ...each }: Site & { events: boolean }) => 
 
 export const siteEntry = ({ createdAt, ...each }: Site) => ({ ...site(each), created_at: createdAt });
 
-export const restored = ({ sites, liftedBy, reopenAfter, apps, homesDown }: RestoredHome) => ({
+export const restored = ({ settlingId, sites, liftedBy, reopenAfter, homesDown }: RestoredHome) => ({
+  settling_id: settlingId,
   sites,
   lifted_by: liftedBy,
   reopen_after: reopenAfter,
-  apps: apps.map(({ appid, siteId, why }) => ({ appid, site_id: siteId, why })),
   homes_down: homesDown,
 });
+
+export const divergentApp = ({ appid, siteId, why }: DivergentApp) => ({ appid, site_id: siteId, why });
 
 export const app = ({ appid, name, version, previousExpiresAt, revokedAt, createdAt }: AppSummary) => ({
   appid,

@@ -32,6 +32,12 @@ export function onError(error: Error, c: PageContext): Promise<Response> {
       t("The home has another site of this id"),
       t("The directory was restored to an earlier time: say so first, under Homes, main."),
     ],
+    home_open: [t("This home is open"), t("Close it first. Nothing was changed.")],
+    site_not_remembered: [t("The site is changed, but KV does not answer"), t("Send the same change again.")],
+    kv_unavailable: [
+      t("KV does not answer"),
+      t("Not everything is done: open the page before this one again, and send it again."),
+    ],
     site_busy: [t("Nothing was changed."), t("Others create sites of this name at this moment. Try again.")],
     site_not_copied: [
       t("The site is changed, but the list of sites does not show it yet"),

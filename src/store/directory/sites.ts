@@ -2,7 +2,7 @@ import { and, asc, count, eq, gt, lt, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { withRetries } from "../run-batch.ts";
-import { sites } from "../schema.ts";
+import { settlings, sites } from "../schema.ts";
 
 /** A site as the directory knows it. `createdAt` in Unix seconds. */
 export type Site = typeof sites.$inferSelect;
@@ -11,6 +11,12 @@ export type SiteStatus = Site["status"];
 
 /** What the directory copies from a site's home. */
 export type SiteCopy = Pick<Site, "name" | "status" | "revision" | "firstChatId">;
+
+/** Above every id that is there, and above those that a restore of the directory has made it forget. */
+const nextSiteId = sql`max(
+  coalesce((SELECT max(${sites.id}) FROM ${sites}), 0),
+  coalesce((SELECT max(${settlings.siteIdFloor}) FROM ${settlings}), 0)
+) + 1`;
 
 /**
  * Begins a site, or finds the one that the same call began before and did not finish. Its status is `creating`.
@@ -35,7 +41,7 @@ export async function beginSite(
       store.insert(sites).select((query) =>
         query
           .select({
-            id: sql`NULL`.as("id"),
+            id: sql`${nextSiteId}`.as("id"),
             name: sql`${name}`.as("name"),
             home: sql`${home}`.as("home"),
             firstChatId: sql`${firstChatId}`.as("first_chat_id"),

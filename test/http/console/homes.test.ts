@@ -139,17 +139,22 @@ describe("the page Homes", () => {
   });
 
   it("makes a restored home fit for use after a page that asks, and shows what came of it", async () => {
-    const { visitor, world, site } = await start();
+    const { visitor: opened, world, site } = await start();
     const lost = await (await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Lost" })).json<{
       appid: string;
     }>();
     await env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(lost.appid).run();
     await world.chatId();
     const before = await homeRow(world.siteId);
+    const early = await opened.open("/console/homes/apac/restored");
+    expect(early.notices).toEqual(["The home apac is not closed"]);
+    const refused = await opened.press(await opened.press(early, "Go on…"), "It was restored: lift now");
+    expect([refused.status, refused.heading, await homeRow(world.siteId)]).toEqual([409, "This home is open", before]);
+    const visitor = opened.through(world.anotherIsolate({ CLOSED_HOMES: "apac" }));
     const homes = await visitor.open("/console/homes");
     const form = await visitor.open(homes.link("It was restored… apac"));
     expect([form.heading, form.value("chat_ids to skip")]).toEqual(["Restored home apac", "1000000"]);
-    expect(form.notices).toEqual(["The home apac is not closed"]);
+    expect(form.notices).toEqual([]);
     const asked = await visitor.press(form, "Go on…", { "chat_ids to skip": "2000" });
     expect([asked.heading, await homeRow(world.siteId)]).toEqual(["Was the home apac restored?", before]);
     expect(asked.text).toContain("chat_ids to skip 2,000");
@@ -162,15 +167,18 @@ describe("the page Homes", () => {
     expect(done.link(lost.appid)).toBe(`${site}/apps`);
     expect(done.rows.find(([appid]) => appid === lost.appid)?.[2]).toContain("issue it again with this appid");
     expect(await homeRow(world.siteId)).toMatchObject({ chat_id_floor: 2001 });
-    // The same form again, and the page again, lift nothing.
+    // The same form again, and the page again, which is the same settling, lift nothing.
     await visitor.press(asked, "It was restored: lift now");
+    const again = await visitor.press(await visitor.open(asked.path), "It was restored: lift now");
+    expect(again.text).toContain("chat_ids skipped 0");
     const chinese = await visitor.press(done, "中文");
     expect([chinese.path, chinese.heading]).toEqual([done.path, "恢复的数据中心 apac"]);
     await visitor.press(chinese, "English");
     expect(await homeRow(world.siteId)).toMatchObject({ chat_id_floor: 2001 });
     expect(await world.chatId()).toBe(2002);
     // No link that anybody makes tells such a result.
-    const forged = done.path.replace("-2000-", "-9000-");
+    const forged = done.path.replace("~2000~", "~9000~");
+    expect(forged).not.toBe(done.path);
     expect((await visitor.open(forged)).text).not.toContain("were lifted");
     await env.DB.prepare("DELETE FROM app_routes WHERE appid = ?").bind(lost.appid).run();
   });

@@ -156,9 +156,9 @@ export class Checker {
     this.violate("nothing fails after the answer", `${call.name}: ${String(error)}`, [call.name]);
   }
 
-  /** A home was taken back to a snapshot: what it holds now is what it held then. */
-  restored({ name: home, database }: Home, tables: readonly string[]): void {
-    this.model.forget(home);
+  /** A home was taken back to a snapshot: what it holds now is what it held then. @param at Unix seconds */
+  restored({ name: home, database }: Home, tables: readonly string[], at: number): void {
+    this.model.forget(home, at);
     for (const table of tables) {
       for (const after of database.rows(table)) this.model.apply(home, { table, before: null, after }, "");
     }

@@ -33,6 +33,10 @@ export class Model {
   readonly givenIds = new Set<string>();
   /** Every seq that an event was ever given, by home, site and seq. */
   readonly givenSeqs = new Set<string>();
+  /** When a home was taken back last, in Unix seconds. */
+  readonly restoredAt = new Map<string, number>();
+  /** Which settling lifted a site, by home and site, since its home was taken back last. */
+  readonly settled = new Map<string, string>();
   /** Of every webhook that there ever was. */
   readonly webhookIds = new Set<string>();
   /** What each remembered key stands for, by its row; for rows that a restore brings back. */
@@ -69,9 +73,11 @@ export class Model {
     return apps.find((app) => app.appid === appid)?.siteId;
   }
 
-  /** A home is taken back: what it holds then is told anew. */
-  forget(home: string): void {
+  /** A home is taken back: what it holds then is told anew. @param at Unix seconds */
+  forget(home: string, at: number): void {
     this.homes.delete(home);
+    this.restoredAt.set(home, at);
+    for (const site of [...this.settled.keys()]) if (site.startsWith(`${home}/`)) this.settled.delete(site);
     if (home !== "main") return;
     this.routes.clear();
     this.directory.clear();

@@ -105,8 +105,8 @@ export const EVENT_DEFECTS: Defect[] = [
     what: "Settling a restored home does not lift the events' seqs: those that were given since the point are given again.",
     edits: [
       {
-        file: "src/store/reconcile.ts",
-        find: "eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${by}`",
+        file: "src/store/settlings.ts",
+        find: "eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${lift}`",
         replace: "eventSeqFloor: sql`${homeSites.eventSeqFloor} + ${newestSeq} * 0`",
       },
     ],

@@ -7,7 +7,7 @@ export const OPERATOR_DEFECTS: Defect[] = [
     what: "Settling a restored home lifts the floor and forgets ids of sessions above it.",
     edits: [
       {
-        file: "src/store/reconcile.ts",
+        file: "src/store/settlings.ts",
         find: "const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;",
         replace: "const highest = sql`${homeSites.chatIdFloor}`;",
       },
@@ -19,8 +19,8 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/settle-restored-home.ts",
-        find: "const sites = await liftFloors(db, lift);",
-        replace: "const sites = await liftFloors(db, 0);",
+        find: "const settling = { id: settlingId, home, lift };",
+        replace: "const settling = { id: settlingId, home, lift: 0 };",
       },
     ],
   },
@@ -58,35 +58,96 @@ export const OPERATOR_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "doubtful-without-revoked",
+    name: "lift-not-in-directory",
+    what: "What a further home was lifted to is not kept in the directory, nor in KV: a second restore gives ids twice.",
+    edits: [
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "if (home !== MAIN_HOME) await keepInDirectory(directory, settling, floors, authorOf(ctx));",
+        replace: "if (home === '') await keepInDirectory(directory, settling, floors, authorOf(ctx));",
+      },
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "await fromKv(ctx, () => writeSettledFloors(credentials, home, settlingId, floors));",
+        replace: "await fromKv(ctx, () => writeSettledFloors(credentials, home, settlingId, []));",
+      },
+    ],
+  },
+  {
+    name: "lift-of-main-not-in-kv",
+    what: "What `main` was lifted to is not kept in KV: a second restore gives ids twice.",
+    edits: [
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "await fromKv(ctx, () => writeSettledFloors(credentials, home, settlingId, floors));",
+        replace: "await fromKv(ctx, () => writeSettledFloors(credentials, home, settlingId, []));",
+      },
+    ],
+  },
+  {
+    name: "first-id-of-main-not-in-kv",
+    what: "A first_chat_id of a site in `main` is not kept in KV: a restore forgets it, and only the lift is left.",
+    edits: [
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "const remembered = await fromKv(ctx, () => readFloors(credentials, home));",
+        replace:
+          "const remembered = { floors: [], highestSite: (await fromKv(ctx, () => readFloors(credentials, home))).highestSite };",
+      },
+    ],
+  },
+  {
+    name: "settling-lifts-again",
+    what: "The same settling sent again lifts again.",
+    edits: [
+      {
+        file: "src/store/settlings.ts",
+        find: "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${lift}`,\n      })\n      .where(CHANGED),",
+        replace: "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${lift}`,\n      }),",
+      },
+    ],
+  },
+  {
+    name: "settles-open-home",
+    what: "An open home is settled without being forced to.",
+    edits: [
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "if (!closedHomes.has(home) && !force) throw",
+        replace: "if (!closedHomes.has(home) && home === '') throw",
+      },
+    ],
+  },
+  {
+    name: "divergent-without-revoked",
     what: "The list after a restore does not name revoked apps.",
     edits: [
       {
-        file: "src/services/list-doubtful-apps.ts",
-        find: "if (record.revokedAt !== null && revokedAt === null) return",
-        replace: "if (record.revokedAt === 0 && revokedAt === null) return",
+        file: "src/services/list-divergent-apps.ts",
+        find: "if (record.revokedAt !== null) return",
+        replace: "if (record.revokedAt === 0) return",
       },
     ],
   },
   {
-    name: "doubtful-without-rotated",
+    name: "divergent-without-rotated",
     what: "The list after a restore does not name rotated apps.",
     edits: [
       {
-        file: "src/services/list-doubtful-apps.ts",
-        find: "record.version !== version && revokedAt === null ?",
-        replace: "record.version === '' && revokedAt === null ?",
+        file: "src/services/list-divergent-apps.ts",
+        find: 'return record.version === version ? undefined : "rotated";',
+        replace: 'return record.version !== "" ? undefined : "rotated";',
       },
     ],
   },
   {
-    name: "doubtful-without-missing",
+    name: "divergent-without-missing",
     what: "The list after a restore does not name missing apps.",
     edits: [
       {
-        file: "src/services/list-doubtful-apps.ts",
-        find: `if (version === null) return { appid, siteId, why: "missing" as const };`,
-        replace: "if (version === null) return [];",
+        file: "src/services/list-divergent-apps.ts",
+        find: `if (version === null) return "missing";`,
+        replace: "if (version === null) return undefined;",
       },
     ],
   },
@@ -96,8 +157,8 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/settle-restored-home.ts",
-        find: "reopenAfter: ctx.now + NONCE_SECONDS",
-        replace: "reopenAfter: ctx.now + 300",
+        find: "reopenAfter: at + NONCE_SECONDS",
+        replace: "reopenAfter: at + 300",
       },
     ],
   },

@@ -5,12 +5,14 @@ interface Entry {
   value: string;
   /** Milliseconds since the epoch. */
   expiresAt: number;
+  /** As JSON; undefined for none. */
+  metadata?: string | undefined;
 }
 
 /** What a namespace really holds. */
 export class KvTruth extends Map<string, Entry> {
   /** Told of every value that a binding has put. */
-  onPut: (value: string) => void = () => {};
+  onPut: (value: string, key: string) => void = () => {};
 }
 
 const LEAST_CACHE_SECONDS = 30;
@@ -18,6 +20,8 @@ const DEFAULT_CACHE_SECONDS = 60;
 const LEAST_TTL_SECONDS = 60;
 const MOST_KEY_BYTES = 512;
 const MOST_KEYS = 100;
+const LISTED_KEYS = 1_000;
+const MOST_METADATA_BYTES = 1_024;
 
 type Options = { type?: string; cacheTtl?: number } | string | undefined;
 
@@ -25,8 +29,8 @@ type Options = { type?: string; cacheTtl?: number } | string | undefined;
  * A KV binding as one edge sees it: what the edge has read, a miss too, it reads again until its cache forgets it.
  * test/simulation/conformance runs one list of calls on it and on the real one, which has one location and no cache.
  *
- * What src/ does not use is not simulated, and refused: other types than text and JSON, metadata, list(), values that are not well-formed
- * text.
+ * A list is read at once everywhere. What src/ does not use is not simulated, and refused: other types than text and JSON, metadata
+ * without a list, limits of a list, values that are not well-formed text.
  */
 export class SimulatedKv {
   readonly #truth: KvTruth;
@@ -53,19 +57,40 @@ export class SimulatedKv {
     return text === null || type === "text" ? text : JSON.parse(text);
   }
 
-  async put(key: string, value: string, options: { expirationTtl?: number } = {}): Promise<void> {
-    const { expirationTtl, ...others } = options;
+  async put(key: string, value: string, options: { expirationTtl?: number; metadata?: unknown } = {}): Promise<void> {
+    const { expirationTtl, metadata, ...others } = options;
+    const told = metadata === undefined ? undefined : JSON.stringify(metadata);
     if (typeof value !== "string" || !value.isWellFormed()) throw notSimulated("a value that is not well-formed text");
     if (Object.keys(others).length > 0) throw notSimulated(`put() with ${Object.keys(others).join(", ")}`);
     checkName(key);
     if (expirationTtl !== undefined) checkTtl(expirationTtl);
     checkLength(key, "PUT");
+    if (told !== undefined) checkMetadata(told);
     await this.#carry("put", () => {
       const seconds = Math.floor(this.#now() / 1000);
       const expiresAt = expirationTtl === undefined ? Number.POSITIVE_INFINITY : (seconds + expirationTtl) * 1000;
-      this.#truth.set(key, { value, expiresAt });
-      this.#truth.onPut(value);
+      this.#truth.set(key, { value, expiresAt, metadata: told });
+      this.#truth.onPut(value, key);
       this.#cached.delete(key);
+    });
+  }
+
+  async list({ prefix, cursor, ...others }: { prefix?: string; cursor?: string | null }): Promise<unknown> {
+    if (Object.keys(others).length > 0) throw notSimulated(`list() with ${Object.keys(others).join(", ")}`);
+    return this.#carry("list", () => {
+      const now = this.#now();
+      const live = [...this.#truth].filter(([key, { expiresAt }]) => key.startsWith(prefix ?? "") && expiresAt > now);
+      const after = cursor == null ? live : live.filter(([key]) => byBytes(key, cursor) > 0);
+      const sorted = after.sort(([a], [b]) => byBytes(a, b));
+      const page = sorted.slice(0, LISTED_KEYS);
+      const keys = page.map(([name, { metadata }]) => ({
+        name,
+        ...(metadata !== undefined && { metadata: JSON.parse(metadata) as unknown }),
+      }));
+      const isWhole = sorted.length <= LISTED_KEYS;
+      return isWhole
+        ? { keys, list_complete: true, cacheStatus: null }
+        : { keys, list_complete: false, cursor: page.at(-1)?.[0], cacheStatus: null };
     });
   }
 
@@ -119,6 +144,14 @@ export class SimulatedKv {
 
 /** An error as KV's client makes it of an answer. */
 const failure = (call: string, status: number, text: string) => new Error(`KV ${call} failed: ${status} ${text}`);
+
+const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+function checkMetadata(text: string): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= MOST_METADATA_BYTES) return;
+  throw failure("PUT", 413, `Metadata length of ${bytes} exceeds limit of ${MOST_METADATA_BYTES}.`);
+}
 
 const isDots = (key: string) => key === "." || key === "..";
 

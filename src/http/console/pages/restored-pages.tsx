@@ -1,7 +1,7 @@
 import { fieldIssues } from "../../../fields.ts";
-import { type DoubtfulApp, listDoubtfulApps } from "../../../services/list-doubtful-apps.ts";
+import { type DivergentApp, listDivergentApps } from "../../../services/list-divergent-apps.ts";
 import { homeUnknown } from "../../../services/refusals.ts";
-import { restoredSchema, settleRestoredHome } from "../../../services/settle-restored-home.ts";
+import { newSettlingId, restoredSchema, settleRestoredHome } from "../../../services/settle-restored-home.ts";
 import { noteHome } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
@@ -10,12 +10,14 @@ import { isDraft, once } from "../once.ts";
 import { Ask } from "../parts/ask.tsx";
 import { Faults, Field } from "../parts/form.tsx";
 import { Notice, Time } from "../parts/parts.tsx";
-import { Table } from "../parts/table.tsx";
+import { More, Table } from "../parts/table.tsx";
 import { readForm, wholeNumber } from "../read-form.ts";
 import { type Settled, settledLocation, settledOf } from "../settled.ts";
 import type { View } from "../view.ts";
 
 const DEFAULT_LIFT = "1000000";
+/** How many apps to look at a page shows. */
+const SHOWN_APPS = 50;
 
 /** What is to be done after D1's Time Travel took a home back: docs/operating.md. */
 export function restoredPages(routes: ConsoleRoutes): void {
@@ -23,33 +25,39 @@ export function restoredPages(routes: ConsoleRoutes): void {
     const home = homeOf(c);
     const settled = await settledOf(c, home);
     if (settled !== undefined) return resultPage(c, home, settled);
-    const lift = c.req.query("lift");
+    const { lift, settling_id } = c.req.query();
     if (lift === undefined) return formPage(c, home);
-    const input = liftOf(lift);
-    if (input.success) return confirmPage(c, home, input.data.lift);
-    return formPage(c, home, filled(c.var.view, { lift }, fieldIssues(input.error)));
+    const input = settlingOf(lift, settling_id);
+    if (!input.success) return formPage(c, home, filled(c.var.view, { lift }, fieldIssues(input.error)));
+    // In the address, so that the page sent again after a lost answer is the same settling.
+    if (input.data.settling_id === undefined) return c.redirect(confirmPath(home, lift, newSettlingId(c.var.ctx)), 303);
+    return confirmPage(c, home, input.data.lift, input.data.settling_id);
   });
 
   routes.post("/homes/:name/restored", async (c) => {
     const home = homeOf(c);
     const form = await readForm(c);
-    const { lift = "" } = form;
-    const input = liftOf(lift);
+    const { lift = "", settling_id } = form;
+    const input = settlingOf(lift, settling_id);
     if (!input.success) return formPage(c, home, filled(c.var.view, { lift }, fieldIssues(input.error)));
-    const path = pathOf(home);
-    if (await isDraft(c, form))
-      return c.redirect(await doneLocation(c, `${path}?lift=${input.data.lift}`, "draft"), 303);
+    const { lift: by, settling_id: settlingId = newSettlingId(c.var.ctx) } = input.data;
+    const path = confirmPath(home, String(by), settlingId);
+    if (await isDraft(c, form)) return c.redirect(await doneLocation(c, path, "draft"), 303);
     return once(c, form, path, async () => {
       noteHome(c, home);
-      return settledLocation(c, home, await settleRestoredHome(c.var.ctx, { home, lift: input.data.lift }));
+      return settledLocation(c, home, await settleRestoredHome(c.var.ctx, { home, lift: by, settlingId }));
     });
   });
 }
 
 const pathOf = (home: string) => `/console/homes/${home}/restored`;
 
+const confirmPath = (home: string, lift: string, settlingId: string) =>
+  `${pathOf(home)}?lift=${encodeURIComponent(lift)}&settling_id=${settlingId}`;
+
 /** An empty field is a wrong number here, not the default. */
-const liftOf = (text: string) => restoredSchema.safeParse({ lift: wholeNumber(text) ?? "" });
+const settlingOf = (lift: string, settling_id?: string) =>
+  restoredSchema.safeParse({ lift: wholeNumber(lift) ?? "", settling_id });
 
 /** @throws ServiceError `not_found` */
 function homeOf(c: PageContext): string {
@@ -69,7 +77,7 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
         <Notice kind="note" title={t("The home {0} is not closed", home)}>
           <p>
             {t(
-              "Close it before you restore it. Otherwise sessions that it opens meanwhile may get a chat_id that was given before.",
+              "Close it before you restore it. Otherwise sessions that it opens meanwhile may get a chat_id that was given before. While it is open, the form below is refused.",
             )}
           </p>
         </Notice>
@@ -124,7 +132,7 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
   );
 }
 
-async function confirmPage(c: PageContext, home: string, lift: number): Promise<Response> {
+async function confirmPage(c: PageContext, home: string, lift: number, settlingId: string): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
   const body = (
@@ -132,7 +140,7 @@ async function confirmPage(c: PageContext, home: string, lift: number): Promise<
       <Ask
         view={view}
         text={t(
-          "The chat_ids of its sites are lifted for good. Sent twice, they are lifted twice, which only skips more.",
+          "The chat_ids of its sites are lifted for good. This page sent again lifts nothing more and goes on where it stopped.",
         )}
         facts={
           <>
@@ -143,7 +151,7 @@ async function confirmPage(c: PageContext, home: string, lift: number): Promise<
           </>
         }
         action={pathOf(home)}
-        hidden={{ lift: String(lift) }}
+        hidden={{ lift: String(lift), settling_id: settlingId }}
         button={t("It was restored: lift now")}
         keep={t("Cancel")}
         back={pathOf(home)}
@@ -153,18 +161,22 @@ async function confirmPage(c: PageContext, home: string, lift: number): Promise<
   return show(c, { title: t("Was the home {0} restored?", home), section: "homes", body });
 }
 
-async function resultPage(c: PageContext, home: string, { sites, liftedBy, reopenAfter }: Settled): Promise<Response> {
+async function resultPage(c: PageContext, home: string, settled: Settled): Promise<Response> {
+  const { sites, liftedBy, reopenAfter, settlingId } = settled;
   const view = c.var.view;
   const { t } = view;
   noteHome(c, home);
-  const { apps, homesDown } = await listDoubtfulApps(c.var.ctx, { home });
+  const cursor = c.req.query("cursor");
+  const { items, nextCursor, ...list } = await listDivergentApps(c.var.ctx, { home, limit: SHOWN_APPS, cursor });
+  const homesDown = [...new Set([...settled.homesDown, ...list.homesDown])];
   const number = new Intl.NumberFormat(view.language);
   const body = (
     <>
       <Notice kind="good" title={t("The chat_ids of the home {0} were lifted", home)} />
       {homesDown.length > 0 && (
         <Notice kind="bad" title={t("No answer from: {0}", homesDown.join(", "))}>
-          {t("Their sites and apps are not back. Do not open this home, and send the form again when they answer.")}
+          {t("Their sites and apps are not back. Do not open this home, and send the form again when they answer.")}{" "}
+          <a href={confirmPath(home, DEFAULT_LIFT, settlingId)}>{t("Send it again…")}</a>
         </Notice>
       )}
       <section class="card">
@@ -187,7 +199,7 @@ async function resultPage(c: PageContext, home: string, { sites, liftedBy, reope
         <Table
           label={t("Apps to look at before that")}
           head={["appid", t("Site"), t("What to do")]}
-          rows={apps.map((app) => [
+          rows={items.map((app) => [
             <a
               href={`/console/sites/${app.siteId}/apps${app.why === "missing" || app.why === "unrouted" ? "" : `/${app.appid}`}`}
             >
@@ -196,8 +208,13 @@ async function resultPage(c: PageContext, home: string, { sites, liftedBy, reope
             <a href={`/console/sites/${app.siteId}`}>{app.siteId}</a>,
             adviceOn(view, app),
           ])}
-          empty={t("There is none: every app is as it was.")}
+          empty={
+            nextCursor === null && cursor === undefined
+              ? t("There is none: every app is as it was.")
+              : t("There is none on this page.")
+          }
         />
+        <More view={view} path={pathOf(home)} query={{ settled: c.req.query("settled") }} cursor={nextCursor} />
       </section>
       <p>
         <a class="button plain" href="/console/homes">
@@ -209,8 +226,8 @@ async function resultPage(c: PageContext, home: string, { sites, liftedBy, reope
   return show(c, { title: t("Restored home {0}", home), section: "homes", body });
 }
 
-function adviceOn({ t }: View, { why }: DoubtfulApp): string {
-  const texts: Record<DoubtfulApp["why"], string> = {
+function adviceOn({ t }: View, { why }: DivergentApp): string {
+  const texts: Record<DivergentApp["why"], string> = {
     missing: t(
       "The home does not have it any more: issue it again with this appid, and with the secret that its callers have or a new one.",
     ),

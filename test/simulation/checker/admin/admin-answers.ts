@@ -1,5 +1,4 @@
 import type { Row } from "../../platform/database.ts";
-import type { KvTruth } from "../../platform/kv.ts";
 import type { Model } from "../model.ts";
 import { hasKeyOf, keyId, sealedWith } from "../seals.ts";
 import type { Operation, OperationOf } from "./intents.ts";
@@ -12,7 +11,7 @@ import { wrongWebhookAnswer } from "./webhook-answers.ts";
 type Body = Record<string, never>;
 
 /** @returns what a 2xx answer says and what is not so */
-export function wrongAnswer(model: Model, operation: Operation, credentials: KvTruth | undefined): string | undefined {
+export function wrongAnswer(model: Model, operation: Operation): string | undefined {
   const { call, intent } = operation;
   const text = call.answer?.body ?? "";
   const body = text === "" ? ({} as Body) : (JSON.parse(text) as Body);
@@ -47,7 +46,7 @@ export function wrongAnswer(model: Model, operation: Operation, credentials: KvT
     case "reseal":
       return wrongReseal(model, operation, body);
     case "restored":
-      return wrongRestoredAnswer(model, { ...operation, intent }, body, credentials);
+      return wrongRestoredAnswer(model, { ...operation, intent }, body);
     case "read":
       return undefined;
     default:

@@ -19,7 +19,7 @@ interface Read {
 export function readNow(model: Model, { path, query, closedHomes }: Read): object | undefined {
   const [first, second, third, fourth] = path.split("/").slice(1);
   const limit = Number(query.get("limit") ?? DEFAULT_LIMIT);
-  if (first === "homes") return { items: homesNow(model, closedHomes) };
+  if (first === "homes") return second === undefined ? { items: homesNow(model, closedHomes) } : undefined;
   if (first !== "sites") return undefined;
   const siteId = Number(second);
   if (second === undefined) {

@@ -22,7 +22,9 @@ export function wrongAudit({ call, intent }: Operation, changes: readonly Writte
     })
     .sort();
   if (intent.kind === "reseal") return isOneOf(written, ["null secrets.resealed "]);
-  if (intent.kind === "restored") return isOneOf(written, [`null home.restored ${intent.home}`]) ?? placeOf(changes);
+  if (intent.kind === "restored") {
+    return isOneOf(written, [`null home.restored ${intent.home}`]) ?? unsaidLift(intent.lift, changes, written);
+  }
   const expected = changes.flatMap(actionsOf).sort();
   if (JSON.stringify(written) === JSON.stringify(expected)) return undefined;
   return `the audit log says ${written.join(", ") || "nothing"}, expected ${expected.join(", ") || "nothing"}`;
@@ -39,9 +41,13 @@ const isOneOf = (written: string[], known: string[]): string | undefined => {
   return strange.length === 0 ? undefined : `the audit log says ${strange.join(", ")}`;
 };
 
-/** The next restore of the home would undo a row in the home. */
-const placeOf = (changes: readonly Written[]): string | undefined =>
-  changes.some(({ table, home }) => table === "audit_log" && home !== "main") ? "not in the directory" : undefined;
+/** The lift leaves its row in its own batch. */
+const unsaidLift = (lift: number, changes: readonly Written[], written: string[]): string | undefined =>
+  written.length === 0 && changes.some((change) => isLift(lift, change)) ? "it says nothing of the lift" : undefined;
+
+/** Whether a site of a home was lifted, and not only given the floors that are known elsewhere. */
+export const isLift = (lift: number, { table, before, after }: Change): boolean =>
+  table === "home_sites" && Number(after?.event_seq_floor) >= Number(before?.event_seq_floor ?? 0) + lift;
 
 function actionsOf({ table, before, after }: Written): string[] {
   if (after === null) return table === "webhooks" ? [`${before?.site_id} webhook.deleted ${before?.id}`] : [];

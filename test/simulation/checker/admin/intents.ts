@@ -19,7 +19,7 @@ export type Intent =
   | { kind: "addAgent"; siteId: number; id: number; name: string }
   | { kind: "changeAgent"; siteId: number; id: number; name: string | undefined; status: string | undefined }
   | { kind: "reseal" }
-  | { kind: "restored"; home: string; lift: number }
+  | { kind: "restored"; home: string; lift: number; settlingId: string | undefined; force: boolean }
   | { kind: "read"; path: string; query: URLSearchParams }
   | WebhookIntent;
 
@@ -55,6 +55,8 @@ interface Body {
   expected_version?: string;
   id?: number;
   lift?: number;
+  settling_id?: string;
+  force?: boolean;
 }
 
 /** @returns undefined for a path that no documented call has */
@@ -93,7 +95,13 @@ export function intentOf({ wire }: Call): Intent | undefined {
     case "POST reseal":
       return { kind: "reseal" };
     case "POST homes/*/restored":
-      return { kind: "restored", home: second, lift: body.lift ?? 1_000_000 };
+      return {
+        kind: "restored",
+        home: second,
+        lift: body.lift ?? 1_000_000,
+        settlingId: body.settling_id,
+        force: body.force ?? false,
+      };
     default:
       return wire.method === "GET"
         ? { kind: "read", path, query: searchParams }

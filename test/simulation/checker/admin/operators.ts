@@ -9,6 +9,7 @@ import { wrongWrite } from "./admin-writes.ts";
 import { AppRecords } from "./app-records.ts";
 import { wrongAudit } from "./audit.ts";
 import { type Intent, intentOf, type Operation } from "./intents.ts";
+import { wrongDivergent } from "./restores.ts";
 import { GIVING, WRITES } from "./rules.ts";
 import { statusNow } from "./status-now.ts";
 
@@ -133,8 +134,9 @@ export class Operators {
     const said = `${call.name} ${call.wire.method} ${call.wire.path} ${call.wire.body} was answered ${status} ${body}`;
     const about = [call.name];
     const hadFaults = call.faults.length > 0 || disturbed;
-    // Of a restored home it lists what KV remembers, and KV may be silent.
-    const needsKv = intent.kind === "restored" && status === 503;
+    // KV keeps what a restore of D1 undoes, and KV may be silent.
+    const isKeptInKv = intent.kind === "restored" || (intent.kind === "changeSite" && intent.firstChatId !== undefined);
+    const needsKv = isKeptInKv && status === 503;
     if (!hadFaults && !needsKv && !possible.has(String(status))) {
       this.#violate("an operator's call is answered as documented", `${said}, expected ${[...possible]}`, about);
     }
@@ -149,7 +151,7 @@ export class Operators {
       if (isInForce) this.#violate("a rotation that was made is answered with its secret", said, about);
     }
     if (status >= 300 || disturbed) return;
-    const wrong = wrongAnswer(this.#model, operation, this.records.kv);
+    const wrong = wrongAnswer(this.#model, operation);
     if (wrong !== undefined) this.#violate("an operator is answered what is stored", `${said}: ${wrong}`, about);
     const app = changes.findLast(({ table }) => table === "apps")?.after;
     if (CHANGES_OF_APPS.includes(intent.kind) && app != null) this.records.expect(call, app);
@@ -164,7 +166,13 @@ export class Operators {
     const known = this.#reads.get(call);
     this.#reads.delete(call);
     const { status = 0, body = "" } = call.answer ?? {};
-    if (known === undefined || disturbed) return;
+    if (disturbed) return;
+    const asked = { path: call.wire.path, arrivedAt: call.arrivedAt ?? 0 };
+    const lacking = status === 200 ? wrongDivergent(this.#model, asked, body, this.records.kv) : undefined;
+    if (lacking !== undefined) {
+      this.#violate("the list after a restore names each app to look at", `${call.name}: ${lacking}`, [call.name]);
+    }
+    if (known === undefined) return;
     const hadFaults = call.faults.length > 0;
     if (status >= 500 && hadFaults) return;
     const answered = status === 200 ? (JSON.parse(body) as object) : { status };

@@ -4,6 +4,7 @@ import type { KvTruth } from "../../platform/kv.ts";
 import { nextSeq } from "../events/expected-event.ts";
 import type { Model } from "../model.ts";
 import { NONCE_SECONDS } from "../periods.ts";
+import { isLift } from "./audit.ts";
 import type { OperationOf, Written } from "./intents.ts";
 import { misses } from "./row-changes.ts";
 
@@ -11,6 +12,8 @@ import { misses } from "./row-changes.ts";
 
 /** KV keeps an app's record for so long: docs/operating.md, "Look at each of `apps`". */
 const RECORD_MS = 86_400_000;
+/** How far an isolate's clock may be off. */
+const SKEW_SECONDS = 20;
 /** A place of KV may show what was there before for so long. */
 const KV_LATE_MS = 60_000;
 
@@ -22,6 +25,7 @@ export function wrongRestoredWrite(
 ): string | undefined {
   const { before, after } = change;
   if (change.table === "home_sites" && change.home === intent.home) return wrongRestoredSite(model, intent, change);
+  if (intent.home !== "main" && change.table === "sites") return wrongKeptFloors(change, intent.home);
   if (intent.home !== "main" || change.home !== "main") return "not a place of what was lost";
   if (change.table === "app_routes") {
     const siteId = Number(after?.site_id);
@@ -40,25 +44,42 @@ export function wrongRestoredWrite(
   return misses(after, { name, status });
 }
 
+/** The directory keeps what a further home was lifted to. */
+function wrongKeptFloors({ before, after }: Written, home: string): string | undefined {
+  if (before?.home !== home) return "not a site of this home";
+  const { first_chat_id = 0, event_seq_floor = 0 } = after ?? {};
+  if (Number(first_chat_id) < Number(before.first_chat_id)) return "first_chat_id is lower";
+  if (Number(event_seq_floor) < Number(before.event_seq_floor)) return "event_seq_floor is lower";
+  return misses(after, { ...before, first_chat_id, event_seq_floor });
+}
+
 function wrongRestoredSite(
   model: Model,
-  { home, lift }: OperationOf<"restored">["intent"],
+  { home, lift, settlingId }: OperationOf<"restored">["intent"],
   change: Written,
 ): string | undefined {
   const { before, after } = change;
   const siteId = Number(after?.site_id);
   const listed = model.directory.get(siteId);
-  const highest = model.home(home).highestId(siteId);
-  const event_seq_floor = nextSeq(model.home(home), siteId) - 1 + lift;
-  const isLifted = isDeepStrictEqual(after, { ...before, chat_id_floor: highest + lift, event_seq_floor });
-  if (before !== null && isLifted) return undefined;
-  if (home === "main" || listed?.home !== home) return "no site of this home";
-  if (listed.status === "creating") return "its site is not made yet";
-  const newer = listed.revision >= Number(before?.revision ?? 0);
+  const isMine = home !== "main" && listed?.home === home && listed.status !== "creating";
+  if (before === null && !isMine) return "no site of this home";
+  for (const floor of ["chat_id_floor", "event_seq_floor"]) {
+    if (Number(after?.[floor]) < Number(before?.[floor] ?? 0)) return `${floor} is lower`;
+  }
+  if (isLift(lift, change)) {
+    const again = settlingId !== undefined && model.settled.get(`${home}/${siteId}`) === settlingId;
+    if (again) return "this settling has lifted it already";
+    if (Number(after?.chat_id_floor) < model.home(home).highestId(siteId) + lift) return "its chat ids are not lifted";
+    if (Number(after?.event_seq_floor) < nextSeq(model.home(home), siteId) - 1 + lift) return "its seqs are not lifted";
+    if (settlingId !== undefined) model.settled.set(`${home}/${siteId}`, settlingId);
+  }
+  const { chat_id_floor = 0, event_seq_floor = 0 } = after ?? {};
+  const floors = { chat_id_floor, event_seq_floor };
+  const newer = isMine && listed.revision >= Number(before?.revision ?? 0);
   const { name, status } = newer ? listed : { name: String(before?.name), status: String(before?.status) };
-  const floor = Math.max(Number(before?.chat_id_floor ?? 0), listed.firstChatId - 1);
-  const revision = Math.max(Number(before?.revision ?? 0), listed.revision);
-  return misses(after, { ...before, name, status, revision, chat_id_floor: floor });
+  const revision = Math.max(Number(before?.revision ?? 0), isMine ? listed.revision : 0);
+  const isLiftedOnly = before !== null && isDeepStrictEqual(after, { ...before, ...floors });
+  return isLiftedOnly ? undefined : misses(after, { ...before, name, status, revision, ...floors });
 }
 
 /** Why the answer of the settling is not what is stored; undefined when it is. */
@@ -66,35 +87,59 @@ export function wrongRestoredAnswer(
   model: Model,
   operation: OperationOf<"restored">,
   body: object,
-  credentials: KvTruth | undefined,
 ): string | undefined {
-  const { call, intent, highest } = operation;
+  const { intent, highest } = operation;
   const answer = body as unknown as {
+    settling_id: string;
     sites: number;
     lifted_by: number;
     reopen_after: number;
-    apps: { appid: string; site_id: number; why: string }[];
     homes_down: string[];
   };
   const home = model.home(intent.home);
-  if (answer.lifted_by !== intent.lift || answer.sites !== home.sites.size) return "not what was lifted";
-  if (answer.reopen_after < call.clock + NONCE_SECONDS) return "reopen_after is too early";
+  const liftedNow = operation.changes.some((change) => change.home === intent.home && isLift(intent.lift, change));
+  if (answer.settling_id !== (intent.settlingId ?? answer.settling_id)) return "another settling_id";
+  if (home.sites.size > 0 && answer.lifted_by !== (liftedNow ? intent.lift : 0)) return "not what was lifted";
+  if (answer.sites !== home.sites.size) return "not the sites of the home";
+  const restoredAt = model.restoredAt.get(intent.home) ?? 0;
+  if (answer.reopen_after < restoredAt - SKEW_SECONDS + NONCE_SECONDS) return "reopen_after is too early";
   for (const [siteId, { floor }] of home.sites) {
-    if (floor < (highest.get(siteId) ?? 0) + intent.lift) return `site ${siteId} is not lifted`;
+    const least = (highest.get(siteId) ?? 0) + (liftedNow ? intent.lift : 0);
+    if (floor < least) return `site ${siteId} is not lifted`;
   }
   for (const [siteId, { home: name, status }] of model.directory) {
     const isLost = name === intent.home && status !== "creating" && intent.home !== "main" && !home.sites.has(siteId);
     if (isLost) return `the home lacks site ${siteId}`;
   }
-  const unlisted = doubtful(model, call.arrivedAt ?? 0, intent.home, credentials).find(
-    ({ appid, why }) => !answer.apps.some((each) => each.appid === appid && each.why === why),
-  );
-  if (unlisted !== undefined) return `${unlisted.appid} (${unlisted.why}) is not in the list`;
   return intent.home === "main" ? lostByDirectory(model, answer.homes_down) : undefined;
 }
 
+/**
+ * Why a list of apps to look at lacks one: `GET /homes/{home}/divergent`. Undefined when it lacks none, or is no whole list.
+ *
+ * @param path of the call, with its query
+ */
+export function wrongDivergent(
+  model: Model,
+  { path, arrivedAt }: { path: string; arrivedAt: number },
+  body: string,
+  credentials: KvTruth | undefined,
+): string | undefined {
+  const [, home] = /^\/admin\/homes\/([^/]+)\/divergent(?!.*cursor=)/.exec(path) ?? [];
+  if (home === undefined) return undefined;
+  const { items, next_cursor } = JSON.parse(body) as {
+    items: { appid: string; why: string }[];
+    next_cursor: string | null;
+  };
+  if (next_cursor !== null) return undefined;
+  const lacking = divergent(model, arrivedAt, home, credentials).find(
+    ({ appid, why }) => !items.some((each) => each.appid === appid && each.why === why),
+  );
+  return lacking && `${lacking.appid} (${lacking.why}) is not in the list`;
+}
+
 /** The apps that a list must name: what the directory and KV have known for a while. */
-function doubtful(model: Model, arrivedAt: number, homeName: string, credentials: KvTruth | undefined) {
+function divergent(model: Model, arrivedAt: number, homeName: string, credentials: KvTruth | undefined) {
   const found: { appid: string; why: string }[] = [];
   for (const [appid, siteId] of model.routes) {
     if (model.directory.get(siteId)?.home !== homeName) continue;

@@ -12,7 +12,10 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
   const isMainClosed = settings.closedHomes.includes("main");
   if (intent.kind === "createSite") return isMainClosed ? 503 : 201;
   if (intent.kind === "reseal") return 200;
-  if (intent.kind === "restored") return model.homes.has(intent.home) ? 200 : 404;
+  if (intent.kind === "restored") {
+    if (!model.homes.has(intent.home)) return 404;
+    return settings.closedHomes.includes(intent.home) || intent.force ? 200 : 409;
+  }
   if (intent.kind === "rotate" || intent.kind === "revoke") return statusOfChange(model, intent, settings);
   if (intent.kind === "read") throw new Error("what is read has its own rules");
   const site = model.directory.get(intent.siteId);

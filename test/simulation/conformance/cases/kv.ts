@@ -115,6 +115,33 @@ export const kvCases: Cases<KVNamespace> = {
     await howItFails(() => kv.get(["key", "."])),
     await howItFails(() => kv.get([`${LONGEST}k`, "key"])),
   ],
+  "a list has the keys of a prefix in the order of their bytes, with what they were put with": async (kv) => {
+    for (const key of ["p:b", "p:a", "p:é", "p:Z", "q:a", "p:10", "p:9"]) await kv.put(key, "", { metadata: [key, 1] });
+    await kv.put("p:plain", "value");
+    return [await kv.list({ prefix: "p:" }), await kv.list({ prefix: "none" })];
+  },
+  "a list has metadata of the last put": async (kv) => {
+    await kv.put("p:a", "", { metadata: { old: true } });
+    await kv.put("p:a", "");
+    await kv.put("p:b", "", { metadata: null });
+    await kv.put("p:c", "", { metadata: [1, 2, 3] });
+    await kv.delete("p:c");
+    return kv.list({ prefix: "p:" });
+  },
+  "a list of more than 1,000 keys goes on at its cursor": async (kv) => {
+    for (let i = 0; i < 1_003; i++) await kv.put(`p:${i}`, "");
+    const names: string[][] = [];
+    for (let cursor: string | null = null; ; ) {
+      const page: KVNamespaceListResult<unknown> = await kv.list({ prefix: "p:", cursor });
+      names.push(page.keys.map(({ name }) => name));
+      if (page.list_complete) return names;
+      cursor = page.cursor;
+    }
+  },
+  "metadata has at most 1,024 bytes": async (kv) => [
+    await kv.put("key", "", { metadata: "m".repeat(1_022) }),
+    await howItFails(() => kv.put("key", "", { metadata: "m".repeat(1_023) })),
+  ],
   "a key may have 512 bytes": async (kv) => {
     await kv.put(LONGEST, "a");
     return [await kv.get(LONGEST), await kv.get("é".repeat(256))];

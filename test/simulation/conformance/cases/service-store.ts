@@ -17,6 +17,7 @@ import {
   finishSite,
   listSites,
 } from "../../../../src/store/directory/sites.ts";
+import { appsAfter, appsOf, routesAfter, unroutedOf } from "../../../../src/store/divergent-apps.ts";
 import * as agents from "../../../../src/store/home/agents.ts";
 import * as apps from "../../../../src/store/home/apps.ts";
 import { findHomeSite, insertHomeSite, probeHome, updateHomeSite } from "../../../../src/store/home/home-sites.ts";
@@ -24,14 +25,8 @@ import { countSealedOtherwise, listSealedOtherwise, replaceSeals } from "../../.
 import { countSessions } from "../../../../src/store/home/session-counts.ts";
 import { listSessions, readSession } from "../../../../src/store/home/sessions.ts";
 import { prune } from "../../../../src/store/prune.ts";
-import {
-  auditRestore,
-  copyHomeToDirectory,
-  copySitesToHome,
-  liftFloors,
-  restoredApps,
-  unroutedApps,
-} from "../../../../src/store/reconcile.ts";
+import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../../../../src/store/reconcile.ts";
+import { keepInDirectory, liftHome, listFloors, notCopied, noteCopied } from "../../../../src/store/settlings.ts";
 import { type Cases, errorOf } from "../case.ts";
 import { APP, everything, madeHome, NOW, type Store } from "./home.ts";
 
@@ -48,10 +43,14 @@ const author = { actor: "console", now: NOW + 9 } as const;
 const key = { siteId: APP.siteId, appid: APP.appid };
 const ownerKey = { siteId: APP.siteId, name: APP.appid };
 
-const pages = async <T>(all: AsyncIterable<T>) => {
-  const list: T[] = [];
-  for await (const page of all) list.push(page);
-  return list;
+const SETTLING = { id: "s", home: "main", lift: 1000 };
+/** Of one site more than it has, and of one that is not there. */
+const REMEMBERED = {
+  floors: [
+    { siteId: 7, chatId: 500, eventSeq: 20 },
+    { siteId: 99, chatId: 9, eventSeq: 9 },
+  ],
+  highestSite: 99,
 };
 
 /** A case on a migrated home: what its calls gave, one after the other, and then all that is stored. */
@@ -285,14 +284,26 @@ export const storeCases: Cases<Store> = {
       await db.prepare("INSERT INTO app_routes VALUES ('lost', 9, NULL)").run();
     },
     (db) => copySitesToHome(db, "main", db),
-    (db) => liftFloors(db, 1000),
-    (db) => pages(restoredApps(db, "main", db)),
+    (db) => liftHome(db, SETTLING, REMEMBERED, author),
+    (db) => liftHome(db, SETTLING, REMEMBERED, { ...author, now: NOW + 9 }),
+    (db) => listFloors(db),
+    async (db) => keepInDirectory(db, SETTLING, await listFloors(db), author),
+    async (db) => appsOf(db, await routesAfter(db, "main", "", 9)),
     async (db) => {
       await db.batch([db.prepare("DELETE FROM app_routes"), db.prepare("DELETE FROM sites WHERE id <> 7")]);
     },
-    (db) => pages(unroutedApps(db, "main", db)),
-    (db) => copyHomeToDirectory(db, "main", db),
-    (db) => pages(unroutedApps(db, "main", db)),
-    (db) => auditRestore(db, "main", 1000, author),
+    async (db) => unroutedOf(db, "main", await appsAfter(db, { siteId: 0, appid: "" }, 9)),
+    (db) => copySitesToDirectory(db, "main", db),
+    (db) => copyRoutesToDirectory(db, "main", db),
+    async (db) => unroutedOf(db, "main", await appsAfter(db, { siteId: 0, appid: "" }, 9)),
+    (db) => noteCopied(db, "s", "apac", NOW),
+    async (db) =>
+      (
+        await notCopied(db, "s", [
+          ["apac", db],
+          ["eu", db],
+        ])
+      ).map(([name]) => name),
+    everything,
   ),
 };

@@ -15,17 +15,48 @@ const SETTLE_TRIES = 30;
 interface Settled {
   reopen_after: number;
   homes_down: string[];
-  apps: { appid: string; site_id: number; why: string }[];
 }
 
-/** docs/operating.md, "Restoring a home": a point is kept, the day goes on, and then the home is taken back to the point. */
+interface Divergent {
+  appid: string;
+  site_id: number;
+  why: string;
+}
+
+/**
+ * docs/operating.md, "Restoring a home": a point is kept, the day goes on, and then the home is taken back to the point. Often once more
+ * to that point, or to a later one.
+ */
 export async function restoreDrill(world: World, operator: Operator, chance: Chance, home: Home): Promise<void> {
+  const keep = () => {
+    world.say(() => [undefined, `a point of ${home.name} is kept`]);
+    return home.database.snapshot();
+  };
+  const points = [keep()];
+  for (let left = isKeptElsewhere(world, home) ? chance.integer(1, 3) : 1; left > 0; left--) {
+    await liveOn(world, operator, chance, home.name);
+    if (world.closing) return;
+    const point = chance.one(points);
+    points.push(keep());
+    if (!(await restore(world, operator, chance, home, point))) return;
+    world.count(`restore of ${home.name === "main" ? "main" : "a home"}${points.length > 2 ? " again" : ""}`);
+  }
+}
+
+/** Of `main`, only KV remembers what the restore before has lifted. */
+const isKeptElsewhere = ({ checker }: World, { name }: Home): boolean =>
+  name !== "main" || checker.operators.records.isKept;
+
+/** @returns false when the day is over before it is done */
+async function restore(
+  world: World,
+  operator: Operator,
+  chance: Chance,
+  home: Home,
+  point: Uint8Array,
+): Promise<boolean> {
   const { cloud, company, checker } = world;
   const { name } = home;
-  const point = home.database.snapshot();
-  world.say(() => [undefined, `a point of ${name} is kept`]);
-  await liveOn(world, operator, chance, name);
-  if (world.closing) return;
 
   company.underRestore.add(name);
   const { closedHomes } = cloud.settings;
@@ -34,10 +65,11 @@ export async function restoreDrill(world: World, operator: Operator, chance: Cha
   world.say(() => [undefined, `${name} is restored`]);
   home.restart();
   home.database.restore(point);
-  checker.restored(home, WATCHED);
+  checker.restored(home, WATCHED, Math.floor((EPOCH + world.scheduler.now) / 1000));
   if (chance.happens(0.3)) silence(world, chance, name);
-  const settled = await settle(world, operator, name);
-  if (settled === undefined) return;
+  const settled = await settle(world, operator, name, `settling-${Math.floor(world.scheduler.now)}`);
+  if (settled === undefined) return false;
+  const divergent = await listDivergent(operator, name);
 
   if (name === "main") await forgetLostSites(company.sites, operator);
   const sites = company.sites.filter((site) => site.home === name);
@@ -45,10 +77,11 @@ export async function restoreDrill(world: World, operator: Operator, chance: Cha
   await rest(world, Math.max(0, (settled.reopen_after + 1) * 1000 - EPOCH - world.scheduler.now));
   cloud.deploy({ ...cloud.settings, closedHomes });
   await rest(world, REACHED_EVERYWHERE_MS);
-  for (const site of sites) await makeAnew(operator, site, settled);
+  for (const site of sites) await makeAnew(operator, site, divergent);
   for (const site of company.sites) await operator.setSite(site, { status: "open" });
   if (cloud.settings.masterKeyPrevious !== undefined) await operator.insist("POST", "/reseal");
   company.underRestore.delete(name);
+  return true;
 }
 
 /** What the restore will undo: most of all what an operator has to do again, and what only the other side knows. */
@@ -102,14 +135,24 @@ function silence(world: World, chance: Chance, name: string): void {
 }
 
 /** Until the home is settled and nothing is missing. */
-async function settle(world: World, operator: Operator, home: string): Promise<Settled | undefined> {
+async function settle(
+  world: World,
+  operator: Operator,
+  home: string,
+  settling_id: string,
+): Promise<Settled | undefined> {
   for (let i = 0; i < SETTLE_TRIES && !world.closing; i++) {
-    const answer = await operator.insist("POST", `/homes/${home}/restored`);
+    const answer = await operator.insist("POST", `/homes/${home}/restored`, { settling_id });
     if (answer?.status !== 200) continue;
     const settled = JSON.parse(answer.body) as Settled;
     if (settled.homes_down.length === 0) return settled;
   }
   return undefined;
+}
+
+async function listDivergent(operator: Operator, home: string): Promise<Divergent[]> {
+  const answer = await operator.insist("GET", `/homes/${home}/divergent?limit=100`);
+  return answer?.status === 200 ? (JSON.parse(answer.body) as { items: Divergent[] }).items : [];
 }
 
 /** Sites of `main` that were made after the point are gone, with their apps, and so are those whose home lost them too. */
@@ -142,12 +185,12 @@ async function rotateAgain(operator: Operator, chance: Chance, app: KnownApp, ve
 }
 
 /** Issues again what is missing, and brings back the agents. */
-async function makeAnew(operator: Operator, site: KnownSite, settled: Settled): Promise<void> {
+async function makeAnew(operator: Operator, site: KnownSite, divergent: Divergent[]): Promise<void> {
   const listed = await operator.listApps(site);
   if (listed === undefined) return;
   for (const app of [...site.apps]) {
     if (app.revoked || listed.some(({ appid }) => appid === app.appid)) continue;
-    if (settled.apps.some(({ appid, why }) => appid === app.appid && why !== "missing")) continue;
+    if (divergent.some(({ appid, why }) => appid === app.appid && why !== "missing")) continue;
     site.apps.splice(site.apps.indexOf(app), 1);
     const again = await operator.issueApp(site, { appid: app.appid, secret: app.secrets.at(-1)?.secret ?? "" });
     app.revoked = again === undefined;

@@ -34,5 +34,5 @@ function watchRecords({ checker, cloud: { credentials, homes }, weather: { kv, k
   const { records } = checker.operators;
   records.kv = credentials;
   records.isKept = kvBound && kv.failed === 0 && kv.silent === 0 && kv.putLost === 0;
-  credentials.onPut = (value) => records.put(value, scheduler.now);
+  credentials.onPut = (value, key) => key.startsWith("app:") && records.put(value, scheduler.now);
 }

@@ -1,0 +1,69 @@
+import { and, asc, eq, gt, isNull, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { appRoutes, apps, sites } from "./schema.ts";
+
+/** Apps that the directory and a home know differently. Nothing here writes. */
+
+/** A list as a table for FROM, one row for each element. */
+export const each = (list: unknown[]) => sql`json_each(${JSON.stringify(list)}) AS each_row`;
+export const field = (name: string) => sql`each_row.value ->> ${name}`;
+
+export type Route = Pick<typeof appRoutes.$inferSelect, "appid" | "siteId">;
+
+/** The routes that a home's apps need, after the one that is given. */
+export function appsAfter(db: D1Database, { siteId, appid }: Route, limit: number): Promise<Route[]> {
+  return drizzle(db)
+    .select({ siteId: apps.siteId, appid: apps.appid })
+    .from(apps)
+    .where(sql`(${apps.siteId}, ${apps.appid}) > (${siteId}, ${appid})`)
+    .orderBy(asc(apps.siteId), asc(apps.appid))
+    .limit(limit)
+    .all();
+}
+
+/** Of these apps of a home, those that the directory does not lead to, in the same order. */
+export function unroutedOf(directory: D1Database, home: string, rows: Route[]): Promise<Route[]> {
+  const route = and(eq(appRoutes.appid, field("appid")), eq(appRoutes.siteId, field("siteId")));
+  return drizzle(directory)
+    .select({ appid: sql<string>`${field("appid")}`, siteId: sql<number>`${field("siteId")}` })
+    .from(each(rows))
+    .leftJoin(appRoutes, route)
+    .leftJoin(sites, and(eq(sites.id, appRoutes.siteId), eq(sites.home, home)))
+    .where(isNull(sites.id))
+    .orderBy(sql`each_row.key`)
+    .all();
+}
+
+/** The directory's routes to a home, after an appid. */
+export function routesAfter(directory: D1Database, home: string, after: string, limit: number): Promise<Route[]> {
+  return drizzle(directory)
+    .select({ appid: appRoutes.appid, siteId: appRoutes.siteId })
+    .from(appRoutes)
+    .innerJoin(sites, eq(sites.id, appRoutes.siteId))
+    .where(and(eq(sites.home, home), gt(appRoutes.appid, after)))
+    .orderBy(asc(appRoutes.appid))
+    .limit(limit)
+    .all();
+}
+
+/** An app as a home has it; nulls where the home does not have an app that the directory leads to. */
+export interface RoutedApp extends Route {
+  version: string | null;
+  revokedAt: number | null;
+}
+
+/** The apps that these routes lead to, in the same order. */
+export function appsOf(db: D1Database, routes: Route[]): Promise<RoutedApp[]> {
+  const isIt = and(eq(apps.siteId, field("siteId")), eq(apps.appid, field("appid")));
+  return drizzle(db)
+    .select({
+      appid: sql<string>`${field("appid")}`,
+      siteId: sql<number>`${field("siteId")}`,
+      version: apps.version,
+      revokedAt: apps.revokedAt,
+    })
+    .from(each(routes))
+    .leftJoin(apps, isIt)
+    .orderBy(sql`each_row.key`)
+    .all();
+}

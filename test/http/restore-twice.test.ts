@@ -1,0 +1,119 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { call } from "../support/admin-calls.ts";
+import { databaseOf } from "../support/homes.ts";
+import { newWebhook } from "../support/new-webhook.ts";
+import { replacing } from "../support/replacing.ts";
+import { bookmark } from "../support/time-travel.ts";
+import { eventStore } from "../support/webhook-store.ts";
+import { World } from "../support/world.ts";
+
+/** What was found last time happened at the second restore: every id that was ever answered is compared with every other. */
+
+const closed = (world: World) => world.anotherIsolate({ CLOSED_HOMES: world.home as never });
+
+async function settle(world: World, body?: unknown) {
+  const { status, body: settled } = await call(closed(world), "POST", `/admin/homes/${world.home}/restored`, body);
+  expect(status).toBe(200);
+  return settled as { settling_id: string; lifted_by: number };
+}
+
+/** Three sessions, their ids and the seqs of their events. */
+async function openSessions(world: World, given: { ids: number[]; seqs: number[] }) {
+  const before = new Set((await eventStore(world)).events.map(({ seq }) => seq));
+  for (let i = 0; i < 3; i++) given.ids.push(await world.anotherIsolate().chatId());
+  const { events } = await eventStore(world);
+  given.seqs.push(...events.map(({ seq }) => Number(seq)).filter((seq) => !before.has(seq)));
+}
+
+const expectDistinct = ({ ids, seqs }: { ids: number[]; seqs: number[] }) => {
+  expect(ids).toEqual([...new Set(ids)]);
+  expect(seqs).toEqual([...new Set(seqs)]);
+  expect(seqs.length).toBeGreaterThan(ids.length / 2);
+};
+
+describe.each(["main", "apac"])("%s, put back twice", (home) => {
+  it("gives no chat_id and no seq twice, each time to an earlier point, settled with defaults", async () => {
+    const world = await World.create({}, home);
+    await newWebhook(world);
+    const given = { ids: [] as number[], seqs: [] as number[] };
+    const first = await bookmark(databaseOf(home));
+    await openSessions(world, given);
+    const second = await bookmark(databaseOf(home));
+    await openSessions(world, given);
+    for (const travelBack of [second, first, second, first]) {
+      await travelBack();
+      expect(await settle(world)).toMatchObject({ lifted_by: 1_000_000 });
+      await openSessions(world, given);
+    }
+    expectDistinct(given);
+    expect(given.ids).toHaveLength(18);
+  });
+
+  it("keeps a first_chat_id that was set after the point, at the second restore too", async () => {
+    const world = await World.create({}, home);
+    const travelBack = await bookmark(databaseOf(home));
+    const path = `/admin/sites/${world.siteId}`;
+    expect((await call(world, "PATCH", path, { first_chat_id: 70_000_000 })).status).toBe(200);
+    const given = [await world.chatId()];
+    for (let i = 0; i < 2; i++) {
+      await travelBack();
+      await settle(world, { lift: 5 });
+      given.push(await world.anotherIsolate().chatId());
+    }
+    expect(given).toEqual([70_000_000, 70_000_005, 70_000_010]);
+  });
+
+  it("lifts nothing more for the same settling_id, and keeps what it lifted to although a write to KV was lost", async () => {
+    const world = await World.create({}, home);
+    const travelBack = await bookmark(databaseOf(home));
+    const given = [await world.chatId()];
+    await travelBack();
+    const settling_id = crypto.randomUUID();
+    const put = () => Promise.reject(new Error("KV PUT failed: 500"));
+    const isolate = closed(world).anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
+    expect((await call(isolate, "POST", `/admin/homes/${home}/restored`, { settling_id })).status).toBe(503);
+    expect(await settle(world, { settling_id })).toMatchObject({ settling_id, lifted_by: 0 });
+    given.push(await world.chatId());
+    await travelBack();
+    await settle(world);
+    given.push(await world.chatId());
+    expect(given).toEqual([1, 1_000_001, 2_000_001]);
+  });
+});
+
+describe("main, put back", () => {
+  it("gives no site id twice, at the second restore neither", async () => {
+    const world = await World.create();
+    const travelBack = await bookmark(env.DB);
+    const make = async () => {
+      const { status, body } = await call(world, "POST", "/admin/sites", { name: "Site" });
+      expect(status).toBe(201);
+      return (body as { id: number }).id;
+    };
+    const given = [await make(), await make()];
+    for (let i = 0; i < 2; i++) {
+      await travelBack();
+      await settle(world);
+      given.push(await make(), await make());
+    }
+    expect(given).toEqual([...new Set(given)]);
+  });
+
+  it("does not believe floors in KV that are none, or leave a site no ids", async () => {
+    const world = await World.create();
+    const { siteId } = world;
+    const at = (rest: string) => `floors:main:${rest}`;
+    await env.CREDENTIALS.put(at(`site:${siteId}:x`), "", { metadata: [siteId, 2 ** 53, 0] });
+    await env.CREDENTIALS.put(at(`site:${siteId}:y`), "", { metadata: { siteId } });
+    await env.CREDENTIALS.put(at("settling:bad"), "not JSON");
+    await env.CREDENTIALS.put(
+      at("settling:worse"),
+      JSON.stringify([null, [siteId, -1, 0], [siteId, "9", 0], [2 ** 50, 9, 9]]),
+    );
+    await settle(world, { lift: 5 });
+    expect(await world.chatId()).toBe(6);
+    const { body } = await call(world, "POST", "/admin/sites", { name: "Next" });
+    expect((body as { id: number }).id).toBeLessThan(10_000);
+  });
+});
