@@ -1,12 +1,14 @@
 /** `npm run deploy`: creates what is missing, migrates, then deploys. */
 import { basename, resolve } from "node:path";
-import { homeOfBinding, MAIN_HOME } from "../homes.ts";
+import { homeOfBinding, MAIN_HOME, namesIn } from "../homes.ts";
+import { closeHomes } from "./close-homes.ts";
 import { createDatabases, NotDeployed } from "./create-databases.ts";
 import { createQueues } from "./create-queues.ts";
-import { type ConfigPart, prepareDatabase, prepareVar } from "./edit-config.ts";
-import { checkPlace, closedAfter, newHome } from "./home-options.ts";
-import { closedByConfig, closedByOption, homesOf, labelOf, Misconfigured } from "./homes.ts";
+import { type ConfigPart, prepareDatabase } from "./edit-config.ts";
+import { checkClosing, checkPlace, newHome } from "./home-options.ts";
+import { closedByConfig, closedByOption, homesOf, labelOf, Misconfigured, requireHomes } from "./homes.ts";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
+import { LiveWorker } from "./live-worker.ts";
 import { type Database, migrate } from "./migrate.ts";
 import { requireSecrets } from "./require-secrets.ts";
 import { handOverToWrangler, PROJECT_ROOT } from "./run-wrangler.ts";
@@ -19,8 +21,10 @@ const USAGE = `npm run deploy -- [options]
   --home NAME            adds a home: makes its database, and binds it in wrangler.toml. With the name of a place below it is made there
   --location HINT        where a database that does not exist yet is made: weur, eeur, apac, oc, wnam or enam
   --jurisdiction NAME    or where its data must stay for ever: eu, us or fedramp
-  --close HOME           refuses the requests of a home's sites with 503; may be repeated
-  --open HOME            serves them again; may be repeated
+  --close HOME           refuses the requests of a home's sites with 503; may be repeated. Changes nothing else of what serves:
+                         no new code, no migration, no database is asked. Only --env, --name, --dry-run and what chooses the account
+                         may stand beside it
+  --open HOME            serves them again, in the same way; may be repeated
   --env, -e NAME         a stage of wrangler.toml, such as staging
   --var NAME:VALUE       another value for one of [vars] in wrangler.toml; may be repeated
   --secrets-file FILE    secrets to set along with this version; nothing is asked about those that are missing
@@ -57,6 +61,9 @@ const OPTIONS = {
   "env-file": { type: "string", multiple: true },
 } as const;
 
+/** What may stand beside --close and --open. */
+const BESIDE_CLOSING = ["name", "config", "cwd", "profile", "env-file", "dry-run"];
+
 try {
   process.exitCode = await deploy(process.argv.slice(2));
 } catch (error) {
@@ -89,7 +96,9 @@ async function deploy(args: string[]): Promise<number> {
       `--var ${LOOPBACK} is for npm start: a deployment posts events to public https addresses only.`,
     );
   }
-  const asked = { close, open, byOption: closedByOption(options.var) };
+  const asked = { close, open };
+  const closing = close.length + open.length > 0;
+  if (closing) checkAlone({ ...place, ...options });
   const { config: file = "wrangler.toml", cwd = "." } = options;
   const target = { file: resolve(PROJECT_ROOT, cwd, file), env };
   // Loaded late, because it takes a second, and --help or a wrong option should answer at once.
@@ -103,13 +112,21 @@ async function deploy(args: string[]): Promise<number> {
   const added = home === undefined ? undefined : newHome(home, config.d1_databases);
   const databases = added === undefined ? config.d1_databases : [...config.d1_databases, added];
   const homes = homesOf(databases);
-  const before = asked.byOption === undefined ? closedByConfig(config.vars, homes) : [];
-  const closed = closedAfter(before, asked, homes);
+  const shared = sharedOptions(env, options);
+  if (closing) {
+    checkClosing(asked, homes);
+    if (options["dry-run"] === true) return nothingChanged(target);
+    const live = await LiveWorker.find(options.name ?? config.name ?? "", config.account_id, shared);
+    await closeHomes(live, asked, { before: closedByConfig(config.vars, homes), homes, target });
+    return 0;
+  }
+  const byOption = closedByOption(options.var);
+  const closed = byOption === undefined ? closedByConfig(config.vars, homes) : namesIn(byOption);
+  requireHomes(closed, homes);
 
   if (options["dry-run"] === true) {
-    if (added !== undefined || closed.toWrite !== undefined) console.log("wrangler.toml stays as it is: --dry-run.");
+    if (added !== undefined) nothingChanged(target);
   } else {
-    const shared = sharedOptions(env, options);
     const worker = options.name === undefined ? [] : ["--name", options.name];
     // With a file of secrets, wrangler itself checks that none is missing.
     if (options["secrets-file"] === undefined) await requireSecrets(config.secrets?.required ?? [], worker, shared);
@@ -119,13 +136,26 @@ async function deploy(args: string[]): Promise<number> {
     addHome?.();
     if (added !== undefined)
       console.log(`Bound home ${home} as ${added.binding} in ${basename(target.file)}. Commit it.`);
-    for (const database of databases) await migrateHome(database, closed.effective, target, shared);
-    if (closed.toWrite !== undefined) (await prepareVar(target, "CLOSED_HOMES", closed.toWrite))();
-    for (const name of closed.effective) {
+    for (const database of databases) await migrateHome(database, closed, target, shared);
+    for (const name of closed) {
       console.log(`Home ${name} is closed: its sites answer 503 until npm run deploy -- --open ${name}.`);
     }
   }
   return handOverToWrangler(["deploy", ...asArguments({ env, ...options })]);
+}
+
+/** @throws UsageError for an option that would need a deployment */
+function checkAlone(options: Readonly<Record<string, unknown>>): void {
+  const more = Object.keys(options).filter((name) => options[name] !== undefined && !BESIDE_CLOSING.includes(name));
+  if (more.length === 0) return;
+  throw new UsageError(
+    `--close and --open deploy nothing: they change CLOSED_HOMES of what serves. Leave out ${more.map((name) => `--${name}`).join(", ")}.`,
+  );
+}
+
+function nothingChanged({ file }: ConfigPart): number {
+  console.log(`${basename(file)} stays as it is: --dry-run.`);
+  return 0;
 }
 
 /** These choose the Worker and the account, so every command needs them. */

@@ -1,5 +1,5 @@
 /** What the options of `npm run deploy` that concern homes come to. */
-import { bindingOfHome, HOME_NAME, MAIN_HOME, namesIn } from "../homes.ts";
+import { bindingOfHome, HOME_NAME, MAIN_HOME } from "../homes.ts";
 import { JURISDICTIONS, LOCATIONS, NotDeployed, type Place } from "./create-databases.ts";
 import { requireHomes } from "./homes.ts";
 import { UsageError } from "./known-options.ts";
@@ -44,24 +44,19 @@ export function newHome(home: string, databases: readonly Database[]): D1Block |
   };
 }
 
-/**
- * @param before what the configuration closes
- * @throws UsageError for what is no home
- */
-export function closedAfter(
-  before: readonly string[],
-  { close, open, byOption }: { close: string[]; open: string[]; byOption: string | undefined },
-  homes: readonly string[],
-): { effective: string[]; toWrite: string | undefined } {
-  requireHomes([...close, ...open, ...namesIn(byOption ?? "")], homes);
+/** The options --close and --open. */
+export interface Closing {
+  close: readonly string[];
+  open: readonly string[];
+}
+
+/** @throws UsageError for what is no home, and for one that is to be both */
+export function checkClosing({ close, open }: Closing, homes: readonly string[]): void {
+  requireHomes([...close, ...open], homes);
   const both = close.filter((home) => open.includes(home));
   if (both.length > 0) throw new UsageError(`${both.join(" and ")}: either --close or --open.`);
-  if (byOption !== undefined) {
-    if (close.length + open.length > 0)
-      throw new UsageError("--var CLOSED_HOMES leaves nothing for --close and --open.");
-    return { effective: namesIn(byOption), toWrite: undefined };
-  }
-  const after = [...new Set([...before, ...close])].filter((home) => !open.includes(home));
-  const same = after.length === before.length && after.every((home) => before.includes(home));
-  return { effective: after, toWrite: same ? undefined : after.join(",") };
 }
+
+/** The homes that are closed then. */
+export const closedAfter = (before: readonly string[], { close, open }: Closing): string[] =>
+  [...new Set([...before, ...close])].filter((home) => !open.includes(home));

@@ -1,10 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createDatabases } from "../../src/cli/create-databases.ts";
+import { withDatabase } from "../../src/cli/wrangler-toml.ts";
 import { bindingOfHome } from "../../src/homes.ts";
 import { makeCheckout } from "../support/checkout.ts";
+import { failure } from "../support/fake-api.ts";
 import { FakeCloudflare } from "../support/fake-cloudflare.ts";
 import { run } from "../support/run-cli.ts";
 
@@ -27,10 +29,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
 });
 
-const deploy = (...args: string[]) =>
-  run(process.execPath, [join(folder, "checkout/src/cli/deploy.ts"), "--env", "staging", ...args], {
-    env: fake.environment,
-  });
+const deploy = (...args: string[]) => deployAs(fake.environment, ...args);
+
+const deployAs = (env: Record<string, string>, ...args: string[]) =>
+  run(process.execPath, [join(folder, "checkout/src/cli/deploy.ts"), "--env", "staging", ...args], { env });
 
 const toml = () => readFileSync(join(folder, "checkout/wrangler.toml"), "utf8");
 
@@ -45,7 +47,7 @@ function serving() {
 
 describe("npm run deploy with homes", { timeout: 280_000 }, () => {
   // One story, because a deployment takes ten seconds of a core.
-  it("adds a home to one stage, finishes what a failure left behind, and closes and opens it, even when it is out of order", async () => {
+  it("adds a home to one stage, finishes what a failure left behind, closes it, and keeps it closed, even when it is out of order", async () => {
     const before = toml();
     fake.addDatabase(`${WORKER}-apac`, []).fault = "The home is out of order.";
     const failed = await deploy("--home", "apac");
@@ -70,23 +72,133 @@ describe("npm run deploy with homes", { timeout: 280_000 }, () => {
     );
     expect(serving()).toEqual({ apac: apac()?.uuid, closed: "" });
 
+    // Closed in what was deployed, with every other binding, and still closed in the next deployment, which its fault does not stop.
+    const bindings = fake.workers.get(WORKER)?.versions.at(-1) ?? [];
+    expect(await deploy("--close", "apac")).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(fake.workers.get(WORKER)?.versions.at(-1)).toEqual(closing(bindings, "apac"));
     const home = apac();
     if (home !== undefined) home.fault = "The home is out of order.";
+    const again = await deploy();
+    expect(again.exitCode).toBe(0);
+    expect(again.stderr).toContain("Home apac (HOME_APAC) could not be migrated. It is closed");
+    expect(again.stdout).toContain("Home apac is closed: its sites answer 503 until npm run deploy -- --open apac.");
+    expect(serving()).toEqual({ apac: apac()?.uuid, closed: "apac" });
+    expect(fake.unknown).toEqual([]);
+  });
+});
+
+/** The bindings with another value of CLOSED_HOMES, which the API tells last. */
+const closing = (bindings: readonly { name: string; type: string }[], homes: string) => [
+  ...bindings.filter(({ name }) => name !== "CLOSED_HOMES"),
+  { name: "CLOSED_HOMES", type: "plain_text", text: homes },
+];
+
+describe("npm run deploy -- --close and --open", { timeout: 120_000 }, () => {
+  const SETTINGS = `/workers/scripts/${WORKER}/settings`;
+  let bindings: { name: string; type: string; text?: string }[];
+
+  /** What serves, as a deployment leaves it: three homes, of which two are out of order. */
+  function serve(closed: string): void {
+    bindings = [
+      { name: "MASTER_KEY", type: "secret_text" },
+      { name: "ADMIN_TOKEN", type: "secret_text" },
+      { name: "ERROR_STATUS", type: "plain_text", text: "always-200" },
+      { name: "CLOSED_HOMES", type: "plain_text", text: closed },
+      { name: "EVENTS", type: "queue", ...{ queue_name: "events" } },
+      ...[...fake.databases.values()].map(({ uuid }, n) => ({ name: `DB${n}`, type: "d1", id: uuid })),
+    ];
+    fake.workers.get(WORKER)?.versions.push(bindings);
+  }
+
+  const live = () => fake.workers.get(WORKER)?.versions.at(-1);
+  const written = () => /\[env\.staging\.vars\][^[]*^CLOSED_HOMES = "(.*)"$/m.exec(toml())?.[1];
+
+  beforeEach(() => {
+    let text = toml();
+    for (const home of ["apac", "oc"]) {
+      const block = { binding: bindingOfHome(home), database_name: `${WORKER}-${home}`, migrations_dir: "migrations" };
+      text = withDatabase(text, "staging", block);
+      fake.addDatabase(block.database_name, []).fault = "The home is out of order.";
+    }
+    writeFileSync(join(folder, "checkout/wrangler.toml"), text);
+    serve("");
+  });
+
+  it("change CLOSED_HOMES of what serves and of wrangler.toml, and nothing else; no database is asked, so a third home that fails stops neither", async () => {
+    const before = toml();
     const closed = await deploy("--close", "apac");
-    expect(closed.exitCode).toBe(0);
-    expect(closed.stderr).toContain("Home apac (HOME_APAC) could not be migrated. It is closed");
+    expect(closed).toMatchObject({ exitCode: 0, stderr: "" });
     expect(closed.stdout).toContain("Home apac is closed: its sites answer 503 until npm run deploy -- --open apac.");
-    expect(serving().closed).toBe("apac");
+    expect(live()).toEqual(closing(bindings, "apac"));
+    expect(new Set(fake.calls)).toEqual(new Set([`GET ${SETTINGS}`, `PATCH ${SETTINGS}`]));
     const stage = before.indexOf("[env.staging.vars]");
     const [top, staging] = [before.slice(0, stage), before.slice(stage)];
-    expect(toml()).toBe(`${top}${staging.replace('CLOSED_HOMES = ""', 'CLOSED_HOMES = "apac"')}\n${block}`);
+    expect(toml()).toBe(`${top}${staging.replace('CLOSED_HOMES = ""', 'CLOSED_HOMES = "apac"')}`);
 
-    if (home !== undefined) home.fault = undefined;
-    const opened = await deploy("--open", "apac", "--close", "main");
-    expect(opened).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(serving()).toEqual({ apac: apac()?.uuid, closed: "main" });
-    expect(toml()).toBe(`${top}${staging.replace('CLOSED_HOMES = ""', 'CLOSED_HOMES = "main"')}\n${block}`);
+    fake.calls.length = 0;
+    const twice = await deploy("--close", "apac");
+    expect(twice).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(twice.stdout).toContain("Home apac is closed, as it was");
+    expect([fake.writes(), written()]).toEqual([[], "apac"]);
+
+    expect((await deploy("--open", "apac", "--close", "main")).exitCode).toBe(0);
+    expect([live(), written()]).toEqual([closing(bindings, "main"), "main"]);
+    expect((await deploy("--open", "main")).exitCode).toBe(0);
+    expect([live(), toml()]).toEqual([closing(bindings, ""), before]);
+
+    fake.calls.length = 0;
+    const open = await deploy("--open", "main");
+    expect(open.stdout).toBe("Home main is open, as it was.\n");
+    expect([open.exitCode, fake.writes(), toml()]).toEqual([0, [], before]);
     expect(fake.unknown).toEqual([]);
+  });
+
+  it("open no home that was closed from another checkout, and write it down", async () => {
+    serve("oc,elsewhere");
+    const closed = await deploy("--close", "apac");
+    expect(closed.exitCode).toBe(0);
+    expect(closed.stdout).toContain("Home oc is closed, as it was");
+    expect(live()).toEqual(closing(bindings, "oc,elsewhere,apac"));
+    // wrangler.toml names no home that it does not have: the next deployment would refuse that.
+    expect(written()).toBe("oc,apac");
+  });
+
+  it("change only wrangler.toml when Cloudflare refuses, say how a deployment does it, and can be repeated", async () => {
+    fake.refuse = (call) => (call === `PATCH ${SETTINGS}` ? failure(400, 10214, "Cannot edit settings.") : undefined);
+    const refused = await deploy("--close", "apac");
+    expect(refused.exitCode).toBe(1);
+    expect(refused.stderr).toContain("Cannot edit settings. [code: 10214]");
+    expect(refused.stderr).toContain("The newest version is not the one that serves");
+    expect(refused.stderr).toContain("npx wrangler deploy --env staging");
+    expect([live(), written()]).toEqual([bindings, "apac"]);
+
+    fake.refuse = undefined;
+    expect((await deploy("--close", "apac")).exitCode).toBe(0);
+    expect([live(), written()]).toEqual([closing(bindings, "apac"), "apac"]);
+  });
+
+  it("say so, and change nothing, when there is no such Worker or no answer", async () => {
+    const before = toml();
+    const nobody = await deploy("--close", "apac", "--name", "nobody");
+    expect(nobody.exitCode).toBe(1);
+    expect(nobody.stderr).toContain("This Worker does not exist on your account. [code: 10007]");
+    const { environment } = fake;
+    await fake.close();
+    const silent = await deployAs(environment, "--close", "apac");
+    expect(silent.exitCode).toBe(1);
+    expect(silent.stderr).toMatch(/^127\.0\.0\.1:\d+ gave no answer: /);
+    expect([live(), toml()]).toEqual([bindings, before]);
+  });
+
+  it("find the account by themselves when the credentials have one only", async () => {
+    fake.refuse = (call) => (call === "GET /accounts" ? { result: [{ id: fake.accountId }] } : undefined);
+    const { CLOUDFLARE_ACCOUNT_ID, ...environment } = fake.environment;
+    const { exitCode, stderr } = await deployAs(environment, "--close", "apac");
+    expect([exitCode, stderr, live()]).toEqual([0, "", closing(bindings, "apac")]);
+
+    fake.refuse = (call) => (call === "GET /accounts" ? { result: [{ id: "a" }, { id: "b" }] } : undefined);
+    const two = await deployAs(environment, "--open", "apac");
+    expect([two.exitCode, two.stderr]).toEqual([1, expect.stringContaining("say which in CLOUDFLARE_ACCOUNT_ID")]);
   });
 });
 

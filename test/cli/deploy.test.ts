@@ -163,7 +163,8 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     [["--open", "apca", "--dry-run"], "There is no home apca. The homes are: main."],
     [["--close", "main", "--open", "main"], "main: either --close or --open"],
     [["--var", "CLOSED_HOMES:main, apca"], "There is no home apca. The homes are: main."],
-    [["--var", "CLOSED_HOMES:main", "--open", "main"], "leaves nothing for --close and --open"],
+    [["--var", "CLOSED_HOMES:main", "--open", "main"], "they change CLOSED_HOMES of what serves. Leave out --var."],
+    [["--close", "main", "--home", "apac", "--tag", "v1"], "Leave out --home, --tag."],
     [["--var", "WEBHOOK_LOOPBACK:allow"], "--var WEBHOOK_LOOPBACK is for npm start"],
   ])("refuses %j, says why, and neither asks for anything nor changes wrangler.toml", async (args, says) => {
     const before = readFileSync(TOML, "utf8");
@@ -245,7 +246,9 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
   it("builds and makes nothing with --dry-run; the Worker that is built has no documentation in it", async () => {
     const built = join(folder, "built");
     const before = readFileSync(TOML, "utf8");
-    const { exitCode, stdout } = await deploy("--dry-run", "--outdir", built, "--home", "apac", "--close", "apac");
+    const closing = await deploy("--dry-run", "--close", "main");
+    expect([closing.exitCode, closing.stdout]).toEqual([0, "wrangler.toml stays as it is: --dry-run.\n"]);
+    const { exitCode, stdout } = await deploy("--dry-run", "--outdir", built, "--home", "apac");
     expect(readFileSync(TOML, "utf8")).toBe(before);
     expect([exitCode, fake.writes()]).toEqual([0, []]);
     expect(stdout).toContain("--dry-run: exiting now");

@@ -18,6 +18,8 @@ export interface FakeDatabase {
 
 export interface FakeWorker {
   secrets: Set<string>;
+  /** What was given for them: the real one never tells. */
+  secretValues: Map<string, string>;
   /** The bindings of each upload, with what they inherited. The first may be the empty Worker that holds secrets. */
   versions: Binding[][];
   crons: string[];
@@ -40,6 +42,8 @@ export class FakeCloudflare {
   readonly queues = new FakeQueues();
   readonly calls: string[] = [];
   readonly unknown: string[] = [];
+  /** What is answered instead, for a call such as "PATCH /workers/scripts/NAME/settings". */
+  refuse: ((call: string) => Reply | undefined) | undefined;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
   static async start(): Promise<FakeCloudflare> {
@@ -103,7 +107,9 @@ export class FakeCloudflare {
     const method = request.method ?? "";
     const contentType = request.headers["content-type"] ?? "";
     this.calls.push(`${method} ${path}`);
-    const reply = await this.#route({ method, path, searchParams, body: Buffer.concat(chunks), contentType });
+    const reply =
+      this.refuse?.(`${method} ${path}`) ??
+      (await this.#route({ method, path, searchParams, body: Buffer.concat(chunks), contentType }));
     if (reply === undefined) this.unknown.push(`${method} ${path}`);
     const { status = 200, result = null, errors = [] } = reply ?? failure(404, 10000, "The fake has no such route.");
     response.writeHead(status, { "content-type": "application/json" });
@@ -159,10 +165,13 @@ export class FakeCloudflare {
       case "GET scripts secrets":
         return { result: [...worker.secrets].map((secret) => ({ name: secret, type: "secret_text" })) };
       case "PUT scripts secrets":
-        worker.secrets.add(JSON.parse(call.body.toString()).name);
-        return { result: {} };
+        return setSecrets(worker, [JSON.parse(call.body.toString())]);
+      case "PATCH scripts secrets-bulk":
+        return setSecrets(worker, Object.values(JSON.parse(call.body.toString()).secrets));
       case "GET scripts settings":
         return { result: { bindings: worker.versions.at(-1) ?? [] } };
+      case "PATCH scripts settings":
+        return patchBindings(worker, JSON.parse(await textOf(call, "settings")).bindings);
       case "PUT scripts":
       case "POST scripts versions":
         return this.#upload(worker, await uploadedBindings(call));
@@ -195,7 +204,13 @@ export class FakeCloudflare {
 }
 
 function emptyWorker(secrets: Set<string>): FakeWorker {
-  return { secrets, versions: [[]], crons: [], subdomain: { enabled: false, previews_enabled: false } };
+  return {
+    secrets,
+    secretValues: new Map(),
+    versions: [[]],
+    crons: [],
+    subdomain: { enabled: false, previews_enabled: false },
+  };
 }
 
 /** Takes a version over, as strict as the real one: what inherits must have something to inherit. */
@@ -216,10 +231,33 @@ function upload(worker: FakeWorker, bindings: Binding[]): Reply {
   };
 }
 
-async function uploadedBindings({ body, contentType }: Call): Promise<Binding[]> {
+function setSecrets(worker: FakeWorker, secrets: { name: string; text: string }[]): Reply {
+  for (const { name, text } of secrets) {
+    worker.secrets.add(name);
+    worker.secretValues.set(name, text);
+  }
+  return { result: {} };
+}
+
+/** A new version of the same code. The list is the whole list; what says a name and a type only is taken over as it was. */
+function patchBindings(worker: FakeWorker, bindings: Binding[]): Reply {
+  const before = worker.versions.at(-1) ?? [];
+  const patched = bindings.map((binding) =>
+    Object.keys(binding).length > 2 ? binding : before.find(({ name }) => name === binding.name),
+  );
+  if (patched.includes(undefined)) return failure(400, 10057, "a binding is invalid: nothing to inherit");
+  worker.versions.push(patched.filter((binding) => binding !== undefined));
+  return { result: { bindings: worker.versions.at(-1) } };
+}
+
+const uploadedBindings = async (call: Call): Promise<Binding[]> =>
+  JSON.parse((await textOf(call, "metadata")) || "{}").bindings ?? [];
+
+/** A field of a form, which may be a file. */
+async function textOf({ body, contentType }: Call, field: string): Promise<string> {
   const form = await new Response(new Uint8Array(body), { headers: { "content-type": contentType } }).formData();
-  const metadata = form.get("metadata");
-  return JSON.parse(typeof metadata === "string" ? metadata : ((await metadata?.text()) ?? "{}")).bindings ?? [];
+  const value = form.get(field);
+  return typeof value === "string" ? value : ((await value?.text()) ?? "");
 }
 
 function emptyDatabase(name: string): FakeDatabase {

@@ -58,7 +58,7 @@ export function homesPage(routes: ConsoleRoutes): void {
         </section>
         <section class="card">
           <h2>{t("Close and open a home")}</h2>
-          <p>{t("With a deployment, so that a restore of the database cannot undo it:")}</p>
+          <p>{t("With a setting of the Worker, so that a restore of the database cannot undo it:")}</p>
           <pre tabindex={0}>{"npm run deploy -- --close NAME\nnpm run deploy -- --open NAME"}</pre>
         </section>
       </>

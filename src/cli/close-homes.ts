@@ -1,0 +1,54 @@
+import { basename } from "node:path";
+import { namesIn } from "../homes.ts";
+import { NotDeployed } from "./create-databases.ts";
+import { type ConfigPart, prepareVar } from "./edit-config.ts";
+import { type Closing, closedAfter } from "./home-options.ts";
+import type { LiveWorker } from "./live-worker.ts";
+
+const VAR = "CLOSED_HOMES";
+
+/**
+ * Closes and opens homes of the Worker that serves: its var CLOSED_HOMES gets another value, and so does the one of the file, for later
+ * deployments. The code stays, and no database is asked: this is done when one is out of order.
+ *
+ * @param before what the file closes
+ * @param homes  those of the file
+ * @throws NotDeployed NotEditable
+ */
+export async function closeHomes(
+  live: LiveWorker,
+  asked: Closing,
+  { before, homes, target }: { before: readonly string[]; homes: readonly string[]; target: ConfigPart },
+): Promise<void> {
+  // What serves is right where the file differs: a colleague may have closed a home from another checkout.
+  const serving = namesIn(await live.textOf(VAR));
+  const after = closedAfter(serving, asked);
+  const written = after.filter((home) => homes.includes(home));
+  const file = basename(target.file);
+  if (!isSame(written, before)) {
+    (await prepareVar(target, VAR, written.join(",")))();
+    console.log(`Wrote ${VAR} = "${written.join(",")}" in ${file}. Commit it.`);
+  }
+  if (!isSame(after, serving)) {
+    try {
+      await live.setText(VAR, after.join(","));
+    } catch (error) {
+      if (!(error instanceof NotDeployed)) throw error;
+      throw new NotDeployed(`${error.message}\n\n${byDeployment(file, target.env)}`);
+    }
+  }
+  for (const home of asked.open) console.log(`Home ${home} is open${serving.includes(home) ? "" : ", as it was"}.`);
+  for (const home of after) {
+    const was = serving.includes(home) ? ", as it was" : "";
+    console.log(`Home ${home} is closed${was}: its sites answer 503 until npm run deploy -- --open ${home}.`);
+  }
+}
+
+const byDeployment = (file: string, env: string) =>
+  `What serves may be unchanged; ${file} has the new ${VAR} already. A deployment does it too. Check out the release that serves,
+write the same ${VAR} there, and deploy it. This migrates nothing:
+
+  npx wrangler deploy --env ${env === "" ? '""' : env}`;
+
+const isSame = (a: readonly string[], b: readonly string[]) =>
+  a.length === b.length && a.every((each) => b.includes(each));
