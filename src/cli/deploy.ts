@@ -12,6 +12,7 @@ import { LiveWorker } from "./live-worker.ts";
 import { type Database, migrate } from "./migrate.ts";
 import { requireSecrets } from "./require-secrets.ts";
 import { handOverToWrangler, PROJECT_ROOT } from "./run-wrangler.ts";
+import { ACCOUNT_OPTIONS, secretOptions, sharedOptions, typedOptions } from "./wrangler-options.ts";
 
 /** The var that lets webhooks be addresses of the machine itself. */
 const LOOPBACK = "WEBHOOK_LOOPBACK";
@@ -55,10 +56,7 @@ const OPTIONS = {
   route: { type: "string", multiple: true },
   domain: { type: "string", multiple: true },
   strict: { type: "boolean" },
-  config: { type: "string", short: "c" },
-  cwd: { type: "string" },
-  profile: { type: "string" },
-  "env-file": { type: "string", multiple: true },
+  ...ACCOUNT_OPTIONS,
 } as const;
 
 /** What may stand beside --close and --open. */
@@ -127,9 +125,10 @@ async function deploy(args: string[]): Promise<number> {
   if (options["dry-run"] === true) {
     if (added !== undefined) nothingChanged(target);
   } else {
-    const worker = options.name === undefined ? [] : ["--name", options.name];
     // With a file of secrets, wrangler itself checks that none is missing.
-    if (options["secrets-file"] === undefined) await requireSecrets(config.secrets?.required ?? [], worker, shared);
+    if (options["secrets-file"] === undefined) {
+      await requireSecrets(config.secrets?.required ?? [], secretOptions(env, options), typedOptions(env, options));
+    }
     const addHome = added === undefined ? undefined : await prepareDatabase(target, added);
     await createQueues(config.queues, options.name ?? config.name ?? "", shared);
     await createDatabases(databases, place, shared);
@@ -156,21 +155,6 @@ function checkAlone(options: Readonly<Record<string, unknown>>): void {
 function nothingChanged({ file }: ConfigPart): number {
   console.log(`${basename(file)} stays as it is: --dry-run.`);
   return 0;
-}
-
-/** These choose the Worker and the account, so every command needs them. */
-function sharedOptions(
-  env: string,
-  given: { config?: string; cwd?: string; profile?: string; "env-file"?: string[] },
-): string[] {
-  const { config, cwd, profile, "env-file": envFiles = [] } = given;
-  return [
-    ...["--env", env],
-    ...Object.entries({ "--config": config, "--cwd": cwd, "--profile": profile }).flatMap(([name, value]) =>
-      value === undefined ? [] : [name, value],
-    ),
-    ...envFiles.flatMap((each) => ["--env-file", each]),
-  ];
 }
 
 /** @throws NotDeployed naming the home, unless it is closed: a home that is out of order must not keep others from being served. */

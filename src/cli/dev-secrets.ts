@@ -1,14 +1,14 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 
-/** The secrets that a local run needs, and how each is made. config.ts has their rules. */
+/** The secrets that a Worker needs, and how each is made. config.ts has their rules. */
 const SECRETS = {
   MASTER_KEY: () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64"),
   ADMIN_TOKEN: () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("hex"),
 } as const;
 
-type SecretName = keyof typeof SECRETS;
+export type SecretName = keyof typeof SECRETS;
 
-const NAMES = Object.keys(SECRETS) as SecretName[];
+export const SECRET_NAMES = Object.keys(SECRETS) as SecretName[];
 
 /**
  * Makes a file of secrets with random values that only its owner can read. An existing file keeps its lines; missing secrets are
@@ -18,23 +18,24 @@ const NAMES = Object.keys(SECRETS) as SecretName[];
  */
 export function ensureDevSecrets(file: string): { made: boolean; added: SecretName[]; placeholders: SecretName[] } {
   if (!existsSync(file)) {
-    writeFileSync(file, linesOf(NAMES), { mode: 0o600, flag: "wx" });
-    return { made: true, added: NAMES, placeholders: [] };
+    writeFileSync(file, linesOf(SECRET_NAMES), { mode: 0o600, flag: "wx" });
+    return { made: true, added: SECRET_NAMES, placeholders: [] };
   }
   const text = readFileSync(file, "utf8");
-  const values = new Map(NAMES.map((name) => [name, lastValue(text, name)]));
-  const added = NAMES.filter((name) => values.get(name) === "");
-  const placeholders = NAMES.filter((name) =>
+  const values = new Map(SECRET_NAMES.map((name) => [name, lastValue(text, name)]));
+  const added = SECRET_NAMES.filter((name) => values.get(name) === "");
+  const placeholders = SECRET_NAMES.filter((name) =>
     /^(change|replace|your|example|placeholder)/i.test(values.get(name) ?? ""),
   );
   if (added.length > 0) appendFileSync(file, `${text === "" || text.endsWith("\n") ? "" : "\n"}${linesOf(added)}`);
   return { made: false, added, placeholders };
 }
 
-const linesOf = (names: readonly SecretName[]) => names.map((name) => `${name}=${SECRETS[name]()}\n`).join("");
+/** Lines of a file of secrets, with new random values. */
+export const linesOf = (names: readonly SecretName[]) => names.map((name) => `${name}=${SECRETS[name]()}\n`).join("");
 
 /** The value of a name as dotenv reads it: the last line counts. Empty when there is none. */
-function lastValue(text: string, name: string): string {
+export function lastValue(text: string, name: string): string {
   const line = new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*[=:][ \\t]*(["'\`]?)(.*?)\\1[ \\t]*(?:#.*)?$`, "gm");
   return [...text.matchAll(line)].at(-1)?.[2] ?? "";
 }

@@ -26,14 +26,17 @@ export interface WranglerResult {
   output: string;
 }
 
-/** Runs wrangler and returns its output. Without standard input it takes the default answers to its questions. */
-export function runWrangler(args: readonly string[]): Promise<WranglerResult> {
+/** Runs wrangler and returns its output. Without a terminal it takes the default answers to its questions. */
+export function runWrangler(args: readonly string[], input?: string): Promise<WranglerResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--no-warnings", WRANGLER, ...args], {
       cwd: PROJECT_ROOT,
       env: env(),
-      stdio: ["ignore", "pipe", "pipe"],
+      stdio: ["pipe", "pipe", "pipe"],
     });
+    // One that ends without reading its input says why by its exit code.
+    child.stdin.on("error", () => {});
+    child.stdin.end(input ?? "");
     let stdout = "";
     let output = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => {

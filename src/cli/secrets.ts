@@ -1,0 +1,146 @@
+/** `npm run secrets`: makes the secrets of a new deployment, once. It never replaces one, neither in its file nor in what serves. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import { NotDeployed } from "./create-databases.ts";
+import { lastValue, linesOf, SECRET_NAMES, type SecretName } from "./dev-secrets.ts";
+import { readOptions, UsageError } from "./known-options.ts";
+import { secretsOf } from "./require-secrets.ts";
+import { PROJECT_ROOT, runWrangler } from "./run-wrangler.ts";
+import { ACCOUNT_OPTIONS, secretOptions, sharedOptions } from "./wrangler-options.ts";
+
+const USAGE = `npm run secrets -- [options]
+
+Makes a random MASTER_KEY and ADMIN_TOKEN for a Worker that has none, writes them into a file in your home folder, and sets them. Refuses
+when the Worker has them. When it stopped half-way, run it again: it goes on with the values of the file.
+
+  --env, -e NAME         a stage of wrangler.toml, such as staging
+  --name NAME            another Worker than wrangler.toml names
+  --help, -h             this
+
+Handed on to wrangler as they are: --config, --cwd, --profile, --env-file.
+
+Exit code: 1 when nothing was to be made or it failed, 2 called wrongly.`;
+
+const OPTIONS = {
+  env: { type: "string", short: "e" },
+  name: { type: "string" },
+  help: { type: "boolean", short: "h" },
+  ...ACCOUNT_OPTIONS,
+} as const;
+
+/** As config.ts: what it would refuse is not set. */
+const USABLE: Readonly<Record<SecretName, RegExp>> = {
+  MASTER_KEY: /^[A-Za-z0-9+/]{43}=$/,
+  ADMIN_TOKEN: /^[\x21-\x7e]{32,}$/,
+};
+
+try {
+  process.exitCode = await makeSecrets(process.argv.slice(2));
+} catch (error) {
+  const { message } = error as Error;
+  const calledWrongly = error instanceof UsageError;
+  console.error(calledWrongly ? `${message}\n\nnpm run secrets -- --help tells more.` : message);
+  process.exitCode = calledWrongly ? 2 : 1;
+}
+
+async function makeSecrets(args: string[]): Promise<number> {
+  const {
+    help,
+    env = process.env.CLOUDFLARE_ENV ?? "",
+    ...options
+  } = readOptions("npm run secrets -- …", args, OPTIONS).values;
+  if (help === true) {
+    console.log(USAGE);
+    return 0;
+  }
+  const { config: configFile = "wrangler.toml", cwd = "." } = options;
+  // Loaded late, because it takes a second, and --help or a wrong option should answer at once.
+  const { unstable_readConfig } = await import("wrangler");
+  const config = unstable_readConfig({ config: resolve(PROJECT_ROOT, cwd, configFile), env }, { hideWarnings: true });
+  const worker = options.name ?? config.name ?? "";
+  const file = join(homedir(), `${worker}.secrets`);
+  const wrangler = secretOptions(env, options);
+
+  const set = await secretsOf(wrangler);
+  const missing = SECRET_NAMES.filter((name) => !set.includes(name));
+  if (missing.length === 0) throw new NotDeployed(nothingToMake(worker, file));
+  const kept = valuesIn(file);
+  const made = missing.filter((name) => kept.get(name) === "");
+  refuseUnusable(
+    file,
+    new Map(missing.filter((name) => !made.includes(name)).map((name) => [name, kept.get(name) ?? ""])),
+  );
+  if (made.includes("MASTER_KEY"))
+    await refuseDatabases(worker, file, config.d1_databases, sharedOptions(env, options));
+
+  if (made.length > 0) {
+    // In the file, and on the disk, before anything is sealed with it. A file that came meanwhile is not written into.
+    const lines = linesOf(made);
+    if (existsSync(file)) writeFileSync(file, ownLines(file) + lines, { flag: "a", flush: true });
+    else writeFileSync(file, lines, { flag: "wx", mode: 0o600, flush: true });
+    console.log(`Wrote ${made.join(" and ")} into ${file}.`);
+  }
+  const values = valuesIn(file);
+  const input = JSON.stringify(Object.fromEntries(missing.map((name) => [name, values.get(name)])));
+  const { exitCode, output } = await runWrangler(["secret", "bulk", ...wrangler], input);
+  if (exitCode !== 0) {
+    throw new NotDeployed(
+      `${missing.join(" and ")} could not be set:\n${output}\nThe values are kept in ${file}. Run this again.`,
+    );
+  }
+  for (const name of SECRET_NAMES) {
+    if (!missing.includes(name)) console.log(`Worker ${worker} has a ${name} already. It stays.`);
+  }
+  console.log(`Worker ${worker} has ${missing.join(" and ")} of ${file}.
+Keep that file somewhere safe, and remove it here. Without its MASTER_KEY, nothing that is sealed with it can be opened again.`);
+  return 0;
+}
+
+/** What a file has for each secret: "" for nothing. */
+function valuesIn(file: string): Map<SecretName, string> {
+  const text = existsSync(file) ? readFileSync(file, "utf8") : "";
+  return new Map(SECRET_NAMES.map((name) => [name, lastValue(text, name)]));
+}
+
+/** What goes before lines that are appended. */
+function ownLines(file: string): string {
+  return /(^|\n)$/.test(readFileSync(file, "utf8")) ? "" : "\n";
+}
+
+/** @throws NotDeployed for a value that was cut off, or written by hand */
+function refuseUnusable(file: string, values: ReadonlyMap<SecretName, string>): void {
+  const unusable = [...values].filter(([name, value]) => !USABLE[name].test(value)).map(([name]) => name);
+  if (unusable.length === 0) return;
+  throw new NotDeployed(
+    `Nothing was changed: ${unusable.join(" and ")} in ${file} cannot be used. Put the right value there; or, if there never was one,
+remove the line, and run this again.`,
+  );
+}
+
+/** @throws NotDeployed when there is a database already: what is in it may be sealed with a key that somebody has */
+async function refuseDatabases(
+  worker: string,
+  file: string,
+  databases: readonly { database_name?: string }[],
+  shared: readonly string[],
+): Promise<void> {
+  const { exitCode, stdout, output } = await runWrangler(["d1", "list", "--json", ...shared]);
+  if (exitCode !== 0) throw new NotDeployed(`The account could not be asked for its databases:\n${output}`);
+  const names = (JSON.parse(stdout) as { name: string }[]).map(({ name }) => name);
+  const there = databases.flatMap(({ database_name: name }) =>
+    name !== undefined && names.includes(name) ? name : [],
+  );
+  if (there.length === 0) return;
+  throw new NotDeployed(`Nothing was changed: Worker ${worker} has no MASTER_KEY, but its database is there: ${there.join(", ")}.
+What is in it may be sealed with a key that somebody keeps, and a new one would not open it. Put that key into ${file},
+as the line MASTER_KEY=…, and run this again. If there is none and nobody needs what is in the database, delete it first:
+
+${there.map((name) => `  npx wrangler d1 delete ${name}`).join("\n")}`);
+}
+
+function nothingToMake(worker: string, file: string): string {
+  const there = existsSync(file) ? `, and ${file} is as it was. Keep that file somewhere safe, and remove it here` : "";
+  return `Nothing was changed: Worker ${worker} has ${SECRET_NAMES.join(" and ")} already${there}.
+To change one on purpose: docs/operating.md, "Rotating the master key"; for the token, npx wrangler secret put ADMIN_TOKEN`;
+}

@@ -1,0 +1,159 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { failure } from "../support/fake-api.ts";
+import { FakeCloudflare } from "../support/fake-cloudflare.ts";
+import { runCli } from "../support/run-cli.ts";
+
+const KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
+const TOKEN = "0123456789abcdef0123456789abcdef";
+
+let fake: FakeCloudflare;
+let home: string;
+let file: string;
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), "secrets-test-"));
+  file = join(home, "agent-session.secrets");
+  fake = await FakeCloudflare.start();
+});
+
+afterEach(async () => {
+  await fake.close();
+  rmSync(home, { recursive: true, force: true, maxRetries: 3 });
+});
+
+/** On a machine with this home folder. */
+const secrets = (...args: string[]) => runCli("secrets", args, { env: { ...fake.environment, HOME: home } });
+
+/** What the Worker has been given. */
+const given = (worker = "agent-session") => Object.fromEntries(fake.workers.get(worker)?.secretValues ?? []);
+
+/** What a file keeps. */
+function kept(path = file): Record<string, string> {
+  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+  return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
+}
+
+/** A Worker that serves with these secrets. */
+function serve(values: Record<string, string>, name = "agent-session"): void {
+  fake.addWorker(name, Object.keys(values));
+  for (const [secret, value] of Object.entries(values)) fake.workers.get(name)?.secretValues.set(secret, value);
+}
+
+describe("npm run secrets", { timeout: 120_000 }, () => {
+  it("makes both and keeps them in a file for the owner's eyes; called again, and again, it refuses and changes neither", async () => {
+    const first = await secrets();
+    expect(first).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(first.stdout).toContain(`Worker agent-session has MASTER_KEY and ADMIN_TOKEN of ${file}.`);
+    const made = given();
+    expect(made).toEqual({
+      MASTER_KEY: expect.stringMatching(/^[A-Za-z0-9+/]{43}=$/),
+      ADMIN_TOKEN: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+    expect([kept(), statSync(file).mode & 0o777]).toEqual([made, 0o600]);
+    for (const value of Object.values(made)) expect(first.stdout).not.toContain(value);
+
+    const text = readFileSync(file, "utf8");
+    fake.calls.length = 0;
+    for (const _ of ["the second time", "the third time"]) {
+      const { exitCode, stdout, stderr } = await secrets();
+      expect([exitCode, stdout, fake.writes()]).toEqual([1, "", []]);
+      expect(stderr).toContain("Nothing was changed: Worker agent-session has MASTER_KEY and ADMIN_TOKEN already");
+      expect(stderr).toContain(`${file} is as it was`);
+      expect([given(), readFileSync(file, "utf8")]).toEqual([made, text]);
+    }
+    expect(fake.unknown).toEqual([]);
+  });
+
+  it("goes on with the values of the file when they could not be set", async () => {
+    fake.refuse = (call) => (call.endsWith("/secrets-bulk") ? failure(500, 10013, "An unknown error.") : undefined);
+    const failed = await secrets();
+    expect(failed.exitCode).toBe(1);
+    expect(failed.stderr).toContain("An unknown error.");
+    expect(failed.stderr).toContain(`The values are kept in ${file}. Run this again.`);
+    const values = kept();
+    expect([Object.keys(values), given()]).toEqual([["MASTER_KEY", "ADMIN_TOKEN"], {}]);
+
+    fake.refuse = undefined;
+    expect((await secrets()).exitCode).toBe(0);
+    expect([given(), kept()]).toEqual([values, values]);
+  });
+
+  it.each([
+    ["MASTER_KEY", { MASTER_KEY: KEY }],
+    ["ADMIN_TOKEN", { ADMIN_TOKEN: TOKEN }],
+  ])("sets from the file what is missing beside %s, and leaves that", async (name, there) => {
+    serve(there);
+    // Another value: what serves must not get it.
+    const other = { MASTER_KEY: KEY.replace("AAEC", "BBBB"), ADMIN_TOKEN: TOKEN.replace("0123", "ffff") };
+    writeFileSync(file, `MASTER_KEY=${other.MASTER_KEY}\nADMIN_TOKEN=${other.ADMIN_TOKEN}\n`);
+    const { exitCode, stdout } = await secrets();
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`has a ${name} already. It stays.`)]);
+    expect([given(), kept()]).toEqual([{ ...other, ...there }, other]);
+  });
+
+  it("makes no file on another machine while the Worker has both", async () => {
+    serve({ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN });
+    const { exitCode, stderr } = await secrets();
+    expect([exitCode, fake.writes(), existsSync(file)]).toEqual([1, [], false]);
+    expect(stderr).toContain("Nothing was changed: Worker agent-session has MASTER_KEY and ADMIN_TOKEN already.");
+    expect(given()).toEqual({ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN });
+  });
+
+  it("makes only the token on another machine while the Worker has the key, whatever databases there are", async () => {
+    serve({ MASTER_KEY: KEY });
+    fake.addDatabase("agent-session", []);
+    expect((await secrets()).exitCode).toBe(0);
+    expect(Object.keys(kept())).toEqual(["ADMIN_TOKEN"]);
+    expect(given()).toEqual({ MASTER_KEY: KEY, ...kept() });
+  });
+
+  it("makes no new key for a database that is there, and takes the one that somebody puts into the file", async () => {
+    fake.addDatabase("agent-session", []);
+    const { exitCode, stderr } = await secrets();
+    expect([exitCode, fake.writes(), existsSync(file)]).toEqual([1, [], false]);
+    expect(stderr).toContain("has no MASTER_KEY, but its database is there: agent-session.");
+    expect(stderr).toContain("npx wrangler d1 delete agent-session");
+
+    writeFileSync(file, `MASTER_KEY=${KEY}`);
+    expect((await secrets()).exitCode).toBe(0);
+    expect(given()).toEqual({ MASTER_KEY: KEY, ADMIN_TOKEN: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(kept()).toEqual(given());
+  });
+
+  it("refuses a value that was cut off, and leaves the file", async () => {
+    const text = `MASTER_KEY=${KEY.slice(0, 20)}`;
+    writeFileSync(file, text);
+    const { exitCode, stderr } = await secrets();
+    expect([exitCode, fake.writes(), readFileSync(file, "utf8")]).toEqual([1, [], text]);
+    expect(stderr).toContain(`Nothing was changed: MASTER_KEY in ${file} cannot be used.`);
+  });
+
+  it("makes no file when the account does not answer", async () => {
+    fake.refuse = () => failure(403, 10000, "Authentication error");
+    const { exitCode, stderr } = await secrets();
+    expect([exitCode, existsSync(file)]).toEqual([1, false]);
+    expect(stderr).toContain("The account could not be asked for its secrets");
+  });
+
+  it("has another file for each stage, and for each name", async () => {
+    serve({ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN });
+    expect((await secrets("--env", "staging")).exitCode).toBe(0);
+    expect((await secrets("--env", "staging", "--name", "third")).exitCode).toBe(0);
+    expect(given("agent-session-staging")).toEqual(kept(join(home, "agent-session-staging.secrets")));
+    expect(given("third")).toEqual(kept(join(home, "third.secrets")));
+    expect(given("third").MASTER_KEY).not.toBe(given("agent-session-staging").MASTER_KEY);
+    expect([given(), existsSync(file)]).toEqual([{ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN }, false]);
+  });
+
+  it("lists its options with --help, and refuses others, before it asks for anything", async () => {
+    expect(await secrets("--help")).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("--env, -e NAME") });
+    expect(await secrets("--force")).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("Unknown option '--force'"),
+    });
+    expect(fake.calls).toEqual([]);
+  });
+});
