@@ -66,7 +66,7 @@ export class LiveWorker {
     }
     if (after.find((each) => each.name === name)?.text !== text) {
       throw new NotDeployed(
-        `Cloudflare took ${name} = ${JSON.stringify(text)}, but Worker ${this.name} does not have it.`,
+        `Cloudflare took ${name} = ${JSON.stringify(text)}, but Worker ${this.name} does not have it yet. Run this again to look.`,
       );
     }
   }

@@ -190,6 +190,23 @@ describe("npm run deploy -- --close and --open", { timeout: 120_000 }, () => {
     expect([live(), toml()]).toEqual([bindings, before]);
   });
 
+  it("look at what serves afterwards, and say how to go back when Cloudflare kept less than it was told", async () => {
+    const answer = (left: typeof bindings) => (call: string) => {
+      if (call !== `PATCH ${SETTINGS}`) return undefined;
+      fake.workers.get(WORKER)?.versions.push(left);
+      return { result: {} };
+    };
+    fake.refuse = answer(closing(bindings, "apac").filter(({ type }) => type !== "queue"));
+    const lost = await deploy("--close", "apac");
+    expect([lost.exitCode, lost.stderr]).toEqual([
+      1,
+      expect.stringContaining("has lost EVENTS. Bring back what served"),
+    ]);
+    fake.refuse = answer(bindings);
+    const ignored = await deploy("--open", "apac", "--close", "oc");
+    expect([ignored.exitCode, ignored.stderr]).toEqual([1, expect.stringContaining('took CLOSED_HOMES = "oc", but')]);
+  });
+
   it("find the account by themselves when the credentials have one only", async () => {
     fake.refuse = (call) => (call === "GET /accounts" ? { result: [{ id: fake.accountId }] } : undefined);
     const { CLOUDFLARE_ACCOUNT_ID, ...environment } = fake.environment;
