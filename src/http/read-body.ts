@@ -1,22 +1,26 @@
 import { ServiceError } from "../errors.ts";
 import { MAX_BODY_BYTES } from "../parse-json.ts";
+import { type Runtime, withinTime } from "../runtime.ts";
+
+/** A body must have arrived after this time. Less than an operator's call may take: a slow sender must not look like a silent database. */
+const ARRIVAL_LIMIT_MS = 5_000;
+
+/** The memory that a body begins with. It doubles when it is full: who sends nothing, or says that much will come, gets no more. */
+const FIRST_BYTES = 4 * 1024;
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;|$)/i;
 
 /**
  * Reads the body's bytes exactly as received, because the signature covers them.
  *
- * @throws ServiceError `media_type_unsupported`; `body_too_large` without reading the rest; `invalid_parameters` when the body ends early
+ * @throws ServiceError `media_type_unsupported`; otherwise as {@link readBytes} does
  */
-export async function readBody(request: Request): Promise<ArrayBuffer> {
+export async function readBody(runtime: Runtime, request: Request): Promise<ArrayBuffer> {
   requireJson(request);
-  const announced = request.headers.get("content-length");
-  if (announced !== null) {
-    if (Number(announced) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
-    // The runtime reads no more bytes than the announced length.
-    return whole(() => request.arrayBuffer());
-  }
-  return whole(() => readChunks(request.body));
+  if (!request.headers.has("content-length")) return readBytes(runtime, request);
+  refuseAnnounced(request, MAX_BODY_BYTES);
+  // The runtime reads no more bytes than the announced length.
+  return arrived(runtime, () => request.arrayBuffer());
 }
 
 /** @throws ServiceError `media_type_unsupported` */
@@ -37,40 +41,58 @@ export function requireJson({ headers }: Request): void {
   }
 }
 
-/** Reads a body of at most `most` bytes. @throws ServiceError `body_too_large` without reading the rest */
-export async function readChunks(
-  body: ReadableStream<Uint8Array> | null,
-  most: number = MAX_BODY_BYTES,
-): Promise<ArrayBuffer> {
-  const bytes = new Uint8Array(most);
+/**
+ * Reads a body of any media type.
+ *
+ * @param most bytes that it may have
+ * @throws ServiceError `body_too_large` without reading the rest; `invalid_parameters` when the body ends early or takes too long
+ */
+export async function readBytes(runtime: Runtime, request: Request, most = MAX_BODY_BYTES): Promise<ArrayBuffer> {
+  refuseAnnounced(request, most);
+  if (request.body === null) return new ArrayBuffer(0);
+  const reader = request.body.getReader();
+  try {
+    return await arrived(runtime, () => readChunks(reader, most));
+  } catch (error) {
+    // Not awaited: a sender who ends nothing may not end this either.
+    reader.cancel().catch(() => {});
+    throw error;
+  }
+}
+
+async function readChunks(reader: ReadableStreamDefaultReader<Uint8Array>, most: number): Promise<ArrayBuffer> {
+  let bytes = new Uint8Array(FIRST_BYTES);
   let length = 0;
-  if (body !== null) {
-    const reader = body.getReader();
-    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-      if (length + chunk.value.length > most) {
-        await reader.cancel();
-        throw tooLarge(most);
-      }
-      bytes.set(chunk.value, length);
-      length += chunk.value.length;
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+    const needed = length + chunk.value.length;
+    if (needed > most) throw tooLarge(most);
+    if (needed > bytes.length) {
+      const size = Math.max(needed, Math.min(most, 2 * bytes.length));
+      bytes = new Uint8Array(bytes.buffer.transfer(size));
     }
+    bytes.set(chunk.value, length);
+    length = needed;
   }
   return bytes.buffer.slice(0, length);
 }
 
+function refuseAnnounced({ headers }: Request, most: number): void {
+  if (Number(headers.get("content-length")) > most) throw tooLarge(most);
+}
+
 /** Turns the runtime's error for a body that ended early into a refusal: its words are those of an outage, but the caller cut it off. */
-async function whole(read: () => Promise<ArrayBuffer>): Promise<ArrayBuffer> {
+async function arrived(runtime: Runtime, read: () => Promise<ArrayBuffer>): Promise<ArrayBuffer> {
   try {
-    return await read();
-  } catch (error) {
-    if (error instanceof ServiceError) throw error;
-    throw new ServiceError("invalid_parameters", {
-      reason: "body_cut_off",
-      detail: "body: ended before its time",
-      tell: true,
+    return await withinTime(runtime, ARRIVAL_LIMIT_MS, read, () => {
+      throw unreadable("body_too_slow", `must arrive within ${ARRIVAL_LIMIT_MS / 1000} s`);
     });
+  } catch (error) {
+    throw error instanceof ServiceError ? error : unreadable("body_cut_off", "ended before its time");
   }
 }
+
+const unreadable = (reason: string, rule: string) =>
+  new ServiceError("invalid_parameters", { reason, detail: `body: ${rule}`, tell: true });
 
 const tooLarge = (most: number) =>
   new ServiceError("body_too_large", {

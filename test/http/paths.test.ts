@@ -1,7 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { problem, read } from "../support/admin-calls.ts";
 import { ConsoleVisitor } from "../support/console-visitor.ts";
-import { World } from "../support/world.ts";
+import { ADMIN_TOKEN, World } from "../support/world.ts";
+
+afterEach(() => void vi.restoreAllMocks());
 
 describe("a path that is no route", () => {
   it("is one also for a slash at its end: a call has one address", async () => {
@@ -22,5 +24,84 @@ describe("a path that is no route", () => {
     expect({ status, body }).toEqual(problem(404, "Not found"));
     const page = await visitor.get("/console/nowhere");
     expect([page.status, await page.text()]).toEqual([404, expect.stringContaining("There is no such page")]);
+  });
+});
+
+/** Parts of an address that break what is made of them: line ends, other control characters, no ASCII, no UTF-8, other hosts. */
+const ODD = ["%0d%0aX", "%00", "%E4%B8%AD", "%FF", "%", "%2f%2fevil.example", "\u4e2d"];
+
+/** The address of every route, with an odd part for each of its parameters; and odd parts where no route is. */
+function oddAddresses(world: World): { method: string; path: string }[] {
+  const known = world.app.routes.filter(({ path }) => !path.includes("*"));
+  const patterns = [...new Set(known.map(({ method, path }) => `${method === "ALL" ? "GET" : method} ${path}`))];
+  return patterns.flatMap((pattern) => {
+    const [method = "", path = ""] = pattern.split(" ");
+    return ODD.flatMap((odd) => {
+      const filled = path
+        .replace(/:site_id/, String(world.siteId))
+        .replace(/:appid/, path.endsWith(":appid") ? odd : world.appid);
+      const inPath = filled.replace(/:\w+(\{[^}]*\})?/g, odd);
+      const query = ["next", "back", "draft", "cursor", "q", "done", "language"]
+        .map((name) => `${name}=${odd}`)
+        .join("&");
+      return [`${inPath}/`, `${inPath}/${odd}/`, `${inPath}?${query}`];
+    }).map((address) => ({ method, path: address }));
+  });
+}
+
+describe("an address of odd characters", () => {
+  it.each(["%0d%0aX", "%0aSet-Cookie:x=y", "%E4%B8%AD", "%00", "%FF"])(
+    "is led to its form without a slash as it was written, and is no page there: /console/%s/",
+    async (odd) => {
+      const world = await World.create();
+      const visitor = await ConsoleVisitor.signedIn(world);
+      const led = await visitor.get(`/console/${odd}/?a=%0d%0a`);
+      expect([led.status, led.headers.get("location")]).toEqual([301, `/console/${odd}?a=%0d%0a`]);
+      expect(led.headers.has("set-cookie")).toBe(false);
+      expect((await visitor.get(`/console/${odd}`)).status).toBe(404);
+    },
+  );
+
+  it("is led nowhere else by slashes", async () => {
+    const world = await World.create();
+    const visitor = new ConsoleVisitor(world);
+    for (const path of ["/console//evil.example/", "/console///", `/console/${"/".repeat(10_000)}x/`]) {
+      const location = (await visitor.get(path)).headers.get("location") ?? "";
+      expect(new URL(location, "https://worker").host).toBe("worker");
+    }
+  });
+
+  it("is a fault of the service on no face, by no method, signed in or not", { timeout: 120_000 }, async () => {
+    const world = await World.create();
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    const cookies = (await ConsoleVisitor.signedIn(world)).cookies;
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const own = { origin: "https://worker", "content-type": "application/x-www-form-urlencoded" };
+    const token = { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" };
+    const broken: string[] = [];
+    const addresses = oddAddresses(world);
+    expect(addresses.length).toBeGreaterThan(500);
+    for (const { method, path } of addresses) {
+      const faces = path.startsWith("/admin")
+        ? [token]
+        : [
+            { ...own, cookie },
+            { ...own, cookie: "__Host-zone=%0d; __Host-language=%0d" },
+          ];
+      for (const headers of faces) {
+        const body =
+          method === "GET" || method === "DELETE"
+            ? null
+            : path.startsWith("/console")
+              ? "next=%0d%0a&kept=%0d%0a&back=%0d%0a&language=%0d%0a"
+              : "{}";
+        const { status } = await world.fetch(
+          new Request(`https://worker${path}`, { method, headers, body, redirect: "manual" }),
+        );
+        if (status >= 500) broken.push(`${status} ${method} ${path}`);
+      }
+    }
+    expect(broken).toEqual([]);
+    expect(logged).not.toHaveBeenCalled();
   });
 });

@@ -2,7 +2,7 @@ import type * as z from "zod/mini";
 import { invalidInput } from "../../errors.ts";
 import { fieldIssues } from "../../fields.ts";
 import { parseJsonObject } from "../../parse-json.ts";
-import { readBody, readChunks, requireJson } from "../read-body.ts";
+import { readBody, readBytes, requireJson } from "../read-body.ts";
 import type { AdminContext } from "./env.ts";
 
 /**
@@ -20,11 +20,12 @@ export async function readInput<Output>(
   const [stray] = Object.keys(c.req.query());
   if (stray !== undefined) throw invalidInput([{ field: stray, message: "belongs in the body" }]);
   const { raw } = c.req;
+  const { runtime } = c.var.isolate;
   let bytes: ArrayBuffer;
-  if (whenEmpty === undefined) bytes = await readBody(raw);
+  if (whenEmpty === undefined) bytes = await readBody(runtime, raw);
   else {
     // Over HTTP an absent body is an empty stream without a media type.
-    bytes = await readChunks(raw.body);
+    bytes = await readBytes(runtime, raw);
     if (bytes.byteLength === 0) return check(schema, whenEmpty);
     requireJson(raw);
   }

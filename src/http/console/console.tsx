@@ -57,9 +57,11 @@ export function operatorConsole(): ConsoleRoutes {
   routes.use(async (c, next) => {
     for (const [name, value] of HEADERS) c.header(name, value);
     c.set("view", await viewOf(c));
-    const { method, path } = c.req;
-    if (path.endsWith("/") && (method === "GET" || method === "HEAD")) {
-      return c.redirect(path.replace(/\/+$/, "") + new URL(c.req.url).search, 301);
+    const { method } = c.req;
+    // As it was written: what c.req.path has decoded may be a line end, which no header can hold.
+    const { pathname, search } = new URL(c.req.url);
+    if (pathname.endsWith("/") && (method === "GET" || method === "HEAD")) {
+      return c.redirect(pathname.replace(/(?<!\/)\/+$/, "") + search, 301);
     }
     c.set("ctx", serviceContext(c, "console"));
     const { homes, closedHomes } = c.var.ctx.config;

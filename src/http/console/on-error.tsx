@@ -38,6 +38,10 @@ export function onError(error: Error, c: PageContext): Promise<Response> {
       t("KV does not answer"),
       t("Not everything is done: open the page before this one again, and send it again."),
     ],
+    body_too_slow: [
+      t("That took too long to arrive"),
+      t("A form must arrive within 5 seconds. Nothing was changed: send it again."),
+    ],
     site_busy: [t("Nothing was changed."), t("Others create sites of this name at this moment. Try again.")],
     site_not_copied: [
       t("The site is changed, but the list of sites does not show it yet"),

@@ -1,5 +1,5 @@
 import { ServiceError } from "../../errors.ts";
-import { readChunks } from "../read-body.ts";
+import { readBytes } from "../read-body.ts";
 import type { PageContext } from "./env.ts";
 
 /** Enough for the largest signed body with every byte escaped, and for the fields that the sign-in page adds. */
@@ -8,13 +8,13 @@ const MAX_FORM_BYTES = 260 * 1024;
 /**
  * The fields of a posted form.
  *
- * @throws ServiceError `media_type_unsupported`, or `body_too_large`
+ * @throws ServiceError `media_type_unsupported`; otherwise as {@link readBytes} does
  */
 export async function readForm(c: PageContext): Promise<Record<string, string>> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header("content-type") ?? "")) {
     throw new ServiceError("media_type_unsupported", { reason: "content_type_not_form" });
   }
-  const bytes = await readChunks(c.req.raw.body, MAX_FORM_BYTES);
+  const bytes = await readBytes(c.var.isolate.runtime, c.req.raw, MAX_FORM_BYTES);
   return Object.fromEntries(new URLSearchParams(new TextDecoder().decode(bytes)));
 }
 

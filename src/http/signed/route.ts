@@ -14,7 +14,7 @@ export function signedRoute(operation: Operation): Handler<App> {
     const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
     const tools = { ...isolate, trace, waitUntil, config: configOf(c) };
     const result = await runRequest(tools, operation, {
-      body: await readBody(c.req.raw),
+      body: await readBody(isolate.runtime, c.req.raw),
       signature: c.req.header("x-chat-signature"),
       idempotencyKey: c.req.header("idempotency-key"),
       client: clientAddress(c.req.raw),
