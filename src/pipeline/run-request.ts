@@ -9,7 +9,7 @@ import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
 import { checkReplay, replayed, startReplayCheck } from "./check-replay.ts";
 import { decide } from "./decide.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
-import { readFields } from "./read-fields.ts";
+import { type Fields, readFields } from "./read-fields.ts";
 import { readStamp } from "./read-stamp.ts";
 import type { Tools } from "./tools.ts";
 import { type Claimant, confirmCaller, verifyCaller } from "./verify-caller.ts";
@@ -64,14 +64,25 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const now = unixSeconds(runtime);
   const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
   const claimant: Claimant = { appid, client, signed: { signature, body, now }, lookUp: { waitUntil, answerBy } };
-  const kvCheck = startReplayCheck(tools, fields.value, !limits.isPassed(failureKey("signed", client)));
+  // A malformed request uses up no ranstr either, and has a count of its own too. Over that limit it costs no read of KV.
+  const malformedKey = `malformed ${appid}`;
+  const tooManyMalformed = limits.isPassed(malformedKey) && isMalformed(tools, operation, request, fields.value, now);
+  const early = !tooManyMalformed && !limits.isPassed(failureKey("signed", client));
+  const kvCheck = startReplayCheck(tools, fields.value, early);
 
   const verified = await verifyCaller(tools, claimant);
   if (!verified.ok) return verified;
   const caller = verified.value;
   Object.assign(trace, { appid, home: caller.home, credentialsFrom: caller.source });
-  const refuse = (why: Refused) => refuseKnown(tools, claimant, caller, why);
+  const refuse = async (why: Refused) => {
+    const told = await refuseKnown(tools, claimant, caller, why);
+    if (told.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, PAUSE_SECONDS));
+    return told;
+  };
 
+  if (tooManyMalformed) {
+    return refuse(refused("too_many_requests", "malformed_limit", { retryAfter: LIMIT_PERIOD }));
+  }
   const stamp = readStamp(fields.value, now, config.timestampToleranceSeconds);
   if (!stamp.ok) return refuse(stamp);
   const { timestamp, ranstr } = stamp.value;
@@ -118,6 +129,20 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
       return ok({ sessionId: outcome.sessionId, repeated: false, leftOut: outcome.leftOut });
   }
 }
+
+/** Whether a field or the Idempotency-Key breaks a rule, so that the request is refused before the batch whenever it is sent. */
+const isMalformed = (
+  { config }: Tools,
+  operation: Operation,
+  { idempotencyKey }: SignedRequest,
+  fields: Fields,
+  now: number,
+): boolean =>
+  [
+    readStamp(fields, now, config.timestampToleranceSeconds),
+    operation.read(fields),
+    readIdempotencyKey(idempotencyKey),
+  ].some((read) => !read.ok && read.code === "invalid_parameters");
 
 /** The signature was valid, so the caller may read what is wrong. */
 const told = (why: Refused): Refused => ({ ...why, tell: true });

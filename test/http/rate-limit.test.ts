@@ -55,7 +55,22 @@ describe("the limit of an app", () => {
     await world.send("create_gd", "{");
     await world.create({ content: "" });
     await world.create({ timestamp: NOW - 301 });
+    expect(app.keys).not.toContain(world.appid);
+    expect(app.keys.filter((key) => key.startsWith("site "))).toEqual([]);
+  });
+
+  it("counts what the app signed and a rule refuses apart: fields, stamp and Idempotency-Key, each once", async () => {
+    const { world, app, client } = await limitedWorld({});
+    await world.create({ content: "" });
+    await world.add(1, { kefu_ids: "x" });
+    await world.create({ ranstr: 1 });
+    await world.create({}, { "idempotency-key": "not visible" });
+    expect(app.keys.splice(0)).toEqual(Array(4).fill(`malformed ${world.appid}`));
+    await world.create({ content: "" }, forged);
+    await world.create({ content: "", timestamp: NOW - 301 });
+    await world.create({ content: "", appid: UNKNOWN_APPID });
     expect(app.keys).toEqual([]);
+    expect(client.keys).toEqual([`signed unknown`, `signed unknown`, `unknown unknown`]);
   });
 
   it("refuses with 429 and Retry-After once it is passed, and burns neither ranstr nor key: the same bytes are accepted later", async () => {
@@ -158,12 +173,65 @@ describe("an attacker with captured requests", () => {
     expect((await world.stored()).sessions).toHaveLength(3);
   });
 
-  it("holds up nobody with one that the app signed and that was refused before the database: it is not counted", async () => {
-    const { world, app } = await limitedWorld({ app: 1 });
+  const BAD_REQUESTS: [string, (world: World) => Promise<Answer>][] = [
+    ["a bad field", (world) => world.create({ content: "" })],
+    ["a bad ranstr", (world) => world.create({ ranstr: "" })],
+    ["a bad Idempotency-Key", (world) => world.create({}, { "idempotency-key": "not visible" })],
+  ];
+
+  it.each(BAD_REQUESTS)(
+    "take nothing of the app's quota by %s, however many there are: honest calls go on",
+    async (_, bad) => {
+      const { world, app } = await limitedWorld({ app: 3 });
+      const statuses: number[] = [];
+      for (let i = 0; i < 10; i++) {
+        statuses.push((await bad(world)).status);
+        if (i % 4 === 0) expect((await world.create()).status).toBe(200);
+      }
+      expect(statuses).toEqual([400, 400, 400, 400, ...Array(6).fill(429)]);
+      expect(app.keys.filter((key) => key === world.appid)).toHaveLength(3);
+      expect((await world.stored()).sessions).toHaveLength(3);
+    },
+  );
+
+  it("cost no read of KV and no trip to D1 by a bad field that is sent again and again, once they are over its limit", async () => {
+    const reads: string[] = [];
+    const kv = replacing(env.NONCES as KVNamespace, {
+      get: ((key: string) => {
+        reads.push(key);
+        return (env.NONCES as KVNamespace).get(key);
+      }) as never,
+    });
+    const app = new Counted(3);
+    const faults = new Faults();
+    const world = await World.create({ APP_LIMIT: app, NONCES: kv, DB: faultyD1(env.DB, faults) });
+    await world.create();
     const body = world.createBody({ content: "" });
-    for (let i = 0; i < 5; i++) expect((await world.send("create_gd", body)).status).toBe(400);
-    expect(app.keys).toEqual([]);
+    for (let i = 0; i < 4; i++) expect((await world.send("create_gd", body)).status).toBe(400);
+    reads.length = 0;
+    faults.calls.length = 0;
+    for (let i = 0; i < 20; i++) expectLimited(await world.send("create_gd", body), LIMIT_PERIOD);
+    expect([reads, faults.calls.length]).toEqual([[], 0]);
+    // A call of the app that is right is looked for in KV as ever, and accepted.
     expect((await world.create()).status).toBe(200);
+    expect(reads).toHaveLength(1);
+    world.clock.now += 1;
+    expect((await world.send("create_gd", body)).status).toBe(400);
+  });
+
+  it("lock nobody out of his own bad requests for longer than the limit is passed, and are told nothing without a signature", async () => {
+    const { world, app } = await limitedWorld({ app: 1 });
+    for (let i = 0; i < 3; i++) await world.create({ content: "" });
+    expectLimited(await world.create({ content: "" }), LIMIT_PERIOD);
+    const unsigned = await world.create({ content: "" }, forged);
+    expect([unsigned.status, unsigned.headers.has("retry-after")]).toEqual([401, false]);
+    app.most = 1_000;
+    world.clock.now += 1;
+    const told = await world.create({ content: "" });
+    expect([told.status, told.headers.get("x-error-detail")]).toEqual([
+      400,
+      "content: must be a string of 1 to 2000 characters",
+    ]);
   });
 });
 

@@ -467,4 +467,37 @@ export const ATTACK_DEFECTS: Defect[] = [
       },
     ],
   },
+  {
+    name: "malformed-calls-count-for-nothing",
+    what: "Signed calls with a bad field count for no limit, however often one is sent.",
+    edits: [
+      {
+        file: "src/pipeline/run-request.ts",
+        find: '    if (told.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, PAUSE_SECONDS));\n',
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "malformed-calls-take-quota",
+    what: "Signed calls with a bad field count for the limit of the app.",
+    edits: [
+      {
+        file: "src/pipeline/run-request.ts",
+        find: "const malformedKey = `malformed ${appid}`;",
+        replace: "const malformedKey = appid;",
+      },
+    ],
+  },
+  {
+    name: "malformed-calls-read-kv",
+    what: "A signed call with a bad field costs a read of KV also when too many of them came.",
+    edits: [
+      {
+        file: "src/pipeline/run-request.ts",
+        find: "const early = !tooManyMalformed && !limits",
+        replace: "const early = !limits",
+      },
+    ],
+  },
 ];

@@ -45,6 +45,10 @@ export interface Reading {
   signature: string;
 }
 
+/** Whether a signed request is refused for its form alone: a field, its stamp or its Idempotency-Key. */
+export const isMalformed = ({ stamp, asked, key }: Reading): boolean =>
+  stamp === undefined || asked === undefined || key === undefined;
+
 /** The operation as keys are stored for it. */
 export const storedName = ({ operation }: Reading): string =>
   operation === "create_gd" ? "create_session" : "add_agents";

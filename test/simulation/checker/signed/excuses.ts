@@ -6,6 +6,7 @@ import { REFRESH_PAUSE_MS, WHOLE_LIMIT_MS } from "../periods.ts";
 import { formMismatch, LIMITED, mismatch, NO_ANSWER } from "./answers.ts";
 import type { AppLimits } from "./app-limits.ts";
 import type { ClientLimit } from "./client-limit.ts";
+import { isMalformed } from "./contract.ts";
 import type { Costs } from "./costs.ts";
 import { isReadable, wasOnceInForce } from "./signatures.ts";
 import type { ReadableCall, WatchedCall } from "./watched-call.ts";
@@ -101,7 +102,9 @@ export class Excuses {
     const { costs, appLimits, clientLimit } = this.#rules;
     const { appid } = reading;
     const period = Number(call.answer?.headers.get("retry-after"));
-    if (period === LIMITS.APP_LIMIT.period) return appLimits.explains(call, appid, this.#model.siteOf(appid));
+    if (period === LIMITS.APP_LIMIT.period) {
+      return appLimits.explains(call, appid, this.#model.siteOf(appid), isMalformed(reading));
+    }
     if (period !== LIMITS.CLIENT_LIMIT.period) return false;
     const isUnsigned = [...possible.values()].some(({ kind }) => kind === "unsigned");
     const mayBeUnsigned = isUnsigned || this.#isHidden(watched) || this.#failedBefore(watched);

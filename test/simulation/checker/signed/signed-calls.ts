@@ -8,7 +8,7 @@ import type { Violate } from "../violate.ts";
 import { formMismatch, ignoredIn, LIMITED, mismatch, NO_ANSWER } from "./answers.ts";
 import { AppLimits } from "./app-limits.ts";
 import { ClientLimit } from "./client-limit.ts";
-import { read } from "./contract.ts";
+import { isMalformed, read } from "./contract.ts";
 import { Costs } from "./costs.ts";
 import { Excuses } from "./excuses.ts";
 import { Orders } from "./orders.ts";
@@ -186,6 +186,11 @@ export class SignedCalls {
     const done = committed !== undefined && formMismatch(call, answer, NO_ANSWER) !== undefined;
     if (done) this.#appLimits.letThrough(call, appid, siteId, committed.at);
     if (done && stamp !== undefined) this.#appLimits.charge(call, { appid, siteId, ranstr: stamp.ranstr });
+    if (isMalformed(reading)) {
+      if (mismatch(call, answer, { kind: "fields_malformed" }) === undefined)
+        this.#appLimits.chargeMalformed(call, appid);
+      else this.#appLimits.checkCost(call, appid);
+    }
     this.costs.answers(call, { appid, ranstr: stamp?.ranstr, done, failed: isUnsigned });
   }
 }

@@ -65,6 +65,15 @@ function refusedByClosedSite({ world }: Attacker): Call | undefined {
     );
 }
 
+/** A request that its app signed and that was refused for its form: it has used up nothing either. */
+const malformed = ({ world }: Attacker): Call | undefined =>
+  world.captured.slice(-40).findLast(({ answer }) => {
+    const detail = answer?.headers.get("x-error-detail");
+    return (
+      detail != null && /"参数错误"/.test(answer?.body ?? "") && !/^(body|appid|Content)|unknown|disabled/.test(detail)
+    );
+  });
+
 /** Sends a few requests of one app so often at one edge, or so many of them, that they would exceed its limit, did they count for it. */
 export async function floods(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
@@ -72,7 +81,7 @@ export async function floods(attacker: Attacker): Promise<void> {
   while (!world.closing) {
     const until = world.scheduler.now + chance.between(8_000, 60_000);
     while (world.scheduler.now < until && refusedByClosedSite(attacker) === undefined) await attacker.pause(500, 1_500);
-    const unused = refusedByClosedSite(attacker);
+    const unused = refusedByClosedSite(attacker) ?? (chance.happens(0.4) ? malformed(attacker) : undefined);
     const last = unused ?? world.captured.at(-1);
     if (last === undefined) continue;
     const appid = /"appid":"[^"]*"/.exec(last.wire.body)?.[0] ?? "";
