@@ -14,6 +14,9 @@ import { NonceMemory } from "./replay/nonce-memory.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 
+/** For whoever calls another path. */
+const CALLS = `the calls are ${OPERATIONS.map(({ path }) => `POST ${path}`).join(" and ")}`;
+
 /**
  * Builds the application: its middleware and faces, in their order.
  *
@@ -30,7 +33,7 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
   };
   const app = newHono();
   app.onError(onError);
-  app.notFound((c) => onError(routeNotFound(), c));
+  app.notFound((c) => onError(routeNotFound(CALLS), c));
   app.use(requestLog(isolate));
 
   for (const operation of OPERATIONS) app.post(operation.path, signedRoute(operation));

@@ -19,7 +19,7 @@ export function text(min: number, max: number, message = `must be a string of ${
 export const isText = (value: unknown, min: number, max: number): value is string =>
   typeof value === "string" && value.isWellFormed() && countWithin(value, min, max);
 
-const POSITIVE_ID = "must be an integer from 1 to 9007199254740991";
+export const POSITIVE_ID = "must be an integer from 1 to 9007199254740991";
 
 /** A positive integer up to 2^53 − 1: JSON and SQLite both hold it exactly. */
 export const positiveId = z.int(rule(POSITIVE_ID)).check(z.minimum(1, POSITIVE_ID));

@@ -23,4 +23,9 @@ export function refuseOtherPaths<E extends Env>(routes: Routes<E>): void {
   });
 }
 
-export const routeNotFound = (): ServiceError => new ServiceError("route_not_found", { reason: "route_not_found" });
+/** @param detail what the caller may be told */
+export const routeNotFound = (detail?: string): ServiceError =>
+  new ServiceError("route_not_found", {
+    reason: "route_not_found",
+    ...(detail !== undefined && { detail, tell: true as const }),
+  });

@@ -37,7 +37,7 @@ export const headers = {
   "x-request-id": requestId,
   "x-error-detail": {
     description:
-      "Which field, which rule, in English. Comes once the signature was valid, and before it for what depends on no secret: media type, size, encoding, not JSON, no appid.",
+      "Which field, which rule, in English: an item of a list by its position from 1, an agent by its id with why. Comes once the signature was valid, and before it for what depends on no secret: media type, size, encoding, not JSON, no appid, a signature that is not 64 hex digits.",
     schema: { type: "string", examples: ["fzr_uid: must be one of kefu_id"] },
   },
   "x-ignored-agents": {

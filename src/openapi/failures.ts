@@ -21,7 +21,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, Failure>> = {
       {
         cause:
           "A field is missing, has another type or passes its limit, `fzr_uid` is not in `kefu_id`, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters.",
-        cure: 'Read `x-error-detail`: it names the field and its rule. An optional field that you do not want to set is left out, not sent as `null` or `""`.',
+        cure: 'Read `x-error-detail`: it names the field, an item by its position from 1, and the rule. An optional field that you do not want to set is left out, not sent as `null` or `""`.',
       },
       {
         cause:
@@ -35,7 +35,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, Failure>> = {
     causes: [
       {
         cause:
-          "The signature is missing, is not 64 hex digits, or was made over other bytes than those sent. No `x-error-detail` comes with it.",
+          "The signature is missing or is not 64 hex digits, which `x-error-detail` says; or it was made over other bytes than those sent, or with another secret: then no `x-error-detail` comes with it.",
         cure: "Serialise once and sign and send that very string. Most often the HTTP library serialised again, added a line end, or the secret has a blank or line end at its end.",
       },
       {

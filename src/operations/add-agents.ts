@@ -1,9 +1,10 @@
 import { sql } from "drizzle-orm";
 import * as z from "zod/mini";
-import { positiveId, rule } from "../fields.ts";
+import { POSITIVE_ID, positiveId, rule } from "../fields.ts";
 import { insertAccepted, wasAcceptedBefore } from "../store/home/claim.ts";
 import { agents, nonces, participants, sessions } from "../store/schema.ts";
 import type { Placeholders } from "../store/statement.ts";
+import { orString } from "./describe-fields.ts";
 import { describeLeftOut } from "./describe-left-out.ts";
 import { type Documentation, defineOperation } from "./operation.ts";
 
@@ -12,7 +13,26 @@ const CHAT_ID_RULE = rule("must be an integer");
 const IDS_RULE = `must be 1 to ${MOST_AGENTS} agent ids (one named twice counts once), as positive integers between commas or as an array`;
 
 /** Positive integers between commas, with or without blanks around them: "10427, 10428". */
+const LISTED_ID = /^[ \t]*[1-9][0-9]*[ \t]*$/;
 const LISTED_IDS = /^[ \t]*[1-9][0-9]*[ \t]*(,[ \t]*[1-9][0-9]*[ \t]*)*$/;
+
+/** The first item that is no id, by its position, and what is wrong with it; the whole rule where there is none. */
+function idsFault(ids: unknown): string {
+  if (Array.isArray(ids)) {
+    const wrong = ids.findIndex((id) => !positiveId.safeParse(id).success);
+    return wrong < 0 ? IDS_RULE : `item ${wrong + 1} ${POSITIVE_ID}${orString(ids[wrong])}`;
+  }
+  const items = typeof ids === "string" && ids !== "" ? ids.split(",") : [];
+  const wrong = items.findIndex((item) => !LISTED_ID.test(item));
+  return wrong < 0 ? IDS_RULE : `item ${wrong + 1} ${itemFault(items, wrong)}`;
+}
+
+function itemFault(items: string[], wrong: number): string {
+  const item = items[wrong] ?? "";
+  if (/[，、﹐､]/.test(item)) return 'has a full-width comma: write ","';
+  if (/[^ \t]/.test(item)) return "must be a positive integer in digits, without leading zeros";
+  return wrong > 0 && wrong === items.length - 1 ? "is empty: end the list without a comma" : "is empty";
+}
 
 const listedIds = z.pipe(
   z.string().check(z.regex(LISTED_IDS)),
@@ -45,12 +65,19 @@ export default defineOperation({
 
   fields: z.object({
     chat_id: z.int(CHAT_ID_RULE),
-    kefu_ids: z.pipe(z.union([listedIds, z.array(positiveId)], rule(IDS_RULE)), z.array(positiveId, IDS_RULE)).check(
-      z.refine((ids) => ids.length > 0 && new Set(ids).size <= MOST_AGENTS, {
-        error: IDS_RULE,
-        params: { minItems: 1, maxItems: MOST_AGENTS },
-      }),
-    ),
+    kefu_ids: z
+      .pipe(
+        z.union([listedIds, z.array(positiveId)], {
+          error: ({ input }) => (input === undefined ? "is required" : idsFault(input)),
+        }),
+        z.array(positiveId, IDS_RULE),
+      )
+      .check(
+        z.refine((ids) => ids.length > 0 && new Set(ids).size <= MOST_AGENTS, {
+          error: IDS_RULE,
+          params: { minItems: 1, maxItems: MOST_AGENTS },
+        }),
+      ),
   }),
 
   read: (fields) => ({

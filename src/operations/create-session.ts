@@ -5,12 +5,13 @@ import { insertAccepted, nextSessionId } from "../store/home/claim.ts";
 import { agents, customers, messages, nonces, participants, sessions } from "../store/schema.ts";
 import { type Placeholders, takeExcluded } from "../store/statement.ts";
 import { autoTitle } from "./auto-title.ts";
+import { describeLeftOut } from "./describe-left-out.ts";
 import { SESSION_PROPERTIES } from "./describe-session.ts";
 import { type Documentation, defineOperation } from "./operation.ts";
 
 const MOST_AGENTS = 100;
 const AGENTS_RULE = `must be an array of 1 to ${MOST_AGENTS} agent ids (one named twice counts once)`;
-const SENDER_RULE = "must be 1, 2 or 3";
+const SENDER_RULE = "must be the integer 1, 2 or 3";
 const IP_RULE = rule("must be an IPv4 or IPv6 address");
 /** Contract section 4.1, by `sender_type`. */
 const SENDERS = { 1: "customer", 2: "responsible_agent", 3: "system" } as const;
@@ -27,17 +28,28 @@ const METADATA_NAME = /^[A-Za-z0-9_.-]{1,40}$/;
 const METADATA_RULE =
   "must be an object of up to 20 strings of up to 500 characters, under names of 1 to 40 characters of A-Za-z0-9_.-";
 
-function isMetadata(value: unknown): value is Record<string, string> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+const isMetadata = (value: unknown): value is Record<string, string> => metadataFault(value) === undefined;
+
+/** What is wrong with metadata, without quoting any of it; undefined when nothing is. */
+function metadataFault(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return METADATA_RULE;
   const pairs = Object.entries(value);
-  return pairs.length <= 20 && pairs.every(([name, each]) => METADATA_NAME.test(name) && isText(each, 0, 500));
+  if (pairs.length > 20) return "must have at most 20 keys";
+  const wrong = pairs.findIndex(([name, each]) => !METADATA_NAME.test(name) || !isText(each, 0, 500));
+  const [name] = pairs[wrong] ?? [];
+  if (name === undefined) return undefined;
+  // JSON.parse puts names that are whole numbers first: then the position is not the sender's.
+  const which = pairs.some(([each]) => /^\d+$/.test(each)) ? "one key" : `key ${wrong + 1}`;
+  return METADATA_NAME.test(name)
+    ? `${which} must have a string of up to 500 characters`
+    : `${which} must be a name of 1 to 40 characters of A-Za-z0-9_.-`;
 }
 
 /** The agents of the request who are unknown, of another site or disabled. */
 const unfitAgents = (v: Placeholders<{ siteId: number; agents: string }>) =>
   sql`FROM json_each(${v.agents}) AS asked LEFT JOIN ${agents}
-    ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'
-    WHERE ${agents.id} IS NULL`;
+    ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value
+    WHERE ${agents.status} IS NOT 'normal'`;
 
 /** The session that the request of a `nonces` row opened. */
 const itsSession = sql`${sessions.siteId} = ${nonces.siteId} AND ${sessions.id} = ${nonces.sessionId}`;
@@ -63,7 +75,9 @@ export default defineOperation({
       fzr_uid: positiveId,
       sender_type: z._default(z.union([z.literal(1), z.literal(2), z.literal(3)], SENDER_RULE), 2),
       // An extension: docs/contract.md, "metadata".
-      metadata: z.optional(z.custom<Record<string, string>>(isMetadata, METADATA_RULE)),
+      metadata: z.optional(
+        z.custom<Record<string, string>>(isMetadata, { error: ({ input }) => metadataFault(input) }),
+      ),
     })
     .check(
       z.refine((fields) => fields.kefu_id.includes(fields.fzr_uid), {
@@ -114,9 +128,9 @@ export default defineOperation({
     agents_invalid: {
       when: (v) => sql`EXISTS (SELECT 1 ${unfitAgents(v)})`,
       code: "invalid_parameters",
-      named: (v) => sql`SELECT json_group_array(asked.value) ${unfitAgents(v)}`,
-      // A hundred ids would make a header that some proxies refuse.
-      detail: ({ named }) => `kefu_id: unknown, foreign or disabled: ${named.slice(0, 20).join(", ")}`,
+      named: (v) => sql`SELECT json_group_array(json_object('id', asked.value,
+        'why', iif(${agents.id} IS NULL, 'unknown', 'disabled'))) ${unfitAgents(v)}`,
+      detail: ({ named }) => `kefu_id: ${describeLeftOut(named)}`,
       past: "An agent was unknown, foreign or disabled.",
     },
   },
@@ -323,7 +337,7 @@ export const documentation: Documentation = {
   refusals: {
     agents_invalid: {
       cause: "An agent in `kefu_id` of `create_gd` is unknown, disabled, or another site's.",
-      cure: "`x-error-detail` lists which. Ask the operator which agents the site has, or send only those in normal status.",
+      cure: "`x-error-detail` names each and why: `unknown` (the site has no such agent) or `disabled`. Ask the operator which agents the site has, or send only those in normal status.",
     },
   },
 };

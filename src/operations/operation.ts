@@ -1,7 +1,6 @@
 import type { SQL } from "drizzle-orm";
 import type * as z from "zod/mini";
 import type { SignedErrorCode } from "../errors.ts";
-import { describeIssues, fieldIssues } from "../fields.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import {
   type Claim,
@@ -18,6 +17,7 @@ import {
 } from "../store/home/claim.ts";
 import { type EventOf, insertDeliveries, insertEvent } from "../store/home/outbox.ts";
 import type { Bindable, Placeholders } from "../store/statement.ts";
+import { describeFields } from "./describe-fields.ts";
 
 /**
  * A signed operation is one file of this folder with two exports: the operation, made by {@link defineOperation}, and its
@@ -33,7 +33,7 @@ export type Sql<Own extends Row> = (value: Placeholders<Claim & Own>) => SQL;
 /** How an operation may refuse by its own rules. */
 export type RefusalCode = Extract<SignedErrorCode, "invalid_parameters" | "session_not_found" | "state_forbids">;
 
-/** An agent whom the request names and who is left out. */
+/** An agent whom the request names and who is left out, or for whom it is refused. */
 export interface LeftOutAgent {
   id: number;
   why: "already on the session" | "unknown" | "disabled";
@@ -45,10 +45,10 @@ export interface RefusalRule<Own extends Row> {
   when: Sql<Own>;
   /** How it is answered. */
   code: RefusalCode;
-  /** Agent ids that `detail` names, as a JSON array. */
+  /** The agents that `detail` names: a JSON array of objects with `id` and `why`. */
   named?: Sql<Own>;
   /** For `x-error-detail`: the field and its rule, English ASCII. */
-  detail: (found: { named: number[]; leftOut: LeftOutAgent[] }) => string;
+  detail: (found: { named: LeftOutAgent[]; leftOut: LeftOutAgent[] }) => string;
   /** The same as a sentence in the past tense, for the console. An English key of zh.json. */
   past: string;
 }
@@ -59,7 +59,7 @@ export interface Definition<Fields, Input, Own extends Row> {
   /** The name on the wire, the last part of the path: `create_gd`. */
   wireName: string;
   /** The fields as callers send them, without `appid`, `timestamp` and `ranstr`. */
-  fields: z.ZodMiniType<Fields> & { shape: object };
+  fields: z.ZodMiniType<Fields> & { shape: Record<string, z.ZodMiniType> };
   /** A top-level field whose integers are read as strings of their digits, exact beyond 2^53. */
   digitsOf?: string;
   /**
@@ -220,7 +220,7 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
     const reason = String(row.outcome);
     const rule = refusals[reason];
     if (rule === undefined) throw new Error(`${name} has no outcome ${reason}`);
-    const detail = rule.detail({ named: JSON.parse(row.named ?? "[]") as number[], leftOut });
+    const detail = rule.detail({ named: JSON.parse(row.named ?? "[]") as LeftOutAgent[], leftOut });
     return { kind: "refused", refused: refused(rule.code, reason, { detail }) };
   };
 
@@ -236,7 +236,7 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
     read(given) {
       const result = fields.safeParse(given);
       if (!result.success) {
-        return refused("invalid_parameters", "fields_invalid", { detail: describeIssues(fieldIssues(result.error)) });
+        return refused("invalid_parameters", "fields_invalid", { detail: describeFields(fields, result.error, given) });
       }
       const input = definition.read(result.data);
       return ok({ input, bound: definition.bind(input) });

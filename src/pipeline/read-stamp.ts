@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
-import { describeIssues, fieldIssues, rule, text } from "../fields.ts";
+import { rule, text } from "../fields.ts";
+import { describeFields } from "../operations/describe-fields.ts";
 import { ok, type Result, refused } from "../result.ts";
 import { checkFreshness } from "../signing/check-freshness.ts";
 
@@ -19,7 +20,9 @@ export type Stamp = z.infer<typeof stampSchema>;
 export function readStamp(fields: Record<string, unknown>, now: number, toleranceSeconds: number): Result<Stamp> {
   const stamp = stampSchema.safeParse(fields);
   if (!stamp.success) {
-    return refused("invalid_parameters", "fields_invalid", { detail: describeIssues(fieldIssues(stamp.error)) });
+    return refused("invalid_parameters", "fields_invalid", {
+      detail: describeFields(stampSchema, stamp.error, fields),
+    });
   }
   const fresh = checkFreshness(stamp.data.timestamp, now, toleranceSeconds);
   if (fresh.ok) return ok(stamp.data);

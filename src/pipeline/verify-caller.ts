@@ -4,6 +4,7 @@ import type { Found, LookUp } from "../credentials/resolve-credentials.ts";
 import { ServiceError } from "../errors.ts";
 import { CLIENT_LIMIT_PERIOD, failureKey } from "../rate-limit.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
+import { describeShape } from "../signing/describe-shape.ts";
 import type { Tools } from "./tools.ts";
 
 /** Timeout of D1 when it confirms a caller whose request is refused anyway. */
@@ -106,7 +107,7 @@ export async function confirmCaller(tools: Tools, claimant: Claimant, caller: Ca
 }
 confirmCaller.kind = "writes" as const;
 
-async function countFailure(tools: Tools, { appid, client }: Claimant, reason: string): Promise<Refused> {
+async function countFailure(tools: Tools, { appid, client, signed }: Claimant, reason: string): Promise<Refused> {
   const { config, limits, trace } = tools;
   // An unknown appid is not logged: a caller who mixes up fields may have sent a secret there.
   if (reason === "app_unknown") delete trace.appid;
@@ -114,7 +115,10 @@ async function countFailure(tools: Tools, { appid, client }: Claimant, reason: s
   const count = (failure: "signed" | "unknown") =>
     limits.count(config.clientLimit, failureKey(failure, client), CLIENT_LIMIT_PERIOD);
   const [within] = await Promise.all([count("signed"), reason === "app_unknown" && count("unknown")]);
-  return within ? refused("token_invalid", reason) : tooManyFailures();
+  if (!within) return tooManyFailures();
+  // The same for every appid, known or not: it depends on the header alone.
+  const detail = describeShape(signed.signature);
+  return refused("token_invalid", reason, detail === undefined ? {} : { detail, tell: true });
 }
 
 const tooManyFailures = () => refused("too_many_requests", "client_limit", { retryAfter: CLIENT_LIMIT_PERIOD });

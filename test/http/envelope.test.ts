@@ -12,6 +12,7 @@ const OTHER_KEY = "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=";
 const MEDIA_TYPE = { detail: "Content-Type: must be application/json" };
 const ENCODING = { detail: "Content-Encoding: must be absent" };
 const NOT_JSON = { detail: "body: must be JSON" };
+const CALLS = { detail: "the calls are POST /openapi/chat/create_gd and POST /openapi/chat/add_kf" };
 const NO_APPID = { detail: "appid: must be a string of 1 to 64 characters" };
 
 /** Every failure that needs no signature, as a caller sees it. */
@@ -23,10 +24,10 @@ const FAILURES: [
   msg: string,
   more?: { allow?: string; detail?: string },
 ][] = [
-  ["an unknown path", "/nowhere", { method: "POST" }, 404, "接口不存在"],
-  ["the root", "/", {}, 404, "接口不存在"],
-  ["a longer path", `${CREATE}/x`, { method: "POST" }, 404, "接口不存在"],
-  ["a path in upper case", CREATE.toUpperCase(), { method: "POST" }, 404, "接口不存在"],
+  ["an unknown path", "/nowhere", { method: "POST" }, 404, "接口不存在", CALLS],
+  ["the root", "/", {}, 404, "接口不存在", CALLS],
+  ["a longer path", `${CREATE}/x`, { method: "POST" }, 404, "接口不存在", CALLS],
+  ["a path in upper case", CREATE.toUpperCase(), { method: "POST" }, 404, "接口不存在", CALLS],
   ...OPERATIONS.flatMap(({ wireName, path }) =>
     ["GET", "PUT", "PATCH", "DELETE", "OPTIONS"].map((method): (typeof FAILURES)[number] => [
       `${method} on ${wireName}`,
@@ -68,7 +69,14 @@ const FAILURES: [
   ["an empty appid", ADD, post('{"appid":""}'), 400, "参数错误", NO_APPID],
   ["an appid of 65 characters", CREATE, post(`{"appid":"${"a".repeat(65)}"}`), 400, "参数错误", NO_APPID],
   ["a numeric appid", CREATE, post('{"appid":1}'), 400, "参数错误", NO_APPID],
-  ["an appid of 64 characters", CREATE, post(`{"appid":"${"👍".repeat(64)}"}`), 401, "token验证失败!"],
+  [
+    "an appid of 64 characters",
+    CREATE,
+    post(`{"appid":"${"👍".repeat(64)}"}`),
+    401,
+    "token验证失败!",
+    { detail: "x-chat-signature: is required" },
+  ],
   ["too long a body", ADD, post("x".repeat(65_537)), 413, "参数错误", { detail: "body: must be at most 65536 bytes" }],
 ];
 

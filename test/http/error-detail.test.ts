@@ -15,6 +15,10 @@ describe("x-error-detail", () => {
     ["of create_gd", "create_gd", { ...MARKED, kefu_id: [MARK], fzr_uid: MARK, sender_type: MARK }],
     ["of add_kf", "add_kf", { ...MARKED, chat_id: MARK, kefu_ids: MARK }],
     ["of add_kf's array", "add_kf", { chat_id: [MARK], kefu_ids: [{ [MARK]: MARK }] }],
+    ["of an array of strings", "create_gd", { kefu_id: [1, MARK] }],
+    ["of add_kf's text", "add_kf", { kefu_ids: `1，${MARK},${MARK}` }],
+    ["of metadata's names", "create_gd", { metadata: { a: "", [MARK]: MARK } }],
+    ["of metadata's values", "create_gd", { metadata: { ZEBRA: MARK.repeat(200) } }],
     ["of the stamp", "create_gd", { timestamp: MARK, ranstr: [MARK] }],
     ["about freshness", "add_kf", { timestamp: NOW + 301, [MARK]: MARK }],
   ] as const)("is ASCII and repeats nothing the caller sent: %s", async (_, operation, change) => {
@@ -32,9 +36,9 @@ describe("x-error-detail", () => {
     expect(headers.get("x-error-detail")?.split("; ")).toEqual([
       "sbs: must be a string of 1 to 64 characters, or an integer of as many digits",
       "ip: is required",
-      "kefu_id.0: must be an integer from 1 to 9007199254740991",
+      "kefu_id: item 1 must be an integer from 1 to 9007199254740991, not a string",
       "fzr_uid: must be an integer from 1 to 9007199254740991",
-      "sender_type: must be 1, 2 or 3",
+      "sender_type: must be the integer 1, 2 or 3",
     ]);
   });
 

@@ -109,7 +109,7 @@ describe("the request log", () => {
       {
         status: 400,
         reason: "agents_invalid",
-        detail: "kefu_id: unknown, foreign or disabled: 4",
+        detail: "kefu_id: 4 disabled",
         appid: "APPID",
         home: "main",
         credentials_from: "d1",

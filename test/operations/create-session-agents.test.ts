@@ -1,4 +1,6 @@
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { seedAgents } from "../support/seed-agents.ts";
 import { expectUnwritten, INVALID_PARAMETERS, rowsAdded } from "../support/signed-routes.ts";
 import { type Body, World } from "../support/world.ts";
@@ -35,20 +37,36 @@ describe("agents of create_gd", () => {
   });
 
   it.each<[string, Body, string]>([
-    ["unknown", { kefu_id: [1, 404] }, "404"],
-    ["disabled", { kefu_id: [4, 1] }, "4"],
-    ["responsible and unknown", { kefu_id: [404], fzr_uid: 404 }, "404"],
-    ["responsible and disabled", { kefu_id: [1, 4], fzr_uid: 4 }, "4"],
-    ["unknown, many at once", { kefu_id: [1, 500, 4, 404, 404] }, "4, 404, 500"],
-    ["of another site", { kefu_id: [1, 777] }, "777"],
+    ["unknown", { kefu_id: [1, 404] }, "404 unknown"],
+    ["disabled", { kefu_id: [4, 1] }, "4 disabled"],
+    ["responsible and unknown", { kefu_id: [404], fzr_uid: 404 }, "404 unknown"],
+    ["responsible and disabled", { kefu_id: [1, 4], fzr_uid: 4 }, "4 disabled"],
+    ["unknown and disabled, many at once", { kefu_id: [1, 500, 4, 404, 404] }, "404 unknown, 500 unknown, 4 disabled"],
+    ["of another site", { kefu_id: [1, 777] }, "777 unknown"],
   ])("are 参数错误 when %s, and only the ranstr is stored", async (_, change, named) => {
     const [world, other] = [await World.create(), await World.create()];
     await seedAgents(other, [777]);
     const before = await world.stored();
     const { status, envelope, headers } = await world.create(change);
     expect({ status, envelope }).toEqual({ status: 400, envelope: INVALID_PARAMETERS });
-    expect(headers.get("x-error-detail")).toBe(`kefu_id: unknown, foreign or disabled: ${named}`);
+    expect(headers.get("x-error-detail")).toBe(`kefu_id: ${named}`);
     expect(rowsAdded(before, await world.stored())).toEqual({ nonces: 1 });
+  });
+
+  it("are named with why in 3,000 characters at the most, in the one batch that refuses", async () => {
+    const world = await World.create();
+    await world.chatId();
+    const faults = new Faults();
+    const counted = world.anotherIsolate({ DB: faultyD1(env.DB, faults) });
+    await counted.create();
+    faults.calls.length = 0;
+    const unknown = from(MOST - 99, 100);
+    const { status, headers } = await counted.create({ kefu_id: unknown, fzr_uid: MOST });
+    const detail = headers.get("x-error-detail") ?? "";
+    expect([status, faults.calls]).toEqual([400, ["DB.batch"]]);
+    expect(detail.length).toBeLessThan(3_100);
+    expect(detail.split(", ")).toHaveLength(100);
+    expect(detail.startsWith(`kefu_id: ${unknown[0]} unknown, `)).toBe(true);
   });
 
   it("follow a change of an agent's status at once", async () => {
@@ -62,21 +80,21 @@ describe("agents of create_gd", () => {
   });
 
   it.each<[string, Body, string]>([
-    ["no array", { kefu_id: "1,2" }, `kefu_id: ${AGENTS_RULE}`],
+    ["no array", { kefu_id: "1,2" }, `kefu_id: ${AGENTS_RULE}, not a string`],
     ["a number", { kefu_id: 1 }, `kefu_id: ${AGENTS_RULE}`],
     ["an object", { kefu_id: { 0: 1, length: 1 } }, `kefu_id: ${AGENTS_RULE}`],
     ["null", { kefu_id: null }, `kefu_id: ${AGENTS_RULE}`],
     ["missing", { kefu_id: undefined }, "kefu_id: is required"],
     ["101 agents", { kefu_id: from(1, 101) }, `kefu_id: ${AGENTS_RULE}`],
-    ["strings", { kefu_id: [1, "2"] }, `kefu_id.1: ${AGENT_ID}`],
-    ["a fraction", { kefu_id: [1, 2.5] }, `kefu_id.1: ${AGENT_ID}`],
-    ["zero", { kefu_id: [0, 1] }, `kefu_id.0: ${AGENT_ID}`],
-    ["negative", { kefu_id: [1, -1] }, `kefu_id.1: ${AGENT_ID}`],
-    ["past 2^53", { kefu_id: [1, 2 ** 53] }, `kefu_id.1: ${AGENT_ID}`],
-    ["null inside", { kefu_id: [1, null] }, `kefu_id.1: ${AGENT_ID}`],
-    ["nested", { kefu_id: [1, [2]] }, `kefu_id.1: ${AGENT_ID}`],
+    ["strings", { kefu_id: [1, "2"] }, `kefu_id: item 2 ${AGENT_ID}, not a string`],
+    ["a fraction", { kefu_id: [1, 2.5] }, `kefu_id: item 2 ${AGENT_ID}`],
+    ["zero", { kefu_id: [0, 1] }, `kefu_id: item 1 ${AGENT_ID}`],
+    ["negative", { kefu_id: [1, -1] }, `kefu_id: item 2 ${AGENT_ID}`],
+    ["past 2^53", { kefu_id: [1, 2 ** 53] }, `kefu_id: item 2 ${AGENT_ID}`],
+    ["null inside", { kefu_id: [1, null] }, `kefu_id: item 2 ${AGENT_ID}`],
+    ["nested", { kefu_id: [1, [2]] }, `kefu_id: item 2 ${AGENT_ID}`],
     ["without the responsible one", { kefu_id: [2, 3], fzr_uid: 1 }, "fzr_uid: must be one of kefu_id"],
-    ["with a responsible one in a string", { fzr_uid: "1" }, `fzr_uid: ${AGENT_ID}`],
+    ["with a responsible one in a string", { fzr_uid: "1" }, `fzr_uid: ${AGENT_ID}, not a string`],
     ["with a responsible one of zero", { kefu_id: [1], fzr_uid: 0 }, `fzr_uid: ${AGENT_ID}`],
     ["with a responsible one that is a fraction", { fzr_uid: 1.5 }, `fzr_uid: ${AGENT_ID}`],
     ["with a responsible one of null", { fzr_uid: null }, `fzr_uid: ${AGENT_ID}`],
@@ -91,7 +109,10 @@ describe("agents of create_gd", () => {
 
 describe("sender_type of create_gd", () => {
   it.each([0, 4, -1, 1.5, "1", "2", "", null, true, [2], {}])("may not be %j", async (sender_type) =>
-    expectRefused({ sender_type }, "sender_type: must be 1, 2 or 3"),
+    expectRefused(
+      { sender_type },
+      `sender_type: must be the integer 1, 2 or 3${sender_type === "" || sender_type === null ? ", or left out" : ""}`,
+    ),
   );
 });
 

@@ -90,6 +90,8 @@ describe.each(TEXTS)("$field of create_gd", ({ field, max, optional, stored }) =
     const world = await World.create();
     const { status, envelope, headers } = await expectUnwritten(world, () => world.create({ [field]: value } as Body));
     expect({ status, envelope }).toEqual({ status: 400, envelope: INVALID_PARAMETERS });
-    expect(headers.get("x-error-detail")).toBe(detail ?? `${field}: ${rule}`);
+    expect(headers.get("x-error-detail")).toBe(
+      detail ?? `${field}: ${rule}${optional && (value === null || value === "") ? ", or left out" : ""}`,
+    );
   }
 });

@@ -10,6 +10,11 @@ async function storedBy({ siteId }: World, chatId: number): Promise<unknown> {
     .first("metadata");
 }
 
+const RULE =
+  "must be an object of up to 20 strings of up to 500 characters, under names of 1 to 40 characters of A-Za-z0-9_.-";
+const NAME = "must be a name of 1 to 40 characters of A-Za-z0-9_.-";
+const VALUE = "must have a string of up to 500 characters";
+
 describe("metadata of create_gd, an extension of this service", () => {
   it.each<[string, unknown]>([
     ["one pair", { order: "20260617-0042" }],
@@ -36,25 +41,26 @@ describe("metadata of create_gd, an extension of this service", () => {
     expect(await answer.json()).toMatchObject({ metadata: {} });
   });
 
-  it.each<[string, unknown]>([
-    ["null", null],
-    ["a string", "a"],
-    ["an array", [{ a: "b" }]],
-    ["21 pairs", pairs(21)],
-    ["an empty name", { "": "v" }],
-    ["a name of 41 characters", { ["x".repeat(41)]: "v" }],
-    ["a name with a blank", { "a b": "v" }],
-    ["a Chinese name", { 订单: "v" }],
-    ["a number", { a: 1 }],
-    ["a nested object", { a: { b: "c" } }],
-    ["a value of 501 characters", { a: "x".repeat(501) }],
-    ["a lone surrogate", { a: "\ud800" }],
-  ])("is 参数错误 and writes nothing: %s", async (_, metadata) => {
+  it.each<[string, unknown, string]>([
+    ["null", null, `${RULE}, or left out`],
+    ["a string", "a", RULE],
+    ["an array", [{ a: "b" }], RULE],
+    ["21 pairs", pairs(21), "must have at most 20 keys"],
+    ["an empty name", { "": "v" }, `key 1 ${NAME}`],
+    ["a name of 41 characters", { ["x".repeat(41)]: "v" }, `key 1 ${NAME}`],
+    ["a name with a blank, the second", { a: "v", "a b": "v", "c d": "v" }, `key 2 ${NAME}`],
+    ["a Chinese name", { 订单: "v" }, `key 1 ${NAME}`],
+    ["a number", { a: 1 }, `key 1 ${VALUE}`],
+    ["a nested object, the third", { a: "v", b: "v", c: { d: "e" } }, `key 3 ${VALUE}`],
+    ["a value of 501 characters", { a: "x".repeat(501) }, `key 1 ${VALUE}`],
+    ["a lone surrogate", { a: "\ud800" }, `key 1 ${VALUE}`],
+    ["a number where names are numbers, whose order JSON.parse does not keep", { a: "v", 7: 1 }, `one key ${VALUE}`],
+  ])("is 参数错误 and writes nothing: %s", async (_, metadata, rule) => {
     const world = await World.create();
     const before = await world.stored();
     const { status, envelope, headers } = await world.create({ metadata });
     expect([status, envelope]).toEqual([400, { code: -1, msg: "参数错误", data: "" }]);
-    expect(headers.get("x-error-detail")).toMatch(/^metadata: must be an object of up to 20 strings/);
+    expect(headers.get("x-error-detail")).toBe(`metadata: ${rule}`);
     expect(await world.stored()).toEqual(before);
   });
 

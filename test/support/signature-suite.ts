@@ -8,20 +8,37 @@ const twice = (signature: string) => [
   ["x-chat-signature", signature],
 ];
 
-/** Wrong ways to hand over a right signature. */
-const UNUSABLE: [string, (signature: string) => HeadersInit][] = [
-  ["no signature", () => ({})],
-  ["an empty one", () => named("")],
-  ["63 of its digits", (signature) => named(signature.slice(0, 63))],
-  ["its first half", (signature) => named(signature.slice(0, 32))],
-  ["65 digits", (signature) => named(`${signature}0`)],
-  ["a digit that is not hex", (signature) => named(`${signature.slice(0, 63)}x`)],
-  ["base64", (signature) => named(Uint8Array.fromHex(signature).toBase64())],
-  ["a prefix sha256=", (signature) => named(`sha256=${signature}`)],
-  ["a 0x in front", (signature) => named(`0x${signature}`)],
-  ["the header twice", twice],
-  ["another header's name", (signature) => ({ "x-signature": signature })],
-  ["the last digit changed", (signature) => named(signature.slice(0, 63) + (signature.endsWith("0") ? "1" : "0"))],
+const DIGITS = "x-chat-signature: must be 64 hex digits";
+const MISSING = "x-chat-signature: is required";
+
+/** Wrong ways to hand over a right signature, and what is told of their form. */
+const UNUSABLE: [string, (signature: string) => HeadersInit, string | null][] = [
+  ["no signature", () => ({}), MISSING],
+  ["an empty one", () => named(""), MISSING],
+  ["63 of its digits", (signature) => named(signature.slice(0, 63)), `${DIGITS}, not 63`],
+  ["its first half", (signature) => named(signature.slice(0, 32)), `${DIGITS}, not 32`],
+  ["65 digits", (signature) => named(`${signature}0`), `${DIGITS}, not 65`],
+  [
+    "a digit that is not hex",
+    (signature) => named(`${signature.slice(0, 63)}x`),
+    `${DIGITS}, without other characters`,
+  ],
+  ["base64", (signature) => named(Uint8Array.fromHex(signature).toBase64()), `${DIGITS}, not base64`],
+  ["base64 of its digits", (signature) => named(btoa(signature)), `${DIGITS}, not base64`],
+  [
+    "base64url without padding",
+    (signature) => named(Uint8Array.fromHex(signature).toBase64({ alphabet: "base64url", omitPadding: true })),
+    `${DIGITS}, not base64`,
+  ],
+  ["a prefix sha256=", (signature) => named(`sha256=${signature}`), `${DIGITS}, without a prefix such as sha256=`],
+  ["a 0x in front", (signature) => named(`0x${signature}`), `${DIGITS}, without a prefix such as 0x`],
+  ["the header twice", twice, `${DIGITS}, without other characters`],
+  ["another header's name", (signature) => ({ "x-signature": signature }), MISSING],
+  [
+    "the last digit changed",
+    (signature) => named(signature.slice(0, 63) + (signature.endsWith("0") ? "1" : "0")),
+    null,
+  ],
 ];
 
 /** Contract section 5, rules 1 to 3, for one route. */
@@ -34,13 +51,13 @@ export function signatureSuite(route: SignedRoute): void {
       await expectAccepted(world, route, () => world.sendRaw(route.operation, body, named(signature)));
     });
 
-    it.each(UNUSABLE)("refuses %s, and the same bytes pass once signed right", async (_, headers) => {
+    it.each(UNUSABLE)("refuses %s, and the same bytes pass once signed right", async (_, headers, detail) => {
       const world = await World.create();
       const body = JSON.stringify(await route.acceptable(world));
       const signature = await hmac(world.secret, body);
       const refused = () => world.sendRaw(route.operation, body, headers(signature));
       const { headers: answered } = await expectTokenInvalid(world, refused);
-      expect(answered.has("x-error-detail")).toBe(false);
+      expect(answered.get("x-error-detail")).toBe(detail);
       await expectAccepted(world, route, () => world.send(route.operation, body));
     });
 
@@ -87,29 +104,40 @@ export function signatureSuite(route: SignedRoute): void {
       ],
     ])("answers an appid that is %s exactly as a wrong signature", async (_, arrange) => {
       const world = await World.create();
-      const wrong = await seen(world, route, { appid: world.appid }, "0".repeat(64));
+      const good = await World.create();
+      const wrong = await seen(world, route, { appid: world.appid }, named("0".repeat(64)));
       const asked = await arrange(world);
       const right = await seen(asked.world, route, { appid: asked.appid });
-      const forged = await seen(asked.world, route, { appid: asked.appid }, "0".repeat(64));
+      const forged = await seen(asked.world, route, { appid: asked.appid }, named("0".repeat(64)));
       expect(wrong.status).toBe(401);
       expect(right).toEqual(wrong);
       expect(forged).toEqual(wrong);
+      // What is told of a form is told of it for every appid, header for header.
+      for (const [name, headers, detail] of UNUSABLE) {
+        const malformed = headers("ab".repeat(32));
+        const known = await seen(good, route, { appid: good.appid }, malformed);
+        const other = await seen(asked.world, route, { appid: asked.appid }, malformed);
+        expect([name, other]).toEqual([name, known]);
+        expect([name, other.status, other.headers["x-error-detail"] ?? null]).toEqual([name, 401, detail]);
+      }
     });
   });
 }
 
 /** All that a caller sees of an answer but the request id. */
-async function seen(world: World, route: SignedRoute, change: { appid: string }, signature?: string) {
+async function seen(world: World, route: SignedRoute, change: { appid: string }, signature?: HeadersInit) {
   const body = JSON.stringify(await route.acceptable(world, change));
+  const headers = new Headers(signature ?? named(await hmac(world.secret, body)));
+  headers.set("content-type", "application/json");
   const response = await world.fetch(
     new Request(`http://worker/openapi/chat/${route.operation}`, {
       method: "POST",
-      headers: { "content-type": "application/json", ...named(signature ?? (await hmac(world.secret, body))) },
+      headers,
       body,
     }),
   );
-  const headers = Object.fromEntries(response.headers);
-  expect(headers).toHaveProperty("x-request-id");
-  delete headers["x-request-id"];
-  return { status: response.status, headers, text: await response.text() };
+  const answered = Object.fromEntries(response.headers);
+  expect(answered).toHaveProperty("x-request-id");
+  delete answered["x-request-id"];
+  return { status: response.status, headers: answered, text: await response.text() };
 }

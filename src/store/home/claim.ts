@@ -86,7 +86,7 @@ const joinKey = (
   ON ${idempotencyKeys.siteId} = ${v.siteId} AND ${idempotencyKeys.appid} = ${v.appid} AND ${idempotencyKeys.operation} = ${literal(name)}
   AND ${idempotencyKeys.key} = ${v.key} AND ${idempotencyKeys.expiresAt} > ${v.now}`;
 
-/** The agent ids that the words of the outcome name, as JSON; evaluated only for that outcome. */
+/** The agents that the words of the outcome name, as JSON; evaluated only for that outcome. */
 function namedBy<Values extends Claim>(decision: Decision<Values>, outcome: SQL, v: Placeholders<Values>): SQL {
   const arms = Object.entries(decision.refusals).flatMap(([name, { named }]) => {
     return named === undefined ? [] : [sql`WHEN ${literal(name)} THEN (${named(v)})`];

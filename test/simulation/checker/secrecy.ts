@@ -15,7 +15,7 @@ const OF_WEBHOOKS =
 /** Holds answers and logs against what nobody may learn from them. */
 export class Secrecy {
   readonly #violate: Violate;
-  /** The one refusal of whoever cannot sign, by the setting of the statuses. */
+  /** The one refusal of whoever cannot sign, by the setting of the statuses and the form of the signature: which digits it has is nothing. */
   readonly #refusals = new Map<string, string>();
 
   constructor(violate: Violate) {
@@ -37,9 +37,10 @@ export class Secrecy {
       this.#violate("no answer holds anything confidential", `${call.name} was told ${found} in ${text}`, [call.name]);
     }
     if (mismatch(call, answer, { kind: "unsigned" }) !== undefined) return;
-    const { errorStatus } = isolate.settings;
-    const known = this.#refusals.get(errorStatus) ?? text;
-    this.#refusals.set(errorStatus, known);
+    const form = (call.wire.headers["x-chat-signature"] ?? "").replace(/[0-9a-f]/gi, "f");
+    const key = `${isolate.settings.errorStatus} ${form}`;
+    const known = this.#refusals.get(key) ?? text;
+    this.#refusals.set(key, known);
     if (known === text) return;
     this.#violate(
       "an unknown appid, a revoked app and a wrong signature get one and the same answer",

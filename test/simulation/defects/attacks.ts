@@ -185,9 +185,9 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/pipeline/verify-caller.ts",
-        find: 'return within ? refused("token_invalid", reason) : tooManyFailures();',
+        find: 'return refused("token_invalid", reason, detail === undefined ? {} :',
         replace:
-          'return within ? refused("token_invalid", reason, reason === "app_unknown" ? { retryAfter: 1 } : {}) : tooManyFailures();',
+          'return refused("token_invalid", reason, reason === "app_unknown" ? { retryAfter: 1 } : detail === undefined ? {} :',
       },
     ],
   },
@@ -219,8 +219,8 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/pipeline/verify-caller.ts",
-        find: "return within ? refused(",
-        replace: "return within || !within ? refused(",
+        find: "  if (!within) return tooManyFailures();\n",
+        replace: "  void within;\n",
       },
     ],
   },
@@ -382,9 +382,8 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/pipeline/verify-caller.ts",
-        find: 'return within ? refused("token_invalid", reason) : tooManyFailures();',
-        replace:
-          'return within ? refused("token_invalid", reason, { detail: reason, tell: true }) : tooManyFailures();',
+        find: 'return refused("token_invalid", reason, detail === undefined ? {} :',
+        replace: 'return refused("token_invalid", reason, detail === undefined ? { detail: reason, tell: true } :',
       },
     ],
   },

@@ -213,8 +213,8 @@ export const CLAIM_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/operations/create-session.ts",
-        find: "ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'",
-        replace: "ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value",
+        find: "WHERE ${agents.status} IS NOT 'normal'`;",
+        replace: "WHERE ${agents.status} IS NULL`;",
       },
     ],
   },
@@ -224,8 +224,8 @@ export const CLAIM_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/operations/create-session.ts",
-        find: "ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'",
-        replace: "ON ${v.siteId} > 0 AND ${agents.id} = asked.value AND ${agents.status} = 'normal'",
+        find: "ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value\n    WHERE",
+        replace: "ON ${v.siteId} > 0 AND ${agents.id} = asked.value\n    WHERE",
       },
     ],
   },

@@ -17,10 +17,10 @@ export const NO_ANSWER: Form = { status: 503, msg: UNAVAILABLE };
 export const LIMITED: Form = { status: 429, msg: "请求过于频繁" };
 
 /** The form of the answer to each verdict. */
-function formOf(verdict: Verdict): Form {
+function formOf(verdict: Verdict, call: Call): Form {
   switch (verdict.kind) {
     case "unreadable":
-      if (verdict.status === 404) return { status: 404, msg: "接口不存在" };
+      if (verdict.status === 404) return { status: 404, msg: "接口不存在", told: true };
       if (verdict.status === 405) return { status: 405, msg: "请求方法错误" };
       return { status: verdict.status, msg: INVALID, told: true };
     case "home_closed":
@@ -28,7 +28,12 @@ function formOf(verdict: Verdict): Form {
     case "site_closed":
       return { ...NO_ANSWER, told: true };
     case "unsigned":
-      return { status: 401, msg: UNVERIFIED, told: false };
+      // What is wrong with its form depends on no secret.
+      return {
+        status: 401,
+        msg: UNVERIFIED,
+        told: !/^[0-9a-f]{64}$/i.test(call.wire.headers["x-chat-signature"] ?? ""),
+      };
     case "stale":
     case "used":
       return { status: 401, msg: UNVERIFIED, told: true };
@@ -57,7 +62,7 @@ function formOf(verdict: Verdict): Form {
 
 /** Why an answer is not the one of a verdict; undefined when it is. */
 export function mismatch(call: Call, answer: Answer, verdict: Verdict): string | undefined {
-  return formMismatch(call, answer, formOf(verdict)) ?? wrongData(call, answer, verdict);
+  return formMismatch(call, answer, formOf(verdict, call)) ?? wrongData(call, answer, verdict);
 }
 
 /** Why an answer does not have a form; undefined when it has. */
