@@ -27,7 +27,10 @@ export interface AgentSessionErrorContext {
   cause?: unknown;
 }
 
-/** A call that did not succeed. `message` is the service's, with the detail where there is one. */
+/**
+ * A call that did not succeed. `message` says in English what happened, names the address that was called, and has the service's own
+ * message and the detail where there are any. For programs there is `code`: the wording may change.
+ */
 export class AgentSessionError extends Error {
   override readonly name = "AgentSessionError";
   readonly code: AgentSessionErrorCode;

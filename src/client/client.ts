@@ -1,59 +1,36 @@
 import { AgentSessionError } from "./agent-session-error.ts";
+import { type ApiPromise, apiPromise, type WithResponse } from "./api-promise.ts";
+import { type AddedAgents, addFields, createFields, type NewSession } from "./arguments.ts";
 import { OWN_NAMES, type OwnNames } from "./field-names.ts";
 import { OPERATIONS, type OperationName } from "./operations.ts";
+import {
+  type CallOptions,
+  type ClientOptions,
+  filled,
+  type Limits,
+  type SendOptions,
+  usableKey,
+  usableLimits,
+  usableSignal,
+  usableUrl,
+} from "./options.ts";
 import type { Fetch, Signal } from "./platform.ts";
-import { clockOf, readAnswer, refusalOf, type WireAnswer } from "./read-answer.ts";
+import { readAnswer, refusalOf, unlike, type WireAnswer } from "./read-answer.ts";
+import { machineClock, ServiceClock } from "./service-clock.ts";
 import { prepareAt } from "./sign.ts";
 import { pause, TryTimedOut, withinLimit } from "./within-limit.ts";
 
 export { AgentSessionError, type AgentSessionErrorCode } from "./agent-session-error.ts";
+export type { ApiPromise, WithResponse } from "./api-promise.ts";
+export type { NewSession } from "./arguments.ts";
 export type { Ping, SessionAgentsAdded, SessionCreated, UnknownEvent, WebhookEvent } from "./event.ts";
 export { EventVerificationError, type EventVerificationErrorCode } from "./event-verification-error.ts";
 export type { OperationName } from "./operations.ts";
+export type { CallOptions, ClientOptions, SendOptions } from "./options.ts";
 export type { AnswerBody, AnswerHeaders, Fetch, FetchedAnswer, FetchInit, Signal, SignalShape } from "./platform.ts";
 export type { WireAnswer } from "./read-answer.ts";
 export { prepare, sign } from "./sign.ts";
 export { type EventHeaders, type VerifyEventOptions, verifyEvent } from "./verify-event.ts";
-
-export interface ClientOptions {
-  /** Where the service is, "https://sessions.example.com". A path in it is kept. */
-  baseUrl: string;
-  appid: string;
-  /** Belongs on a server: never ship it to a browser or a phone. */
-  secret: string;
-  /** Default: the platform's. */
-  fetch?: Fetch | undefined;
-  /** Milliseconds one try may take, its answer read whole. Default 10,000. */
-  timeoutMs?: number | undefined;
-  /** The first try counts. Default 4. */
-  maxTries?: number | undefined;
-}
-
-export interface CallOptions {
-  /**
-   * 1 to 255 visible ASCII characters; calls with one key are done once (24 h). Default: a random key, the same for all tries of the
-   * call. Without one (`false`) only a 429 is tried again, because anything else may have been done.
-   */
-  idempotencyKey?: string | false | undefined;
-  /** Ends the call at once, pauses too; it rejects with the signal's reason. */
-  signal?: Signal | undefined;
-}
-
-export interface NewSession {
-  /** Created or refreshed. A number and a string of the same digits are one customer; beyond 2^53 give a bigint or a string. */
-  customer: { id: string | number | bigint; name: string; ip: string };
-  /** The first message, 1 to 2000 characters. */
-  content: string;
-  /** The remark title on both sides, 1 to 120 characters. */
-  title?: string | undefined;
-  /** 1 to 100, the responsible one among them. */
-  agentIds: readonly number[];
-  responsibleAgentId: number;
-  /** Who the first message is from. Default: the responsible agent. */
-  sender?: "customer" | "responsible_agent" | "system" | undefined;
-  /** Your own pairs of name and value, stored with the session: up to 20, names of 1 to 40 characters of A-Za-z0-9_.-, values of up to 500. */
-  metadata?: Readonly<Record<string, string>> | undefined;
-}
 
 export interface CallResult {
   /** The call had been done before under this key: this is its first answer again. */
@@ -69,8 +46,6 @@ export interface IgnoredAgent {
   reason: string;
 }
 
-const SENDER_TYPES = { customer: 1, responsible_agent: 2, system: 3 } as const;
-
 /** Milliseconds: the first pause is at most this long, each further one up to twice as long as the one before. */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;
@@ -78,51 +53,55 @@ const LONGEST_PAUSE_MS = 8_000;
 /** Seconds. When the service asks for a longer wait, the call fails instead: the caller decides better what to do meanwhile. */
 const LONGEST_RETRY_AFTER = 60;
 
+/** A call as it is made: what is sent, and what the caller said of it. */
+interface Attempt {
+  operation: OperationName;
+  fields: Record<string, unknown>;
+  /** This client's names of the fields, for errors. */
+  names: OwnNames;
+  key: string | undefined;
+  signal: Signal | undefined;
+  limits: Limits;
+}
+
 /** Calls the service: signs each try freshly, retries what is safe to retry, and keeps a retried call single. */
 export class AgentSessionClient {
   readonly #baseUrl: string;
   readonly #app: { appid: string; secret: string };
   readonly #fetch: Fetch;
-  readonly #timeoutMs: number;
-  readonly #maxTries: number;
-  /** Seconds that the service's clock is ahead of this machine's; known after a refused timestamp. */
-  #clockOffset = 0;
+  readonly #limits: Limits;
+  readonly #clock = new ServiceClock();
 
   /** @throws TypeError naming the option that cannot be used */
   constructor(options: ClientOptions) {
     this.#baseUrl = usableUrl(options.baseUrl);
     this.#app = { appid: filled("appid", options.appid), secret: filled("secret", options.secret) };
     this.#fetch = options.fetch ?? globalThis.fetch;
-    this.#timeoutMs = wholeNumber("timeoutMs", options.timeoutMs ?? 10_000, 2 ** 31 - 1);
-    this.#maxTries = wholeNumber("maxTries", options.maxTries ?? 4, 100);
+    this.#limits = usableLimits(options, { timeoutMs: 10_000, maxTries: 4 });
   }
 
   /**
    * Opens a ticket session with its first message.
    *
-   * @throws AgentSessionError when the last try failed, TypeError for input that JSON cannot carry exactly
+   * @throws AgentSessionError when the last try failed, TypeError for options that cannot be used and for input that JSON cannot carry
+   *   exactly, before anything is sent
    */
-  async createSession(session: NewSession, options: CallOptions = {}): Promise<CallResult & { chatId: number }> {
-    const { customer } = session;
-    if (typeof customer !== "object" || customer === null) throw new TypeError("customer: must be an object");
-    const fields = {
-      sbs: customer.id,
-      sbs_mc: customer.name,
-      ip: customer.ip,
-      content: session.content,
-      title: session.title,
-      kefu_id: session.agentIds,
-      fzr_uid: session.responsibleAgentId,
-      sender_type: session.sender === undefined ? undefined : senderType(session.sender),
-      metadata: session.metadata,
-    };
-    const answer = await this.#call("create_gd", fields, options);
-    const { chat_id } = (answer.envelope.data ?? {}) as { chat_id?: unknown };
+  createSession(session: NewSession, options: CallOptions = {}): ApiPromise<CallResult & { chatId: number }> {
+    return apiPromise(this.#createSession(session, options));
+  }
+
+  async #createSession(
+    session: NewSession,
+    options: CallOptions,
+  ): Promise<WithResponse<CallResult & { chatId: number }>> {
+    const response = await this.#call("create_gd", createFields(session), options);
+    const { chat_id } = (response.envelope.data ?? {}) as { chat_id?: unknown };
     if (typeof chat_id !== "number" || !Number.isSafeInteger(chat_id)) {
-      const { status, requestId } = answer;
-      throw new AgentSessionError("unexpected", "a success without the session's id", { status, requestId });
+      const message = unlike(this.#called("create_gd"), "a success without the session's id");
+      const { status, requestId } = response;
+      throw new AgentSessionError("unexpected", message, { status, requestId });
     }
-    return { chatId: chat_id, ...resultOf(answer) };
+    return { data: { chatId: chat_id, ...resultOf(response) }, response };
   }
 
   /**
@@ -131,16 +110,16 @@ export class AgentSessionClient {
    *
    * @throws as {@link createSession}
    */
-  async addAgents(
-    request: { chatId: number; agentIds: readonly number[] },
-    options: CallOptions = {},
-  ): Promise<CallResult & { ignored: IgnoredAgent[] }> {
-    if (!Array.isArray(request.agentIds)) throw new TypeError("agentIds: must be an array");
-    const unsafe = request.agentIds.find((id) => !Number.isSafeInteger(id));
-    if (unsafe !== undefined) throw new TypeError(`agentIds: ${unsafe} is not an integer that a number holds exactly`);
-    const fields = { chat_id: request.chatId, kefu_ids: request.agentIds.join(",") };
-    const answer = await this.#call("add_kf", fields, options);
-    return { ignored: ignoredAgentsOf(answer), ...resultOf(answer) };
+  addAgents(request: AddedAgents, options: CallOptions = {}): ApiPromise<CallResult & { ignored: IgnoredAgent[] }> {
+    return apiPromise(this.#addAgents(request, options));
+  }
+
+  async #addAgents(
+    request: AddedAgents,
+    options: CallOptions,
+  ): Promise<WithResponse<CallResult & { ignored: IgnoredAgent[] }>> {
+    const response = await this.#call("add_kf", addFields(request), options);
+    return { data: { ignored: ignoredAgentsOf(response), ...resultOf(response) }, response };
   }
 
   /**
@@ -153,9 +132,15 @@ export class AgentSessionClient {
   async send(
     operation: OperationName,
     fields: Record<string, unknown>,
-    options: CallOptions = {},
+    options: SendOptions = {},
   ): Promise<WireAnswer> {
-    return this.#try(operation, fields, {}, usableKey(options.idempotencyKey ?? false), options.signal);
+    const key = usableKey(options.idempotencyKey ?? false);
+    const signal = usableSignal(options.signal);
+    const limits = usableLimits({ timeoutMs: options.timeoutMs }, this.#limits);
+    const { offset } = this.#clock;
+    const answer = await this.#try({ operation, fields, names: {}, key, signal, limits }, offset);
+    if (!Object.hasOwn(fields, "timestamp")) this.#clock.doubt(answer, offset);
+    return answer;
   }
 
   async #call(
@@ -165,39 +150,39 @@ export class AgentSessionClient {
   ): Promise<WireAnswer> {
     const key = usableKey(options.idempotencyKey ?? crypto.randomUUID());
     const names = OWN_NAMES[operation];
+    const signal = usableSignal(options.signal);
+    const limits = usableLimits(options, this.#limits);
     let clockCorrected = false;
     for (let tries = 1; ; tries++) {
-      const outcome = await this.#try(operation, fields, names, key, options.signal).catch((error: unknown) => {
+      const { offset } = this.#clock;
+      const attempt = { operation, fields, names, key, signal, limits };
+      const outcome = await this.#try(attempt, offset).catch((error: unknown) => {
         if (error instanceof AgentSessionError) return error;
         throw error;
       });
-      if (!(outcome instanceof AgentSessionError) && outcome.envelope.code === 1) return outcome;
-      const failure = outcome instanceof AgentSessionError ? outcome : refusalOf(outcome, names);
-      const clock = outcome instanceof AgentSessionError ? undefined : clockOf(outcome);
-      if (clock !== undefined) this.#clockOffset = clock - machineClock();
-      if (tries >= this.#maxTries) throw failure;
-      // A refused timestamp did nothing, so a retry is safe without a key. Once per call: after a second one, the clock is not the cause.
-      if (clock !== undefined && !clockCorrected) {
+      const answer = outcome instanceof AgentSessionError ? undefined : outcome;
+      if (answer?.envelope.code === 1) return answer;
+      const failure =
+        outcome instanceof AgentSessionError ? outcome : refusalOf(outcome, names, this.#called(operation));
+      // A refused timestamp did nothing, so a retry is safe without a key. Once per call: after a second one, the time told was wrong.
+      const corrects = answer !== undefined && !clockCorrected && this.#clock.take(answer);
+      if (answer !== undefined && !corrects) this.#clock.doubt(answer, offset);
+      if (tries >= limits.maxTries) throw failure;
+      if (corrects) {
         clockCorrected = true;
         continue;
       }
       if (!mayRetry(failure, key !== undefined)) throw failure;
-      await pause(pauseBefore(tries, failure.retryAfter), options.signal);
+      await pause(pauseBefore(tries, failure.retryAfter), signal);
     }
   }
 
   /** Each try has a new timestamp, ranstr and signature, so that the service does not take it for a replay. */
-  async #try(
-    operation: OperationName,
-    fields: Record<string, unknown>,
-    names: OwnNames,
-    key: string | undefined,
-    signal: Signal | undefined,
-  ): Promise<WireAnswer> {
+  async #try({ operation, fields, names, key, signal, limits }: Attempt, clockOffset: number): Promise<WireAnswer> {
     if (!Object.hasOwn(OPERATIONS, operation)) {
       throw new TypeError(`operation: must be one of ${Object.keys(OPERATIONS).join(", ")}`);
     }
-    const { body, signature } = await prepareAt(machineClock() + this.#clockOffset, this.#app, fields, names);
+    const { body, signature } = await prepareAt(machineClock() + clockOffset, this.#app, fields, names);
     signal?.throwIfAborted();
     const headers = {
       accept: "application/json",
@@ -205,25 +190,34 @@ export class AgentSessionClient {
       "x-chat-signature": signature,
       ...(key !== undefined && { "idempotency-key": key }),
     };
-    const url = `${this.#baseUrl}${OPERATIONS[operation].path}`;
     // Not called as a method: platforms refuse a fetch whose `this` is another object.
     const fetch = this.#fetch;
+    const url = this.#urlOf(operation);
+    const called = this.#called(operation);
     try {
-      return await withinLimit(this.#timeoutMs, signal, async (limit) => {
+      return await withinLimit(limits.timeoutMs, signal, async (limit) => {
         // A followed redirect would turn the POST into a GET or carry the signed body elsewhere.
-        return readAnswer(await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: limit }));
+        const answer = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: limit });
+        return readAnswer(answer, called);
       });
     } catch (error) {
       if (signal?.aborted === true) throw signal.reason;
       if (error instanceof AgentSessionError) throw error;
-      if (error instanceof TryTimedOut) throw new AgentSessionError("timeout", error.message, { cause: error });
-      throw new AgentSessionError("network", `no answer from ${this.#baseUrl}: ${describe(error)}`, { cause: error });
+      const isLate = error instanceof TryTimedOut;
+      const why = isLate ? ` in ${limits.timeoutMs} ms` : `: ${describe(error)}`;
+      throw new AgentSessionError(isLate ? "timeout" : "network", `no answer from ${called}${why}`, { cause: error });
     }
   }
-}
 
-/** Unix seconds. */
-const machineClock = () => Math.floor(Date.now() / 1000);
+  #urlOf(operation: OperationName): string {
+    return `${this.#baseUrl}${OPERATIONS[operation].path}`;
+  }
+
+  /** What was called, for messages. The address has neither user nor query, so nothing secret. */
+  #called(operation: OperationName): string {
+    return `POST ${this.#urlOf(operation)}`;
+  }
+}
 
 /** After a 429 nothing was done. After the other failures the call may have been done, so only a key makes a retry safe. */
 function mayRetry(failure: AgentSessionError, keyed: boolean): boolean {
@@ -246,39 +240,6 @@ function ignoredAgentsOf({ headers }: WireAnswer): IgnoredAgent[] {
 
 function resultOf({ headers, requestId }: WireAnswer): CallResult {
   return { replayed: headers.get("idempotency-replayed") === "true", requestId };
-}
-
-function senderType(sender: keyof typeof SENDER_TYPES): number {
-  // Without this check an unknown sender would be left out, and the responsible agent would become the sender.
-  if (!Object.hasOwn(SENDER_TYPES, sender)) throw new TypeError(`sender: "${sender}" is not a sender`);
-  return SENDER_TYPES[sender];
-}
-
-function usableKey(key: string | false): string | undefined {
-  if (key === false) return undefined;
-  if (typeof key === "string" && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
-  throw new TypeError("idempotencyKey: must be 1 to 255 visible ASCII characters, or false");
-}
-
-function usableUrl(baseUrl: string): string {
-  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  const usable = url !== undefined && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
-  if (!usable || /[?#]/.test(baseUrl)) {
-    throw new TypeError("baseUrl: must be an http or https URL without user, query and fragment");
-  }
-  return url.href.replace(/\/+$/, "");
-}
-
-function filled(name: string, value: string): string {
-  if (typeof value !== "string" || value === "") throw new TypeError(`${name}: must be a string that is not empty`);
-  return value;
-}
-
-function wholeNumber(name: string, value: number, most: number): number {
-  if (!Number.isInteger(value) || value < 1 || value > most) {
-    throw new TypeError(`${name}: must be a whole number from 1 to ${most}`);
-  }
-  return value;
 }
 
 /** The text of an error with its cause: fetch itself only says "fetch failed". */

@@ -12,18 +12,21 @@ export interface WireAnswer {
   requestId: string | undefined;
 }
 
-/** The message tells more than the status, and it is all there is when the service always answers 200. */
-const BY_MESSAGE: Readonly<Record<string, AgentSessionErrorCode>> = {
-  参数错误: "invalid_parameters",
-  "token验证失败!": "token_invalid",
-  会话不存在: "session_not_found",
-  当前状态不允许操作: "state_forbids",
-  请求过于频繁: "too_many_requests",
-  系统错误: "internal",
-  服务暂时不可用: "unavailable",
-  接口不存在: "unexpected",
-  请求方法错误: "unexpected",
-};
+/**
+ * What a message of the service means. It tells more than the status, and it is all there is when the service always answers 200. A Map,
+ * because a message may be any text, `constructor` too.
+ */
+const BY_MESSAGE: ReadonlyMap<string, { code: AgentSessionErrorCode; english: string }> = new Map([
+  ["参数错误", { code: "invalid_parameters", english: "invalid parameters" }],
+  ["token验证失败!", { code: "token_invalid", english: "token verification failed" }],
+  ["会话不存在", { code: "session_not_found", english: "the session does not exist" }],
+  ["当前状态不允许操作", { code: "state_forbids", english: "the present state does not allow this" }],
+  ["请求过于频繁", { code: "too_many_requests", english: "requests come too often" }],
+  ["系统错误", { code: "internal", english: "system error" }],
+  ["服务暂时不可用", { code: "unavailable", english: "the service is unavailable for now" }],
+  ["接口不存在", { code: "unexpected", english: "no such interface" }],
+  ["请求方法错误", { code: "unexpected", english: "wrong request method" }],
+]);
 
 const BY_STATUS: Readonly<Record<number, AgentSessionErrorCode>> = {
   400: "invalid_parameters",
@@ -38,43 +41,59 @@ const LONGEST_ANSWER = 1024 * 1024;
 /**
  * Reads an answer and takes the envelope out of it.
  *
+ * @param called what was called, for the message of an error
  * @throws AgentSessionError when the answer is not the service's: `unavailable` for a 408 and a 5xx (a gateway that got no answer from the service),
  *   `too_many_requests` for a 429, else `unexpected`
  */
-export async function readAnswer(response: FetchedAnswer): Promise<WireAnswer> {
+export async function readAnswer(response: FetchedAnswer, called: string): Promise<WireAnswer> {
   const { status, headers } = response;
   const text = await readText(response.body);
   const envelope = text === undefined ? undefined : parseEnvelope(text, status);
   const requestId = headers.get("x-request-id") ?? undefined;
   if (envelope !== undefined) return { status, headers, envelope, requestId };
   const code = isGateways(status) ? "unavailable" : status === 429 ? "too_many_requests" : "unexpected";
-  const message = `HTTP ${status} with ${text === undefined ? "more than 1 MiB" : kindOf(headers)}: not an answer of this service`;
-  throw new AgentSessionError(code, message, { status, requestId, retryAfter: retryAfterOf(headers) });
+  const came = `HTTP ${status} with ${text === undefined ? "more than 1 MiB" : kindOf(headers)}`;
+  throw new AgentSessionError(code, unlike(called, came), { status, requestId, retryAfter: retryAfterOf(headers) });
 }
 
-/** The error for an envelope whose `code` is not 1. Its detail names fields as this client does. */
-export function refusalOf({ status, headers, envelope, requestId }: WireAnswer, names: OwnNames): AgentSessionError {
+/** The message for what the service does not answer. */
+export const unlike = (called: string, came: string): string =>
+  `${called} did not get an answer of this service: ${came}`;
+
+/**
+ * The error for an envelope whose `code` is not 1. Its detail names fields as this client does. Its message says in English what
+ * happened, the service's own message in brackets.
+ */
+export function refusalOf(answer: WireAnswer, names: OwnNames, called: string): AgentSessionError {
+  const { status, headers, envelope, requestId } = answer;
   const said = headers.get("x-error-detail") ?? undefined;
   const detail = said === undefined ? undefined : inOwnNames(said, names);
-  const message = detail === undefined ? envelope.msg : `${envelope.msg} (${detail})`;
+  const english = BY_MESSAGE.get(envelope.msg)?.english ?? "refused";
+  const message = `${english} (${envelope.msg}) at ${called}${detail === undefined ? "" : `: ${detail}`}`;
   const context = { status, detail, requestId, retryAfter: retryAfterOf(headers) };
-  return new AgentSessionError(codeOf(status, envelope.msg, said), message, context);
+  return new AgentSessionError(codeOf(answer), message, context);
 }
 
 /** The service's clock in Unix seconds, when it refused the timestamp; undefined for any other answer. */
 export function clockOf({ headers, envelope }: WireAnswer): number | undefined {
   const detail = headers.get("x-error-detail") ?? "";
-  if (BY_MESSAGE[envelope.msg] !== "token_invalid" || !detail.startsWith("timestamp: ")) return undefined;
+  if (BY_MESSAGE.get(envelope.msg)?.code !== "token_invalid" || !detail.startsWith("timestamp: ")) return undefined;
   const said = /\bof (\d{1,12}), Unix seconds/.exec(detail)?.[1];
   return said === undefined ? dateOf(headers.get("date")) : Number(said);
 }
 
-function codeOf(status: number, message: string, detail: string | undefined): AgentSessionErrorCode {
+/** Whether an answer refuses what may be wrong for its time: the timestamp itself, or the token, unless a used ranstr is all that is. */
+export function blamesTheTime(answer: WireAnswer): boolean {
+  const detail = answer.headers.get("x-error-detail") ?? "";
+  if (codeOf(answer) === "token_invalid") return !detail.startsWith("ranstr: ");
+  return detail.startsWith("timestamp: ");
+}
+
+function codeOf({ status, headers, envelope }: WireAnswer): AgentSessionErrorCode {
   // This refusal shares its message with other bad parameters. When the status is 200, only the detail tells it from them.
-  if (status === 422 || (status === 200 && detail?.startsWith("Idempotency-Key: was used"))) {
-    return "idempotency_key_reused";
-  }
-  return BY_MESSAGE[message] ?? BY_STATUS[status] ?? "unexpected";
+  const isOfKey = status === 200 && headers.get("x-error-detail")?.startsWith("Idempotency-Key: was used");
+  if (status === 422 || isOfKey) return "idempotency_key_reused";
+  return BY_MESSAGE.get(envelope.msg)?.code ?? BY_STATUS[status] ?? "unexpected";
 }
 
 /** Reads the envelope. JSON of a gateway may have `code` and `msg` too, so status and message must be ones of the service. */
@@ -83,7 +102,7 @@ function parseEnvelope(text: string, status: number): WireAnswer["envelope"] | u
     const value = JSON.parse(text) as Partial<WireAnswer["envelope"]> | null;
     if ((value?.code !== 1 && value?.code !== -1) || typeof value.msg !== "string") return undefined;
     if (value.code === 1 && status !== 200) return undefined;
-    const known = Object.hasOwn(BY_MESSAGE, value.msg);
+    const known = BY_MESSAGE.has(value.msg);
     if (isGateways(status) && !(known && (status === 500 || status === 503))) return undefined;
     if (status === 429 && !known) return undefined;
     return { code: value.code, msg: value.msg, data: value.data };

@@ -57,14 +57,16 @@ function toJson(value: unknown, path: string, names: OwnNames): string {
       );
     }
   }
-  if (Array.isArray(value))
-    return `[${value.map((item, index) => toJson(item, `${path}[${index}]`, names)).join(",")}]`;
+  if (Array.isArray(value)) {
+    // Not value.map(), which passes over holes: what it leaves there is no JSON.
+    return `[${Array.from(value, (item, index) => toJson(item, `${path}[${index}]`, names)).join(",")}]`;
+  }
   if (typeof value === "object" && value !== null && !("toJSON" in value)) {
     const present = Object.entries(value).filter(([, item]) => item !== undefined);
     const inside = (name: string) => (path === "" ? (names[name] ?? name) : `${path}.${name}`);
     return `{${present.map(([name, item]) => `${JSON.stringify(name)}:${toJson(item, inside(name), names)}`).join(",")}}`;
   }
   const json: string | undefined = JSON.stringify(value);
-  if (json === undefined) throw new TypeError(`${path}: JSON has no form for a ${typeof value}`);
+  if (json === undefined) throw new TypeError(`${path}: JSON has no form for ${typeof value}`);
   return json;
 }

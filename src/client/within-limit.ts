@@ -36,6 +36,8 @@ export function withinLimit<T>(
 /** @throws the reason of `caller`, at the moment it aborts */
 export function pause(milliseconds: number, caller: Signal | undefined): Promise<void> {
   return new Promise<void>((resolve, reject) => {
+    // It may have aborted after the last try ended: then no event comes any more.
+    if (caller?.aborted === true) return reject(caller.reason);
     const release = listen(caller, (reason) => {
       clearTimeout(timer);
       reject(reason);

@@ -1,7 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { AgentSessionClient, AgentSessionError } from "../../src/client/client.ts";
+import { WIRE_ERRORS } from "../../src/errors.ts";
 import { OPERATIONS } from "../../src/operations/index.ts";
-import { newSession, service } from "./service.ts";
+import { newSession, refusal, service } from "./service.ts";
+
+const [README = ""] = Object.values<string>(
+  import.meta.glob("../../README.md", { query: "?raw", import: "default", eager: true }),
+);
+const CREATE = "http://worker/openapi/chat/create_gd";
 
 describe("createSession", () => {
   it("stores what it was given and gives the chat id", async () => {
@@ -82,14 +88,18 @@ describe("createSession", () => {
       );
       await expect(client.createSession(newSession({ agentIds: [1, id] }))).rejects.toThrow(/^agentIds\[1\]: /);
       await expect(client.addAgents({ chatId: id, agentIds: [3] })).rejects.toThrow(/^chatId: /);
-      await expect(client.addAgents({ chatId: 1, agentIds: [3, id] })).rejects.toThrow(/^agentIds: /);
+      await expect(client.addAgents({ chatId: 1, agentIds: [3, id] })).rejects.toThrow(/^agentIds\[1\]: /);
       expect(sent).toHaveLength(0);
     },
   );
 
   it("calls a success without a chat_id unexpected", async () => {
     const { client } = await service([() => Response.json({ code: 1, msg: "ok", data: "" })]);
-    await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "unexpected", status: 200 });
+    await expect(client.createSession(newSession())).rejects.toMatchObject({
+      code: "unexpected",
+      status: 200,
+      message: `POST ${CREATE} did not get an answer of this service: a success without the session's id`,
+    });
   });
 });
 
@@ -171,7 +181,7 @@ describe("a refusal", () => {
         expect(error).toMatchObject({
           name: "AgentSessionError",
           code,
-          message: `参数错误 (${error.detail})`,
+          message: `invalid parameters (参数错误) at POST ${CREATE}: ${error.detail}`,
           status: mode === "by-cause" ? status : 200,
           detail: expect.any(String),
           requestId: expect.any(String),
@@ -180,12 +190,14 @@ describe("a refusal", () => {
       const missing = await refused(client.addAgents({ chatId: first.chatId + 1000, agentIds: [3] }));
       expect(missing).toMatchObject({
         code: "session_not_found",
-        message: expect.stringMatching(/^会话不存在 \(chatId/),
+        message: expect.stringMatching(
+          /^the session does not exist \(会话不存在\) at POST http:\/\/worker\/openapi\/chat\/add_kf: chatId/,
+        ),
       });
       const nobody = await refused(client.addAgents({ chatId: first.chatId, agentIds: [1] }));
       expect(nobody).toMatchObject({
         code: "state_forbids",
-        message: expect.stringMatching(/^当前状态不允许操作 \(/),
+        message: expect.stringMatching(/^the present state does not allow this \(当前状态不允许操作\) at POST /),
       });
       expect(sent, "none of them is retried").toHaveLength(6);
       expect((await world.stored()).sessions).toHaveLength(1);
@@ -210,13 +222,12 @@ describe("a refusal", () => {
     const { client } = await service();
     const error = await refused(client.createSession(newSession(change)));
     expect(error.detail?.slice(0, detail.length)).toBe(detail);
-    expect(error.message).toBe(`参数错误 (${error.detail})`);
+    expect(error.message).toBe(`invalid parameters (参数错误) at POST ${CREATE}: ${error.detail}`);
     expect(error.message).not.toMatch(WIRE_NAMES);
   });
 
   it.each([
     ["chatId: ", { chatId: 0, agentIds: [3] }],
-    ["chatId: must be an integer", { chatId: 1.5, agentIds: [3] }],
     ["agentIds: item 2 must be a positive integer", { chatId: 1, agentIds: [1, 0] }],
   ])("of addAgents is in the names of the client too: %s", async (detail, request) => {
     const { client } = await service();
@@ -238,7 +249,87 @@ describe("a refusal", () => {
     await expect(client.createSession(nobody)).rejects.toThrow(new TypeError("customer: must be an object"));
     const listed = { chatId: 1, agentIds: "1,2" as unknown as number[] };
     await expect(client.addAgents(listed)).rejects.toThrow(new TypeError("agentIds: must be an array"));
+    await expect(client.addAgents(undefined as never)).rejects.toThrow(new TypeError("request: must be an object"));
+    await expect(client.createSession(null as never)).rejects.toThrow(new TypeError("session: must be an object"));
     expect(sent).toHaveLength(0);
+  });
+
+  // biome-ignore lint/suspicious/noSparseArray: a hole is what is tried.
+  const holed = [1, , 2];
+  it.each([
+    [holed, "agentIds[1]: must be an integer, not undefined"],
+    [new Array(2), "agentIds[0]: must be an integer, not undefined"],
+    [[1, undefined], "agentIds[1]: must be an integer, not undefined"],
+    [[1, null], "agentIds[1]: must be an integer, not null"],
+    [[Number.NaN], "agentIds[0]: must be an integer, not NaN"],
+    [[1.5], "agentIds[0]: must be an integer, not 1.5"],
+    [[1, "2"], "agentIds[1]: must be an integer, not of type string"],
+    [[[1]], "agentIds[0]: must be an integer, not an array"],
+    [[2 ** 53], "agentIds[0]: must be an integer, not 9007199254740992: it is beyond 2^53 - 1"],
+  ])("of the agents %j comes before anything is sent, from both calls", async (list, says) => {
+    const { world, client, sent } = await service();
+    const agentIds = list as number[];
+    await expect(client.createSession(newSession({ agentIds }))).rejects.toThrow(TypeError);
+    await expect(client.createSession(newSession({ agentIds }))).rejects.toThrow(says);
+    await expect(client.addAgents({ chatId: 1, agentIds })).rejects.toThrow(TypeError);
+    await expect(client.addAgents({ chatId: 1, agentIds })).rejects.toThrow(says);
+    expect(sent).toHaveLength(0);
+    expect((await world.stored()).sessions).toEqual([]);
+  });
+
+  it.each([
+    ["responsibleAgentId: must be an integer, not undefined", { responsibleAgentId: undefined }],
+    ["responsibleAgentId: must be an integer, not 1.5", { responsibleAgentId: 1.5 }],
+    ["customer.id: must be an integer, not 0.5", { customer: { id: 0.5, name: "王伟", ip: "::1" } }],
+    ["metadata: must be an object", { metadata: "order" }],
+    ["metadata: must be an object", { metadata: null }],
+    ["metadata: must be a plain object of strings", { metadata: ["order"] }],
+    ["metadata: must be a plain object of strings", { metadata: new Map([["order", "7001"]]) }],
+    ["metadata: must be a plain object of strings", { metadata: new URLSearchParams("order=7001") }],
+    ["metadata.order: must be a string, not undefined", { metadata: { order: undefined } }],
+    ["metadata.order: must be a string, not of type number", { metadata: { order: 7001 } }],
+    ["metadata.order: must be a string, not an array", { metadata: { order: [] } }],
+    ["title: is not a finite number", { title: Number.NaN }],
+  ])("of an argument of another type comes before anything is sent: %s", async (says, change) => {
+    const { client, sent } = await service();
+    await expect(client.createSession(newSession(change))).rejects.toThrow(new TypeError(says));
+    expect(sent).toHaveLength(0);
+  });
+
+  it.each([1.5, Number.NaN, "1", undefined])("of the chatId %s comes before anything is sent", async (chatId) => {
+    const { client, sent } = await service();
+    const call = client.addAgents({ chatId: chatId as number, agentIds: [3] });
+    await expect(call).rejects.toThrow(/^chatId: must be an integer, not /);
+    expect(sent).toHaveLength(0);
+  });
+
+  it("is none for metadata whose object has no prototype, nor for bigints", async () => {
+    const { world, client } = await service();
+    const metadata = Object.assign(Object.create(null), { order: "7001" });
+    const session = newSession({ metadata, agentIds: [1n, 2], responsibleAgentId: 1n });
+    const { chatId } = await client.createSession(session);
+    await client.addAgents({ chatId, agentIds: [3n as unknown as number] });
+    expect((await world.stored()).participants).toMatchObject([{ agent_id: 2 }, { agent_id: 3 }]);
+  });
+
+  it("tells the meaning of each message of the service in English, as the README does", async () => {
+    const rows = [...README.matchAll(/^\| [\d, ]+ \| `(.+?)` \| (.+?) \|/gm)];
+    expect(new Set(rows.map(([, msg]) => msg))).toEqual(
+      new Set(Object.values(WIRE_ERRORS).map((each) => each.message)),
+    );
+    for (const [, msg = "", english] of rows) {
+      const { client } = await service([() => refusal(400, msg)], { maxTries: 1 });
+      const error = await refused(client.createSession(newSession()));
+      expect(error.message).toBe(`${english} (${msg}) at POST ${CREATE}`);
+    }
+  });
+
+  it("with a message that is new, or that an object has as a name, is told by its status", async () => {
+    for (const msg of ["新的错误", "constructor"]) {
+      const { client } = await service([() => refusal(400, msg)]);
+      const error = await refused(client.createSession(newSession()));
+      expect(error).toMatchObject({ code: "invalid_parameters", message: `refused (${msg}) at POST ${CREATE}` });
+    }
   });
 
   it("has the code token_invalid and no detail for a wrong secret", async () => {
@@ -255,7 +346,7 @@ describe("a refusal", () => {
     const { client, sent } = await service([], { baseUrl: "http://worker/wrong/" });
     expect(await refused(client.createSession(newSession()))).toMatchObject({
       code: "unexpected",
-      message: "接口不存在 (the calls are POST /openapi/chat/create_gd and POST /openapi/chat/add_kf)",
+      message: "no such interface (接口不存在) at POST http://worker/wrong/openapi/chat/create_gd",
     });
     expect(sent[0]?.url).toBe("http://worker/wrong/openapi/chat/create_gd");
   });

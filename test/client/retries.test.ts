@@ -20,6 +20,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+const CREATE = "POST http://worker/openapi/chat/create_gd";
 const LOST = new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED") });
 const busy = (seconds?: number) => () =>
   refusal(429, "请求过于频繁", seconds === undefined ? {} : { "retry-after": String(seconds) });
@@ -115,7 +116,7 @@ describe("a try that failed", () => {
     const { client, sent } = await service([LOST, LOST], { maxTries: 1 });
     await expect(client.createSession(newSession())).rejects.toMatchObject({
       code: "network",
-      message: "no answer from http://worker: fetch failed: connect ECONNREFUSED",
+      message: `no answer from ${CREATE}: fetch failed: connect ECONNREFUSED`,
       cause: LOST,
     });
     expect(sent).toHaveLength(1);
@@ -139,7 +140,7 @@ describe("a try that failed", () => {
   it("does not follow a redirect, and says where it would have led", async () => {
     const { client, sent } = await service([html(301, { location: "https://elsewhere.example/" })]);
     await expect(client.createSession(newSession())).rejects.toThrow(
-      "HTTP 301 with a redirect to https://elsewhere.example/: not an answer of this service",
+      `${CREATE} did not get an answer of this service: HTTP 301 with a redirect to https://elsewhere.example/`,
     );
     expect(sent[0]?.redirect).toBe("manual");
   });
@@ -301,13 +302,14 @@ describe("a machine whose clock is off", () => {
   });
 
   it("is corrected once in a call: a second refusal is final", async () => {
-    const again = () => stale("timestamp: must be within 300 s of 1781683144, Unix seconds");
+    const told = Math.floor(Date.now() / 1000) + 5000;
+    const again = () => stale(`timestamp: must be within 300 s of ${told}, Unix seconds`);
     const { client, sent } = await service([again, again, again]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({
       code: "token_invalid",
-      message: "token验证失败! (timestamp: must be within 300 s of 1781683144, Unix seconds)",
+      message: `token verification failed (token验证失败!) at ${CREATE}: timestamp: must be within 300 s of ${told}, Unix seconds`,
     });
-    expect(sent.map(({ fields }) => fields.timestamp)[1]).toBe(1781683144);
+    expect(Number(sent[1]?.fields.timestamp) - told).toBeLessThan(60);
     expect(sent).toHaveLength(2);
   });
 
@@ -331,6 +333,84 @@ describe("a machine whose clock is off", () => {
   });
 });
 
+describe("a forged answer that tells another time", () => {
+  const NOW = 1_795_000_000;
+  /** What an answer says whose author wants the client to sign another time. */
+  const forged = (time: number | string) => () =>
+    refusal(401, "token验证失败!", { "x-error-detail": `timestamp: must be within 300 s of ${time}, Unix seconds` });
+
+  /** The service and this machine with the same clock, which stands still. */
+  const atNow = async (mishaps: Parameters<typeof service>[0], options = {}) => {
+    vi.spyOn(Date, "now").mockReturnValue(NOW * 1000);
+    const made = await service(mishaps, options);
+    const stamps = () => made.sent.map(({ fields }) => Number(fields.timestamp) - NOW);
+    return { ...made, stamps };
+  };
+
+  it.each([999_999_999_999, NOW + 86_401, NOW - 86_401, 0])(
+    "more than a day away, %i, is not believed: the call fails, and later ones have this machine's time",
+    async (time) => {
+      const { world, client, stamps } = await atNow([forged(time)]);
+      await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "token_invalid" });
+      await client.createSession(newSession());
+      await client.send("create_gd", {});
+      expect(stamps()).toEqual([0, 0, 0]);
+      expect((await world.stored()).sessions).toHaveLength(1);
+    },
+  );
+
+  it.each(["Fri, 31 Dec 9999 23:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT"])(
+    "by its Date header, %s, is not believed either",
+    async (date) => {
+      const { client, stamps } = await atNow([
+        () => refusal(401, "token验证失败!", { "x-error-detail": "timestamp: is stale", date }),
+      ]);
+      await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "token_invalid" });
+      await client.createSession(newSession());
+      expect(stamps()).toEqual([0, 0]);
+    },
+  );
+
+  it.each([86_400, -86_400])("%i s away is tried, and forgotten when the service refuses it", async (off) => {
+    const { world, client, stamps } = await atNow([forged(NOW + off)]);
+    await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "token_invalid" });
+    await client.createSession(newSession());
+    expect(stamps()).toEqual([0, off, 0]);
+    expect((await world.stored()).sessions).toHaveLength(1);
+  });
+
+  it.each([
+    ["a refused signature", () => refusal(401, "token验证失败!")],
+    [
+      "a timestamp that is none",
+      () => refusal(400, "参数错误", { "x-error-detail": "timestamp: must be an integer from 1 to 9999999999" }),
+    ],
+    ["a time that is far away", forged(999_999_999_999)],
+  ])("is forgotten after %s of a call that was made with it, of a single try too", async (_, mishap) => {
+    const told = forged(NOW + 5000);
+    const { client, stamps } = await atNow([told, undefined, told, mishap, undefined, told, mishap], { maxTries: 1 });
+    const fails = () => expect(client.createSession(newSession())).rejects.toMatchObject({ name: "AgentSessionError" });
+    await fails();
+    // The service's own refusal tells the right time.
+    await fails();
+    await fails();
+    await fails();
+    await client.createSession(newSession());
+    await fails();
+    await client.send("create_gd", {});
+    await client.send("create_gd", {});
+    expect(stamps()).toEqual([0, 5000, 0, 5000, 0, 0, 5000, 0]);
+  });
+
+  it("is kept after a used ranstr, which is looked at only when the time is right, and after a lost answer", async () => {
+    const used = () => refusal(401, "token验证失败!", { "x-error-detail": "ranstr: was already used" });
+    const { client, stamps } = await atNow([forged(NOW + 200), used, LOST]);
+    await expect(client.createSession(newSession())).rejects.toThrow("ranstr");
+    await client.createSession(newSession());
+    expect(stamps()).toEqual([0, 200, 200, 200]);
+  });
+});
+
 describe("an answer", () => {
   it("longer than 1 MiB is given up, and said to be", async () => {
     let cancelled = false;
@@ -343,7 +423,7 @@ describe("an answer", () => {
     await expect(client.createSession(newSession())).rejects.toMatchObject({
       code: "unexpected",
       status: 200,
-      message: "HTTP 200 with more than 1 MiB: not an answer of this service",
+      message: `${CREATE} did not get an answer of this service: HTTP 200 with more than 1 MiB`,
     });
     expect(cancelled).toBe(true);
   });
@@ -366,7 +446,9 @@ describe("an answer", () => {
         },
       });
     const { client } = await service([() => new Response(pieces(), { status: 400 })]);
-    await expect(client.createSession(newSession())).rejects.toMatchObject({ message: "参数错误" });
+    await expect(client.createSession(newSession())).rejects.toMatchObject({
+      message: `invalid parameters (参数错误) at ${CREATE}`,
+    });
   });
 
   it("without a body is not the service's", async () => {

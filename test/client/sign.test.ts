@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { prepare, sign } from "../../src/client/sign.ts";
 import { hmac } from "../support/hmac.ts";
 
+// biome-ignore lint/suspicious/noSparseArray: a hole is what is tried.
+const sparse = [1, , 2];
 const APP = { appid: "app", secret: "secret" };
 
 describe("sign", () => {
@@ -79,6 +81,8 @@ describe("prepare", () => {
     ["a.b[1]", { a: { b: [1, -(2 ** 60)] } }],
     ["f", { f: () => 1 }],
     ["a[0]", { a: [undefined] }],
+    ["a[1]", { a: sparse }],
+    ["a.b[0]", { a: { b: new Array(3) } }],
   ])("refuses at %s what JSON cannot carry exactly", async (path, fields) => {
     await expect(prepare(APP, fields)).rejects.toThrow(TypeError);
     await expect(prepare(APP, fields)).rejects.toThrow(`${path}: `);

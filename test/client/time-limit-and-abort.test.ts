@@ -20,7 +20,7 @@ describe("a time limit", () => {
     await expect(client.createSession(newSession())).rejects.toMatchObject({
       code: "timeout",
       status: undefined,
-      message: "no answer in 60 ms",
+      message: "no answer from POST http://worker/openapi/chat/create_gd in 60 ms",
     });
   });
 
@@ -29,6 +29,57 @@ describe("a time limit", () => {
     const call = client.createSession(newSession(), { idempotencyKey: false });
     await expect(call).rejects.toMatchObject({ code: "timeout" });
     expect(sent).toHaveLength(1);
+  });
+});
+
+describe("timeoutMs of a call", () => {
+  it("is that call's, longer or shorter than the client's, and the client keeps its own", async () => {
+    const { client, sent } = await service(["never", "never", undefined], { timeoutMs: 80, maxTries: 1 });
+    const shorter = client.createSession(newSession(), { timeoutMs: 40 });
+    await expect(shorter).rejects.toMatchObject({ code: "timeout", message: expect.stringMatching(/ in 40 ms$/) });
+    await expect(client.createSession(newSession())).rejects.toThrow(/ in 80 ms$/);
+    await client.createSession(newSession(), { timeoutMs: 60_000 });
+    expect(sent).toHaveLength(3);
+  });
+
+  it("is that of addAgents and of send too", async () => {
+    const { client } = await service(["never", "never"], { maxTries: 1 });
+    const added = client.addAgents({ chatId: 1, agentIds: [1] }, { timeoutMs: 40 });
+    await expect(added).rejects.toThrow(/ in 40 ms$/);
+    await expect(client.send("create_gd", {}, { timeoutMs: 50 })).rejects.toThrow(/ in 50 ms$/);
+  });
+});
+
+describe("maxTries of a call", () => {
+  it("is that call's, more or less than the client's, and the client keeps its own", async () => {
+    const { client, sent } = await service(Array(9).fill(LOST), { maxTries: 2 });
+    await expect(client.createSession(newSession(), { maxTries: 1 })).rejects.toMatchObject({ code: "network" });
+    expect(sent).toHaveLength(1);
+    await expect(client.addAgents({ chatId: 1, agentIds: [1] }, { maxTries: 3 })).rejects.toThrow("ECONNREFUSED");
+    expect(sent).toHaveLength(4);
+    await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "network" });
+    expect(sent).toHaveLength(6);
+  });
+});
+
+describe("an option of a call that cannot be used", () => {
+  it.each([
+    ["timeoutMs", { timeoutMs: 0 }],
+    ["timeoutMs", { timeoutMs: Number.NaN }],
+    ["timeoutMs", { timeoutMs: 2 ** 31 }],
+    ["timeoutMs", { timeoutMs: "1000" as unknown as number }],
+    ["maxTries", { maxTries: 0 }],
+    ["maxTries", { maxTries: 1.5 }],
+    ["maxTries", { maxTries: 101 }],
+    ["maxTries", { maxTries: Number.POSITIVE_INFINITY }],
+  ])("is named before anything is sent: %s %j", async (option, options) => {
+    const { client, sent } = await service();
+    const says = new RegExp(`^${option}: must be a whole number from 1 to `);
+    await expect(client.createSession(newSession(), options)).rejects.toThrow(TypeError);
+    await expect(client.createSession(newSession(), options)).rejects.toThrow(says);
+    await expect(client.addAgents({ chatId: 1, agentIds: [1] }, options)).rejects.toThrow(says);
+    if ("timeoutMs" in options) await expect(client.send("create_gd", {}, options)).rejects.toThrow(says);
+    expect(sent).toHaveLength(0);
   });
 });
 
@@ -69,6 +120,37 @@ describe("an AbortSignal", () => {
     ]);
     await expect(client.createSession(newSession(), { signal: controller.signal })).rejects.toBe(reason);
     expect(sent).toHaveLength(1);
+  });
+
+  it("aborted between the answer and the pause ends the call, and no pause begins", async () => {
+    const controller = new AbortController();
+    const reason = new Error("changed my mind");
+    const headers = {
+      get(name: string) {
+        // Read after the try has ended, so that nothing listens for the abort at this moment.
+        if (name === "retry-after") controller.abort(reason);
+        return name === "retry-after" ? "60" : null;
+      },
+      has: () => false,
+    };
+    const sent: string[] = [];
+    const fetch = async (url: string) => {
+      sent.push(url);
+      return { status: 429, headers, body: busy(60)().body };
+    };
+    const { client } = await service([], { fetch });
+    await expect(client.createSession(newSession(), { signal: controller.signal })).rejects.toBe(reason);
+    expect(sent).toHaveLength(1);
+  });
+
+  it.each(operations)("must be one: %s refuses another thing before anything is sent", async (_, call) => {
+    const { client, sent } = await service();
+    for (const signal of [{}, "signal", 5, new AbortController()]) {
+      await expect(call(client, signal as AbortSignal)).rejects.toThrow(
+        new TypeError("signal: must be an AbortSignal"),
+      );
+    }
+    expect(sent).toHaveLength(0);
   });
 
   it("reaches the fetch", async () => {

@@ -1,17 +1,28 @@
 import { execFile, execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createTestHarness } from "wrangler";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
+import { run } from "../support/run-cli.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
 /** What a caller writes; in TypeScript, so that it shows that the types are good too. */
 const USE = `
-import { AgentSessionClient, AgentSessionError, EventVerificationError, sign, verifyEvent } from "@agent-session/client";
+import { AgentSessionClient, AgentSessionError, type CallOptions, EventVerificationError, sign, verifyEvent } from "@agent-session/client";
 
 export interface Target { baseUrl: string; appid: string; secret: string }
 
@@ -27,16 +38,18 @@ export async function use(target: Target) {
     metadata: { order_no: "7001" },
   });
   const added = await client.addAgents({ chatId, agentIds: [10427, 10428] }, { idempotencyKey: \`add-\${chatId}\` });
-  const again = await client.addAgents({ chatId, agentIds: [10427, 10428] }, { idempotencyKey: \`add-\${chatId}\` });
+  const options: CallOptions = { idempotencyKey: \`add-\${chatId}\`, timeoutMs: 20_000, maxTries: 1 };
+  const { data: again, response } = await client.addAgents({ chatId, agentIds: [10427, 10428] }, options).withResponse();
+  const raw: [number, string | null] = [response.status, response.headers.get("idempotency-replayed")];
   const refusal = await client.addAgents({ chatId, agentIds: [10427] }).catch((error: unknown) => {
     if (!(error instanceof AgentSessionError)) throw error;
-    return { code: error.code, status: error.status, named: !error.message.includes("kefu_ids") };
+    return { code: error.code, status: error.status, named: !error.message.includes("kefu_ids"), message: error.message };
   });
   const { envelope } = await client.send("create_gd", { sbs: "only" });
   const signature: string = await sign("Jefe", "what do ya want for nothing?");
   const event = await read("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=");
   const forged = await read("whsec_AAAA").catch((error: unknown) => error instanceof EventVerificationError && error.code);
-  return { chatId, replayed: [replayed, added.replayed, again.replayed], refusal, code: envelope.code, signature, event, forged };
+  return { raw, chatId, replayed: [replayed, added.replayed, again.replayed], refusal, code: envelope.code, signature, event, forged };
 }
 
 async function read(secret: string): Promise<string | number> {
@@ -63,7 +76,15 @@ async function read(secret: string): Promise<string | number> {
 const USED = {
   chatId: expect.any(Number),
   replayed: [false, false, true],
-  refusal: { code: "state_forbids", status: 409, named: true },
+  raw: [200, "true"],
+  refusal: {
+    code: "state_forbids",
+    status: 409,
+    named: true,
+    message: expect.stringMatching(
+      /^the present state does not allow this \(当前状态不允许操作\) at POST http:\/\/\S+\/openapi\/chat\/add_kf: agentIds: /,
+    ),
+  },
   code: -1,
   signature: "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843",
   event: "wh_1",
@@ -167,12 +188,16 @@ describe("the installed package", () => {
     const modules = [
       "client",
       "agent-session-error",
+      "api-promise",
+      "arguments",
       "event",
       "event-verification-error",
       "field-names",
       "operations",
+      "options",
       "platform",
       "read-answer",
+      "service-clock",
       "sign",
       "verify-event",
       "within-limit",
@@ -237,6 +262,29 @@ describe("the installed package", () => {
     expect(build("--out")).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining("--out") });
     expect(build("a", "b")).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining("Left over: b") });
     expect(readdirSync(folder).sort()).toEqual(["built", "elsewhere"]);
+  });
+
+  it("is built and installed by the commands of its README", async () => {
+    const place = join(folder, "readme");
+    mkdirSync(join(place, "your-project"), { recursive: true });
+    writeFileSync(join(place, "your-project/package.json"), '{"private":true,"type":"module"}');
+    symlinkSync(ROOT, join(place, "agent-session"));
+    const readme = readFileSync(join(ROOT, "src/client/README.md"), "utf8");
+    const [, commands = ""] = /^```sh\n(.*?)^```/ms.exec(readme) ?? [];
+    expect(commands).toContain("npm install ");
+    const env = { npm_config_offline: "true", npm_config_audit: "false", npm_config_fund: "false" };
+    const { exitCode, stderr } = await run("sh", ["-e"], { input: `cd '${place}'\n${commands}`, env });
+    expect([exitCode, stderr]).toEqual([0, ""]);
+    writeFileSync(join(place, "your-project/main.ts"), USE);
+    tool("typescript/bin/tsc", [
+      ...["--ignoreConfig", "--strict", "--noEmit", "--module", "NodeNext", "--target", "ES2022", "--types", ""],
+      join(place, "your-project/main.ts"),
+    ]);
+    // No page tells to install what no registry has.
+    for (const page of globSync("{README*,docs/**/*,src/client/README}.md", { cwd: ROOT })) {
+      const text = readFileSync(join(ROOT, page), "utf8");
+      expect([page, text.match(/npm (install|i|add) [\w@]*agent-session.*/)]).toEqual([page, null]);
+    }
   });
 
   it("is as publint and attw want a package of modules to be", () => {

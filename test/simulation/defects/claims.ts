@@ -291,8 +291,8 @@ export const CLAIM_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/client/client.ts",
-        find: "this.#try(operation, fields, names, key, options.signal)",
-        replace: "this.#try(operation, fields, names, key && crypto.randomUUID(), options.signal)",
+        find: "const attempt = { operation, fields, names, key, signal, limits };",
+        replace: "const attempt = { operation, fields, names, key: key && crypto.randomUUID(), signal, limits };",
       },
     ],
   },
