@@ -2,6 +2,7 @@
 import { DemoReport } from "./demo-report.ts";
 import { runDemo } from "./demo-script.ts";
 import { DemoWorld } from "./demo-world.ts";
+import { endWithNpm } from "./end-with-npm.ts";
 import { readOptions, UsageError } from "./known-options.ts";
 import { startThrowawayWorker, type ThrowawayWorker } from "./throwaway-worker.ts";
 
@@ -31,6 +32,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 // Exiting is enough: the runtime ends with this process, and the exit handler removes its folder.
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
+process.once("SIGHUP", () => process.exit(129));
+endWithNpm();
 
 const report = new DemoReport();
 let worker: ThrowawayWorker | undefined;

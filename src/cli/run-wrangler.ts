@@ -66,7 +66,8 @@ export async function handOverToWrangler(args: readonly string[]): Promise<numbe
 }
 
 /**
- * Gives the terminal to `wrangler dev` until it ends, or `stop` is aborted. It ends too when this process is killed.
+ * Gives the terminal to `wrangler dev` until it ends, or `stop` is aborted. It ends too when this process is killed, and
+ * workerd does when wrangler is.
  *
  * @param serving called once it serves. The address that wrangler tells with it is not the one that callers use
  * @returns its exit code, and whether this process was asked to end
@@ -83,10 +84,25 @@ export function runWranglerDev(
     stdio: ["inherit", "inherit", "inherit", "ipc"],
   });
   stop.addEventListener("abort", () => child.kill("SIGTERM"));
+  const ofWrangler = new Set<number>();
   child.on("message", (message) => {
-    if (JSON.parse(String(message)).event === "DEV_SERVER_READY") serving();
+    const { event, pid } = JSON.parse(String(message)) as { event: string; pid: number };
+    if (event === "DEV_SERVER_READY") serving();
+    if (event === "CHILD_STARTED") ofWrangler.add(pid);
+    if (event === "CHILD_ENDED") ofWrangler.delete(pid);
   });
-  return handedOver(child);
+  return handedOver(child).finally(() => {
+    for (const pid of ofWrangler) end(pid);
+  });
+}
+
+/** Kills what wrangler has left behind, so that the port is free. */
+function end(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended with wrangler.
+  }
 }
 
 function handedOver(child: ChildProcess): Promise<{ exitCode: number; asked: boolean }> {

@@ -4,6 +4,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { namesIn } from "../homes.ts";
 import { ensureDevSecrets } from "./dev-secrets.ts";
 import { minutesOf } from "./drive-crons.ts";
+import { endWithNpm } from "./end-with-npm.ts";
 import { closedByConfig, closedByOption, homesOf, labelOf, requireHomes } from "./homes.ts";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
 import { freePort, isInUse } from "./local-address.ts";
@@ -47,6 +48,7 @@ const OPTIONS = {
 
 const DEFAULT_PORT = 8787;
 
+endWithNpm();
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {

@@ -2,7 +2,7 @@ import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { prepare } from "../../src/client/sign.ts";
 import { Listener } from "../support/listener.ts";
-import { start, useCheckout } from "../support/npm-start.ts";
+import { isAlive, start, useCheckout } from "../support/npm-start.ts";
 
 useCheckout();
 
@@ -82,11 +82,3 @@ describe("the webhooks of npm start", { timeout: 240_000 }, () => {
     await vi.waitFor(() => expect(before.filter(isAlive)).toEqual([]), { timeout: 30_000, interval: 200 });
   });
 });
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-}

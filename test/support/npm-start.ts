@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -51,22 +51,31 @@ export function toItsEnd(program: string, args: string[]) {
   });
 }
 
-/** The processes that descend from one, as pid and name. */
-function descendants(pid: number): { pid: number; name: string }[] {
-  const table = execFileSync("ps", ["-A", "-o", "ppid=,pid=,comm="], { encoding: "utf8" });
+/** The processes that descend from one, as pid and command line. */
+export function descendants(pid: number): { pid: number; name: string }[] {
+  const table = execFileSync("ps", ["-A", "-o", "ppid=,pid=,args="], { encoding: "utf8" });
   const children = table
     .split("\n")
-    .map((line) => line.trim().split(/\s+/, 3))
-    .flatMap(([parent, child, name = ""]) => (Number(parent) === pid ? [{ pid: Number(child), name }] : []));
+    .map((line) => /^ *(\d+) +(\d+) (.*)$/.exec(line) ?? [])
+    .flatMap(([, parent, child, name = ""]) => (Number(parent) === pid ? [{ pid: Number(child), name }] : []));
   return [...children, ...children.flatMap((child) => descendants(child.pid))];
 }
 
+/** Whether it runs. One that has ended and was not yet waited for by its parent does not. */
+export function isAlive(pid: number): boolean {
+  const { status, stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+  return status === 0 && !stdout.trim().startsWith("Z");
+}
+
+/** How a person starts it, and how other programs do. */
+const BY = { node: [process.execPath, "src/cli/start.ts"], npm: ["npm", "start", "--"] } as const;
+
 /** Starts it on a free port with its state in a folder of the test, and waits until it serves. */
-export async function start(more: readonly string[] = []) {
+export async function start(more: readonly string[] = [], by: keyof typeof BY = "node") {
   const where = ["--port", "0", "--inspector-port", "0", "--persist-to", join(place.folder, "state")];
-  const args = ["src/cli/start.ts", ...where, ...more];
+  const [program, ...words] = BY[by];
   const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
-  const started = spawn(process.execPath, args, {
+  const started = spawn(program, [...words, ...where, ...more], {
     cwd: place.checkout,
     env,
     stdio: ["ignore", "pipe", "pipe"],
@@ -87,6 +96,7 @@ export async function start(more: readonly string[] = []) {
   });
   return {
     url,
+    pid: started.pid as number,
     output: () => output,
     get: (path: string, ms = 60_000) => fetch(`${url}${path}`, { signal: AbortSignal.timeout(ms) }),
     admin(method: string, body?: unknown, path = "") {
@@ -107,6 +117,6 @@ export async function start(more: readonly string[] = []) {
       return ended;
     },
     workerds: () =>
-      descendants(started.pid as number).flatMap(({ pid, name }) => (name.includes("workerd") ? [pid] : [])),
+      descendants(started.pid as number).flatMap(({ pid, name }) => (/\/workerd serve /.test(name) ? [pid] : [])),
   };
 }
