@@ -48,7 +48,7 @@ const pageOf = (path: string) => readFileSync(join(ROOT, path), "utf8");
 /** Makes a new site with the README's commands, then runs others there. */
 async function shell(blocks: string[]) {
   const { id } = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Before" });
-  const [block = ""] = blocksOf("README.md").filter((each) => each.startsWith("BASE="));
+  const [block = ""] = blocksOf("README.md").filter((each) => each.startsWith("export BASE_URL="));
   // The calls after the empty line end with one that is refused.
   const [first = ""] = block.split("\n\n");
   const script =
@@ -58,7 +58,7 @@ async function shell(blocks: string[]) {
       .replaceAll("sites/1", `sites/${id + 1}`)
       .replaceAll("site_id=1", `site_id=${id + 1}`)
       .replaceAll("my-shop", `my-shop-${id + 1}`);
-  const { exitCode, stdout, stderr } = await run("sh", ["-e"], { input: script, env: { BASE_URL: worker.url } });
+  const { exitCode, stdout, stderr } = await run("sh", ["-e"], { input: script });
   const [, said = ""] = stdout.split("DOCS\n");
   return { exitCode, stderr, said };
 }

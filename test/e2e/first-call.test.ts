@@ -29,12 +29,12 @@ const guide = () => {
     .replaceAll("&amp;", "&");
 };
 
-/** The one block of a page that sets BASE. */
+/** The one block of a page that sets BASE_URL. */
 function commands(page: string, blocks: RegExp): string {
   const [found, ...more] = [...page.matchAll(blocks)]
     .map(([, block = ""]) => block)
-    .filter((block) => /^BASE=/.test(block));
-  if (found === undefined || more.length > 0) throw new Error("there is not one block that sets BASE");
+    .filter((block) => /^export BASE_URL=/.test(block));
+  if (found === undefined || more.length > 0) throw new Error("there is not one block that sets BASE_URL");
   return found;
 }
 
@@ -43,9 +43,9 @@ const following = (path: string) =>
   [...readFileSync(join(ROOT, path), "utf8").matchAll(/^ *```sh\n(.*?)^ *```/gms)].map(([, block = ""]) => block);
 
 /** Runs it in a folder with the .dev.vars of the Worker, which is called in place of localhost:8787. */
-function shell(script: string, base = worker.url, cwd = folder) {
+function shell(script: string, base = worker.url, cwd = folder, env: Record<string, string> = {}) {
   const prelude = `cd '${cwd}'; npm() { command npm --prefix '${ROOT}' "$@"; }`;
-  return run("sh", [], { input: `${prelude}\n${script.replaceAll(LOCAL, base)}`, env: { BASE_URL: base } });
+  return run("sh", [], { input: `${prelude}\n${script.replaceAll(LOCAL, base)}`, env });
 }
 
 describe("the first call", () => {
@@ -59,7 +59,7 @@ describe("the first call", () => {
     expect(stdout).toMatch(/^x-error-detail +kefu_ids: /m);
 
     const blocks = ["docs/integrating.md", "docs/retrying.md"].flatMap(following);
-    const answers = await shell(blocks.join("\n"), worker.url, ROOT);
+    const answers = await shell(blocks.join("\n"), worker.url, ROOT, { BASE_URL: worker.url });
     expect([answers.exitCode, answers.stderr]).toEqual([0, ""]);
     expect([...answers.stdout.matchAll(/^(?:\{"code":1,.*"chat_id":)?(\d+)(?:\}\})?$/gm)].map(([, id]) => id)).toEqual([
       "2",
@@ -83,15 +83,15 @@ describe("the first call", () => {
     ["README", readme],
     ["guide", guide],
   ])("shows what went wrong with the admin() of the %s", async (_, page) => {
-    const [setting, admin] = page()
+    const [address, token, admin] = page()
       .trim()
       .split("\n")
       .map((line) => line.trim());
-    const refused = await shell(`${setting}\n${admin}\nadmin sites '{"nam":"Shop"}'`);
+    const refused = await shell(`${address}\n${token}\n${admin}\nadmin sites '{"nam":"Shop"}'`);
     expect(refused.stdout).toContain('"errors":[{"field":"name","message":"is required"}');
     expect(refused.stderr).toContain("400");
     expect(refused.exitCode).toBe(22);
-    const unheard = await shell(`${setting}\n${admin}\nadmin sites '{"name":"Shop"}'`, "http://localhost:1");
+    const unheard = await shell(`${address}\n${token}\n${admin}\nadmin sites '{"name":"Shop"}'`, "http://localhost:1");
     expect(unheard.stderr).toMatch(/curl: .*localhost port 1/);
     expect(unheard.exitCode).toBe(7);
   });
