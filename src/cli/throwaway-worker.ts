@@ -24,9 +24,10 @@ const HOMES = ["DB", "HOME_APAC"] as const;
  * Writes the configuration of wrangler.toml for createTestHarness(), with these homes and no others.
  *
  * @param folder of this run. In the project's own, wrangler would compare the homes with the generated types
+ * @param main the module to serve, when it is not the Worker's own
  * @returns the file's path
  */
-export function writeConfig(folder: string, bindings: readonly string[]): string {
+export function writeConfig(folder: string, bindings: readonly string[], main?: string): string {
   const toml = join(PROJECT_ROOT, "wrangler.toml");
   const { env: _, ...config }: RawConfig = experimental_readRawConfig({ config: toml }).rawConfig;
   const from = (path = "") => resolve(PROJECT_ROOT, path);
@@ -35,7 +36,7 @@ export function writeConfig(folder: string, bindings: readonly string[]): string
   const file = join(folder, "wrangler.json");
   const moved = {
     ...config,
-    main: from(config.main),
+    main: from(main ?? config.main),
     assets: { ...config.assets, directory: from(config.assets?.directory) },
     build: { command: config.build?.command, cwd: PROJECT_ROOT },
     d1_databases: [...homes, ...others],

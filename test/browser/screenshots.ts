@@ -1,7 +1,9 @@
 /**
- * Makes the README's pictures: `npm run screenshots`. `npm run screenshots -- FOLDER --all` makes every page at both widths, in
+ * Makes the README's pictures: `npm run screenshots`. Its clock stands still and its ids are given, so on one machine the same code makes
+ * the same files, and a picture that changed shows a page that changed. `npm run screenshots -- FOLDER --all` makes every page at both widths, in
  * both themes and in Chinese, to be looked at.
  */
+import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -10,6 +12,8 @@ import { prepare, sign } from "../../src/client/sign.ts";
 import { startBuiltWorker } from "../support/built-worker.ts";
 import { DESKTOP, openBrowser, PHONE, signedInPage } from "../support/open-browser.ts";
 import { seedWebhooks } from "../support/seed-webhooks.ts";
+import { settled } from "../support/settled.ts";
+import { SHOWN } from "./shown.ts";
 
 const FOLDER = process.argv[2] ?? join(import.meta.dirname, "../../.github/screenshots");
 
@@ -28,40 +32,43 @@ const SESSIONS = [
     "Mei Tanaka",
     "The parcel says delivered, but nothing is here. Could you check with the courier?",
     "Parcel not received",
-    "customer",
+    1,
   ],
   [
     "customer_002",
     "Luca Moretti",
     "Your refund of €48.20 was sent today and arrives in two to three working days.",
     "Refund for order 20418",
-    "responsible_agent",
+    2,
   ],
-  ["customer_003", "周明", "您好，我的订单一直显示处理中，请帮忙看一下。订单号 20433。", "订单处理中", "customer"],
+  ["customer_003", "周明", "您好，我的订单一直显示处理中，请帮忙看一下。订单号 20433。", "订单处理中", 1],
   [
     "customer_001",
     "Mei Tanaka",
     "Address changed at the customer's request: 4-2-8 Shibakoen, Minato-ku.",
     "Address change",
-    "system",
+    3,
   ],
   [
     "customer_004",
     "Nadia Haddad",
     "The invoice for October has the wrong VAT number. Can it be issued again?\n\nOurs is DE 811 907 980.",
     "Invoice 2026-10-0931",
-    "customer",
+    1,
   ],
   [
     "customer_005",
     "Tom Becker",
     "We have replaced the charger free of charge; the tracking number follows by mail.",
     "Charger does not charge",
-    "responsible_agent",
+    2,
   ],
 ] as const;
 
-const worker = await startBuiltWorker({ homes: everything ? ["DB", "HOME_APAC"] : ["DB"] });
+const worker = await startBuiltWorker({
+  homes: everything ? ["DB", "HOME_APAC"] : ["DB"],
+  main: "test/browser/worker-for-pictures.ts",
+});
 const browser = await openBrowser();
 try {
   const { siteId, app } = await seed();
@@ -134,9 +141,11 @@ async function shoot(
   pages: [string, (page: Page) => Promise<unknown>][],
   options: NonNullable<Parameters<typeof signedInPage>[2]>,
 ): Promise<void> {
-  const page = await signedInPage(browser, worker, options);
+  const page = await signedInPage(browser, worker, { timezoneId: "UTC", ...options });
+  await page.clock.setFixedTime(SHOWN * 1000);
   for (const [name, open] of pages) {
     await open(page);
+    await settled(page);
     await page.screenshot({ path: join(FOLDER, `${name}-${theme}.png`), fullPage: everything });
   }
   await page.context().close();
@@ -155,22 +164,30 @@ async function seed() {
   }
   for (const agent of AGENTS) await worker.admin("POST", `/admin/sites/${site.id}/agents`, agent);
   await worker.admin("PATCH", `/admin/sites/${site.id}/agents/10436`, { status: "disabled" });
-  const issue = (name: string) =>
-    worker.admin<{ appid: string; secret: string }>("POST", `/admin/sites/${site.id}/apps`, { name });
+  const issue = (name: string) => {
+    const appid = idOf(name);
+    const app = { name, appid, secret: `secret of ${appid}, for pictures only` };
+    return worker.admin<{ appid: string; secret: string }>("POST", `/admin/sites/${site.id}/apps`, app);
+  };
   const app = await issue("Shop back end");
   const old = await issue("Warehouse");
   await worker.admin("DELETE", `/admin/apps/${(await issue("Old CRM")).appid}`);
   await worker.admin("POST", `/admin/apps/${old.appid}/rotate`, { overlap_seconds: 86_400 });
   const client = new AgentSessionClient({ baseUrl: worker.url, ...app });
-  for (const [index, [id, name, content, title, sender]] of SESSIONS.entries()) {
-    const agentIds = [10411, 10427, 10428].slice(index % 2);
-    await client.createSession({
-      customer: { id, name, ip: `203.0.113.${10 + index}` },
-      ...{ content, title, sender, agentIds },
-      responsibleAgentId: agentIds[0] ?? 0,
+  for (const [index, [sbs, sbs_mc, content, title, sender_type]] of SESSIONS.entries()) {
+    const kefu_id = [10411, 10427, 10428].slice(index % 2);
+    const { envelope } = await client.send("create_gd", {
+      ...{ timestamp: SHOWN, sbs, sbs_mc, ip: `203.0.113.${10 + index}` },
+      ...{ content, title, sender_type, kefu_id, fzr_uid: kefu_id[0] },
     });
+    if (envelope.code !== 1) throw new Error(`session ${index + 1} was refused: ${envelope.msg}`);
   }
   return { siteId: site.id, app };
+}
+
+/** 32 hex digits, as the service gives, but the same ones each time. */
+function idOf(name: string): string {
+  return createHash("sha256").update(name).digest("hex").slice(0, 32);
 }
 
 /** With a URL that cannot be posted to, for no event. */
@@ -197,6 +214,8 @@ async function settle(page: Page): Promise<void> {
 /** A caller that signs sorted keys and sends another order. */
 async function checkSignature(page: Page, app: { appid: string; secret: string }): Promise<void> {
   const fields = {
+    timestamp: SHOWN,
+    ranstr: "c0ffee00-24a4-48e7-8f1f-635428d64c0d",
     sbs: "customer_001",
     kefu_id: [10411, 10427],
     fzr_uid: 10411,

@@ -28,13 +28,16 @@ export interface BuiltWorker {
  *
  * @param vars  override those of wrangler.toml, `{ ERROR_STATUS: "always-200" }` for one
  * @param homes the bindings of its homes, whichever ones wrangler.toml has
+ * @param main  another module to serve, by its path in the project
  */
 export async function startBuiltWorker({
   vars = {},
   homes = ["DB"],
+  main,
 }: {
   vars?: Record<string, string>;
   homes?: string[];
+  main?: string;
 } = {}): Promise<BuiltWorker> {
   // Otherwise the runtime asks a server of Cloudflare's where this machine is, and warns when there is no network.
   process.env.CLOUDFLARE_CF_FETCH_ENABLED = "false";
@@ -44,7 +47,7 @@ export async function startBuiltWorker({
     root: join(import.meta.dirname, "../.."),
     workers: [
       {
-        configPath: writeConfig(folder, homes),
+        configPath: writeConfig(folder, homes, main),
         secrets: { MASTER_KEY: Buffer.from(randomHex(32), "hex").toString("base64"), ADMIN_TOKEN: adminToken },
         vars: { CLOSED_HOMES: "", ...vars },
       },
