@@ -3,6 +3,7 @@
  * the same files, and a picture that changed shows a page that changed. `npm run screenshots -- FOLDER --all` makes every page at both widths, in
  * both themes and in Chinese, to be looked at.
  */
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -64,6 +65,15 @@ const SESSIONS = [
     2,
   ],
 ] as const;
+
+// Without one the pictures would show boxes in place of Chinese.
+const fonts = spawnSync("fc-list", [":lang=zh"], { encoding: "utf8" });
+if (fonts.error === undefined && fonts.stdout.trim() === "") {
+  console.error(
+    "There is no font with Chinese. The pictures in the repository are made with Debian's fonts-wqy-zenhei.",
+  );
+  process.exit(1);
+}
 
 const worker = await startBuiltWorker({
   homes: everything ? ["DB", "HOME_APAC"] : ["DB"],
