@@ -99,7 +99,7 @@ export const adminSchemas = {
     name: NAME("What the site is called; need not be unique", "Shop"),
     status: { description: "Signed calls of a closed site are refused with 503.", examples: ["closed"] },
     first_chat_id: {
-      description: `${FIRST_CHAT_ID} It must be above every id that the site has given or skipped.`,
+      description: `${FIRST_CHAT_ID} It must be above every id that the site has given or skipped, or be what was set last.`,
       examples: [900220],
     },
     events: {

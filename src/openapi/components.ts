@@ -146,7 +146,7 @@ const PROBLEMS = {
   409: {
     title: "Conflict",
     description:
-      "It exists already, its state forbids the change, or the site was begun and its home does not have it yet; nothing was written.",
+      "It exists already, its state forbids the change, or the site was begun and its home does not have it yet; nothing was written. Or another operator changed the same thing while the database was asked again: look at it, and send the change again if it is still wanted.",
     detail: "appid: is taken",
     more: [],
   },

@@ -34,7 +34,8 @@ export type AddWebhook = z.infer<typeof newWebhookSchema> & { site: Site };
  *
  * @param input without `events` it gets all types that there are now
  * @returns also the secret, which no later answer shows
- * @throws ServiceError `invalid_input` for a URL that events cannot be posted to, or one webhook too many
+ * @throws ServiceError `invalid_input` for a URL that events cannot be posted to, or one webhook too many; `conflict`, reason
+ *   `changed_meanwhile`, when it was added and deleted while the call was tried again
  */
 export async function addWebhook(ctx: ServiceContext, input: AddWebhook): Promise<Webhook & { secret: string }> {
   const { site, url } = input;

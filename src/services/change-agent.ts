@@ -20,7 +20,7 @@ export const agentChangeSchema = z
 
 type ChangeAgent = { site: Site; id: number; change: z.infer<typeof agentChangeSchema> };
 
-/** Renames, enables or disables an agent. @throws ServiceError `not_found` */
+/** Renames, enables or disables an agent. @throws ServiceError `not_found`; `conflict`, reason `changed_meanwhile` */
 export async function changeAgent(ctx: ServiceContext, { site, id, change }: ChangeAgent): Promise<Agent> {
   const agent = await updateAgent(homeOf(ctx, site), site.id, id, change, authorOf(ctx));
   if (agent === undefined) throw agentUnknown();

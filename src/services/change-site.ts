@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { invalidInput, ServiceError } from "../errors.ts";
 import { displayName } from "../fields.ts";
 import { copySite, type Site } from "../store/directory/sites.ts";
-import { updateHomeSite } from "../store/home/home-sites.ts";
+import { type KnownSite, updateHomeSite } from "../store/home/home-sites.ts";
 import { SITE_STATUSES } from "../store/schema.ts";
 import { firstChatId } from "./create-site.ts";
 import { siteUnknown } from "./refusals.ts";
@@ -27,7 +27,7 @@ export const siteChangeSchema = z
 export interface SiteChange {
   name?: string | undefined;
   status?: (typeof SITE_STATUSES)[number] | undefined;
-  /** The next session gets this id. Must be above every id that the site has given. */
+  /** The next session gets this id. Must be above every id that the site has given, or be what was set last. */
   firstChatId?: number | undefined;
   /** Whether accepted calls leave events from now on. */
   events?: boolean | undefined;
@@ -35,11 +35,12 @@ export interface SiteChange {
 
 /**
  * Renames, opens or closes a site, lifts its chat ids, or turns its events on or off. The home is changed first, because it decides; the directory gets a copy, which
- * holds the next chat id that the site may give too. The same call again repairs a copy that was not made.
+ * holds the next chat id that the site may give too. The same call again repairs a copy that was not made. Where the home was
+ * restored and the directory knows more of the site, the home gets that too.
  *
  * @throws ServiceError `invalid_input` for a first_chat_id that is too low, and then nothing is changed; `not_found` when the home does
- *   not have the site; `unavailable`, reason `site_not_copied`, when the home has the change and the directory does not;
- *   `site_not_remembered` when KV does not keep the first_chat_id
+ *   not have the site; `conflict`, reason `changed_meanwhile`; `unavailable`, reason `site_not_copied`, when the home has the change
+ *   and the directory does not; `site_not_remembered` when KV does not keep the first_chat_id
  */
 export async function changeSite(
   ctx: ServiceContext,
@@ -49,10 +50,11 @@ export async function changeSite(
   const { name, status, firstChatId, events } = change;
   const chatIdFloor = firstChatId === undefined ? undefined : firstChatId - 1;
   const wanted = { name, status, chatIdFloor, events };
-  const now = await updateHomeSite(runtime, homeOf(ctx, site), site.id, wanted, authorOf(ctx));
-  if (now === undefined) throw siteUnknown();
-  if (chatIdFloor !== undefined && chatIdFloor < now.highestId) {
-    const message = `must be above ${now.highestId}, the highest chat_id that the site has given or skipped`;
+  const changed = await updateHomeSite(runtime, homeOf(ctx, site), knownOf(site), wanted, authorOf(ctx));
+  if (changed === undefined) throw siteUnknown();
+  const { site: now, givenId } = changed;
+  if (givenId !== undefined) {
+    const message = `must be above ${givenId}, the highest chat_id that the site has given or skipped`;
     throw invalidInput([{ field: "first_chat_id", message }]);
   }
   // Each copy holds the ids too: the copy of an earlier change that comes late is dropped.
@@ -61,6 +63,14 @@ export async function changeSite(
   if (firstChatId !== undefined) await rememberFloors(ctx, site, now.chatIdFloor).catch(sayNotRemembered);
   return { ...site, ...copy, events: now.events };
 }
+
+const knownOf = ({ id: siteId, name, status, firstChatId, revision }: Site): KnownSite => ({
+  siteId,
+  name,
+  status: status === "closed" ? "closed" : "open",
+  chatIdFloor: firstChatId - 1,
+  revision,
+});
 
 function sayNotRemembered(cause: unknown): never {
   const detail =

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { updateWebhook, type Webhook, type WebhookChange } from "../store/home/webhooks.ts";
 import { WEBHOOK_STATUSES } from "../store/schema.ts";
 import { requirePostable, webhookDetails, webhookEvents, webhookUrl } from "./add-webhook.ts";
-import { findWebhook, type WebhookOf } from "./find-webhook.ts";
+import type { WebhookOf } from "./find-webhook.ts";
 import { webhookUnknown } from "./refusals.ts";
 import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
 
@@ -24,20 +24,17 @@ export const webhookChangeSchema = z
  * Changes a webhook. What is pending goes to the new URL. Disabling it ends what is pending as failed, and enabling it sends nothing
  * again: `redeliver` does.
  *
- * @throws ServiceError `not_found`; `invalid_input` for a URL that events cannot be posted to
+ * @throws ServiceError `not_found`; `invalid_input` for a URL that events cannot be posted to; `conflict`, reason `changed_meanwhile`
  */
 export async function changeWebhook(
   ctx: ServiceContext,
-  { change, ...which }: WebhookOf & { change: WebhookChange },
+  { change, site, webhookId: id }: WebhookOf & { change: WebhookChange },
 ): Promise<Webhook> {
-  const { site, webhookId: id } = which;
   if (change.url !== undefined) requirePostable(ctx, change.url);
   const events = change.events && [...new Set(change.events)];
-  const before = await findWebhook(ctx, which);
-  const details = webhookDetails({ url: change.url ?? before.url, events: events ?? before.events });
   const key = { siteId: site.id, id };
   const wanted = { ...change, events };
-  const now = await updateWebhook(ctx.runtime, homeOf(ctx, site), key, wanted, details, authorOf(ctx));
+  const now = await updateWebhook(ctx.runtime, homeOf(ctx, site), key, wanted, webhookDetails, authorOf(ctx));
   if (now === undefined) throw webhookUnknown();
   return now;
 }

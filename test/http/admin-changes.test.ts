@@ -52,7 +52,7 @@ describe("POST /admin/sites", () => {
     const { id } = answer.body as { id: number };
     const stored = { name: "  A 漢字 <b>site</b> 😀 ", status: "open", revision: 0, created_at: NOW };
     expect(await rows("SELECT * FROM sites WHERE id = ?", id)).toEqual([
-      { id, ...stored, home: "main", first_chat_id: 1 },
+      { id, ...stored, home: "main", first_chat_id: 1, event_seq_floor: 0 },
     ]);
     expect(await rows("SELECT * FROM home_sites WHERE site_id = ?", id)).toEqual([
       { site_id: id, ...stored, chat_id_floor: 0, events: 0, event_seq_floor: 0 },
@@ -376,7 +376,10 @@ describe("POST /admin/sites/:site_id/agents", () => {
       status: 201,
       body: { id, name: "Ana", status: "normal" },
     });
-    expect((await agentsOf(world)).at(-1)).toEqual({ site_id: world.siteId, id, name: "Ana", status: "normal" });
+    expect((await agentsOf(world)).at(-1)).toEqual({
+      ...{ site_id: world.siteId, id, name: "Ana", status: "normal" },
+      revision: 0,
+    });
     expect((await world.create({ kefu_id: [id], fzr_uid: id })).status).toBe(200);
   });
 
@@ -430,7 +433,7 @@ describe("PATCH /admin/sites/:site_id/agents/:id", () => {
     const world = await World.create();
     const [, ...others] = await agentsOf(world);
     expect(gist(await call(world, "PATCH", path(world), change))).toEqual({ status: 200, body: agent });
-    expect(await agentsOf(world)).toEqual([{ site_id: world.siteId, ...agent }, ...others]);
+    expect(await agentsOf(world)).toEqual([{ site_id: world.siteId, ...agent, revision: 1 }, ...others]);
   });
 
   it("holds on the next signed call", async () => {

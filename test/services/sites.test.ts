@@ -266,11 +266,11 @@ describe("changing a site", () => {
     );
   });
 
-  it.each([1, 2])("is refused whole when first_chat_id is %d and the site has given 1 and 2", async (firstChatId) => {
+  it("is refused whole when first_chat_id is 2 and the site has given 1 and 2", async () => {
     const world = await World.create({}, "apac");
     for (const _ of [1, 2]) await world.chatId();
     const before = { ...(await both(world)), audit: await audited("apac", world.siteId) };
-    const refused = await refusalOf(change(world, { firstChatId, name: "New", status: "closed" }));
+    const refused = await refusalOf(change(world, { firstChatId: 2, name: "New", status: "closed" }));
     const message = "must be above 2, the highest chat_id that the site has given or skipped";
     expect([refused.code, refused.context.issues]).toEqual(["invalid_input", [{ field: "first_chat_id", message }]]);
     expect({ ...(await both(world)), audit: await audited("apac", world.siteId) }).toEqual(before);

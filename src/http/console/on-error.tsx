@@ -43,6 +43,12 @@ export function onError(error: Error, c: PageContext): Promise<Response> {
       t("A form must arrive within 5 seconds. Nothing was changed: send it again."),
     ],
     site_busy: [t("Nothing was changed."), t("Others create sites of this name at this moment. Try again.")],
+    changed_meanwhile: [
+      t("Somebody else changed it meanwhile"),
+      t(
+        "The database was slow, and another change came between. Look at it, and send yours again if it is still wanted.",
+      ),
+    ],
     site_not_copied: [
       t("The site is changed, but the list of sites does not show it yet"),
       t("Send the same change again."),

@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, ne, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { type Author, auditOf, CHANGED } from "../audit-log.ts";
+import { changeRow, hasAll } from "../change-row.ts";
 import { agents } from "../schema.ts";
 
 const AGENT = { id: agents.id, name: agents.name, status: agents.status };
@@ -64,41 +65,56 @@ export async function insertAgents(
   return before.map(({ id }) => id);
 }
 
-/** @returns the changed agent; undefined when the site has no such agent */
+/**
+ * Renames, enables or disables an agent.
+ *
+ * @returns the changed agent; undefined when the site has no such agent
+ * @throws ServiceError `conflict` as {@link changeRow} does
+ */
 export async function updateAgent(
   db: D1Database,
   siteId: number,
   id: number,
-  { name, status }: { name?: string | undefined; status?: AgentStatus | undefined },
+  wanted: { name?: string | undefined; status?: AgentStatus | undefined },
   author: Author,
 ): Promise<Agent | undefined> {
   const store = drizzle(db);
   const named = and(eq(agents.siteId, siteId), eq(agents.id, id));
-  const subject = sql`CAST(${agents.id} AS TEXT)`;
-  const renamed = {
-    siteId: agents.siteId,
-    action: "agent.renamed" as const,
-    subject,
-    details: sql`json_object('from', ${agents.name}, 'to', ${name ?? null})`,
+  const find = () => store.select().from(agents).where(named);
+  const write = async (before: typeof agents.$inferSelect) => {
+    const name = wanted.name ?? before.name;
+    const status = wanted.status ?? before.status;
+    const unchanged = and(named, eq(agents.revision, before.revision));
+    const audited = { siteId: agents.siteId, subject: sql`CAST(${agents.id} AS TEXT)` };
+    const renamed = {
+      ...audited,
+      action: "agent.renamed" as const,
+      details: sql`json_object('from', ${agents.name}, 'to', ${name})`,
+    };
+    const switched = {
+      ...audited,
+      action: status === "normal" ? ("agent.enabled" as const) : ("agent.disabled" as const),
+      details: sql`json_object('name', ${name})`,
+    };
+    // The audits run before the update, while the row has its old values.
+    const [, , { meta }, [now]] = await store.batch([
+      auditOf(db, author, renamed, agents, and(unchanged, ne(agents.name, name))),
+      auditOf(db, author, switched, agents, and(unchanged, ne(agents.status, status))),
+      store
+        .update(agents)
+        .set({ name, status, revision: before.revision + 1 })
+        .where(unchanged),
+      find(),
+    ]);
+    return { changed: meta.changes === 1, now };
   };
-  const switched = {
-    siteId: agents.siteId,
-    action: status === "normal" ? ("agent.enabled" as const) : ("agent.disabled" as const),
-    subject,
-    details: sql`json_object('name', coalesce(${name ?? null}, ${agents.name}))`,
-  };
-  // The audits run before the update, while the row has its old values. In SQL nothing is unequal to NULL, so a property that the
-  // input does not name gets no audit row.
-  const [, , [changed]] = await store.batch([
-    auditOf(db, author, renamed, agents, and(named, ne(agents.name, sql`${name ?? null}`))),
-    auditOf(db, author, switched, agents, and(named, ne(agents.status, sql`${status ?? null}`))),
-    store
-      .update(agents)
-      .set({ name: name ?? sql`${agents.name}`, status: status ?? sql`${agents.status}` })
-      .where(named)
-      .returning(AGENT),
-  ]);
-  return changed;
+  // Not tried again, but what the database does late must undo nothing either.
+  const now = await changeRow({
+    read: async () => (await find()).at(0),
+    write,
+    isSettled: (row) => hasAll(row, wanted),
+  });
+  return now && { id: now.id, name: now.name, status: now.status };
 }
 
 /** A site's agents with an id above `after`, in the order of their ids. */

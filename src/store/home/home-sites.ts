@@ -1,9 +1,10 @@
-import { and, count, eq, getTableColumns, getTableName, inArray, sql } from "drizzle-orm";
+import { and, count, eq, getTableColumns, getTableName, inArray, ne, or, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { ServiceError } from "../../errors.ts";
 import type { Runtime } from "../../runtime.ts";
-import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
-import { withRetries } from "../run-batch.ts";
+import { type AuditAction, type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
+import { changeRow, hasAll } from "../change-row.ts";
+import { WHOLE_LIMIT_MS, withRetries } from "../run-batch.ts";
 import {
   agents,
   apps,
@@ -62,7 +63,10 @@ export async function insertHomeSite(
   return found.length === 1;
 }
 
-/** The floor of a site must not be lowered, so the change is made only when it is above every id that was given. */
+/** What the directory knows of a site. A home that was restored may know less. */
+export type KnownSite = Pick<HomeSite, "siteId" | "name" | "status" | "chatIdFloor" | "revision">;
+
+/** The floor of a site must not be lowered, so another one is set only when it is above every id that was given. */
 export interface HomeSiteChange {
   name?: string | undefined;
   status?: HomeSite["status"] | undefined;
@@ -70,69 +74,91 @@ export interface HomeSiteChange {
   events?: boolean | undefined;
 }
 
+const HIGHEST_ID = sql<number>`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
+
+/** What a site becomes by a change of the row that was read, and the condition on the floor that is wanted. */
+function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
+  const isOlder = before.revision < known.revision;
+  const { name, status } = isOlder ? known : before;
+  const leastFloor = isOlder ? known.chatIdFloor : 0;
+  const floor = wanted.chatIdFloor;
+  const next = {
+    name: wanted.name ?? name,
+    status: wanted.status ?? status,
+    // The settling of a restored home lifts it without another revision.
+    chatIdFloor: floor ?? sql<number>`max(${homeSites.chatIdFloor}, ${leastFloor})`,
+    events: wanted.events ?? before.events,
+    revision: Math.max(before.revision, known.revision) + 1,
+  };
+  // Sessions may have been opened since the same floor was set.
+  const isFree = or(sql`${HIGHEST_ID} <= ${floor}`, eq(homeSites.chatIdFloor, floor ?? 0));
+  return { next, allowed: floor === undefined ? undefined : and(sql`${floor} >= ${leastFloor}`, isFree) };
+}
+
 /**
- * Changes a site. The change is whole or nothing: a floor below an id that was given changes nothing.
+ * Changes a site. The change is whole or nothing: a floor below an id that was given changes nothing. What a restored home has
+ * forgotten comes from the directory, and the row becomes newer than both, so that the settling of the home does not undo the change.
  *
- * @returns the site as it is now, and its highest id so far; undefined when the home does not have the site
+ * @returns the site as it is now; `givenId` is the highest id that was given or skipped when the floor was too low, and then nothing is
+ *   changed. Undefined when the home does not have the site
+ * @throws ServiceError as {@link changeRow} does
  */
 export async function updateHomeSite(
   runtime: Runtime,
   db: D1Database,
-  siteId: number,
-  { name, status, chatIdFloor, events: isTold }: HomeSiteChange,
+  known: KnownSite,
+  wanted: HomeSiteChange,
   author: Author,
-): Promise<(HomeSite & { highestId: number }) | undefined> {
+): Promise<{ site: HomeSite; givenId: number | undefined } | undefined> {
   const store = drizzle(db);
-  const highestId = sql<number>`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
-  const named = eq(homeSites.siteId, siteId);
-  const allowed = and(named, chatIdFloor === undefined ? undefined : sql`${chatIdFloor} >= ${highestId}`);
-  const subject = sql`CAST(${homeSites.siteId} AS TEXT)`;
-  const audit = (
-    action: Parameters<typeof auditOf>[2]["action"],
-    details: ReturnType<typeof sql>,
-    changes: ReturnType<typeof sql>,
-  ) => auditOf(db, author, { siteId: homeSites.siteId, action, subject, details }, homeSites, and(allowed, changes));
-  // The audits run before the update, while the row has its old values. In SQL nothing is unequal to NULL, so a property that the
-  // input does not name gets no audit row.
-  const batch = () =>
-    store.batch([
+  const named = eq(homeSites.siteId, known.siteId);
+  const find = () =>
+    store
+      .select({ ...getTableColumns(homeSites), highestId: HIGHEST_ID.as("highest_id") })
+      .from(homeSites)
+      .where(named);
+  type Found = HomeSite & { highestId: number };
+
+  const write = async (before: Found) => {
+    const { next, allowed } = over(before, known, wanted);
+    // The first webhook turns events on and gives the row no other revision.
+    const unchanged = and(named, eq(homeSites.revision, before.revision), eq(homeSites.events, before.events), allowed);
+    const subject = sql`CAST(${homeSites.siteId} AS TEXT)`;
+    const audit = (action: AuditAction, details: SQL, changes: SQL) =>
+      auditOf(db, author, { siteId: homeSites.siteId, action, subject, details }, homeSites, and(unchanged, changes));
+    const itsName = sql`json_object('name', ${next.name})`;
+    // The audits run before the update, while the row has its old values.
+    const [, , , , { meta }, [now]] = await store.batch([
       audit(
         "site.renamed",
-        sql`json_object('from', ${homeSites.name}, 'to', ${name ?? null})`,
-        sql`${homeSites.name} <> ${name ?? null}`,
+        sql`json_object('from', ${homeSites.name}, 'to', ${next.name})`,
+        ne(homeSites.name, next.name),
       ),
-      audit(
-        status === "closed" ? "site.closed" : "site.opened",
-        sql`json_object('name', coalesce(${name ?? null}, ${homeSites.name}))`,
-        sql`${homeSites.status} <> ${status ?? null}`,
-      ),
+      audit(next.status === "closed" ? "site.closed" : "site.opened", itsName, ne(homeSites.status, next.status)),
       audit(
         "site.first_chat_id_set",
-        sql`json_object('first_chat_id', ${(chatIdFloor ?? 0) + 1})`,
-        sql`${homeSites.chatIdFloor} <> ${chatIdFloor ?? null}`,
+        sql`json_object('first_chat_id', ${next.chatIdFloor} + 1)`,
+        ne(homeSites.chatIdFloor, next.chatIdFloor),
       ),
-      audit(
-        isTold === false ? "site.events_off" : "site.events_on",
-        sql`'{}'`,
-        sql`${homeSites.events} <> ${isTold === undefined ? null : Number(isTold)}`,
-      ),
-      store
-        .update(homeSites)
-        .set({
-          name: name ?? sql`${homeSites.name}`,
-          status: status ?? sql`${homeSites.status}`,
-          chatIdFloor: chatIdFloor ?? sql`${homeSites.chatIdFloor}`,
-          events: isTold ?? sql`${homeSites.events}`,
-          revision: sql`${homeSites.revision} + 1`,
-        })
-        .where(allowed),
-      store
-        .select({ ...getTableColumns(homeSites), highestId: highestId.as("highest_id") })
-        .from(homeSites)
-        .where(named),
+      audit(next.events ? "site.events_on" : "site.events_off", sql`'{}'`, ne(homeSites.events, next.events)),
+      store.update(homeSites).set(next).where(unchanged),
+      find(),
     ]);
-  const [, , , , , [site]] = await withRetries(runtime, batch);
-  return site;
+    return { changed: meta.changes === 1, now };
+  };
+
+  const isDone = (now: Found) => now.revision >= known.revision && hasAll<HomeSite>(now, wanted);
+  const isRefused = (now: Found, before: Found) => now.revision === before.revision && now.events === before.events;
+  const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
+  const now = await changeRow<Found>({
+    read: async () => (await find()).at(0),
+    write,
+    isSettled: (now, before) => isDone(now) || isRefused(now, before),
+    retry: (call) => withRetries(runtime, call, answerBy),
+  });
+  if (now === undefined) return undefined;
+  const { highestId: highest, ...site } = now;
+  return { site, givenId: isDone(now) ? undefined : Math.max(highest, known.chatIdFloor) };
 }
 
 /** A site as its home has it; undefined when the home does not have it. */

@@ -30,7 +30,7 @@ const noteHealth: Statement<Omit<Health, "gone">> = statement(
 type Disabling = Pick<Health, "siteId" | "webhookId" | "url"> & { reason: string; failingBefore: number; now: number };
 
 const disable: Statement<Disabling> = statement(
-  (v) => sql`UPDATE ${webhooks} SET status = 'disabled', disabled_reason = ${v.reason}
+  (v) => sql`UPDATE ${webhooks} SET status = 'disabled', disabled_reason = ${v.reason}, revision = revision + 1
     WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${v.reason} = 'gone' OR ${webhooks.failingSince} <= ${v.failingBefore})`,
 );
 

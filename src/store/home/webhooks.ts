@@ -1,9 +1,10 @@
-import { and, asc, count, eq, exists, getTableColumns, inArray, or, sql } from "drizzle-orm";
+import { and, asc, count, eq, exists, getTableColumns, inArray, ne, not, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
-import { withRetries } from "../run-batch.ts";
-import { deliveries, homeSites, webhooks } from "../schema.ts";
+import { changedMeanwhile, changeRow, hasAll } from "../change-row.ts";
+import { WHOLE_LIMIT_MS, withRetries } from "../run-batch.ts";
+import { auditLog, deliveries, homeSites, webhooks } from "../schema.ts";
 
 /** How many webhooks a site may have. */
 export const MOST_WEBHOOKS = 10;
@@ -27,10 +28,13 @@ export const isDeliveryOf = (key: WebhookKey) =>
   and(eq(deliveries.siteId, key.siteId), eq(deliveries.webhookId, key.id));
 
 /**
- * Inserts a webhook, enabled. The first one of a site turns the site's events on.
+ * Inserts a webhook, enabled. The first one of a site turns the site's events on. The directory knows nothing of events, so that the
+ * site gets no other revision by it.
  *
+ * @param webhook its id must be a random one of this call
  * @param details for the audit log, as JSON
  * @returns undefined when the home does not have the site; `webhook` is null when the site has as many as it may have
+ * @throws ServiceError `conflict`, reason `changed_meanwhile`, when somebody deleted it while this call was tried again
  */
 export async function insertWebhook(
   runtime: Runtime,
@@ -41,6 +45,19 @@ export async function insertWebhook(
 ): Promise<{ webhook: Webhook | null } | undefined> {
   const store = drizzle(db);
   const isSite = eq(homeSites.siteId, webhook.siteId);
+  // A try that comes late must not bring back what was deleted since.
+  const wasAdded = exists(
+    store
+      .select({ one: sql`1` })
+      .from(auditLog)
+      .where(
+        and(
+          eq(auditLog.siteId, webhook.siteId),
+          eq(auditLog.action, "webhook.added"),
+          eq(auditLog.subject, webhook.id),
+        ),
+      ),
+  );
   const present = store.select({ n: count() }).from(webhooks).where(eq(siteId, webhook.siteId));
   const audited = { siteId: sql`${webhook.siteId}`, subject: sql`${webhook.id}`, details: sql`${details}` };
   const eventsOn = {
@@ -72,23 +89,21 @@ export async function insertWebhook(
               revision: sql`0`.as("revision"),
             })
             .from(homeSites)
-            .where(and(isSite, sql`${present} < ${MOST_WEBHOOKS}`)),
+            .where(and(isSite, sql`${present} < ${MOST_WEBHOOKS}`, not(wasAdded))),
         )
         .onConflictDoNothing(),
       // Each of these runs only when the one before it changed a row, so a second try changes nothing.
       auditOf(db, author, { ...audited, action: "webhook.added" }, ONE_ROW, CHANGED),
       auditOf(db, author, eventsOn, homeSites, and(isSite, eq(homeSites.events, false), sql`${present} = 1`, CHANGED)),
+      store.update(homeSites).set({ events: true }).where(and(isSite, CHANGED)),
       store
-        .update(homeSites)
-        .set({ events: true, revision: sql`${homeSites.revision} + 1` })
-        .where(and(isSite, CHANGED)),
-      store
-        .select({ site: sql`${homeSites.siteId}`.as("site"), webhook: SUMMARY })
+        .select({ wasAdded: sql<number>`${wasAdded}`.as("was_added"), webhook: SUMMARY })
         .from(homeSites)
         .leftJoin(webhooks, isWebhook(webhook))
         .where(isSite),
     ]);
   const [, , , , [found]] = await withRetries(runtime, batch);
+  if (found?.webhook === null && found.wasAdded === 1) throw changedMeanwhile();
   return found;
 }
 
@@ -97,46 +112,57 @@ export type WebhookChange = { [Field in "url" | "events" | "status"]?: Webhook[F
 /**
  * Changes a webhook. Disabling it ends what is pending for it.
  *
- * @param details for the audit log, as JSON
+ * @param detailsOf for the audit log, as JSON: of the webhook as it will be
  * @returns the webhook as it is now; undefined when the site has no such webhook
+ * @throws ServiceError as {@link changeRow} does
  */
 export async function updateWebhook(
   runtime: Runtime,
   db: D1Database,
   key: WebhookKey,
-  { url, events, status }: WebhookChange,
-  details: string,
+  wanted: WebhookChange,
+  detailsOf: (next: Pick<Webhook, "url" | "events">) => string,
   author: Author,
 ): Promise<Webhook | undefined> {
   const store = drizzle(db);
-  const wanted = events && JSON.stringify(events);
-  // In SQL nothing is unequal to NULL: what the input does not name is not changed.
-  const moved = sql`${webhooks.url} <> ${url ?? null}`;
-  const switched = sql`${webhooks.status} <> ${status ?? null}`;
-  const audited = { siteId, subject: webhooks.id, details: sql`${details}` };
-  const action = status === "disabled" ? ("webhook.disabled" as const) : ("webhook.enabled" as const);
-  const changed = or(moved, sql`${webhooks.events} <> ${wanted ?? null}`);
-  // The audits run before the update, while the row has its old values.
-  const batch = () =>
-    store.batch([
-      auditOf(db, author, { ...audited, action: "webhook.changed" }, webhooks, and(isWebhook(key), changed)),
-      auditOf(db, author, { ...audited, action }, webhooks, and(isWebhook(key), switched)),
+  const find = () => store.select(SUMMARY).from(webhooks).where(isWebhook(key));
+  const write = async (before: Webhook) => {
+    const [url, events, status] = [
+      wanted.url ?? before.url,
+      wanted.events ?? before.events,
+      wanted.status ?? before.status,
+    ];
+    const unchanged = and(isWebhook(key), eq(webhooks.revision, before.revision));
+    const moved = ne(webhooks.url, url);
+    const switched = ne(webhooks.status, status);
+    const audited = { siteId, subject: webhooks.id, details: sql`${detailsOf({ url, events })}` };
+    const action = status === "disabled" ? ("webhook.disabled" as const) : ("webhook.enabled" as const);
+    const changed = or(moved, ne(webhooks.events, events));
+    // The audits run before the update, while the row has its old values.
+    const [, , { meta }, [now]] = await store.batch([
+      auditOf(db, author, { ...audited, action: "webhook.changed" }, webhooks, and(unchanged, changed)),
+      auditOf(db, author, { ...audited, action }, webhooks, and(unchanged, switched)),
       store
         .update(webhooks)
         .set({
-          url: url ?? sql`${webhooks.url}`,
-          events: events ?? sql`${webhooks.events}`,
-          status: status ?? sql`${webhooks.status}`,
-          disabledReason: status === "enabled" ? null : sql`${webhooks.disabledReason}`,
+          ...{ url, events, status, revision: before.revision + 1 },
+          disabledReason: wanted.status === "enabled" ? null : before.disabledReason,
           // Another receiver, or another try with the same one.
           failingSince: sql`CASE WHEN ${moved} OR ${switched} THEN NULL ELSE ${webhooks.failingSince} END`,
         })
-        .where(isWebhook(key))
-        .returning(SUMMARY),
+        .where(unchanged),
+      find(),
       ...(status === "disabled" ? [endPending(db, key)] : []),
     ]);
-  const [, , [now]] = await withRetries(runtime, batch);
-  return now;
+    return { changed: meta.changes === 1, now };
+  };
+  const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
+  return changeRow<Webhook>({
+    read: async () => (await find()).at(0),
+    write,
+    isSettled: (now) => hasAll(now, wanted),
+    retry: (call) => withRetries(runtime, call, answerBy),
+  });
 }
 
 /** Ends what is pending for a webhook if it is disabled, up to {@link MOST_ENDED} deliveries. */

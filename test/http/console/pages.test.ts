@@ -284,7 +284,7 @@ describe("agents", () => {
     expect((await visitor.press(disabled, "Enable Ana Costa")).notices).toEqual(["The agent was enabled."]);
     expect((await world.create({ kefu_id: [10], fzr_uid: 10 })).status).toBe(200);
     const { agents } = await world.operated();
-    expect(agents.at(-1)).toEqual({ site_id: world.siteId, id: 10, name: "Ana Costa", status: "normal" });
+    expect(agents.at(-1)).toEqual({ site_id: world.siteId, id: 10, name: "Ana Costa", status: "normal", revision: 3 });
   });
 
   it.each<[Record<string, string>, string, string]>([

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../support/faulty-bindings.ts";
 import { databaseOf } from "../../support/homes.ts";
+import { lateDb } from "../../support/late-db.ts";
 import { World } from "../../support/world.ts";
 
 const NAME_RULE =
@@ -137,5 +138,30 @@ describe("a change that the directory did not take", () => {
       directory: { name: "Renamed" },
       audit: [["site.renamed", { from: "Site", to: "Renamed" }]],
     });
+  });
+});
+
+describe("a change that another one came between while the database lost an answer", () => {
+  it.each([
+    ["en", "Somebody else changed it meanwhile", "Look at it, and send yours again if it is still wanted."],
+    ["zh", "其间有其他人更改了它", "若仍需要您的更改，请重新提交。"],
+  ])("is told in words, and changes nothing more: %s", async (language, heading, words) => {
+    const world = await World.create({}, "apac");
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const path = `/console/sites/${world.siteId}/settings`;
+    const form = await visitor.open(path);
+    const others = async () => {
+      for (const name of ["Theirs", "Theirs too"]) await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name });
+    };
+    const { db, commitLate } = lateDb(env.HOME_APAC, "late", others);
+    const apart = visitor.through(world.anotherIsolate({ HOME_APAC: db }));
+    apart.cookies.set("__Host-language", language);
+    const refused = await apart.press(form, "Rename", { Name: "Mine" });
+    expect([refused.status, refused.heading]).toEqual([409, heading]);
+    expect(refused.text).toContain(words);
+    await commitLate();
+    expect(await siteOf(world)).toMatchObject({ directory: { name: "Theirs too" }, home: { name: "Theirs too" } });
+    const again = await visitor.press(await visitor.open(path), "Rename", { Name: "Mine" });
+    expect(again.notices).toEqual(["The site was renamed."]);
   });
 });

@@ -363,8 +363,8 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/home-sites.ts",
-        find: "chatIdFloor === undefined ? undefined : sql`${chatIdFloor} >= ${highestId}`",
-        replace: "undefined",
+        find: "allowed: floor === undefined ? undefined : and(",
+        replace: "allowed: floor !== -1 ? undefined : and(",
       },
     ],
   },

@@ -40,6 +40,9 @@ const runtime: Runtime = {
   uuid: () => "00000000-0000-4000-8000-000000000000",
 };
 const author = { actor: "console", now: NOW + 9 } as const;
+/** What the directory knows of the site. */
+const KNOWN = { siteId: APP.siteId, name: "Site", status: "open", chatIdFloor: 0, revision: 0 } as const;
+const NEWER = { ...KNOWN, name: "Newer", status: "closed", chatIdFloor: 50, revision: 9 } as const;
 const key = { siteId: APP.siteId, appid: APP.appid };
 const ownerKey = { siteId: APP.siteId, name: APP.appid };
 
@@ -245,10 +248,12 @@ export const storeCases: Cases<Store> = {
     (db) => insertHomeSite(runtime, db, { siteId: 9, name: "New", chatIdFloor: 4, createdAt: NOW }, author),
     (db) => insertHomeSite(runtime, db, { siteId: 9, name: "Other", chatIdFloor: 4, createdAt: NOW }, author),
     threeSessions,
-    (db) => updateHomeSite(runtime, db, 7, { name: "It's", status: "closed", chatIdFloor: 10 }, author),
-    (db) => updateHomeSite(runtime, db, 7, { status: "open", chatIdFloor: 9 }, author),
-    (db) => updateHomeSite(runtime, db, 7, {}, author),
-    (db) => updateHomeSite(runtime, db, 99, { name: "None" }, author),
+    (db) => updateHomeSite(runtime, db, KNOWN, { name: "It's", status: "closed", chatIdFloor: 10 }, author),
+    (db) => updateHomeSite(runtime, db, KNOWN, { status: "open", chatIdFloor: 9 }, author),
+    (db) => updateHomeSite(runtime, db, KNOWN, {}, author),
+    (db) => updateHomeSite(runtime, db, NEWER, { chatIdFloor: 12 }, author),
+    (db) => updateHomeSite(runtime, db, NEWER, { events: false }, author),
+    (db) => updateHomeSite(runtime, db, { ...KNOWN, siteId: 99 }, { name: "None" }, author),
     (db) => findHomeSite(db, 7),
     (db) => findHomeSite(db, 99),
     (db) => probeHome(db),
