@@ -1,0 +1,127 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { call } from "../support/admin-calls.ts";
+import { newWebhook } from "../support/new-webhook.ts";
+import { bookmark } from "../support/time-travel.ts";
+import { World } from "../support/world.ts";
+
+/** A home is put back, and operators change its sites before they settle it: what was answered 200 stays. */
+
+const LIFT = 1_000_000;
+
+type Change = { name?: string; status?: string; first_chat_id?: number; events?: boolean };
+
+/** The site as directory and home have it. */
+async function both({ siteId }: World) {
+  const listed = await env.DB.prepare("SELECT name, status, revision, first_chat_id FROM sites WHERE id = ?")
+    .bind(siteId)
+    .first<{ name: string; status: string; revision: number; first_chat_id: number }>();
+  const row = await env.HOME_APAC.prepare(
+    "SELECT name, status, revision, chat_id_floor, events FROM home_sites WHERE site_id = ?",
+  )
+    .bind(siteId)
+    .first<{ name: string; status: string; revision: number; chat_id_floor: number; events: number }>();
+  if (listed === null || row === null) throw new Error("the site is not there");
+  const { name, status, revision } = listed;
+  expect(row).toMatchObject({ name, status, revision });
+  return { name, status, floor: row.chat_id_floor, events: row.events };
+}
+
+async function change(world: World, body: Change) {
+  const answer = await call(world, "PATCH", `/admin/sites/${world.siteId}`, body);
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+  return answer.body as Change;
+}
+
+/** A site that was changed after the point to which its home is taken back; the isolate knows that the home is closed. */
+async function restored(...undone: Change[]) {
+  const world = await World.create({}, "apac");
+  await world.chatId();
+  const travelBack = await bookmark(env.HOME_APAC);
+  for (const each of undone) await change(world, each);
+  await travelBack();
+  const shut = world.anotherIsolate({ CLOSED_HOMES: "apac" as never });
+  const settle = async () => {
+    expect((await call(shut, "POST", "/admin/homes/apac/restored", {})).status).toBe(200);
+    return both(world);
+  };
+  return { world, shut, settle };
+}
+
+async function audited({ siteId }: World) {
+  const { results } = await env.HOME_APAC.prepare(
+    "SELECT action, details FROM audit_log WHERE site_id = ? AND action LIKE 'site.%' ORDER BY id",
+  )
+    .bind(siteId)
+    .all<{ action: string; details: string }>();
+  return results.slice(1).map(({ action, details }) => [action, JSON.parse(details)]);
+}
+
+describe("a change of a site between the restore of its home and the settling", () => {
+  const CLOSED: Change = { status: "closed", name: "Known" };
+
+  it.each<[string, Change[], Change, { name: string; status: string }]>([
+    ["a rename", [CLOSED], { name: "New" }, { name: "New", status: "closed" }],
+    ["an opening", [CLOSED], { status: "open" }, { name: "Known", status: "open" }],
+    [
+      "a closing",
+      [{ name: "Known" }, { name: "Known 2" }],
+      { status: "closed" },
+      { name: "Known 2", status: "closed" },
+    ],
+    ["turning events on", [CLOSED], { events: true }, { name: "Known", status: "closed" }],
+    ["no change of values", [CLOSED], { name: "Site" }, { name: "Site", status: "closed" }],
+  ])("stays, and what it does not name comes from the directory: %s", async (_, undone, wanted, expected) => {
+    const { world, shut, settle } = await restored(...undone);
+    expect(await change(shut, wanted)).toMatchObject(expected);
+    expect(await both(world)).toMatchObject(expected);
+    expect(await settle()).toMatchObject({ ...expected, floor: 1 + LIFT, events: Number(wanted.events ?? false) });
+  });
+
+  it("stays when another one follows, and when the directory knew of many more", async () => {
+    const { shut, settle } = await restored({ name: "1" }, { name: "2" }, CLOSED, { first_chat_id: 500 });
+    await change(shut, { name: "New" });
+    await change(shut, { status: "open", events: true });
+    await change(shut, { events: false });
+    expect(await settle()).toEqual({ name: "New", status: "open", events: 0, floor: 499 + LIFT });
+  });
+
+  it("gives no id that the directory knows to be skipped", async () => {
+    const { world, shut, settle } = await restored({ first_chat_id: 5_000 });
+    const low = await call(shut, "PATCH", `/admin/sites/${world.siteId}`, { first_chat_id: 100, name: "New" });
+    expect([low.status, low.body]).toMatchObject([
+      400,
+      { errors: [{ message: "must be above 4999, the highest chat_id that the site has given or skipped" }] },
+    ]);
+    await change(shut, { name: "New" });
+    expect(await both(world)).toMatchObject({ name: "New", floor: 4_999 });
+    await change(shut, { first_chat_id: 6_000 });
+    expect(await settle()).toMatchObject({ name: "New", floor: 5_999 + LIFT });
+    expect(await world.anotherIsolate().chatId()).toBe(6_000 + LIFT);
+  });
+
+  it("tells the audit log all that really changed", async () => {
+    const { world, shut } = await restored({ status: "closed", name: "Known", first_chat_id: 40 });
+    await change(shut, { name: "New" });
+    expect(await audited(world)).toEqual([
+      ["site.renamed", { from: "Site", to: "New" }],
+      ["site.closed", { name: "New" }],
+      ["site.first_chat_id_set", { first_chat_id: 40 }],
+    ]);
+  });
+
+  it("stays beside webhooks that were added in between, which do not open a site that was closed", async () => {
+    const { world, shut, settle } = await restored(CLOSED);
+    await newWebhook(shut);
+    await change(shut, { events: false });
+    await newWebhook(shut);
+    await change(shut, { events: true });
+    expect(await settle()).toMatchObject({ name: "Known", status: "closed", events: 1 });
+    const alone = await restored(CLOSED);
+    for (const _ of [1, 2]) await newWebhook(alone.shut);
+    expect(await alone.settle()).toMatchObject({ name: "Known", status: "closed", events: 1 });
+    const webhooks = env.HOME_APAC.prepare("SELECT count(*) AS n FROM webhooks WHERE site_id = ?");
+    expect(await webhooks.bind(alone.world.siteId).first("n")).toBe(2);
+    expect(await webhooks.bind(world.siteId).first("n")).toBe(2);
+  });
+});
