@@ -32,7 +32,17 @@ export const answerInTime = (c: RequestContext, next: Next): Promise<void> =>
 export function serviceContext(c: RequestContext, actor: ServiceContext["actor"]): ServiceContext {
   const { runtime, telemetry, credentials } = c.var.isolate;
   const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
-  return { runtime, telemetry, credentials, config: configOf(c), actor, now: unixSeconds(runtime), waitUntil };
+  const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
+  return {
+    runtime,
+    telemetry,
+    credentials,
+    config: configOf(c),
+    actor,
+    now: unixSeconds(runtime),
+    answerBy,
+    waitUntil,
+  };
 }
 
 /** Notes the home that a call is about, for the log and for the words of a fault, when there is such a home. */

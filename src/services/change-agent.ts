@@ -22,7 +22,8 @@ type ChangeAgent = { site: Site; id: number; change: z.infer<typeof agentChangeS
 
 /** Renames, enables or disables an agent. @throws ServiceError `not_found`; `conflict`, reason `changed_meanwhile` */
 export async function changeAgent(ctx: ServiceContext, { site, id, change }: ChangeAgent): Promise<Agent> {
-  const agent = await updateAgent(homeOf(ctx, site), site.id, id, change, authorOf(ctx));
+  const { runtime, answerBy } = ctx;
+  const agent = await updateAgent(runtime, homeOf(ctx, site), { siteId: site.id, id }, change, authorOf(ctx), answerBy);
   if (agent === undefined) throw agentUnknown();
   return agent;
 }

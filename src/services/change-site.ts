@@ -50,7 +50,7 @@ export async function changeSite(
   const { name, status, firstChatId, events } = change;
   const chatIdFloor = firstChatId === undefined ? undefined : firstChatId - 1;
   const wanted = { name, status, chatIdFloor, events };
-  const changed = await updateHomeSite(runtime, homeOf(ctx, site), knownOf(site), wanted, authorOf(ctx));
+  const changed = await updateHomeSite(runtime, homeOf(ctx, site), knownOf(site), wanted, authorOf(ctx), ctx.answerBy);
   if (changed === undefined) throw siteUnknown();
   const { site: now, givenId } = changed;
   if (givenId !== undefined) {

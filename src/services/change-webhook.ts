@@ -34,7 +34,8 @@ export async function changeWebhook(
   const events = change.events && [...new Set(change.events)];
   const key = { siteId: site.id, id };
   const wanted = { ...change, events };
-  const now = await updateWebhook(ctx.runtime, homeOf(ctx, site), key, wanted, webhookDetails, authorOf(ctx));
+  const [db, author] = [homeOf(ctx, site), authorOf(ctx)];
+  const now = await updateWebhook(ctx.runtime, db, key, wanted, webhookDetails, author, ctx.answerBy);
   if (now === undefined) throw webhookUnknown();
   return now;
 }

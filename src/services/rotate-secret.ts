@@ -61,7 +61,7 @@ export async function rotateSecret(ctx: ServiceContext, input: RotateSecret): Pr
     if (expectedVersion !== undefined && app.version !== expectedVersion) throw otherVersion();
     mine = await nextRotation(ctx, app, input.overlapSeconds);
     const db = homeDatabase(ctx.config, app.home);
-    if (await replaceSecret(ctx.runtime, db, mine.row, authorOf(ctx))) return answer(ctx, app, mine);
+    if (await replaceSecret(ctx.runtime, db, mine.row, authorOf(ctx), ctx.answerBy)) return answer(ctx, app, mine);
   }
   throw expectedVersion === undefined ? busy() : otherVersion();
 }

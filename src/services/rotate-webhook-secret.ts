@@ -43,7 +43,7 @@ export async function rotateWebhookSecret(
     // The try before wrote this; its answer was lost. A further rotation would end the secret that is in use.
     if (mine !== undefined && webhook.version === mine.rotated.version) return mine.rotated;
     mine = await nextRotation(ctx, webhook, overlapSeconds);
-    if (await replaceWebhookSecret(ctx.runtime, db, key, mine.change, authorOf(ctx))) return mine.rotated;
+    if (await replaceWebhookSecret(ctx.runtime, db, key, mine.change, authorOf(ctx), ctx.answerBy)) return mine.rotated;
   }
   throw new ServiceError("conflict", {
     reason: "rotation_busy",

@@ -23,6 +23,8 @@ export interface ServiceContext {
   actor: Actor;
   /** Unix seconds. */
   now: number;
+  /** When the operator is answered at the latest, by the runtime's `elapsed`: no change over another one is begun after that. */
+  answerBy: number;
   /** Keeps the Worker alive for work that continues after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
 }

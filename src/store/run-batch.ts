@@ -65,6 +65,17 @@ export async function withRetries<T>(
   throw unanswered(fault);
 }
 
+/**
+ * Runs one database call without retries, unless the deadline is over.
+ *
+ * @param answerBy see {@link withRetries}
+ * @throws ServiceError `unavailable` when it is over; what the call throws
+ */
+export async function inOneTry<T>(runtime: Runtime, call: () => Promise<T>, answerBy: number): Promise<T> {
+  if (runtime.elapsed() >= answerBy) throw unanswered(undefined);
+  return call();
+}
+
 /** The refusal for a database error thrown outside {@link withRetries}; undefined when it is no database error. */
 export function databaseFault(error: unknown): ServiceError | undefined {
   const { message } = rootOf(error);

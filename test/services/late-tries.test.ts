@@ -5,7 +5,10 @@ import { changeAgent } from "../../src/services/change-agent.ts";
 import { changeSite, type SiteChange } from "../../src/services/change-site.ts";
 import { changeWebhook } from "../../src/services/change-webhook.ts";
 import { deleteWebhook } from "../../src/services/delete-webhook.ts";
-import { findSite } from "../../src/services/find-site.ts";
+import { findSite, type Site } from "../../src/services/find-site.ts";
+import { rotateSecret } from "../../src/services/rotate-secret.ts";
+import { rotateWebhookSecret } from "../../src/services/rotate-webhook-secret.ts";
+import type { ServiceContext } from "../../src/services/service-context.ts";
 import { judge } from "../../src/store/home/webhook-health.ts";
 import { databaseOf } from "../support/homes.ts";
 import { lateDb, type Way } from "../support/late-db.ts";
@@ -312,5 +315,32 @@ describe("a change of an agent", () => {
     const db = replacing(env.DB, { batch });
     await expect(change({ status: "disabled" }, db)).rejects.toMatchObject(MEANWHILE);
     expect([rounds, await agent()]).toMatchObject([3, { name: "Theirs 3", status: "normal" }]);
+  });
+});
+
+describe("a database that answers when the operator was told already that nobody knows", () => {
+  type Change = (ctx: ServiceContext, site: Site, webhookId: string, appid: string) => Promise<unknown>;
+
+  it.each<[string, Change]>([
+    ["a site", (ctx, site) => changeSite(ctx, { site, change: { name: "Late" } })],
+    ["an agent", (ctx, site) => changeAgent(ctx, { site, id: 1, change: { name: "Late" } })],
+    ["a webhook", (ctx, site, webhookId) => changeWebhook(ctx, { site, webhookId, change: { status: "disabled" } })],
+    ["a webhook's secret", (ctx, site, webhookId) => rotateWebhookSecret(ctx, { site, webhookId, overlapSeconds: 0 })],
+    ["an app's secret", (ctx, _, __, appid) => rotateSecret(ctx, { appid, overlapSeconds: 0 })],
+  ])("has no change begun over what it says: %s", async (_, change) => {
+    const world = await World.create();
+    const site = await findSite(contextAt(NOW), world);
+    const { id } = await addWebhook(contextAt(NOW), { site, url: "https://hooks.example.com/" });
+    const before = [await eventStore(world), await world.operated()];
+    let elapsed = 0;
+    const prepare = (sql: string) => {
+      elapsed = 8_000;
+      return env.DB.prepare(sql);
+    };
+    const ctx = contextAt(NOW, { DB: replacing(env.DB, { prepare }) });
+    const runtime = { ...ctx.runtime, elapsed: () => elapsed };
+    const changed = change({ ...ctx, runtime, answerBy: 8_000 }, site, id, world.appid);
+    await expect(changed).rejects.toMatchObject({ code: "unavailable", context: { reason: "d1_unavailable" } });
+    expect([await eventStore(world), await world.operated()]).toEqual(before);
   });
 });

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { type Bindings, readConfig } from "../../src/config.ts";
 import { CredentialResolver } from "../../src/credentials/resolve-credentials.ts";
 import type { ServiceContext } from "../../src/services/service-context.ts";
+import { WHOLE_LIMIT_MS } from "../../src/store/run-batch.ts";
 import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
 import { replacing } from "./replacing.ts";
 import { runtimeAt } from "./test-runtime.ts";
@@ -24,6 +25,7 @@ export function contextAt(now = NOW, bindings: Replacements = {}): ServiceContex
     credentials: new CredentialResolver(runtime, consoleTelemetry),
     actor: "admin-api",
     now,
+    answerBy: runtime.elapsed() + WHOLE_LIMIT_MS,
     waitUntil: () => {},
     published,
   };

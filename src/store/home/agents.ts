@@ -1,7 +1,9 @@
 import { and, asc, eq, gt, ne, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED } from "../audit-log.ts";
 import { changeRow, hasAll } from "../change-row.ts";
+import { inOneTry } from "../run-batch.ts";
 import { agents } from "../schema.ts";
 
 const AGENT = { id: agents.id, name: agents.name, status: agents.status };
@@ -66,17 +68,19 @@ export async function insertAgents(
 }
 
 /**
- * Renames, enables or disables an agent.
+ * Renames, enables or disables an agent. Not tried again, but what the database does late undoes nothing either.
  *
+ * @param answerBy deadline in milliseconds of the runtime's `elapsed`: nothing is begun after it
  * @returns the changed agent; undefined when the site has no such agent
  * @throws ServiceError `conflict` as {@link changeRow} does
  */
 export async function updateAgent(
+  runtime: Runtime,
   db: D1Database,
-  siteId: number,
-  id: number,
+  { siteId, id }: { siteId: number; id: number },
   wanted: { name?: string | undefined; status?: AgentStatus | undefined },
   author: Author,
+  answerBy: number,
 ): Promise<Agent | undefined> {
   const store = drizzle(db);
   const named = and(eq(agents.siteId, siteId), eq(agents.id, id));
@@ -108,11 +112,11 @@ export async function updateAgent(
     ]);
     return { changed: meta.changes === 1, now };
   };
-  // Not tried again, but what the database does late must undo nothing either.
   const now = await changeRow({
     read: async () => (await find()).at(0),
     write,
     isSettled: (row) => hasAll(row, wanted),
+    retry: (call) => inOneTry(runtime, call, answerBy),
   });
   return now && { id: now.id, name: now.name, status: now.status };
 }

@@ -83,12 +83,18 @@ type Rotation = AppKey &
     previousExpiresAt: number;
   };
 
-/** Stores a rotation. @returns false when the app was rotated or revoked since `previousVersion` was read */
+/**
+ * Stores a rotation.
+ *
+ * @param answerBy see {@link withRetries}
+ * @returns false when the app was rotated or revoked since `previousVersion` was read
+ */
 export async function replaceSecret(
   runtime: Runtime,
   db: D1Database,
   { siteId, appid, ...change }: Rotation,
   author: Author,
+  answerBy?: number,
 ): Promise<boolean> {
   const store = drizzle(db);
   const key = { siteId, appid };
@@ -104,7 +110,7 @@ export async function replaceSecret(
       store.update(apps).set(change).where(unchanged),
       auditOf(db, author, audited, apps, and(isApp(key), CHANGED)),
     ]);
-  const [replaced] = await withRetries(runtime, batch);
+  const [replaced] = await withRetries(runtime, batch, answerBy);
   return replaced.meta.changes === 1;
 }
 

@@ -4,7 +4,7 @@ import { ServiceError } from "../../errors.ts";
 import type { Runtime } from "../../runtime.ts";
 import { type AuditAction, type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
 import { changeRow, hasAll } from "../change-row.ts";
-import { WHOLE_LIMIT_MS, withRetries } from "../run-batch.ts";
+import { withRetries } from "../run-batch.ts";
 import {
   agents,
   apps,
@@ -99,6 +99,7 @@ function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
  * Changes a site. The change is whole or nothing: a floor below an id that was given changes nothing. What a restored home has
  * forgotten comes from the directory, and the row becomes newer than both, so that the settling of the home does not undo the change.
  *
+ * @param answerBy see {@link withRetries}
  * @returns the site as it is now; `givenId` is the highest id that was given or skipped when the floor was too low, and then nothing is
  *   changed. Undefined when the home does not have the site
  * @throws ServiceError as {@link changeRow} does
@@ -109,6 +110,7 @@ export async function updateHomeSite(
   known: KnownSite,
   wanted: HomeSiteChange,
   author: Author,
+  answerBy?: number,
 ): Promise<{ site: HomeSite; givenId: number | undefined } | undefined> {
   const store = drizzle(db);
   const named = eq(homeSites.siteId, known.siteId);
@@ -149,7 +151,6 @@ export async function updateHomeSite(
 
   const isDone = (now: Found) => now.revision >= known.revision && hasAll<HomeSite>(now, wanted);
   const isRefused = (now: Found, before: Found) => now.revision === before.revision && now.events === before.events;
-  const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
   const now = await changeRow<Found>({
     read: async () => (await find()).at(0),
     write,

@@ -3,7 +3,7 @@ import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
 import { changedMeanwhile, changeRow, hasAll } from "../change-row.ts";
-import { WHOLE_LIMIT_MS, withRetries } from "../run-batch.ts";
+import { withRetries } from "../run-batch.ts";
 import { auditLog, deliveries, homeSites, webhooks } from "../schema.ts";
 
 /** How many webhooks a site may have. */
@@ -113,6 +113,7 @@ export type WebhookChange = { [Field in "url" | "events" | "status"]?: Webhook[F
  * Changes a webhook. Disabling it ends what is pending for it.
  *
  * @param detailsOf for the audit log, as JSON: of the webhook as it will be
+ * @param answerBy see {@link withRetries}
  * @returns the webhook as it is now; undefined when the site has no such webhook
  * @throws ServiceError as {@link changeRow} does
  */
@@ -123,6 +124,7 @@ export async function updateWebhook(
   wanted: WebhookChange,
   detailsOf: (next: Pick<Webhook, "url" | "events">) => string,
   author: Author,
+  answerBy?: number,
 ): Promise<Webhook | undefined> {
   const store = drizzle(db);
   const find = () => store.select(SUMMARY).from(webhooks).where(isWebhook(key));
@@ -156,7 +158,6 @@ export async function updateWebhook(
     ]);
     return { changed: meta.changes === 1, now };
   };
-  const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
   return changeRow<Webhook>({
     read: async () => (await find()).at(0),
     write,
@@ -185,6 +186,7 @@ export function endPending(db: D1Database, key: WebhookKey) {
  * Stores a rotation.
  *
  * @param change `previousVersion` is the version that the webhook had when the rotation began
+ * @param answerBy see {@link withRetries}
  * @returns false when the webhook was rotated or deleted since then
  */
 export async function replaceWebhookSecret(
@@ -195,6 +197,7 @@ export async function replaceWebhookSecret(
     [Field in "version" | "secret" | `previous${"Version" | "Secret" | "ExpiresAt"}`]: NonNullable<WebhookRow[Field]>;
   },
   author: Author,
+  answerBy?: number,
 ): Promise<boolean> {
   const store = drizzle(db);
   const audited = {
@@ -211,7 +214,7 @@ export async function replaceWebhookSecret(
         .where(and(isWebhook(key), eq(webhooks.version, change.previousVersion))),
       auditOf(db, author, audited, webhooks, and(isWebhook(key), CHANGED)),
     ]);
-  const [replaced] = await withRetries(runtime, batch);
+  const [replaced] = await withRetries(runtime, batch, answerBy);
   return replaced.meta.changes === 1;
 }
 

@@ -46,6 +46,9 @@ const NEWER = { ...KNOWN, name: "Newer", status: "closed", chatIdFloor: 50, revi
 const key = { siteId: APP.siteId, appid: APP.appid };
 const ownerKey = { siteId: APP.siteId, name: APP.appid };
 
+const changeAgent = (db: D1Database, id: number, change: Parameters<typeof agents.updateAgent>[3]) =>
+  agents.updateAgent(runtime, db, { siteId: 7, id }, change, author, Number.POSITIVE_INFINITY);
+
 const SETTLING = { id: "s", home: "main", lift: 1000 };
 /** Of one site more than it has, and of one that is not there. */
 const REMEMBERED = {
@@ -144,10 +147,10 @@ export const storeCases: Cases<Store> = {
       ),
     (db) => agents.listTakenAgents(db, 7, [{ id: 9 }, { id: 2 }]),
     (db) => agents.listAgents(db, 7, 1, 2),
-    (db) => agents.updateAgent(db, 7, 2, { name: "Li 2", status: "disabled" }, author),
-    (db) => agents.updateAgent(db, 7, 3, { status: "normal" }, author),
-    (db) => agents.updateAgent(db, 7, 2, {}, author),
-    (db) => agents.updateAgent(db, 7, 99, { name: "None" }, author),
+    (db) => changeAgent(db, 2, { name: "Li 2", status: "disabled" }),
+    (db) => changeAgent(db, 3, { status: "normal" }),
+    (db) => changeAgent(db, 2, {}),
+    (db) => changeAgent(db, 99, { name: "None" }),
     (db) => listAuditEntries(db, 7, Number.MAX_SAFE_INTEGER, 3),
     (db) => listAuditEntries(db, undefined, 3, 10),
   ),
