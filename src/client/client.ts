@@ -8,6 +8,7 @@ import {
   type ClientOptions,
   filled,
   type Limits,
+  limitsOfCall,
   type SendOptions,
   usableKey,
   usableLimits,
@@ -136,7 +137,7 @@ export class AgentSessionClient {
   ): Promise<WireAnswer> {
     const key = usableKey(options.idempotencyKey ?? false);
     const signal = usableSignal(options.signal);
-    const limits = usableLimits({ timeoutMs: options.timeoutMs }, this.#limits);
+    const limits = limitsOfCall({ timeoutMs: options.timeoutMs }, this.#limits);
     const { offset } = this.#clock;
     const answer = await this.#try({ operation, fields, names: {}, key, signal, limits }, offset);
     if (!Object.hasOwn(fields, "timestamp")) this.#clock.doubt(answer, offset);
@@ -151,7 +152,7 @@ export class AgentSessionClient {
     const key = usableKey(options.idempotencyKey ?? crypto.randomUUID());
     const names = OWN_NAMES[operation];
     const signal = usableSignal(options.signal);
-    const limits = usableLimits(options, this.#limits);
+    const limits = limitsOfCall(options, this.#limits);
     let clockCorrected = false;
     for (let tries = 1; ; tries++) {
       const { offset } = this.#clock;

@@ -28,8 +28,8 @@ export interface SendOptions {
 }
 
 export interface CallOptions extends SendOptions {
-  /** Of this call, the first try counts: 1 makes it the only one. Default: the client's. */
-  maxTries?: number | undefined;
+  /** How often this call is tried again at most; 0 is one try. Default: one less than the client's `maxTries`. */
+  retries?: number | undefined;
 }
 
 /** How long and how often to try. */
@@ -38,11 +38,19 @@ export interface Limits {
   maxTries: number;
 }
 
-/** @throws TypeError naming the option that cannot be used */
-export function usableLimits(given: Partial<CallOptions>, others: Limits): Limits {
+/** What of a client's own options, and of the defaults, limits its calls. @throws TypeError naming the option that cannot be used */
+export function usableLimits({ timeoutMs, maxTries }: Pick<ClientOptions, keyof Limits>, others: Limits): Limits {
   return {
-    timeoutMs: wholeNumber("timeoutMs", given.timeoutMs ?? others.timeoutMs, 2 ** 31 - 1),
-    maxTries: wholeNumber("maxTries", given.maxTries ?? others.maxTries, 100),
+    timeoutMs: wholeNumber("timeoutMs", timeoutMs ?? others.timeoutMs, 1, MOST_MS),
+    maxTries: wholeNumber("maxTries", maxTries ?? others.maxTries, 1, MOST_TRIES),
+  };
+}
+
+/** The same of one call. @throws TypeError naming the option that cannot be used */
+export function limitsOfCall({ timeoutMs, retries }: CallOptions, client: Limits): Limits {
+  return {
+    timeoutMs: wholeNumber("timeoutMs", timeoutMs ?? client.timeoutMs, 1, MOST_MS),
+    maxTries: 1 + wholeNumber("retries", retries ?? client.maxTries - 1, 0, MOST_TRIES - 1),
   };
 }
 
@@ -77,9 +85,12 @@ export function filled(name: string, value: string): string {
   return value;
 }
 
-function wholeNumber(name: string, value: number, most: number): number {
-  if (!Number.isInteger(value) || value < 1 || value > most) {
-    throw new TypeError(`${name}: must be a whole number from 1 to ${most}`);
+const MOST_MS = 2 ** 31 - 1;
+const MOST_TRIES = 100;
+
+function wholeNumber(name: string, value: number, least: number, most: number): number {
+  if (!Number.isInteger(value) || value < least || value > most) {
+    throw new TypeError(`${name}: must be a whole number from ${least} to ${most}`);
   }
   return value;
 }

@@ -50,12 +50,12 @@ describe("timeoutMs of a call", () => {
   });
 });
 
-describe("maxTries of a call", () => {
+describe("retries of a call", () => {
   it("is that call's, more or less than the client's, and the client keeps its own", async () => {
     const { client, sent } = await service(Array(9).fill(LOST), { maxTries: 2 });
-    await expect(client.createSession(newSession(), { maxTries: 1 })).rejects.toMatchObject({ code: "network" });
+    await expect(client.createSession(newSession(), { retries: 0 })).rejects.toMatchObject({ code: "network" });
     expect(sent).toHaveLength(1);
-    await expect(client.addAgents({ chatId: 1, agentIds: [1] }, { maxTries: 3 })).rejects.toThrow("ECONNREFUSED");
+    await expect(client.addAgents({ chatId: 1, agentIds: [1] }, { retries: 2 })).rejects.toThrow("ECONNREFUSED");
     expect(sent).toHaveLength(4);
     await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "network" });
     expect(sent).toHaveLength(6);
@@ -68,13 +68,13 @@ describe("an option of a call that cannot be used", () => {
     ["timeoutMs", { timeoutMs: Number.NaN }],
     ["timeoutMs", { timeoutMs: 2 ** 31 }],
     ["timeoutMs", { timeoutMs: "1000" as unknown as number }],
-    ["maxTries", { maxTries: 0 }],
-    ["maxTries", { maxTries: 1.5 }],
-    ["maxTries", { maxTries: 101 }],
-    ["maxTries", { maxTries: Number.POSITIVE_INFINITY }],
+    ["retries", { retries: -1 }],
+    ["retries", { retries: 1.5 }],
+    ["retries", { retries: 100 }],
+    ["retries", { retries: Number.POSITIVE_INFINITY }],
   ])("is named before anything is sent: %s %j", async (option, options) => {
     const { client, sent } = await service();
-    const says = new RegExp(`^${option}: must be a whole number from 1 to `);
+    const says = new RegExp(`^${option}: must be a whole number from [01] to `);
     await expect(client.createSession(newSession(), options)).rejects.toThrow(TypeError);
     await expect(client.createSession(newSession(), options)).rejects.toThrow(says);
     await expect(client.addAgents({ chatId: 1, agentIds: [1] }, options)).rejects.toThrow(says);

@@ -432,8 +432,8 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/create-site.ts",
-        find: "if (await finishSite(ctx, { site })) return",
-        replace: "if ((await finishSite(ctx, { site })) || true) return",
+        find: "if (!(await finishSite(ctx, { site }))) continue;",
+        replace: "await finishSite(ctx, { site });",
       },
     ],
   },
