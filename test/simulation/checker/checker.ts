@@ -82,6 +82,7 @@ export class Checker {
       this.model.reopenedAt.set(`${home}/${after.site_id}`, this.#scheduler.now);
     }
     this.model.apply(home, change, call === undefined ? "" : this.#signed.fingerprintOf(call));
+    this.operators.noteChanged(home, call, change);
     if (table === "events") this.#given.changes(home, call, change);
     if (table === "webhooks") this.#deliveries.webhookChanges(home, change);
     if (table === "apps") this.#signed.costs.changed(String((after ?? before)?.appid));
@@ -165,7 +166,7 @@ export class Checker {
     this.model.forgetUndoneMoves(home);
     if (home === "main") this.model.forgetIdsOfLostSites();
     this.#signed.costs.unsettle();
-    this.operators.disturb();
+    this.operators.disturb(home);
     this.pruning.disturb();
     this.#deliveries.restored(home);
     this.#look();

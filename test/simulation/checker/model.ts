@@ -29,6 +29,8 @@ export class Model {
   readonly used = new Map<string, Call>();
   /** When a site was opened last, in milliseconds of virtual time, by home and site. */
   readonly reopenedAt = new Map<string, number>();
+  /** Sites that an operator has changed since their home was taken back, by home and site. */
+  readonly changedSinceRestore = new Set<string>();
   /** Every chat id that was ever given, by home, site and id. */
   readonly givenIds = new Set<string>();
   /** Every seq that an event was ever given, by home, site and seq. */
@@ -78,6 +80,9 @@ export class Model {
     this.homes.delete(home);
     this.restoredAt.set(home, at);
     for (const site of [...this.settled.keys()]) if (site.startsWith(`${home}/`)) this.settled.delete(site);
+    for (const name of this.changedSinceRestore) {
+      if (name.startsWith(`${home}/`)) this.changedSinceRestore.delete(name);
+    }
     if (home !== "main") return;
     this.routes.clear();
     this.directory.clear();

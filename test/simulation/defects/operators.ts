@@ -369,6 +369,88 @@ export const OPERATOR_DEFECTS: Defect[] = [
     ],
   },
   {
+    name: "site-late-try",
+    what: "A late try of a PATCH of a site undoes a later one.",
+    edits: [
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "and(named, eq(homeSites.revision, before.revision), eq(homeSites.events, before.events), allowed)",
+        replace: "and(named, allowed)",
+      },
+    ],
+  },
+  {
+    name: "webhook-late-try",
+    what: "A late try of a PATCH of a webhook undoes a later one.",
+    edits: [
+      {
+        file: "src/store/home/webhooks.ts",
+        find: "and(isWebhook(key), eq(webhooks.revision, before.revision))",
+        replace: "isWebhook(key)",
+      },
+    ],
+  },
+  {
+    name: "agent-late-try",
+    what: "A late PATCH of an agent undoes a later one.",
+    edits: [
+      {
+        file: "src/store/home/agents.ts",
+        find: "and(named, eq(agents.revision, before.revision))",
+        replace: "named",
+      },
+    ],
+  },
+  {
+    name: "change-after-the-answer",
+    what: "A change is begun over a later one, after the operator was told that nobody knows.",
+    edits: [
+      {
+        file: "src/http/operator.ts",
+        find: "const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;",
+        replace: "const answerBy = runtime.elapsed() + 10 * WHOLE_LIMIT_MS;",
+      },
+    ],
+  },
+  {
+    name: "webhook-comes-back",
+    what: "A late try of adding a webhook brings back one that was deleted.",
+    edits: [{ file: "src/store/home/webhooks.ts", find: ", not(wasAdded)", replace: "" }],
+  },
+  {
+    name: "disabling-without-revision",
+    what: "A late try of an operator enables a webhook that the Worker has disabled.",
+    edits: [
+      {
+        file: "src/store/home/webhook-health.ts",
+        find: "disabled_reason = ${v.reason}, revision = revision + 1",
+        replace: "disabled_reason = ${v.reason}",
+      },
+    ],
+  },
+  {
+    name: "settling-undoes-change",
+    what: "Settling a restored home undoes what an operator has changed since the restore.",
+    edits: [
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "revision: Math.max(before.revision, known.revision) + 1,",
+        replace: "revision: before.revision + 1,",
+      },
+    ],
+  },
+  {
+    name: "change-forgets-closing",
+    what: "A change of a site that was restored opens it, though the directory knows that it was closed.",
+    edits: [
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "const { name, status } = isOlder ? known : before;",
+        replace: "const { name, status } = before;",
+      },
+    ],
+  },
+  {
     name: "site-not-copied",
     what: "The directory does not hear of a site's change.",
     edits: [

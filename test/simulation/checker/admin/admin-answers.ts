@@ -2,6 +2,7 @@ import type { Row } from "../../platform/database.ts";
 import type { Model } from "../model.ts";
 import { hasKeyOf, keyId, sealedWith } from "../seals.ts";
 import type { Operation, OperationOf } from "./intents.ts";
+import { answerable } from "./late-tries.ts";
 import { wrongRestoredAnswer } from "./restores.ts";
 import { wrongWebhookAnswer } from "./webhook-answers.ts";
 
@@ -36,12 +37,14 @@ export function wrongAnswer(model: Model, operation: Operation): string | undefi
     }
     case "revoke":
       return model.listedApp(intent.appid)?.revoked === false ? "the app is not revoked" : undefined;
-    case "addAgent":
-    case "changeAgent": {
+    case "addAgent": {
       const row = lastOf(operation, "agents");
-      return row === undefined
-        ? "it changed nothing"
-        : unlike(body, { id: row.id, name: row.name, status: row.status });
+      return row === undefined ? "it changed nothing" : unlike(body, agentShown(row));
+    }
+    case "changeAgent": {
+      const { name, status } = intent;
+      const wanted = { ...(name !== undefined && { name }), ...(status !== undefined && { status }) };
+      return unlikeAll(body, answerable(operation, "agents", wanted).map(agentShown));
     }
     case "reseal":
       return wrongReseal(model, operation, body);
@@ -62,18 +65,37 @@ const unlike = (body: object, expected: object): string | undefined => {
   return sorted(body) === sorted(expected) ? undefined : `expected ${JSON.stringify(expected)}`;
 };
 
+const agentShown = ({ id, name, status }: Row) => ({ id, name, status });
+
+/** @param known what it may say, the newest last */
+const unlikeAll = (body: object, known: object[]): string | undefined => {
+  const wrong = known.map((each) => unlike(body, each));
+  return wrong.includes(undefined) ? undefined : (wrong.at(-1) ?? "it changed nothing");
+};
+
 function wrongChangeSite(model: Model, operation: OperationOf<"changeSite">, body: Body): string | undefined {
-  const { siteId, firstChatId } = operation.intent;
-  const changed = lastOf(operation, "home_sites");
+  const { siteId, firstChatId, name: newName, status: newStatus, events: areOn } = operation.intent;
   const listed = model.directory.get(siteId);
-  if (changed === undefined || listed === undefined) return "it changed nothing";
-  if (listed.revision < Number(changed.revision)) return "the directory has an older copy";
+  const wanted = {
+    ...(newName !== undefined && { name: newName }),
+    ...(newStatus !== undefined && { status: newStatus }),
+    ...(firstChatId !== undefined && { chat_id_floor: firstChatId - 1 }),
+    ...(areOn !== undefined && { events: Number(areOn) }),
+  };
+  const shown = ({ name, status, events }: Row) => ({
+    ...{ id: siteId, name, home: listed?.home, status, events: events === 1 },
+  });
+  const rows = answerable(operation, "home_sites", wanted);
+  if (rows.length === 0 || listed === undefined) return "it changed nothing";
+  const said = rows.filter((each) => unlike(body, shown(each)) === undefined);
+  if (said.length === 0) return unlikeAll(body, rows.map(shown));
+  if (said.every((each) => listed.revision < Number(each.revision))) return "the directory has an older copy";
   const { row } = model.home(listed.home).sites.get(siteId) ?? {};
   const agree = row?.name === listed.name && row.status === listed.status;
   if (row?.revision === listed.revision && !agree) return "home and directory do not agree";
-  if (firstChatId !== undefined && listed.firstChatId < firstChatId) return "the directory lacks first_chat_id";
-  const { name, status, events } = changed;
-  return unlike(body, { id: siteId, name, home: listed.home, status, events: events === 1 });
+  return firstChatId !== undefined && listed.firstChatId < firstChatId
+    ? "the directory lacks first_chat_id"
+    : undefined;
 }
 
 function wrongIssueApp(model: Model, operation: OperationOf<"issueApp">, body: Body): string | undefined {

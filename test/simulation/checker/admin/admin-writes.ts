@@ -73,18 +73,28 @@ function wrongCreateSite(
 
 function wrongChangeSite(
   model: Model,
-  { intent, changes }: OperationOf<"changeSite">,
+  { intent, changes, rows, disturbed }: OperationOf<"changeSite">,
   change: Written,
 ): string | undefined {
   const { siteId, name, status, firstChatId, events } = intent;
   const { before, after } = change;
-  if (change.table === "home_sites" && change.home === model.directory.get(siteId)?.home) {
-    if (firstChatId !== undefined && firstChatId - 1 < model.home(change.home).highestId(siteId)) {
+  const listed = model.directory.get(siteId);
+  if (change.table === "home_sites" && change.home === listed?.home) {
+    // What the directory knew may have been taken back meanwhile.
+    if (disturbed) return undefined;
+    const floor = Number(before?.chat_id_floor);
+    const isKnown = firstChatId !== undefined && firstChatId - 1 === floor;
+    if (firstChatId !== undefined && !isKnown && firstChatId - 1 < model.home(change.home).highestId(siteId)) {
       return "an id at or above first_chat_id was given already";
     }
+    // A restored home has forgotten what the directory knows.
+    const forgotten = listed.revision > Number(before?.revision);
+    if (forgotten && Number(after?.chat_id_floor) < listed.firstChatId - 1) return "the directory knows of more ids";
     return becomes(change, {
       site_id: siteId,
-      revision: Number(before?.revision) + 1,
+      revision: Math.max(Number(before?.revision), listed.revision) + 1,
+      ...(forgotten && { name: listed.name, status: listed.status }),
+      ...(forgotten && { chat_id_floor: Math.max(floor, listed.firstChatId - 1) }),
       ...(name !== undefined && { name }),
       ...(status !== undefined && { status }),
       ...(firstChatId !== undefined && { chat_id_floor: firstChatId - 1 }),
@@ -92,18 +102,19 @@ function wrongChangeSite(
     });
   }
   if (change.table !== "sites") return "not the place of a change of a site";
-  const original = changes.find(({ table, after: row }) => table === "home_sites" && row?.revision === after?.revision);
-  if (original?.after == null) return "the home has no such change";
+  const known = [...rows, ...changes.flatMap((each) => (each.table === "home_sites" ? [each.after] : []))];
+  const original = known.find((row) => row?.revision === after?.revision);
+  if (original == null) return "the home has no such change";
   if (Number(after?.revision) <= Number(before?.revision)) return "it was newer before";
   const first = Number(after?.first_chat_id);
   if (first < Math.max(Number(before?.first_chat_id), firstChatId ?? 0)) return "first_chat_id is lower";
-  if (first > Number(original.after.chat_id_floor) + 1) return "first_chat_id is above the home's";
+  if (first > Number(original.chat_id_floor) + 1) return "first_chat_id is above the home's";
   return becomes(change, {
     id: siteId,
     first_chat_id: first,
-    name: original.after.name ?? "",
-    status: original.after.status ?? "",
-    revision: original.after.revision ?? 0,
+    name: original.name ?? "",
+    status: original.status ?? "",
+    revision: original.revision ?? 0,
   });
 }
 
@@ -162,9 +173,17 @@ function wrongAgents(
   const { siteId: site_id, id, name } = intent;
   if (change.table !== "agents" || change.home !== model.directory.get(site_id)?.home) return "not the place of agents";
   if (changes.length > 0) return "the call has done that already";
-  if (intent.kind === "addAgent") return inserts(change, { site_id, id, name: intent.name, status: "normal" });
+  if (intent.kind === "addAgent")
+    return inserts(change, { site_id, id, name: intent.name, status: "normal", revision: 0 });
   const { status } = intent;
-  return becomes(change, { site_id, id, ...(name !== undefined && { name }), ...(status !== undefined && { status }) });
+  const revision = Number(change.before?.revision) + 1;
+  return becomes(change, {
+    revision,
+    site_id,
+    id,
+    ...(name !== undefined && { name }),
+    ...(status !== undefined && { status }),
+  });
 }
 
 function wrongReseal(model: Model, { call }: OperationOf<"reseal">, change: Written): string | undefined {

@@ -1,4 +1,4 @@
-import type { Change } from "../../platform/database.ts";
+import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { type WebhookIntent, webhookIntentOf } from "./webhook-intents.ts";
 
@@ -29,6 +29,8 @@ export interface Operation<Kind extends Intent = Intent> {
   intent: Kind;
   /** What it has changed so far, in its order. */
   changes: Written[];
+  /** What the row that it changes was at any moment since it arrived. */
+  rows: Row[];
   /** What it may be answered, by what was true at some moment since it arrived. */
   possible: Set<string>;
   /** The highest chat id of each site of its home when it arrived. */

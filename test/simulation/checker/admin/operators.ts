@@ -9,6 +9,7 @@ import { wrongWrite } from "./admin-writes.ts";
 import { AppRecords } from "./app-records.ts";
 import { wrongAudit } from "./audit.ts";
 import { type Intent, intentOf, type Operation } from "./intents.ts";
+import { LateTries, rowOf } from "./late-tries.ts";
 import { wrongDivergent } from "./restores.ts";
 import { GIVING, WRITES } from "./rules.ts";
 import { statusNow } from "./status-now.ts";
@@ -25,6 +26,7 @@ export class Operators {
   /** Those that are not answered yet. */
   readonly #open = new Set<Operation>();
   readonly #reads = new Map<Call, object[]>();
+  readonly #lateTries = new LateTries();
 
   constructor(model: Model, violate: Violate) {
     this.#model = model;
@@ -39,6 +41,7 @@ export class Operators {
       call,
       intent,
       changes: [],
+      rows: [],
       possible: new Set(),
       highest: new Map(),
       disturbed: false,
@@ -64,8 +67,14 @@ export class Operators {
   }
 
   /** A home was taken back. */
-  disturb(): void {
+  disturb(home: string): void {
     for (const operation of this.#open) operation.disturbed = true;
+    this.#lateTries.forget(home);
+  }
+
+  /** A row was changed, by whomever. */
+  noteChanged(home: string, call: Call | undefined, change: Change): void {
+    this.#lateTries.changed(home, call, change);
   }
 
   checkWritten(home: string, call: Call, changes: Change[]): void {
@@ -91,7 +100,16 @@ export class Operators {
         this.#violate(WRITES[operation.intent.kind], `${about}: ${wrong}: ${JSON.stringify(written)}`, [call.name]);
         return;
       }
+      const undone = this.#lateTries.undone(operation, written);
+      if (undone !== undefined) {
+        const rule = "a late try changes nothing once another change was made";
+        this.#violate(rule, `${about}: ${undone}: ${JSON.stringify(written)}`, [call.name]);
+        return;
+      }
       operation.changes.push(written);
+      if (operation.intent.kind === "changeSite" && written.table === "home_sites") {
+        this.#model.changedSinceRestore.add(`${home}/${operation.intent.siteId}`);
+      }
     }
   }
 
@@ -101,6 +119,7 @@ export class Operators {
     if (call.role === "attacker") this.#checkIntruder(call);
     if (operation === undefined || answer === undefined) return;
     this.#open.delete(operation);
+    this.#lateTries.answered(call);
     const { intent } = operation;
     if (intent.kind === "read") this.#checkRead(operation);
     else this.#checkDone(operation);
@@ -119,6 +138,8 @@ export class Operators {
     const { call, intent } = operation;
     if (intent.kind !== "read") {
       operation.possible.add(String(statusNow(this.#model, operation)));
+      const row = rowOf(this.#model, intent);
+      if (row !== undefined && row !== operation.rows.at(-1)) operation.rows.push(row);
       return;
     }
     const { closedHomes } = call.settings;

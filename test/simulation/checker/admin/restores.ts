@@ -75,11 +75,15 @@ function wrongRestoredSite(
   }
   const { chat_id_floor = 0, event_seq_floor = 0 } = after ?? {};
   const floors = { chat_id_floor, event_seq_floor };
+  const isLiftedOnly = before !== null && isDeepStrictEqual(after, { ...before, ...floors });
+  if (isLiftedOnly) return undefined;
+  if (before !== null && model.changedSinceRestore.has(`${home}/${siteId}`)) {
+    return "it undoes what an operator has changed since the restore";
+  }
   const newer = isMine && listed.revision >= Number(before?.revision ?? 0);
   const { name, status } = newer ? listed : { name: String(before?.name), status: String(before?.status) };
   const revision = Math.max(Number(before?.revision ?? 0), isMine ? listed.revision : 0);
-  const isLiftedOnly = before !== null && isDeepStrictEqual(after, { ...before, ...floors });
-  return isLiftedOnly ? undefined : misses(after, { ...before, name, status, revision, ...floors });
+  return misses(after, { ...before, name, status, revision, ...floors });
 }
 
 /** Why the answer of the settling is not what is stored; undefined when it is. */

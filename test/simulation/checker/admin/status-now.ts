@@ -1,7 +1,8 @@
 import type { Settings } from "../../world/cloud/settings.ts";
+import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
 import { hasKeyOf } from "../seals.ts";
-import type { Intent, Operation } from "./intents.ts";
+import type { Intent, Operation, OperationOf } from "./intents.ts";
 import { statusOfWebhooks } from "./webhook-answers.ts";
 
 type ChangeOfApp = Extract<Intent, { kind: "rotate" | "revoke" }>;
@@ -28,7 +29,7 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
   switch (intent.kind) {
     case "changeSite":
       if (!home.sites.has(intent.siteId)) return 404;
-      return intent.firstChatId !== undefined && intent.firstChatId <= home.highestId(intent.siteId) ? 400 : 200;
+      return isTooLow(model, home, intent) ? 400 : 200;
     case "issueApp": {
       const routed = intent.appid === undefined ? undefined : model.routes.get(intent.appid);
       const isTaken = routed !== undefined && routed !== intent.siteId;
@@ -41,6 +42,20 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
     default:
       throw new Error(`no status is known of ${intent.kind}`);
   }
+}
+
+/** First_chat_id must be above every id so far, or be what was set last. A restored home may have forgotten what the directory knows. */
+function isTooLow(
+  model: Model,
+  home: HomeModel,
+  { siteId, firstChatId }: OperationOf<"changeSite">["intent"],
+): boolean {
+  if (firstChatId === undefined) return false;
+  const site = home.sites.get(siteId);
+  const listed = model.directory.get(siteId);
+  const known = listed !== undefined && listed.revision > Number(site?.row.revision) ? listed.firstChatId - 1 : 0;
+  if (firstChatId - 1 < known) return true;
+  return firstChatId <= home.highestId(siteId) && firstChatId - 1 !== site?.floor;
 }
 
 /** The status of a rotation or a revocation. */

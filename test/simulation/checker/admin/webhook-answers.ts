@@ -5,6 +5,7 @@ import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
 import { hasKeyOf } from "../seals.ts";
 import type { Intent, Operation } from "./intents.ts";
+import { answerable } from "./late-tries.ts";
 import type { WebhookIntent } from "./webhook-intents.ts";
 import { webhookShown } from "./webhook-reads.ts";
 import { EVENT_TYPES } from "./webhook-writes.ts";
@@ -58,9 +59,10 @@ export function isPostable(text: string): boolean {
 /** @returns what a 2xx answer about a webhook says and what is not so */
 export function wrongWebhookAnswer(
   model: Model,
-  { call, intent, changes }: Operation<WebhookIntent>,
+  operation: Operation<WebhookIntent>,
   body: Record<string, unknown>,
 ): string | undefined {
+  const { call, intent, changes } = operation;
   const last = (name: string): Row | undefined => changes.findLast(({ table }) => table === name)?.after ?? undefined;
   const home = model.home(model.directory.get(intent.siteId)?.home ?? "");
   const webhook = last("webhooks");
@@ -77,8 +79,13 @@ export function wrongWebhookAnswer(
     case "addWebhook":
       return webhook === undefined ? "it made no webhook" : unlikeNow({ secret });
     case "changeWebhook": {
-      if (webhook === undefined) return "it changed nothing";
-      return unlikeNow({}) ?? leftPending(home.outbox, webhook);
+      const { url, events, status } = intent;
+      const types = events && JSON.stringify([...new Set(events)]);
+      const named = Object.entries({ url, events: types, status }).filter(([, value]) => value !== undefined);
+      const rows = answerable(operation, "webhooks", Object.fromEntries(named) as Row);
+      const wrong = rows.map((row) => unlike(body, webhookShown(row)));
+      if (!wrong.includes(undefined)) return wrong.at(-1) ?? "it changed nothing";
+      return leftPending(home.outbox, { site_id: intent.siteId, id: intent.webhookId });
     }
     case "rotateWebhook":
       return webhook === undefined

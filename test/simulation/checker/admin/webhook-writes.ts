@@ -49,7 +49,7 @@ function wrongAdd(model: Model, { call, intent, changes }: OperationOf<"addWebho
   const { table, before, after } = change;
   if (table === "home_sites") {
     const isFirst = changes.every((each) => each.table !== table) && before?.events === 0 && before.site_id === site_id;
-    return isFirst ? becomes(change, { events: 1, revision: after?.revision ?? 0 }) : "its events are on already";
+    return isFirst ? becomes(change, { events: 1 }) : "its events are on already";
   }
   if (table !== "webhooks") return "not the place of a webhook";
   if (changes.some((each) => each.table === table)) return "the call has made one already";
@@ -70,7 +70,7 @@ function wrongAdd(model: Model, { call, intent, changes }: OperationOf<"addWebho
       disabled_reason: null,
     },
     ...{ previous_version: null, previous_secret: null, previous_expires_at: null, failing_since: null },
-    created_at: call.clock,
+    ...{ created_at: call.clock, revision: 0 },
   });
 }
 
@@ -84,6 +84,7 @@ function wrongChange({ intent }: OperationOf<"changeWebhook">, change: Written):
   if (table !== "webhooks" || before?.id !== webhookId || before.site_id !== siteId) return "not the webhook";
   const isAnew = (url !== undefined && url !== before.url) || (status !== undefined && status !== before.status);
   return becomes(change, {
+    revision: Number(before.revision) + 1,
     ...(url !== undefined && { url }),
     ...(events !== undefined && { events: JSON.stringify([...new Set(events)]) }),
     ...(status !== undefined && { status }),

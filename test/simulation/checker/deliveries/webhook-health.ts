@@ -17,7 +17,9 @@ export function wrongHealth(call: Call, change: Change, attempts: readonly Attem
   const { after } = change;
   if (after === null || change.before === null) return ["the Worker makes and removes no webhook by itself", ""];
   const { failing_since = null, status = "", disabled_reason = null } = after;
-  const wrong = misses(after, { ...before, failing_since, status, disabled_reason });
+  // What an operator has sent before it was disabled must not enable it.
+  const revision = Number(before.revision) + Number(status !== before.status);
+  const wrong = misses(after, { ...before, failing_since, status, disabled_reason, revision });
   if (wrong !== undefined) return ["the Worker changes nothing of a webhook but its health", wrong];
   const failed = attempts.filter(
     ({ post, endedAt }) => endedAt !== undefined && post !== undefined && !isSuccess(post),

@@ -66,6 +66,7 @@ async function restore(
   home.restart();
   home.database.restore(point);
   checker.restored(home, WATCHED, Math.floor((EPOCH + world.scheduler.now) / 1000));
+  if (chance.happens(0.3)) await changeTooEarly(operator, chance, name);
   if (chance.happens(0.3)) silence(world, chance, name);
   const settled = await settle(world, operator, name, `settling-${Math.floor(world.scheduler.now)}`);
   if (settled === undefined) return false;
@@ -120,6 +121,16 @@ async function liveOn(world: World, operator: Operator, chance: Chance, home: st
         break;
     }
     await world.sleep(chance.between(0, 5_000));
+  }
+}
+
+/** Somebody changes sites of a restored home before it is settled. */
+async function changeTooEarly(operator: Operator, chance: Chance, home: string): Promise<void> {
+  const sites = operator.world.company.sites.filter((site) => site.home === home);
+  for (const site of chance.some(sites, 0.7)) {
+    const name = `Site ${site.siteId} before settling`;
+    await operator.setSite(site, chance.one([{ name }, { status: "open" }, { status: "closed" }, { events: true }]));
+    if (chance.happens(0.3)) await operator.setSite(site, { name });
   }
 }
 

@@ -87,7 +87,10 @@ export class OperatorDay {
     const sites = world.company.sites.length;
     const id = chance.one(site.agentIds);
     switch (
-      chance.weighted({ rotate: app ? 3 : 0, end: app ? 1 : 0, patch: 3, site: sites < MOST_SITES ? 1 : 0, agent: 1 })
+      chance.weighted({
+        ...{ rotate: app ? 3 : 0, end: app ? 1 : 0, patch: 3, site: sites < MOST_SITES ? 1 : 0 },
+        ...{ contrary: 2, agent: 1 },
+      })
     ) {
       case "rotate":
         if (app !== undefined)
@@ -102,6 +105,15 @@ export class OperatorDay {
         await Promise.all([operator.setSite(site, { first_chat_id }), operator.setSite(site, another)]);
         return;
       }
+      case "contrary": {
+        // One after the other, a call of the first may still be under way.
+        await Promise.all([
+          operator.setSite(site, { status: "open", name: `Site ${siteId}` }),
+          world.sleep(chance.between(0, 4_000)).then(() => operator.setSite(site, { status: "closed" })),
+        ]);
+        await operator.setSite(site, { name: `Site ${siteId}.${chance.integer(1, 99)}` });
+        return operator.setSite(site, { status: "open" });
+      }
       case "site": {
         const asked = { name: operator.newName("Twins"), home, first_chat_id: 1 };
         const another = { ...asked, first_chat_id: chance.one([1, 900_220]) };
@@ -110,9 +122,10 @@ export class OperatorDay {
       }
       case "agent":
         await Promise.all([
-          operator.setAgent(site, id, { status: "normal" }),
-          operator.setAgent(site, id, { name: "Li Na" }),
+          operator.setAgent(site, id, { status: chance.one(["normal", "disabled"]) }),
+          world.sleep(chance.between(0, 12_000)).then(() => operator.setAgent(site, id, { name: "Li Na" })),
         ]);
+        return operator.setAgent(site, id, { status: "normal" });
     }
   }
 

@@ -19,6 +19,8 @@ export const WEBHOOK_ACTS = {
   eventsOff: 1,
   eventsOn: 2,
   twoAtOnceOfWebhook: 1,
+  contraryToWebhook: 1,
+  addAndDelete: 1,
 };
 
 export type WebhookAct = keyof typeof WEBHOOK_ACTS;
@@ -73,6 +75,19 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
         () => keeper.redeliver(webhook),
       ]);
       await Promise.all([keeper.rotate(webhook, overlap), another()]);
+      return;
+    }
+    case "contraryToWebhook": {
+      const later = async () => {
+        await world.sleep(chance.between(0, 8_000));
+        await keeper.setStatus(webhook, "disabled");
+      };
+      await Promise.all([keeper.change(webhook), later()]);
+      return keeper.setStatus(webhook, "enabled");
+    }
+    case "addAndDelete": {
+      const added = await keeper.add(site);
+      if (added !== undefined) await keeper.delete(added);
     }
   }
 }
