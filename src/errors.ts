@@ -59,6 +59,8 @@ export interface ErrorContext {
   reason: string;
   /** Which field broke which rule, in English ASCII, for the caller and the log. Of sent values it may hold ids only. */
   detail?: string;
+  /** The appid that an operator must know, also when it was made up for him. */
+  appid?: string;
   /** What is wrong with an operator's input, field by field. Not logged, because a sent field name may be anything. */
   issues?: FieldIssue[];
   /** The caller may read the detail: the signature was valid, or it depends on no secret. */

@@ -25,6 +25,7 @@ const NO_ANSWER: ReadonlySet<string> = new Set([
   "d1_unavailable",
   "d1_answer_incomplete",
   "d1_not_migrated",
+  "app_unfinished",
   "operator_time_limit",
 ]);
 

@@ -53,7 +53,8 @@ export const adminPaths = {
     post: operation({
       id: "issueApp",
       summary: "Issue an app",
-      description: "Makes an appid and a secret for a back end, or takes over those of another service.",
+      description:
+        "Makes an appid and a secret for a back end, or takes over those of another service. When a database does not answer, the 503 names an appid that is kept for the site without an app: send the call again with it, or release it.",
       body: "NewApp",
       answer: { status: 201, schema: "IssuedApp" },
       refusals: [404, 409],
@@ -86,11 +87,12 @@ export const adminPaths = {
     parameters: parametersIn("appid"),
     delete: operation({
       id: "revokeApp",
-      summary: "Revoke an app",
-      description: "Ends the app for good, from its next request on.",
+      summary: "Revoke an app, or release an appid that has none",
+      description:
+        "Ends the app for good, from its next request on; its appid stays its site's. An appid that is kept for a site without an app is released: any site can get it. That is 409 when somebody asks for it at this moment, and 503 while its home or `main` is closed.",
       answer: { status: 204 },
-      refusals: [404],
-      description200: "The app is revoked.",
+      refusals: [404, 409],
+      description200: "The app is revoked, or the appid is released.",
     }),
   },
   "/admin/reseal": {

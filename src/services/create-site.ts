@@ -6,7 +6,7 @@ import { beginSite, type Site } from "../store/directory/sites.ts";
 import { HIGHEST_FIRST_CHAT_ID } from "../store/home/home-sites.ts";
 import { finishSite } from "./finish-site.ts";
 import { rememberFloors } from "./remember-floors.ts";
-import { requireOpenDirectory, type ServiceContext } from "./service-context.ts";
+import { authorOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
 
 const FIRST_ID_RULE = `must be an integer from 1 to ${HIGHEST_FIRST_CHAT_ID}`;
 
@@ -39,11 +39,11 @@ const TRIES = 20;
  *   directory does not know; `unavailable` when one of the two databases does not answer, or `main` is closed
  */
 export async function createSite(ctx: ServiceContext, { name, home, firstChatId }: NewSite): Promise<Site> {
-  const { runtime, config, now } = ctx;
+  const { runtime, config } = ctx;
   requireOpenDirectory(ctx);
   if (!config.homes.has(home)) throw invalidInput([{ field: "home", message: homeRule(config.homes) }]);
   for (let attempt = 0; attempt < TRIES; attempt++) {
-    const site = await beginSite(runtime, config.directory, { name, home, firstChatId }, now);
+    const site = await beginSite(runtime, config.directory, { name, home, firstChatId }, authorOf(ctx));
     if (!(await finishSite(ctx, { site }))) continue;
     // For a restore of the directory, so that the id is not given again. When KV fails, only that is lost.
     ctx.waitUntil(rememberFloors(ctx, site, firstChatId - 1).catch(() => {}));

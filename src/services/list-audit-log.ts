@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { invalidInput } from "../errors.ts";
+import { MAIN_HOME } from "../homes.ts";
 import { type AuditEntry, listAuditEntries } from "../store/audit-log.ts";
 import { askHomes } from "./ask-homes.ts";
 import { findSite } from "./find-site.ts";
@@ -25,7 +26,7 @@ export interface AuditPage extends Page<AuditLogEntry> {
 }
 
 /**
- * A page of the audit log, newest first, merged from all homes; of one site when it is given, from its home alone.
+ * A page of the audit log, newest first, merged from all homes; of one site when it is given, from its home and the directory alone.
  *
  * @throws ServiceError `invalid_input` for a malformed cursor; `not_found` for an unknown site
  */
@@ -35,11 +36,11 @@ export async function listAuditLog(
 ): Promise<AuditPage> {
   const before = readCursor(cursor);
   const only = siteId === undefined ? undefined : (await findSite(ctx, { siteId })).home;
-  const homes = [...ctx.config.homes].filter(([home]) => only === undefined || home === only);
+  const homes = [...ctx.config.homes].filter(([home]) => only === undefined || home === only || home === MAIN_HOME);
   const list = (db: D1Database, home: string) =>
     listAuditEntries(db, siteId, before.get(home) ?? Number.MAX_SAFE_INTEGER, limit + 1);
   const { answers, down } = await askHomes(ctx, list, homes);
-  const homesDown = only !== undefined && !ctx.config.homes.has(only) ? [only] : down;
+  const homesDown = only !== undefined && !ctx.config.homes.has(only) ? [...down, only] : down;
   const items: AuditLogEntry[] = [];
   for (const [home, row] of merged(answers)) {
     if (items.length === limit) return { items, nextCursor: writeCursor(before), homesDown };
@@ -51,12 +52,14 @@ export async function listAuditLog(
 
 /**
  * The newest first. Entries of one home stay in the order of their ids, also when clocks differ: a cursor that names an id must not
- * skip one above it.
+ * skip one above it. What the directory and a home have of one second was begun in the directory.
  */
 function* merged(lists: ReadonlyMap<string, AuditEntry[]>): Generator<[home: string, AuditEntry]> {
   const queues = [...lists].map(([home, rows]) => ({ home, rows: [...rows] }));
   for (;;) {
-    const [next] = queues.filter(({ rows }) => rows.length > 0).sort((a, b) => timeOf(b.rows) - timeOf(a.rows));
+    const [next] = queues
+      .filter(({ rows }) => rows.length > 0)
+      .sort((a, b) => timeOf(b.rows) - timeOf(a.rows) || Number(a.home === MAIN_HOME) - Number(b.home === MAIN_HOME));
     const row = next?.rows.shift();
     if (next === undefined || row === undefined) return;
     yield [next.home, row];

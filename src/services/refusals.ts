@@ -11,6 +11,10 @@ export const homeUnknown = () =>
 export const appUnknown = () =>
   new ServiceError("not_found", { reason: "app_unknown", detail: "There is no such app." });
 
+/** The appid is kept for a site that has no such app. */
+export const appMissing = () =>
+  new ServiceError("not_found", { reason: "app_missing", detail: "There is no such app." });
+
 export const agentUnknown = () =>
   new ServiceError("not_found", { reason: "agent_unknown", detail: "There is no such agent." });
 

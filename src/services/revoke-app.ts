@@ -1,16 +1,20 @@
 import { homeDatabase } from "../config.ts";
 import { findRoute } from "../store/directory/app-routes.ts";
 import { markRevoked } from "../store/home/apps.ts";
-import { appUnknown } from "./refusals.ts";
+import { appMissing, appUnknown } from "./refusals.ts";
 import { authorOf, publishApp, type ServiceContext } from "./service-context.ts";
 
-/** Revokes an app for good: none of its secrets verifies from here on. @throws ServiceError `not_found` */
+/**
+ * Revokes an app for good: none of its secrets verifies from here on.
+ *
+ * @throws ServiceError `not_found`, reason `app_missing` when the appid is kept for a site that has no such app
+ */
 export async function revokeApp(ctx: ServiceContext, { appid }: { appid: string }): Promise<void> {
   const { runtime, config } = ctx;
   const route = await findRoute(runtime, config.directory, appid);
   if (route === undefined) throw appUnknown();
   const { siteId, home } = route;
   const app = await markRevoked(runtime, homeDatabase(config, home), { siteId, appid }, authorOf(ctx));
-  if (app === undefined) throw appUnknown();
+  if (app === undefined) throw appMissing();
   publishApp(ctx, { ...app, home });
 }

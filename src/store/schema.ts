@@ -38,13 +38,16 @@ export const sites = sqliteTable("sites", {
   eventSeqFloor: integer("event_seq_floor").notNull().default(0),
 });
 
-/** The site of each appid that was ever issued. The route of an app is never deleted, so no other site can get the appid. */
+/**
+ * The site of each appid that was asked for. The route of an app is never deleted, so no other site can get the appid. A route without
+ * an app can be released: then it is deleted, and the appid is free again.
+ */
 export const appRoutes = sqliteTable("app_routes", {
   appid: text().primaryKey(),
   siteId: integer("site_id")
     .notNull()
     .references(() => sites.id),
-  /** A random id of the call that last asked for the route. A route without an app is deleted only while it is still this one. */
+  /** A random id of the try that last asked for the route. A route without an app is deleted only while it is still this one. */
   claim: text(),
 });
 
@@ -77,7 +80,7 @@ export const homeSites = sqliteTable("home_sites", {
   status: text({ enum: SITE_STATUSES }).notNull(),
   /** No session gets an id up to this one. Whatever deletes the newest sessions of a site lifts it in the same batch. */
   chatIdFloor: integer("chat_id_floor").notNull(),
-  /** Counts the changes of this row. */
+  /** Counts the changes of this row, and how often an appid of the site was to be released: no app is made that was begun before. */
   revision: integer().notNull(),
   createdAt: integer("created_at").notNull(),
   /** Whether accepted calls leave events. Without it they write nothing more than without this feature. */
@@ -325,6 +328,7 @@ export const deliveries = sqliteTable(
 export const ACTORS = ["admin-api", "console", "worker"] as const;
 
 export const AUDIT_ACTIONS = [
+  "site.begun",
   "site.created",
   "site.renamed",
   "site.opened",
@@ -332,6 +336,8 @@ export const AUDIT_ACTIONS = [
   "site.first_chat_id_set",
   "site.events_on",
   "site.events_off",
+  "app.routed",
+  "app.released",
   "app.issued",
   "app.imported",
   "app.rotated",

@@ -39,7 +39,8 @@ describe("the admin API names a home that does not answer", () => {
     const world = (await World.create({}, "apac")).anotherIsolate(failing("before"));
     const before = await world.operated();
     const answer = await world.admin(method, `/admin/sites/${world.siteId}${path}`, body);
-    expect(await problemOf(answer)).toEqual([503, "1", NAMED]);
+    const untouched = method === "POST" && path === "/apps" ? " Nothing was changed." : "";
+    expect(await problemOf(answer)).toEqual([503, "1", NAMED + untouched]);
     expect(await world.operated()).toEqual(before);
   });
 
@@ -62,13 +63,20 @@ describe("the admin API names a home that does not answer", () => {
   });
 
   it.each([
-    ["a site is created there", "POST", "/admin/sites", { name: "New", home: "apac" }, 'into "sites"'],
-    ["an app is issued there", "POST", "/admin/sites/:id/apps", { name: "App" }, 'into "app_routes"'],
-  ])("or the directory, which may be the one that fails, when %s", async (_, method, path, body, failing) => {
+    ["a site is created there", "POST", "/admin/sites", { name: "New", home: "apac" }, 'into "sites"', ""],
+    [
+      "an app is issued there",
+      "POST",
+      "/admin/sites/:id/apps",
+      { name: "App", appid: "may-be-kept" },
+      'into "app_routes"',
+      " The appid may-be-kept may be kept for this site and may have no app yet: send the same call again with it, or release it with DELETE /admin/apps/may-be-kept. If it has one after all, the call is 409, and DELETE revokes it.",
+    ],
+  ])("or the directory, which may be the one that fails, when %s", async (_, method, path, body, failing, more) => {
     const world = await World.create({}, "apac");
     const broken = world.anotherIsolate(directoryFailingIn(failing));
     const answer = await broken.admin(method, path.replace(":id", String(world.siteId)), body);
-    expect(await problemOf(answer)).toEqual([503, "1", NAMED]);
+    expect(await problemOf(answer)).toEqual([503, "1", NAMED + more]);
   });
 
   it("and GET /admin/homes then says which of the two it is", async () => {

@@ -90,7 +90,7 @@ describe("sites in two homes", () => {
     expect((await call(world, "GET", `/admin/sites/${world.siteId}/sessions/2`)).status).toBe(404);
   });
 
-  it("keep their data in their own home: the directory has nothing of apac but the site and the route", async () => {
+  it("keep their data in their own home: the directory has nothing of apac but the site, the route and that they were begun", async () => {
     const world = await World.create({}, "apac");
     await world.add(await world.chatId(), {}, { "idempotency-key": "k" });
     const { results } = await env.DB.prepare(
@@ -106,7 +106,7 @@ describe("sites in two homes", () => {
     }
     expect(Object.keys(counts)).toEqual(expect.arrayContaining(["sessions", "nonces", "apps", "idempotency_keys"]));
     const filled = Object.fromEntries(Object.entries(counts).filter(([, n]) => n !== 0));
-    expect(filled).toEqual({ app_routes: 1 });
+    expect(filled).toEqual({ app_routes: 1, audit_log: 2 });
   });
 
   it("answer an Idempotency-Key of apac as any other: the same session again, and 422 for another request", async () => {

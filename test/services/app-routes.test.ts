@@ -5,8 +5,10 @@ import { findSite } from "../../src/services/find-site.ts";
 import { issueApp } from "../../src/services/issue-app.ts";
 import { revokeApp } from "../../src/services/revoke-app.ts";
 import { rotateSecret } from "../../src/services/rotate-secret.ts";
+import { auditOf } from "../support/audit-of.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
+import { replacing } from "../support/replacing.ts";
 import { contextAt } from "../support/service-context.ts";
 import { NOW, World } from "../support/world.ts";
 
@@ -17,6 +19,9 @@ const appIn = (home: string, appid: string) =>
   databaseOf(home).prepare("SELECT site_id, version FROM apps WHERE appid = ?").bind(appid).first();
 const TAKEN = { code: "conflict", context: { reason: "appid_taken" } };
 const apacDown = () => contextAt(NOW, { HOME_APAC: downDb(env.HOME_APAC) });
+
+/** Answers what it is asked, and fails at the first batch: the one that inserts the app. */
+const apacFails = () => contextAt(NOW, { HOME_APAC: replacing(env.HOME_APAC, { batch: downDb(env.HOME_APAC).batch }) });
 
 describe("an app", () => {
   it.each(["main", "apac"])("has its route in the directory and itself in its site's home alone: %s", async (home) => {
@@ -29,13 +34,30 @@ describe("an app", () => {
     expect(ctx.published).toEqual([appid]);
   });
 
+  it("is not begun while its home does not answer: nothing is kept, and any site can get the appid", async () => {
+    const [world, other] = [await World.create({}, "apac"), await World.create()];
+    const appid = `free-${world.siteId}`;
+    const refused = issueApp(apacDown(), { site: await siteOf(world), name: "N", appid });
+    await expect(refused).rejects.toMatchObject({ code: "unavailable", context: { detail: "Nothing was changed." } });
+    expect([await routeOf(appid), await auditOf(appid)]).toEqual([null, []]);
+    expect(await issueApp(contextAt(NOW), { site: await siteOf(other), name: "N", appid })).toMatchObject({ appid });
+  });
+
   it("that was begun, with a route only, is finished by the same call, and by no other site", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
     const appid = `begun-${world.siteId}`;
     const issue = async (of: World, ctx = contextAt(NOW)) =>
       issueApp(ctx, { site: await siteOf(of), name: "N", appid, secret: "the imported secret" });
-    const down = apacDown();
-    await expect(issue(world, down)).rejects.toMatchObject({ code: "unavailable" });
+    const down = apacFails();
+    await expect(issue(world, down)).rejects.toMatchObject({
+      code: "unavailable",
+      context: {
+        reason: "app_unfinished",
+        detail: `The appid ${appid} is kept for this site and may have no app yet: send the same call again with it, or release it with DELETE /admin/apps/${appid}. If it has one after all, the call is 409, and DELETE revokes it.`,
+      },
+    });
+    const routed = { home: "main", siteId: world.siteId, action: "app.routed", details: { name: "N" } };
+    expect(await auditOf(appid)).toEqual([routed]);
     expect([await routeOf(appid), await appIn("apac", appid), down.published]).toEqual([world.siteId, null, []]);
 
     await checkAppid(contextAt(NOW), { site: await siteOf(world), appid });
@@ -46,6 +68,11 @@ describe("an app", () => {
 
     expect(await issue(world)).toMatchObject({ appid, secret: "the imported secret" });
     await expect(issue(world)).rejects.toMatchObject(TAKEN);
+    const imported = { name: "N", imported: ["appid", "secret"] };
+    expect(await auditOf(appid)).toEqual([
+      routed,
+      { home: "apac", siteId: world.siteId, action: "app.imported", details: imported },
+    ]);
     const caller = Object.assign(world.anotherIsolate({ CREDENTIALS: undefined }), {
       appid,
       secret: "the imported secret",

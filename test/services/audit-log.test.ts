@@ -124,19 +124,23 @@ describe("the audit log of all homes", () => {
 });
 
 describe("the audit log of a site", () => {
-  it("is that of its home alone: the directory keeps none of it, and is not asked for it", async () => {
+  it("is that of its home and of the directory, where sites and appids are begun", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create({}, "apac")];
     for (const home of HOMES) await databaseOf(home).exec("DELETE FROM audit_log");
     await put("apac", [1, 3], world.siteId);
     await put("apac", [2], other.siteId);
+    await put("main", [1, 2], world.siteId);
+    const itself = { siteId: world.siteId };
+    // Of one second, what the directory has comes first, and so is listed last.
+    expect(idsOf((await walk(1, itself)).items)).toEqual(["apac:2", "main:2", "apac:1", "main:1"]);
+    expect(idsOf((await walk(5, { siteId: other.siteId })).items)).toEqual(["apac:3"]);
     const prepare = (sql: string) => (sql.includes("audit_log") ? downDb(env.DB) : env.DB).prepare(sql);
     const DB = replacing(env.DB, { prepare });
-    const { items, down } = await walk(1, { siteId: world.siteId }, [{ DB }, { DB }]);
+    const { items, down } = await walk(1, itself, [{ DB }, { DB }]);
     expect([idsOf(items), down]).toEqual([
       ["apac:2", "apac:1"],
-      [[], []],
+      [["main"], ["main"]],
     ]);
-    expect(idsOf((await walk(5, { siteId: other.siteId })).items)).toEqual(["apac:3"]);
   });
 
   it("asks no home that the site is not in", async () => {
@@ -145,7 +149,12 @@ describe("the audit log of a site", () => {
       ...{ siteId: world.siteId, limit: 5 },
     });
     expect(log.homesDown).toEqual([]);
-    expect(log.items.map(({ action }) => action).sort()).toEqual(["app.issued", "site.created"]);
+    expect(log.items.map(({ action }) => action).sort()).toEqual([
+      "app.issued",
+      "app.routed",
+      "site.begun",
+      "site.created",
+    ]);
   });
 
   it("knows no unknown site", async () => {

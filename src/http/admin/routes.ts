@@ -2,6 +2,7 @@ import { agentChangeSchema, changeAgent } from "../../services/change-agent.ts";
 import { changeSite, siteChangeSchema } from "../../services/change-site.ts";
 import { createAgents, newAgentSchema } from "../../services/create-agents.ts";
 import { createSite, newSiteSchema } from "../../services/create-site.ts";
+import { deleteApp } from "../../services/delete-app.ts";
 import { issueApp, issueAppSchema } from "../../services/issue-app.ts";
 import { listAgents } from "../../services/list-agents.ts";
 import { listApps } from "../../services/list-apps.ts";
@@ -14,7 +15,6 @@ import { pageQuerySchema } from "../../services/page.ts";
 import { readSession } from "../../services/read-session.ts";
 import { agentUnknown, sessionUnknown } from "../../services/refusals.ts";
 import { resealSecrets } from "../../services/reseal-secrets.ts";
-import { revokeApp } from "../../services/revoke-app.ts";
 import { rotateSecret, rotateSecretSchema } from "../../services/rotate-secret.ts";
 import { restoredSchema, settleRestoredHome } from "../../services/settle-restored-home.ts";
 import { newHono, type Routes } from "../new-hono.ts";
@@ -76,7 +76,7 @@ export function admin(): Routes<AdminEnv> {
   });
 
   routes.delete("/apps/:appid", async (c) => {
-    await revokeApp(c.var.ctx, { appid: c.req.param("appid") });
+    await deleteApp(c.var.ctx, { appid: c.req.param("appid") });
     return c.body(null, 204);
   });
 

@@ -28,7 +28,7 @@ export const isRefused = (form: Filled | undefined): boolean => Object.keys(form
 
 /** The result of a form, told on the page that it leads to. */
 export type Done =
-  | ("site" | "revoked" | "agents" | "renamed" | "normal" | "disabled")
+  | ("site" | "revoked" | "released" | "not_released" | "agents" | "renamed" | "normal" | "disabled")
   | ("site_renamed" | "site_opened" | "site_closed" | "first_chat_id")
   | ("saved" | "deleted" | "sent" | "sent_in_part" | "event_gone")
   | ("not_known" | "rotated_before" | "revoked_before" | "draft");
@@ -51,6 +51,7 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
   const good: Partial<Record<Done, string>> = {
     site: t("The site was created."),
     revoked: t("The app was revoked."),
+    released: t("The appid was released."),
     agents: t("The agents were added."),
     renamed: t("The agent was renamed."),
     normal: t("The agent was enabled."),
@@ -70,6 +71,9 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     ),
     rotated_before: t("The secret was rotated since this form was shown. Nothing was changed now."),
     revoked_before: t("The app is revoked."),
+    not_released: t(
+      "The appid was not released: somebody asked for it at this moment. Look whether it has an app now.",
+    ),
     event_gone: t("Nothing was sent: the event is not kept any more."),
     draft: t("Nothing was changed: press it again."),
   };

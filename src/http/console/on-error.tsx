@@ -18,6 +18,13 @@ export function onError(error: Error, c: PageContext): Promise<Response> {
       ? t("Try again in a moment.")
       : t("What you sent may or may not have been done: look before you repeat it.");
   const home = silentHome(refusal, c.var.trace);
+  const unfinishedApp: [string, string] = [
+    t("The app is not finished"),
+    t(
+      "The appid {0} is kept for this site and may have no app yet. On its page it can be issued again, or released.",
+      context.appid ?? "",
+    ),
+  ];
   const reasons: Record<string, [string, string]> = {
     home_unbound: [
       t("The home {0} has no database", c.var.trace.home),
@@ -28,6 +35,8 @@ export function onError(error: Error, c: PageContext): Promise<Response> {
       t("npm run deploy migrates all databases."),
     ],
     site_unfinished: [t("This site is unfinished"), t("Its home does not have it yet: finish it on its overview.")],
+    app_unfinished: unfinishedApp,
+    app_busy: unfinishedApp,
     site_id_taken: [
       t("The home has another site of this id"),
       t("The directory was restored to an earlier time: say so first, under Homes, main."),
@@ -72,6 +81,11 @@ export function onError(error: Error, c: PageContext): Promise<Response> {
   const body = (
     <section class="card">
       <p>{text}</p>
+      {context.appid !== undefined && (
+        <p>
+          <a href={`${c.req.path}/${context.appid}`}>{t("To the page of this appid")}</a>
+        </p>
+      )}
       {home !== undefined && (
         <p>
           <a href="/console/homes">{t("See under Homes which of them it is")}</a>

@@ -1,6 +1,7 @@
-import { and, eq, getTableColumns } from "drizzle-orm";
+import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
 import { APP_ROW, type AppRow } from "../home/apps.ts";
 import { withRetries } from "../run-batch.ts";
 import { appRoutes, apps, sites } from "../schema.ts";
@@ -36,18 +37,87 @@ export async function findRoute(
   return withRetries(runtime, find, answerBy);
 }
 
-/** Routes an appid to a site, unless it has a route. @returns the id of the site that it leads to */
-export async function insertRoute(
+/** A route as it is stored, and the home that it leads to. */
+export type StoredRoute = typeof appRoutes.$inferSelect & { home: string };
+
+/** The route of an appid; undefined when it has none. */
+export function readRoute(runtime: Runtime, db: D1Database, appid: string): Promise<StoredRoute | undefined> {
+  const find = () =>
+    drizzle(db)
+      .select({ ...getTableColumns(appRoutes), home: sites.home })
+      .from(appRoutes)
+      .innerJoin(sites, eq(sites.id, appRoutes.siteId))
+      .where(eq(appRoutes.appid, appid))
+      .get();
+  return withRetries(runtime, find);
+}
+
+/**
+ * Routes an appid to a site, unless it has a route. A route of this very site becomes the one that `claim` asked for last.
+ *
+ * @param claim    a new random id for each call: a release that read the route before must not delete it
+ * @param name     of the app that is asked for, for the audit log
+ * @param answerBy see {@link withRetries}
+ * @returns the id of the site that the appid leads to
+ */
+export async function claimRoute(
   runtime: Runtime,
   db: D1Database,
-  route: typeof appRoutes.$inferInsert,
+  { appid, siteId, claim, name }: { appid: string; siteId: number; claim: string; name: string },
+  author: Author,
+  answerBy?: number,
 ): Promise<number> {
   const store = drizzle(db);
+  const isRoute = eq(appRoutes.appid, appid);
+  const audited = {
+    siteId: sql`${siteId}`,
+    action: "app.routed" as const,
+    subject: sql`${appid}`,
+    details: sql`${JSON.stringify({ name })}`,
+  };
+  const batch = (attempt: number) => {
+    // Each try has a claim of its own, so that one that comes late never brings back a claim that was replaced.
+    const mine = `${claim}.${attempt}`;
+    return store.batch([
+      store.insert(appRoutes).values({ appid, siteId, claim: mine }).onConflictDoNothing(),
+      auditOf(db, author, audited, ONE_ROW, CHANGED),
+      store
+        .update(appRoutes)
+        .set({ claim: mine })
+        .where(and(isRoute, eq(appRoutes.siteId, siteId), sql`${appRoutes.claim} IS NOT ${mine}`)),
+      store.select({ siteId: appRoutes.siteId }).from(appRoutes).where(isRoute),
+    ]);
+  };
+  const [, , , [stored]] = await withRetries(runtime, batch, answerBy);
+  return stored?.siteId ?? siteId;
+}
+
+/**
+ * Deletes a route, unless somebody asked for it since it was read.
+ *
+ * @returns whether the appid has no route now
+ */
+export async function deleteRoute(
+  runtime: Runtime,
+  db: D1Database,
+  { appid, siteId, claim }: StoredRoute,
+  author: Author,
+): Promise<boolean> {
+  const store = drizzle(db);
+  const isRoute = eq(appRoutes.appid, appid);
+  const isSame = and(isRoute, eq(appRoutes.siteId, siteId), sql`${appRoutes.claim} IS ${claim}`);
+  const audited = {
+    siteId: sql`${siteId}`,
+    action: "app.released" as const,
+    subject: sql`${appid}`,
+    details: sql`'{}'`,
+  };
   const batch = () =>
     store.batch([
-      store.insert(appRoutes).values(route).onConflictDoNothing(),
-      store.select(getTableColumns(appRoutes)).from(appRoutes).where(eq(appRoutes.appid, route.appid)),
+      store.delete(appRoutes).where(isSame),
+      auditOf(db, author, audited, ONE_ROW, CHANGED),
+      store.select({ siteId: appRoutes.siteId }).from(appRoutes).where(isRoute),
     ]);
-  const [, [stored]] = await withRetries(runtime, batch);
-  return stored?.siteId ?? route.siteId;
+  const [, , left] = await withRetries(runtime, batch);
+  return left.length === 0;
 }

@@ -1,6 +1,7 @@
 import { and, asc, count, eq, gt, lt, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
 import { withRetries } from "../run-batch.ts";
 import { settlings, sites } from "../schema.ts";
 
@@ -20,14 +21,12 @@ const nextSiteId = sql`max(
 
 /**
  * Begins a site, or finds the one that the same call began before and did not finish. Its status is `creating`.
- *
- * @param now Unix seconds
  */
 export async function beginSite(
   runtime: Runtime,
   db: D1Database,
   { name, home, firstChatId }: Pick<Site, "name" | "home" | "firstChatId">,
-  now: number,
+  author: Author,
 ): Promise<Site> {
   const store = drizzle(db);
   const begun = and(
@@ -36,6 +35,12 @@ export async function beginSite(
     eq(sites.home, home),
     eq(sites.firstChatId, firstChatId),
   );
+  const audited = {
+    siteId: sql`last_insert_rowid()`,
+    action: "site.begun" as const,
+    subject: sql`CAST(last_insert_rowid() AS TEXT)`,
+    details: sql`${JSON.stringify({ name, home, first_chat_id: firstChatId })}`,
+  };
   const batch = () =>
     store.batch([
       store.insert(sites).select((query) =>
@@ -47,15 +52,16 @@ export async function beginSite(
             firstChatId: sql`${firstChatId}`.as("first_chat_id"),
             status: sql`'creating'`.as("status"),
             revision: sql`0`.as("revision"),
-            createdAt: sql`${now}`.as("created_at"),
+            createdAt: sql`${author.now}`.as("created_at"),
             eventSeqFloor: sql`0`.as("event_seq_floor"),
           })
           .from(sql`(SELECT 1)`)
           .where(notExists(store.select({ id: sites.id }).from(sites).where(begun))),
       ),
+      auditOf(db, author, audited, ONE_ROW, CHANGED),
       store.select().from(sites).where(begun).orderBy(asc(sites.id)).limit(1),
     ]);
-  const [, [site]] = await withRetries(runtime, batch);
+  const [, , [site]] = await withRetries(runtime, batch);
   if (site === undefined) throw new Error("the site that was begun did not come back");
   return site;
 }

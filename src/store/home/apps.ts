@@ -1,9 +1,9 @@
-import { and, asc, eq, getTableColumns, gt, isNull, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, gt, isNull, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
 import { withRetries } from "../run-batch.ts";
-import { apps } from "../schema.ts";
+import { apps, homeSites } from "../schema.ts";
 
 type App = typeof apps.$inferSelect;
 
@@ -36,24 +36,23 @@ export async function findApp(
   return withRetries(runtime, () => drizzle(db).select(ROW).from(apps).where(isApp(key)).get(), answerBy);
 }
 
+/** A new app. `secret` sealed; `imported` names what the operator gave instead of having it issued. */
+export type NewApp = AppKey & Pick<App, "name" | "version" | "secret"> & { imported: ("appid" | "secret")[] };
+
 /**
- * Inserts an app. The site must be in this home.
+ * Inserts an app, unless its site was changed since it had `revision`: then an appid of it may have been released.
  *
- * @param app `secret` sealed; `imported` names what the operator gave instead of having it issued
- * @returns false when the site has this appid already
+ * @param answerBy see {@link withRetries}
+ * @returns `taken` when the site has this appid already, `stale` when the site was changed
  */
 export async function insertApp(
   runtime: Runtime,
   db: D1Database,
-  {
-    imported,
-    ...app
-  }: AppKey &
-    Pick<App, "name" | "version" | "secret"> & {
-      imported: ("appid" | "secret")[];
-    },
+  { imported, ...app }: NewApp,
+  revision: number,
   author: Author,
-): Promise<boolean> {
+  answerBy?: number,
+): Promise<"inserted" | "taken" | "stale"> {
   const store = drizzle(db);
   const audited = {
     siteId: sql`${app.siteId}`,
@@ -65,14 +64,51 @@ export async function insertApp(
     store.batch([
       store
         .insert(apps)
-        .values({ ...app, createdAt: author.now })
+        .select((query) =>
+          query
+            .select({
+              siteId: homeSites.siteId,
+              appid: sql`${app.appid}`.as("appid"),
+              name: sql`${app.name}`.as("app_name"),
+              version: sql`${app.version}`.as("version"),
+              secret: sql`${app.secret}`.as("secret"),
+              previousVersion: sql`NULL`.as("previous_version"),
+              previousSecret: sql`NULL`.as("previous_secret"),
+              previousExpiresAt: sql`NULL`.as("previous_expires_at"),
+              revokedAt: sql`NULL`.as("revoked_at"),
+              createdAt: sql`${author.now}`.as("app_created_at"),
+            })
+            .from(homeSites)
+            .where(and(eq(homeSites.siteId, app.siteId), eq(homeSites.revision, revision))),
+        )
         .onConflictDoNothing(),
       auditOf(db, author, audited, ONE_ROW, CHANGED),
       store.select({ version }).from(apps).where(isApp(app)),
     ]);
   // The version was drawn for this call: a try whose answer was lost finds its own.
-  const [, , [stored]] = await withRetries(runtime, batch);
-  return stored?.version === app.version;
+  const [, , [stored]] = await withRetries(runtime, batch, answerBy);
+  if (stored === undefined) return "stale";
+  return stored.version === app.version ? "inserted" : "taken";
+}
+
+/**
+ * Sees to it that no app of this appid is made any more by a call that read its site before, unless the site has the app.
+ *
+ * @returns whether the site has the app
+ */
+export async function fenceAppid(runtime: Runtime, db: D1Database, key: AppKey): Promise<boolean> {
+  const store = drizzle(db);
+  const found = store.select({ version }).from(apps).where(isApp(key));
+  const batch = () =>
+    store.batch([
+      store
+        .update(homeSites)
+        .set({ revision: sql`${homeSites.revision} + 1` })
+        .where(and(eq(homeSites.siteId, key.siteId), notExists(found))),
+      found,
+    ]);
+  const [, [app]] = await withRetries(runtime, batch);
+  return app !== undefined;
 }
 
 /** `previousVersion` is the version that the app had when the rotation began. */

@@ -36,6 +36,7 @@ describe("the audit log", () => {
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/10`, { status: "normal", name: "Ana" });
     const by = (actor: string, at = NOW) => ({ actor, at });
     expect(await since(world, before)).toEqual([
+      { ...by("console"), action: "app.routed", subject: moved, details: { name: "Moved" } },
       { ...by("console"), action: "app.imported", subject: moved, details: { name: "Moved", imported: ["appid"] } },
       {
         ...by("console"),
@@ -110,7 +111,7 @@ describe("the audit log", () => {
     const all = await log(world, "&limit=100");
     expect(all.items.map(({ id }) => id)).toEqual(all.items.map(({ id }) => id).sort((a, b) => b - a));
     expect(all.items.at(-1)).toMatchObject({
-      action: "site.created",
+      action: "site.begun",
       subject: String(world.siteId),
       details: { name: "Site" },
     });

@@ -110,6 +110,8 @@ describe("the audit pages of several homes", () => {
       ["Site renamed", "apac"],
       ["App issued", "apac"],
       ["Site created", "apac"],
+      ["Appid kept for the site", "main"],
+      ["Site begun", "main"],
     ]);
     const apart = visitor.through(world.anotherIsolate(broken()));
     const some = await apart.open("/console/audit");

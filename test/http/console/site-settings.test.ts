@@ -21,7 +21,7 @@ async function siteOf({ siteId, home }: World) {
         .bind(siteId, String(siteId))
         .all<{ action: string; details: string }>()
     ).results
-      .slice(1)
+      .filter(({ action }) => action !== "site.begun" && action !== "site.created")
       .map(({ action, details }) => [action, JSON.parse(details)]),
   };
 }

@@ -306,8 +306,8 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/issue-app.ts",
-        find: "if ((await insertRoute(runtime, config.directory, { appid, siteId })) !== siteId) throw appidTaken();",
-        replace: "await insertRoute(runtime, config.directory, { appid, siteId });",
+        find: "if (routed !== siteId) throw appidTaken();",
+        replace: "",
       },
     ],
   },
@@ -317,10 +317,82 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/issue-app.ts",
-        find: `if ((await insertRoute(runtime, config.directory, { appid, siteId })) !== siteId) throw appidTaken();
-  if (!(await insertApp(runtime, db, app, authorOf(ctx)))) throw appidTaken();`,
-        replace: `if (!(await insertApp(runtime, db, app, authorOf(ctx)))) throw appidTaken();
-  if ((await insertRoute(runtime, config.directory, { appid, siteId })) !== siteId) throw appidTaken();`,
+        find: "const route = { appid, siteId, claim: runtime.uuid(), name };",
+        replace: `await insertApp(runtime, db, app, found.revision, authorOf(ctx), answerBy);
+    const route = { appid, siteId, claim: runtime.uuid(), name };`,
+      },
+    ],
+  },
+  {
+    name: "route-without-audit",
+    what: "A route leaves no row in the audit log.",
+    edits: [
+      {
+        file: "src/store/directory/app-routes.ts",
+        find: `auditOf(db, author, audited, ONE_ROW, CHANGED),
+      store
+        .update(appRoutes)`,
+        replace: `auditOf(db, author, audited, ONE_ROW, sql\`0\`),
+      store
+        .update(appRoutes)`,
+      },
+    ],
+  },
+  {
+    name: "site-begun-without-audit",
+    what: "A site that is begun leaves no row in the audit log.",
+    edits: [
+      {
+        file: "src/store/directory/sites.ts",
+        find: "auditOf(db, author, audited, ONE_ROW, CHANGED),",
+        replace: "auditOf(db, author, audited, ONE_ROW, sql`0`),",
+      },
+    ],
+  },
+  {
+    name: "release-without-audit",
+    what: "An appid that is released leaves no row in the audit log.",
+    edits: [
+      {
+        file: "src/store/directory/app-routes.ts",
+        find: `store.delete(appRoutes).where(isSame),
+      auditOf(db, author, audited, ONE_ROW, CHANGED),`,
+        replace: `store.delete(appRoutes).where(isSame),
+      auditOf(db, author, audited, ONE_ROW, sql\`0\`),`,
+      },
+    ],
+  },
+  {
+    name: "release-route-of-app",
+    what: "A release deletes the route of an app.",
+    edits: [
+      {
+        file: "src/services/delete-app.ts",
+        find: "await revokeApp(ctx, { appid });",
+        replace: "await releaseApp(ctx, { appid });",
+      },
+      { file: "src/services/release-app.ts", find: ", route)) throw appIssued();", replace: ", route)) undefined;" },
+    ],
+  },
+  {
+    name: "release-without-fence",
+    what: "A call that was begun before a release still makes its app.",
+    edits: [
+      {
+        file: "src/store/home/apps.ts",
+        find: "and(eq(homeSites.siteId, app.siteId), eq(homeSites.revision, revision))",
+        replace: "and(eq(homeSites.siteId, app.siteId), sql`${revision} >= 0`)",
+      },
+    ],
+  },
+  {
+    name: "release-without-claim",
+    what: "A release deletes a route that was asked for since it was read.",
+    edits: [
+      {
+        file: "src/store/directory/app-routes.ts",
+        find: "const isSame = and(isRoute, eq(appRoutes.siteId, siteId), sql`${appRoutes.claim} IS ${claim}`);",
+        replace: "const isSame = and(isRoute, eq(appRoutes.siteId, siteId), sql`${claim} IS ${claim}`);",
       },
     ],
   },

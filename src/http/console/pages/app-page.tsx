@@ -1,3 +1,4 @@
+import { isRefusedFor } from "../../../errors.ts";
 import { findApp } from "../../../services/find-app.ts";
 import { readSecret } from "../../../services/read-secret.ts";
 import { revokeApp } from "../../../services/revoke-app.ts";
@@ -12,12 +13,22 @@ import { Copyable, Time } from "../parts/parts.tsx";
 import { readForm } from "../read-form.ts";
 import { AppState } from "./app-table.tsx";
 import { askPage } from "./ask-page.tsx";
+import { missingAppPage, missingAppPages } from "./missing-app-pages.tsx";
 import { PreviousSecret, RotateCard, type SecretOwner, secretPages } from "./secret-pages.tsx";
 
 const PATH = "/sites/:site_id/apps/:appid";
 
 export function appPages(routes: ConsoleRoutes): void {
-  routes.get(PATH, (c) => appPage(c));
+  routes.get(PATH, async (c) => {
+    try {
+      return await appPage(c);
+    } catch (error) {
+      if (isRefusedFor(error, "app_missing")) return missingAppPage(c);
+      throw error;
+    }
+  });
+
+  missingAppPages(routes);
 
   secretPages(routes, PATH, appOf);
 

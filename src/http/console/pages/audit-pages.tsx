@@ -50,6 +50,7 @@ async function auditPage(c: PageContext, site?: Site): Promise<Response> {
 
 function actionText(view: View, action: AuditAction): string {
   const texts: Record<AuditAction, string> = {
+    "site.begun": view.t("Site begun"),
     "site.created": view.t("Site created"),
     "site.renamed": view.t("Site renamed"),
     "site.opened": view.t("Site opened"),
@@ -57,6 +58,8 @@ function actionText(view: View, action: AuditAction): string {
     "site.first_chat_id_set": view.t("First chat_id set"),
     "site.events_on": view.t("Events turned on"),
     "site.events_off": view.t("Events turned off"),
+    "app.routed": view.t("Appid kept for the site"),
+    "app.released": view.t("Appid released"),
     "app.issued": view.t("App issued"),
     "app.imported": view.t("App imported"),
     "app.rotated": view.t("Secret rotated"),
@@ -78,8 +81,18 @@ function actionText(view: View, action: AuditAction): string {
 }
 
 function detailText(view: View, details: Record<string, unknown>): string {
-  const { from, to, previous_expires_at: until, imported, lifted_by: lift, first_chat_id: first, ...others } = details;
+  const {
+    from,
+    to,
+    previous_expires_at: until,
+    imported,
+    lifted_by: lift,
+    first_chat_id: first,
+    home,
+    ...others
+  } = details;
   const parts = Object.entries(others).map(([key, value]) => (key === "name" ? String(value) : `${key} ${value}`));
+  if (typeof home === "string" && view.hasHomes) parts.push(`home ${home}`);
   if (from !== undefined) parts.push(`${from} → ${to}`);
   if (Array.isArray(imported) && imported.length > 0) parts.push(imported.join(", "));
   // Every site begins at 1 unless an operator chose another one.

@@ -36,7 +36,7 @@ export function wrongAnswer(model: Model, operation: Operation): string | undefi
       return unlike(body, { appid, secret: model.secrets.get(String(version)), version, previous_expires_at });
     }
     case "revoke":
-      return model.listedApp(intent.appid)?.revoked === false ? "the app is not revoked" : undefined;
+      return wrongRevoke(model, { ...operation, intent });
     case "addAgent": {
       const row = lastOf(operation, "agents");
       return row === undefined ? "it changed nothing" : unlike(body, agentShown(row));
@@ -106,6 +106,14 @@ function wrongIssueApp(model: Model, operation: OperationOf<"issueApp">, body: B
   if (model.routes.get(String(appid)) !== siteId) return "no route leads to it";
   if (model.listedApp(String(appid)) === undefined) return "its home does not have it";
   return unlike(body, { appid, secret: secret ?? model.secrets.get(String(version)), name, version });
+}
+
+function wrongRevoke(model: Model, { intent, changes, possible }: OperationOf<"revoke">): string | undefined {
+  const { appid } = intent;
+  if (model.listedApp(appid)?.revoked === false && !possible.has("409")) return "the app is not revoked";
+  const isReleased = !model.routes.has(appid) || changes.some(({ table }) => table === "app_routes");
+  const isQuiet = model.listedApp(appid) === undefined && !possible.has("409");
+  return isQuiet && !isReleased ? "the appid is not released" : undefined;
 }
 
 function wrongReseal(model: Model, { call }: Operation, body: Body): string | undefined {

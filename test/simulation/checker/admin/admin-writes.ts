@@ -124,8 +124,8 @@ function wrongIssueApp(model: Model, operation: OperationOf<"issueApp">, change:
   const row = change.after;
   const appid = String(row?.appid);
   if (intent.appid !== undefined && appid !== intent.appid) return `it is about ${intent.appid}`;
+  if (change.table === "app_routes") return wrongClaim(siteId, change);
   if (changes.some(({ table }) => table === change.table)) return "the call has done that already";
-  if (change.table === "app_routes") return inserts(change, { site_id: siteId });
   const home = model.directory.get(siteId)?.home;
   if (change.table !== "apps" || change.home !== home) return "not the place of a new app";
   if (model.routes.get(appid) !== siteId) return "no route leads to it";
@@ -136,6 +136,14 @@ function wrongIssueApp(model: Model, operation: OperationOf<"issueApp">, change:
   model.secrets.set(version, opened);
   const fresh = { previous_version: null, previous_secret: null, previous_expires_at: null, revoked_at: null };
   return inserts(change, { site_id: siteId, name, created_at: call.clock, ...fresh });
+}
+
+/** A route is made for the site, or it is the site's already: then only its claim is another one. */
+function wrongClaim(site_id: number, change: Written): string | undefined {
+  const { before, after } = change;
+  const claim = after?.claim ?? null;
+  if (claim === null || claim === before?.claim) return "it is not claimed anew";
+  return before === null ? inserts(change, { site_id }) : becomes(change, { site_id, claim });
 }
 
 function wrongRotate(model: Model, operation: OperationOf<"rotate">, change: Written): string | undefined {
@@ -160,10 +168,18 @@ function wrongRotate(model: Model, operation: OperationOf<"rotate">, change: Wri
   return becomes(change, { version, secret, previous_secret, previous_version, previous_expires_at });
 }
 
-const wrongRevoke = (_: Model, { call, intent }: OperationOf<"revoke">, change: Written): string | undefined =>
-  change.table !== "apps" || change.before?.appid !== intent.appid || change.before.revoked_at !== null
-    ? "not an app to be revoked"
-    : becomes(change, { revoked_at: call.clock });
+function wrongRevoke(model: Model, { call, intent }: OperationOf<"revoke">, change: Written): string | undefined {
+  const { before, after } = change;
+  if (change.table === "apps") {
+    const isActive = before?.appid === intent.appid && before.revoked_at === null;
+    return isActive ? becomes(change, { revoked_at: call.clock }) : "not an app to be revoked";
+  }
+  // A route without an app can be released. Before that, whatever was begun for the appid is made void by the site's revision.
+  if (model.listedApp(intent.appid) !== undefined) return "the site has the app";
+  if (change.table === "home_sites") return becomes(change, { revision: Number(before?.revision) + 1 });
+  const isRoute = change.table === "app_routes" && after === null && before?.appid === intent.appid;
+  return isRoute ? undefined : "not the route of the appid";
+}
 
 function wrongAgents(
   model: Model,

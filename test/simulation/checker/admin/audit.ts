@@ -50,6 +50,7 @@ export const isLift = (lift: number, { table, before, after }: Change): boolean 
   table === "home_sites" && Number(after?.event_seq_floor) >= Number(before?.event_seq_floor ?? 0) + lift;
 
 function actionsOf({ table, before, after }: Written): string[] {
+  if (after === null && table === "app_routes") return [`${before?.site_id} app.released ${before?.appid}`];
   if (after === null) return table === "webhooks" ? [`${before?.site_id} webhook.deleted ${before?.id}`] : [];
   const differs = (column: string) => before !== null && before[column] !== after[column];
   const named = (subject: Row[string] | undefined, actions: (string | false)[]) =>
@@ -63,6 +64,10 @@ function actionsOf({ table, before, after }: Written): string[] {
         differs("chat_id_floor") && "site.first_chat_id_set",
         differs("events") && `site.events_${after.events === 1 ? "on" : "off"}`,
       ]);
+    case "sites":
+      return before === null ? [`${after.id} site.begun ${after.id}`] : [];
+    case "app_routes":
+      return named(after.appid, [before === null && "app.routed"]);
     case "apps":
       return named(after.appid, [
         before === null && "app.issued",

@@ -110,6 +110,16 @@ export class Operators {
       if (operation.intent.kind === "changeSite" && written.table === "home_sites") {
         this.#model.changedSinceRestore.add(`${home}/${operation.intent.siteId}`);
       }
+      this.#touch(operation, written);
+    }
+  }
+
+  /** Whoever asks for an appid while another releases it may be in the way of that. */
+  #touch(by: Operation, { table, after, before }: Change): void {
+    if (table !== "app_routes" && table !== "apps") return;
+    const appid = after?.appid ?? before?.appid;
+    for (const other of this.#open) {
+      if (other !== by && other.intent.kind === "revoke" && other.intent.appid === appid) other.possible.add("409");
     }
   }
 
@@ -161,7 +171,10 @@ export class Operators {
     if (!hadFaults && !needsKv && !possible.has(String(status))) {
       this.#violate("an operator's call is answered as documented", `${said}, expected ${[...possible]}`, about);
     }
-    if (status >= 400 && status < 500 && !hadFaults && changes.some(({ table }) => table !== "app_routes")) {
+    // A release that is refused has made void what was begun for the appid.
+    const isAllowed = ({ table }: Change) =>
+      table === "app_routes" || (table === "home_sites" && intent.kind === "revoke");
+    if (status >= 400 && status < 500 && !hadFaults && !changes.every(isAllowed)) {
       this.#violate("an operator's call that is refused changes nothing", said, about);
     }
     const rotated = changes.findLast(({ table }) => table === "apps")?.after;

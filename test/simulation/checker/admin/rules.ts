@@ -9,7 +9,7 @@ export const WRITES: Record<Intent["kind"], string> = {
   changeSite: "a change of a site is made as it was asked for, in home and directory",
   issueApp: "an app is made on its own site, behind a route, with its secret sealed for it",
   rotate: "a rotation gives a new secret and keeps the one before",
-  revoke: "a revocation revokes and changes nothing else",
+  revoke: "an app is revoked and keeps its route; only a route without an app is released",
   addAgent: "an agent is added as it was asked for",
   changeAgent: "an agent is changed as it was asked for",
   reseal: "sealing anew keeps every secret",

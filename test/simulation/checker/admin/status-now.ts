@@ -31,6 +31,7 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
       if (!home.sites.has(intent.siteId)) return 404;
       return isTooLow(model, home, intent) ? 400 : 200;
     case "issueApp": {
+      if (!home.sites.has(intent.siteId)) return 404;
       const routed = intent.appid === undefined ? undefined : model.routes.get(intent.appid);
       const isTaken = routed !== undefined && routed !== intent.siteId;
       return isTaken || home.apps.has(`${intent.siteId}/${intent.appid}`) ? 409 : 201;
@@ -61,8 +62,16 @@ function isTooLow(
 /** The status of a rotation or a revocation. */
 function statusOfChange(model: Model, intent: ChangeOfApp, settings: Settings): number {
   const app = model.listedApp(intent.appid);
-  if (app === undefined) return 404;
+  if (app === undefined) return intent.kind === "revoke" ? statusOfRelease(model, intent.appid, settings) : 404;
   if (intent.kind === "revoke") return 204;
   if (app.revoked || (intent.expected !== undefined && intent.expected !== app.version)) return 409;
   return model.moved.has(app.appid) || !hasKeyOf(settings, app.row.secret) ? 500 : 200;
+}
+
+/** The status of a release of an appid that has no app. */
+function statusOfRelease(model: Model, appid: string, { closedHomes }: Settings): number {
+  const siteId = model.routes.get(appid);
+  if (siteId === undefined) return 404;
+  const home = model.directory.get(siteId)?.home ?? "";
+  return closedHomes.includes("main") || closedHomes.includes(home) ? 503 : 204;
 }

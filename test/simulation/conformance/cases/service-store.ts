@@ -1,6 +1,6 @@
 import type { Runtime } from "../../../../src/runtime.ts";
 import { listAuditEntries } from "../../../../src/store/audit-log.ts";
-import { findRoute, insertRoute } from "../../../../src/store/directory/app-routes.ts";
+import { claimRoute, deleteRoute, findRoute, readRoute } from "../../../../src/store/directory/app-routes.ts";
 import {
   claimForm,
   deleteConsoleSession,
@@ -163,6 +163,7 @@ export const storeCases: Cases<Store> = {
         runtime,
         db,
         { siteId: 7, appid: "b", name: "B", version: "b1", secret: "s", imported: [] },
+        0,
         author,
       ),
     (db) =>
@@ -170,6 +171,17 @@ export const storeCases: Cases<Store> = {
         runtime,
         db,
         { siteId: 7, appid: "b", name: "B", version: "b2", secret: "s", imported: ["appid"] },
+        0,
+        author,
+      ),
+    (db) => apps.fenceAppid(runtime, db, { siteId: 7, appid: "b" }),
+    (db) => apps.fenceAppid(runtime, db, { siteId: 7, appid: "c" }),
+    (db) =>
+      apps.insertApp(
+        runtime,
+        db,
+        { siteId: 7, appid: "c", name: "C", version: "c1", secret: "s", imported: [] },
+        0,
         author,
       ),
     (db) => apps.findApp(runtime, db, key),
@@ -234,8 +246,8 @@ export const storeCases: Cases<Store> = {
     (db) => countSealedOtherwise(db, "new"),
   ),
   "sites are begun, finished, copied and listed": onHome(
-    (db) => beginSite(runtime, db, { name: "New", home: "main", firstChatId: 5 }, NOW),
-    (db) => beginSite(runtime, db, { name: "New", home: "main", firstChatId: 5 }, NOW + 1),
+    (db) => beginSite(runtime, db, { name: "New", home: "main", firstChatId: 5 }, author),
+    (db) => beginSite(runtime, db, { name: "New", home: "main", firstChatId: 5 }, { ...author, now: NOW + 1 }),
     (db) => finishSite(runtime, db, 9),
     (db) => finishSite(runtime, db, 9),
     (db) => copySite(runtime, db, 9, { name: "Newer", status: "closed", revision: 3, firstChatId: 5 }),
@@ -262,12 +274,19 @@ export const storeCases: Cases<Store> = {
     (db) => probeHome(db),
   ),
   "routes are made once and found": onHome(
-    (db) => insertRoute(runtime, db, { appid: "new", siteId: 7 }),
-    (db) => insertRoute(runtime, db, { appid: "new", siteId: 8 }),
-    (db) => errorOf(() => insertRoute(runtime, db, { appid: "other", siteId: 99 })),
+    (db) => claimRoute(runtime, db, { appid: "new", siteId: 7, claim: "a", name: "N" }, author),
+    (db) => claimRoute(runtime, db, { appid: "new", siteId: 7, claim: "b", name: "N" }, author),
+    (db) => claimRoute(runtime, db, { appid: "new", siteId: 8, claim: "c", name: "N" }, author),
+    (db) => errorOf(() => claimRoute(runtime, db, { appid: "other", siteId: 99, claim: "d", name: "N" }, author)),
+    (db) => readRoute(runtime, db, "new"),
+    (db) => readRoute(runtime, db, "none"),
     (db) => findRoute(runtime, db, APP.appid),
     (db) => findRoute(runtime, db, "new"),
     (db) => findRoute(runtime, db, "none"),
+    (db) => deleteRoute(runtime, db, { appid: "new", siteId: 7, claim: "a.1", home: "main" }, author),
+    (db) => deleteRoute(runtime, db, { appid: "new", siteId: 7, claim: "b.1", home: "main" }, author),
+    (db) => deleteRoute(runtime, db, { appid: APP.appid, siteId: 7, claim: null, home: "main" }, author),
+    (db) => listAuditEntries(db, undefined, Number.MAX_SAFE_INTEGER, 10),
   ),
   "console sessions and forms": onHome(
     (db) => insertConsoleSession(runtime, db, { id: "s", now: NOW, expiresAt: NOW + 9 }),

@@ -11,6 +11,7 @@ const ACTS = {
   rotateTwice: 1,
   revoke: 1,
   issueApp: 2,
+  release: 3,
   importTakenAppid: 1,
   createSite: 1,
   renameSite: 1,

@@ -55,6 +55,13 @@ export class OperatorDay {
         return this.#hire(await operator.issueApp(site));
       case "issueApp":
         return site.apps.length < MOST_APPS ? this.#hire(await operator.issueApp(site)) : undefined;
+      case "release": {
+        const kept = operator.kept.shift();
+        if (kept !== undefined) return operator.release(kept, world.company.sitesAtWork);
+        // Asked for once only: when it is not answered, the appid is given back another time.
+        await operator.call("POST", `/sites/${site.siteId}/apps`, { name: "Shop", appid: `kept-${chance.uuid()}` });
+        return;
+      }
       case "importTakenAppid": {
         const another = chance.one(world.company.sitesAtWork).siteId;
         if (app !== undefined)

@@ -37,6 +37,8 @@ export class Operator {
   readonly acts: Partial<Record<Act, number>>;
   /** Sites whose making was not answered: the same call again finishes them. */
   readonly #unfinished: NewSite[] = [];
+  /** Appids that were kept for a site when its home, or the directory, did not answer. */
+  readonly kept: { siteId: number; appid: string }[] = [];
   #named = 0;
 
   constructor(world: World) {
@@ -53,7 +55,18 @@ export class Operator {
       ...(body !== undefined && { "content-type": "application/json" }),
     };
     const wire = { method, path: `/admin${path}`, headers, body: body === undefined ? "" : JSON.stringify(body) };
-    return this.world.send(this.world.newCall("operator", wire, this.chance.one(this.world.weather.edges)));
+    const answer = await this.world.send(
+      this.world.newCall("operator", wire, this.chance.one(this.world.weather.edges)),
+    );
+    this.#noteKept(path, answer);
+    return answer;
+  }
+
+  /** A site's appid that may have no app: the answer names it. */
+  #noteKept(path: string, answer: Answer | undefined): void {
+    const [, siteId] = /^\/sites\/(\d+)\/apps$/.exec(path) ?? [];
+    const [, appid] = /The appid ([\w-]+) (?:is|may be) kept for this site/.exec(answer?.body ?? "") ?? [];
+    if (siteId !== undefined && appid !== undefined) this.kept.push({ siteId: Number(siteId), appid });
   }
 
   /**
@@ -158,6 +171,25 @@ export class Operator {
   async revoke(app: KnownApp): Promise<void> {
     const answer = await this.insist("DELETE", `/apps/${app.appid}`);
     if (answer?.status === 204) app.revoked = true;
+  }
+
+  /**
+   * Gives back an appid that is kept for a site without an app. Now and then others ask for it at the same moment: for the same site, or
+   * for another one.
+   */
+  async release({ siteId, appid }: { siteId: number; appid: string }, sites: KnownSite[]): Promise<void> {
+    const { chance, world } = this;
+    const others = chance.happens(0.5) ? [chance.one(sites), sites.find((each) => each.siteId === siteId)] : [];
+    const asking = others.map(async (site) => {
+      await world.sleep(chance.between(0, 300));
+      if (site !== undefined) await this.call("POST", `/sites/${site.siteId}/apps`, { name: "Shop", appid });
+    });
+    const answer = await this.insist("DELETE", `/apps/${appid}`);
+    await Promise.all(asking);
+    if (answer?.status !== 204) return;
+    world.count("appid released or revoked");
+    // It had its app after all, when the answer that told of it was lost.
+    for (const app of sites.flatMap(({ apps }) => apps)) if (app.appid === appid) app.revoked = true;
   }
 
   async setSite(site: KnownSite, change: SiteChange) {

@@ -1,0 +1,19 @@
+import { databaseOf } from "./homes.ts";
+
+/** What the audit logs of all homes say of a thing, oldest first; the directory's before those of other homes. */
+export async function auditOf(subject: string) {
+  const entries = [];
+  for (const home of ["main", "apac"]) {
+    const { results } = await databaseOf(home)
+      .prepare("SELECT site_id, action, details FROM audit_log WHERE subject = ? ORDER BY id")
+      .bind(subject)
+      .all<{ site_id: number; action: string; details: string }>();
+    entries.push(
+      ...results.map(({ site_id: siteId, action, details }) => ({
+        ...{ home, siteId, action },
+        details: JSON.parse(details) as Record<string, unknown>,
+      })),
+    );
+  }
+  return entries;
+}
