@@ -11,7 +11,7 @@ const ACTS = {
   rotateTwice: 1,
   revoke: 1,
   issueApp: 2,
-  release: 3,
+  release: 10,
   importTakenAppid: 1,
   createSite: 1,
   renameSite: 1,

@@ -56,10 +56,17 @@ export class OperatorDay {
       case "issueApp":
         return site.apps.length < MOST_APPS ? this.#hire(await operator.issueApp(site)) : undefined;
       case "release": {
+        const sites = world.company.sitesAtWork;
         const kept = operator.kept.shift();
-        if (kept !== undefined) return operator.release(kept, world.company.sitesAtWork);
-        // Asked for once only: when it is not answered, the appid is given back another time.
-        await operator.call("POST", `/sites/${site.siteId}/apps`, { name: "Shop", appid: `kept-${chance.uuid()}` });
+        if (kept !== undefined) return operator.release(kept, sites);
+        // Two operators who do not know of each other: one asks for the appid, the other gives it back.
+        for (let i = 0; i < 3; i++) {
+          const asked = { siteId: site.siteId, appid: `kept-${chance.uuid()}` };
+          await Promise.all([
+            operator.call("POST", `/sites/${site.siteId}/apps`, { name: "Shop", appid: asked.appid }),
+            operator.releaseSoon(asked, sites),
+          ]);
+        }
         return;
       }
       case "importTakenAppid": {
