@@ -375,28 +375,6 @@ export const OPERATOR_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "release-without-fence",
-    what: "A call that was begun before a release still makes its app.",
-    edits: [
-      {
-        file: "src/store/home/apps.ts",
-        find: "and(eq(homeSites.siteId, app.siteId), eq(homeSites.revision, revision))",
-        replace: "and(eq(homeSites.siteId, app.siteId), sql`${revision} >= 0`)",
-      },
-    ],
-  },
-  {
-    name: "release-without-claim",
-    what: "A release deletes a route that was asked for since it was read.",
-    edits: [
-      {
-        file: "src/store/directory/app-routes.ts",
-        find: "const isSame = and(isRoute, eq(appRoutes.siteId, siteId), sql`${appRoutes.claim} IS ${claim}`);",
-        replace: "const isSame = and(isRoute, eq(appRoutes.siteId, siteId), sql`${claim} IS ${claim}`);",
-      },
-    ],
-  },
-  {
     name: "app-not-published",
     what: "A new app's record does not reach KV.",
     edits: [
