@@ -3,6 +3,7 @@ import { ServiceError } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
 import type { Runtime } from "../runtime.ts";
 import { findRoute, type Route } from "../store/directory/app-routes.ts";
+import { hereOrElsewhere } from "../store/here-or-elsewhere.ts";
 import * as apps from "../store/home/apps.ts";
 
 /** An app as stored, with sealed secrets, and the home that it is in. KV keeps it in this form. */
@@ -33,8 +34,8 @@ export async function findApp(
 }
 
 /**
- * Reads a known app anew. Asks its home; only when that does not have it, or has it revoked, the directory says where it is now. So a
- * rotated secret works at once while the directory is down.
+ * Reads a known app anew. Asks its home; only when that does not have it, has it revoked, or leaves a try without an answer, the directory
+ * says where it is now. So a rotated secret works at once while the directory is down.
  *
  * @throws as {@link findApp}
  */
@@ -48,15 +49,17 @@ export async function findAppAgain(
   const { appid, home } = known;
   const db = databases.homes.get(home);
   if (home === MAIN_HOME || db === undefined) return findApp(runtime, databases, appid, answerBy, closed);
-  const app = (await apps.findApp(runtime, db, known, answerBy)) ?? null;
+  const elsewhere = () => findRouteElsewhere(runtime, databases, known, answerBy);
+  const found = await hereOrElsewhere((watch) => apps.findApp(runtime, db, known, answerBy, watch), elsewhere);
+  if ("elsewhere" in found) return follow(runtime, databases, appid, found.elsewhere, answerBy, closed);
+  const app = found.answer ?? null;
   if (app !== null && app.revokedAt === null) return { ...app, home };
-  const route = await findRoute(runtime, databases.directory, appid, answerBy);
-  if (route === undefined || isAt(route, known)) return app && { ...app, home };
-  return follow(runtime, databases, appid, route, answerBy, closed);
+  const route = await elsewhere();
+  return route === undefined ? app && { ...app, home } : follow(runtime, databases, appid, route, answerBy, closed);
 }
 
 /**
- * Finds an app whose home does not answer in the home that the directory names now; null when that is the same.
+ * Finds an app whose home may not be asked or does not answer in the home that the directory names now; null when that is the same.
  *
  * @throws as {@link findApp}
  */
@@ -67,11 +70,21 @@ export async function findAppElsewhere(
   answerBy?: number,
   closed?: ReadonlySet<string>,
 ): Promise<AppRecord | null> {
-  // The directory's own database is the one that does not answer.
+  // The directory's own database is the one that does not answer or may not be asked.
   if (known.home === MAIN_HOME) return null;
-  const route = await findRoute(runtime, databases.directory, known.appid, answerBy);
-  if (route === undefined || isAt(route, known)) return null;
-  return follow(runtime, databases, known.appid, route, answerBy, closed);
+  const route = await findRouteElsewhere(runtime, databases, known, answerBy);
+  return route === undefined ? null : follow(runtime, databases, known.appid, route, answerBy, closed);
+}
+
+/** Where the directory has an app; undefined when it knows no other place than is known. */
+async function findRouteElsewhere(
+  runtime: Runtime,
+  { directory }: Databases,
+  known: KnownPlace,
+  answerBy: number | undefined,
+): Promise<Route | undefined> {
+  const route = await findRoute(runtime, directory, known.appid, answerBy);
+  return route === undefined || isAt(route, known) ? undefined : route;
 }
 
 const isAt = (route: Route, { siteId, home }: KnownPlace): boolean => route.siteId === siteId && route.home === home;

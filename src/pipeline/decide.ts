@@ -4,8 +4,9 @@ import { ServiceError } from "../errors.ts";
 import type { Asked, Operation, Outcome } from "../operations/operation.ts";
 import { ok, type Result } from "../result.ts";
 import { sleep } from "../runtime.ts";
+import { hereOrElsewhere } from "../store/here-or-elsewhere.ts";
 import type { ClaimRequest } from "../store/home/claim.ts";
-import { runBatch, TRIES } from "../store/run-batch.ts";
+import { runBatch, TRIES, type Tries } from "../store/run-batch.ts";
 import { wake } from "../webhooks/wake.ts";
 import { replayed } from "./check-replay.ts";
 import { claimOf } from "./claim-of.ts";
@@ -60,8 +61,8 @@ export async function decide(tools: Tools, claimant: Claimant, caller: Caller, r
 decide.kind = "writes" as const;
 
 /**
- * Runs the batch, and once more when the home does not know the caller or does not answer and D1 has another record of the app. Both
- * runs have one owner: with two, the second could take the commit of the first for a replay.
+ * Runs the batch, and once more when the home does not know the caller or leaves a try without an answer, and D1 has another record of
+ * the app. Both runs have one owner: with two, the second could take the commit of the first for a replay.
  */
 async function decideAnywhere(
   tools: Tools,
@@ -70,29 +71,26 @@ async function decideAnywhere(
   ready: Ready,
   claim: ClaimRequest,
 ): Promise<Result<Outcome>> {
-  let outcome: Outcome;
-  try {
-    outcome = await decideAt(tools, claimant, caller, ready, claim, 0);
-  } catch (fault) {
-    if (!(fault instanceof ServiceError && fault.code === "unavailable")) throw fault;
-    const elsewhere = await verifyElsewhere(tools, claimant, caller).catch(() => undefined);
-    if (elsewhere === undefined) throw fault;
-    return ok(await decideAt(tools, claimant, elsewhere, ready, claim, TRIES));
-  }
+  const decided = await hereOrElsewhere(
+    (watch) => decideAt(tools, claimant, caller, ready, claim, { before: 0, watch }),
+    () => verifyElsewhere(tools, claimant, caller),
+  );
+  const again = (found: Caller) => decideAt(tools, claimant, found, ready, claim, { before: TRIES });
+  if ("elsewhere" in decided) return ok(await again(decided.elsewhere));
+  const outcome = decided.answer;
   if (outcome.kind !== "credentials_stale") return ok(outcome);
   const fresh = await verifyAgain(tools, claimant, caller);
   if (!fresh.ok) return fresh;
-  return ok(fresh.value === null ? outcome : await decideAt(tools, claimant, fresh.value, ready, claim, TRIES));
+  return ok(fresh.value === null ? outcome : await again(fresh.value));
 }
 
-/** @param before how many tries of this request came before */
 async function decideAt(
   tools: Tools,
   { lookUp }: Claimant,
   { siteId, home, secretVersion }: Caller,
   { operation, asked }: Ready,
   claim: ClaimRequest,
-  before: number,
+  tries: Omit<Tries, "answerBy">,
 ): Promise<Outcome> {
   const { runtime, config, trace } = tools;
   trace.home = home;
@@ -101,7 +99,7 @@ async function decideAt(
   const db = homeDatabase(config, home);
   const request = { ...claim, siteId, secretVersion };
   const batch = (attempt: number) => operation.batch(db, request, asked, attempt);
-  const outcome = operation.outcomeOf(await runBatch(runtime, db, batch, { answerBy: lookUp.answerBy, before }));
+  const outcome = operation.outcomeOf(await runBatch(runtime, db, batch, { ...tries, answerBy: lookUp.answerBy }));
   if (outcome.kind === "accepted" && outcome.webhooks.length > 0) {
     const wakes = outcome.webhooks.map((webhook) => ({ home, site: siteId, webhook }));
     lookUp.waitUntil(wake(tools, wakes));

@@ -7,7 +7,7 @@ import { ok, type Refused, type Result, refused } from "../result.ts";
 import { describeShape } from "../signing/describe-shape.ts";
 import type { Tools } from "./tools.ts";
 
-/** Timeout of D1 when it confirms a caller whose request is refused anyway. */
+/** Timeout of D1 when it confirms a caller whose request is refused anyway, or that a closed home is the app's. */
 const CONFIRM_LIMIT_MS = 1_000;
 
 /** The appid that a request names, before its signature is verified. */
@@ -22,7 +22,8 @@ export interface Claimant {
 /**
  * Verifies who sent a request. Credentials come from the caches, else from D1. When the signature fails on a cached record, or the
  * cached record is revoked, a fresh record is read and tried once. Only failures count for the client's limit. The apps of a closed
- * home are refused before anything is verified: whether a secret was replaced is known only to the home.
+ * home are refused before anything is verified: whether a secret was replaced is known only to the home. That a closed home is theirs
+ * says the directory, if it answers: a record of KV alone could be forged.
  *
  * @throws ServiceError as CredentialResolver.load does
  */
@@ -40,6 +41,7 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
       if (found === undefined) return tooManyFailures();
     }
   }
+  found = found && (await atItsHome(tools, claimant, found));
   if (found !== undefined && config.closedHomes.has(found.credentials.home)) {
     const { home } = found.credentials;
     trace.home = home;
@@ -55,6 +57,15 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
   return result.ok ? ok(result.caller) : countFailure(tools, claimant, result.reason);
 }
 verifyCaller.kind = "writes" as const;
+
+/** What was found; or when its home is closed and the directory has the app in another, what that has. */
+async function atItsHome({ runtime, config, credentials }: Tools, claimant: Claimant, found: Found): Promise<Found> {
+  if (!config.closedHomes.has(found.credentials.home) || found.source === "d1") return found;
+  const { client, lookUp } = claimant;
+  const answerBy = Math.min(lookUp.answerBy, runtime.elapsed() + CONFIRM_LIMIT_MS);
+  const elsewhere = credentials.relocate(config, found.credentials, client, { ...lookUp, answerBy });
+  return (await elsewhere.catch(() => undefined)) ?? found;
+}
 
 /**
  * Verifies the caller once more on D1's record, after the home did not know the caller as the caches do. Null when D1 has the same as

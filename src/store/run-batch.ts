@@ -27,6 +27,14 @@ class TryTimedOut extends Error {
   override readonly name = "TryTimedOut";
 }
 
+/** Follows the tries of a call. */
+export interface Watch {
+  /** A try got no answer, and another one may follow. */
+  onFault(): void;
+  /** Nobody waits for the call any more: no further try begins. */
+  isOver(): boolean;
+}
+
 /**
  * Runs one database call with retries. The call must be safe to run twice: a try whose answer was lost may have committed, and a
  * try that timed out may still commit later. Batches are safe, because a claim holds its owner and its try (claim.ts).
@@ -34,6 +42,7 @@ class TryTimedOut extends Error {
  * @param call     gets the number of the try, `before` + 1 for the first
  * @param answerBy deadline in milliseconds of the runtime's `elapsed`; several calls of one request share it
  * @param before   how many tries of the same request came before
+ * @param watch    is told of each try that another one may follow, and may end them
  * @throws ServiceError `unavailable` when the outcome is unknown or the database was not migrated, `internal` when it refused the
  *   statement
  */
@@ -42,6 +51,7 @@ export async function withRetries<T>(
   call: (attempt: number) => Promise<T>,
   answerBy = runtime.elapsed() + WHOLE_LIMIT_MS,
   before = 0,
+  watch?: Watch,
 ): Promise<T> {
   let fault: unknown;
   for (let attempt = 1; attempt <= TRIES; attempt++) {
@@ -59,7 +69,10 @@ export async function withRetries<T>(
       // Only on the first try is the outcome certain: later, an earlier try may have committed or may still commit.
       if (before + attempt === 1 && STATEMENT_REFUSED.test(message)) throw refused(error, message);
       if (!(error instanceof TryTimedOut || TRANSIENT.test(message))) break;
-      if (attempt < TRIES) await jitteredPause(runtime, attempt);
+      if (attempt === TRIES) break;
+      watch?.onFault();
+      await jitteredPause(runtime, attempt);
+      if (watch?.isOver()) break;
     }
   }
   throw unanswered(fault);
@@ -111,6 +124,7 @@ export interface Tries {
   answerBy: number;
   /** How many tries of the same request came before. */
   before: number;
+  watch?: Watch;
 }
 
 /**
@@ -124,9 +138,9 @@ export async function runBatch(
   runtime: Runtime,
   db: D1Database,
   batch: (attempt: number) => D1PreparedStatement[],
-  { answerBy, before }: Tries,
+  { answerBy, before, watch }: Tries,
 ): Promise<unknown[][]> {
-  const results = await withRetries(runtime, (attempt) => db.batch<unknown>(batch(attempt)), answerBy, before);
+  const results = await withRetries(runtime, (attempt) => db.batch<unknown>(batch(attempt)), answerBy, before, watch);
   const rows = Array.isArray(results) ? results.map((result) => result?.results ?? []) : [];
   if (rows.at(-1)?.[0] === undefined) {
     throw new ServiceError("unavailable", { reason: "d1_answer_incomplete", retryAfter: 1 });

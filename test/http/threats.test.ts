@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { nonceKey } from "../../src/replay/kv-nonces.ts";
 import { ConsoleVisitor } from "../support/console-visitor.ts";
+import { forgeRecord } from "../support/forge-record.ts";
 import { databaseOf } from "../support/homes.ts";
 import { Isolate } from "../support/isolate.ts";
 import { readStored } from "../support/read-store.ts";
@@ -17,23 +18,6 @@ async function rotate(world: World, overlap_seconds: number): Promise<string> {
   const answer = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds });
   expect(answer.status).toBe(200);
   return (await answer.json<{ secret: string }>()).secret;
-}
-
-const rowOf = (world: World) =>
-  databaseOf(world.home)
-    .prepare("SELECT * FROM apps WHERE appid = ?")
-    .bind(world.appid)
-    .first<Record<string, unknown>>();
-
-/** Puts an app's record into KV as D1 has it, with some of it replaced. */
-async function forgeRecord(world: World, change: Record<string, unknown>): Promise<void> {
-  const row = await rowOf(world);
-  const record = {
-    ...{ appid: world.appid, siteId: world.siteId, home: world.home, version: row?.version, secret: row?.secret },
-    ...{ previousVersion: row?.previous_version, previousSecret: row?.previous_secret },
-    ...{ previousExpiresAt: row?.previous_expires_at, revokedAt: row?.revoked_at },
-  };
-  await env.CREDENTIALS.put(`app:${world.appid}`, JSON.stringify({ ...record, ...change }));
 }
 
 const withSecret = (world: World, secret: string) => Object.assign(world.anotherIsolate(), { secret });
@@ -188,14 +172,6 @@ describe("whoever writes to KV", () => {
       const { sessions } = await readStored(world, databaseOf(other === "nowhere" ? "main" : other));
       expect(sessions).toEqual([]);
     }
-  });
-
-  it("has an app refused while some home is closed, by naming that home as the app's", async () => {
-    const world = await World.create({ CLOSED_HOMES: "apac" });
-    await forgeRecord(world, { home: "apac" });
-    expect((await world.anotherIsolate().create()).status).toBe(503);
-    await env.CREDENTIALS.delete(`app:${world.appid}`);
-    expect((await world.anotherIsolate().create()).status).toBe(200);
   });
 });
 

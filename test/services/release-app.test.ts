@@ -5,7 +5,7 @@ import { deleteApp } from "../../src/services/delete-app.ts";
 import type { Site } from "../../src/services/find-site.ts";
 import { findSite } from "../../src/services/find-site.ts";
 import { issueApp } from "../../src/services/issue-app.ts";
-import { listDoubtfulApps } from "../../src/services/list-doubtful-apps.ts";
+import { listDivergentApps } from "../../src/services/list-divergent-apps.ts";
 import { releaseApp } from "../../src/services/release-app.ts";
 import { auditOf } from "../support/audit-of.ts";
 import { downDb } from "../support/down-db.ts";
@@ -122,7 +122,9 @@ describe("an appid that is kept for a site without an app", () => {
     const appid = crypto.randomUUID();
     await keep(site, appid);
     const named = async () =>
-      (await listDoubtfulApps(contextAt(NOW), { home: "apac" })).apps.filter((each) => each.appid === appid);
+      (await listDivergentApps(contextAt(NOW), { home: "apac", limit: 100 })).items.filter(
+        (each) => each.appid === appid,
+      );
     expect(await named()).toEqual([{ appid, siteId: site.id, why: "missing" }]);
     await deleteApp(contextAt(NOW), { appid });
     expect(await named()).toEqual([]);

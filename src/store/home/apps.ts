@@ -2,7 +2,7 @@ import { and, asc, eq, getTableColumns, gt, isNull, notExists, sql } from "drizz
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
-import { withRetries } from "../run-batch.ts";
+import { type Watch, withRetries } from "../run-batch.ts";
 import { apps, homeSites } from "../schema.ts";
 
 type App = typeof apps.$inferSelect;
@@ -26,14 +26,19 @@ export type AppSummary = Pick<App, keyof typeof SUMMARY>;
 
 const isApp = (key: AppKey) => and(eq(apps.siteId, key.siteId), eq(apps.appid, key.appid));
 
-/** @param answerBy see {@link withRetries} */
+/**
+ * @param answerBy see {@link withRetries}
+ * @param watch    see {@link withRetries}
+ */
 export async function findApp(
   runtime: Runtime,
   db: D1Database,
   key: AppKey,
   answerBy?: number,
+  watch?: Watch,
 ): Promise<AppRow | undefined> {
-  return withRetries(runtime, () => drizzle(db).select(ROW).from(apps).where(isApp(key)).get(), answerBy);
+  const find = () => drizzle(db).select(ROW).from(apps).where(isApp(key)).get();
+  return withRetries(runtime, find, answerBy, 0, watch);
 }
 
 /** A new app. `secret` sealed; `imported` names what the operator gave instead of having it issued. */

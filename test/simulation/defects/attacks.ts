@@ -449,8 +449,30 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/pipeline/decide.ts",
-        find: "    if (elsewhere === undefined) throw fault;\n",
-        replace: "    if (elsewhere === undefined || ready) throw fault;\n",
+        find: "    () => verifyElsewhere(tools, claimant, caller),\n",
+        replace: "    () => verifyElsewhere(tools, claimant, caller).then(() => undefined),\n",
+      },
+    ],
+  },
+  {
+    name: "relocation-last",
+    what: "The directory is asked after all tries, when a home that hangs has used up the time.",
+    edits: [
+      {
+        file: "src/store/run-batch.ts",
+        find: "      watch?.onFault();\n",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "closed-home-of-cache",
+    what: "A record of KV that names a closed home stops the app, and nobody asks the directory.",
+    edits: [
+      {
+        file: "src/pipeline/verify-caller.ts",
+        find: '|| found.source === "d1") return found;',
+        replace: "|| found !== undefined) return found;",
       },
     ],
   },

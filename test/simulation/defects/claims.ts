@@ -133,9 +133,9 @@ export const CLAIM_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/run-batch.ts",
-        find: "(attempt) => db.batch<unknown>(batch(attempt)), answerBy, before);",
+        find: "(attempt) => db.batch<unknown>(batch(attempt)), answerBy, before, watch);",
         replace:
-          "async (attempt) => { const [first, ...rest] = batch(attempt); return [...(await db.batch<unknown>([first as D1PreparedStatement])), ...(await db.batch<unknown>(rest))]; }, answerBy, before);",
+          "async (attempt) => { const [first, ...rest] = batch(attempt); return [...(await db.batch<unknown>([first as D1PreparedStatement])), ...(await db.batch<unknown>(rest))]; }, answerBy, before, watch);",
       },
     ],
   },

@@ -1,0 +1,207 @@
+import { env } from "cloudflare:workers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { downDb } from "../support/down-db.ts";
+import { type Fault, Faults, faultyD1 } from "../support/faulty-bindings.ts";
+import { forgeRecord } from "../support/forge-record.ts";
+import { databaseOf } from "../support/homes.ts";
+import { startCall } from "../support/patient-fetch.ts";
+import { recordOf } from "../support/resolving-isolate.ts";
+import { expectTokenInvalid } from "../support/signed-routes.ts";
+import { type Answer, NOW, type Replacements, World } from "../support/world.ts";
+
+/**
+ * What somebody who writes to KV can make of an app's home, besides what threats.test.ts shows of homes that answer. Two databases are
+ * watched: the one that has the app, and the one that a record names.
+ */
+
+const BINDING: Record<string, keyof Replacements> = { main: "DB", apac: "HOME_APAC", eu: "HOME_EU" };
+
+/** The database of a home; `eu` is one that has no site, and `nowhere` is not bound. */
+const realDb = (home: string) => (home === "eu" ? env.UNMIGRATED : databaseOf(home));
+
+/** By home: how its nth call fails. */
+type Plans = Record<string, (nth: number) => Fault | undefined>;
+
+/** An isolate of the world's deployment whose homes go through faults. */
+function faulty(world: World, plans: Plans, bindings: Replacements = {}) {
+  const faults: Record<string, Faults> = {};
+  const bound: Replacements = {};
+  const all: Plans = { main: () => undefined, ...plans };
+  for (const [home, plan] of Object.entries(all)) {
+    const through = new Faults(({ nth }) => plan(nth));
+    faults[home] = through;
+    Object.assign(bound, { [BINDING[home] ?? ""]: faultyD1(realDb(home), through) });
+  }
+  const isolate = world.anotherIsolate({ ...bound, ...bindings });
+  return { isolate, calls: (home: string) => faults[home]?.calls ?? [], all: Object.values(faults) };
+}
+
+/** Lets fake time pass: slowly while a database works, so that it takes little of the 8 s. @returns what it took, in milliseconds */
+async function patiently<T>(all: Faults[], work: Promise<T>): Promise<{ value: T; tookMs: number }> {
+  const since = Date.now();
+  let settled = false;
+  const done = () => {
+    settled = true;
+  };
+  work.then(done, done);
+  while (!settled) {
+    await vi.advanceTimersByTimeAsync(all.some((faults) => faults.isWorking) ? 1 : 20);
+    await scheduler.wait(1);
+  }
+  return { value: await work, tookMs: Date.now() - since };
+}
+
+async function createThrough({ isolate, all }: ReturnType<typeof faulty>, change = {}) {
+  const { answer, rest } = await startCall(isolate, "create_gd", isolate.createBody(change));
+  const { value, tookMs } = await patiently(all, answer);
+  return { answer: value as Answer, tookMs, rest };
+}
+
+const hangs = (): Fault => "never done";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
+afterEach(() => void vi.useRealTimers());
+
+describe("a record of KV that names a home which answers nothing", () => {
+  it.each([
+    ["main", "apac"],
+    ["apac", "eu"],
+  ])(
+    "stops no app of %s: the directory is asked after the first try, and the session is there once in 8 s",
+    async (home, named) => {
+      const world = await World.create({}, home);
+      await forgeRecord(world, { home: named });
+      const through = faulty(world, { [named]: hangs });
+      const { answer, tookMs, rest } = await createThrough(through);
+      expect([answer.status, tookMs < 8_000]).toEqual([200, true]);
+      expect(through.calls(named).length).toBeOneOf([1, 2]);
+      for (const faults of through.all) await faults.end();
+      await rest();
+      expect((await world.stored()).sessions).toHaveLength(1);
+      // The isolate and KV know the right home from now on.
+      expect(await recordOf(world.appid)).toMatchObject({ home });
+      const before = through.calls(named).length;
+      expect((await through.isolate.create()).status).toBe(200);
+      expect(through.calls(named)).toHaveLength(before);
+    },
+  );
+
+  it("stops none either by saying that it is revoked, or by holding a secret that has ended", async () => {
+    for (const change of [{ revokedAt: NOW - 1 }, { secret: "ended" }]) {
+      const world = await World.create();
+      const { secret, version } = await recordOf(world.appid);
+      const rotated = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
+      world.secret = (await rotated.json<{ secret: string }>()).secret;
+      await forgeRecord(world, { home: "apac", ...("secret" in change ? { secret, version } : change) });
+      const through = faulty(world, { apac: hangs });
+      const { answer, tookMs, rest } = await createThrough(through);
+      expect([answer.status, tookMs < 8_000]).toEqual([200, true]);
+      expect(through.calls("apac").length).toBeOneOf([1, 2]);
+      for (const faults of through.all) await faults.end();
+      await rest();
+      expect((await world.stored()).sessions).toHaveLength(1);
+    }
+  });
+
+  it("stops none by naming another site too: then it does not open, and nobody asks that home", async () => {
+    const world = await World.create();
+    await forgeRecord(world, { home: "apac", siteId: world.siteId + 1 });
+    const through = faulty(world, { apac: hangs });
+    const { answer, rest } = await createThrough(through);
+    await rest();
+    expect([answer.status, through.calls("apac")]).toEqual([200, []]);
+  });
+});
+
+describe("a home that is slow, and is the right one", () => {
+  it.each<[string, Replacements]>([
+    ["the directory answers", {}],
+    ["the directory is down", { DB: downDb(env.DB) }],
+  ])("gets its second and its third try while %s, and the session is there once", async (_, bindings) => {
+    const world = await World.create({}, "apac");
+    for (const answersAt of [1, 2]) {
+      const through = faulty(world, { apac: (nth) => (nth < answersAt ? "never done" : undefined) }, bindings);
+      const { answer, tookMs, rest } = await createThrough(through, { sbs: `slow ${answersAt}` });
+      expect([answer.status, tookMs < 8_000]).toEqual([200, true]);
+      expect(through.calls("apac")).toHaveLength(answersAt + 1);
+      for (const faults of through.all) await faults.end();
+      await rest();
+    }
+    expect((await world.stored()).sessions).toHaveLength(2);
+  });
+
+  it("gets them while the directory answers nothing at all", async () => {
+    const world = await World.create({}, "apac");
+    const through = faulty(world, { main: hangs, apac: (nth) => (nth < 2 ? "never done" : undefined) });
+    const { answer, tookMs, rest } = await createThrough(through);
+    expect([answer.status, tookMs < 8_000, through.calls("apac").length]).toEqual([200, true, 3]);
+    for (const faults of through.all) await faults.end();
+    await rest();
+  });
+
+  it("costs the directory nothing when it answers at once, and one question in 5 s for a client when it does not", async () => {
+    const world = await World.create({}, "apac");
+    const through = faulty(world, { apac: () => undefined });
+    expect((await createThrough(through)).answer.status).toBe(200);
+    expect([through.calls("main"), through.calls("apac")]).toEqual([[], ["DB.batch"]]);
+    for (const faults of through.all)
+      faults.plan(({ nth }) => (faults === through.all[1] && nth < 4 ? "before" : undefined));
+    const bodies = [1, 2, 3, 4].map((n) => through.isolate.createBody({ sbs: `customer ${n}` }));
+    const calls = await Promise.all(bodies.map((body) => startCall(through.isolate, "create_gd", body)));
+    const { value } = await patiently(through.all, Promise.all(calls.map(({ answer }) => answer)));
+    expect(value.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    await Promise.all(calls.map(({ rest }) => rest()));
+    expect(through.calls("main")).toHaveLength(1);
+    expect((await world.stored()).sessions).toHaveLength(5);
+  });
+});
+
+describe("a record of KV that names a closed home", () => {
+  beforeEach(() => void vi.useRealTimers());
+
+  it("stops no app of another home: the directory is asked, and names its own", async () => {
+    const world = await World.create({ CLOSED_HOMES: "apac" });
+    await forgeRecord(world, { home: "apac" });
+    expect((await world.anotherIsolate().create()).status).toBe(200);
+    expect((await world.stored()).sessions).toHaveLength(1);
+    expect(await recordOf(world.appid)).toMatchObject({ home: "main" });
+    const impostor = Object.assign(world.anotherIsolate(), { secret: "no secret of this app" });
+    await forgeRecord(world, { home: "apac" });
+    await expectTokenInvalid(world, () => impostor.create());
+  });
+
+  it("has an app refused while main is closed or answers nothing, by naming main: the directory may not be asked, or cannot", async () => {
+    const world = await World.create({}, "apac");
+    await forgeRecord(world, { home: "main" });
+    for (const bindings of [{ CLOSED_HOMES: "main" }, { DB: downDb(env.DB) }]) {
+      expect((await world.anotherIsolate(bindings).create()).status).toBe(503);
+    }
+    expect((await world.stored()).sessions).toEqual([]);
+    await env.CREDENTIALS.delete(`app:${world.appid}`);
+    expect((await world.anotherIsolate({ CLOSED_HOMES: "main" }).create()).status).toBe(200);
+  });
+
+  it("is believed when the directory says the same, which is asked once in 5 s for a client, and nobody else", async () => {
+    const world = await World.create({}, "apac");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    const through = faulty(world, { apac: () => undefined }, { CLOSED_HOMES: "apac" });
+    for (let n = 0; n < 3; n++) {
+      const { answer } = await createThrough(through);
+      expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "30"]);
+    }
+    expect([through.calls("main").length, through.calls("apac")]).toEqual([1, []]);
+    expect((await world.stored()).nonces).toEqual([]);
+  });
+
+  it("is believed within a second while the directory answers nothing", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    const world = await World.create({}, "apac");
+    const through = faulty(world, { main: hangs, apac: () => undefined }, { CLOSED_HOMES: "apac" });
+    for (let n = 0; n < 2; n++) {
+      const { answer, tookMs } = await createThrough(through);
+      expect([answer.status, answer.headers.get("retry-after"), tookMs < 1_500]).toEqual([503, "30", true]);
+    }
+    expect(through.calls("apac")).toEqual([]);
+    for (const faults of through.all) await faults.end();
+  });
+});
