@@ -21,14 +21,15 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
 
   async function runPruning(config: Config, now: number): Promise<string[]> {
     const since = runtime.elapsed();
-    const { removed, faults } = await prune(runtime, config, now);
-    const failed = Object.entries(faults).flatMap(([home, tables]) =>
-      Object.keys(tables).map((table) => `${home}.${table}`),
+    const { removed, faults, next } = await prune(runtime, config, now);
+    const failed = Object.entries(removed).flatMap(([home, tables]) =>
+      Object.keys(tables).flatMap((table) => (faults[home]?.[table] === undefined ? [] : `${home}.${table}`)),
     );
     telemetry.job({
       job: "prune",
       outcome: failed.length > 0 ? "failed" : "ok",
       pruned: removed,
+      ...(next !== undefined && { next }),
       ...(failed.length > 0 && { not_pruned: faults }),
       ms: Math.round(runtime.elapsed() - since),
     });

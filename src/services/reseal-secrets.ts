@@ -4,6 +4,7 @@ import {
   listSealedOtherwise,
   type OwnerKey,
   type Owners,
+  REPLACING_QUERIES,
   replaceSeals,
   type SealedSecrets,
 } from "../store/home/seals.ts";
@@ -15,6 +16,17 @@ export const OWNERS_PER_CALL = 100;
 
 /** How many are read at a time. More than are re-sealed, because many may not open. */
 const OWNERS_PER_READ = 1_000;
+
+/**
+ * The queries of one call, when all reads are short: Workers Free allows 50 an invocation, Workers Paid 1,000. Free has ten databases at
+ * most, so whoever has more is not on it.
+ */
+const QUERIES_PER_CALL = 50;
+const QUERIES_PER_CALL_PAID = 900;
+const FREE_DATABASES = 10;
+
+/** Of a home whose apps and webhooks are one read each: both, the replacing, and the count of what remains. */
+const QUERIES_PER_HOME = 2 + REPLACING_QUERIES + 1;
 
 /** Time for counting and for all of the re-sealing, in milliseconds: together less than an operator waits (WHOLE_LIMIT_MS). */
 const COUNT_LIMIT_MS = 4_000;
@@ -42,7 +54,7 @@ type Fault = { owners: Owners; name: string; message: string };
 
 /**
  * Re-seals up to 100 apps and webhooks of all homes whose seals have an older key, also revoked and disabled ones; call again until `remaining` is 0 and no home
- * is down. Then nothing needs the older key. A secret that does not open is left as it is. Caches keep their records: the secrets are
+ * is down. A call makes no more queries than Workers Free allows, and leaves the other homes to the next. Then nothing needs the older key. A secret that does not open is left as it is. Caches keep their records: the secrets are
  * the same, and a cached record that no longer opens is read from D1 again. A closed home is not touched, because it may be under
  * restore.
  */
@@ -57,16 +69,22 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   const down = new Set(counted.down);
   const faults: Fault[] = [];
   let [left, resealed, remaining] = [OWNERS_PER_CALL, 0, 0];
+  const allowed = homes.size > FREE_DATABASES ? QUERIES_PER_CALL_PAID : QUERIES_PER_CALL;
+  let [queries, asked] = [open.length, 0];
   for (const each of open) {
     const [home] = each;
     const due = counted.answers.get(home) ?? 0;
     if (due === 0) continue;
-    if (left === 0 || ctx.runtime.elapsed() >= began + ALL_LIMIT_MS) {
+    // The first home has its turn in any case, or no call would end it.
+    const isSpent = asked > 0 && queries + QUERIES_PER_HOME > allowed;
+    if (left === 0 || isSpent || ctx.runtime.elapsed() >= began + ALL_LIMIT_MS) {
       remaining += due;
       continue;
     }
+    asked++;
     const reseal = (db: D1Database) => resealHome(ctx, db, keyring, left);
     const answer = (await askHomes(ctx, reseal, [each], began + ALL_LIMIT_MS)).answers.get(home);
+    queries += answer?.queries ?? QUERIES_PER_HOME;
     if (answer === undefined) {
       down.add(home);
       continue;
@@ -98,7 +116,12 @@ async function resealHome(ctx: ServiceContext, db: D1Database, keyring: Keyring,
   const mark = sealMark(keyring);
   const ready: Renewed[] = [];
   const faults: Fault[] = [];
-  for await (const [owners, found] of due(db, mark)) {
+  let queries = REPLACING_QUERIES + 1;
+  const read = (...which: Parameters<typeof listSealedOtherwise>) => {
+    queries++;
+    return listSealedOtherwise(...which);
+  };
+  for await (const [owners, found] of due(db, mark, read)) {
     const renewed = await renew(ctx, keyring, owners, found);
     for (const { message } of renewed.faults) faults.push({ owners, name: found.name, message });
     if (renewed.slots > 0 && ready.push(renewed) === most) break;
@@ -106,16 +129,20 @@ async function resealHome(ctx: ServiceContext, db: D1Database, keyring: Keyring,
   const of = (owners: Owners) => ready.filter((each) => each.owners === owners).map(({ owner }) => owner);
   const changed = await replaceSeals(db, { apps: of("apps"), webhooks: of("webhooks") }, authorOf(ctx));
   const resealed = ready.reduce((sum, { owner, slots }) => sum + (changed.has(owner.version) ? slots : 0), 0);
-  return { done: ready.length, resealed, remaining: await countSealedOtherwise(db, mark), faults };
+  return { done: ready.length, resealed, remaining: await countSealedOtherwise(db, mark), faults, queries };
 }
 
 /** What has a seal to renew: the apps, then the webhooks, by site and name. */
-async function* due(db: D1Database, mark: string): AsyncGenerator<[Owners, SealedSecrets]> {
+async function* due(
+  db: D1Database,
+  mark: string,
+  read: typeof listSealedOtherwise,
+): AsyncGenerator<[Owners, SealedSecrets]> {
   for (const owners of ["apps", "webhooks"] as const) {
     for (let after: OwnerKey | undefined = { siteId: 0, name: "" }; after !== undefined; ) {
-      const found: SealedSecrets[] = await listSealedOtherwise(db, owners, mark, after, OWNERS_PER_READ);
+      const found: SealedSecrets[] = await read(db, owners, mark, after, OWNERS_PER_READ);
       for (const each of found) yield [owners, each];
-      after = found.at(-1);
+      after = found.length < OWNERS_PER_READ ? undefined : found.at(-1);
     }
   }
 }

@@ -3,7 +3,7 @@ import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../runtime.ts";
 import { pruneDeliveries, pruneEvents } from "./prune-events.ts";
 import { counted, pruner, type Run, STATEMENTS_PER_CHUNK } from "./pruner.ts";
-import { rootOf } from "./run-batch.ts";
+import { rootOf, TRIES } from "./run-batch.ts";
 import { consoleForms, consoleSessions, idempotencyKeys, jobs, nonces } from "./schema.ts";
 
 /** The most that one run does, over all tables of all homes. The next runs do the rest. */
@@ -15,6 +15,15 @@ export interface PruneLimits {
 }
 
 const LIMITS: PruneLimits = { chunkRows: 10_000, statements: 900 };
+
+/**
+ * A run says after so many statements how far it has come. Workers Free allows 50 an invocation, and no word after them: the next run
+ * starts at the last word.
+ */
+const STATEMENTS_PER_WORD = 20;
+
+/** What Workers says when an invocation has made all the calls that its plan allows. */
+const ALL_CALLS_MADE = /too many (api requests|subrequests)/i;
 
 const HOME_PRUNERS = {
   nonces: pruner(nonces, nonces.expiresAt, [nonces.siteId, nonces.appid, nonces.ranstr]),
@@ -47,12 +56,23 @@ export interface Pruned {
   removed: Record<string, Record<string, number>>;
   /** D1's message for each table that failed. */
   faults: Record<string, Record<string, string>>;
+  /** `home.table` that a run which ended early did not get to. */
+  next?: string;
 }
+
+/** A table of a home, on its way through its rows. */
+interface Walk {
+  home: string;
+  table: string;
+  chunks: AsyncGenerator<number, void>;
+}
+
+const nameOf = ({ home, table }: Walk): string => `${home}.${table}`;
 
 /**
  * Deletes the rows that have expired at `now`, Unix seconds, and the events that were kept long enough, in every home that is not closed. The tables take turns, one chunk each,
- * so that none uses up the whole run, and a table or a home that fails stops only itself. A run that ends early says in the directory
- * which home is next; while `main` is closed, each run starts with any home.
+ * so that none uses up the whole run, and a table or a home that fails stops only itself. The directory knows the table of which home is
+ * next, also when a run is cut off; while `main` is closed or does not answer, each run starts with any.
  */
 export async function prune(
   runtime: Runtime,
@@ -64,28 +84,34 @@ export async function prune(
   const pruned: Pruned = { removed: {}, faults: {} };
   const served = [...homes].filter(([home]) => !closedHomes.has(home));
   const isDirectoryServed = served.some(([, db]) => db === directory);
-  const first = isDirectoryServed ? await firstHome(run, directory) : anyHome(runtime, served);
-  let walks = startingWith(first, served).flatMap(([home, db]) => {
+  const all = served.flatMap(([home, db]): Walk[] => {
     const pruners = db === directory ? { ...HOME_PRUNERS, ...DIRECTORY_PRUNERS } : HOME_PRUNERS;
     pruned.removed[home] = Object.fromEntries(Object.keys(pruners).map((table) => [table, 0]));
-    return Object.entries(pruners).map(([table, prunerOf]) => ({ home, table, walk: prunerOf(run, db) }));
+    return Object.entries(pruners).map(([table, prunerOf]) => ({ home, table, chunks: prunerOf(run, db) }));
   });
+  let walks = await fromItsStart(run, isDirectoryServed ? directory : undefined, all);
+  let wordAt = statements;
   while (walks.length > 0) {
-    const going: typeof walks = [];
+    const going: Walk[] = [];
     for (const each of walks) {
-      const { home, table, walk } = each;
-      if (run.left < STATEMENTS_PER_CHUNK) {
-        if (isDirectoryServed) await keepFirstHome(run, directory, home);
-        return pruned;
+      const { home, table, chunks } = each;
+      const isLast = run.left < STATEMENTS_PER_CHUNK;
+      const isWordDue = wordAt - run.left >= STATEMENTS_PER_WORD && run.left >= STATEMENTS_PER_CHUNK + TRIES;
+      if (isDirectoryServed && (isLast || isWordDue)) {
+        await keepStart(run, directory, nameOf(each));
+        wordAt = run.left;
       }
+      if (isLast) return { ...pruned, next: nameOf(each) };
       try {
-        const chunk = await walk.next();
+        const chunk = await chunks.next();
         if (chunk.done) continue;
         const removed = pruned.removed[home] ?? {};
         removed[table] = (removed[table] ?? 0) + chunk.value;
         going.push(each);
       } catch (error) {
-        pruned.faults[home] = { ...pruned.faults[home], [table]: rootOf(error).message };
+        const { message } = rootOf(error);
+        if (ALL_CALLS_MADE.test(message)) return { ...pruned, next: nameOf(each) };
+        pruned.faults[home] = { ...pruned.faults[home], [table]: message };
       }
     }
     walks = going;
@@ -93,31 +119,26 @@ export async function prune(
   return pruned;
 }
 
-const FIRST_HOME = "prune";
+/** The job that keeps where the next run starts. */
+const START = "prune";
 
-/** The home that a run starts with. Any home will do when the directory does not answer. */
-function firstHome(run: Run, directory: D1Database): Promise<string | undefined> {
-  const read = () => drizzle(directory).select({ place: jobs.place }).from(jobs).where(eq(jobs.name, FIRST_HOME)).get();
-  return counted(run, 1, read).then(
-    (job) => job?.place,
-    () => undefined,
-  );
+/** The walks from the one on that this run starts with, and then those before it. Any will do when the directory does not say. */
+async function fromItsStart(run: Run, directory: D1Database | undefined, walks: Walk[]): Promise<Walk[]> {
+  const any = Math.floor(run.runtime.random() * walks.length);
+  const start = directory && (await readStart(run, directory).catch(() => null));
+  const isHere = (walk: Walk) => nameOf(walk) === start || walk.home === start;
+  const at = start === undefined || start === null ? any : Math.max(0, walks.findIndex(isHere));
+  return [...walks.slice(at), ...walks.slice(0, at)];
 }
 
-const anyHome = (runtime: Runtime, served: [string, D1Database][]): string | undefined =>
-  served[Math.floor(runtime.random() * served.length)]?.[0];
+async function readStart(run: Run, directory: D1Database): Promise<string> {
+  const read = () => drizzle(directory).select({ place: jobs.place }).from(jobs).where(eq(jobs.name, START)).get();
+  return (await counted(run, 1, read))?.place ?? "";
+}
 
-async function keepFirstHome(run: Run, directory: D1Database, place: string): Promise<void> {
-  const job = { name: FIRST_HOME, place };
+async function keepStart(run: Run, directory: D1Database, place: string): Promise<void> {
+  const job = { name: START, place };
   const keep = () =>
     drizzle(directory).insert(jobs).values(job).onConflictDoUpdate({ target: jobs.name, set: { place } }).run();
   await counted(run, 1, keep).catch(() => {});
-}
-
-function startingWith(first: string | undefined, homes: [string, D1Database][]): [string, D1Database][] {
-  const at = Math.max(
-    0,
-    homes.findIndex(([home]) => home === first),
-  );
-  return [...homes.slice(at), ...homes.slice(0, at)];
 }

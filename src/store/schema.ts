@@ -394,7 +394,7 @@ export const settlings = sqliteTable(
   (t) => [primaryKey({ columns: [t.id, t.home] })],
 );
 
-/** Where a job that works over several runs continues: the key of the last row it read, as JSON, or the name of the next home. */
+/** Where a job that works over several runs continues: the key of the last row it read, as JSON, or the next home and its table. */
 export const jobs = sqliteTable("jobs", {
   name: text().primaryKey(),
   place: text().notNull(),

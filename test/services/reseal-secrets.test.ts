@@ -83,6 +83,26 @@ async function putApps(siteId: number, count: number, db = env.DB): Promise<void
   await db.batch(await Promise.all(apps));
 }
 
+/** A database that counts its queries, those of a batch each; `idle` ones do no batch. */
+function counting(db: D1Database, idle = false) {
+  let queries = 0;
+  const counted = (statement: D1PreparedStatement): D1PreparedStatement => {
+    const { bind, raw } = statement;
+    return Object.assign(statement, {
+      bind: (...values: unknown[]) => counted(bind.apply(statement, values)),
+      raw: () => {
+        queries++;
+        return raw.apply(statement);
+      },
+    });
+  };
+  const batch = (statements: D1PreparedStatement[]) => {
+    queries += statements.length;
+    return idle ? Promise.resolve(statements.map(() => ({ results: [] }))) : db.batch(statements);
+  };
+  return { queries: () => queries, db: replacing(db, { prepare: (text: string) => counted(db.prepare(text)), batch }) };
+}
+
 describe("re-sealing", () => {
   it("seals both slots anew, changes nothing else, and has nothing left to do", async () => {
     const world = await World.create();
@@ -220,6 +240,26 @@ describe("re-sealing", () => {
       expect(sealed.every((row) => sealedWith(row.secret) === NEW_SEAL)).toBe(true);
     },
   );
+
+  it("makes 50 queries a call at most, as Workers Free allows: for 100 apps, and with ten homes that have something to do", async () => {
+    const [world] = [await World.create(), await World.create({}, "apac")];
+    await putApps(world.siteId, 2 * OWNERS_PER_CALL);
+    const main = counting(env.DB);
+    expect(await resealSecrets(both(main.db))).toMatchObject({ resealed: OWNERS_PER_CALL });
+    expect(main.queries()).toBeLessThanOrEqual(50);
+    await env.DB.exec("DELETE FROM apps");
+    // These change nothing, so that all nine have the app of apac to do.
+    const homes = ["APAC", "B", "C", "D", "E", "F", "G", "H", "I"].map(
+      (name) => [name, counting(env.HOME_APAC, true)] as const,
+    );
+    const bindings = Object.fromEntries(homes.map(([name, { db }]) => [`HOME_${name}`, db]));
+    const keys = { MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT };
+    const { remaining, homesDown } = await resealSecrets(contextAt(NOW, { ...bindings, ...keys }));
+    expect([remaining, homesDown]).toEqual([9, []]);
+    // Beside theirs there is the one that counts what main has.
+    const queries = homes.reduce((sum, [, home]) => sum + home.queries(), 1);
+    expect([queries <= 50, queries > 40]).toEqual([true, true]);
+  });
 
   it("re-seals the apps of every home, 100 a call over all of them", async () => {
     const [world, far] = [await World.create(), await World.create({}, "apac")];

@@ -47,6 +47,9 @@ export function listSealedOtherwise(
     .all();
 }
 
+/** The statements of {@link replaceSeals}. */
+export const REPLACING_QUERIES = 3;
+
 /** Counts the secrets whose seal does not start with `mark`. */
 export async function countSealedOtherwise(db: D1Database, mark: string): Promise<number> {
   const store = drizzle(db);
@@ -71,19 +74,24 @@ export async function replaceSeals(
   if (renewed.apps.length + renewed.webhooks.length === 0) return new Set();
   const store = drizzle(db);
   const details = JSON.stringify({ apps: renewed.apps.length, webhooks: renewed.webhooks.length });
-  const replacing = (owners: Owners) =>
-    renewed[owners].map((owner) => {
-      const { table, name } = OWNERS[owners];
-      return store
-        .update(table)
-        .set({ secret: owner.secret, previousSecret: owner.previousSecret })
-        .where(and(eq(table.siteId, owner.siteId), eq(name, owner.name), eq(table.version, owner.version)))
-        .returning({ version: table.version });
-    });
+  // One statement for all of them: Workers Free allows 50 an invocation.
+  const replacing = (owners: Owners) => {
+    const { table, name } = OWNERS[owners];
+    const rows = renewed[owners].map((owner) => [
+      ...[owner.siteId, owner.name, owner.version, owner.secret, owner.previousSecret],
+    ]);
+    const part = (at: number) => sql<string>`renewed.value ->> ${sql.raw(`${at}`)}`;
+    return store
+      .update(table)
+      .set({ secret: part(3), previousSecret: part(4) })
+      .from(sql`json_each(${JSON.stringify(rows)}) AS renewed`)
+      .where(and(eq(table.siteId, part(0)), eq(name, part(1)), eq(table.version, part(2))))
+      .returning({ version: table.version });
+  };
   const [, ...changed] = await store.batch([
     store.insert(auditLog).values({ ...auditedBy(author), action: "secrets.resealed", subject: "", details }),
-    ...replacing("apps"),
-    ...replacing("webhooks"),
+    replacing("apps"),
+    replacing("webhooks"),
   ]);
   return new Set(changed.flat().map(({ version }) => version));
 }

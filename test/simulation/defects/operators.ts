@@ -189,8 +189,8 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/prune.ts",
-        find: "startingWith(first, served).flatMap(",
-        replace: "startingWith(first, served).slice(0, 1).flatMap(",
+        find: "const all = served.flatMap(",
+        replace: "const all = served.slice(0, 1).flatMap(",
       },
     ],
   },
@@ -255,8 +255,8 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/seals.ts",
-        find: ".where(and(eq(table.siteId, owner.siteId), eq(name, owner.name), eq(table.version, owner.version)))",
-        replace: ".where(and(eq(table.siteId, owner.siteId), eq(name, owner.name)))",
+        find: ".where(and(eq(table.siteId, part(0)), eq(name, part(1)), eq(table.version, part(2))))",
+        replace: ".where(and(eq(table.siteId, part(0)), eq(name, part(1))))",
       },
     ],
   },
