@@ -55,9 +55,14 @@ export class Model {
 
   /** The app that the directory leads to: its route to a site, and the site's home. */
   listedApp(appid: string): App | undefined {
+    const home = this.homeOf(appid);
+    return home === undefined ? undefined : this.homes.get(home)?.apps.get(`${this.routes.get(appid)}/${appid}`);
+  }
+
+  /** The home that the directory names for an app. */
+  homeOf(appid: string): string | undefined {
     const siteId = this.routes.get(appid);
-    const home = siteId === undefined ? undefined : this.directory.get(siteId)?.home;
-    return home === undefined ? undefined : this.homes.get(home)?.apps.get(`${siteId}/${appid}`);
+    return siteId === undefined ? undefined : this.directory.get(siteId)?.home;
   }
 
   /** Whether the directory has a route to the app, and the home that holds the site has the app. */

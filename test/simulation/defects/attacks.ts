@@ -455,17 +455,6 @@ export const ATTACK_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "relocation-last",
-    what: "The directory is asked after all tries, when a home that hangs has used up the time.",
-    edits: [
-      {
-        file: "src/store/run-batch.ts",
-        find: "      watch?.onFault();\n",
-        replace: "",
-      },
-    ],
-  },
-  {
     name: "closed-home-of-cache",
     what: "A record of KV that names a closed home stops the app, and nobody asks the directory.",
     edits: [

@@ -51,7 +51,8 @@ export class Excuses {
   allow(watched: WatchedCall, answer: Answer): boolean {
     const { call, committed } = watched;
     if (formMismatch(call, answer, NO_ANSWER) === undefined) {
-      if (!isBearable(call) || this.waitsForOthers(watched)) return true;
+      const isBorne = isBearable(call) || (isReadable(watched) && this.#failedElsewhere(watched));
+      if (!isBorne || this.waitsForOthers(watched, (other) => this.#failedElsewhere(other))) return true;
       return isReadable(watched) && (this.#isMisled(watched) || this.#isToldUnconfirmed(watched, answer));
     }
     if (committed !== undefined || !isReadable(watched)) return false;
@@ -63,26 +64,50 @@ export class Excuses {
     return this.#isHidden(watched) || (this.#failedBefore(watched) && !this.#rules.costs.isWarm(call, appid));
   }
 
-  /** Calls of one app in one isolate share its look-ups and its replay check: a call may wait for the faults of another one. */
-  waitsForOthers(watched: WatchedCall): boolean {
+  /**
+   * Calls of one app in one isolate share its look-ups and its replay check: a call may wait for the faults of another one.
+   *
+   * @param isBorne whether the faults of another call should have been overcome all the same
+   */
+  waitsForOthers(watched: WatchedCall, isBorne: (other: ReadableCall) => boolean = () => false): boolean {
     if (!isReadable(watched)) return false;
     const { arrivedAt = 0 } = watched.call;
-    return this.#othersOfApp(watched).some(({ call, reading }) => {
+    return this.#othersOfApp(watched).some((other) => {
+      const { call, reading } = other;
       // A call that was cut off leaves its mark on its ranstr for good; what else waits for it gives up when its time is over.
       const isSame = reading.stamp?.ranstr === watched.reading.stamp?.ranstr;
       const ended = isSame ? Number.POSITIVE_INFINITY : (call.arrivedAt ?? 0) + WHOLE_LIMIT_MS;
-      return call.faults.length > 0 && (call.answeredAt ?? ended) >= arrivedAt;
+      return call.faults.length > 0 && !isBorne(other) && (call.answeredAt ?? ended) >= arrivedAt;
     });
   }
 
   /**
-   * docs/threat-model.md, "Write access to KV": it can have an app refused while some home is closed, by naming that home as the app's. And
-   * a revoked app that KV sends to a home that there is not may be answered so once, before its isolate knows.
+   * docs/threat-model.md, "Write access to KV": naming a home that hangs stops no app of a home that answers. All faults were of homes that
+   * are neither the app's own nor the directory's.
+   */
+  #failedElsewhere({ call, reading }: ReadableCall): boolean {
+    const { appid } = reading;
+    if (!this.#tampered.has(appid) || this.#model.moved.has(appid)) return false;
+    const own = this.#model.homeOf(appid);
+    const failed = call.faults.map((fault) => fault.split(":")[0]);
+    return (
+      own !== undefined &&
+      failed.every((home) => home !== own && home !== "main" && this.#model.homes.has(String(home)))
+    );
+  }
+
+  /**
+   * docs/threat-model.md, "Write access to KV": it can have an app refused while `main` is closed, by naming it as the app's, and any closed
+   * home is believed to be the app's when the directory does not say otherwise. And a revoked app that KV sends to a home that there is
+   * not may be answered so once, before its isolate knows.
    */
   #isMisled(watched: ReadableCall): boolean {
     const { call, reading, possible } = watched;
-    if (!this.#tampered.has(reading.appid)) return false;
-    if (call.settings.closedHomes.length > 0) return true;
+    const { appid } = reading;
+    if (!this.#tampered.has(appid)) return false;
+    const { closedHomes } = call.settings;
+    const isAsked = call.faults.length === 0 && this.#model.homeOf(appid) !== undefined;
+    if (closedHomes.includes("main") || (closedHomes.length > 0 && !isAsked)) return true;
     const kinds = [...possible.values()].map(({ kind }) => kind);
     const isUnsigned = kinds.some((kind) => kind === "unsigned" || kind === "seal_unknown");
     const isNoMore = kinds.every((kind) => kind === "unsigned" || kind === "seal_unknown" || kind === "used");

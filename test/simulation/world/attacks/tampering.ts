@@ -12,10 +12,10 @@ const CHANGES: Record<
   "another app's": (_, { other }) => other,
   "another app's, with this appid": (record, { other }) => ({ ...other, appid: record.appid }),
   "another site": (record, { other }) => ({ ...record, siteId: other.siteId }),
-  "another home": (record, { world, chance }) => ({
-    ...record,
-    home: chance.one([...world.cloud.homes.keys(), "nowhere", "nowhere"]),
-  }),
+  "another home": (record, { world, chance }) => {
+    const home = chance.one([...world.cloud.homes.keys(), "nowhere", "nowhere"]);
+    return { ...record, home: worstHome(world) ?? home };
+  },
   "an older one": (_, { old }) => old,
   revoked: (record, { world }) => ({ ...record, revokedAt: world.clock }),
   "not revoked": (record) => ({ ...record, revokedAt: null }),
@@ -29,6 +29,11 @@ const CHANGES: Record<
   nothing: () => ({}),
   null: () => null,
 };
+
+/** The home that it pays best to name: one that answers nothing just now, but not the directory's, which stops others anyway. */
+function worstHome({ cloud }: World): string | undefined {
+  return [...cloud.homes.values()].find(({ name, state }) => state === "silent" && name !== "main")?.name;
+}
 
 /** Somebody, or a mistake of somebody, writes into KV. What is not there can be read there; nothing is added to NONCES. */
 export async function tampering(attacker: Attacker): Promise<void> {
@@ -76,7 +81,8 @@ function tamperWith({ world, chance }: Attacker, appid: string, known: Map<strin
   const { credentials, credentialCaches, isolates } = world.cloud;
   const records = known.get(appid) as Stored[];
   const key = `app:${appid}`;
-  const kind = chance.one([...Object.keys(CHANGES), "another home", "truncated", "deleted"]);
+  const any = chance.one([...Object.keys(CHANGES), "another home", "truncated", "deleted"]);
+  const kind = worstHome(world) === undefined ? any : "another home";
   const record = records.at(-1) as Stored;
   const old = chance.one(records);
   const other = known.get(chance.one([...known.keys()]))?.at(-1) as Stored;
