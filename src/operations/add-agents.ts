@@ -20,18 +20,18 @@ const LISTED_IDS = /^[ \t]*[1-9][0-9]*[ \t]*(,[ \t]*[1-9][0-9]*[ \t]*)*$/;
 function idsFault(ids: unknown): string {
   if (Array.isArray(ids)) {
     const wrong = ids.findIndex((id) => !positiveId.safeParse(id).success);
-    return wrong < 0 ? IDS_RULE : `item ${wrong + 1} ${POSITIVE_ID}${orString(ids[wrong])}`;
+    return `item ${wrong + 1} ${POSITIVE_ID}${orString(ids[wrong])}`;
   }
-  const items = typeof ids === "string" && ids !== "" ? ids.split(",") : [];
+  if (typeof ids !== "string" || ids === "") return IDS_RULE;
+  const items = ids.split(",");
   const wrong = items.findIndex((item) => !LISTED_ID.test(item));
-  return wrong < 0 ? IDS_RULE : `item ${wrong + 1} ${itemFault(items, wrong)}`;
+  return `item ${wrong + 1} ${itemFault(String(items[wrong]), wrong > 0 && wrong === items.length - 1)}`;
 }
 
-function itemFault(items: string[], wrong: number): string {
-  const item = items[wrong] ?? "";
+function itemFault(item: string, isAfterTrailingComma: boolean): string {
   if (/[，、﹐､]/.test(item)) return 'has a full-width comma: write ","';
   if (/[^ \t]/.test(item)) return "must be a positive integer in digits, without leading zeros";
-  return wrong > 0 && wrong === items.length - 1 ? "is empty: end the list without a comma" : "is empty";
+  return isAfterTrailingComma ? "is empty: end the list without a comma" : "is empty";
 }
 
 const listedIds = z.pipe(

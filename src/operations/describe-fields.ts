@@ -14,7 +14,7 @@ export function describeFields(
   given: Record<string, unknown>,
 ): string {
   const described = fieldIssues(error).map(({ field, message }) => {
-    const [name = "", index] = field.split(".");
+    const [name, index] = field.split(".") as [string, string | undefined];
     const value = given[name];
     if (index !== undefined) {
       const item: unknown = Array.isArray(value) ? value[Number(index)] : undefined;
