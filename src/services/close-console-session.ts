@@ -1,7 +1,7 @@
-import { deleteConsoleSession } from "../store/directory/console-sessions.ts";
+import { endConsoleSession } from "../store/directory/console-sessions.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** Ends a console session for good. */
 export function closeConsoleSession({ runtime, config }: ServiceContext, { id }: { id: string }): Promise<void> {
-  return deleteConsoleSession(runtime, config.directory, id);
+  return endConsoleSession(runtime, config.directory, id);
 }

@@ -148,7 +148,12 @@ async function* due(
 }
 
 /** An app or a webhook with its new seals, how many they are, and the errors of secrets that did not open and are left as they are. */
-type Renewed = { owners: Owners; owner: SealedSecrets; slots: number; faults: UnsealError[] };
+type Renewed = {
+  owners: Owners;
+  owner: Parameters<typeof replaceSeals>[1]["apps"][number];
+  slots: number;
+  faults: UnsealError[];
+};
 
 async function renew(
   { runtime }: ServiceContext,
@@ -156,7 +161,7 @@ async function renew(
   owners: Owners,
   found: SealedSecrets,
 ): Promise<Renewed> {
-  const renewed: Renewed = { owners, owner: { ...found }, slots: 0, faults: [] };
+  const renewed: Renewed = { owners, owner: { ...found, before: found }, slots: 0, faults: [] };
   const { siteId, name } = found;
   const renewSlot = async (slot: Slot, version: string, sealed: string): Promise<string> => {
     if (sealed.startsWith(sealMark(keyring))) return sealed;

@@ -51,7 +51,7 @@ export const appRoutes = sqliteTable("app_routes", {
   claim: text(),
 });
 
-/** The open sessions of the console. Signing out deletes the row, so that a copied cookie becomes useless too. */
+/** The open sessions of the console. Signing out ends the row, so that a copied cookie becomes useless too. */
 export const consoleSessions = sqliteTable("console_sessions", {
   /** SHA-256, in hex, of the cookie's random value, so that a copy of the table signs nobody in. */
   id: text().primaryKey(),

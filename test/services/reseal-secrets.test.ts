@@ -8,6 +8,7 @@ import { rotateSecret } from "../../src/services/rotate-secret.ts";
 import { WHOLE_LIMIT_MS } from "../../src/store/run-batch.ts";
 import { downDb } from "../support/down-db.ts";
 import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
+import { lateDb } from "../support/late-db.ts";
 import { newWebhook, sealedIn } from "../support/new-webhook.ts";
 import { withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
@@ -422,4 +423,17 @@ describe("rotating the master key", () => {
     expect(line(warn)).toMatchObject({ secrets: 1, apps: [world.appid] });
     expect((await rows()).map((row) => sealedWith(row.secret))).toEqual([OLD_SEAL]);
   });
+});
+
+it("brings back no seal of an older master key when it commits after a later re-sealing", async () => {
+  const world = await World.create();
+  const { db, commitLate } = lateDb(env.DB, "late");
+  await resealSecrets(both(db));
+  const [before] = await rows();
+  await resealSecrets(both());
+  await resealSecrets(contextAt(NOW, { MASTER_KEY: OLD_TEXT, MASTER_KEY_PREVIOUS: NEW_TEXT }));
+  const [newest] = await rows();
+  await commitLate();
+  expect((await rows()).filter(({ appid }) => appid === world.appid)).toEqual([newest]);
+  expect(newest?.secret).not.toBe(before?.secret);
 });

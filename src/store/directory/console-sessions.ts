@@ -21,8 +21,10 @@ export async function isConsoleSession(runtime: Runtime, db: D1Database, id: str
   return (await withRetries(runtime, find)) !== undefined;
 }
 
-export async function deleteConsoleSession(runtime: Runtime, db: D1Database, id: string): Promise<void> {
-  await withRetries(runtime, () => drizzle(db).delete(consoleSessions).where(eq(consoleSessions.id, id)).run());
+/** Ends a session. Its row stays until it is pruned, so that a late try of the signing in does not bring it back. */
+export async function endConsoleSession(runtime: Runtime, db: D1Database, id: string): Promise<void> {
+  const end = () => drizzle(db).update(consoleSessions).set({ expiresAt: 0 }).where(eq(consoleSessions.id, id)).run();
+  await withRetries(runtime, end);
 }
 
 /**

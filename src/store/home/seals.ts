@@ -62,13 +62,14 @@ export async function countSealedOtherwise(db: D1Database, mark: string): Promis
 }
 
 /**
- * Stores new seals of the same secrets, in one transaction. What was rotated since it was read is left as it is.
+ * Stores new seals of the same secrets, in one transaction. What was rotated or sealed anew since it was read is
+ * left as it is: a late try would bring back the seal of a master key that is gone.
  *
  * @returns the versions of what was changed, which are unique
  */
 export async function replaceSeals(
   db: D1Database,
-  renewed: Record<Owners, SealedSecrets[]>,
+  renewed: Record<Owners, (SealedSecrets & { before: Pick<SealedSecrets, "secret" | "previousSecret"> })[]>,
   author: Author,
 ): Promise<Set<string>> {
   if (renewed.apps.length + renewed.webhooks.length === 0) return new Set();
@@ -79,13 +80,16 @@ export async function replaceSeals(
     const { table, name } = OWNERS[owners];
     const rows = renewed[owners].map((owner) => [
       ...[owner.siteId, owner.name, owner.version, owner.secret, owner.previousSecret],
+      ...[owner.before.secret, owner.before.previousSecret],
     ]);
     const part = (at: number) => sql<string>`renewed.value ->> ${sql.raw(`${at}`)}`;
+    const isSealedSo = and(eq(table.secret, part(5)), sql`${table.previousSecret} IS ${part(6)}`);
+    const unchanged = and(eq(table.version, part(2)), isSealedSo);
     return store
       .update(table)
       .set({ secret: part(3), previousSecret: part(4) })
       .from(sql`json_each(${JSON.stringify(rows)}) AS renewed`)
-      .where(and(eq(table.siteId, part(0)), eq(name, part(1)), eq(table.version, part(2))))
+      .where(and(eq(table.siteId, part(0)), eq(name, part(1)), unchanged))
       .returning({ version: table.version });
   };
   const [, ...changed] = await store.batch([

@@ -255,7 +255,7 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/seals.ts",
-        find: ".where(and(eq(table.siteId, part(0)), eq(name, part(1)), eq(table.version, part(2))))",
+        find: ".where(and(eq(table.siteId, part(0)), eq(name, part(1)), unchanged))",
         replace: ".where(and(eq(table.siteId, part(0)), eq(name, part(1))))",
       },
     ],

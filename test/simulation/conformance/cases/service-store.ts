@@ -3,7 +3,7 @@ import { listAuditEntries } from "../../../../src/store/audit-log.ts";
 import { claimRoute, deleteRoute, findRoute, readRoute } from "../../../../src/store/directory/app-routes.ts";
 import {
   claimForm,
-  deleteConsoleSession,
+  endConsoleSession,
   insertConsoleSession,
   isConsoleSession,
   releaseForm,
@@ -49,6 +49,7 @@ const ownerKey = { siteId: APP.siteId, name: APP.appid };
 const changeAgent = (db: D1Database, id: number, change: Parameters<typeof agents.updateAgent>[3]) =>
   agents.updateAgent(runtime, db, { siteId: 7, id }, change, author, Number.POSITIVE_INFINITY);
 
+const SEALED = { secret: "sealed 1", previousSecret: "sealed 0" };
 const SETTLING = { id: "s", home: "main", lift: 1000 };
 /** Of one site more than it has, and of one that is not there. */
 const REMEMBERED = {
@@ -229,7 +230,16 @@ export const storeCases: Cases<Store> = {
       replaceSeals(
         db,
         {
-          apps: [{ ...ownerKey, version: "v1", secret: "new", previousVersion: "v0", previousSecret: "new 0" }],
+          apps: [
+            {
+              ...ownerKey,
+              version: "v1",
+              secret: "new",
+              previousVersion: "v0",
+              previousSecret: "new 0",
+              before: SEALED,
+            },
+          ],
           webhooks: [],
         },
         author,
@@ -238,7 +248,16 @@ export const storeCases: Cases<Store> = {
       replaceSeals(
         db,
         {
-          apps: [{ ...ownerKey, version: "gone", secret: "newer", previousVersion: null, previousSecret: null }],
+          apps: [
+            {
+              ...ownerKey,
+              version: "gone",
+              secret: "newer",
+              previousVersion: null,
+              previousSecret: null,
+              before: SEALED,
+            },
+          ],
           webhooks: [],
         },
         author,
@@ -299,7 +318,7 @@ export const storeCases: Cases<Store> = {
     (db) => claimForm(runtime, db, { id: "f", sessionId: "s", expiresAt: NOW + 9 }),
     (db) => claimForm(runtime, db, { id: "g", sessionId: "s", expiresAt: NOW + 9 }),
     (db) => releaseForm(runtime, db, "g"),
-    (db) => deleteConsoleSession(runtime, db, "s"),
+    (db) => endConsoleSession(runtime, db, "s"),
     (db) => isConsoleSession(runtime, db, "s", NOW),
   ),
   "a run of prune in chunks, and a second one": onHome(expired, pruned, everything, pruned),
