@@ -99,11 +99,10 @@ export class OperatorDay {
     const { world, chance } = operator;
     const { siteId, home } = site;
     const sites = world.company.sites.length;
-    const id = chance.one(site.agentIds);
     switch (
       chance.weighted({
         ...{ rotate: app ? 3 : 0, end: app ? 1 : 0, patch: 3, site: sites < MOST_SITES ? 1 : 0 },
-        ...{ contrary: 2, agent: 1 },
+        ...{ contrary: 2, agent: 2 },
       })
     ) {
       case "rotate":
@@ -134,12 +133,16 @@ export class OperatorDay {
         await Promise.all([operator.createSite(asked), operator.createSite(another)]);
         return;
       }
-      case "agent":
-        await Promise.all([
-          operator.setAgent(site, id, { status: chance.one(["normal", "disabled"]) }),
-          world.sleep(chance.between(0, 12_000)).then(() => operator.setAgent(site, id, { name: "Li Na" })),
-        ]);
-        return operator.setAgent(site, id, { status: "normal" });
+      case "agent": {
+        // The second call comes after the first one was answered, or while it may still be under way.
+        const change = async (each: number) => {
+          const first = operator.setAgent(site, each, { status: chance.one(["normal", "disabled"]) });
+          await world.sleep(chance.between(0, 12_000));
+          await Promise.all([first, operator.setAgent(site, each, { name: "Li Na" })]);
+          await operator.setAgent(site, each, { status: "normal" });
+        };
+        await Promise.all(site.agentIds.map(change));
+      }
     }
   }
 
