@@ -441,33 +441,6 @@ export const OPERATOR_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "agent-late-try",
-    what: "A late PATCH of an agent undoes a later one.",
-    edits: [
-      {
-        file: "src/store/home/agents.ts",
-        find: "and(named, eq(agents.revision, before.revision))",
-        replace: "named",
-      },
-    ],
-  },
-  {
-    name: "change-after-the-answer",
-    what: "A change is begun over a later one, after the operator was told that nobody knows.",
-    edits: [
-      {
-        file: "src/http/operator.ts",
-        find: "const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;",
-        replace: "const answerBy = runtime.elapsed() + 10 * WHOLE_LIMIT_MS;",
-      },
-    ],
-  },
-  {
-    name: "webhook-comes-back",
-    what: "A late try of adding a webhook brings back one that was deleted.",
-    edits: [{ file: "src/store/home/webhooks.ts", find: ", not(wasAdded)", replace: "" }],
-  },
-  {
     name: "disabling-without-revision",
     what: "A late try of an operator enables a webhook that the Worker has disabled.",
     edits: [
@@ -486,17 +459,6 @@ export const OPERATOR_DEFECTS: Defect[] = [
         file: "src/store/home/home-sites.ts",
         find: "revision: Math.max(before.revision, known.revision) + 1,",
         replace: "revision: before.revision + 1,",
-      },
-    ],
-  },
-  {
-    name: "change-forgets-closing",
-    what: "A change of a site that was restored opens it, though the directory knows that it was closed.",
-    edits: [
-      {
-        file: "src/store/home/home-sites.ts",
-        find: "const { name, status } = isOlder ? known : before;",
-        replace: "const { name, status } = before;",
       },
     ],
   },
