@@ -37,8 +37,8 @@ export class Model {
   readonly givenSeqs = new Set<string>();
   /** When a home was taken back last, in Unix seconds. */
   readonly restoredAt = new Map<string, number>();
-  /** Which settling lifted a site, by home and site, since its home was taken back last. */
-  readonly settled = new Map<string, string>();
+  /** The highest floors that each site ever had, by home and site. */
+  readonly floors = new Map<string, { chatId: number; eventSeq: number }>();
   /** Of every webhook that there ever was. */
   readonly webhookIds = new Set<string>();
   /** What each remembered key stands for, by its row; for rows that a restore brings back. */
@@ -84,7 +84,6 @@ export class Model {
   forget(home: string, at: number): void {
     this.homes.delete(home);
     this.restoredAt.set(home, at);
-    for (const site of [...this.settled.keys()]) if (site.startsWith(`${home}/`)) this.settled.delete(site);
     for (const name of this.changedSinceRestore) {
       if (name.startsWith(`${home}/`)) this.changedSinceRestore.delete(name);
     }
@@ -122,6 +121,14 @@ export class Model {
       this.#fingerprints.set(name, known);
       this.home(home).apply(change, known);
     } else this.home(home).apply(change, "");
+    if (change.table === "home_sites" && !gone) {
+      const site = `${home}/${row.site_id}`;
+      const { chatId = 0, eventSeq = 0 } = this.floors.get(site) ?? {};
+      this.floors.set(site, {
+        chatId: Math.max(chatId, Number(row.chat_id_floor)),
+        eventSeq: Math.max(eventSeq, Number(row.event_seq_floor)),
+      });
+    }
     if (change.table === "apps" && !gone) {
       const versions = this.versions.get(String(row.appid)) ?? new Set();
       this.versions.set(String(row.appid), versions.add(String(row.version)));

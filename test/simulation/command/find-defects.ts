@@ -31,7 +31,7 @@ export async function findDefects(
   const row = (name: string, steps: string, seed: string, rest: string) =>
     console.log(`${name.padEnd(widest)}  ${steps.padStart(9)}  ${seed.padStart(10)}  ${rest}`);
 
-  const clean = new CleanRuns(asked, parts, stop);
+  const clean = new CleanRuns(parts, stop);
   row("defect", "steps", "seed", "found by");
   let found = 0;
   for (const defect of defects) {
@@ -50,40 +50,39 @@ export async function findDefects(
 
 /** What the code does as it is: a seed that breaks a promise anyway says nothing of a defect. */
 class CleanRuns {
-  readonly #asked: Command;
   readonly #parts: Parts;
   readonly #stop: AbortSignal;
-  readonly #rules = new Map<number, string | undefined>();
+  readonly #rules = new Map<string, string | undefined>();
   #code: Code | undefined;
 
-  constructor(asked: Command, parts: Parts, stop: AbortSignal) {
-    this.#asked = asked;
+  constructor(parts: Parts, stop: AbortSignal) {
     this.#parts = parts;
     this.#stop = stop;
   }
 
-  async ruleBrokenBy(seed: number): Promise<string | undefined> {
-    if (!this.#rules.has(seed)) {
+  async ruleBrokenBy(seed: number, steps: number): Promise<string | undefined> {
+    const run = `${seed} ${steps}`;
+    if (!this.#rules.has(run)) {
       this.#code ??= await this.#parts.bundle();
       await runSeeds(
         { code: this.#code, runModule: this.#parts.runModule },
         {
           seeds: [seed],
-          steps: this.#asked.steps,
+          steps,
           threads: 1,
           stop: this.#stop,
           mayStart: () => true,
-          onResult: ({ violation }) => this.#rules.set(seed, violation?.rule),
+          onResult: ({ violation }) => this.#rules.set(run, violation?.rule),
         },
       );
     }
-    return this.#rules.get(seed);
+    return this.#rules.get(run);
   }
 }
 
 /** @returns why it was not found, or what found it */
 async function find(
-  { what, edits }: Defect,
+  { what, edits, steps: least = 0 }: Defect,
   asked: Command,
   { bundle, runModule }: Parts,
   trace: TraceFile | undefined,
@@ -96,6 +95,7 @@ async function find(
   } catch (error) {
     return `NOT PLANTED: ${(error as Error).message}`;
   }
+  const steps = Math.max(asked.steps, least);
   const ended: (RunResult | undefined)[] = [];
   const enough = new AbortController();
   let broken: BrokenRun | undefined;
@@ -104,6 +104,7 @@ async function find(
       { code, runModule },
       {
         ...asked,
+        steps,
         seeds: asked.seeds(),
         ...(trace !== undefined && { trace: (line) => trace.write(line) }),
         stop: AbortSignal.any([stop, enough.signal]),
@@ -121,13 +122,13 @@ async function find(
   }
   const found = firstOf(ended);
   if (found !== undefined) {
-    const rule = await clean.ruleBrokenBy(found.seed);
+    const rule = await clean.ruleBrokenBy(found.seed, steps);
     return rule === undefined ? found : `NOT FOUND: seed ${found.seed} breaks a promise without it: ${rule}`;
   }
   if (broken !== undefined) return `NOT FOUND: ${broken.message.split("\n")[0]}`;
   if (stop.aborted) return "stopped";
-  const steps = ended.reduce((sum, result) => sum + (result?.steps ?? 0), 0);
-  return `NOT FOUND in ${counted(ended.length, "seed")}, ${grouped(steps)} steps: ${what}`;
+  const taken = ended.reduce((sum, result) => sum + (result?.steps ?? 0), 0);
+  return `NOT FOUND in ${counted(ended.length, "seed")}, ${grouped(taken)} steps: ${what}`;
 }
 
 /** The first seed that found it, once all seeds before it have ended. */

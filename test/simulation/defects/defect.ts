@@ -7,4 +7,6 @@ export interface Defect {
   /** What is wrong with the code then, as a sentence. */
   what: string;
   edits: Edit[];
+  /** How many turns each seed takes at least, where a day of the usual length is too short to show it. */
+  steps?: number;
 }

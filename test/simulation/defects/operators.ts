@@ -1,5 +1,8 @@
 import type { Defect } from "./defect.ts";
 
+/** By then many a home was restored twice. */
+const TWO_RESTORES = 24_000;
+
 /** Of what operators do: sites, apps, secrets, pruning, restores. */
 export const OPERATOR_DEFECTS: Defect[] = [
   {
@@ -44,6 +47,11 @@ export const OPERATOR_DEFECTS: Defect[] = [
         find: 'chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")})`,',
         replace: "",
       },
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "const remembered = await fromKv(ctx, () => readFloors(credentials, home));",
+        replace: "const remembered = { floors: [], highestSite: 0 };",
+      },
     ],
   },
   {
@@ -60,6 +68,7 @@ export const OPERATOR_DEFECTS: Defect[] = [
   {
     name: "lift-not-in-directory",
     what: "What a further home was lifted to is not kept in the directory, nor in KV: a second restore gives ids twice.",
+    steps: TWO_RESTORES,
     edits: [
       {
         file: "src/services/settle-restored-home.ts",
@@ -76,6 +85,7 @@ export const OPERATOR_DEFECTS: Defect[] = [
   {
     name: "lift-of-main-not-in-kv",
     what: "What `main` was lifted to is not kept in KV: a second restore gives ids twice.",
+    steps: TWO_RESTORES,
     edits: [
       {
         file: "src/services/settle-restored-home.ts",
@@ -87,6 +97,7 @@ export const OPERATOR_DEFECTS: Defect[] = [
   {
     name: "first-id-of-main-not-in-kv",
     what: "A first_chat_id of a site in `main` is not kept in KV: a restore forgets it, and only the lift is left.",
+    steps: TWO_RESTORES,
     edits: [
       {
         file: "src/services/settle-restored-home.ts",

@@ -23,7 +23,10 @@ export function wrongAudit({ call, intent }: Operation, changes: readonly Writte
     .sort();
   if (intent.kind === "reseal") return isOneOf(written, ["null secrets.resealed "]);
   if (intent.kind === "restored") {
-    return isOneOf(written, [`null home.restored ${intent.home}`]) ?? unsaidLift(intent.lift, changes, written);
+    const settles = changes.some((change) => isSettling(change, intent.home));
+    return settles === written.length > 0
+      ? isOneOf(written, [`null home.restored ${intent.home}`])
+      : `it says ${written.join(", ") || "nothing"} of the settling`;
   }
   const expected = changes.flatMap(actionsOf).sort();
   if (JSON.stringify(written) === JSON.stringify(expected)) return undefined;
@@ -41,13 +44,9 @@ const isOneOf = (written: string[], known: string[]): string | undefined => {
   return strange.length === 0 ? undefined : `the audit log says ${strange.join(", ")}`;
 };
 
-/** The lift leaves its row in its own batch. */
-const unsaidLift = (lift: number, changes: readonly Written[], written: string[]): string | undefined =>
-  written.length === 0 && changes.some((change) => isLift(lift, change)) ? "it says nothing of the lift" : undefined;
-
-/** Whether a site of a home was lifted, and not only given the floors that are known elsewhere. */
-export const isLift = (lift: number, { table, before, after }: Change): boolean =>
-  table === "home_sites" && Number(after?.event_seq_floor) >= Number(before?.event_seq_floor ?? 0) + lift;
+/** Whether a change notes that a home is settled: the home is lifted in that batch, or the directory keeps what it was lifted to. */
+export const isSettling = ({ table, before, after }: Change, home: string): boolean =>
+  table === "settlings" && before === null && after?.home === home;
 
 function actionsOf({ table, before, after }: Written): string[] {
   if (after === null && table === "app_routes") return [`${before?.site_id} app.released ${before?.appid}`];

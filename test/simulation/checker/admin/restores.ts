@@ -4,7 +4,7 @@ import type { KvTruth } from "../../platform/kv.ts";
 import { nextSeq } from "../events/expected-event.ts";
 import type { Model } from "../model.ts";
 import { NONCE_SECONDS } from "../periods.ts";
-import { isLift } from "./audit.ts";
+import { isSettling } from "./audit.ts";
 import type { OperationOf, Written } from "./intents.ts";
 import { misses } from "./row-changes.ts";
 
@@ -20,11 +20,13 @@ const KV_LATE_MS = 60_000;
 /** docs/operating.md, "Restoring a home": the directory and the home get what the other knows, and every site is lifted. */
 export function wrongRestoredWrite(
   model: Model,
-  { intent }: OperationOf<"restored">,
+  operation: OperationOf<"restored">,
   change: Written,
 ): string | undefined {
+  const { intent } = operation;
   const { before, after } = change;
-  if (change.table === "home_sites" && change.home === intent.home) return wrongRestoredSite(model, intent, change);
+  if (change.table === "settlings") return wrongSettling(intent, change);
+  if (change.table === "home_sites" && change.home === intent.home) return wrongRestoredSite(model, operation, change);
   if (intent.home !== "main" && change.table === "sites") return wrongKeptFloors(change, intent.home);
   if (intent.home !== "main" || change.home !== "main") return "not a place of what was lost";
   if (change.table === "app_routes") {
@@ -44,6 +46,19 @@ export function wrongRestoredWrite(
   return misses(after, { name, status });
 }
 
+/** Whether a call has lifted its home: from the note of the settling on, it lifts. */
+const hasLifted = ({ intent, changes }: OperationOf<"restored">): boolean =>
+  changes.some((change) => change.home === intent.home && isSettling(change, intent.home));
+
+function wrongSettling({ home, settlingId }: OperationOf<"restored">["intent"], change: Written): string | undefined {
+  const { before, after } = change;
+  if (settlingId !== undefined && after?.id !== settlingId) return "another settling";
+  if (before !== null) return misses(after, { ...before, site_id_floor: after?.site_id_floor ?? 0 });
+  const isCopy = home === "main" && change.home === "main" && String(after?.home).startsWith("main:");
+  const isItself = after?.home === home && (change.home === home || change.home === "main");
+  return isCopy || isItself ? undefined : "not a place of this settling";
+}
+
 /** The directory keeps what a further home was lifted to. */
 function wrongKeptFloors({ before, after }: Written, home: string): string | undefined {
   if (before?.home !== home) return "not a site of this home";
@@ -53,11 +68,8 @@ function wrongKeptFloors({ before, after }: Written, home: string): string | und
   return misses(after, { ...before, first_chat_id, event_seq_floor });
 }
 
-function wrongRestoredSite(
-  model: Model,
-  { home, lift, settlingId }: OperationOf<"restored">["intent"],
-  change: Written,
-): string | undefined {
+function wrongRestoredSite(model: Model, operation: OperationOf<"restored">, change: Written): string | undefined {
+  const { home, lift } = operation.intent;
   const { before, after } = change;
   const siteId = Number(after?.site_id);
   const listed = model.directory.get(siteId);
@@ -66,14 +78,16 @@ function wrongRestoredSite(
   for (const floor of ["chat_id_floor", "event_seq_floor"]) {
     if (Number(after?.[floor]) < Number(before?.[floor] ?? 0)) return `${floor} is lower`;
   }
-  if (isLift(lift, change)) {
-    const again = settlingId !== undefined && model.settled.get(`${home}/${siteId}`) === settlingId;
-    if (again) return "this settling has lifted it already";
-    if (Number(after?.chat_id_floor) < model.home(home).highestId(siteId) + lift) return "its chat ids are not lifted";
-    if (Number(after?.event_seq_floor) < nextSeq(model.home(home), siteId) - 1 + lift) return "its seqs are not lifted";
-    if (settlingId !== undefined) model.settled.set(`${home}/${siteId}`, settlingId);
-  }
   const { chat_id_floor = 0, event_seq_floor = 0 } = after ?? {};
+  if (hasLifted(operation)) {
+    if (Number(chat_id_floor) < model.home(home).highestId(siteId) + lift) return "its chat ids are not lifted";
+    if (Number(event_seq_floor) < nextSeq(model.home(home), siteId) - 1 + lift) return "its seqs are not lifted";
+  } else {
+    const known = model.floors.get(`${home}/${siteId}`) ?? { chatId: 0, eventSeq: 0 };
+    const first = isMine ? listed.firstChatId - 1 : 0;
+    if (Number(chat_id_floor) > Math.max(known.chatId, first)) return "it lifts ids without a settling, or once more";
+    if (Number(event_seq_floor) > known.eventSeq) return "it lifts seqs without a settling, or once more";
+  }
   const floors = { chat_id_floor, event_seq_floor };
   const isLiftedOnly = before !== null && isDeepStrictEqual(after, { ...before, ...floors });
   if (isLiftedOnly) return undefined;
@@ -101,7 +115,7 @@ export function wrongRestoredAnswer(
     homes_down: string[];
   };
   const home = model.home(intent.home);
-  const liftedNow = operation.changes.some((change) => change.home === intent.home && isLift(intent.lift, change));
+  const liftedNow = hasLifted(operation);
   if (answer.settling_id !== (intent.settlingId ?? answer.settling_id)) return "another settling_id";
   if (home.sites.size > 0 && answer.lifted_by !== (liftedNow ? intent.lift : 0)) return "not what was lifted";
   if (answer.sites !== home.sites.size) return "not the sites of the home";

@@ -20,6 +20,7 @@ export const WATCHED = [
   "webhooks",
   "deliveries",
   "audit_log",
+  "settlings",
 ];
 
 /** The database of a home, with all migrations. */

@@ -59,6 +59,8 @@ async function restore(
   const { name } = home;
 
   company.underRestore.add(name);
+  // Somebody who forgets to close it first.
+  if (chance.happens(0.3)) await operator.call("POST", `/homes/${name}/restored`, { settling_id: "too-early" });
   const { closedHomes } = cloud.settings;
   cloud.deploy({ ...cloud.settings, closedHomes: [...closedHomes, name] });
   await rest(world, REACHED_EVERYWHERE_MS);
