@@ -59,7 +59,7 @@ export class SimulatedKv {
 
   async put(key: string, value: string, options: { expirationTtl?: number; metadata?: unknown } = {}): Promise<void> {
     const { expirationTtl, metadata, ...others } = options;
-    const told = metadata === undefined ? undefined : JSON.stringify(metadata);
+    const told = metadata == null ? undefined : JSON.stringify(metadata);
     if (typeof value !== "string" || !value.isWellFormed()) throw notSimulated("a value that is not well-formed text");
     if (Object.keys(others).length > 0) throw notSimulated(`put() with ${Object.keys(others).join(", ")}`);
     checkName(key);
