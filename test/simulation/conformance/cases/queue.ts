@@ -48,7 +48,7 @@ export const queueCases: Cases<QueuePlatform> = {
     consume(({ queue: name, messages, metadata }) => {
       for (const { id, timestamp, body, attempts } of messages) {
         const age = Date.now() - timestamp.getTime();
-        seen.push({ id: /^[0-9a-f]{32}$/.test(id), name: name.replace(/\d+/, "n"), timely: age >= 0 && age < 1000 });
+        seen.push({ id: /^[0-9a-f]{32}$/.test(id), name: name.replace(/\d+/, "n"), timely: age >= 0 && age < 60_000 });
         seen.push({ body, attempts, metadata: Object.keys(metadata) });
       }
     });
