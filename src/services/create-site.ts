@@ -5,7 +5,7 @@ import { MAIN_HOME } from "../homes.ts";
 import { beginSite, type Site } from "../store/directory/sites.ts";
 import { HIGHEST_FIRST_CHAT_ID } from "../store/home/home-sites.ts";
 import { finishSite } from "./finish-site.ts";
-import { rememberFloors } from "./remember-floors.ts";
+import { rememberSite } from "./remember-floors.ts";
 import { authorOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
 
 const FIRST_ID_RULE = `must be an integer from 1 to ${HIGHEST_FIRST_CHAT_ID}`;
@@ -45,8 +45,7 @@ export async function createSite(ctx: ServiceContext, { name, home, firstChatId 
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const site = await beginSite(runtime, config.directory, { name, home, firstChatId }, authorOf(ctx));
     if (!(await finishSite(ctx, { site }))) continue;
-    // For a restore of the directory, so that the id is not given again. When KV fails, only that is lost.
-    ctx.waitUntil(rememberFloors(ctx, site, firstChatId - 1).catch(() => {}));
+    ctx.waitUntil(rememberSite(ctx, site));
     return { ...site, status: "open" };
   }
   throw new ServiceError("conflict", { reason: "site_busy", detail: "Others create sites of this name; try again." });

@@ -1,14 +1,28 @@
 import { ServiceError } from "../errors.ts";
 import { withinTime } from "../runtime.ts";
-import { writeSiteFloors } from "../store/kv-floors.ts";
+import { type AskKv, writeSiteFloors, writeSiteId } from "../store/kv-floors.ts";
 import { TRY_LIMIT_MS } from "../store/run-batch.ts";
 import type { ServiceContext } from "./service-context.ts";
 
-/** Asks KV for what a restore of D1 does not undo. @throws ServiceError `unavailable`, reason `kv_unavailable`, after 3 s too */
-export const fromKv = <T>({ runtime }: ServiceContext, ask: () => Promise<T>): Promise<T> =>
-  withinTime(runtime, TRY_LIMIT_MS, ask, () => {
-    throw new ServiceError("unavailable", { reason: "kv_unavailable", detail: "KV does not answer.", retryAfter: 1 });
-  });
+/** Asks KV for what a restore of D1 does not undo, 3 s at most. */
+export const fromKv =
+  ({ runtime }: ServiceContext): AskKv =>
+  async (ask) => {
+    const silent = (cause?: unknown) =>
+      new ServiceError("unavailable", {
+        reason: "kv_unavailable",
+        detail: "KV does not answer.",
+        retryAfter: 1,
+        cause,
+      });
+    try {
+      return await withinTime(runtime, TRY_LIMIT_MS, ask, () => {
+        throw silent();
+      });
+    } catch (cause) {
+      throw cause instanceof ServiceError ? cause : silent(cause);
+    }
+  };
 
 /**
  * Remembers in KV which ids of a site were skipped, because a restore of its home may undo that in D1.
@@ -21,4 +35,13 @@ export const rememberFloors = (
   { id, home }: { id: number; home: string },
   chatIdFloor: number,
 ): Promise<void> =>
-  fromKv(ctx, () => writeSiteFloors(ctx.config.credentials, home, { siteId: id, chatId: chatIdFloor, eventSeq: 0 }));
+  fromKv(ctx)(() => writeSiteFloors(ctx.config.credentials, home, { siteId: id, chatId: chatIdFloor, eventSeq: 0 }));
+
+/** Remembers in KV a new site, for a restore of the directory. Never rejects: when KV fails, only that is lost. */
+export async function rememberSite(
+  ctx: ServiceContext,
+  site: { id: number; home: string; firstChatId: number },
+): Promise<void> {
+  const floors = site.firstChatId > 1 ? [rememberFloors(ctx, site, site.firstChatId - 1)] : [];
+  await Promise.allSettled([fromKv(ctx)(() => writeSiteId(ctx.config.credentials, site.id)), ...floors]);
+}

@@ -4,7 +4,7 @@ import { MAIN_HOME } from "../homes.ts";
 import { NONCE_SECONDS } from "../replay/kv-nonces.ts";
 import { readFloors, writeSettledFloors } from "../store/kv-floors.ts";
 import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../store/reconcile.ts";
-import { keepInDirectory, liftHome, listFloors, notCopied, noteCopied } from "../store/settlings.ts";
+import { keepInDirectory, liftHome, listFloors, notCopied, noteCopied, settledAt } from "../store/settlings.ts";
 import { askHomes } from "./ask-homes.ts";
 import { homeUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
@@ -54,8 +54,8 @@ export const newSettlingId = ({ runtime }: ServiceContext): string => runtime.by
  * in KV. Of the directory, it also brings back the sites and routes of the other homes. Close the home first, and open it at
  * `reopenAfter`. The same settling sent again lifts nothing more and goes on where it stopped.
  *
- * @throws ServiceError `not_found` for an unknown home; `conflict`, reason `home_open`, for a home that is not closed, unless forced;
- *   `unavailable` when the directory, the home or KV does not answer
+ * @throws ServiceError `not_found` for an unknown home; `conflict`, reason `home_open`, for a home that is not closed, unless forced, or
+ *   `settling_ended`, when all of it was done so long ago that it is no retry; `unavailable` when the directory, the home or KV does not answer
  */
 export async function settleRestoredHome(
   ctx: ServiceContext,
@@ -68,13 +68,18 @@ export async function settleRestoredHome(
   if (db === undefined) throw homeUnknown();
   if (!closedHomes.has(home) && !force) throw homeIsOpen(home);
   const settling = { id: settlingId, home, lift };
-  const remembered = await fromKv(ctx, () => readFloors(credentials, home));
-  if (home !== MAIN_HOME) await copySitesToHome(directory, home, db);
+  const askKv = fromKv(ctx);
+  const begunAt = await settledAt(db, settling);
+  const others = [...homes].filter(([name]) => home === MAIN_HOME && name !== MAIN_HOME);
+  const left = await notCopied(directory, settlingId, others);
+  if (begunAt !== undefined && now >= begunAt + NONCE_SECONDS && left.length === 0) throw settlingEnded();
+  const remembered = await readFloors(credentials, home, askKv);
+  // The lift comes once: a site that only a later try finds brings its own.
+  if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : lift);
   const { lifted, sites, at } = await liftHome(db, settling, remembered, authorOf(ctx));
   const floors = await listFloors(db);
   if (home !== MAIN_HOME) await keepInDirectory(directory, settling, floors, authorOf(ctx));
-  await fromKv(ctx, () => writeSettledFloors(credentials, home, settlingId, floors));
-  const others = [...homes].filter(([name]) => home === MAIN_HOME && name !== MAIN_HOME);
+  await askKv(() => writeSettledFloors(credentials, home, settlingId, floors));
   const copyHome = async (other: D1Database, name: string) => {
     await copySitesToDirectory(directory, name, other);
     await copyRoutesToDirectory(directory, name, other);
@@ -86,9 +91,16 @@ export async function settleRestoredHome(
     ctx.waitUntil(copying.catch(() => {}));
     return copying;
   };
-  const { down } = await askHomes(ctx, copyAndGoOn, await notCopied(directory, settlingId, others), answerBy);
+  const { down } = await askHomes(ctx, copyAndGoOn, left, answerBy);
   return { settlingId, sites, liftedBy: lifted ? lift : 0, reopenAfter: at + NONCE_SECONDS, homesDown: down };
 }
+
+const settlingEnded = () =>
+  new ServiceError("conflict", {
+    reason: "settling_ended",
+    detail:
+      "settling_id: was settled more than 31 minutes ago, and nothing was changed now. For another restore send another settling_id.",
+  });
 
 const homeIsOpen = (home: string) =>
   new ServiceError("conflict", {

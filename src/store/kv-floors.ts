@@ -1,9 +1,7 @@
-import { ServiceError } from "../errors.ts";
-
 /**
- * Up to which number the ids of each site were given or skipped, kept in KV: a restore of D1 does not undo it there. Floors only rise, so
- * an old one harms nothing, and no key is ever deleted or written over with a lower one. Keys: `floors:<home>:site:<id>:<floor>` for what
- * an operator set, and `floors:<home>:settling:<id>` for all sites of a home that a settling lifted.
+ * Up to which number ids were given or skipped, kept in KV: a restore of D1 does not undo it there. Floors only rise, so an old one harms
+ * nothing, and no key is ever deleted or written over with a lower one. Keys: `floors:<home>:site:<id>:<floor>` for a first_chat_id that
+ * an operator set, `floors:<home>:settling:<id>` for all sites of a home that a settling lifted, and `site-ids:<…>` for each site.
  */
 
 /** No id up to these is given again. */
@@ -25,26 +23,31 @@ export interface RememberedFloors {
 const HIGHEST_FLOOR = 2 ** 52;
 const HIGHEST_SITE = 1_000_000_000;
 
-const PREFIX = "floors:";
-const siteKey = (home: string, { siteId, chatId }: Floors) => `${PREFIX}${home}:site:${siteId}:${chatId}`;
-const settlingKey = (home: string, settlingId: string) => `${PREFIX}${home}:settling:${settlingId}`;
+const prefixOf = (home: string) => `floors:${home}:`;
+const siteKey = (home: string, { siteId, chatId }: Floors) => `${prefixOf(home)}site:${siteId}:${chatId}`;
+const settlingKey = (home: string, settlingId: string) => `${prefixOf(home)}settling:${settlingId}`;
+const SITE_IDS = "site-ids:";
+/** KV lists keys in the order of their bytes: this way the highest id comes first. */
+const siteIdKey = (siteId: number) => `${SITE_IDS}${String(HIGHEST_SITE - siteId).padStart(10, "0")}`;
 
 /** As KV holds it: the site, its chat_id floor, its event floor. */
 type Entry = [siteId: number, chatId: number, eventSeq: number];
 
+/** Asks KV once, and gives up after a while. @throws ServiceError `unavailable`, reason `kv_unavailable` */
+export type AskKv = <T>(ask: () => Promise<T>) => Promise<T>;
+
 /**
- * Everything that KV remembers. What is no floor is passed over.
+ * What KV remembers of the sites of a home, and of all site ids. What is no floor is passed over.
  *
- * @throws ServiceError `unavailable`, reason `kv_unavailable`
+ * @param askKv is given each call of its own
+ * @throws what `askKv` throws
  */
-export async function readFloors(kv: KVNamespace | undefined, home: string): Promise<RememberedFloors> {
+export async function readFloors(kv: KVNamespace | undefined, home: string, askKv: AskKv): Promise<RememberedFloors> {
   const found = new Map<number, Floors>();
-  let highestSite = 0;
-  const take = (entry: unknown, isMine: boolean) => {
+  if (kv === undefined) return { floors: [], highestSite: 0 };
+  const take = (entry: unknown) => {
     const floors = floorsOf(entry);
     if (floors === undefined) return;
-    highestSite = Math.max(highestSite, floors.siteId);
-    if (!isMine) return;
     const known = found.get(floors.siteId) ?? floors;
     found.set(floors.siteId, {
       siteId: floors.siteId,
@@ -52,54 +55,48 @@ export async function readFloors(kv: KVNamespace | undefined, home: string): Pro
       eventSeq: Math.max(known.eventSeq, floors.eventSeq),
     });
   };
-  await answered(async () => {
-    for await (const { name, metadata } of keysOf(kv)) {
-      const [, of, kind] = name.split(":");
-      if (kind === "site") take(metadata, of === home);
-      else if (of === home) for (const entry of parsed(await kv?.get(name, "text"))) take(entry, true);
+  const settlings = prefixOf(home).concat("settling:");
+  for (let cursor: string | null | undefined = null; cursor !== undefined; ) {
+    const asked: { prefix: string; cursor: string | null } = { prefix: prefixOf(home), cursor };
+    const page: KVNamespaceListResult<unknown> = await askKv(() => kv.list(asked));
+    for (const { name, metadata } of page.keys) {
+      if (!name.startsWith(settlings)) take(metadata);
+      else for (const entry of parsed(await askKv(() => kv.get(name, "text")))) take(entry);
     }
-  });
-  return { floors: [...found.values()], highestSite };
+    cursor = page.list_complete ? undefined : page.cursor;
+  }
+  const [newest] = (await askKv(() => kv.list({ prefix: SITE_IDS, limit: 1 }))).keys;
+  const highestSite = HIGHEST_SITE - Number(newest?.name.slice(SITE_IDS.length) ?? HIGHEST_SITE);
+  return { floors: [...found.values()], highestSite: isWithin(highestSite, HIGHEST_SITE) ? highestSite : 0 };
 }
 
-/** Remembers the floors of one site. @throws ServiceError `unavailable`, reason `kv_unavailable` */
+/** Remembers the floors of one site. */
 export async function writeSiteFloors(kv: KVNamespace | undefined, home: string, floors: Floors): Promise<void> {
-  await answered(async () => kv?.put(siteKey(home, floors), "", { metadata: entryOf(floors) }));
+  await kv?.put(siteKey(home, floors), "", { metadata: entryOf(floors) });
 }
 
-/** Remembers the floors of all sites of a settled home. @throws ServiceError `unavailable`, reason `kv_unavailable` */
+/** Remembers that a site has this id. */
+export async function writeSiteId(kv: KVNamespace | undefined, siteId: number): Promise<void> {
+  await kv?.put(siteIdKey(siteId), "");
+}
+
+/** Remembers the floors of all sites of a settled home. */
 export async function writeSettledFloors(
   kv: KVNamespace | undefined,
   home: string,
   settlingId: string,
   floors: Floors[],
 ): Promise<void> {
-  await answered(async () => kv?.put(settlingKey(home, settlingId), JSON.stringify(floors.map(entryOf))));
-}
-
-async function* keysOf(kv: KVNamespace | undefined) {
-  for (let cursor: string | null = null; kv !== undefined; ) {
-    const page: KVNamespaceListResult<unknown> = await kv.list({ prefix: PREFIX, cursor });
-    yield* page.keys;
-    if (page.list_complete) return;
-    cursor = page.cursor;
-  }
-}
-
-async function answered<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (cause) {
-    throw new ServiceError("unavailable", { reason: "kv_unavailable", detail: "KV does not answer.", cause });
-  }
+  await kv?.put(settlingKey(home, settlingId), JSON.stringify(floors.map(entryOf)));
 }
 
 const entryOf = ({ siteId, chatId, eventSeq }: Floors): Entry => [siteId, chatId, eventSeq];
 
+const isWithin = (value: unknown, highest: number): value is number =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) <= highest;
+
 function floorsOf(entry: unknown): Floors | undefined {
   const [siteId, chatId, eventSeq] = (Array.isArray(entry) ? entry : []) as unknown[];
-  const isWithin = (value: unknown, highest: number): value is number =>
-    Number.isInteger(value) && (value as number) >= 0 && (value as number) <= highest;
   if (!isWithin(siteId, HIGHEST_SITE) || !isWithin(chatId, HIGHEST_FLOOR) || !isWithin(eventSeq, HIGHEST_FLOOR)) {
     return undefined;
   }

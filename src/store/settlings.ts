@@ -17,6 +17,9 @@ export interface Settling {
 /** How many floors one statement takes: as JSON they stay far below the 2 MB that D1 binds. */
 const FLOORS_AT_ONCE = 10_000;
 const PAGE = 5_000;
+/** How many ids of sites the settling of `main` skips: KV may not have heard of the last ones. */
+const SKIPPED_SITES = 100;
+const newestSite = sql`coalesce((SELECT max(${sites.id}) FROM ${sites}), 0)`;
 
 /**
  * Lifts every site of a home above all ids and event counts that it may have given, so that none is given twice. A settling lifts
@@ -58,7 +61,7 @@ export async function liftHome(
     // Ids of sites are the directory's. In another home nobody reads it.
     store
       .update(settlings)
-      .set({ siteIdFloor: sql`max(coalesce(${settlings.siteIdFloor}, 0), ${highestSite})` })
+      .set({ siteIdFloor: sql`max(${highestSite}, ${newestSite} + ${SKIPPED_SITES})` })
       .where(isThis),
   ] as const;
   const isLifting = batch.length - 4;
@@ -89,6 +92,12 @@ const restored = ({ id, home, lift }: Settling) => ({
   subject: sql`${home}`,
   details: sql`${JSON.stringify({ lifted_by: lift, settling_id: id })}`,
 });
+
+/** When a home was settled under this id, in Unix seconds; undefined when it was not. */
+export async function settledAt(db: D1Database, { id, home }: Settling): Promise<number | undefined> {
+  const isThis = and(eq(settlings.id, id), eq(settlings.home, home));
+  return (await drizzle(db).select({ at: settlings.at }).from(settlings).where(isThis).get())?.at;
+}
 
 /** Keeps in the directory what a further home was lifted to, because the next restore of that home undoes it there. */
 export async function keepInDirectory(

@@ -6,7 +6,7 @@ import { newWebhook } from "../support/new-webhook.ts";
 import { replacing } from "../support/replacing.ts";
 import { bookmark } from "../support/time-travel.ts";
 import { eventStore } from "../support/webhook-store.ts";
-import { World } from "../support/world.ts";
+import { NOW, World } from "../support/world.ts";
 
 /** What was found last time happened at the second restore: every id that was ever answered is compared with every other. */
 
@@ -82,6 +82,63 @@ describe.each(["main", "apac"])("%s, put back twice", (home) => {
   });
 });
 
+describe("apac, put back twice", () => {
+  it.each([
+    ["CREDENTIALS is not bound", { CREDENTIALS: undefined }],
+    ["KV answers", {}],
+  ])(
+    "keeps in the directory what it was lifted to, also over a change before the second settling: %s",
+    async (_, kv) => {
+      const world = await World.create(kv, "apac");
+      const travelBack = await bookmark(env.HOME_APAC);
+      const given = [await world.chatId()];
+      for (let i = 0; i < 3; i++) {
+        await travelBack();
+        expect((await call(world, "PATCH", `/admin/sites/${world.siteId}`, { name: `Name ${i}` })).status).toBe(200);
+        await settle(world);
+        given.push(await world.anotherIsolate().chatId());
+      }
+      expect(given).toEqual([1, 1_000_001, 2_000_001, 3_000_001]);
+    },
+  );
+
+  it("refuses a settling_id of long ago, which is no retry: a restore to after it would give ids again", async () => {
+    const world = await World.create({}, "apac");
+    const settling_id = crypto.randomUUID();
+    await settle(world, { settling_id });
+    const travelBack = await bookmark(env.HOME_APAC);
+    const given = [await world.chatId()];
+    await travelBack();
+    const later = closed(world);
+    later.clock.now = NOW + 1_860;
+    const refused = await call(later, "POST", "/admin/homes/apac/restored", { settling_id });
+    expect([refused.status, refused.body]).toEqual([
+      409,
+      expect.objectContaining({ detail: expect.stringContaining("another settling_id") }),
+    ]);
+    await settle(world);
+    given.push(await world.anotherIsolate().chatId());
+    expect(given).toEqual([1_000_001, 2_000_001]);
+  });
+
+  it("lifts a site that only a later try of the settling finds in the directory", async () => {
+    const world = await World.create({}, "apac");
+    const [noSite, noDirectory] = [await bookmark(env.HOME_APAC), await bookmark(env.DB)];
+    const late = await World.create({}, "apac");
+    const given = [await late.chatId()];
+    const withDirectory = await bookmark(env.DB);
+    const settling_id = crypto.randomUUID();
+    await noSite();
+    await noDirectory();
+    expect(await settle(world, { settling_id })).toMatchObject({ lifted_by: 1_000_000 });
+    await withDirectory();
+    expect(await settle(world, { settling_id })).toMatchObject({ lifted_by: 0 });
+    const row = await env.HOME_APAC.prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(late.siteId).first();
+    expect(row).toMatchObject({ chat_id_floor: 1_000_000, event_seq_floor: 1_000_000 });
+    expect(given).toEqual([1]);
+  });
+});
+
 describe("main, put back", () => {
   it("gives no site id twice, at the second restore neither", async () => {
     const world = await World.create();
@@ -106,6 +163,7 @@ describe("main, put back", () => {
     const at = (rest: string) => `floors:main:${rest}`;
     await env.CREDENTIALS.put(at(`site:${siteId}:x`), "", { metadata: [siteId, 2 ** 53, 0] });
     await env.CREDENTIALS.put(at(`site:${siteId}:y`), "", { metadata: { siteId } });
+    await env.CREDENTIALS.put("site-ids:!", "");
     await env.CREDENTIALS.put(at("settling:bad"), "not JSON");
     await env.CREDENTIALS.put(
       at("settling:worse"),

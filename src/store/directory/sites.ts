@@ -75,10 +75,11 @@ export async function finishSite(runtime: Runtime, db: D1Database, id: number): 
   });
 }
 
-/** Stores a copy of a site, unless a newer one is there. */
+/** Stores a copy of a site, unless a newer one is there. What a settling lifted the next chat id to stays. */
 export async function copySite(runtime: Runtime, db: D1Database, id: number, copy: SiteCopy): Promise<void> {
   const older = and(eq(sites.id, id), lt(sites.revision, copy.revision));
-  await withRetries(runtime, () => drizzle(db).update(sites).set(copy).where(older).run());
+  const kept = { ...copy, firstChatId: sql`max(${sites.firstChatId}, ${copy.firstChatId})` };
+  await withRetries(runtime, () => drizzle(db).update(sites).set(kept).where(older).run());
 }
 
 export function findSite(db: D1Database, id: number): Promise<Site | undefined> {

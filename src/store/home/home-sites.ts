@@ -80,12 +80,12 @@ const HIGHEST_ID = sql<number>`max(${homeSites.chatIdFloor}, ${newestSessionId(h
 function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
   const isOlder = before.revision < known.revision;
   const { name, status } = isOlder ? known : before;
-  const leastFloor = isOlder ? known.chatIdFloor : 0;
+  // The settling of a restored home lifts both without another revision, and the next restore undoes the one here.
+  const leastFloor = known.chatIdFloor;
   const floor = wanted.chatIdFloor;
   const next = {
     name: wanted.name ?? name,
     status: wanted.status ?? status,
-    // The settling of a restored home lifts it without another revision.
     chatIdFloor: floor ?? sql<number>`max(${homeSites.chatIdFloor}, ${leastFloor})`,
     events: wanted.events ?? before.events,
     revision: Math.max(before.revision, known.revision) + 1,

@@ -33,8 +33,8 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/settle-restored-home.ts",
-        find: "if (home !== MAIN_HOME) await copySitesToHome(directory, home, db);",
-        replace: "if (home === '') await copySitesToHome(directory, home, db);",
+        find: "if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : lift);",
+        replace: "if (home === '') await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : lift);",
       },
     ],
   },
@@ -44,12 +44,12 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/reconcile.ts",
-        find: 'chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")})`,',
+        find: 'chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")} - ${lift})`,',
         replace: "",
       },
       {
         file: "src/services/settle-restored-home.ts",
-        find: "const remembered = await fromKv(ctx, () => readFloors(credentials, home));",
+        find: "const remembered = await readFloors(credentials, home, askKv);",
         replace: "const remembered = { floors: [], highestSite: 0 };",
       },
     ],
@@ -77,8 +77,8 @@ export const OPERATOR_DEFECTS: Defect[] = [
       },
       {
         file: "src/services/settle-restored-home.ts",
-        find: "await fromKv(ctx, () => writeSettledFloors(credentials, home, settlingId, floors));",
-        replace: "await fromKv(ctx, () => writeSettledFloors(credentials, home, settlingId, []));",
+        find: "await askKv(() => writeSettledFloors(credentials, home, settlingId, floors));",
+        replace: "await askKv(() => writeSettledFloors(credentials, home, settlingId, []));",
       },
     ],
   },
@@ -89,8 +89,8 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/settle-restored-home.ts",
-        find: "await fromKv(ctx, () => writeSettledFloors(credentials, home, settlingId, floors));",
-        replace: "await fromKv(ctx, () => writeSettledFloors(credentials, home, settlingId, []));",
+        find: "await askKv(() => writeSettledFloors(credentials, home, settlingId, floors));",
+        replace: "await askKv(() => writeSettledFloors(credentials, home, settlingId, []));",
       },
     ],
   },
@@ -101,9 +101,9 @@ export const OPERATOR_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/settle-restored-home.ts",
-        find: "const remembered = await fromKv(ctx, () => readFloors(credentials, home));",
+        find: "const remembered = await readFloors(credentials, home, askKv);",
         replace:
-          "const remembered = { floors: [], highestSite: (await fromKv(ctx, () => readFloors(credentials, home))).highestSite };",
+          "const remembered = { floors: [], highestSite: (await readFloors(credentials, home, askKv)).highestSite };",
       },
     ],
   },

@@ -140,12 +140,12 @@ describe("expirationTtl", () => {
 });
 
 describe("what is not simulated is refused", () => {
-  test("other types than text and JSON, limits of a list, values that are not well-formed text", async () => {
+  test("other types than text and JSON, other options of a list, values that are not well-formed text", async () => {
     const { here } = twoEdges();
     await expect(here.get("key", "stream")).rejects.toThrow("not simulated");
     await expect(here.put("key", "a\ud800")).rejects.toThrow("not simulated");
     await expect(here.put("key", new ArrayBuffer(1) as never)).rejects.toThrow("not simulated");
-    await expect(here.list({ limit: 1 } as never)).rejects.toThrow("not simulated");
+    await expect(here.list({ start: "a" } as never)).rejects.toThrow("not simulated");
   });
 });
 

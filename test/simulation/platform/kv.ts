@@ -30,7 +30,7 @@ type Options = { type?: string; cacheTtl?: number } | string | undefined;
  * test/simulation/conformance runs one list of calls on it and on the real one, which has one location and no cache.
  *
  * A list is read at once everywhere. What src/ does not use is not simulated, and refused: other types than text and JSON, metadata
- * without a list, limits of a list, values that are not well-formed text.
+ * of a get, values that are not well-formed text.
  */
 export class SimulatedKv {
   readonly #truth: KvTruth;
@@ -75,19 +75,20 @@ export class SimulatedKv {
     });
   }
 
-  async list({ prefix, cursor, ...others }: { prefix?: string; cursor?: string | null }): Promise<unknown> {
+  async list(options: { prefix?: string; cursor?: string | null; limit?: number }): Promise<unknown> {
+    const { prefix, cursor, limit = LISTED_KEYS, ...others } = options;
     if (Object.keys(others).length > 0) throw notSimulated(`list() with ${Object.keys(others).join(", ")}`);
     return this.#carry("list", () => {
       const now = this.#now();
       const live = [...this.#truth].filter(([key, { expiresAt }]) => key.startsWith(prefix ?? "") && expiresAt > now);
       const after = cursor == null ? live : live.filter(([key]) => byBytes(key, cursor) > 0);
       const sorted = after.sort(([a], [b]) => byBytes(a, b));
-      const page = sorted.slice(0, LISTED_KEYS);
+      const page = sorted.slice(0, limit);
       const keys = page.map(([name, { metadata }]) => ({
         name,
         ...(metadata !== undefined && { metadata: JSON.parse(metadata) as unknown }),
       }));
-      const isWhole = sorted.length <= LISTED_KEYS;
+      const isWhole = sorted.length <= limit;
       return isWhole
         ? { keys, list_complete: true, cacheStatus: null }
         : { keys, list_complete: false, cursor: page.at(-1)?.[0], cacheStatus: null };

@@ -138,6 +138,12 @@ export const kvCases: Cases<KVNamespace> = {
       cursor = page.cursor;
     }
   },
+  "a list may be cut short": async (kv) => {
+    for (const key of ["p:2", "p:1", "p:3"]) await kv.put(key, "");
+    const { keys, list_complete } = await kv.list({ prefix: "p:", limit: 1 });
+    const whole = await kv.list({ prefix: "p:", limit: 3 });
+    return { keys, list_complete, whole };
+  },
   "metadata has at most 1,024 bytes": async (kv) => [
     await kv.put("key", "", { metadata: "m".repeat(1_022) }),
     await howItFails(() => kv.put("key", "", { metadata: "m".repeat(1_023) })),

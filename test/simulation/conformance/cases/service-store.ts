@@ -26,7 +26,14 @@ import { countSessions } from "../../../../src/store/home/session-counts.ts";
 import { listSessions, readSession } from "../../../../src/store/home/sessions.ts";
 import { prune } from "../../../../src/store/prune.ts";
 import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../../../../src/store/reconcile.ts";
-import { keepInDirectory, liftHome, listFloors, notCopied, noteCopied } from "../../../../src/store/settlings.ts";
+import {
+  keepInDirectory,
+  liftHome,
+  listFloors,
+  notCopied,
+  noteCopied,
+  settledAt,
+} from "../../../../src/store/settlings.ts";
 import { type Cases, errorOf } from "../case.ts";
 import { APP, everything, madeHome, NOW, type Store } from "./home.ts";
 
@@ -329,9 +336,12 @@ export const storeCases: Cases<Store> = {
       await db.prepare("UPDATE sites SET revision = 4, name = 'Newer' WHERE id = 7").run();
       await db.prepare("INSERT INTO app_routes VALUES ('lost', 9, NULL)").run();
     },
-    (db) => copySitesToHome(db, "main", db),
+    (db) => copySitesToHome(db, "main", db, 0),
+    (db) => settledAt(db, SETTLING),
     (db) => liftHome(db, SETTLING, REMEMBERED, author),
     (db) => liftHome(db, SETTLING, REMEMBERED, { ...author, now: NOW + 9 }),
+    (db) => settledAt(db, SETTLING),
+    (db) => copySitesToHome(db, "main", db, 7),
     (db) => listFloors(db),
     async (db) => keepInDirectory(db, SETTLING, await listFloors(db), author),
     async (db) => appsOf(db, await routesAfter(db, "main", "", 9)),
