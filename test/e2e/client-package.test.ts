@@ -38,7 +38,7 @@ export async function use(target: Target) {
     metadata: { order_no: "7001" },
   });
   const added = await client.addAgents({ chatId, agentIds: [10427, 10428] }, { idempotencyKey: \`add-\${chatId}\` });
-  const options: CallOptions = { idempotencyKey: \`add-\${chatId}\`, timeoutMs: 20_000, maxTries: 1 };
+  const options: CallOptions = { idempotencyKey: \`add-\${chatId}\`, timeoutMs: 20_000, retries: 0 };
   const { data: again, response } = await client.addAgents({ chatId, agentIds: [10427, 10428] }, options).withResponse();
   const raw: [number, string | null] = [response.status, response.headers.get("idempotency-replayed")];
   const refusal = await client.addAgents({ chatId, agentIds: [10427] }).catch((error: unknown) => {

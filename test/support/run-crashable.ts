@@ -118,7 +118,8 @@ export class CrashableWorker {
     const databases = join(this.folder, "state/d1/miniflare-D1DatabaseObject");
     const files = readdirSync(databases).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
     return files.map((file) => {
-      const db = new DatabaseSync(join(databases, file), { readOnly });
+      // A Worker that was killed may hold it for a moment yet.
+      const db = new DatabaseSync(join(databases, file), { readOnly, timeout: 10_000 });
       try {
         return look(db);
       } finally {
