@@ -13,8 +13,9 @@ import { authorOf, type ServiceContext } from "./service-context.ts";
  * Not while the home or the directory is closed: it may be under restore, and have the app again after the next one.
  *
  * @param input `siteId` when only a route of this site is meant
- * @throws ServiceError `not_found`; `conflict`, reason `app_issued` when the site has the app, or `route_claimed` when a call has asked
- *   for the appid since; `unavailable` when a database does not answer or is closed, and then nothing is released
+ * @throws ServiceError `not_found`; `conflict`, reason `app_issued` when the site has the app, `route_claimed` when a call has asked
+ *   for the appid since, or `home_behind` when the home was restored and not settled; `unavailable` when a database does not answer
+ *   or is closed. Then nothing is released
  */
 export async function releaseApp(
   ctx: ServiceContext,
@@ -26,7 +27,9 @@ export async function releaseApp(
   const closed = [MAIN_HOME, route.home].find((home) => config.closedHomes.has(home));
   if (closed !== undefined) throw new ServiceError("unavailable", homeClosed(closed));
   // From here on no call that began before can make the app; one that begins now claims the route anew.
-  if (await fenceAppid(runtime, homeDatabase(config, route.home), route)) throw appIssued();
+  const fence = await fenceAppid(runtime, homeDatabase(config, route.home), route, route.siteRevision);
+  if (fence === "issued") throw appIssued();
+  if (fence === "behind") throw homeBehind(route.home);
   if (!(await deleteRoute(runtime, config.directory, route, authorOf(ctx)))) throw claimed();
 }
 
@@ -34,6 +37,12 @@ const appIssued = () =>
   new ServiceError("conflict", {
     reason: "app_issued",
     detail: "The site has this app by now, so its appid is not released. Send DELETE again to revoke the app.",
+  });
+
+const homeBehind = (home: string) =>
+  new ServiceError("conflict", {
+    reason: "home_behind",
+    detail: `The home ${home} was restored and is not settled, so nothing is released: send POST /admin/homes/${home}/restored first.`,
   });
 
 const claimed = () =>

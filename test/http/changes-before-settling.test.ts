@@ -58,6 +58,21 @@ async function audited({ siteId }: World) {
 }
 
 describe("a change of a site between the restore of its home and the settling", () => {
+  it("is not the release of an appid, which would pass the restored site off as the newer one", async () => {
+    const { world, settle } = await restored({ status: "closed" });
+    const appid = crypto.randomUUID();
+    await env.DB.prepare("INSERT INTO app_routes (appid, site_id) VALUES (?, ?)").bind(appid, world.siteId).run();
+    for (let i = 0; i < 3; i++) {
+      const { status, body } = await call(world, "DELETE", `/admin/apps/${appid}`);
+      expect([status, body]).toEqual([
+        409,
+        expect.objectContaining({ detail: expect.stringContaining("POST /admin/homes/apac/restored") }),
+      ]);
+    }
+    expect(await settle()).toMatchObject({ status: "closed" });
+    expect((await call(world, "DELETE", `/admin/apps/${appid}`)).status).toBe(204);
+  });
+
   const CLOSED: Change = { status: "closed", name: "Known" };
 
   it.each<[string, Change[], Change, { name: string; status: string }]>([

@@ -41,6 +41,10 @@ export function onError(error: Error, c: PageContext): Promise<Response> {
       t("The home has another site of this id"),
       t("The directory was restored to an earlier time: say so first, under Homes, main."),
     ],
+    home_behind: [
+      t("Nothing was released"),
+      t("The home was restored and does not have all of its sites again: say so first, under Homes."),
+    ],
     home_open: [t("This home is open"), t("Close it first. Nothing was changed.")],
     site_not_remembered: [t("The site is changed, but KV does not answer"), t("Send the same change again.")],
     kv_unavailable: [

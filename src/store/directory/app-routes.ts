@@ -37,14 +37,14 @@ export async function findRoute(
   return withRetries(runtime, find, answerBy);
 }
 
-/** A route as it is stored, and the home that it leads to. */
-export type StoredRoute = typeof appRoutes.$inferSelect & { home: string };
+/** A route as it is stored, the home that it leads to, and the revision of its site as the directory knows it. */
+export type StoredRoute = typeof appRoutes.$inferSelect & { home: string; siteRevision: number };
 
 /** The route of an appid; undefined when it has none. */
 export function readRoute(runtime: Runtime, db: D1Database, appid: string): Promise<StoredRoute | undefined> {
   const find = () =>
     drizzle(db)
-      .select({ ...getTableColumns(appRoutes), home: sites.home })
+      .select({ ...getTableColumns(appRoutes), home: sites.home, siteRevision: sites.revision })
       .from(appRoutes)
       .innerJoin(sites, eq(sites.id, appRoutes.siteId))
       .where(eq(appRoutes.appid, appid))
@@ -100,7 +100,7 @@ export async function claimRoute(
 export async function deleteRoute(
   runtime: Runtime,
   db: D1Database,
-  { appid, siteId, claim }: StoredRoute,
+  { appid, siteId, claim }: Omit<StoredRoute, "siteRevision">,
   author: Author,
 ): Promise<boolean> {
   const store = drizzle(db);

@@ -1,4 +1,4 @@
-import { and, asc, eq, getTableColumns, gt, isNull, notExists, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, gt, gte, isNull, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
@@ -97,23 +97,33 @@ export async function insertApp(
 }
 
 /**
- * Sees to it that no app of this appid is made any more by a call that read its site before, unless the site has the app.
+ * Sees to it that no app of this appid is made any more by a call that read its site before, unless the site has the app. A site of
+ * before a restore is left as it is: with another revision it would look newer than what the restore undid.
  *
- * @returns whether the site has the app
+ * @param least the revision that the directory knows
+ * @returns `issued` when the site has the app, `behind` when the home knows less of the site than the directory
  */
-export async function fenceAppid(runtime: Runtime, db: D1Database, key: AppKey): Promise<boolean> {
+export async function fenceAppid(
+  runtime: Runtime,
+  db: D1Database,
+  key: AppKey,
+  least: number,
+): Promise<"fenced" | "issued" | "behind"> {
   const store = drizzle(db);
   const found = store.select({ version }).from(apps).where(isApp(key));
+  const isSite = eq(homeSites.siteId, key.siteId);
   const batch = () =>
     store.batch([
       store
         .update(homeSites)
         .set({ revision: sql`${homeSites.revision} + 1` })
-        .where(and(eq(homeSites.siteId, key.siteId), notExists(found))),
+        .where(and(isSite, gte(homeSites.revision, least), notExists(found))),
       found,
+      store.select({ revision: homeSites.revision }).from(homeSites).where(isSite),
     ]);
-  const [, [app]] = await withRetries(runtime, batch);
-  return app !== undefined;
+  const [, [app], [site]] = await withRetries(runtime, batch);
+  if (app !== undefined) return "issued";
+  return site !== undefined && site.revision >= least ? "fenced" : "behind";
 }
 
 /** `previousVersion` is the version that the app had when the rotation began. */

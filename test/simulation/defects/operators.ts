@@ -382,7 +382,11 @@ export const OPERATOR_DEFECTS: Defect[] = [
         find: "await revokeApp(ctx, { appid });",
         replace: "await releaseApp(ctx, { appid });",
       },
-      { file: "src/services/release-app.ts", find: ", route)) throw appIssued();", replace: ", route)) undefined;" },
+      {
+        file: "src/services/release-app.ts",
+        find: 'if (fence === "issued") throw appIssued();',
+        replace: 'if (fence === "never") throw appIssued();',
+      },
     ],
   },
   {

@@ -182,8 +182,8 @@ export const storeCases: Cases<Store> = {
         0,
         author,
       ),
-    (db) => apps.fenceAppid(runtime, db, { siteId: 7, appid: "b" }),
-    (db) => apps.fenceAppid(runtime, db, { siteId: 7, appid: "c" }),
+    (db) => apps.fenceAppid(runtime, db, { siteId: 7, appid: "b" }, 0),
+    (db) => apps.fenceAppid(runtime, db, { siteId: 7, appid: "c" }, 99),
     (db) =>
       apps.insertApp(
         runtime,
