@@ -134,8 +134,8 @@ describe.each([
     await page.getByRole("navigation", { name: "Site" }).getByRole("link", { name: "Audit log" }).click();
     const actions = await page.locator("tbody th").allInnerTexts();
     expect(actions).toEqual([
-      ...["App revoked", "Agent disabled", "Secret rotated", "App issued"],
-      ...["Agent added", "Agent added", "Site created"],
+      ...["App revoked", "Agent disabled", "Secret rotated", "App issued", "Appid kept for the site"],
+      ...["Agent added", "Agent added", "Site created", "Site begun"],
     ]);
     expect(await page.content()).not.toContain(secret);
 
