@@ -123,6 +123,34 @@ describe.each([
   });
 });
 
+describe.each([
+  ["with script", true],
+  ["without script", false],
+])("the way of an operator whose home was restored, %s", (_, javaScriptEnabled) => {
+  it("settles the closed home, and shows what was lifted in both languages", async () => {
+    const shut = await startBuiltWorker({ homes: ["DB", "HOME_APAC"], vars: { CLOSED_HOMES: "apac" } });
+    try {
+      await shut.admin("POST", "/admin/sites", { name: "Tokyo", home: "apac" });
+      const page = await signedInPage(browser, shut, { javaScriptEnabled });
+      await page.goto("/console/homes");
+      await follow(page, "It was restored… apac");
+      await page.getByLabel("chat_ids to skip").fill("300");
+      await press(page, "Go on…");
+      await press(page, "It was restored: lift now");
+      expect(await page.locator("main").innerText()).toContain("The chat_ids of the home apac were lifted");
+      await page.reload();
+      await press(page, "中文");
+      expect(await page.locator(".notice").innerText()).toBe("数据中心 apac 的 chat_id 已提高");
+      const row = await (shut.env as unknown as Record<string, D1Database>).HOME_APAC?.prepare(
+        "SELECT chat_id_floor FROM home_sites",
+      ).first();
+      expect(row).toEqual({ chat_id_floor: 300 });
+    } finally {
+      await shut.close();
+    }
+  });
+});
+
 describe("how the pages of homes look and read", () => {
   it("fits windows of any width without scrolling sideways", async () => {
     const sites = await provision();
