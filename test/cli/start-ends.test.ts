@@ -100,7 +100,12 @@ describe("npm run demo that is ended from outside", { timeout: 240_000 }, () => 
     "by a signal to npm, %s, leaves no process, before it is done",
     async (signal) => {
       const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
-      const npm = spawn("npm", ["run", "demo"], { cwd: place.checkout, env, stdio: ["ignore", "pipe", "inherit"] });
+      // One that is killed leaves its folder there, which goes with the test's.
+      const npm = spawn("npm", ["run", "demo"], {
+        cwd: place.checkout,
+        env: { ...env, TMPDIR: place.folder },
+        stdio: ["ignore", "pipe", "inherit"],
+      });
       let said = "";
       npm.stdout.setEncoding("utf8").on("data", (text: string) => {
         said += text;
