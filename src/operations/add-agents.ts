@@ -118,16 +118,16 @@ export default defineOperation({
     },
   },
 
-  // If an earlier try of this request was accepted, it added the agents who joined in this second: they are not left out.
+  // If an earlier try of this request was accepted, it added the agents who joined in this second: they are not left out,
+  // even if they were disabled since.
   leftOut: (v) => sql`SELECT asked.value AS id, CASE
-      WHEN asked.value = ${sessions.responsibleAgentId} OR EXISTS (SELECT 1 FROM ${participants}
-        WHERE ${isParticipant(v)}
-          AND (${participants.addedAt} <> ${v.now} OR NOT ${wasAcceptedBefore(v)}))
-        THEN 'already on the session'
+      WHEN ${participants.addedAt} = ${v.now} AND ${wasAcceptedBefore(v)} THEN NULL
+      WHEN asked.value = ${sessions.responsibleAgentId} OR ${participants.agentId} IS NOT NULL THEN 'already on the session'
       WHEN ${agents.id} IS NULL THEN 'unknown'
       WHEN ${agents.status} <> 'normal' THEN 'disabled' END AS why
     FROM json_each(${v.agents}) AS asked CROSS JOIN ${sessions} ON ${session(v)}
     LEFT JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value
+    LEFT JOIN ${participants} ON ${isParticipant(v)}
     WHERE why IS NOT NULL ORDER BY asked.key`,
 
   writes: [

@@ -216,6 +216,25 @@ describe("the Worker's own retry", () => {
     expect([tries, headers.get("x-error-detail")]).toEqual([2, nobody("3 already on the session")]);
   });
 
+  it("does not call an agent disabled who joined at the first try and was disabled before the second", async () => {
+    let tries = 0;
+    const DB = replacing(env.DB, {
+      batch: async (statements: D1PreparedStatement[]) => {
+        const results = await env.DB.batch(statements);
+        if (++tries > 1) return results;
+        await env.DB.prepare("UPDATE agents SET status = 'disabled' WHERE site_id = ? AND id = 3").bind(siteId).run();
+        throw new Error("Network connection lost.");
+      },
+    });
+    const plain = await World.create();
+    const { siteId } = plain;
+    const chatId = await plain.chatId();
+    const { envelope, headers } = await plain.anotherIsolate({ DB }).add(chatId, { kefu_ids: "3,4" });
+    expect([envelope, tries]).toEqual([OK, 2]);
+    expect(headers.get("x-ignored-agents")).toBe("4 disabled");
+    expect((await plain.stored()).participants.map((each) => each.agent_id)).toEqual([2, 3]);
+  });
+
   it("tells an agent of the first try, whose answer was lost, from one who was there before", async () => {
     let tries = 0;
     const DB = replacing(env.DB, {
