@@ -68,7 +68,9 @@ export class Liveness {
       const said = `${name} ${JSON.stringify(delivery)}`;
       const webhook = outbox.webhookOf(delivery);
       if (webhook === undefined) return ["the sweep removes what is left of deleted webhooks", said];
-      if (status === "failed" && !last_error) return ["what has failed says why", said];
+      // An erasure blanks what receivers have answered, too.
+      const isErased = outbox.eventOf(delivery)?.data === null;
+      if (status === "failed" && !last_error && !isErased) return ["what has failed says why", said];
       if (status === "delivered" && last_status === null) return ["what is delivered was answered", said];
       if (status !== "pending") continue;
       if (webhook.status !== "enabled") return ["nothing stays pending for a disabled webhook", `${DISABLED}: ${said}`];
