@@ -43,7 +43,7 @@ export async function decide(tools: Tools, claimant: Claimant, caller: Caller, r
     await sleep(runtime, UNDER_WAY_POLL_MS);
   }
   if (nonces.has(appid, ranstr)) return replayed("ranstr_seen_here");
-  const ended = nonces.begin(appid, ranstr);
+  const ended = nonces.begin(appid, ranstr, lookUp.answerBy);
   const since = runtime.elapsed();
   try {
     const decided = await decideAnywhere(tools, claimant, caller, ready, claim);

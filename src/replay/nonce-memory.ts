@@ -9,13 +9,13 @@ const MOST = 5_000;
  * to find its oldest entry it walks over the places of those deleted before.
  */
 export class NonceMemory {
-  readonly #runtime: Pick<Runtime, "now">;
+  readonly #runtime: Pick<Runtime, "now" | "elapsed">;
   #newer = new Map<string, number>();
   #older = new Map<string, number>();
-  /** The ranstr of requests of this isolate that wait for D1. */
-  readonly #underWay = new Set<string>();
+  /** The ranstr of requests of this isolate that wait for D1, each until its request gives up. */
+  readonly #underWay = new Map<string, number>();
 
-  constructor(runtime: Pick<Runtime, "now">) {
+  constructor(runtime: Pick<Runtime, "now" | "elapsed">) {
     this.#runtime = runtime;
   }
 
@@ -35,15 +35,21 @@ export class NonceMemory {
   }
 
   isUnderWay(appid: string, ranstr: string): boolean {
-    return this.#underWay.has(name(appid, ranstr));
+    const until = this.#underWay.get(name(appid, ranstr));
+    return until !== undefined && until > this.#runtime.elapsed();
   }
 
-  /** Marks a ranstr as under way. @returns the function that ends it */
-  begin(appid: string, ranstr: string): () => void {
-    // A request that was cut off never ends its own.
+  /**
+   * Marks a ranstr as under way, unless another request's mark stands: that one is left alone.
+   *
+   * @param until when the request gives up, in milliseconds of the runtime's `elapsed`: a request that is cut off never ends its mark
+   * @returns the function that ends the mark
+   */
+  begin(appid: string, ranstr: string, until: number): () => void {
+    if (this.isUnderWay(appid, ranstr)) return () => {};
     if (this.#underWay.size >= MOST) this.#underWay.clear();
     const key = name(appid, ranstr);
-    this.#underWay.add(key);
+    this.#underWay.set(key, until);
     return () => void this.#underWay.delete(key);
   }
 }

@@ -3,8 +3,8 @@ import { NonceMemory } from "../../src/replay/nonce-memory.ts";
 import { NOW } from "../support/test-runtime.ts";
 
 function memory() {
-  const clock = { now: NOW };
-  return { clock, nonces: new NonceMemory({ now: () => clock.now * 1000 }) };
+  const clock = { now: NOW, elapsed: 0 };
+  return { clock, nonces: new NonceMemory({ now: () => clock.now * 1000, elapsed: () => clock.elapsed }) };
 }
 
 describe("the memory of used ranstr", () => {
@@ -37,14 +37,32 @@ describe("the memory of used ranstr", () => {
 
   it("knows what is under way until it has ended, and lets all go when five thousand never ended", () => {
     const { nonces } = memory();
-    const ended = nonces.begin("app", "abc");
+    const ended = nonces.begin("app", "abc", 8_000);
     expect([nonces.isUnderWay("app", "abc"), nonces.isUnderWay("other", "abc")]).toEqual([true, false]);
     expect(nonces.has("app", "abc")).toBe(false);
     ended();
     expect(nonces.isUnderWay("app", "abc")).toBe(false);
-    for (let i = 0; i < 5_000; i++) nonces.begin("app", String(i));
+    for (let i = 0; i < 5_000; i++) nonces.begin("app", String(i), 8_000);
     expect([nonces.isUnderWay("app", "0"), nonces.isUnderWay("app", "4999")]).toEqual([true, true]);
-    nonces.begin("app", "last");
+    nonces.begin("app", "last", 8_000);
     expect([nonces.isUnderWay("app", "0"), nonces.isUnderWay("app", "last")]).toEqual([false, true]);
+  });
+
+  it("takes what never ended as under way until it gives up, and no longer", () => {
+    const { clock, nonces } = memory();
+    nonces.begin("app", "abc", 8_000);
+    clock.elapsed = 7_999;
+    expect(nonces.isUnderWay("app", "abc")).toBe(true);
+    clock.elapsed = 8_000;
+    expect(nonces.isUnderWay("app", "abc")).toBe(false);
+  });
+
+  it("leaves the mark of another request when one that has waited in vain gives up", () => {
+    const { nonces } = memory();
+    const ended = nonces.begin("app", "abc", 8_000);
+    nonces.begin("app", "abc", 9_000)();
+    expect(nonces.isUnderWay("app", "abc")).toBe(true);
+    ended();
+    expect(nonces.isUnderWay("app", "abc")).toBe(false);
   });
 });
