@@ -54,7 +54,11 @@ export class Checker {
 
   /** A call reached an isolate. */
   arrives(call: Call): void {
-    if (call.role === "monitor" || call.role === "queue") return;
+    if (call.role === "monitor") return;
+    if (call.role === "queue") {
+      this.#deliveries.liveness.arrives(call);
+      return;
+    }
     if (call.role === "cron") this.#deliveries.liveness.deployed(call.settings.closedHomes);
     if (call.role === "cron") this.pruning.arrives(call);
     else if (isSigned(call)) this.#signed.arrives(call);

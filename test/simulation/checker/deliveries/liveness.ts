@@ -38,6 +38,13 @@ export class Liveness {
     this.#closedHomes = closedHomes;
   }
 
+  /** A run of the consumer begins. Where a home is still closed to it, it leaves to the sweep what it was woken for. */
+  arrives({ settings }: Call): void {
+    for (const home of settings.closedHomes) {
+      for (const key of this.#told) if (key.startsWith(`${home}/`)) this.#told.delete(key);
+    }
+  }
+
   /** A run of the consumer does something. @param now Unix seconds */
   works(call: Call, now: number): void {
     this.#areClocksApart ||= clockOf(call) !== now;

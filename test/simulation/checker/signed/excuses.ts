@@ -73,10 +73,9 @@ export class Excuses {
     if (!isReadable(watched)) return false;
     const { arrivedAt = 0 } = watched.call;
     return this.#othersOfApp(watched).some((other) => {
-      const { call, reading } = other;
-      // A call that was cut off leaves its mark on its ranstr for good; what else waits for it gives up when its time is over.
-      const isSame = reading.stamp?.ranstr === watched.reading.stamp?.ranstr;
-      const ended = isSame ? Number.POSITIVE_INFINITY : (call.arrivedAt ?? 0) + WHOLE_LIMIT_MS;
+      const { call } = other;
+      // Whoever waits for a call that was cut off gives up when that call's time is over.
+      const ended = (call.arrivedAt ?? 0) + WHOLE_LIMIT_MS;
       return call.faults.length > 0 && !isBorne(other) && (call.answeredAt ?? ended) >= arrivedAt;
     });
   }
@@ -99,7 +98,8 @@ export class Excuses {
   /**
    * docs/threat-model.md, "Write access to KV": it can have an app refused while `main` is closed, by naming it as the app's, and any closed
    * home is believed to be the app's when the directory does not say otherwise. And a revoked app that KV sends to a home that there is
-   * not may be answered so once, before its isolate knows.
+   * not may be answered so once, before its isolate knows. An app that is issued again after a restore took it is found 5 s later by a
+   * client for whom its isolate has sought it in vain.
    */
   #isMisled(watched: ReadableCall): boolean {
     const { call, reading, possible } = watched;
@@ -108,6 +108,7 @@ export class Excuses {
     const { closedHomes } = call.settings;
     const isAsked = call.faults.length === 0 && this.#model.homeOf(appid) !== undefined;
     if (closedHomes.includes("main") || (closedHomes.length > 0 && !isAsked)) return true;
+    if (this.#wasSoughtInVain(watched)) return true;
     const kinds = [...possible.values()].map(({ kind }) => kind);
     const isUnsigned = kinds.some((kind) => kind === "unsigned" || kind === "seal_unknown");
     const isNoMore = kinds.every((kind) => kind === "unsigned" || kind === "seal_unknown" || kind === "used");
@@ -160,6 +161,17 @@ export class Excuses {
   #failedBefore({ call, reading }: ReadableCall): boolean {
     const failed = this.#unsigned.get(`${call.isolate?.name} ${reading.appid} ${call.client}`);
     return failed !== undefined && failed >= (call.arrivedAt ?? 0) - REFRESH_PAUSE_MS;
+  }
+
+  /** Whether the isolate has asked the directory where the app is, for the same client, and got no answer to give within the last 5 s. */
+  #wasSoughtInVain(watched: ReadableCall): boolean {
+    const { call } = watched;
+    return this.#othersOfApp(watched).some(({ call: other }) => {
+      if (other.client !== call.client || other.answer === undefined || other.answeredAt === undefined) return false;
+      const since = (call.arrivedAt ?? 0) - other.answeredAt;
+      const hasAsked = other.trips.some(({ to }) => to.startsWith("main "));
+      return hasAsked && since < REFRESH_PAUSE_MS && formMismatch(other, other.answer, NO_ANSWER) === undefined;
+    });
   }
 
   /** The other calls of the same app that the same isolate has served or serves. */
