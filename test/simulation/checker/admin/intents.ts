@@ -35,6 +35,8 @@ export interface Operation<Kind extends Intent = Intent> {
   possible: Set<string>;
   /** The highest chat id of each site of its home when it arrived. */
   highest: Map<number, number>;
+  /** The versions of the secrets that others have stored since it arrived. */
+  meanwhile: Set<unknown>;
   /** A home was taken back meanwhile. */
   disturbed: boolean;
 }

@@ -44,6 +44,7 @@ export class Operators {
       rows: [],
       possible: new Set(),
       highest: new Map(),
+      meanwhile: new Set(),
       disturbed: false,
     };
     if (intent.kind === "restored") {
@@ -75,6 +76,8 @@ export class Operators {
   /** A row was changed, by whomever. */
   noteChanged(home: string, call: Call | undefined, change: Change): void {
     this.#lateTries.changed(home, call, change);
+    if (change.table !== "apps" && change.table !== "webhooks") return;
+    for (const operation of this.#open) if (operation.call !== call) operation.meanwhile.add(change.after?.version);
   }
 
   checkWritten(home: string, call: Call, changes: Change[]): void {
