@@ -103,12 +103,14 @@ function wrongChangeSite(
   }
   if (change.table !== "sites") return "not the place of a change of a site";
   const known = [...rows, ...changes.flatMap((each) => (each.table === "home_sites" ? [each.after] : []))];
-  const original = known.find((row) => row?.revision === after?.revision);
+  // More than one where a hand at the database has raised the floor, which leaves the revision.
+  const originals = known.filter((row) => row != null && row.revision === after?.revision);
+  const [original] = originals;
   if (original == null) return "the home has no such change";
   if (Number(after?.revision) <= Number(before?.revision)) return "it was newer before";
   const first = Number(after?.first_chat_id);
   if (first < Math.max(Number(before?.first_chat_id), firstChatId ?? 0)) return "first_chat_id is lower";
-  if (first > Number(original.chat_id_floor) + 1) return "first_chat_id is above the home's";
+  if (originals.every((row) => first > Number(row?.chat_id_floor) + 1)) return "first_chat_id is above the home's";
   return becomes(change, {
     id: siteId,
     first_chat_id: first,
