@@ -12,8 +12,8 @@ export class NonceMemory {
   readonly #runtime: Pick<Runtime, "now" | "elapsed">;
   #newer = new Map<string, number>();
   #older = new Map<string, number>();
-  /** The ranstr of requests of this isolate that wait for D1, each until its request gives up. */
-  readonly #underWay = new Map<string, number>();
+  /** The ranstr of requests of this isolate that wait for D1, each with the mark of its request. */
+  readonly #underWay = new Map<string, { until: number }>();
 
   constructor(runtime: Pick<Runtime, "now" | "elapsed">) {
     this.#runtime = runtime;
@@ -35,22 +35,25 @@ export class NonceMemory {
   }
 
   isUnderWay(appid: string, ranstr: string): boolean {
-    const until = this.#underWay.get(name(appid, ranstr));
-    return until !== undefined && until > this.#runtime.elapsed();
+    const mark = this.#underWay.get(name(appid, ranstr));
+    return mark !== undefined && mark.until > this.#runtime.elapsed();
   }
 
   /**
    * Marks a ranstr as under way, unless another request's mark stands: that one is left alone.
    *
    * @param until when the request gives up, in milliseconds of the runtime's `elapsed`: a request that is cut off never ends its mark
-   * @returns the function that ends the mark
+   * @returns the function that ends the mark, and no other one
    */
   begin(appid: string, ranstr: string, until: number): () => void {
     if (this.isUnderWay(appid, ranstr)) return () => {};
     if (this.#underWay.size >= MOST) this.#underWay.clear();
     const key = name(appid, ranstr);
-    this.#underWay.set(key, until);
-    return () => void this.#underWay.delete(key);
+    const mark = { until };
+    this.#underWay.set(key, mark);
+    return () => {
+      if (this.#underWay.get(key) === mark) this.#underWay.delete(key);
+    };
   }
 }
 

@@ -57,6 +57,15 @@ describe("the memory of used ranstr", () => {
     expect(nonces.isUnderWay("app", "abc")).toBe(false);
   });
 
+  it("leaves the mark of the next request when one ends after it has given up", () => {
+    const { clock, nonces } = memory();
+    const first = nonces.begin("app", "abc", 8_000);
+    clock.elapsed = 8_000;
+    nonces.begin("app", "abc", 16_000);
+    first();
+    expect(nonces.isUnderWay("app", "abc")).toBe(true);
+  });
+
   it("leaves the mark of another request when one that has waited in vain gives up", () => {
     const { nonces } = memory();
     const ended = nonces.begin("app", "abc", 8_000);
