@@ -182,73 +182,62 @@ function written(world: World, chatId: string): string {
   return JSON.stringify(world.addBody(-7)).replace('"chat_id":-7', `"chat_id":${chatId}`);
 }
 
-describe("the Worker's own retry", () => {
-  it("adds nobody who turned valid after the try whose answer was lost", async () => {
-    let tries = 0;
-    const DB = replacing(env.DB, {
+/** A database that loses the first batch, or its answer. */
+function losingTheFirst(what: "request" | "answer", meanwhile: () => Promise<unknown> = async () => {}) {
+  const lossy = {
+    tries: 0,
+    DB: replacing(env.DB, {
       batch: async (statements: D1PreparedStatement[]) => {
-        const results = await env.DB.batch(statements);
-        if (++tries > 1) return results;
-        await env.DB.prepare("UPDATE agents SET status = 'normal' WHERE site_id = ? AND id = 4").bind(siteId).run();
+        if (++lossy.tries > 1) return env.DB.batch(statements);
+        if (what === "answer") await env.DB.batch(statements);
+        await meanwhile();
         throw new Error("Network connection lost.");
       },
-    });
+    }),
+  };
+  return lossy;
+}
+
+describe("the Worker's own retry", () => {
+  it("adds nobody who turned valid after the try whose answer was lost", async () => {
     const plain = await World.create();
-    const { siteId } = plain;
+    const lossy = losingTheFirst("answer", () =>
+      env.DB.prepare("UPDATE agents SET status = 'normal' WHERE site_id = ? AND id = 4").bind(plain.siteId).run(),
+    );
     const chatId = await plain.chatId();
-    const { envelope } = await plain.anotherIsolate({ DB }).add(chatId, { kefu_ids: "3,4" });
-    expect([envelope, tries]).toEqual([OK, 2]);
+    const { envelope } = await plain.anotherIsolate({ DB: lossy.DB }).add(chatId, { kefu_ids: "3,4" });
+    expect([envelope, lossy.tries]).toEqual([OK, 2]);
     expect((await plain.stored()).participants.map((each) => each.agent_id)).toEqual([2, 3]);
   });
 
   it("names whom it left out at a second try that refuses, also those who joined by another request in the same second", async () => {
-    let tries = 0;
-    const DB = replacing(env.DB, {
-      batch: async (statements: D1PreparedStatement[]) => {
-        if (++tries > 1) return env.DB.batch(statements);
-        throw new Error("Network connection lost.");
-      },
-    });
+    const lossy = losingTheFirst("request");
     const plain = await World.create();
     const chatId = await plain.chatId();
     expect((await plain.add(chatId)).envelope).toEqual(OK);
-    const { headers } = await plain.anotherIsolate({ DB }).add(chatId);
-    expect([tries, headers.get("x-error-detail")]).toEqual([2, nobody("3 already on the session")]);
+    const { headers } = await plain.anotherIsolate({ DB: lossy.DB }).add(chatId);
+    expect([lossy.tries, headers.get("x-error-detail")]).toEqual([2, nobody("3 already on the session")]);
   });
 
   it("does not call an agent disabled who joined at the first try and was disabled before the second", async () => {
-    let tries = 0;
-    const DB = replacing(env.DB, {
-      batch: async (statements: D1PreparedStatement[]) => {
-        const results = await env.DB.batch(statements);
-        if (++tries > 1) return results;
-        await env.DB.prepare("UPDATE agents SET status = 'disabled' WHERE site_id = ? AND id = 3").bind(siteId).run();
-        throw new Error("Network connection lost.");
-      },
-    });
     const plain = await World.create();
-    const { siteId } = plain;
+    const lossy = losingTheFirst("answer", () =>
+      env.DB.prepare("UPDATE agents SET status = 'disabled' WHERE site_id = ? AND id = 3").bind(plain.siteId).run(),
+    );
     const chatId = await plain.chatId();
-    const { envelope, headers } = await plain.anotherIsolate({ DB }).add(chatId, { kefu_ids: "3,4" });
-    expect([envelope, tries]).toEqual([OK, 2]);
+    const { envelope, headers } = await plain.anotherIsolate({ DB: lossy.DB }).add(chatId, { kefu_ids: "3,4" });
+    expect([envelope, lossy.tries]).toEqual([OK, 2]);
     expect(headers.get("x-ignored-agents")).toBe("4 disabled");
     expect((await plain.stored()).participants.map((each) => each.agent_id)).toEqual([2, 3]);
   });
 
   it("tells an agent of the first try, whose answer was lost, from one who was there before", async () => {
-    let tries = 0;
-    const DB = replacing(env.DB, {
-      batch: async (statements: D1PreparedStatement[]) => {
-        const results = await env.DB.batch(statements);
-        if (++tries > 1) return results;
-        throw new Error("Network connection lost.");
-      },
-    });
+    const lossy = losingTheFirst("answer");
     const plain = await World.create();
     const chatId = await plain.chatId();
     plain.clock.now += 1;
-    const { envelope, headers } = await plain.anotherIsolate({ DB }).add(chatId, { kefu_ids: "2,3,404" });
-    expect([envelope, tries]).toEqual([OK, 2]);
+    const { envelope, headers } = await plain.anotherIsolate({ DB: lossy.DB }).add(chatId, { kefu_ids: "2,3,404" });
+    expect([envelope, lossy.tries]).toEqual([OK, 2]);
     expect(headers.get("x-ignored-agents")).toBe("404 unknown, 2 already on the session");
   });
 });

@@ -132,10 +132,10 @@ function wrongReseal(model: Model, { call, meanwhile }: Operation, body: Body): 
     if (settings.closedHomes.includes(home.name)) return `${home.name} is closed and not named`;
     const owners = [...home.apps.values()].map(({ row }) => row);
     for (const row of [...owners, ...home.outbox.webhooks.values()]) {
-      const seals = [row.secret, row.previous_secret].filter((seal) => seal != null);
-      const others = seals.filter((seal) => sealedWith(seal) !== keyId(settings.masterKey));
       // Another isolate may have another key, and the home may have been counted before.
       if (meanwhile.has(row.version)) continue;
+      const seals = [row.secret, row.previous_secret].filter((seal) => seal != null);
+      const others = seals.filter((seal) => sealedWith(seal) !== keyId(settings.masterKey));
       if (others.length > 0) return `${row.appid ?? row.id} is sealed with another key`;
     }
   }
