@@ -1,12 +1,9 @@
 import { and, asc, eq, gt, isNull, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { each, field, place } from "./json-rows.ts";
 import { appRoutes, apps, sites } from "./schema.ts";
 
 /** Apps that the directory and a home know differently. Nothing here writes. */
-
-/** A list as a table for FROM, one row for each element. */
-export const each = (list: unknown[]) => sql`json_each(${JSON.stringify(list)}) AS each_row`;
-export const field = (name: string) => sql`each_row.value ->> ${name}`;
 
 export type Route = Pick<typeof appRoutes.$inferSelect, "appid" | "siteId">;
 
@@ -30,7 +27,7 @@ export function unroutedOf(directory: D1Database, home: string, rows: Route[]): 
     .leftJoin(appRoutes, route)
     .leftJoin(sites, and(eq(sites.id, appRoutes.siteId), eq(sites.home, home)))
     .where(isNull(sites.id))
-    .orderBy(sql`each_row.key`)
+    .orderBy(place)
     .all();
 }
 
@@ -64,6 +61,6 @@ export function appsOf(db: D1Database, routes: Route[]): Promise<RoutedApp[]> {
     })
     .from(each(routes))
     .leftJoin(apps, isIt)
-    .orderBy(sql`each_row.key`)
+    .orderBy(place)
     .all();
 }

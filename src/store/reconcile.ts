@@ -1,6 +1,7 @@
 import { and, asc, type Column, eq, gt, inArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { appsAfter, each, field, type Route } from "./divergent-apps.ts";
+import { appsAfter, type Route } from "./divergent-apps.ts";
+import { each, field } from "./json-rows.ts";
 import { appRoutes, homeSites, sites } from "./schema.ts";
 
 /**

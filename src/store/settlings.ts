@@ -3,6 +3,7 @@ import { drizzle } from "drizzle-orm/d1";
 import { MAIN_HOME } from "../homes.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "./audit-log.ts";
 import { newestSessionId } from "./home/claim.ts";
+import { each, field } from "./json-rows.ts";
 import type { Floors, RememberedFloors } from "./kv-floors.ts";
 import { events, homeSites, settlings, sites } from "./schema.ts";
 
@@ -75,13 +76,11 @@ export async function liftHome(
   return { lifted: inserted.meta.changes === 1, sites: counted[0]?.sites ?? 0, at: found[0]?.at ?? author.now };
 }
 
-const field = (name: string) => sql`each_row.value ->> ${name}`;
-
 /** A table for FROM, one row for each of these floors; several when they do not fit one. */
 function tablesOf(floors: Floors[]): SQL[] {
   const tables: SQL[] = [];
   for (let at = 0; at < floors.length; at += FLOORS_AT_ONCE) {
-    tables.push(sql`json_each(${JSON.stringify(floors.slice(at, at + FLOORS_AT_ONCE))}) AS each_row`);
+    tables.push(each(floors.slice(at, at + FLOORS_AT_ONCE)));
   }
   return tables;
 }

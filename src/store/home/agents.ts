@@ -3,6 +3,7 @@ import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED } from "../audit-log.ts";
 import { changeRow, hasAll } from "../change-row.ts";
+import { each, field, place } from "../json-rows.ts";
 import { inOneTry } from "../run-batch.ts";
 import { agents } from "../schema.ts";
 
@@ -14,15 +15,12 @@ export type AgentStatus = Agent["status"];
 /** The status of a new agent. */
 const NEW_AGENT: AgentStatus = "normal";
 
-/** A list as a table for FROM: `asked.value` is the element, `asked.key` its place. */
-const each = (list: unknown[]) => sql`json_each(${JSON.stringify(list)}) AS asked`;
-
 const taken = (db: D1Database, siteId: number, newcomers: { id: number }[]) =>
   drizzle(db)
     .select({ id: agents.id })
     .from(each(newcomers))
-    .innerJoin(agents, and(eq(agents.siteId, siteId), eq(agents.id, sql`asked.value ->> 'id'`)))
-    .orderBy(sql`asked.key`);
+    .innerJoin(agents, and(eq(agents.siteId, siteId), eq(agents.id, field("id"))))
+    .orderBy(place);
 
 /** The ids of `newcomers` that the site has already. */
 export async function listTakenAgents(db: D1Database, siteId: number, newcomers: { id: number }[]): Promise<number[]> {
@@ -45,8 +43,8 @@ export async function insertAgents(
   const audited = {
     siteId: sql`${siteId}`,
     action: "agent.added" as const,
-    subject: sql`CAST(asked.value ->> 'id' AS TEXT)`,
-    details: sql`json_object('name', asked.value ->> 'name')`,
+    subject: sql`CAST(${field("id")} AS TEXT)`,
+    details: sql`json_object('name', ${field("name")})`,
   };
   const [before] = await store.batch([
     taken(db, siteId, newcomers),
@@ -54,8 +52,8 @@ export async function insertAgents(
       query
         .select({
           siteId: sql`${siteId}`.as("site_id"),
-          id: sql`asked.value ->> 'id'`.as("id"),
-          name: sql`asked.value ->> 'name'`.as("name"),
+          id: field("id").as("id"),
+          name: field("name").as("name"),
           status: sql`${NEW_AGENT}`.as("status"),
           revision: sql`0`.as("revision"),
         })
