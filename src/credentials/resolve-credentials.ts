@@ -125,8 +125,8 @@ export class CredentialResolver {
   }
 
   /**
-   * Asks the directory for another home of an app whose home may not be asked or does not answer; undefined when there is none. All requests of one client
-   * for one app share one read, and one in vain is the last for 5 s, as in {@link refresh}.
+   * Asks the directory for another home of an app whose home may not be asked or does not answer; undefined when there is none. All
+   * requests of one client for one app share one read, and one in vain is the last for 5 s, as in {@link refresh}.
    *
    * @throws as {@link load} does
    */

@@ -75,9 +75,9 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const caller = verified.value;
   Object.assign(trace, { appid, home: caller.home, credentialsFrom: caller.source });
   const refuse = async (why: Refused) => {
-    const told = await refuseKnown(tools, claimant, caller, why);
-    if (told.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, PAUSE_SECONDS));
-    return told;
+    const refusal = await refuseKnown(tools, claimant, caller, why);
+    if (refusal.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, PAUSE_SECONDS));
+    return refusal;
   };
 
   if (tooManyMalformed) {

@@ -53,10 +53,10 @@ export type Resealed = {
 type Fault = { owners: Owners; name: string; message: string };
 
 /**
- * Re-seals up to 100 apps and webhooks of all homes whose seals have an older key, also revoked and disabled ones; call again until `remaining` is 0 and no home
- * is down. A call makes no more queries than Workers Free allows, and leaves the other homes to the next. Then nothing needs the older key. A secret that does not open is left as it is. Caches keep their records: the secrets are
- * the same, and a cached record that no longer opens is read from D1 again. A closed home is not touched, because it may be under
- * restore.
+ * Re-seals up to 100 apps and webhooks of all homes whose seals have an older key, also revoked and disabled ones. Call it again until
+ * `remaining` is 0 and no home is down: then nothing needs the older key. A call makes no more queries than Workers Free allows, and
+ * leaves the other homes to the next call. A secret that does not open is left as it is. A closed home is not touched, because it may
+ * be under restore. Caches keep their records: the secrets are the same, and a cached record that no longer opens is read from D1 again.
  */
 export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   const keyring = await keyringOf(ctx);

@@ -483,7 +483,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/pipeline/run-request.ts",
-        find: '    if (told.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, PAUSE_SECONDS));\n',
+        find: '    if (refusal.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, PAUSE_SECONDS));\n',
         replace: "",
       },
     ],
