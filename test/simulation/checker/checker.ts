@@ -36,7 +36,8 @@ export class Checker {
   /** The x-request-id of every answer so far. */
   readonly #requestIds = new Set<string>();
 
-  constructor(scheduler: Scheduler) {
+  /** @param count counts what happens, for the report */
+  constructor(scheduler: Scheduler, count: (what: string) => void) {
     this.#scheduler = scheduler;
     const violate = this.violate.bind(this);
     this.operators = new Operators(this.model, violate);
@@ -45,7 +46,7 @@ export class Checker {
     this.health = new HealthRules(violate);
     this.#given = new GivenEvents(this.model, violate);
     this.#deliveries = new Deliveries(this.model, violate);
-    this.#signed = new SignedCalls(this.model, violate, scheduler);
+    this.#signed = new SignedCalls(this.model, violate, scheduler, count);
   }
 
   violate(rule: string, what: string, about: string[]): void {

@@ -1,3 +1,4 @@
+import { EVENT_TYPES } from "../operations/index.ts";
 import type { Call } from "../world/call.ts";
 import { mismatch } from "./signed/answers.ts";
 import type { Violate } from "./violate.ts";
@@ -9,8 +10,9 @@ import type { Violate } from "./violate.ts";
 const CONFIDENTIAL = /[0-9a-fA-F]{64}|imported-|simulated-admin|[A-Za-z0-9+/]{43}=|Customer |customer_|Order |order-/;
 
 /** What of webhooks no log may hold: secrets, URLs, bodies and what receivers answer. */
-const OF_WEBHOOKS =
-  /whsec_|https?:\/\/|hook-token|session\.(created|agents_added)|HTTP \d{3}|no answer in 15 s|cannot use|oops/;
+const OF_WEBHOOKS = new RegExp(
+  `whsec_|https?://|hook-token|${EVENT_TYPES.join("|").replaceAll(".", "\\.")}|HTTP \\d{3}|no answer in 15 s|cannot use|oops`,
+);
 
 /** Holds answers and logs against what nobody may learn from them. */
 export class Secrecy {

@@ -36,7 +36,7 @@ export class World {
     this.#trace = trace;
     this.chance = new Chance(seed);
     this.weather = drawWeather(this.chance.fork());
-    this.checker = new Checker(this.scheduler);
+    this.checker = new Checker(this.scheduler, (what) => this.count(what));
     const settings = firstSettings(this.chance);
     const { weather } = this;
     this.cloud = new Cloud(image, this.scheduler, this.chance.fork(), { weather, settings, witness: this.#witness() });

@@ -1,7 +1,8 @@
+import { sessionDetail } from "../../operations/create-session.ts";
+import { summaryOf } from "../../operations/shared/shown-session.ts";
 import type { Row } from "../../platform/database.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
-import { shownSession, summaryOf } from "../shown-session.ts";
 import { deliveriesNow, eventsNow, webhooksNow } from "./webhook-reads.ts";
 
 /** What the reads of the admin API answer by what is stored at one moment: docs/operating.md, and the schemas of openapi.json. */
@@ -119,7 +120,7 @@ function sessionNow(home: HomeModel, siteId: number, chatId: number): object {
   const session = home.sessions.get(`${siteId}/${chatId}`);
   if (session === undefined) return NOT_FOUND;
   const { row, participants, messages } = session;
-  return shownSession(row, customerOf(home, row), [...participants.values()], messages);
+  return sessionDetail(row, customerOf(home, row), [...participants.values()], messages);
 }
 
 const customerOf = (home: HomeModel, row: Row): Row =>

@@ -183,7 +183,10 @@ export class Operators {
     const rotated = changes.findLast(({ table }) => table === "apps")?.after;
     if (intent.kind === "rotate" && status === 409 && !disturbed && rotated != null) {
       const key = `${rotated.site_id}/${intent.appid}`;
-      const isInForce = [...this.#model.homes.values()].some(({ apps }) => apps.get(key)?.version === rotated.version);
+      const isInForce = [...this.#model.homes.values()].some(({ apps }) => {
+        const app = apps.get(key);
+        return app !== undefined && app.version === rotated.version && !app.revoked;
+      });
       // Nobody would ever see the secret that is in force.
       if (isInForce) this.#violate("a rotation that was made is answered with its secret", said, about);
     }

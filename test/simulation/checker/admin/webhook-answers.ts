@@ -1,3 +1,4 @@
+import { EVENT_TYPES } from "../../operations/index.ts";
 import type { Row } from "../../platform/database.ts";
 import type { Settings } from "../../world/cloud/settings.ts";
 import type { OutboxModel } from "../events/outbox-model.ts";
@@ -8,7 +9,6 @@ import type { Intent, Operation } from "./intents.ts";
 import { answerable } from "./late-tries.ts";
 import type { WebhookIntent } from "./webhook-intents.ts";
 import { webhookShown } from "./webhook-reads.ts";
-import { EVENT_TYPES } from "./webhook-writes.ts";
 
 /** What calls about webhooks are answered: docs/operating.md, "Events". */
 

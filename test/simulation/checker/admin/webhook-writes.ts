@@ -1,3 +1,4 @@
+import { EVENT_TYPES } from "../../operations/index.ts";
 import type { Row } from "../../platform/database.ts";
 import { deliveryRow, eventRow } from "../events/expected-event.ts";
 import type { Model } from "../model.ts";
@@ -8,8 +9,6 @@ import type { WebhookIntent } from "./webhook-intents.ts";
 
 /** What each call about webhooks may write: docs/operating.md, "Events". Each function returns what is wrong with one change. */
 
-/** The types of events that a webhook may choose. */
-export const EVENT_TYPES = ["session.created", "session.agents_added"];
 export const DISABLED = "the webhook is disabled";
 const WEBHOOK_ID = /^wh_[0-9a-f]{32}$/;
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
@@ -41,6 +40,10 @@ export function wrongWebhookWrite(
   }
 }
 
+/** Whether a webhook that asked for nothing gets every type of event, in whichever order. */
+const isAll = (events: unknown): boolean =>
+  JSON.stringify((JSON.parse(String(events)) as string[]).toSorted()) === JSON.stringify(EVENT_TYPES.toSorted());
+
 const isOf = ({ siteId, webhookId }: { siteId: number; webhookId: string }, row: Row | null): boolean =>
   row?.site_id === siteId && row.webhook_id === webhookId;
 
@@ -65,7 +68,8 @@ function wrongAdd(model: Model, { call, intent, changes }: OperationOf<"addWebho
     ...{
       site_id,
       url,
-      events: JSON.stringify([...new Set(events ?? EVENT_TYPES)]),
+      events:
+        events === undefined && isAll(after?.events) ? String(after?.events) : JSON.stringify([...new Set(events)]),
       status: "enabled",
       disabled_reason: null,
     },

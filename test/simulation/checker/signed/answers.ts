@@ -1,3 +1,5 @@
+import { modelAt } from "../../operations/index.ts";
+import type { Refusal } from "../../operations/shared/model.ts";
 import type { Answer, Call } from "../../world/call.ts";
 import type { Verdict } from "./verdicts.ts";
 
@@ -7,6 +9,8 @@ interface Form {
   msg: string;
   /** Whether `x-error-detail` says why. Undefined where both are right. */
   told?: boolean | undefined;
+  /** What it says. */
+  detail?: RegExp | undefined;
 }
 
 const INVALID = "参数错误";
@@ -43,21 +47,11 @@ function formOf(verdict: Verdict, call: Call): Form {
     case "seal_unknown":
       return { status: 500, msg: "系统错误" };
     case "refused":
-      switch (verdict.reason) {
-        case "key_reused":
-          return { status: 422, msg: INVALID, told: true };
-        case "agents_invalid":
-          return { status: 400, msg: INVALID, told: true };
-        case "session_not_found":
-          return { status: 404, msg: "会话不存在", told: true };
-        case "state_forbids":
-          return { status: 409, msg: "当前状态不允许操作", told: true };
-      }
-      break;
+      if (verdict.reason === "key_reused") return { status: 422, msg: INVALID, told: true };
+      return { ...(modelAt(call.wire.path)?.refusals[verdict.reason] as Refusal), told: true };
     default:
       return { status: 200, msg: "ok", told: false };
   }
-  throw new Error(`no form for ${JSON.stringify(verdict)}`);
 }
 
 /** Why an answer is not the one of a verdict; undefined when it is. */
@@ -76,6 +70,9 @@ export function formMismatch({ isolate }: Call, { status, headers, body }: Answe
   if (form.told !== undefined && headers.has("x-error-detail") !== form.told) {
     return `x-error-detail: ${headers.get("x-error-detail")}`;
   }
+  if (form.detail !== undefined && !form.detail.test(headers.get("x-error-detail") ?? "")) {
+    return `x-error-detail: ${headers.get("x-error-detail")}, expected ${form.detail}`;
+  }
   if (form === NO_ANSWER || form === LIMITED) {
     if (!/^[1-9][0-9]*$/.test(headers.get("retry-after") ?? "")) return `Retry-After: ${headers.get("retry-after")}`;
   }
@@ -86,9 +83,8 @@ export function formMismatch({ isolate }: Call, { status, headers, body }: Answe
 
 function wrongData(call: Call, { headers, body }: Answer, verdict: Verdict): string | undefined {
   if (verdict.kind !== "accepted" && verdict.kind !== "repeated") return undefined;
-  const creates = call.wire.path.endsWith("create_gd");
   const data = JSON.stringify(parse(body)?.data);
-  const expected = creates ? JSON.stringify({ chat_id: verdict.sessionId }) : '""';
+  const expected = JSON.stringify(modelAt(call.wire.path)?.answer(verdict.sessionId));
   if (data !== expected) return `data ${data}, expected ${expected}`;
   const repeated = headers.get("idempotency-replayed");
   if (repeated !== (verdict.kind === "repeated" ? "true" : null)) return `idempotency-replayed: ${repeated}`;

@@ -1,3 +1,4 @@
+import type { Call } from "../../world/call.ts";
 import type { App } from "../home-model.ts";
 import type { Model } from "../model.ts";
 import { KEY_SECONDS } from "../periods.ts";
@@ -20,14 +21,13 @@ export class Orders {
   }
 
   /** A call has opened a session. */
-  opens(home: string, { siteId }: App, watched: ReadableCall, sessionId: number): void {
-    const { call } = watched;
+  opens(home: string, { siteId }: App, { call }: ReadableCall, sessionId: number, order: string): void {
     const id = `${home}/${siteId}/${sessionId}`;
     if (this.#model.givenIds.has(id)) {
       this.#violate("no chat id is given twice", `${call.name} opened ${id} again`, [call.name, id]);
     }
     this.#model.givenIds.add(id);
-    if (call.role === "honest") this.#checkOrder(home, siteId, watched, sessionId);
+    if (call.role === "honest") this.#checkOrder(home, siteId, call, sessionId, order);
   }
 
   /** The client told a caller that a session was opened for what he asked. */
@@ -44,8 +44,7 @@ export class Orders {
   }
 
   /** An order of an honest caller is in the first message. He gives it to the client once, or again under its key. */
-  #checkOrder(home: string, siteId: number, { call, reading }: ReadableCall, sessionId: number): void {
-    const order = reading.asked?.operation === "create_gd" ? reading.asked.content : "";
+  #checkOrder(home: string, siteId: number, call: Call, sessionId: number, order: string): void {
     if (!order.startsWith("Order ")) return;
     const first = this.#opened.get(order);
     const isHeld = first !== undefined && this.#model.home(home).sessions.has(`${siteId}/${first.sessionId}`);

@@ -1,4 +1,5 @@
 import type { Scheduler } from "../../machine/scheduler.ts";
+import { openedBy } from "../../operations/shared/model.ts";
 import type { Change } from "../../platform/database.ts";
 import type { Answer, Call } from "../../world/call.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
@@ -28,13 +29,16 @@ export class SignedCalls {
   readonly #model: Model;
   readonly #violate: Violate;
   readonly #scheduler: Scheduler;
+  readonly #count: (what: string) => void;
   readonly #appLimits: AppLimits;
   readonly #clientLimit: ClientLimit;
   readonly #calls = new Map<Call, WatchedCall>();
   /** Calls that are not answered yet. */
   readonly #open = new Set<WatchedCall>();
 
-  constructor(model: Model, violate: Violate, scheduler: Scheduler) {
+  /** @param count counts what calls come to */
+  constructor(model: Model, violate: Violate, scheduler: Scheduler, count: (what: string) => void) {
+    this.#count = count;
     this.#model = model;
     this.#violate = violate;
     this.#scheduler = scheduler;
@@ -84,10 +88,13 @@ export class SignedCalls {
     const { app, verdict } = result;
     const { stamp, operation } = watched.reading;
     const due = changes.some(({ table }) => table === "deliveries");
-    watched.committed = { verdict, at: this.#scheduler.now, due };
+    const joined = changes.flatMap(({ table, after }) => (table === "participants" ? [after?.agent_id] : []));
+    watched.committed = { verdict, at: this.#scheduler.now, due, joined };
+    this.#count(`${operation.wireName} ${verdict.kind}${verdict.kind === "refused" ? `: ${verdict.reason}` : ""}`);
     if (stamp !== undefined) this.#model.used.set(usedName(app.appid, stamp.ranstr), call);
-    if (verdict.kind === "accepted" && operation === "create_gd") {
-      this.orders.opens(home, app, watched, verdict.sessionId);
+    const opened = openedBy(changes);
+    if (verdict.kind === "accepted" && opened !== undefined) {
+      this.orders.opens(home, app, watched, verdict.sessionId, opened.content);
     }
   }
 
@@ -113,7 +120,7 @@ export class SignedCalls {
       );
       return;
     }
-    if (isReadable(watched)) this.#count(watched, answer);
+    if (isReadable(watched)) this.#charge(watched, answer);
     this.#checkWoken(watched, answer);
     if (matched !== undefined) this.#checkIgnored(watched, answer, matched);
     this.#checkTime(watched);
@@ -133,9 +140,7 @@ export class SignedCalls {
     const said = ignoredIn(answer);
     // After a lost answer, the second try may find other reasons than the first. Who joined is left out by none.
     if (call.faults.length > 0) {
-      const asked = isReadable(watched) ? watched.reading.asked : undefined;
-      const agents = asked?.operation === "add_kf" ? asked.agents : [];
-      const joined = agents.filter((id) => !verdict.ignored.some((each) => each.startsWith(`${id} `)));
+      const { joined = [] } = watched.committed ?? {};
       const wrong = said.find((each) => joined.some((id) => each.startsWith(`${id} `)));
       if (wrong === undefined) return;
       this.#violate("x-ignored-agents names nobody who joined", `${call.name} says ${wrong}`, aboutOf(watched));
@@ -168,7 +173,7 @@ export class SignedCalls {
   }
 
   /** Counts an answered call for the limits and for what it cost. */
-  #count(watched: ReadableCall, answer: Answer): void {
+  #charge(watched: ReadableCall, answer: Answer): void {
     const { call, committed, reading } = watched;
     const { appid, stamp } = reading;
     const siteId = this.#model.siteOf(appid);

@@ -1,10 +1,10 @@
 import type { Call } from "../../world/call.ts";
 import type { Settings } from "../../world/cloud/settings.ts";
-import { type App, type HomeModel, keyName, type Session } from "../home-model.ts";
+import { type App, type HomeModel, keyName } from "../home-model.ts";
 import { type Model, usedName } from "../model.ts";
 import { NONCE_SECONDS } from "../periods.ts";
 import { hasKeyOf } from "../seals.ts";
-import { type AddAsked, type CreateAsked, storedName, type Unreadable } from "./contract.ts";
+import type { Unreadable } from "./contract.ts";
 import { isInForce, isReadable, type Readable, type SignedCall, wasOnceInForce } from "./signatures.ts";
 
 /** Why a request is refused without anything being written, its ranstr included. */
@@ -23,7 +23,8 @@ export type Verdict =
   | { kind: "unreadable"; status: Unreadable }
   | { kind: Untouched }
   /** From here on the ranstr is used up. */
-  | { kind: "refused"; reason: "key_reused" | "agents_invalid" | "session_not_found" | "state_forbids" }
+  /** By a refusal of its operation, or as `key_reused`. */
+  | { kind: "refused"; reason: string }
   | { kind: "repeated"; sessionId: number }
   | { kind: "accepted"; sessionId: number; ignored: string[] };
 
@@ -64,7 +65,7 @@ export function verdictsAt(model: Model, home: HomeModel, app: App, signed: Read
   if (settings.closedHomes.includes(home.name)) return [{ kind: "home_closed" }];
   const isMoved = model.moved.has(app.appid);
   if (isMoved || !areSealsKnown(app, settings)) verdicts.push({ kind: "seal_unknown" });
-  const { stamp, asked, key } = reading;
+  const { operation, stamp, asked, key } = reading;
   if (isMoved || !isInForce(model, app, signed)) {
     // A replay is refused without asking anybody: docs/decisions.md, "unknown or revoked appid".
     const isReplay = stamp !== undefined && useOf(model, signed, stamp.ranstr) !== "none";
@@ -81,14 +82,15 @@ export function verdictsAt(model: Model, home: HomeModel, app: App, signed: Read
   if (home.sites.get(app.siteId)?.status !== "open") return [...verdicts, { kind: "site_closed" }];
   if (isBelievedClosed(model, home, app, call)) verdicts.push({ kind: "site_closed" });
   if (use === "remembered") return verdicts;
-  const used = key === null ? undefined : home.keys.get(keyName(app.siteId, app.appid, storedName(reading), key));
+  const used = key === null ? undefined : home.keys.get(keyName(app.siteId, app.appid, operation.name, key));
   if (used !== undefined && used.expiresAt > call.clock) {
     return used.fingerprint === reading.fingerprint
       ? [...verdicts, { kind: "repeated", sessionId: used.sessionId }]
       : [...verdicts, { kind: "refused", reason: "key_reused" }];
   }
-  const decided = asked.operation === "create_gd" ? decideCreate(home, app, asked) : decideAdd(home, app, asked);
-  return [...verdicts, decided];
+  const decided = operation.decide({ home, app }, asked);
+  if (typeof decided === "string") return [...verdicts, { kind: "refused", reason: decided }];
+  return [...verdicts, { kind: "accepted", ignored: [], ...decided }];
 }
 
 /** docs/operating.md, "Closing a site or a home": an isolate that has heard too often that a site is closed believes it for a second. */
@@ -110,33 +112,3 @@ function useOf(model: Model, { call, reading }: Readable, ranstr: string): "none
 /** Whether the deployment has the master keys that sealed the app's secrets: while the key changes, isolates of before do not. */
 const areSealsKnown = ({ row }: App, settings: Settings): boolean =>
   [row.secret, row.previous_secret].every((seal) => seal == null || hasKeyOf(settings, seal));
-
-/** Section 4.1. */
-function decideCreate(home: HomeModel, { siteId }: App, { agents }: CreateAsked): Writing {
-  if (agents.some((id) => home.agents.get(`${siteId}/${id}`)?.status !== "normal")) {
-    return { kind: "refused", reason: "agents_invalid" };
-  }
-  return { kind: "accepted", sessionId: home.highestId(siteId) + 1, ignored: [] };
-}
-
-/** Section 4.2. */
-function decideAdd(home: HomeModel, { siteId }: App, { chatId, agents }: AddAsked): Writing {
-  const session = home.sessions.get(`${siteId}/${chatId}`);
-  if (session === undefined) return { kind: "refused", reason: "session_not_found" };
-  const { kind, responsible_agent_id } = session.row;
-  if (kind !== "ticket" || responsible_agent_id === null) return { kind: "refused", reason: "state_forbids" };
-  const ignored = agents.flatMap((id) => {
-    const why = whyIgnored(home, siteId, session, id);
-    return why === undefined ? [] : [`${id} ${why}`];
-  });
-  if (ignored.length === agents.length) return { kind: "refused", reason: "state_forbids" };
-  return { kind: "accepted", sessionId: chatId, ignored };
-}
-
-/** Why an agent who was asked for is not added; undefined when he is. */
-export function whyIgnored(home: HomeModel, siteId: number, session: Session, id: number): string | undefined {
-  if (session.row.responsible_agent_id === id || session.participants.has(id)) return "already on the session";
-  const agent = home.agents.get(`${siteId}/${id}`);
-  if (agent === undefined) return "unknown";
-  return agent.status === "normal" ? undefined : "disabled";
-}

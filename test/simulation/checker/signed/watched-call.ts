@@ -5,8 +5,8 @@ import type { Verdict, Writing } from "./verdicts.ts";
 export interface WatchedCall extends SignedCall {
   /** What it may come to, by what was true at some moment since it arrived; by the verdict's text. */
   possible: Map<string, Verdict>;
-  /** What it came to when it wrote, when, in milliseconds of virtual time, and whether that left something to deliver. */
-  committed: { verdict: Writing; at: number; due: boolean } | undefined;
+  /** What it came to when it wrote, when, in milliseconds of virtual time, whether that left something to deliver, and who joined. */
+  committed: { verdict: Writing; at: number; due: boolean; joined: readonly unknown[] } | undefined;
 }
 
 export type ReadableCall = Readable<WatchedCall>;

@@ -1,3 +1,4 @@
+import { MODELS } from "../../operations/index.ts";
 import type { Call, Wire } from "../call.ts";
 import type { Attacker } from "./attacker.ts";
 
@@ -26,10 +27,7 @@ const LIKELY: Twist[] = [
   (wire, { chance }) => header("idempotency-key", `key-${chance.integer(1, 40)}`)(wire, undefined as never),
   header("idempotency-key", undefined),
   (wire, attacker) => header("idempotency-key", attacker.captured()?.wire.headers["idempotency-key"])(wire, attacker),
-  (wire) => ({
-    ...wire,
-    path: wire.path.endsWith("create_gd") ? "/openapi/chat/add_kf" : "/openapi/chat/create_gd",
-  }),
+  (wire, { chance }) => ({ ...wire, path: `/openapi/chat/${chance.one(MODELS).wireName}` }),
   signature((hex) => hex.toUpperCase()),
   signature((hex) => hex.replace(/[a-f]/, (digit) => digit.toUpperCase())),
   header("content-type", "Application/JSON; charset=utf-8"),

@@ -3,6 +3,7 @@ import { monitor } from "../people/monitor.ts";
 import { keepWebhooks } from "../people/webhook-day.ts";
 import { changeReceivers } from "../receivers/receivers-day.ts";
 import type { World } from "../world.ts";
+import { changeSessions } from "./changed-sessions.ts";
 import { startCrons } from "./cron.ts";
 import { Deployer } from "./deployments.ts";
 import { eraseByHand, moveApp } from "./hands.ts";
@@ -22,6 +23,7 @@ export function startEvents(world: World): void {
   world.start(() => new Deployer(world).work());
   if (chance.happens(0.5)) world.start(() => eraseByHand(world));
   if (chance.happens(0.35)) world.start(() => moveApp(world));
+  if (chance.happens(0.4)) world.start(() => changeSessions(world));
   if (chance.happens(0.7)) world.start(() => new Auditor(world).work());
   if (chance.happens(0.5)) world.start(() => monitor(world));
   if (world.weather.events > 0 && chance.happens(0.5)) world.start(() => keepWebhooks(world));

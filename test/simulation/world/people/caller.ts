@@ -1,19 +1,34 @@
 import type { NewSession } from "../../../../src/client/client.ts";
 import type { Chance } from "../../machine/chance.ts";
+import createSession from "../../operations/create-session.ts";
+import { MODELS } from "../../operations/index.ts";
+import type { Asker, Fields, OperationModel } from "../../operations/shared/model.ts";
+import { LONE_SURROGATE, text } from "../../operations/shared/rules.ts";
 import { hasFaults } from "../weather.ts";
 import type { World } from "../world.ts";
-import {
-  EXTREME_ADDS,
-  EXTREME_CREATES,
-  type Fields,
-  MALFORMED_ADDS,
-  MALFORMED_CREATES,
-  MALFORMED_STAMPS,
-} from "./bodies.ts";
 import { CallerClient } from "./caller-client.ts";
 import type { KnownApp } from "./company.ts";
 import { pause } from "./day.ts";
-import { ADDRESSES, SENTENCES } from "./texts.ts";
+import { oneValueChanged } from "./other-words.ts";
+
+/** Wrong by one rule, whatever is asked. */
+const MALFORMED_STAMPS: readonly Fields[] = [
+  ...[{ ranstr: "" }, { ranstr: text(129) }, { ranstr: 17 }, { ranstr: LONE_SURROGATE }],
+  ...[{ timestamp: "1767772879" }, { timestamp: 1_767_772_879.5 }, { timestamp: null }],
+];
+
+/** What a caller does, with how often. */
+export const CALLER_ACTS = {
+  create: 10,
+  again: 4,
+  unkeyed: 3,
+  add: 7,
+  malformed: 2,
+  extreme: 2,
+  refused: 1.5,
+  repeated: 2,
+  wrongPath: 0.3,
+};
 
 /** A company's back end that opens sessions as the documentation says, with the client that the project ships. */
 export class Caller {
@@ -26,6 +41,8 @@ export class Caller {
   readonly #name: string;
   /** Orders that may be sent again under the same key. */
   readonly #keyedOrders: { key: string; session: NewSession }[] = [];
+  /** Calls of any operation that may be sent again under the same key. */
+  readonly #keyedCalls: { key: string; operation: OperationModel; fields: Fields }[] = [];
 
   constructor(world: World, name: string, app: KnownApp) {
     this.#world = world;
@@ -52,7 +69,7 @@ export class Caller {
   async #act(): Promise<void> {
     const chance = this.#chance;
     try {
-      switch (chance.weighted({ create: 10, again: 4, unkeyed: 3, add: 7, malformed: 2, extreme: 2, wrongPath: 0.3 })) {
+      switch (chance.weighted(CALLER_ACTS)) {
         case "create":
           await this.#create(this.#newSession(), {});
           break;
@@ -65,17 +82,27 @@ export class Caller {
         case "add":
           await this.#add();
           break;
-        case "malformed":
-          if (chance.happens(0.3)) await this.#sendCreate(MALFORMED_STAMPS);
-          else if (chance.happens(0.6)) await this.#sendCreate(MALFORMED_CREATES);
-          else await this.#sendAdd(MALFORMED_ADDS);
+        case "malformed": {
+          const operation = chance.one(MODELS);
+          await this.#sendWith(operation, chance.one(chance.happens(0.3) ? MALFORMED_STAMPS : operation.malformed));
+          break;
+        }
+        case "extreme": {
+          const operation = chance.one(MODELS);
+          await this.#sendWith(operation, chance.one(operation.extreme));
+          break;
+        }
+        case "refused": {
+          const operation = chance.one(MODELS);
+          const fields = chance.one(Object.values(operation.refusals)).ask(this.#asker());
+          if (fields !== undefined) await this.#send(operation, fields);
+          break;
+        }
+        case "repeated":
+          await this.#repeat();
           break;
         case "wrongPath":
           await this.#callWrongPath();
-          break;
-        case "extreme":
-          if (chance.happens(0.7)) await this.#sendCreate(EXTREME_CREATES);
-          else await this.#sendAdd(EXTREME_ADDS);
           break;
       }
     } catch (error) {
@@ -124,7 +151,7 @@ export class Caller {
   async #add(): Promise<void> {
     const chance = this.#chance;
     const { site } = this.#app;
-    const others = this.#world.company.sites.filter((each) => each !== site).flatMap(({ chatIds }) => chatIds);
+    const others = this.#foreignChatIds();
     const known = chance.happens(0.06) && others.length > 0 ? others : site.chatIds.slice(-6);
     const chatId = known.length === 0 || chance.happens(0.03) ? 77_000_000 : chance.one(known);
     const agentIds = [...chance.some(site.agentIds, 0.4), ...(chance.happens(0.1) ? [777] : [])];
@@ -134,52 +161,75 @@ export class Caller {
     await this.#client.now().addAgents({ chatId, agentIds }, options);
   }
 
+  /** Any operation under a key, soon the same again, and now and then with one value changed somewhere in it. */
+  async #repeat(): Promise<void> {
+    const chance = this.#chance;
+    const known =
+      this.#keyedCalls.length > 0 && chance.happens(0.7) ? chance.one(this.#keyedCalls.slice(-4)) : undefined;
+    if (known !== undefined) {
+      const { operation, fields, key } = known;
+      return this.#send(operation, chance.happens(0.25) ? oneValueChanged(fields, chance) : fields, key);
+    }
+    const operation = chance.one(MODELS);
+    const key = `order-again-${this.#keyedCalls.length}`;
+    const fields = operation.ask(this.#asker());
+    this.#keyedCalls.push({ operation, fields, key });
+    return this.#send(operation, fields, key);
+  }
+
   /** Calls a path or a method that there is not. */
   async #callWrongPath(): Promise<void> {
     const [method, path] = this.#chance.one([
-      ["GET", "/openapi/chat/create_gd"],
-      ["PUT", "/openapi/chat/add_kf"],
-      ["POST", "/openapi/chat/close_gd"],
-      ["POST", "/openapi/chat/create_gd/"],
-    ] as const);
+      ...MODELS.flatMap(({ wireName }) => [
+        ["GET", `/openapi/chat/${wireName}`],
+        ["PUT", `/openapi/chat/${wireName}`],
+        ["POST", `/openapi/chat/${wireName}/`],
+      ]),
+      ["POST", "/openapi/chat/never_gd"],
+    ]) as [string, string];
     await this.#client.sendBare(method, path);
   }
 
+  #foreignChatIds(): number[] {
+    const { site } = this.#app;
+    return this.#world.company.sites.filter((each) => each !== site).flatMap(({ chatIds }) => chatIds);
+  }
+
+  #asker(): Asker {
+    const nextOrder = () => `${this.#name}-${++this.#orders}`;
+    return { chance: this.#chance, site: this.#app.site, foreignChatIds: this.#foreignChatIds(), nextOrder };
+  }
+
+  /** In the words of the client. */
   #newSession(): NewSession {
     const chance = this.#chance;
     const { agentIds } = this.#app.site;
     const asked = [...chance.some(agentIds, 0.3), chance.one(agentIds), ...(chance.happens(0.02) ? [777] : [])];
-    const responsibleAgentId = chance.one(asked);
-    const order = `${this.#name}-${++this.#orders}`;
+    const { sbs, sbs_mc, ip, content, title, metadata } = createSession.ask(this.#asker()) as Record<string, string>;
     return {
-      customer: { id: `customer_${chance.integer(1, 6)}`, name: `Customer ${order}`, ip: chance.one(ADDRESSES) },
-      content: `Order ${order} ${chance.one(SENTENCES)}`,
+      customer: { id: String(sbs), name: String(sbs_mc), ip: String(ip) },
+      content: String(content),
       agentIds: asked,
-      responsibleAgentId,
-      ...(chance.happens(0.3) && { title: `Order ${order}` }),
+      responsibleAgentId: chance.one(asked),
+      ...(title !== undefined && { title }),
       ...(chance.happens(0.5) && { sender: chance.one(["customer", "responsible_agent", "system"] as const) }),
-      ...(chance.happens(0.2) && { metadata: { order, channel: "app" } }),
+      ...(metadata !== undefined && { metadata: metadata as unknown as Record<string, string> }),
     };
   }
 
-  /** Opens a session with fields that are right, but for one of these. */
-  async #sendCreate(twists: readonly Fields[]): Promise<void> {
-    const { customer, content, agentIds, responsibleAgentId } = this.#newSession();
-    const { id: sbs, name: sbs_mc, ip } = customer;
-    const fields = { sbs, sbs_mc, ip, content, kefu_id: agentIds, fzr_uid: responsibleAgentId };
-    await this.#send("create_gd", { ...fields, ...this.#chance.one(twists) });
+  /** Sends fields that are right, but for these. */
+  #sendWith(operation: OperationModel, twist: Fields): Promise<void> {
+    return this.#send(operation, { ...operation.ask(this.#asker()), ...twist });
   }
 
-  async #sendAdd(twists: readonly Fields[]): Promise<void> {
-    const { chatIds, agentIds } = this.#app.site;
-    const fields = { chat_id: chatIds.at(-1) ?? 1, kefu_ids: this.#chance.one(agentIds).toString() };
-    await this.#send("add_kf", { ...fields, ...this.#chance.one(twists) });
-  }
-
-  /** Sends fields as they are, once, without a key; with a ranstr that is used once in its app, and by other apps too. */
-  async #send(operation: "create_gd" | "add_kf", fields: Fields): Promise<void> {
+  /** Sends fields as they are, once; with a ranstr that is used once in its app, and by other apps too. */
+  async #send(operation: OperationModel, fields: Fields, key?: string): Promise<void> {
     const ranstr = `${this.#name.slice(-1)}-${++this.#sent}`;
-    await this.#client.now().send(operation, { ranstr, ...fields });
+    const options = key === undefined ? {} : { idempotencyKey: key };
+    const { envelope } = await this.#client
+      .now()
+      .send(operation.wireName as "create_gd", { ranstr, ...fields }, options);
+    if (envelope.code === 1) operation.learn?.(this.#app.site, envelope.data);
   }
 }
 

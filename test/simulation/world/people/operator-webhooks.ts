@@ -1,7 +1,6 @@
+import { EVENT_TYPES as EVENTS } from "../../operations/index.ts";
 import type { KnownSite, KnownWebhook } from "./company.ts";
 import type { Operator } from "./operator.ts";
-
-const EVENTS = ["session.created", "session.agents_added"];
 
 /** Each breaks one rule of where events may be posted to, or of what may be asked for. */
 const MALFORMED: readonly object[] = [
@@ -17,7 +16,7 @@ const MALFORMED: readonly object[] = [
   { url: "hooks.example.com" },
   { url: "https://hooks.example.com/", events: [] },
   { url: "https://hooks.example.com/", events: ["ping"] },
-  { url: "https://hooks.example.com/", events: ["session.closed"] },
+  { url: "https://hooks.example.com/", events: ["session.never"] },
 ];
 
 /** What a webhook looks like in a list. */

@@ -100,7 +100,16 @@ export class Operator {
     if (made === undefined) this.#unfinished.push(asked);
     if (made?.status !== 201) return undefined;
     const { id: siteId } = JSON.parse(made.body) as { id: number };
-    const site: KnownSite = { siteId, home: asked.home, apps: [], agentIds: [], chatIds: [], webhooks: [], pulled: 0 };
+    const site: KnownSite = {
+      siteId,
+      home: asked.home,
+      apps: [],
+      agentIds: [],
+      chatIds: [],
+      webhooks: [],
+      pulled: 0,
+      changedByHand: new Map(),
+    };
     this.world.company.sites.push(site);
     for (let i = 0; i < 4; i++) await this.addAgent(site);
     for (let i = this.chance.integer(1, 2); i > 0; i--) await this.issueApp(site);

@@ -1,14 +1,23 @@
-import type { Row } from "../platform/database.ts";
+import type { Row } from "../../platform/database.ts";
 
-/** A session as the admin API answers it, and as its event tells it: SessionDetail of openapi.json. */
-export function shownSession(row: Row, customer: Row, participants: Row[], messages: Row[]): object {
-  const { visitor_title, agent_title, auto_title, metadata } = row;
+/**
+ * A session as the admin API answers it, and as its event tells it: SessionDetail of openapi.json.
+ *
+ * @param columns what is shown of it under the names of its columns
+ */
+export function shownSession(
+  row: Row,
+  customer: Row,
+  participants: Row[],
+  messages: Row[],
+  columns: readonly string[],
+): object {
+  const { auto_title, metadata } = row;
   const { name, ip } = customer;
   const joined = participants.toSorted((a, b) => Number(a.agent_id) - Number(b.agent_id));
   return {
     ...summaryOf(row),
-    visitor_title,
-    agent_title,
+    ...Object.fromEntries(columns.map((column) => [column, row[column]])),
     auto_title,
     metadata: metadata == null ? {} : (JSON.parse(String(metadata)) as object),
     customer: { sbs: row.customer_external_id, name, ip },

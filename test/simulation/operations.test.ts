@@ -1,0 +1,29 @@
+import { describe, expect, it } from "vitest";
+import { OPERATIONS } from "../../src/operations/index.ts";
+import { MODELS } from "./operations/index.ts";
+
+describe("the simulation's models of operations", () => {
+  it.each(OPERATIONS)("know $name: test/simulation/operations/ has a file of its name", ({ name }) => {
+    expect(MODELS.map((model) => model.name)).toContain(name);
+  });
+
+  it.each(MODELS)("have $name as the service has it: its path, its refusals in their order, its event", (model) => {
+    const operation = OPERATIONS.find(({ name }) => name === model.name);
+    expect(model.wireName).toBe(operation?.wireName);
+    expect(Object.keys(model.refusals)).toEqual(Object.keys(operation?.refusals ?? {}));
+    expect(model.event.type).toBe(operation?.eventType);
+  });
+
+  it.each(MODELS)("send $name malformed in each of its own fields", ({ malformed, ask }) => {
+    const site = { agentIds: [1, 2], chatIds: [7], changedByHand: new Map() };
+    const chance = {
+      one: ([first]: unknown[]) => first,
+      some: (all: unknown[]) => all,
+      happens: () => true,
+      integer: () => 1,
+    };
+    const fields = ask({ chance, site, foreignChatIds: [], nextOrder: () => "1" } as never);
+    const spoilt = new Set(malformed.flatMap((twist) => Object.keys(twist)));
+    expect(Object.keys(fields).filter((field) => !spoilt.has(field))).toEqual([]);
+  });
+});

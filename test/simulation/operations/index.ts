@@ -1,0 +1,20 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { OperationModel } from "./shared/model.ts";
+
+const FILES = readdirSync(import.meta.dirname).filter((file) => file.endsWith(".ts") && file !== "index.ts");
+
+/** Every signed operation that the simulation knows: one for each other file of this folder, which is named like it. */
+export const MODELS: readonly OperationModel[] = await Promise.all(
+  FILES.sort().map(async (file) => {
+    const { default: model } = (await import(join(import.meta.dirname, file))) as { default: OperationModel };
+    return model;
+  }),
+);
+
+/** @returns undefined for a path that no operation has */
+export const modelAt = (path: string): OperationModel | undefined =>
+  MODELS.find(({ wireName }) => path === `/openapi/chat/${wireName}`);
+
+/** The types of events that webhooks can ask for. */
+export const EVENT_TYPES: readonly string[] = MODELS.map(({ event }) => event.type);

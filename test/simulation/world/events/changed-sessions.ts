@@ -1,0 +1,25 @@
+import { MODELS } from "../../operations/index.ts";
+import { pause } from "../people/day.ts";
+import type { World } from "../world.ts";
+
+/** What a hand can make of a session so that an operation refuses it, by the name of the refusal. */
+const CHANGES = MODELS.flatMap(({ refusals }) =>
+  Object.entries(refusals).flatMap(([name, { byHand }]) => (byHand === undefined ? [] : [{ name, sql: byHand }])),
+);
+
+/** Somebody changes sessions with SQL, as another product on the same database may: what no call of this service makes of them. */
+export async function changeSessions(world: World): Promise<void> {
+  const chance = world.chance.fork();
+  while (!world.closing && CHANGES.length > 0) {
+    await pause(world, chance, chance.between(1_000, 20_000));
+    const sites = world.company.sites.filter(({ chatIds }) => chatIds.length > 0);
+    if (sites.length === 0 || world.closing) continue;
+    const { siteId, home, chatIds, changedByHand } = chance.one(sites);
+    const { name, sql } = chance.one(CHANGES);
+    const chatId = chance.one(chatIds);
+    world.count(`session changed by hand: ${name}`);
+    world.say(() => [undefined, `changed by hand: session ${chatId} of site ${siteId} in ${home}: ${name}`]);
+    world.cloud.home(home).database.transaction([{ sql, values: [siteId, chatId] }]);
+    changedByHand.set(name, [...(changedByHand.get(name) ?? []), chatId]);
+  }
+}
