@@ -18,6 +18,15 @@ export const ids = (count: number): number[] => Array.from({ length: count }, (_
 
 export const LONE_SURROGATE = "\ud800";
 
+/** What TypeScript does not know of JSON yet. */
+const { rawJSON, isRawJSON } = JSON as unknown as {
+  rawJSON(text: string): unknown;
+  isRawJSON(value: unknown): boolean;
+};
+
 /** A number in a body as it stands here: digits that no number of JavaScript holds. */
-export const written = (digits: string): unknown =>
-  (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(digits);
+export const written = (digits: string): unknown => rawJSON(digits);
+
+/** Whether a number that was written so is somewhere in a value. */
+export const holdsWritten = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && (isRawJSON(value) || Object.values(value).some(holdsWritten));

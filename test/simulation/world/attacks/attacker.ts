@@ -1,4 +1,3 @@
-import { createHmac } from "node:crypto";
 import type { Chance } from "../../machine/chance.ts";
 import type { Answer, Call, Wire } from "../call.ts";
 import type { KnownApp } from "../people/company.ts";
@@ -85,18 +84,6 @@ export class Attacker {
 
 /** The newest secret of an app, whoever knows it. */
 export const secretOf = ({ secrets }: KnownApp): string => secrets.at(-1)?.secret ?? "none";
-
-/** A signed request of the fields, for the path of an operation. */
-export function signed(operation: string, fields: object, secret: string, headers: Record<string, string> = {}): Wire {
-  const body = JSON.stringify(fields);
-  const signature = createHmac("sha256", secret).update(body).digest("hex");
-  return {
-    method: "POST",
-    path: `/openapi/chat/${operation}`,
-    headers: { "content-type": "application/json", "x-chat-signature": signature, ...headers },
-    body,
-  };
-}
 
 /** Whole fields of a new session, without the appid. */
 export const newSession = ({ world, chance }: Attacker, agent: number) => ({

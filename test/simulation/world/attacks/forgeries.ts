@@ -1,6 +1,7 @@
 import type { Wire } from "../call.ts";
 import { ADMIN_TOKEN, LIMITS } from "../cloud/settings.ts";
-import { type Attacker, newSession, secretOf, signed } from "./attacker.ts";
+import { signed } from "../signed.ts";
+import { type Attacker, newSession, secretOf } from "./attacker.ts";
 
 /** Requests in the name of apps that the attacker has no secret of, and of apps that there are not. */
 export async function forgeries(attacker: Attacker): Promise<void> {

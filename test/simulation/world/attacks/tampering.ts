@@ -1,6 +1,7 @@
 import type { Chance } from "../../machine/chance.ts";
+import { signed } from "../signed.ts";
 import type { World } from "../world.ts";
-import { type Attacker, newSession, signed } from "./attacker.ts";
+import { type Attacker, newSession } from "./attacker.ts";
 
 type Stored = Record<string, unknown>;
 

@@ -3,7 +3,8 @@ import { LIMITS } from "../cloud/settings.ts";
 import type { KnownApp, KnownSite } from "../people/company.ts";
 import { beQuiet } from "../people/day.ts";
 import { Operator } from "../people/operator.ts";
-import { type Attacker, newSession, secretOf, signed } from "./attacker.ts";
+import { signed } from "../signed.ts";
+import { type Attacker, newSession, secretOf } from "./attacker.ts";
 
 /** Somebody with a site of his own, who signs as he should and tries to reach others, or to get more than he should. */
 export async function tenant(attacker: Attacker): Promise<void> {

@@ -23,7 +23,7 @@ export function startEvents(world: World): void {
   world.start(() => new Deployer(world).work());
   if (chance.happens(0.5)) world.start(() => eraseByHand(world));
   if (chance.happens(0.35)) world.start(() => moveApp(world));
-  if (chance.happens(0.4)) world.start(() => changeSessions(world));
+  if (chance.happens(0.6)) world.start(() => changeSessions(world));
   if (chance.happens(0.7)) world.start(() => new Auditor(world).work());
   if (chance.happens(0.5)) world.start(() => monitor(world));
   if (world.weather.events > 0 && chance.happens(0.5)) world.start(() => keepWebhooks(world));

@@ -2,6 +2,7 @@ import type { AgentSessionClient } from "../../../../src/client/client.ts";
 import type { Chance } from "../../machine/chance.ts";
 import { EPOCH, type ProgramImage } from "../../machine/program.ts";
 import type { Call, Wire } from "../call.ts";
+import { signed } from "../signed.ts";
 import type { World } from "../world.ts";
 import { type KnownApp, secretInUse } from "./company.ts";
 
@@ -55,6 +56,15 @@ export class CallerClient {
   /** Whether the client gave up; anything else that it throws is a mistake. */
   gaveUp(error: unknown): error is { code: string; message: string } {
     return error instanceof this.#program.AgentSessionError;
+  }
+
+  /** Calls without the client, which sends no number that JavaScript does not hold. */
+  async sendExactly(operation: string, fields: object): Promise<void> {
+    const { appid } = this.#app;
+    const all = { appid, timestamp: this.#world.clock, ...fields };
+    const { headers, ...wire } = signed(operation, all, secretInUse(this.#app, this.#chance));
+    const call = { ...wire, headers: { ...headers, "cf-connecting-ip": this.#address } };
+    await this.#world.send(this.#world.newCall("honest", call, this.#edge));
   }
 
   /** Calls without the client. */

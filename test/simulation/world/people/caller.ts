@@ -3,7 +3,7 @@ import type { Chance } from "../../machine/chance.ts";
 import createSession from "../../operations/create-session.ts";
 import { MODELS } from "../../operations/index.ts";
 import type { Asker, Fields, OperationModel } from "../../operations/shared/model.ts";
-import { LONE_SURROGATE, text } from "../../operations/shared/rules.ts";
+import { holdsWritten, LONE_SURROGATE, text } from "../../operations/shared/rules.ts";
 import { hasFaults } from "../weather.ts";
 import type { World } from "../world.ts";
 import { CallerClient } from "./caller-client.ts";
@@ -25,7 +25,7 @@ export const CALLER_ACTS = {
   add: 7,
   malformed: 2,
   extreme: 2,
-  refused: 1.5,
+  refused: 3,
   repeated: 2,
   wrongPath: 0.3,
 };
@@ -225,6 +225,7 @@ export class Caller {
   /** Sends fields as they are, once; with a ranstr that is used once in its app, and by other apps too. */
   async #send(operation: OperationModel, fields: Fields, key?: string): Promise<void> {
     const ranstr = `${this.#name.slice(-1)}-${++this.#sent}`;
+    if (holdsWritten(fields)) return this.#client.sendExactly(operation.wireName, { ranstr, ...fields });
     const options = key === undefined ? {} : { idempotencyKey: key };
     const { envelope } = await this.#client
       .now()
