@@ -3,6 +3,7 @@ import { CLAIM_DEFECTS } from "./defects/claims.ts";
 import type { Defect } from "./defects/defect.ts";
 import { DELIVERY_DEFECTS } from "./defects/deliveries.ts";
 import { EVENT_DEFECTS } from "./defects/events.ts";
+import { OPERATION_DEFECTS } from "./defects/operations.ts";
 import { OPERATOR_DEFECTS } from "./defects/operators.ts";
 import { POST_DEFECTS } from "./defects/posts.ts";
 import { REVIEWED_DEFECTS } from "./defects/reviewed.ts";
@@ -13,6 +14,7 @@ export type { Defect } from "./defects/defect.ts";
 export const DEFECTS: Defect[] = [
   ...REVIEWED_DEFECTS,
   ...CLAIM_DEFECTS,
+  ...OPERATION_DEFECTS,
   ...ATTACK_DEFECTS,
   ...OPERATOR_DEFECTS,
   ...EVENT_DEFECTS,
