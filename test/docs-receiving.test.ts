@@ -24,8 +24,12 @@ const [WRANGLER = ""] = Object.values<string>(
 );
 const EXAMPLES = Object.keys(import.meta.glob("../src/client/examples/[Rr]eceive*"));
 
-/** Those that pages and client tell of. Another operation's event needs neither: it comes through as one of unknown type. */
-const TYPES = ["session.created", "session.agents_added", "ping"];
+const [CLIENT_TYPES = ""] = Object.values<string>(
+  import.meta.glob("../src/client/event.ts", { query: "?raw", import: "default", eager: true }),
+);
+
+/** Those that the client has a type of. Another operation's event needs none, and no row: it comes through as one of unknown type. */
+const TYPES = [...CLIENT_TYPES.matchAll(/EventOf<\s*"([\w.]+)"/g)].map(([, type = ""]) => type);
 
 const pageOf = (name: string) => {
   const page = PAGES[name];
@@ -101,12 +105,13 @@ describe.each([
 });
 
 describe("the client's types of events", () => {
-  const [types = ""] = Object.values<string>(
-    import.meta.glob("../src/client/event.ts", { query: "?raw", import: "default", eager: true }),
-  );
+  it("are of events that there are, those of the contract's calls and the ping among them", () => {
+    expect([...OPERATIONS.map(({ eventType }) => eventType), "ping"]).toEqual(expect.arrayContaining(TYPES));
+    expect(TYPES).toEqual(expect.arrayContaining(["session.created", "session.agents_added", "ping"]));
+  });
 
   it.each(TYPES)("have each field of %s, and no other", (type) => {
-    const [, block = ""] = types.split(new RegExp(`EventOf<\\s*"${type}",`));
+    const [, block = ""] = CLIENT_TYPES.split(new RegExp(`EventOf<\\s*"${type}",`));
     const [own = ""] = block.split(/(?:^|\})>;$/m);
     // Without what stands in the braces of a field.
     const flat = own.replaceAll(/: \{[^}]*\}/g, ": object");

@@ -35,20 +35,22 @@ describe("npm run generate", () => {
     cpSync(join(ROOT, "src"), join(copy, "src"), { recursive: true, filter: (path) => !path.includes("src/assets") });
     cpSync(join(ROOT, "package.json"), join(copy, "package.json"));
     symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
-    const tagSession = readFileSync(join(copy, "src/operations/add-agents.ts"), "utf8")
-      .replace('name: "add_agents"', 'name: "tag_session"')
-      .replace('wireName: "add_kf"', 'wireName: "zz_gd"')
+    const throwAwaySession = readFileSync(join(copy, "src/operations/add-agents.ts"), "utf8")
+      .replace('name: "add_agents"', 'name: "throw_away_session"')
+      .replace('wireName: "add_kf"', 'wireName: "zz_throw_away_gd"')
       .replace('  section: "4.2",\n', "");
-    writeFileSync(join(copy, "src/operations/tag-session.ts"), tagSession);
+    writeFileSync(join(copy, "src/operations/throw-away-session.ts"), throwAwaySession);
     const [list = "", clientList = ""] = LISTS.map((path) => join(copy, path));
     writeFileSync(list, 'import gone from "./gone.ts";\nexport const OPERATIONS = [gone];\n');
     rmSync(clientList);
 
     expect(await generateIn(copy)).toMatchObject({ exitCode: 0, stderr: "" });
     const [written, writtenForClient] = listsIn(copy);
-    expect(written).toMatch(/ = \[createSession, addAgents, (\w+, )*tagSession\];/);
-    expect(written).toContain("documentation: tagSessionDocumentation },\n];");
-    expect(writtenForClient).toMatch(/create_gd: \{.*add_kf: \{.*zz_gd: \{\n {4}path: "[^"]+zz_gd"/s);
+    expect(written).toMatch(/ = \[createSession, addAgents, (\w+, )*throwAwaySession\];/);
+    expect(written).toContain("documentation: throwAwaySessionDocumentation },\n];");
+    expect(writtenForClient).toMatch(
+      /create_gd: \{.*add_kf: \{.*zz_throw_away_gd: \{\n {4}path: "[^"]+zz_throw_away_gd"/s,
+    );
   });
 
   describe("in a folder whose operations load at once", () => {
@@ -59,13 +61,16 @@ describe("npm run generate", () => {
       for (const path of ["src/operations", "src/client"]) mkdirSync(join(small, path), { recursive: true });
       cpSync(join(ROOT, "src/cli"), join(small, "src/cli"), { recursive: true });
       write("package.json", '{ "type": "module" }');
-      write("src/operations/close-session.ts", operation("close_session", "close_gd"));
+      write("src/operations/cast-off-session.ts", operation("cast_off_session", "cast_off_gd"));
       expect(await generateIn(small)).toMatchObject({ exitCode: 0, stderr: "" });
     });
 
     it("writes both lists anew when they are gone, and nothing when they are there", async () => {
       const before = listsIn(small);
-      expect(before.map((list) => list.includes("close_gd") || list.includes("closeSession"))).toEqual([true, true]);
+      expect(before.map((list) => list.includes("cast_off_gd") || list.includes("castOffSession"))).toEqual([
+        true,
+        true,
+      ]);
       for (const list of LISTS) rmSync(join(small, list));
       expect((await generateIn(small)).exitCode).toBe(0);
       expect(listsIn(small)).toEqual(before);
@@ -81,7 +86,7 @@ describe("npm run generate", () => {
     ])("with %s writes nothing, and fails where something would be written", async (_, args, env) => {
       expect((await generateIn(small, args, env)).exitCode).toBe(0);
       const before = listsIn(small);
-      write("src/operations/tag-session.ts", operation("tag_session", "tag_gd"));
+      write("src/operations/throw-away-session.ts", operation("throw_away_session", "throw_away_gd"));
       const { exitCode, stderr } = await generateIn(small, args, env);
       expect(exitCode).toBe(1);
       expect(stderr).toContain(`${LISTS.join(" and ")}. Run \`npm run generate\``);
@@ -90,8 +95,8 @@ describe("npm run generate", () => {
 
     it("exits 1 for a file that it refuses, says why, and writes nothing", async () => {
       const before = listsIn(small);
-      write("src/operations/tag-session.ts", operation("tag_session", "close_gd"));
-      const fault = "close-session.ts and tag-session.ts have the same wireName: close_gd\n";
+      write("src/operations/throw-away-session.ts", operation("throw_away_session", "cast_off_gd"));
+      const fault = "cast-off-session.ts and throw-away-session.ts have the same wireName: cast_off_gd\n";
       expect(await generateIn(small)).toEqual({ exitCode: 1, stdout: "", stderr: fault });
       expect(listsIn(small)).toEqual(before);
     });
@@ -104,44 +109,44 @@ describe("npm run generate", () => {
 });
 
 describe("the files of operations", () => {
-  const tagSession = operation("tag_session", "tag_gd");
+  const throwAwaySession = operation("throw_away_session", "throw_away_gd");
 
   it.each<[string, string, string]>([
     [
       "has the wire name of another",
-      operation("tag_session", "close_gd"),
-      "close-session.ts and tag-session.ts have the same wireName: close_gd",
+      operation("throw_away_session", "cast_off_gd"),
+      "cast-off-session.ts and throw-away-session.ts have the same wireName: cast_off_gd",
     ],
     [
       "has the name of another",
-      operation("close_session", "tag_gd"),
-      "close-session.ts and tag-session.ts have the same name: close_session",
+      operation("cast_off_session", "throw_away_gd"),
+      "cast-off-session.ts and throw-away-session.ts have the same name: cast_off_session",
     ],
     [
       "has no documentation",
-      tagSession.replace("export const documentation", "const documentation"),
-      "tag-session.ts: has no export `documentation`",
+      throwAwaySession.replace("export const documentation", "const documentation"),
+      "throw-away-session.ts: has no export `documentation`",
     ],
     [
       "has documentation alone",
       "export const documentation = {};\n",
-      "tag-session.ts: its default export is not made by defineOperation",
+      "throw-away-session.ts: its default export is not made by defineOperation",
     ],
-    ["cannot be loaded", "export default nothing;\n", "tag-session.ts: nothing is not defined"],
+    ["cannot be loaded", "export default nothing;\n", "throw-away-session.ts: nothing is not defined"],
   ])("are refused when one %s", async (_, source, fault) => {
     const operations = mkdtempSync(join(folder, "operations-"));
     const write = (file: string, text: string) => writeFileSync(join(operations, file), text);
-    write("close-session.ts", operation("close_session", "close_gd"));
-    write("tag-session.ts", source);
+    write("cast-off-session.ts", operation("cast_off_session", "cast_off_gd"));
+    write("throw-away-session.ts", source);
     await expect(readOperations(operations)).rejects.toThrow(new Error(fault));
   });
 
   it("are taken when all are complete", async () => {
     const operations = mkdtempSync(join(folder, "operations-"));
-    writeFileSync(join(operations, "close-session.ts"), operation("close_session", "close_gd"));
-    writeFileSync(join(operations, "tag-session.ts"), tagSession);
+    writeFileSync(join(operations, "cast-off-session.ts"), operation("cast_off_session", "cast_off_gd"));
+    writeFileSync(join(operations, "throw-away-session.ts"), throwAwaySession);
     const files = (await readOperations(operations)).map(({ file }) => file);
-    expect(files).toEqual(["close-session.ts", "tag-session.ts"]);
+    expect(files).toEqual(["cast-off-session.ts", "throw-away-session.ts"]);
   });
 });
 
@@ -172,7 +177,7 @@ describe("the documentation of an operation", () => {
   it("belongs to an operation with names of lower-case letters, digits and _", () => {
     const fault = (wireName: string) => faultsOf({ operation: { ...addAgents, wireName }, documentation });
     for (const name of ["Close_gd", "close-gd", "_gd", "1gd", "gd/x", ""]) expect(fault(name)).toHaveLength(1);
-    expect(fault("close_gd2")).toEqual([]);
+    expect(fault("cast_off_gd2")).toEqual([]);
   });
 });
 

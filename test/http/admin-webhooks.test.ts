@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { OPERATIONS } from "../../src/operations/index.ts";
 import { type AdminAnswer, call, problem } from "../support/admin-calls.ts";
 import { added, eventStore } from "../support/webhook-store.ts";
 import { NOW, World } from "../support/world.ts";
@@ -8,9 +9,9 @@ const gist = ({ status, body }: AdminAnswer) => ({ status, body });
 const bad = (field: string, message: string) => problem(400, "Invalid input", [{ field, message }]);
 
 const URL_RULE = "must be an absolute https URL";
-const TYPE_RULE = "must be session.created or session.agents_added";
 const TYPES_RULE = "must be a list of 1 to 100 types of events";
-const ALL_TYPES = ["session.created", "session.agents_added"];
+const ALL_TYPES = OPERATIONS.map(({ eventType }) => eventType);
+const TYPE_RULE = `must be ${ALL_TYPES.join(" or ")}`;
 
 const at = ({ siteId }: World, path = "") => `/admin/sites/${siteId}/webhooks${path}`;
 
@@ -171,7 +172,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
   });
 
   it.each<[unknown, string, string]>([
-    [["session.closed"], "events.0", TYPE_RULE],
+    [["session.no_such_event"], "events.0", TYPE_RULE],
     [["session.created", "ping"], "events.1", TYPE_RULE],
     [[1], "events.0", TYPE_RULE],
     [["session.created", null], "events.1", TYPE_RULE],

@@ -12,7 +12,7 @@ const OTHER_KEY = "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8=";
 const MEDIA_TYPE = { detail: "Content-Type: must be application/json" };
 const ENCODING = { detail: "Content-Encoding: must be absent" };
 const NOT_JSON = { detail: "body: must be JSON" };
-const CALLS = { detail: "the calls are POST /openapi/chat/create_gd and POST /openapi/chat/add_kf" };
+const CALLS = { detail: `the calls are ${OPERATIONS.map(({ path }) => `POST ${path}`).join(" and ")}` };
 const NO_APPID = { detail: "appid: must be a string of 1 to 64 characters" };
 
 /** Every failure that needs no signature, as a caller sees it. */

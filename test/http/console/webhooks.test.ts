@@ -1,5 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { OPERATIONS } from "../../../src/operations/index.ts";
 import type { ConsolePage } from "../../support/console-page.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { deliveriesOf } from "../../support/deliveries.ts";
@@ -7,7 +8,10 @@ import { newWebhook } from "../../support/new-webhook.ts";
 import { NOW, World } from "../../support/world.ts";
 
 const URL_OF = "https://hooks.example.com/agent-session";
-const ALL = ["session.created", "session.agents_added"];
+const ALL = OPERATIONS.map(({ eventType }) => eventType);
+/** All but the first, which forms below leave unticked. */
+const [FIRST = "", ...OTHERS] = ALL;
+const WITHOUT_FIRST = { [FIRST]: "" };
 
 async function start(bindings = {}) {
   const world = await World.create({ EVENTS: undefined, ...bindings });
@@ -36,7 +40,7 @@ describe("a webhook", () => {
     const { world, visitor, site } = await start();
     const list = await visitor.open((await visitor.open(site)).link("Webhooks"));
     expect(list.text).toContain("No webhooks yet.");
-    expect(ALL.map((type) => list.value(type))).toEqual(["on", "on"]);
+    expect(ALL.map((type) => list.value(type))).toEqual(ALL.map(() => "on"));
     const page = await visitor.press(list, "Add a webhook", { URL: URL_OF });
     expect([page.status, page.heading]).toEqual([200, "The webhook was added"]);
     expect(secretOf(page)).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -63,8 +67,8 @@ describe("a webhook", () => {
   it("gets the events that were ticked", async () => {
     const { world, visitor, site } = await start();
     const form = await visitor.open(`${site}/webhooks`);
-    await visitor.press(form, "Add a webhook", { URL: URL_OF, "session.created": "" });
-    expect((await storedOf(world)).webhooks).toMatchObject([{ events: ["session.agents_added"] }]);
+    await visitor.press(form, "Add a webhook", { URL: URL_OF, ...WITHOUT_FIRST });
+    expect((await storedOf(world)).webhooks).toMatchObject([{ events: OTHERS }]);
   });
 
   it.each([
@@ -82,21 +86,25 @@ describe("a webhook", () => {
     async (url, rule) => {
       const { world, visitor, site } = await start();
       const form = await visitor.open(`${site}/webhooks`);
-      const page = await visitor.press(form, "Add a webhook", { URL: url, "session.created": "" });
+      const page = await visitor.press(form, "Add a webhook", { URL: url, ...WITHOUT_FIRST });
       expect([page.status, page.notices, page.link("URL")]).toEqual([400, ["Nothing was changed."], "#url"]);
       expect(page.html).toContain(`<p class="error" id="url-error">${rule}</p>`);
-      expect([page.value("URL"), ...ALL.map((type) => page.value(type))]).toEqual([url, "", "on"]);
+      expect([page.value("URL"), ...ALL.map((type) => page.value(type))]).toEqual([url, "", ...OTHERS.map(() => "on")]);
       expect(await storedOf(world)).toEqual({ webhooks: [], events: 0, audit: [] });
       // In the other language the form comes back as it was typed.
       const chinese = await visitor.press(page, "中文");
-      expect([chinese.value("URL"), ...ALL.map((type) => chinese.value(type))]).toEqual([url, "", "on"]);
+      expect([chinese.value("URL"), ...ALL.map((type) => chinese.value(type))]).toEqual([
+        url,
+        "",
+        ...OTHERS.map(() => "on"),
+      ]);
       expect(chinese.text).not.toContain(rule);
     },
   );
 
   it("needs one type of event", async () => {
     const { world, visitor, site } = await start();
-    const none = { URL: URL_OF, "session.created": "", "session.agents_added": "" };
+    const none = { URL: URL_OF, ...Object.fromEntries(ALL.map((type) => [type, ""])) };
     const page = await visitor.press(await visitor.open(`${site}/webhooks`), "Add a webhook", none);
     expect([page.status, page.link("Events"), page.value("URL")]).toEqual([400, "#events", URL_OF]);
     expect(page.html).toContain('<fieldset id="events" aria-describedby="events-error">');
@@ -126,9 +134,9 @@ describe("a webhook", () => {
     const { world, visitor, site } = await start();
     const form = await visitor.open(`${site}/webhooks`);
     const other = await ConsoleVisitor.signedIn(world);
-    const page = await other.press(form, "Add a webhook", { URL: URL_OF, "session.created": "" });
+    const page = await other.press(form, "Add a webhook", { URL: URL_OF, ...WITHOUT_FIRST });
     expect(page.notices).toEqual(["Nothing was changed yet: look the form over and send it."]);
-    expect([page.value("URL"), page.value("session.created")]).toEqual([URL_OF, ""]);
+    expect([page.value("URL"), page.value(FIRST)]).toEqual([URL_OF, ""]);
     expect((await storedOf(world)).webhooks).toEqual([]);
   });
 
@@ -136,12 +144,12 @@ describe("a webhook", () => {
     const { world, visitor, site } = await start();
     const { id, url } = await newWebhook(world);
     const form = await visitor.open(`${site}/webhooks/${id}`);
-    expect([form.value("URL"), ...ALL.map((type) => form.value(type))]).toEqual([url, "on", "on"]);
-    const change = { URL: "https://new.example.com/token-in-path", "session.created": "" };
+    expect([form.value("URL"), ...ALL.map((type) => form.value(type))]).toEqual([url, ...ALL.map(() => "on")]);
+    const change = { URL: "https://new.example.com/token-in-path", ...WITHOUT_FIRST };
     const page = await visitor.press(form, "Save", change);
     expect([page.notices, page.heading]).toEqual([["Saved."], "new.example.com"]);
     expect(await storedOf(world)).toMatchObject({
-      webhooks: [{ url: change.URL, events: ["session.agents_added"] }],
+      webhooks: [{ url: change.URL, events: OTHERS }],
       audit: ["webhook.changed"],
     });
     const log = await visitor.open(`${site}/audit`);
@@ -285,8 +293,8 @@ describe("a form about webhooks that is made up", () => {
     const before = [await storedOf(world), await deliveriesOf(webhook)];
     const own = `${site}/webhooks/${webhook.id}`;
     const posts: [string, Record<string, string>][] = [
-      [`${site}/webhooks`, { url: URL_OF, "session.created": "on" }],
-      [own, { url: URL_OF, "session.created": "on" }],
+      [`${site}/webhooks`, { url: URL_OF, [FIRST]: "on" }],
+      [own, { url: URL_OF, [FIRST]: "on" }],
       [`${own}/rotate`, { overlap_seconds: "0", confirmed: "yes" }],
       ...["ping", "redeliver", "disable", "enable", "delete"].map((end): [string, Record<string, string>] => [
         `${own}/${end}`,
