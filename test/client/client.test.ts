@@ -367,7 +367,7 @@ describe("send", () => {
 
   it("refuses an operation that it does not know, rather than ask another path", async () => {
     const { client, sent } = await service();
-    for (const name of ["delete_gd", "toString", "../../admin"]) {
+    for (const name of ["no_such_gd", "toString", "../../admin"]) {
       await expect(client.send(name as "create_gd", {})).rejects.toThrow(
         new TypeError(`operation: must be one of ${OPERATIONS.map(({ wireName }) => wireName).join(", ")}`),
       );
