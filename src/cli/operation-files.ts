@@ -47,7 +47,7 @@ export function faultsOf({ operation, documentation }: Partial<OperationFile>): 
   if (operation?.fieldNames === undefined) return ["its default export is not made by defineOperation"];
   if (documentation === undefined) return ["has no export `documentation`"];
   const { name, wireName, fieldNames, refusals } = operation;
-  const { fields, examples } = documentation;
+  const { fields, examples, probes } = documentation;
   const refusalNames = Object.keys(refusals);
   return [
     ...[name, wireName].filter((each) => !NAME.test(each)).map((each) => `"${each}" is not a name like create_gd`),
@@ -55,6 +55,7 @@ export function faultsOf({ operation, documentation }: Partial<OperationFile>): 
       .filter((field) => !fields[field]?.description)
       .map((field) => `documentation.fields has no description of ${field}`),
     ...foreign(fields, fieldNames).map((field) => `documentation.fields has ${field}, which is not a field`),
+    ...foreign(probes?.() ?? {}, fieldNames).map((field) => `documentation.probes has ${field}, which is not a field`),
     ...refusalNames
       .filter((refusal) => !documentation.refusals[refusal]?.cause || !documentation.refusals[refusal].cure)
       .map((refusal) => `documentation.refusals has no cause or no cure of ${refusal}`),

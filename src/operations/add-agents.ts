@@ -167,6 +167,8 @@ const NOT_OPENED_HERE = {
   cure: "Add agents only to sessions that `create_gd` opened; `x-error-detail` says which of the two it is.",
 };
 
+const longIds = (count: number) => Array.from({ length: count }, (_, i) => 999_999_999_999_999 - i);
+
 export const documentation: Documentation = {
   section: "4.2",
   summary: "Add agents to a session",
@@ -193,6 +195,15 @@ export const documentation: Documentation = {
       examples: ["10427,10428", [10427, 10428]],
     },
   },
+  probes: () => ({
+    kefu_ids: {
+      inside: ["1", " 1 , 2 ", longIds(100).join(" ,\t"), [1], longIds(100)],
+      outside: [
+        ...["", ",", "1,", "0", "01", "1,,2", "-1", "1.5", "a", "9".repeat(16), longIds(101).join(",")],
+        ...[[], longIds(101), [0], [1.5], ["1"], {}, 1, true, null],
+      ],
+    },
+  }),
   examples: {
     listed: { summary: "Ids between commas", fields: { chat_id: 900220, kefu_ids: "10427,10428" } },
     array: { summary: "Ids as an array", fields: { chat_id: 900220, kefu_ids: [10427, 10428] } },

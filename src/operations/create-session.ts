@@ -2,7 +2,7 @@ import { sql } from "drizzle-orm";
 import * as z from "zod/mini";
 import { isText, positiveId, rule, text } from "../fields.ts";
 import { insertAccepted, nextSessionId } from "../store/home/claim.ts";
-import { agents, customers, messages, nonces, participants, sessions } from "../store/schema.ts";
+import { agents, customers, messages, nonces, participants, SESSION_FIELDS, sessions } from "../store/schema.ts";
 import { type Placeholders, takeExcluded } from "../store/statement.ts";
 import { autoTitle } from "./auto-title.ts";
 import { describeLeftOut } from "./describe-left-out.ts";
@@ -197,15 +197,9 @@ export default defineOperation({
   event: {
     type: "session.created",
     data: () => ({
-      chat_id: sessions.id,
-      kind: sessions.kind,
-      status: sessions.status,
-      responsible_agent_id: sessions.responsibleAgentId,
-      visitor_title: sessions.visitorTitle,
-      agent_title: sessions.agentTitle,
-      auto_title: sessions.autoTitle,
+      ...Object.fromEntries(SESSION_FIELDS.map(([column, name]) => [name, sessions[column]])),
+      // It keeps its place among the fields.
       metadata: sql`json(coalesce(${sessions.metadata}, '{}'))`,
-      created_at: sessions.createdAt,
       customer: sql`json_object('sbs', ${customers.externalId}, 'name', ${customers.name}, 'ip', ${customers.ip})`,
       participants: sql`(SELECT json_group_array(json_object('agent_id', agent_id, 'added_by', added_by)) FROM (
         SELECT agent_id, added_by FROM ${participants}
@@ -224,6 +218,8 @@ export default defineOperation({
 /** Sorted, so that the order of the pairs does not change the fingerprint. */
 const sortedByName = (pairs: Record<string, string>) =>
   Object.fromEntries(Object.entries(pairs).sort(([a], [b]) => (a < b ? -1 : 1)));
+
+const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, ""]));
 
 export const documentation: Documentation = {
   section: "4.1",
@@ -277,6 +273,15 @@ export const documentation: Documentation = {
       examples: [{ order: "20260617-0042", channel: "app" }],
     },
   },
+  probes: () => ({
+    metadata: {
+      inside: [{}, { ["k".repeat(40)]: "" }, { a: "😀".repeat(500) }, pairs(20), { "A-Za_z.0": "\u0000" }],
+      outside: [
+        ...[{ ["k".repeat(41)]: "" }, { a: "a".repeat(501) }, pairs(21), { "": "a" }, { é: "a" }],
+        ...[{ a: 1 }, { a: null }, { a: {} }, { a: "\ud800" }, [], ["a"], "a", 1, null],
+      ],
+    },
+  }),
   examples: {
     documented: {
       summary: "With a title",

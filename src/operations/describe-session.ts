@@ -1,9 +1,9 @@
-import { SESSION_STATUSES } from "../store/schema.ts";
+import { SESSION_STATUSES, type SessionField } from "../store/schema.ts";
 import type { JsonSchema } from "./operation.ts";
 
 /**
  * A session as the admin API answers it and as its event tells it, in JSON Schema: http/admin/wire.ts makes the one, create-session.ts
- * the other. Only the documentation uses it, so the Worker's bundle leaves it out.
+ * the other, both by SESSION_FIELDS of store/schema.ts. Only the documentation uses it, so the Worker's bundle leaves it out.
  */
 export const SESSION_PROPERTIES = {
   chat_id: {
@@ -79,4 +79,4 @@ export const SESSION_PROPERTIES = {
     description: "What was said, in order.",
     items: { $ref: "#/components/schemas/Message" },
   },
-} satisfies Record<string, JsonSchema>;
+} satisfies Record<SessionField | "customer" | "participants" | "messages", JsonSchema>;

@@ -163,6 +163,11 @@ export interface Documentation {
   description: string;
   /** Merged into the JSON Schema of each field. Every field needs a `description`. Give a keyword as undefined to remove it. */
   fields: Record<string, JsonSchema>;
+  /**
+   * For tests: values of a field at the edges of its rule, taken and refused. A field with a pattern needs them. A function, because a
+   * bundler keeps data that a call makes.
+   */
+  probes?: () => Record<string, { inside: unknown[]; outside: unknown[] }>;
   /** Named example bodies without `appid`, `timestamp` and `ranstr`. The shared test suites send the first one. */
   examples: Record<string, { summary: string; fields: Record<string, unknown> }>;
   /** `data` of a success. */

@@ -4,6 +4,7 @@ import { sessionUnknown } from "./refusals.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 
 export type { StoredSession } from "../store/home/sessions.ts";
+export { SESSION_FIELDS } from "../store/schema.ts";
 
 /** Everything stored of one session. @throws ServiceError `not_found` */
 export async function readSession(

@@ -175,6 +175,28 @@ export const sessions = sqliteTable(
   ],
 );
 
+const SESSION_NAMES = {
+  id: "chat_id",
+  kind: "kind",
+  status: "status",
+  responsibleAgentId: "responsible_agent_id",
+  visitorTitle: "visitor_title",
+  agentTitle: "agent_title",
+  autoTitle: "auto_title",
+  metadata: "metadata",
+  createdAt: "created_at",
+} as const satisfies Record<
+  // Said elsewhere: the site by the address, the app beside an event's data, the customer as an object.
+  Exclude<keyof typeof sessions.$inferSelect, "siteId" | "appid" | "customerExternalId">,
+  string
+>;
+
+type SessionColumn = keyof typeof SESSION_NAMES;
+export type SessionField = (typeof SESSION_NAMES)[SessionColumn];
+
+/** What is told of a session's row: each column and its name, in this order, in `session.created` and in the admin API. */
+export const SESSION_FIELDS = Object.entries(SESSION_NAMES) as [SessionColumn, SessionField][];
+
 const sessionOf = (t: { siteId: AnySQLiteColumn; sessionId: AnySQLiteColumn }) =>
   foreignKey({ columns: [t.siteId, t.sessionId], foreignColumns: [sessions.siteId, sessions.id] });
 

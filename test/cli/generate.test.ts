@@ -157,18 +157,20 @@ describe("the documentation of an operation", () => {
 
   it("has words for every field and every refusal, and for nothing else", () => {
     const fields = { ...documentation.fields, chat_id: {}, tag: { description: "None." } };
+    const probes = () => ({ tag: { inside: [], outside: [] } });
     const words = { cause: "None.", cure: "None." };
     const refusals = { ...documentation.refusals, not_a_ticket: { ...words, cure: "" }, gone: words };
     const examples = { listed: { summary: "Listed", fields: { tag: 1 } } };
-    expect(faultsOf({ operation: addAgents, documentation: { ...documentation, fields, refusals, examples } })).toEqual(
-      [
-        "documentation.fields has no description of chat_id",
-        "documentation.fields has tag, which is not a field",
-        "documentation.refusals has no cause or no cure of not_a_ticket",
-        "documentation.refusals has gone, which is not a refusal",
-        "documentation.examples.listed has tag, which is not a field",
-      ],
-    );
+    expect(
+      faultsOf({ operation: addAgents, documentation: { ...documentation, fields, probes, refusals, examples } }),
+    ).toEqual([
+      "documentation.fields has no description of chat_id",
+      "documentation.fields has tag, which is not a field",
+      "documentation.probes has tag, which is not a field",
+      "documentation.refusals has no cause or no cure of not_a_ticket",
+      "documentation.refusals has gone, which is not a refusal",
+      "documentation.examples.listed has tag, which is not a field",
+    ]);
     expect(faultsOf({ operation: addAgents, documentation: { ...documentation, examples: {} } })).toEqual([
       "documentation.examples is empty",
     ]);

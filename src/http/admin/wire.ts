@@ -6,12 +6,15 @@ import type { AuditLogEntry } from "../../services/list-audit-log.ts";
 import type { DivergentApp } from "../../services/list-divergent-apps.ts";
 import type { SessionRow } from "../../services/list-sessions.ts";
 import type { Page } from "../../services/page.ts";
-import type { StoredSession } from "../../services/read-session.ts";
+import { SESSION_FIELDS, type StoredSession } from "../../services/read-session.ts";
 import type { Resealed } from "../../services/reseal-secrets.ts";
 import type { RotatedSecret } from "../../services/rotate-secret.ts";
 import type { RestoredHome } from "../../services/settle-restored-home.ts";
 
-/** The answers of the admin API. Each field is named here, so that no stored field is sent by accident. Described in openapi/admin-schemas.ts. */
+/**
+ * The answers of the admin API. Each field is named, a session's in SESSION_FIELDS, so that no stored field is sent by accident. Described
+ * in openapi/admin-schemas.ts.
+ */
 
 export function page<Item, Shown>({ items, nextCursor }: Page<Item>, show: (item: Item) => Shown) {
   return { items: items.map(show), next_cursor: nextCursor };
@@ -70,15 +73,7 @@ export const sessionSummary = (row: SessionRow) => ({
 
 /** Everything stored of one session. */
 export const sessionDetail = ({ session, customer, participants, messages }: StoredSession) => ({
-  chat_id: session.id,
-  kind: session.kind,
-  status: session.status,
-  responsible_agent_id: session.responsibleAgentId,
-  visitor_title: session.visitorTitle,
-  agent_title: session.agentTitle,
-  auto_title: session.autoTitle,
-  metadata: session.metadata,
-  created_at: session.createdAt,
+  ...Object.fromEntries(SESSION_FIELDS.map(([column, name]) => [name, session[column]])),
   customer: { sbs: customer.externalId, name: customer.name, ip: customer.ip },
   participants: participants.map((each) => ({ agent_id: each.agentId, added_by: each.addedBy })),
   messages: messages.map((each) => ({ sender: each.sender, sender_uid: each.senderUid, content: each.content })),
