@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { FAKE_RULES, FAKE_SEEDS } from "../simulation/command/fake-run.ts";
+import type { Report } from "../simulation/gates/report.ts";
 import { run } from "../support/run-cli.ts";
 import { runFakeSimulate as simulate, simulateArguments } from "../support/run-simulate.ts";
 
@@ -37,6 +38,16 @@ describe("npm run simulate", () => {
     expect(stdout).toMatch(/^\d+ seeds derived from "a commit" with 10 steps: no promise was broken\.$/m);
     expect(stdout).toMatch(/^real seconds +1\.\d /m);
     expect(exitCode).toBe(0);
+  });
+
+  it("writes what was seen into the file of --report", async () => {
+    const file = join(folder, "report.json");
+    const { stdout, exitCode } = await simulate("--seeds", "6", "--steps", "500", "--report", file);
+    expect(exitCode).toBe(0);
+    const { seen } = JSON.parse(readFileSync(file, "utf8")) as Report;
+    expect(Object.keys(seen).toSorted()).toEqual(["honest 200", "honest cut off", "isolate killed"]);
+    for (const [kind, count] of Object.entries(seen))
+      expect(stdout).toContain(`${count.toLocaleString("en")}  ${kind}`);
   });
 
   it("writes the same trace for the same seed, byte for byte, and another one for another seed", async () => {
@@ -169,6 +180,9 @@ describe("wrong use", () => {
     [["--defects", "--seed", "7", "--trace", "x"], "--defect"],
     [["--defect", "no-such"], "found-at-once, found-late"],
     [["--from", ""], "--from"],
+    [["--report", ""], "name of a file"],
+    [["--report", "/no/such/folder/x"], "could not be written"],
+    [["--report", "x", "--defects"], "--report"],
   ])("%j exits 2 with a hint at --help", async (args, reason) => {
     const { exitCode, stdout, stderr } = await simulate(...args);
     expect(exitCode).toBe(2);
@@ -187,7 +201,8 @@ describe("wrong use", () => {
   it("is none when help is asked for", async () => {
     const { exitCode, stdout } = await simulate("--help");
     expect(exitCode).toBe(0);
-    for (const option of ["seed", "seeds", "steps", "seconds", "from", "trace", "defects", "defect", "threads"]) {
+    const options = ["seed", "seeds", "steps", "seconds", "from", "trace", "report", "defects", "defect", "threads"];
+    for (const option of options) {
       expect(stdout).toContain(`  --${option} `);
     }
   });

@@ -6,7 +6,7 @@ import type { Parts } from "./parts.ts";
 import { counted, grouped } from "./report.ts";
 import { runSeeds } from "./run-seeds.ts";
 import { BrokenRun } from "./seed-thread.ts";
-import type { TraceFile } from "./trace-file.ts";
+import type { WrittenFile } from "./written-file.ts";
 
 interface Found {
   seed: number;
@@ -23,7 +23,7 @@ interface Found {
 export async function findDefects(
   asked: Command,
   parts: Parts,
-  trace: TraceFile | undefined,
+  trace: WrittenFile | undefined,
   stop: AbortSignal,
 ): Promise<boolean> {
   const defects = parts.defects.filter(({ name }) => asked.defects?.includes(name));
@@ -85,7 +85,7 @@ async function find(
   { what, edits, steps: least = 0 }: Defect,
   asked: Command,
   { bundle, runModule }: Parts,
-  trace: TraceFile | undefined,
+  trace: WrittenFile | undefined,
   stop: AbortSignal,
   clean: CleanRuns,
 ): Promise<Found | string> {

@@ -3,8 +3,8 @@ import { findDefects } from "./find-defects.ts";
 import { readCommand, USAGE } from "./options.ts";
 import type { Parts } from "./parts.ts";
 import { BrokenRun, Stopped } from "./seed-thread.ts";
-import { TraceFile } from "./trace-file.ts";
 import { trySeeds } from "./try-seeds.ts";
+import { WrittenFile } from "./written-file.ts";
 
 const EXIT = { nothing: 0, found: 1, usage: 2 } as const;
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
@@ -49,12 +49,14 @@ async function simulate(args: string[], parts: Parts, stop: AbortSignal): Promis
   if (!("fromBase64" in Uint8Array)) {
     throw new UsageError('This node needs the option --js-base-64, which "npm run simulate" gives it.');
   }
-  const trace = TraceFile.open(asked.traceFile);
+  const trace = WrittenFile.open("trace", asked.traceFile);
+  const report = WrittenFile.open("report", asked.reportFile);
   try {
     return asked.defects === undefined
-      ? await trySeeds(asked, parts, trace, stop)
+      ? await trySeeds(asked, parts, { trace, report }, stop)
       : await findDefects(asked, parts, trace, stop);
   } finally {
     trace?.close();
+    report?.close();
   }
 }

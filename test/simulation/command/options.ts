@@ -19,6 +19,7 @@ Runs the whole service in simulated time, under faults that the seed decides. Th
   --seconds N     starts no new seed after so many seconds; without --seeds there is no other limit
   --from TEXT     derives the seeds from a text: a commit, for example
   --trace FILE    writes all that happens in the one seed of --seed
+  --report FILE   writes as JSON how often each thing was seen
   --defects       plants each known defect in the Worker, one at a time, and says which rule finds it
   --defect NAME   plants this one only
   --threads N     so many seeds at once; default as many as there are cores
@@ -40,6 +41,7 @@ const OPTIONS = {
   seconds: { type: "string" },
   from: { type: "string" },
   trace: { type: "string" },
+  report: { type: "string" },
   defects: { type: "boolean" },
   defect: { type: "string" },
   threads: { type: "string" },
@@ -56,6 +58,7 @@ export interface Command {
   /** Undefined: no limit. */
   seconds: number | undefined;
   traceFile: string | undefined;
+  reportFile: string | undefined;
   threads: number;
   /** The names of those to plant; undefined when the code is to be run as it is. */
   defects: readonly string[] | undefined;
@@ -69,7 +72,7 @@ export interface Command {
 export function readCommand(args: string[], known: readonly string[]): Command | "help" {
   const { values } = readOptions("npm run simulate -- --seed 7", args, OPTIONS);
   if (values.help === true) return "help";
-  const { seed, seeds, seconds, from, trace, defect } = values;
+  const { seed, seeds, seconds, from, trace, report, defect } = values;
 
   const refuse = (given: boolean, why: string) => {
     if (given) throw new UsageError(why);
@@ -82,6 +85,8 @@ export function readCommand(args: string[], known: readonly string[]): Command |
   refuse(trace !== undefined && seed === undefined, "--trace writes what happens in one seed: add --seed.");
   refuse(trace !== undefined && planting && defect === undefined, "--trace is for one run: add --defect.");
   refuse(trace === "", "--trace needs the name of a file.");
+  refuse(report === "", "--report needs the name of a file.");
+  refuse(report !== undefined && planting, "--report is for the code as it is: leave out --defects and --defect.");
   refuse(from === "", "--from needs a text.");
   if (defect !== undefined && !known.includes(defect)) {
     throw new UsageError(`"${defect}" is no known defect. They are ${known.join(", ") || "none yet"}.`);
@@ -102,6 +107,7 @@ export function readCommand(args: string[], known: readonly string[]): Command |
     steps: integer("steps", values.steps, 1, 1_000_000_000) ?? STEPS,
     seconds: integer("seconds", seconds, 1, 86_400),
     traceFile: trace,
+    reportFile: report,
     threads: integer("threads", values.threads, 1, 256) ?? availableParallelism(),
     defects: !planting ? undefined : defect !== undefined ? [defect] : known,
   };

@@ -1,3 +1,4 @@
+import type { Report } from "../gates/report.ts";
 import type { Violation } from "../run.ts";
 import { LastLines } from "./last-lines.ts";
 import type { Command } from "./options.ts";
@@ -8,7 +9,7 @@ import { SeedThread } from "./seed-thread.ts";
 import type { WorkerData } from "./seed-worker.ts";
 import { shortestPrefix } from "./shortest-prefix.ts";
 import { Totals } from "./totals.ts";
-import type { TraceFile } from "./trace-file.ts";
+import type { WrittenFile } from "./written-file.ts";
 
 interface Failure {
   place: number;
@@ -28,7 +29,7 @@ const NOT_THE_SAME =
 export async function trySeeds(
   asked: Command,
   { bundle, runModule }: Parts,
-  trace: TraceFile | undefined,
+  { trace, report }: { trace: WrittenFile | undefined; report: WrittenFile | undefined },
   stop: AbortSignal,
 ): Promise<boolean> {
   const program = { code: await bundle(), runModule };
@@ -60,6 +61,7 @@ export async function trySeeds(
     console.log(amounts(totals, secondsSince(), Math.min(asked.threads, totals.seeds)));
     console.log(`\nWhat was seen:\n${inColumns(totals.seen)}`);
   }
+  report?.write(JSON.stringify({ seen: Object.fromEntries(totals.seen) } satisfies Report));
   if (first !== undefined) {
     console.log();
     for (const { seed, violation } of failures) {

@@ -1,8 +1,8 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { UsageError } from "../../../src/cli/known-options.ts";
 
-/** The file of --trace. */
-export class TraceFile {
+/** The file of --trace, or of --report. */
+export class WrittenFile {
   readonly #file: number;
 
   private constructor(file: number) {
@@ -10,12 +10,12 @@ export class TraceFile {
   }
 
   /** @throws UsageError when the file cannot be written */
-  static open(name: string | undefined): TraceFile | undefined {
+  static open(what: string, name: string | undefined): WrittenFile | undefined {
     if (name === undefined) return undefined;
     try {
-      return new TraceFile(openSync(name, "w"));
+      return new WrittenFile(openSync(name, "w"));
     } catch (error) {
-      throw new UsageError(`The trace could not be written: ${(error as Error).message}`);
+      throw new UsageError(`The ${what} could not be written: ${(error as Error).message}`);
     }
   }
 
