@@ -6,7 +6,9 @@ import type { Settings } from "./cloud/settings.ts";
  * Who sends: honest callers and operators follow the documentation, an attacker sends what he has captured or made up, a monitor asks
  * whether the service is well, cron and queue are the platform.
  */
-export type Role = "honest" | "attacker" | "operator" | "monitor" | "cron" | "queue";
+export const ROLES = ["honest", "attacker", "operator", "monitor", "cron", "queue"] as const;
+
+export type Role = (typeof ROLES)[number];
 
 /** An HTTP request as it goes over the wire. */
 export interface Wire {

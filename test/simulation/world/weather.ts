@@ -84,6 +84,9 @@ export interface Weather {
   receivers: ReceiverWeather;
 }
 
+/** Each run has the first of them, or more. */
+export const HOMES = ["main", "apac", "eu"];
+
 /** A share that is 0 in half of the seeds. */
 const sometimes = (chance: Chance, most: number, share = 0.5): number =>
   chance.happens(share) ? chance.number() * most : 0;
@@ -92,7 +95,7 @@ export function drawWeather(chance: Chance): Weather {
   const calm = chance.happens(0.15);
   const share = calm ? 0 : 0.5;
   return {
-    homes: ["main", "apac", "eu"].slice(0, chance.integer(1, 3)),
+    homes: HOMES.slice(0, chance.integer(1, 3)),
     edges: ["ams", "nrt", "iad"].slice(0, chance.integer(1, 3)),
     isolates: chance.integer(1, 3),
     isolateSkew: chance.happens(0.5) ? chance.integer(1, 8_000) : 0,

@@ -10,7 +10,7 @@ import { tampering } from "./tampering.ts";
 import { tenant } from "./tenant.ts";
 
 /** Each seed leaves some of them out, because one kind can hide what another would show. */
-const ATTACKS = {
+export const ATTACKS = {
   inTransit,
   replays,
   thresholds,
@@ -26,7 +26,10 @@ const ATTACKS = {
 export function startAttackers(world: World): void {
   const chance = world.chance.fork();
   const kinds = chance.some(Object.keys(ATTACKS) as (keyof typeof ATTACKS)[], 0.45);
-  for (const kind of kinds) world.start(() => ATTACKS[kind](new Attacker(world, chance.fork())));
+  for (const kind of kinds) {
+    world.count(`attack: ${kind}`);
+    world.start(() => ATTACKS[kind](new Attacker(world, chance.fork())));
+  }
   world.say(() => [undefined, `attacks: ${kinds.join(", ")}`]);
 }
 

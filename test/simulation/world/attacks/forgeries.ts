@@ -3,12 +3,18 @@ import { ADMIN_TOKEN, LIMITS } from "../cloud/settings.ts";
 import { signed } from "../signed.ts";
 import { type Attacker, newSession, secretOf } from "./attacker.ts";
 
+/** With how often. */
+export const FORGERS_ACTS = { forge: 12, invent: 5, forgeries: 0.5, inventions: 0.5 };
+export const FORGERIES = { guess: 4, other: 4, master: 1, old: 6, revoked: 6, none: 2, bytes: 3, malformed: 2 };
+
 /** Requests in the name of apps that the attacker has no secret of, and of apps that there are not. */
 export async function forgeries(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   while (!world.closing) {
     await attacker.pause(200, 6_000);
-    switch (chance.weighted({ forge: 12, invent: 5, forgeries: 0.5, inventions: 0.5 })) {
+    const act = chance.weighted(FORGERS_ACTS);
+    world.count(`forger: ${act}`);
+    switch (act) {
       case "forge":
         await attacker.send(forge(attacker), attacker.anyEdge());
         break;
@@ -46,7 +52,9 @@ function forge(attacker: Attacker): Wire {
   const app = chance.one(apps);
   const fields = (appid: string) => ({ appid, ...newSession(attacker, chance.one(app.site.agentIds)) });
   const revoked = apps.filter((each) => each.revoked);
-  switch (chance.weighted({ guess: 4, other: 4, master: 1, old: 6, revoked: 6, none: 2, bytes: 3, malformed: 2 })) {
+  const forgery = chance.weighted(FORGERIES);
+  world.count(`forgery: ${forgery}`);
+  switch (forgery) {
     case "guess":
       return signed("create_gd", fields(app.appid), `guessed-${chance.integer(1, 9)}`);
     case "other":

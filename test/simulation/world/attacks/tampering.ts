@@ -31,6 +31,9 @@ const CHANGES: Record<
   null: () => null,
 };
 
+/** Everything that may become of it. */
+export const TAMPERINGS = [...Object.keys(CHANGES), "truncated", "deleted"];
+
 /** The home that it pays best to name: one that answers nothing just now, but not the directory's, which stops others anyway. */
 function worstHome({ cloud }: World): string | undefined {
   return [...cloud.homes.values()].find(({ name, state }) => state === "silent" && name !== "main")?.name;
@@ -82,7 +85,7 @@ function tamperWith({ world, chance }: Attacker, appid: string, known: Map<strin
   const { credentials, credentialCaches, isolates } = world.cloud;
   const records = known.get(appid) as Stored[];
   const key = `app:${appid}`;
-  const any = chance.one([...Object.keys(CHANGES), "another home", "truncated", "deleted"]);
+  const any = chance.one([...TAMPERINGS, "another home"]);
   const kind = worstHome(world) === undefined ? any : "another home";
   const record = records.at(-1) as Stored;
   const old = chance.one(records);

@@ -6,6 +6,12 @@ import { Operator } from "../people/operator.ts";
 import { signed } from "../signed.ts";
 import { type Attacker, newSession, secretOf } from "./attacker.ts";
 
+/** What he does, with how often. */
+export const TENANT_ACTS = {
+  ...{ borrow: 6, foreign: 4, stamp: 4, pair: 4, keys: 3 },
+  ...{ later: 0.3, flood: 0.35, siteFlood: 0.2 },
+};
+
 /** Somebody with a site of his own, who signs as he should and tries to reach others, or to get more than he should. */
 export async function tenant(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
@@ -17,9 +23,9 @@ export async function tenant(attacker: Attacker): Promise<void> {
   while (!world.closing) {
     await attacker.pause(200, 5_000);
     const app = chance.one(site.apps);
-    switch (
-      chance.weighted({ borrow: 6, foreign: 4, stamp: 4, pair: 4, keys: 3, later: 0.3, flood: 0.35, siteFlood: 0.2 })
-    ) {
+    const act = chance.weighted(TENANT_ACTS);
+    world.count(`tenant: ${act}`);
+    switch (act) {
       case "borrow":
         await attacker.send(borrowing(attacker, app), attacker.anyEdge());
         break;

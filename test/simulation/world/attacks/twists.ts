@@ -23,58 +23,68 @@ const signature = (change: (hex: string) => string): Twist => {
 };
 
 /** The first ones leave the signature valid, and so the request may be taken for its original. */
-const LIKELY: Twist[] = [
-  (wire, { chance }) => header("idempotency-key", `key-${chance.integer(1, 40)}`)(wire, undefined as never),
-  header("idempotency-key", undefined),
-  (wire, attacker) => header("idempotency-key", attacker.captured()?.wire.headers["idempotency-key"])(wire, attacker),
-  (wire, { chance }) => ({ ...wire, path: `/openapi/chat/${chance.one(MODELS).wireName}` }),
-  signature((hex) => hex.toUpperCase()),
-  signature((hex) => hex.replace(/[a-f]/, (digit) => digit.toUpperCase())),
-  header("content-type", "Application/JSON; charset=utf-8"),
-  header("x-request-id", "made-up"),
-  header("idempotency-key", "two words"),
-  header("idempotency-key", "k".repeat(256)),
+const LIKELY: Record<string, Twist> = {
+  "key of an order": (wire, { chance }) =>
+    header("idempotency-key", `key-${chance.integer(1, 40)}`)(wire, undefined as never),
+  "no key": header("idempotency-key", undefined),
+  "key of another": (wire, attacker) =>
+    header("idempotency-key", attacker.captured()?.wire.headers["idempotency-key"])(wire, attacker),
+  "path of any operation": (wire, { chance }) => ({ ...wire, path: `/openapi/chat/${chance.one(MODELS).wireName}` }),
+  "signature in capitals": signature((hex) => hex.toUpperCase()),
+  "signature with one capital": signature((hex) => hex.replace(/[a-f]/, (digit) => digit.toUpperCase())),
+  "content type in other words": header("content-type", "Application/JSON; charset=utf-8"),
+  "x-request-id": header("x-request-id", "made-up"),
+  "key of two words": header("idempotency-key", "two words"),
+  "key too long": header("idempotency-key", "k".repeat(256)),
   // The longest, now and then of another meaning than before.
-  header("idempotency-key", "k".repeat(255)),
-];
+  "longest key": header("idempotency-key", "k".repeat(255)),
+};
 
-const UNLIKELY: Twist[] = [
-  body((text) => `${text} `),
-  body((text) => text.replace(":", ": ")),
-  body((text, { chance }) => {
+const UNLIKELY: Record<string, Twist> = {
+  "space at the end": body((text) => `${text} `),
+  "space inside": body((text) => text.replace(":", ": ")),
+  "one bit": body((text, { chance }) => {
     const at = chance.integer(1, text.length - 2);
     return text.slice(0, at) + String.fromCharCode(text.charCodeAt(at) ^ 1) + text.slice(at + 1);
   }),
-  body((text) => text.replace(/"ranstr":"/, '"ranstr":"0')),
-  body((text) => text.replace(/"timestamp":(\d+)/, (_, stamp) => `"timestamp":${Number(stamp) + 1}`)),
-  body((text) => `{"appid":"another",${text.slice(1)}`),
-  body((text) => `${text.slice(0, -1)},"sbs":"customer_1"}`),
-  body((text) => JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(text) as object).reverse()))),
-  body((text) => `${text}${" ".repeat(65_537)}`),
-  body((text) => text + " ".repeat(Math.max(0, 65_536 - Buffer.byteLength(text)))),
-  body((text) => text + " ".repeat(Math.max(0, 65_537 - Buffer.byteLength(text)))),
-  body((text) => text.slice(0, -1)),
-  body((text) => `[${text}]`),
-  body((text) => `\ufeff${text}`),
-  body((text) => text.replace(/"appid":"[^"]*",?/, "")),
-  body(() => "["),
-  body(() => "null"),
-  body(() => ""),
-  body(() => "[".repeat(30_000)),
-  signature((hex) => hex.slice(0, -1)),
-  signature((hex) => `0${hex}`),
-  signature((hex) => hex.split("").reverse().join("")),
-  signature(() => ""),
-  header("x-chat-signature", undefined),
-  header("content-type", "text/plain"),
-  header("content-type", "application/jsonp"),
-  header("content-type", undefined),
-  header("content-encoding", "identity"),
-  header("content-encoding", "gzip"),
-];
+  "another ranstr": body((text) => text.replace(/"ranstr":"/, '"ranstr":"0')),
+  "another timestamp": body((text) =>
+    text.replace(/"timestamp":(\d+)/, (_, stamp) => `"timestamp":${Number(stamp) + 1}`),
+  ),
+  "two appids": body((text) => `{"appid":"another",${text.slice(1)}`),
+  "two customers": body((text) => `${text.slice(0, -1)},"sbs":"customer_1"}`),
+  "fields turned round": body((text) =>
+    JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(text) as object).reverse())),
+  ),
+  "far too long": body((text) => `${text}${" ".repeat(65_537)}`),
+  "as long as allowed": body((text) => text + " ".repeat(Math.max(0, 65_536 - Buffer.byteLength(text)))),
+  "one byte too long": body((text) => text + " ".repeat(Math.max(0, 65_537 - Buffer.byteLength(text)))),
+  "last byte missing": body((text) => text.slice(0, -1)),
+  "in a list": body((text) => `[${text}]`),
+  "byte order mark": body((text) => `\ufeff${text}`),
+  "no appid": body((text) => text.replace(/"appid":"[^"]*",?/, "")),
+  "open bracket": body(() => "["),
+  null: body(() => "null"),
+  "no body": body(() => ""),
+  deep: body(() => "[".repeat(30_000)),
+  "signature too short": signature((hex) => hex.slice(0, -1)),
+  "signature too long": signature((hex) => `0${hex}`),
+  "signature turned round": signature((hex) => hex.split("").reverse().join("")),
+  "empty signature": signature(() => ""),
+  "no signature": header("x-chat-signature", undefined),
+  text: header("content-type", "text/plain"),
+  jsonp: header("content-type", "application/jsonp"),
+  "no content type": header("content-type", undefined),
+  "encoding identity": header("content-encoding", "identity"),
+  "encoding gzip": header("content-encoding", "gzip"),
+};
+
+export const TWISTS = { ...LIKELY, ...UNLIKELY };
 
 /** A captured request with one thing changed, once in two so that its signature stays valid. */
 export function twist(attacker: Attacker, { wire }: Call): Wire {
-  const { chance } = attacker;
-  return chance.one(chance.happens(0.5) ? LIKELY : UNLIKELY)(wire, attacker);
+  const { chance, world } = attacker;
+  const name = chance.one(Object.keys(chance.happens(0.5) ? LIKELY : UNLIKELY));
+  world.count(`twist: ${name}`);
+  return (TWISTS[name] as Twist)(wire, attacker);
 }

@@ -16,6 +16,19 @@ const REFUSALS = [
   "D1_ERROR: internal error",
 ];
 
+/** What may happen to a call of D1. */
+export const DATABASE_FAULTS = [
+  "slow",
+  "request lost",
+  "request lost in silence",
+  "down, refusing",
+  "down, silent",
+  "refused",
+  "answer lost",
+  "answer lost in silence",
+  "restarted",
+] as const;
+
 /** How an isolate's calls travel to a home and back. */
 export function databaseLink(air: Air, home: Home, weather: DatabaseWeather): Carry {
   const { scheduler, chance, witness } = air;
@@ -23,7 +36,7 @@ export function databaseLink(air: Air, home: Home, weather: DatabaseWeather): Ca
     const call = callNow();
     const since = scheduler.now;
     call?.trips.push({ to: `${home.name} ${name}`, at: since });
-    const fault = (what: string, { detail = "", isTransient = false } = {}) => {
+    const fault = (what: (typeof DATABASE_FAULTS)[number], { detail = "", isTransient = false } = {}) => {
       call?.faults.push(isTransient ? TRANSIENT_FAULT : `${home.name}: ${what}`);
       witness.note(call, `D1 ${home.name} ${name}: ${what}${detail}`, `D1 ${home.name}: ${what}`);
     };

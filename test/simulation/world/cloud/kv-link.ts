@@ -2,6 +2,9 @@ import type { Carry } from "../../platform/d1.ts";
 import type { KvWeather } from "../weather.ts";
 import { type Air, callNow, isHeard, strikes } from "./air.ts";
 
+/** What may happen to a call of KV; only a put can be lost. */
+export const KV_FAULTS = ["failed", "silent", "lost", "slow"] as const;
+
 /** How an isolate's calls travel to a KV namespace and back. The Worker never needs KV, so nothing here is a fault that excuses an answer. */
 export function kvLink(air: Air, name: string, weather: KvWeather): Carry {
   const { scheduler, chance, witness } = air;
@@ -12,7 +15,15 @@ export function kvLink(air: Air, name: string, weather: KvWeather): Carry {
     const failed = strikes(air, weather.failed);
     const silent = strikes(air, weather.silent);
     const lost = method === "put" && strikes(air, weather.putLost);
-    const what = failed ? "failed" : silent ? "silent" : lost ? "lost" : slow > 100 ? "slow" : "";
+    const what: (typeof KV_FAULTS)[number] | "" = failed
+      ? "failed"
+      : silent
+        ? "silent"
+        : lost
+          ? "lost"
+          : slow > 100
+            ? "slow"
+            : "";
     if (what !== "") witness.note(call, `KV ${name} ${method}: ${what}`, `KV ${name} ${method}: ${what}`);
     return new Promise((resolve, reject) => {
       scheduler.after(chance.between(0.1, 3) + slow, () => {

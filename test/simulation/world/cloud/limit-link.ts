@@ -4,6 +4,9 @@ import { type Air, callNow, isHeard, strikes } from "./air.ts";
 /** Share of questions that a limit does not answer, or answers with an error. */
 const FAILURES = 0.01;
 
+/** What may happen to a question. */
+export const LIMIT_FAULTS = ["silent", "failed"] as const;
+
 /** How an isolate asks a rate limit of its location: without network, and now and then not at all. */
 export function limitLink(air: Air): Carry {
   const { scheduler, chance, witness } = air;
@@ -11,8 +14,8 @@ export function limitLink(air: Air): Carry {
     const call = callNow();
     if (strikes(air, FAILURES)) {
       const isSilent = !chance.happens(0.5);
-      const what = `limit: ${isSilent ? "silent" : "failed"}`;
-      witness.note(call, what, what);
+      const fault: (typeof LIMIT_FAULTS)[number] = isSilent ? "silent" : "failed";
+      witness.note(call, `limit: ${fault}`, `limit: ${fault}`);
       if (call !== undefined) call.limiterFailed = true;
       if (isSilent) return new Promise(() => {});
       throw new Error("internal error; reference = 0");

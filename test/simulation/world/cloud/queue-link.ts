@@ -2,6 +2,9 @@ import type { Carry } from "../../platform/d1.ts";
 import type { QueueWeather } from "../weather.ts";
 import { type Air, callNow, isHeard, strikes } from "./air.ts";
 
+/** What may happen to a call of the queue. */
+export const QUEUE_FAULTS = ["message lost", "answer lost", "slow"] as const;
+
 /** How an isolate's messages travel to the queue. The sweep makes up for all that is lost, so nothing here excuses an answer. */
 export function queueLink(air: Air, weather: QueueWeather): Carry {
   const { scheduler, chance, witness } = air;
@@ -11,7 +14,13 @@ export function queueLink(air: Air, weather: QueueWeather): Carry {
     const slow = strikes(air, weather.slow) ? chance.between(50, 5_000) : 0;
     const lostBefore = strikes(air, weather.lostBefore);
     const lostAfter = strikes(air, weather.lostAfter);
-    const what = lostBefore ? "message lost" : lostAfter ? "answer lost" : slow > 0 ? "slow" : "";
+    const what: (typeof QUEUE_FAULTS)[number] | "" = lostBefore
+      ? "message lost"
+      : lostAfter
+        ? "answer lost"
+        : slow > 0
+          ? "slow"
+          : "";
     if (what !== "") witness.note(call, `queue ${method}: ${what}`, `queue: ${what}`);
     return new Promise((resolve, reject) => {
       const settle = (how: () => void) => {

@@ -15,7 +15,7 @@ const LONG_WEEKEND_MS = 5.2 * 24 * 3_600_000;
 const RESEALS = 20;
 
 /** What a team deploys, with how often; and a night in which nobody does anything. */
-const ACTS = {
+export const ACTS = {
   "settings changed": 5,
   "home closed": 2,
   "master key changed": 2,

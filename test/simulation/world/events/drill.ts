@@ -12,6 +12,15 @@ import { REACHED_EVERYWHERE_MS } from "./deployments.ts";
 
 const SETTLE_TRIES = 30;
 
+/** The first restore of a drill, and each one after it. */
+export const RESTORES = {
+  main: ["restore of main", "restore of main again"],
+  further: ["restore of a home", "restore of a home again"],
+} as const;
+
+/** What happens between a point and the restore, with how often. */
+export const DAY_BEFORE = { issue: 3, found: 2, rotate: 3, revoke: 1, floor: 2, rename: 1, told: 3 };
+
 interface Settled {
   reopen_after: number;
   homes_down: string[];
@@ -39,7 +48,8 @@ export async function restoreDrill(world: World, operator: Operator, chance: Cha
     const point = chance.one(points);
     points.push(keep());
     if (!(await restore(world, operator, chance, home, point))) return;
-    world.count(`restore of ${home.name === "main" ? "main" : "a home"}${points.length > 2 ? " again" : ""}`);
+    const [once, again] = home.name === "main" ? RESTORES.main : RESTORES.further;
+    world.count(points.length > 2 ? again : once);
   }
 }
 
@@ -97,9 +107,10 @@ async function liveOn(world: World, operator: Operator, chance: Chance, home: st
     if (sites.length === 0) return;
     const site = chance.one(sites);
     const app = site.apps.find(({ revoked }) => !revoked);
-    const known = app === undefined ? 0 : 3;
-    const told = world.weather.events > 0 ? 3 : 0;
-    switch (chance.weighted({ issue: 3, found: 2, rotate: known, revoke: known / 3, floor: 2, rename: 1, told })) {
+    const withoutApp = app === undefined ? { rotate: 0, revoke: 0 } : {};
+    const act = chance.weighted({ ...DAY_BEFORE, ...withoutApp, ...(world.weather.events > 0 ? {} : { told: 0 }) });
+    world.count(`before a restore: ${act}`);
+    switch (act) {
       case "issue":
         await operator.issueApp(site);
         break;

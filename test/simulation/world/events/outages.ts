@@ -13,6 +13,9 @@ export async function killIsolates(world: World): Promise<void> {
   }
 }
 
+/** What happens to a home, by the state that it is in then. */
+export const OUTAGES = { refusing: "home refuses", silent: "home is silent", up: "home restarts" };
+
 /** Homes go down for a while, each by itself, or only restart. */
 export async function takeHomesDown(world: World): Promise<void> {
   const chance = world.chance.fork();
@@ -22,7 +25,7 @@ export async function takeHomesDown(world: World): Promise<void> {
     if (world.closing) return;
     const home = chance.one([...world.cloud.homes.values()]);
     const state = chance.one(["refusing", "silent", "up"] as const);
-    world.count({ refusing: "home refuses", silent: "home is silent", up: "home restarts" }[state]);
+    world.count(OUTAGES[state]);
     world.say(() => [undefined, `home ${home.name} restarts and is ${state}`]);
     home.restart();
     home.state = state;

@@ -2,7 +2,7 @@ import type { Chance } from "../../machine/chance.ts";
 import { WEBHOOK_ACTS, type WebhookAct } from "./webhook-day.ts";
 
 /** What an operator's day consists of, with how often. */
-const ACTS = {
+export const ACTS = {
   disableAgent: 4,
   enableAgent: 5,
   renameAgent: 1,

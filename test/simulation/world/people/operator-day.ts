@@ -8,6 +8,9 @@ import { actOnWebhooks, isWebhookAct } from "./webhook-day.ts";
 const MOST_SITES = 7;
 const MOST_APPS = 4;
 
+/** What two operators do at the same time, with how often. */
+export const TWO_AT_ONCE = { rotate: 3, end: 1, patch: 3, site: 1, contrary: 2, agent: 2 };
+
 /** What an operator does from day to day, by himself and together with others. */
 export class OperatorDay {
   readonly #operator: Operator;
@@ -30,6 +33,7 @@ export class OperatorDay {
     const operator = this.#operator;
     if (isWebhookAct(act)) return actOnWebhooks(operator, site, act);
     const { world, chance } = operator;
+    world.count(`operator: ${act}`);
     const app = site.apps.length > 0 ? chance.one(site.apps) : undefined;
     const isInUse = app !== undefined && !app.revoked;
     const id = chance.one(site.agentIds);
@@ -99,12 +103,10 @@ export class OperatorDay {
     const { world, chance } = operator;
     const { siteId, home } = site;
     const sites = world.company.sites.length;
-    switch (
-      chance.weighted({
-        ...{ rotate: app ? 3 : 0, end: app ? 1 : 0, patch: 3, site: sites < MOST_SITES ? 1 : 0 },
-        ...{ contrary: 2, agent: 2 },
-      })
-    ) {
+    const withoutApp = app === undefined ? { rotate: 0, end: 0 } : {};
+    const act = chance.weighted({ ...TWO_AT_ONCE, ...withoutApp, ...(sites < MOST_SITES ? {} : { site: 0 }) });
+    world.count(`two at once: ${act}`);
+    switch (act) {
       case "rotate":
         if (app !== undefined)
           await Promise.all([operator.rotate(app, 600), operator.rotate(app, chance.one([0, 600]))]);

@@ -37,6 +37,7 @@ export async function wantEvents(operator: Operator, site: KnownSite): Promise<v
 export async function actOnWebhooks(operator: Operator, site: KnownSite, act: WebhookAct): Promise<void> {
   const { chance, world } = operator;
   const keeper = new WebhookKeeper(operator);
+  world.count(`operator: ${act}`);
   if (act === "addWebhook") return void (await keeper.add(site));
   if (act === "addMalformedWebhook") return keeper.addMalformed(site);
   if (act === "tidyWebhooks") return keeper.tidy(site);

@@ -3,7 +3,7 @@ import type { Call } from "../call.ts";
 import { type Air, callNow, strikes } from "../cloud/air.ts";
 import type { Weather } from "../weather.ts";
 import type { Reply } from "./moods.ts";
-import { Post, type PostInit } from "./post.ts";
+import { type MISSES, Post, type PostInit } from "./post.ts";
 import { Receiver } from "./receiver.ts";
 import { responseOf } from "./response.ts";
 
@@ -53,7 +53,7 @@ export class Internet {
     this.#open.delete(call);
   }
 
-  #miss(post: Post, why: string): boolean {
+  #miss(post: Post, why: (typeof MISSES)[number]): boolean {
     if (!post.isOpen) return false;
     post.missed = why;
     this.#underWay.delete(post);
@@ -115,7 +115,7 @@ export class Internet {
     const travel = () => chance.between(1, 40);
     const isLost = strikes(this.#air, this.#weather.network);
     return new Promise((resolve, reject) => {
-      const miss = (why: string, error: unknown) => {
+      const miss = (why: (typeof MISSES)[number], error: unknown) => {
         if (this.#miss(post, why)) reject(error);
       };
       signal?.addEventListener("abort", () => miss("aborted", signal.reason), { once: true });

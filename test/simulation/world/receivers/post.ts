@@ -1,5 +1,8 @@
 import type { Call } from "../call.ts";
 
+/** Why the Worker may never get an answer. */
+export const MISSES = ["no connection", "aborted", "ended"] as const;
+
 /** One request of the Worker to somebody else, as it goes over the wire, and what came of it. Times are milliseconds of virtual time. */
 export class Post {
   readonly name: string;
@@ -24,8 +27,8 @@ export class Post {
   /** What the receiver answers, whether it is ever heard or not. */
   status: number | undefined;
   retryAfter: string | undefined;
-  /** Why the Worker never gets an answer: "no connection", "aborted", "ended". */
-  missed: string | undefined;
+  /** Why the Worker never gets an answer. */
+  missed: (typeof MISSES)[number] | undefined;
 
   constructor(name: string, url: string, init: PostInit, call: Call, sentAt: number) {
     this.name = name;

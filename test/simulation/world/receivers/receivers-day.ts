@@ -12,6 +12,7 @@ export async function changeReceivers(world: World): Promise<void> {
     if (servers.length === 0) continue;
     const server = chance.one(servers);
     server.change(receivers.well);
+    world.count(`receiver turns ${server.mood}`);
     world.say(() => [server.url, `is ${server.mood} from now on`]);
   }
 }
