@@ -36,6 +36,8 @@ export interface RunResult {
   violation: Violation | undefined;
   /** How often each kind of thing happened: calls by answer, faults, what operators and attackers did. */
   seen: Record<string, number>;
+  /** Which of the spots that its thread watches have run, by their index; undefined when it watches none. */
+  spots?: number[];
 }
 
 const MOST_END_STEPS = 1_000_000;

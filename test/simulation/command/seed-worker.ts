@@ -1,6 +1,7 @@
 /** One thread of `npm run simulate`: it runs one seed after the other and sends back what came of each. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { Code } from "../bundle.ts";
+import { Covered, type Spot } from "../gates/covered.ts";
 import { ProgramImage } from "../machine/program.ts";
 import type { run as Run, RunResult } from "../run.ts";
 
@@ -8,6 +9,8 @@ export interface WorkerData {
   code: Code;
   /** Where `run` is. */
   runModule: string;
+  /** What of the code to watch; undefined: nothing, which is faster. */
+  spots?: readonly Spot[];
 }
 
 export interface Job {
@@ -23,7 +26,8 @@ export type Message = { lines: string[] } | { result: RunResult } | { broken: st
 /** One message for each line would take longer than the run. */
 const LINES_A_MESSAGE = 1000;
 
-const { code, runModule } = workerData as WorkerData;
+const { code, runModule, spots } = workerData as WorkerData;
+const covered = spots && new Covered(spots);
 const { run } = (await import(runModule)) as { run: typeof Run };
 const image = new ProgramImage(code);
 
@@ -42,7 +46,7 @@ parentPort?.on("message", async ({ seed, steps, traced }: Job) => {
   try {
     const result = await run(image, { seed, steps, trace: traced ? trace : undefined });
     flush();
-    send({ result });
+    send({ result: covered === undefined ? result : { ...result, spots: covered.take() } });
   } catch (error) {
     flush();
     send({ broken: error instanceof Error ? (error.stack ?? error.message) : String(error) });

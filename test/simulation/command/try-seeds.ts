@@ -32,8 +32,10 @@ export async function trySeeds(
   { trace, report }: { trace: WrittenFile | undefined; report: WrittenFile | undefined },
   stop: AbortSignal,
 ): Promise<boolean> {
-  const program = { code: await bundle(), runModule };
+  const places = report === undefined ? [] : (await import("../gates/rules.ts")).readRules();
+  const program = { code: await bundle(), runModule, ...(report !== undefined && { spots: places }) };
   const totals = new Totals();
+  const spots = new Set<number>();
   const failures: Failure[] = [];
   const start = performance.now();
   const secondsSince = () => (performance.now() - start) / 1000;
@@ -45,6 +47,7 @@ export async function trySeeds(
     mayStart: () => asked.seconds === undefined || secondsSince() < asked.seconds,
     onResult(result, place) {
       totals.add(result);
+      for (const spot of result.spots ?? []) spots.add(spot);
       if (result.violation !== undefined) failures.push({ place, seed: result.seed, violation: result.violation });
     },
   });
@@ -61,7 +64,9 @@ export async function trySeeds(
     console.log(amounts(totals, secondsSince(), Math.min(asked.threads, totals.seeds)));
     console.log(`\nWhat was seen:\n${inColumns(totals.seen)}`);
   }
-  report?.write(JSON.stringify({ seen: Object.fromEntries(totals.seen) } satisfies Report));
+  report?.write(
+    JSON.stringify({ seen: Object.fromEntries(totals.seen), rules: rulesAsked(places, spots) } satisfies Report),
+  );
   if (first !== undefined) {
     console.log();
     for (const { seed, violation } of failures) {
@@ -71,6 +76,12 @@ export async function trySeeds(
   }
   if (outcome.status === "rejected") throw outcome.reason;
   return first !== undefined;
+}
+
+/** Each rule, and whether one of the places where it is asked has run. */
+function rulesAsked(places: readonly { rule: string }[], ran: ReadonlySet<number>): Record<string, boolean> {
+  const asked = new Set(places.filter((_, i) => ran.has(i)).map(({ rule }) => rule));
+  return Object.fromEntries(places.map(({ rule }) => [rule, asked.has(rule)]));
 }
 
 const came = ({ length }: readonly Failure[]) =>

@@ -1,0 +1,87 @@
+import { ATTACKS } from "../world/attacks/attacker.ts";
+import { FORGERIES, FORGERS_ACTS } from "../world/attacks/forgeries.ts";
+import { TAMPERINGS } from "../world/attacks/tampering.ts";
+import { TENANT_ACTS } from "../world/attacks/tenant.ts";
+import { TWISTS } from "../world/attacks/twists.ts";
+import { ROLES } from "../world/call.ts";
+import { DATABASE_FAULTS } from "../world/cloud/database-link.ts";
+import { KV_FAULTS } from "../world/cloud/kv-link.ts";
+import { LIMIT_FAULTS } from "../world/cloud/limit-link.ts";
+import { QUEUE_FAULTS } from "../world/cloud/queue-link.ts";
+import { ACTS as DEPLOYMENTS } from "../world/events/deployments.ts";
+import { DAY_BEFORE, RESTORES } from "../world/events/drill.ts";
+import { OUTAGES } from "../world/events/outages.ts";
+import { ACTS } from "../world/people/operator-acts.ts";
+import { TWO_AT_ONCE } from "../world/people/operator-day.ts";
+import { WEBHOOK_ACTS } from "../world/people/webhook-day.ts";
+import { MOODS } from "../world/receivers/moods.ts";
+import { MISSES } from "../world/receivers/post.ts";
+import { HOMES } from "../world/weather.ts";
+import { type Node, readSources, type Source, wordsOf } from "./source.ts";
+
+const CACHED = ["NONCES get", "NONCES put", "CREDENTIALS get", "CREDENTIALS put"];
+const isPut = (call: string) => call.endsWith("put");
+/** A receiver that refuses takes nothing, and one that is flaky has another mood for each post. */
+const MET = Object.keys(MOODS).filter((mood) => mood !== "refuses" && mood !== "flaky");
+
+/** Which names there are of what the world counts by a text that it puts together; by that text, as it stands there. */
+export const PUT_TOGETHER: Record<string, readonly string[]> = {
+  act: Object.keys(DEPLOYMENTS),
+  once: [RESTORES.main[0], RESTORES.further[0]],
+  again: [RESTORES.main[1], RESTORES.further[1]],
+  "OUTAGES[state]": Object.values(OUTAGES),
+  "`operator: ${act}`": [ACTS, WEBHOOK_ACTS].flatMap(Object.keys).map((act) => `operator: ${act}`),
+  "`two at once: ${act}`": Object.keys(TWO_AT_ONCE).map((act) => `two at once: ${act}`),
+  "`before a restore: ${act}`": Object.keys(DAY_BEFORE).map((act) => `before a restore: ${act}`),
+  "`attack: ${kind}`": Object.keys(ATTACKS).map((kind) => `attack: ${kind}`),
+  "`tenant: ${act}`": Object.keys(TENANT_ACTS).map((act) => `tenant: ${act}`),
+  "`forger: ${act}`": Object.keys(FORGERS_ACTS).map((act) => `forger: ${act}`),
+  "`forgery: ${forgery}`": Object.keys(FORGERIES).map((forgery) => `forgery: ${forgery}`),
+  "`twist: ${name}`": Object.keys(TWISTS).map((name) => `twist: ${name}`),
+  "`KV record tampered: ${kind}`": TAMPERINGS.map((kind) => `KV record tampered: ${kind}`),
+  "`D1 ${home.name}: ${what}`": HOMES.flatMap((home) => DATABASE_FAULTS.map((what) => `D1 ${home}: ${what}`)),
+  "`KV ${name} ${method}: ${what}`": CACHED.flatMap((call) =>
+    KV_FAULTS.filter((what) => what !== "lost" || isPut(call)).map((what) => `KV ${call}: ${what}`),
+  ),
+  "`queue: ${what}`": QUEUE_FAULTS.map((what) => `queue: ${what}`),
+  "`limit: ${fault}`": LIMIT_FAULTS.map((fault) => `limit: ${fault}`),
+  "`receiver turns ${server.mood}`": ["well", ...Object.keys(MOODS)].map((mood) => `receiver turns ${mood}`),
+  "`receiver: ${post.mood}`": ["well", ...MET].map((mood) => `receiver: ${mood}`),
+  "`post: ${post.missed}`": MISSES.map((why) => `post: ${why}`),
+  "`${call.role} cut off`": ROLES.map((role) => `${role} cut off`),
+  // What is answered is for the operations to say, and for the moods.
+  "`${call.role} ${call.answer?.status}`": [],
+  "`post ${post.status}`": [],
+  // What the links hand on.
+  kind: [],
+};
+
+/** What the files of the world count: names, and how names are put together. */
+export function countedIn(sources: readonly Source[]): { names: string[]; putTogether: string[] } {
+  const names = new Set<string>();
+  const putTogether = new Set<string>();
+  for (const source of sources) {
+    const add = (node: Node | undefined) => {
+      const words = wordsOf(node);
+      if (words !== undefined) names.add(words);
+      else if (node?.type === "ConditionalExpression") [node.consequent, node.alternate].forEach(add);
+      else if (node !== undefined && node.name !== "undefined")
+        putTogether.add(source.text.slice(node.start, node.end));
+    };
+    for (const { type, callee, arguments: given } of source.nodes) {
+      if (type !== "CallExpression" || callee.type !== "MemberExpression") continue;
+      if (callee.property.name === "count") add(given[0]);
+      if (callee.property.name === "note") add(given[2]);
+    }
+  }
+  return { names: [...names], putTogether: [...putTogether] };
+}
+
+/** The files of the world. */
+export const readWorld = (): Source[] => readSources().filter(({ file }) => file.startsWith("world/"));
+
+/** Everything that has a name in the world. Each is counted when it happens. */
+export function worldNames(): string[] {
+  const { names } = countedIn(readWorld());
+  return [...new Set([...names, ...Object.values(PUT_TOGETHER).flat()])].sort();
+}

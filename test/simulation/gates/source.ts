@@ -1,0 +1,74 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseAst } from "vitest/node";
+
+const SIMULATION = join(import.meta.dirname, "..");
+
+/** What is no part of a run. */
+const BESIDE = /^(command|conformance|defects|gates)\/|\.test\.ts$/;
+
+/** A node of the syntax tree, as ESTree and its TypeScript have it. */
+export interface Node {
+  type: string;
+  /** Where it stands, in UTF-16 code units. */
+  start: number;
+  end: number;
+  parent: Node | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: a node has other fields for each of a hundred types.
+  [field: string]: any;
+}
+
+/** A file of the simulation, as it runs. */
+export interface Source {
+  /** From test/simulation/ on. */
+  file: string;
+  /** As V8 names it. */
+  url: string;
+  text: string;
+  /** All nodes, each after its parent. */
+  nodes: Node[];
+}
+
+/** Every file that a run may load. */
+export const readSources = (): Source[] =>
+  globSync("**/*.ts", { cwd: SIMULATION })
+    .filter((file) => !BESIDE.test(file))
+    .sort()
+    .map((file) => sourceOf(file, readFileSync(join(SIMULATION, file), "utf8")));
+
+/** A file with this text. */
+export function sourceOf(file: string, text: string): Source {
+  const nodes: Node[] = [];
+  const add = (node: Node, parent: Node | undefined) => {
+    node.parent = parent;
+    nodes.push(node);
+    for (const [field, value] of Object.entries(node)) {
+      if (field === "parent") continue;
+      for (const each of [value].flat()) if (isNode(each)) add(each, node);
+    }
+  };
+  add(parseAst(text, { lang: "ts" }) as unknown as Node, undefined);
+  return { file, url: `file://${join(SIMULATION, file)}`, text, nodes };
+}
+
+const isNode = (value: unknown): value is Node =>
+  typeof value === "object" && value !== null && typeof (value as Node).type === "string" && "start" in value;
+
+/** The words of a literal; undefined for anything else. */
+export const wordsOf = (node: Node | null | undefined): string | undefined =>
+  node?.type === "Literal" && typeof node.value === "string"
+    ? node.value
+    : node?.type === "TemplateLiteral" && node.expressions.length === 0
+      ? node.quasis[0].value.cooked
+      : undefined;
+
+/** The name of a function, a variable or a member: `violate` of `this.#violate`. */
+export const nameOf = (node: Node | null | undefined): string | undefined =>
+  node?.type === "Identifier" || node?.type === "PrivateIdentifier"
+    ? node.name
+    : node?.type === "MemberExpression" && !node.computed
+      ? nameOf(node.property)
+      : undefined;
+
+export const isFunction = ({ type }: Node): boolean =>
+  type === "FunctionDeclaration" || type === "FunctionExpression" || type === "ArrowFunctionExpression";
