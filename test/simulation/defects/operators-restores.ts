@@ -1,0 +1,187 @@
+import type { Defect } from "./defect.ts";
+
+/** By then many a home was restored twice. */
+const TWO_RESTORES = 24_000;
+
+/** Of restores: what a home is settled to, and what it is to be told. */
+export const RESTORE_DEFECTS: Defect[] = [
+  {
+    name: "lift-by-floor-only",
+    what: "Settling a restored home lifts the floor and forgets ids of sessions above it.",
+    edits: [
+      {
+        file: "src/store/settlings.ts",
+        find: "const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;",
+        replace: "const highest = sql`${homeSites.chatIdFloor}`;",
+      },
+    ],
+  },
+  {
+    name: "restore-without-lift",
+    what: "Settling a restored home lifts no site.",
+    edits: [
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "const settling = { id: settlingId, home, lift };",
+        replace: "const settling = { id: settlingId, home, lift: 0 };",
+      },
+    ],
+  },
+  {
+    name: "restored-home-without-sites",
+    what: "A restored home does not get back the sites that it lost.",
+    edits: [
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : lift);",
+        replace: "if (home === '') await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : lift);",
+      },
+    ],
+  },
+  {
+    name: "restored-home-first-id",
+    what: "A restored home forgets a first_chat_id that was set after the point.",
+    edits: [
+      {
+        file: "src/store/reconcile.ts",
+        find: 'chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")} - ${lift})`,',
+        replace: "",
+      },
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "const remembered = await readFloors(credentials, home, askKv);",
+        replace: "const remembered = { floors: [], highestSite: 0 };",
+      },
+    ],
+  },
+  {
+    name: "restored-directory-without-routes",
+    what: "A restored directory does not get back the routes of the other homes.",
+    edits: [
+      {
+        file: "src/store/reconcile.ts",
+        find: `.innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, home))),`,
+        replace: `.innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, ''))),`,
+      },
+    ],
+  },
+  {
+    name: "lift-not-in-directory",
+    what: "What a further home was lifted to is not kept in the directory, nor in KV: a second restore gives ids twice.",
+    steps: TWO_RESTORES,
+    edits: [
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "if (home !== MAIN_HOME) await keepInDirectory(directory, settling, floors, authorOf(ctx));",
+        replace: "if (home === '') await keepInDirectory(directory, settling, floors, authorOf(ctx));",
+      },
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "await askKv(() => writeSettledFloors(credentials, home, settlingId, floors));",
+        replace: "await askKv(() => writeSettledFloors(credentials, home, settlingId, []));",
+      },
+    ],
+  },
+  {
+    name: "lift-of-main-not-in-kv",
+    what: "What `main` was lifted to is not kept in KV: a second restore gives ids twice.",
+    steps: TWO_RESTORES,
+    edits: [
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "await askKv(() => writeSettledFloors(credentials, home, settlingId, floors));",
+        replace: "await askKv(() => writeSettledFloors(credentials, home, settlingId, []));",
+      },
+    ],
+  },
+  {
+    name: "first-id-of-main-not-in-kv",
+    what: "A first_chat_id of a site in `main` is not kept in KV: a restore forgets it, and only the lift is left.",
+    steps: TWO_RESTORES,
+    edits: [
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "const remembered = await readFloors(credentials, home, askKv);",
+        replace:
+          "const remembered = { floors: [], highestSite: (await readFloors(credentials, home, askKv)).highestSite };",
+      },
+    ],
+  },
+  {
+    name: "settling-lifts-again",
+    what: "The same settling sent again lifts again.",
+    edits: [
+      {
+        file: "src/store/settlings.ts",
+        find: "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${lift}`,\n      })\n      .where(CHANGED),",
+        replace: "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${lift}`,\n      }),",
+      },
+    ],
+  },
+  {
+    name: "settles-open-home",
+    what: "An open home is settled without being forced to.",
+    edits: [
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "if (!closedHomes.has(home) && !force) throw",
+        replace: "if (!closedHomes.has(home) && home === '') throw",
+      },
+    ],
+  },
+  {
+    name: "divergent-without-revoked",
+    what: "The list after a restore does not name revoked apps.",
+    edits: [
+      {
+        file: "src/services/list-divergent-apps.ts",
+        find: "if (record.revokedAt !== null) return",
+        replace: "if (record.revokedAt === 0) return",
+      },
+    ],
+  },
+  {
+    name: "divergent-without-rotated",
+    what: "The list after a restore does not name rotated apps.",
+    edits: [
+      {
+        file: "src/services/list-divergent-apps.ts",
+        find: 'return record.version === version ? undefined : "rotated";',
+        replace: 'return record.version !== "" ? undefined : "rotated";',
+      },
+    ],
+  },
+  {
+    name: "divergent-without-missing",
+    what: "The list after a restore does not name missing apps.",
+    edits: [
+      {
+        file: "src/services/list-divergent-apps.ts",
+        find: `if (version === null) return "missing";`,
+        replace: "if (version === null) return undefined;",
+      },
+    ],
+  },
+  {
+    name: "reopen-too-early",
+    what: "A restored home may be opened before old requests are stale.",
+    edits: [
+      {
+        file: "src/services/settle-restored-home.ts",
+        find: "reopenAfter: at + NONCE_SECONDS",
+        replace: "reopenAfter: at + 300",
+      },
+    ],
+  },
+  {
+    name: "settling-undoes-change",
+    what: "Settling a restored home undoes what an operator has changed since the restore.",
+    edits: [
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "revision: Math.max(before.revision, known.revision) + 1,",
+        replace: "revision: before.revision + 1,",
+      },
+    ],
+  },
+];

@@ -1,0 +1,107 @@
+import type { Defect } from "./defect.ts";
+
+/** Of sites, in their home and in the directory. */
+export const SITE_DEFECTS: Defect[] = [
+  {
+    name: "site-begun-without-audit",
+    what: "A site that is begun leaves no row in the audit log.",
+    edits: [
+      {
+        file: "src/store/directory/sites.ts",
+        find: "auditOf(db, author, audited, ONE_ROW, CHANGED),",
+        replace: "auditOf(db, author, audited, ONE_ROW, sql`0`),",
+      },
+    ],
+  },
+  {
+    name: "floor-lowered",
+    what: "First_chat_id below an id that was given is taken.",
+    edits: [
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "allowed: floor === undefined ? undefined : and(",
+        replace: "allowed: floor !== -1 ? undefined : and(",
+      },
+    ],
+  },
+  {
+    name: "site-late-try",
+    what: "A late try of a PATCH of a site undoes a later one.",
+    edits: [
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "and(named, eq(homeSites.revision, before.revision), eq(homeSites.events, before.events), allowed)",
+        replace: "and(named, allowed)",
+      },
+    ],
+  },
+  {
+    name: "site-not-copied",
+    what: "The directory does not hear of a site's change.",
+    edits: [
+      {
+        file: "src/services/change-site.ts",
+        find: "await copySite(runtime, config.directory, site.id, copy).catch(sayNotCopied);",
+        replace: "if (copy.name === '') await copySite(runtime, config.directory, site.id, copy).catch(sayNotCopied);",
+      },
+    ],
+  },
+  {
+    name: "site-copied-first",
+    what: "The directory hears of a late copy that is older than its own.",
+    edits: [
+      {
+        file: "src/store/directory/sites.ts",
+        find: "and(eq(sites.id, id), lt(sites.revision, copy.revision))",
+        replace: "eq(sites.id, id)",
+      },
+    ],
+  },
+  {
+    name: "site-copy-without-first-id",
+    what: "The copy of a later change loses the first_chat_id of one before.",
+    edits: [
+      {
+        file: "src/services/change-site.ts",
+        find: "firstChatId: now.chatIdFloor + 1 }",
+        replace: "firstChatId: chatIdFloor === undefined ? site.firstChatId : chatIdFloor + 1 }",
+      },
+    ],
+  },
+  {
+    name: "site-opened-before-home",
+    what: "The directory opens a site before its home has it.",
+    edits: [
+      {
+        file: "src/services/finish-site.ts",
+        find: `if (!(await insertHomeSite(runtime, homeDatabase(config, home), row, authorOf(ctx)))) throw idTaken(site);
+  return sites.finishSite(runtime, config.directory, siteId);`,
+        replace: `const done = await sites.finishSite(runtime, config.directory, siteId);
+  if (!(await insertHomeSite(runtime, homeDatabase(config, home), row, authorOf(ctx)))) throw idTaken(site);
+  return done;`,
+      },
+    ],
+  },
+  {
+    name: "site-begun-twice",
+    what: "A repeated call begins another site beside the unfinished one.",
+    edits: [
+      {
+        file: "src/store/directory/sites.ts",
+        find: ".where(notExists(store.select({ id: sites.id }).from(sites).where(begun))),",
+        replace: ".where(sql`true`),",
+      },
+    ],
+  },
+  {
+    name: "site-shared-by-two",
+    what: "Two calls at the same time are given one site.",
+    edits: [
+      {
+        file: "src/services/create-site.ts",
+        find: "if (!(await finishSite(ctx, { site }))) continue;",
+        replace: "await finishSite(ctx, { site });",
+      },
+    ],
+  },
+];
