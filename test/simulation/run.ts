@@ -66,7 +66,8 @@ async function begin(world: World): Promise<void> {
   for (const home of world.cloud.homes.keys()) await operator.found(home);
   await operator.found(world.chance.one([...world.cloud.homes.keys()]));
   world.cloud.rough = true;
-  world.start(() => new OperatorDay(operator).work());
+  const colleagues = Array.from({ length: world.chance.integer(0, 2) }, () => new Operator(world));
+  for (const each of [operator, ...colleagues]) world.start(() => new OperatorDay(each).work());
   startEvents(world);
   startAttackers(world);
   for (const [i, app] of world.company.apps.entries()) {

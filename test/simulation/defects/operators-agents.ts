@@ -13,4 +13,39 @@ export const AGENT_DEFECTS: Defect[] = [
       },
     ],
   },
+  {
+    name: "agent-renamed-enabled",
+    what: "An agent that is renamed is enabled.",
+    edits: [
+      {
+        file: "src/store/home/agents.ts",
+        find: "const status = wanted.status ?? before.status;",
+        replace: "const status = wanted.status ?? NEW_AGENT;",
+      },
+    ],
+  },
+  {
+    name: "agent-switched-renamed",
+    what: "An agent that is enabled gets back its first name.",
+    edits: [
+      {
+        file: "src/store/home/agents.ts",
+        find: "const name = wanted.name ?? before.name;",
+        replace: "const name = wanted.name ?? `Agent ${before.id}`;",
+      },
+    ],
+  },
+  {
+    name: "agent-added-again",
+    what: "An agent that is there gets the name of one that is added.",
+    edits: [
+      {
+        file: "src/store/home/agents.ts",
+        find: `        .where(notExists(taken(db, siteId, newcomers))),
+    ),`,
+        replace:
+          "        .where(sql`true`),\n    ).onConflictDoUpdate({ target: [agents.siteId, agents.id], set: { name: sql`excluded.name` } }),",
+      },
+    ],
+  },
 ];

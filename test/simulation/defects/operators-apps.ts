@@ -146,4 +146,19 @@ export const APP_DEFECTS: Defect[] = [
       },
     ],
   },
+  {
+    name: "rotate-keeps-oldest",
+    what: "A rotation while an overlap is running keeps the oldest secret and ends the one before.",
+    edits: [
+      {
+        file: "src/store/home/apps.ts",
+        find: "store.update(apps).set(change).where(unchanged),",
+        replace: `store.update(apps).set({
+        ...change,
+        previousSecret: sql\`CASE WHEN previous_expires_at > \${author.now} THEN previous_secret ELSE \${change.previousSecret} END\`,
+        previousVersion: sql\`CASE WHEN previous_expires_at > \${author.now} THEN previous_version ELSE \${change.previousVersion} END\`,
+      }).where(unchanged),`,
+      },
+    ],
+  },
 ];

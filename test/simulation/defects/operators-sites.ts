@@ -104,4 +104,48 @@ export const SITE_DEFECTS: Defect[] = [
       },
     ],
   },
+  {
+    name: "site-renamed-opened",
+    what: "A closed site that is renamed is opened.",
+    edits: [
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "status: wanted.status ?? status,",
+        replace: `status: wanted.status ?? (wanted.name === undefined ? status : "open"),`,
+      },
+    ],
+  },
+  {
+    name: "site-lifted-opened",
+    what: "A closed site that gets a first_chat_id is opened.",
+    edits: [
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "status: wanted.status ?? status,",
+        replace: `status: wanted.status ?? (wanted.chatIdFloor === undefined ? status : "open"),`,
+      },
+    ],
+  },
+  {
+    name: "site-told-opened",
+    what: "A closed site whose events are turned on or off is opened.",
+    edits: [
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "status: wanted.status ?? status,",
+        replace: `status: wanted.status ?? (wanted.events === undefined ? status : "open"),`,
+      },
+    ],
+  },
+  {
+    name: "site-closed-not-told",
+    what: "A site that is closed loses its events.",
+    edits: [
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "events: wanted.events ?? before.events,",
+        replace: `events: wanted.events ?? (before.events && wanted.status !== "closed"),`,
+      },
+    ],
+  },
 ];

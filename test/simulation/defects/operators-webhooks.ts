@@ -24,4 +24,37 @@ export const WEBHOOK_DEFECTS: Defect[] = [
       },
     ],
   },
+  {
+    name: "webhook-moved-enabled",
+    what: "A disabled webhook that gets another URL is enabled.",
+    edits: [
+      {
+        file: "src/store/home/webhooks.ts",
+        find: "wanted.status ?? before.status,",
+        replace: `wanted.status ?? (wanted.url === undefined ? before.status : "enabled"),`,
+      },
+    ],
+  },
+  {
+    name: "webhook-types-enabled",
+    what: "A disabled webhook that gets other types is enabled.",
+    edits: [
+      {
+        file: "src/store/home/webhooks.ts",
+        find: "wanted.status ?? before.status,",
+        replace: `wanted.status ?? (wanted.events === undefined ? before.status : "enabled"),`,
+      },
+    ],
+  },
+  {
+    name: "webhook-changed-without-reason",
+    what: "A webhook that the Worker has disabled loses the reason when it gets another URL.",
+    edits: [
+      {
+        file: "src/store/home/webhooks.ts",
+        find: `wanted.status === "enabled" ? null : before.disabledReason,`,
+        replace: `wanted.url !== undefined || wanted.status === "enabled" ? null : before.disabledReason,`,
+      },
+    ],
+  },
 ];

@@ -1,5 +1,6 @@
 import { Auditor } from "../people/auditor.ts";
 import { monitor } from "../people/monitor.ts";
+import { workAtOneThing } from "../people/two-operators.ts";
 import { keepWebhooks } from "../people/webhook-day.ts";
 import { changeReceivers } from "../receivers/receivers-day.ts";
 import type { World } from "../world.ts";
@@ -26,6 +27,7 @@ export function startEvents(world: World): void {
   if (chance.happens(0.6)) world.start(() => changeSessions(world));
   if (chance.happens(0.7)) world.start(() => new Auditor(world).work());
   if (chance.happens(0.5)) world.start(() => monitor(world));
+  if (chance.happens(0.7)) world.start(() => workAtOneThing(world));
   if (world.weather.events > 0 && chance.happens(0.5)) world.start(() => keepWebhooks(world));
 }
 

@@ -6,9 +6,11 @@ export const ACTS = {
   disableAgent: 4,
   enableAgent: 5,
   renameAgent: 1,
+  touchDisabledAgent: 3,
   addAgent: 1,
   rotate: 5,
   rotateTwice: 1,
+  touchOverlap: 2,
   revoke: 1,
   issueApp: 2,
   release: 10,
@@ -17,6 +19,7 @@ export const ACTS = {
   renameSite: 1,
   raiseFirstChatId: 1,
   closeSite: 6,
+  touchClosedSite: 4,
   twoAtOnce: 3,
 };
 

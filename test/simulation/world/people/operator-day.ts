@@ -3,6 +3,7 @@ import type { KnownApp, KnownSite } from "./company.ts";
 import { pause } from "./day.ts";
 import type { Operator } from "./operator.ts";
 import type { Act } from "./operator-acts.ts";
+import { touchClosedSite, touchDisabledAgent, touchOverlap } from "./unusual-states.ts";
 import { actOnWebhooks, isWebhookAct } from "./webhook-day.ts";
 
 const MOST_SITES = 7;
@@ -45,6 +46,8 @@ export class OperatorDay {
         return operator.setAgent(site, id, { status: "normal" });
       case "renameAgent":
         return operator.setAgent(site, id, { name: `Agent ${chance.integer(1, 99)}` });
+      case "touchDisabledAgent":
+        return touchDisabledAgent(operator, site);
       case "addAgent":
         return operator.addAgent(site);
       case "rotate":
@@ -53,6 +56,8 @@ export class OperatorDay {
         if (!isInUse) return;
         await operator.rotate(app, overlap);
         return operator.rotate(app, chance.one([0, 5, 600]));
+      case "touchOverlap":
+        return isInUse ? this.#touchOverlap(site, app) : undefined;
       case "revoke":
         if (app === undefined || site.apps.length === 1) return;
         await operator.revoke(app);
@@ -92,6 +97,8 @@ export class OperatorDay {
         await operator.setSite(site, { status: "closed" });
         await world.sleep(chance.between(100, 30_000));
         return operator.setSite(site, { status: "open" });
+      case "touchClosedSite":
+        return touchClosedSite(operator, site);
       case "twoAtOnce":
         await this.#doTwo(site, isInUse ? app : undefined);
     }
@@ -146,6 +153,12 @@ export class OperatorDay {
         await Promise.all(site.agentIds.map(change));
       }
     }
+  }
+
+  async #touchOverlap(site: KnownSite, app: KnownApp): Promise<void> {
+    const operator = this.#operator;
+    await touchOverlap(operator, site, app);
+    if (app.revoked) this.#hire(await operator.issueApp(site));
   }
 
   /** Somebody begins to use a new app. */

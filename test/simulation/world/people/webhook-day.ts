@@ -55,9 +55,13 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
       return keeper.change(webhook);
     case "disableWebhook":
       await keeper.setStatus(webhook, "disabled");
+      // Its URL and its types are changed, and it stays disabled.
+      if (chance.happens(0.5)) await keeper.change(webhook);
       await world.sleep(chance.between(100, 60_000));
       return keeper.setStatus(webhook, "enabled");
     case "enableWebhook":
+      // The Worker may have disabled it, because its receiver is gone.
+      if (chance.happens(0.5)) await keeper.change(webhook);
       return keeper.setStatus(webhook, "enabled");
     case "rotateWebhook":
       return keeper.rotate(webhook, overlap);

@@ -1,0 +1,71 @@
+import type { World } from "../world.ts";
+import type { KnownSite } from "./company.ts";
+import { pause } from "./day.ts";
+import { Operator } from "./operator.ts";
+import { WebhookKeeper } from "./operator-webhooks.ts";
+
+/** What two operators may be at: a site, one of its agents, one of its webhooks. */
+const SUBJECTS = ["site", "site", "agent", "webhook"] as const;
+
+type Change = (operator: Operator) => Promise<unknown>;
+
+interface Work {
+  /** What one of them does next: contrary to the other, or the same. */
+  draw: () => Change;
+  /** Nothing stays closed or disabled because two did not agree. */
+  tidy: Change;
+}
+
+/**
+ * Two operators who do not know of each other work at one and the same thing for a while, again and again: what one of them has sent may
+ * be done late, when the other was answered long ago.
+ */
+export async function workAtOneThing(world: World): Promise<void> {
+  const chance = world.chance.fork();
+  const both = [new Operator(world), new Operator(world)];
+  const subjects = [chance.one(SUBJECTS), chance.one(SUBJECTS)];
+  while (!world.closing) {
+    await pause(world, chance, chance.between(1_000, 40_000));
+    const sites = world.company.sitesAtWork;
+    if (sites.length === 0 || world.closing) continue;
+    const site = chance.one(sites);
+    const { draw, tidy } = workAt(chance.one(subjects), site, both[0] as Operator);
+    const until = world.scheduler.now + chance.between(2_000, 25_000);
+    world.count("two operators at one thing");
+    await Promise.all(both.map((operator) => workUntil(operator, site, draw, until)));
+    await tidy(both[0] as Operator);
+  }
+}
+
+async function workUntil(operator: Operator, site: KnownSite, draw: () => Change, until: number): Promise<void> {
+  const { chance, world } = operator;
+  while (!world.closing && world.scheduler.now < until && world.company.sitesAtWork.includes(site)) {
+    await draw()(operator);
+    await world.sleep(chance.one([0, chance.between(0, 300), chance.between(300, 3_000)]));
+  }
+}
+
+function workAt(subject: (typeof SUBJECTS)[number], site: KnownSite, { chance, world }: Operator): Work {
+  const path = `/sites/${site.siteId}`;
+  const patch = (of: string, change: object) => (operator: Operator) => operator.call("PATCH", `${path}${of}`, change);
+  const webhook = site.webhooks.length > 0 ? chance.one(site.webhooks) : undefined;
+  if (subject === "webhook" && webhook !== undefined) {
+    const set = (status: "enabled" | "disabled") => (operator: Operator) =>
+      new WebhookKeeper(operator).setStatus(webhook, status);
+    const change = (operator: Operator) => new WebhookKeeper(operator).change(webhook);
+    return { draw: () => chance.one([change, change, set("enabled"), set("disabled")]), tidy: set("enabled") };
+  }
+  if (subject === "agent") {
+    const id = chance.one(site.agentIds);
+    const changes = [{ status: "disabled" }, { status: "normal" }, { name: "Li Na" }, { name: "Wang Wei" }];
+    const tidy = (operator: Operator) => operator.setAgent(site, id, { status: "normal" });
+    return { draw: () => patch(`/agents/${id}`, chance.one(changes)), tidy };
+  }
+  const draw = () => {
+    const name = { name: `Site ${site.siteId}.${chance.integer(1, 9)}` };
+    const ids = { first_chat_id: Math.max(0, ...site.chatIds) + chance.integer(10, 60) };
+    const status = { status: chance.one(["open", "closed"]) };
+    return patch("", chance.one([name, name, ids, ids, status, world.weather.events > 0 ? { events: true } : name]));
+  };
+  return { draw, tidy: (operator) => operator.setSite(site, { status: "open" }) };
+}
