@@ -99,6 +99,16 @@ export const DELIVERY_DEFECTS: Defect[] = [
     edits: [{ file: HEALTH, find: "export const FAILING_DAYS = 5;", replace: "export const FAILING_DAYS = 1;" }],
   },
   {
+    name: "failing-is-never-over",
+    what: "A webhook may fail for any time.",
+    edits: [{ file: HEALTH, find: "known <= failingBefore;", replace: "known < -failingBefore;" }],
+  },
+  {
+    name: "failing-for-fifty-days",
+    what: "A webhook that fails is disabled after fifty days.",
+    edits: [{ file: HEALTH, find: "export const FAILING_DAYS = 5;", replace: "export const FAILING_DAYS = 50;" }],
+  },
+  {
     name: "failing-since-the-last",
     what: "failing_since is the last failure.",
     edits: [

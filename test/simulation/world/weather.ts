@@ -48,6 +48,8 @@ export interface ReceiverWeather {
   change: number;
   /** Share of them that never get well at the end. */
   hopeless: number;
+  /** Share of them that are never well at all. */
+  dead: number;
 }
 
 /**
@@ -82,10 +84,17 @@ export interface Weather {
   events: number;
   queue: QueueWeather;
   receivers: ReceiverWeather;
+  /** The run lasts for weeks: all work for seconds, and rest for hours. */
+  weeks: boolean;
 }
 
 /** Each run has the first of them, or more. */
 export const HOMES = ["main", "apac", "eu"];
+
+/** Share of seeds that last for weeks. */
+const WEEKS = 0.08;
+/** Share of servers that are dead in such a seed, so that some fail for longer than a webhook may. */
+const DEAD_FOR_WEEKS = 0.4;
 
 /** A share that is 0 in half of the seeds. */
 const sometimes = (chance: Chance, most: number, share = 0.5): number =>
@@ -94,7 +103,7 @@ const sometimes = (chance: Chance, most: number, share = 0.5): number =>
 export function drawWeather(chance: Chance): Weather {
   const calm = chance.happens(0.15);
   const share = calm ? 0 : 0.5;
-  return {
+  const weather = {
     homes: HOMES.slice(0, chance.integer(1, 3)),
     edges: ["ams", "nrt", "iad"].slice(0, chance.integer(1, 3)),
     isolates: chance.integer(1, 3),
@@ -134,8 +143,12 @@ export function drawWeather(chance: Chance): Weather {
       well: calm ? 1 : chance.between(0.2, 0.9),
       change: chance.one([3_000, 20_000, 90_000]),
       hopeless: calm ? 0 : chance.one([0, 0, 0.3]),
+      dead: 0,
     },
+    weeks: chance.happens(WEEKS),
   };
+  if (!weather.weeks) return weather;
+  return { ...weather, events: 1, receivers: { ...weather.receivers, dead: DEAD_FOR_WEEKS } };
 }
 
 /** Whether a fault may use up the tries of the client. KV and the limits never do. */

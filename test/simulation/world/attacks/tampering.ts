@@ -45,7 +45,7 @@ export async function tampering(attacker: Attacker): Promise<void> {
   /** Every record that was ever there, by appid. */
   const known = new Map<string, Stored[]>();
   while (!world.closing) {
-    await world.sleep(chance.between(500, 15_000));
+    await attacker.pause(500, 15_000);
     remember(world, known);
     if (chance.happens(0.2)) {
       deleteNonces(attacker);

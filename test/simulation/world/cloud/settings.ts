@@ -31,7 +31,7 @@ export const firstSettings = (chance: Chance): Settings => ({
   replayLookMs: chance.one([0, 1, 5]),
   errorStatus: chance.happens(0.1) ? "always-200" : "by-cause",
   closedHomes: [],
-  eventRetentionDays: chance.one([30, 30, 1]),
+  eventRetentionDays: chance.one([30, 7, 1]),
   masterKey: newMasterKey(chance),
 });
 

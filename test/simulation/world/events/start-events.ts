@@ -9,6 +9,7 @@ import { startCrons } from "./cron.ts";
 import { Deployer } from "./deployments.ts";
 import { eraseByHand, moveApp } from "./hands.ts";
 import { killIsolates, takeHomesDown } from "./outages.ts";
+import { letWeeksPass } from "./weeks.ts";
 
 /**
  * Lets everything happen until the world closes that is neither a call of a caller nor an attack. Each seed leaves some of it out, because
@@ -29,6 +30,7 @@ export function startEvents(world: World): void {
   if (chance.happens(0.5)) world.start(() => monitor(world));
   if (chance.happens(0.7)) world.start(() => workAtOneThing(world));
   if (world.weather.events > 0 && chance.happens(0.5)) world.start(() => keepWebhooks(world));
+  if (world.weather.weeks) world.start(() => letWeeksPass(world));
 }
 
 /** Shows the checker what is up, and each record of an app that KV gets. */

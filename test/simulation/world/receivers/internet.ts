@@ -33,9 +33,10 @@ export class Internet {
   /** A server at a URL, once and for all. */
   makeReceiver(url: string, chance: Chance): void {
     if (this.receivers.has(url)) return;
-    const { moods, well } = this.#weather.receivers;
+    const { moods, well, dead } = this.#weather.receivers;
     const receiver = new Receiver(url, chance, moods);
     receiver.change(well);
+    if (dead > 0 && chance.happens(dead)) receiver.die();
     this.receivers.set(url, receiver);
   }
 

@@ -3,6 +3,9 @@ import type { Chance } from "../../machine/chance.ts";
 import { drawMood, type Mood, type Reply, replyOf } from "./moods.ts";
 import type { Post } from "./post.ts";
 
+/** What a server does that never gets well. */
+const DEAD = ["error", "hangs", "refuses"] as const;
+
 /** A company's server that webhooks post to. It verifies by the standard, with code of its own. */
 export class Receiver {
   readonly url: string;
@@ -13,6 +16,7 @@ export class Receiver {
   mood: Mood | "well" = "well";
   /** What it may do when it is unwell. */
   readonly #moods: Partial<Record<Mood, number>>;
+  #isDead = false;
 
   constructor(url: string, chance: Chance, moods: Partial<Record<Mood, number>>) {
     this.url = url;
@@ -22,12 +26,18 @@ export class Receiver {
 
   /** Something changes there. @param well the share of changes for the better */
   change(well: number): void {
-    this.mood = this.chance.happens(well) ? "well" : drawMood(this.chance, this.#moods);
+    if (!this.#isDead) this.mood = this.chance.happens(well) ? "well" : drawMood(this.chance, this.#moods);
   }
 
   /** The end begins. @param hopeless the share of servers that never get well */
   end(hopeless: number): void {
-    this.mood = this.chance.happens(hopeless) ? this.chance.one(["error", "hangs", "refuses"]) : "well";
+    if (!this.#isDead) this.mood = this.chance.happens(hopeless) ? this.chance.one(DEAD) : "well";
+  }
+
+  /** It fails from now on, whatever happens. */
+  die(): void {
+    this.mood = this.chance.one(DEAD);
+    this.#isDead = true;
   }
 
   /** What becomes of a post that has come as far as this. */

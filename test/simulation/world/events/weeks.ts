@@ -1,0 +1,15 @@
+import { rest } from "../people/day.ts";
+import type { World } from "../world.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** Weeks go by: all work for seconds, and then rest for hours. What was begun goes on, and what is old expires. */
+export async function letWeeksPass(world: World): Promise<void> {
+  const chance = world.chance.fork();
+  while (!world.closing) {
+    await world.sleep(chance.between(1_000, 6_000));
+    if (world.closing) return;
+    world.count("all rest for hours");
+    await rest(world, chance.between(6 * HOUR_MS, 20 * HOUR_MS));
+  }
+}
