@@ -5,6 +5,7 @@ import { DELIVERY_DEFECTS } from "./defects/deliveries.ts";
 import { EVENT_DEFECTS } from "./defects/events.ts";
 import { OPERATION_DEFECTS } from "./defects/operations.ts";
 import { OPERATOR_DEFECTS } from "./defects/operators.ts";
+import { PLATFORM_DEFECTS } from "./defects/platform.ts";
 import { POST_DEFECTS } from "./defects/posts.ts";
 import { REVIEWED_DEFECTS } from "./defects/reviewed.ts";
 
@@ -20,4 +21,5 @@ export const DEFECTS: Defect[] = [
   ...EVENT_DEFECTS,
   ...DELIVERY_DEFECTS,
   ...POST_DEFECTS,
+  ...PLATFORM_DEFECTS,
 ];

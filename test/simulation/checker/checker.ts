@@ -2,11 +2,12 @@ import { EPOCH } from "../machine/program.ts";
 import type { Scheduler } from "../machine/scheduler.ts";
 import type { Change } from "../platform/database.ts";
 import type { Violation } from "../run.ts";
-import type { Call } from "../world/call.ts";
+import type { Call, Trip } from "../world/call.ts";
 import type { Home } from "../world/cloud/home.ts";
 import type { Post } from "../world/receivers/post.ts";
 import { Operators } from "./admin/operators.ts";
 import { Pruning } from "./admin/pruning.ts";
+import { AfterAnswer } from "./after-answer.ts";
 import { Deliveries } from "./deliveries/deliveries.ts";
 import { GivenEvents } from "./events/given-events.ts";
 import { HealthRules } from "./health.ts";
@@ -31,6 +32,7 @@ export class Checker {
   violation: Violation | undefined;
   readonly #signed: SignedCalls;
   readonly #given: GivenEvents;
+  readonly #afterAnswer: AfterAnswer;
   readonly #deliveries: Deliveries;
   readonly #scheduler: Scheduler;
   /** The x-request-id of every answer so far. */
@@ -44,6 +46,7 @@ export class Checker {
     this.pruning = new Pruning(this.model, violate);
     this.secrecy = new Secrecy(violate);
     this.health = new HealthRules(violate);
+    this.#afterAnswer = new AfterAnswer(violate);
     this.#given = new GivenEvents(this.model, violate);
     this.#deliveries = new Deliveries(this.model, violate);
     this.#signed = new SignedCalls(this.model, violate, scheduler, count);
@@ -154,6 +157,16 @@ export class Checker {
     if (call.role === "monitor" || call.role === "queue") return;
     if (isSigned(call)) this.#signed.ends(call);
     else this.operators.ends(call);
+  }
+
+  /** The call is answered, and nothing that it has registered with `waitUntil` is under way. */
+  isOver(call: Call): void {
+    this.#afterAnswer.isOver(call, this.#scheduler.now);
+  }
+
+  /** A call that is over asks something more. */
+  goesOn(call: Call, trip: Trip): void {
+    this.#afterAnswer.goesOn(call, trip);
   }
 
   /** Work that a call left to `waitUntil` has failed, or the cron job has thrown. */

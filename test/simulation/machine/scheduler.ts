@@ -24,6 +24,7 @@ export class Scheduler {
   /** Turns so far. */
   steps = 0;
   readonly #turns: Turn[] = [];
+  readonly #atRest: (() => void)[] = [];
   #order = 0;
 
   /** Runs something once, after `delay` milliseconds. @returns the function that cancels it */
@@ -48,7 +49,16 @@ export class Scheduler {
     this.steps++;
     turn.run();
     await settled();
+    while (this.#atRest.length > 0) {
+      for (const run of this.#atRest.splice(0)) run();
+      await settled();
+    }
     return true;
+  }
+
+  /** Runs something once, in this turn, when everything has gone on that can go on without I/O. */
+  atRest(run: () => void): void {
+    this.#atRest.push(run);
   }
 
   /** The time of the next turn; undefined when nothing is left to come. */

@@ -25,11 +25,13 @@ export interface Answer {
   body: string;
 }
 
-/** A call of a binding: "main batch", "NONCES get", "APP_LIMIT limit". */
+/** A call of a binding, or of the network: "main batch", "NONCES get", "APP_LIMIT limit", "fetch". */
 export interface Trip {
   to: string;
   /** Milliseconds of virtual time when it began. */
   at: number;
+  /** Nothing has come of it yet. */
+  isOpen: boolean;
 }
 
 /** One call of the Worker: an HTTP request, a run of a cron trigger, or a batch of the queue. */
@@ -40,6 +42,8 @@ export class Call implements Task {
   /** The location where it enters the platform. */
   readonly edge: string;
   alive = true;
+  /** It is answered, and nothing that it has registered is under way: the platform drops the rest. */
+  isOver = false;
   isolate: Isolate | undefined;
   /** Milliseconds of virtual time; undefined before. */
   arrivedAt: number | undefined;
@@ -49,8 +53,10 @@ export class Call implements Task {
   clock = 0;
   /** What the platform did to it, in the order of the trace. Without any, only the contract may refuse the call. */
   readonly faults: string[] = [];
-  /** What it asked D1 and KV, in order. */
+  /** What it asked of D1, KV, the queue and the network, in order. */
   readonly trips: Trip[] = [];
+  /** The limits that it asked, in order: without leaving its location. */
+  readonly counts: Trip[] = [];
   /** A limit was asked and did not count. */
   limiterFailed = false;
   /** What it waited for D1 in all, in milliseconds. */

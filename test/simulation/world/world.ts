@@ -64,6 +64,8 @@ export class World {
         this.count(`${call.role} cut off`);
         checker.ends(call);
       },
+      isOver: (call) => checker.isOver(call),
+      goesOn: (call, trip) => checker.goesOn(call, trip),
       fails: (call, error) => {
         this.say(() => [call.name, `fails: ${String(error)}`]);
         checker.fails(call, error);

@@ -1,6 +1,6 @@
 import type { Chance } from "../../machine/chance.ts";
 import { currentTask, type Scheduler } from "../../machine/scheduler.ts";
-import type { Call } from "../call.ts";
+import type { Call, Trip } from "../call.ts";
 import type { Witness } from "./witness.ts";
 
 /** What all ways from an isolate to a binding have in common. */
@@ -18,5 +18,17 @@ export const strikes = ({ isRough, chance }: Air, share: number): boolean => isR
 /** The call whose work asks; undefined for work of nobody. */
 export const callNow = (): Call | undefined => currentTask<Call>();
 
-/** Whether somebody still waits for an answer: a call that was ended hears nothing. */
-export const isHeard = (call: Call | undefined): boolean => call === undefined || call.alive;
+/** A call asks something of a binding or of the network. @param all where to note it */
+export function setOut({ scheduler, witness }: Air, call: Call | undefined, to: string, all = call?.trips): Trip {
+  const trip = { to, at: scheduler.now, isOpen: true };
+  all?.push(trip);
+  if (call?.isOver) witness.goesOn(call, trip);
+  return trip;
+}
+
+/** An answer comes back. @returns whether somebody still waits for it: a call that has ended hears nothing */
+export function isHeard(call: Call | undefined, trip: Trip): boolean {
+  if (call?.alive === false) return false;
+  trip.isOpen = false;
+  return true;
+}

@@ -11,7 +11,7 @@ import { Edge } from "./edge.ts";
 import { eventsQueue } from "./events-queue.ts";
 import { Home } from "./home.ts";
 import { Isolate } from "./isolate.ts";
-import { contextOf, Lives } from "./lives.ts";
+import { Lives } from "./lives.ts";
 import { overNetwork } from "./network.ts";
 import { requestOf } from "./request.ts";
 import { type Settings, varsOf } from "./settings.ts";
@@ -87,13 +87,13 @@ export class Cloud {
     this.#lives.maybeCutOff(call);
     await this.#lives.during(call, async () => {
       try {
-        await handler(isolate, contextOf(call, this.#witness));
+        await handler(isolate, this.#lives.contextOf(call));
       } catch (error) {
         this.#witness.fails(call, error);
       }
       call.answeredAt = this.#scheduler.now;
     });
-    this.#lives.endLeftOver(call);
+    this.#lives.answered(call);
   }
 
   /** New isolates get these settings; those of before serve for some seconds more. */
@@ -135,11 +135,12 @@ export class Cloud {
     this.#lives.maybeCutOff(call);
     const request = requestOf(call.wire, this.#chance);
     await this.#lives.during(call, async () => {
-      const response = await worker.fetch(request, env as never, contextOf(call, this.#witness) as never);
+      const response = await worker.fetch(request, env as never, this.#lives.contextOf(call) as never);
       const { status } = response;
       call.answer = { status, headers: response.headers, body: await response.text() };
       call.answeredAt = this.#scheduler.now;
       this.#witness.answers(call);
+      this.#lives.answered(call);
     });
     return call.answer;
   }

@@ -1,6 +1,6 @@
 import type { Carry } from "../../platform/d1.ts";
 import type { DatabaseWeather } from "../weather.ts";
-import { type Air, callNow, isHeard, strikes } from "./air.ts";
+import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 import type { Home } from "./home.ts";
 
 /** A D1 call that took longer is a fault of the platform: the Worker may have given up. */
@@ -35,7 +35,7 @@ export function databaseLink(air: Air, home: Home, weather: DatabaseWeather): Ca
   return (name, work) => {
     const call = callNow();
     const since = scheduler.now;
-    call?.trips.push({ to: `${home.name} ${name}`, at: since });
+    const trip = setOut(air, call, `${home.name} ${name}`);
     const fault = (what: (typeof DATABASE_FAULTS)[number], { detail = "", isTransient = false } = {}) => {
       call?.faults.push(isTransient ? TRANSIENT_FAULT : `${home.name}: ${what}`);
       witness.note(call, `D1 ${home.name} ${name}: ${what}${detail}`, `D1 ${home.name}: ${what}`);
@@ -53,7 +53,7 @@ export function databaseLink(air: Air, home: Home, weather: DatabaseWeather): Ca
         scheduler.after(travel() + delay, () => {
           if (call !== undefined) call.d1Ms += scheduler.now - since;
           if (scheduler.now - since > SLOW_MS && slow === 0) fault("slow");
-          if (isHeard(call)) settle();
+          if (isHeard(call, trip)) settle();
         });
       };
       const fail = (message: string) => deliver(() => reject(new Error(message)));

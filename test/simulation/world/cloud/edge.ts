@@ -42,7 +42,7 @@ export class Edge {
       this.bindings.CREDENTIALS = this.credentials;
     }
     for (const [name, limit] of limits ? Object.entries(LIMITS) : []) {
-      this.bindings[name] = new SimulatedRateLimit(limit, now, limitLink(air));
+      this.bindings[name] = new SimulatedRateLimit(limit, now, limitLink(air, name));
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Carry } from "../../platform/d1.ts";
 import type { KvWeather } from "../weather.ts";
-import { type Air, callNow, isHeard, strikes } from "./air.ts";
+import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 
 /** What may happen to a call of KV; only a put can be lost. */
 export const KV_FAULTS = ["failed", "silent", "lost", "slow"] as const;
@@ -10,7 +10,7 @@ export function kvLink(air: Air, name: string, weather: KvWeather): Carry {
   const { scheduler, chance, witness } = air;
   return (method, work) => {
     const call = callNow();
-    call?.trips.push({ to: `${name} ${method}`, at: scheduler.now });
+    const trip = setOut(air, call, `${name} ${method}`);
     const slow = strikes(air, weather.slow) ? chance.between(5, 4_000) : 0;
     const failed = strikes(air, weather.failed);
     const silent = strikes(air, weather.silent);
@@ -27,10 +27,10 @@ export function kvLink(air: Air, name: string, weather: KvWeather): Carry {
     if (what !== "") witness.note(call, `KV ${name} ${method}: ${what}`, `KV ${name} ${method}: ${what}`);
     return new Promise((resolve, reject) => {
       scheduler.after(chance.between(0.1, 3) + slow, () => {
-        if (silent) return;
+        if (silent || call?.isOver) return;
         const settle = (how: () => void) => {
           scheduler.after(chance.between(0.1, 3), () => {
-            if (isHeard(call)) how();
+            if (isHeard(call, trip)) how();
           });
         };
         if (failed && chance.happens(0.5)) work();

@@ -1,5 +1,5 @@
 import type { Carry } from "../../platform/d1.ts";
-import { type Air, callNow, isHeard, strikes } from "./air.ts";
+import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 
 /** Share of questions that a limit does not answer, or answers with an error. */
 const FAILURES = 0.01;
@@ -8,22 +8,24 @@ const FAILURES = 0.01;
 export const LIMIT_FAULTS = ["silent", "failed"] as const;
 
 /** How an isolate asks a rate limit of its location: without network, and now and then not at all. */
-export function limitLink(air: Air): Carry {
+export function limitLink(air: Air, name: string): Carry {
   const { scheduler, chance, witness } = air;
-  return (_, work) => {
+  return (method, work) => {
     const call = callNow();
+    const trip = setOut(air, call, `${name} ${method}`, call?.counts);
     if (strikes(air, FAILURES)) {
       const isSilent = !chance.happens(0.5);
       const fault: (typeof LIMIT_FAULTS)[number] = isSilent ? "silent" : "failed";
       witness.note(call, `limit: ${fault}`, `limit: ${fault}`);
       if (call !== undefined) call.limiterFailed = true;
       if (isSilent) return new Promise(() => {});
+      trip.isOpen = false;
       throw new Error("internal error; reference = 0");
     }
     const result = work();
     return new Promise((resolve) => {
       scheduler.after(chance.between(0, 0.2), () => {
-        if (isHeard(call)) resolve(result);
+        if (isHeard(call, trip)) resolve(result);
       });
     });
   };

@@ -2,7 +2,6 @@ import { runAs } from "../../machine/scheduler.ts";
 import type { Call } from "../call.ts";
 import type { Internet } from "../receivers/internet.ts";
 import { type Air, strikes } from "./air.ts";
-import type { Witness } from "./witness.ts";
 
 /** How long work may go on after a handler has returned, in milliseconds. */
 const LEFT_OVER_MS = 30_000;
@@ -14,6 +13,8 @@ export class Lives {
   readonly #internet: Internet;
   /** What tells those who wait for a call that it has been ended. */
   readonly #ended = new Map<Call, () => void>();
+  /** What calls off the end of the time that a call has after its answer. */
+  readonly #timeUp = new Map<Call, () => void>();
 
   /** @param cutOff share of calls that are cut off at one of their awaits */
   constructor(air: Air, cutOff: number, internet: Internet) {
@@ -39,12 +40,12 @@ export class Lives {
 
   /** Nothing of a call is ever heard again. */
   end(call: Call): void {
-    const isOver = call.answeredAt !== undefined && call.leftOver === 0;
     call.alive = false;
+    this.#forget(call);
     this.#ended.get(call)?.();
     call.faults.push("ended");
     this.#internet.end(call);
-    if (!isOver) this.#air.witness.ends(call);
+    this.#air.witness.ends(call);
   }
 
   maybeCutOff(call: Call): void {
@@ -58,27 +59,49 @@ export class Lives {
     });
   }
 
-  /** Ends what a call has left to waitUntil, when its time is over. */
-  endLeftOver(call: Call): void {
-    if (call.leftOver === 0) return;
-    this.#air.scheduler.after(LEFT_OVER_MS, () => {
-      if (!call.alive || call.leftOver === 0) return;
+  /** A handler has returned. What it has registered with waitUntil has some time more; nothing else goes on. */
+  answered(call: Call): void {
+    if (!call.alive) return;
+    const timeUp = () => {
       this.#air.witness.note(call, "has left too much to waitUntil", "waitUntil cut off");
       this.end(call);
+    };
+    this.#timeUp.set(call, this.#air.scheduler.after(LEFT_OVER_MS, timeUp));
+    this.#endWhenOver(call);
+  }
+
+  /** The context that a handler gets. */
+  contextOf(call: Call): object {
+    return {
+      waitUntil: (work: Promise<unknown>) => {
+        call.leftOver++;
+        work
+          .catch((error: unknown) => this.#air.witness.fails(call, error))
+          .finally(() => {
+            call.leftOver--;
+            if (this.#timeUp.has(call)) this.#endWhenOver(call);
+          });
+      },
+      passThroughOnException: () => {},
+      props: {},
+    };
+  }
+
+  /** What has ended may have registered more work, or be about to. */
+  #endWhenOver(call: Call): void {
+    if (call.leftOver > 0) return;
+    this.#air.scheduler.atRest(() => {
+      if (!call.alive || call.leftOver > 0) return;
+      call.alive = false;
+      call.isOver = true;
+      this.#forget(call);
+      this.#air.witness.isOver(call);
+      this.#internet.end(call);
     });
   }
-}
 
-/** The context that a handler gets. */
-export const contextOf = (call: Call, witness: Witness): object => ({
-  waitUntil: (work: Promise<unknown>) => {
-    call.leftOver++;
-    work
-      .catch((error: unknown) => witness.fails(call, error))
-      .finally(() => {
-        call.leftOver--;
-      });
-  },
-  passThroughOnException: () => {},
-  props: {},
-});
+  #forget(call: Call): void {
+    this.#timeUp.get(call)?.();
+    this.#timeUp.delete(call);
+  }
+}

@@ -1,6 +1,6 @@
 import type { Carry } from "../../platform/d1.ts";
 import type { QueueWeather } from "../weather.ts";
-import { type Air, callNow, isHeard, strikes } from "./air.ts";
+import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 
 /** What may happen to a call of the queue. */
 export const QUEUE_FAULTS = ["message lost", "answer lost", "slow"] as const;
@@ -10,7 +10,7 @@ export function queueLink(air: Air, weather: QueueWeather): Carry {
   const { scheduler, chance, witness } = air;
   return (method, work) => {
     const call = callNow();
-    call?.trips.push({ to: `EVENTS ${method}`, at: scheduler.now });
+    const trip = setOut(air, call, `EVENTS ${method}`);
     const slow = strikes(air, weather.slow) ? chance.between(50, 5_000) : 0;
     const lostBefore = strikes(air, weather.lostBefore);
     const lostAfter = strikes(air, weather.lostAfter);
@@ -25,10 +25,11 @@ export function queueLink(air: Air, weather: QueueWeather): Carry {
     return new Promise((resolve, reject) => {
       const settle = (how: () => void) => {
         scheduler.after(chance.between(0.2, 6), () => {
-          if (isHeard(call)) how();
+          if (isHeard(call, trip)) how();
         });
       };
       scheduler.after(chance.between(0.2, 6) + slow, () => {
+        if (call?.isOver) return;
         if (lostBefore) return settle(() => reject(new Error("Queue send failed: Service Unavailable")));
         let result: ReturnType<typeof work>;
         try {

@@ -1,5 +1,5 @@
 import type { Change } from "../../platform/database.ts";
-import type { Call } from "../call.ts";
+import type { Call, Trip } from "../call.ts";
 import type { Post } from "../receivers/post.ts";
 import type { Home } from "./home.ts";
 
@@ -13,6 +13,10 @@ export interface Witness {
   answers(call: Call): void;
   /** The call will never be answered: its isolate died, or it was cut off. */
   ends(call: Call): void;
+  /** The call is answered, and nothing that it has registered with waitUntil is under way. */
+  isOver(call: Call): void;
+  /** A call that is over asks something more. */
+  goesOn(call: Call, trip: Trip): void;
   /** Work that a call left to waitUntil has failed, or cron has thrown. */
   fails(call: Call, error: unknown): void;
   /** The Worker posts to somebody. */

@@ -1,6 +1,6 @@
 import type { Chance } from "../../machine/chance.ts";
 import type { Call } from "../call.ts";
-import { type Air, callNow, strikes } from "../cloud/air.ts";
+import { type Air, callNow, setOut, strikes } from "../cloud/air.ts";
 import type { Weather } from "../weather.ts";
 import type { Reply } from "./moods.ts";
 import { type MISSES, Post, type PostInit } from "./post.ts";
@@ -45,7 +45,12 @@ export class Internet {
     if (call === undefined) throw new Error("not simulated: a fetch of nobody");
     if (input instanceof Request) throw new Error("not simulated: a fetch of a Request");
     if (++call.subrequests > MOST_SUBREQUESTS) throw new Error("Too many subrequests by single Worker invocation.");
-    return this.#follow(call, new URL(input).href, init, 0);
+    const trip = setOut(this.#air, call, "fetch");
+    try {
+      return await this.#follow(call, new URL(input).href, init, 0);
+    } finally {
+      trip.isOpen = false;
+    }
   };
 
   /** Nothing of these calls is heard again. */

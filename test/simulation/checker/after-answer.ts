@@ -1,0 +1,52 @@
+import type { Call, Trip } from "../world/call.ts";
+import type { Violate } from "./violate.ts";
+
+/** A limit that has not answered in half a second has failed, and nobody waits for it any more, in milliseconds. */
+const LIMIT_MS = 499;
+/** So long whoever asks something else waits for it at least, before it counts as failed. */
+const PATIENCE_MS = 2_000;
+
+/** The platform drops what a call has begun and not registered: docs/architecture.md, "Time is bounded". */
+export class AfterAnswer {
+  readonly #violate: Violate;
+
+  constructor(violate: Violate) {
+    this.#violate = violate;
+  }
+
+  /**
+   * The call is answered, and nothing that it has registered with `waitUntil` is under way.
+   *
+   * @param now milliseconds of virtual time
+   */
+  isOver(call: Call, now: number): void {
+    // The operator is told that what was begun may still be done.
+    if (call.role === "operator" && call.answer?.status === 503) return;
+    const open = [...call.trips, ...call.counts].find(
+      (trip) => trip.isOpen && isEffect(call, trip) && !isGivenUp(trip, now),
+    );
+    if (open !== undefined) this.#broken(call, `had "${open.to}" under way when it was over`);
+  }
+
+  /** A call that is over asks something more. */
+  goesOn(call: Call, { to }: Trip): void {
+    this.#broken(call, `began "${to}" after it was over`);
+  }
+
+  #broken(call: Call, what: string): void {
+    this.#violate("what goes on after the answer is registered with waitUntil", `${call.name} ${what}`, [call.name]);
+  }
+}
+
+/**
+ * A read of KV may be left open: it is raced against D1 or the time. So may what asks the database of a faulty home: another one has
+ * answered, or its time was over.
+ */
+function isEffect({ role, faults }: Call, { to }: Trip): boolean {
+  if (/^(NONCES|CREDENTIALS) (get|list)$/.test(to)) return false;
+  if (/^(NONCES|CREDENTIALS|EVENTS|fetch|[A-Z]+_LIMIT)\b/.test(to) || faults.length === 0) return true;
+  return role === "operator" && / (batch|run)$/.test(to);
+}
+
+const isGivenUp = ({ to, at }: Trip, now: number): boolean =>
+  now - at >= (to.endsWith(" limit") ? LIMIT_MS : PATIENCE_MS);
