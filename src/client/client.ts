@@ -153,7 +153,7 @@ export class AgentSessionClient {
     const names = OWN_NAMES[operation];
     const signal = usableSignal(options.signal);
     const limits = limitsOfCall(options, this.#limits);
-    let clockCorrected = false;
+    let learned: number | undefined;
     for (let tries = 1; ; tries++) {
       const { offset } = this.#clock;
       const attempt = { operation, fields, names, key, signal, limits };
@@ -165,12 +165,12 @@ export class AgentSessionClient {
       if (answer?.envelope.code === 1) return answer;
       const failure =
         outcome instanceof AgentSessionError ? outcome : refusalOf(outcome, names, this.#called(operation));
-      // A refused timestamp did nothing, so a retry is safe without a key. Once per call: after a second one, the time told was wrong.
-      const corrects = answer !== undefined && !clockCorrected && this.#clock.take(answer);
+      // A refused timestamp did nothing, so a retry is safe without a key. The time that was told is not told twice: then it was wrong.
+      const corrects = answer !== undefined && offset !== learned && this.#clock.take(answer);
       if (answer !== undefined && !corrects) this.#clock.doubt(answer, offset);
       if (tries >= limits.maxTries) throw failure;
       if (corrects) {
-        clockCorrected = true;
+        learned = this.#clock.offset;
         continue;
       }
       if (!mayRetry(failure, key !== undefined)) throw failure;

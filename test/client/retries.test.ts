@@ -313,6 +313,21 @@ describe("a machine whose clock is off", () => {
     expect(sent).toHaveLength(2);
   });
 
+  it("is corrected again in a call when another call was refused for its token meanwhile", async () => {
+    const refused = () => refusal(401, "token验证失败!");
+    const { world, client, sent } = await service([
+      undefined,
+      undefined,
+      () => refusal(503, "服务暂时不可用"),
+      refused,
+    ]);
+    world.clock.now += 1000;
+    const calls = await Promise.allSettled([1, 2].map(() => client.createSession(newSession())));
+    expect(calls.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+    expect(sent).toHaveLength(6);
+    expect((await world.stored()).sessions).toHaveLength(1);
+  });
+
   it("does not get more than maxTries, and the next call is right", async () => {
     const { world, client, sent } = await service([], { maxTries: 1 });
     world.clock.now += 1000;

@@ -94,7 +94,7 @@ export class CallerClient {
       signal.addEventListener("abort", gaveUp, { once: true });
       world.cloud.send(call).then(
         ({ status, headers: answered, body: text }) => {
-          this.#noteAnswer(call, answered);
+          this.#noteAnswer(call, answered, text);
           resolve(new Response(text, { status, headers: answered }));
         },
         (error: unknown) => {
@@ -105,10 +105,13 @@ export class CallerClient {
     });
   }
 
-  #noteAnswer(call: Call, headers: Headers): void {
+  #noteAnswer(call: Call, headers: Headers, body: string): void {
     const asked = Number(headers.get("retry-after") ?? 0) * 1000;
     if (asked > 0) this.#mayNotTryBefore(call, asked + SHORTEST_PAUSE_MS);
-    if (headers.get("x-error-detail")?.startsWith("timestamp: must be within") !== true) return;
+    const detail = headers.get("x-error-detail");
+    // After a refused token the client trusts its machine's clock again, in all its calls.
+    if (detail === null && body.includes("token验证失败!")) this.#toldTheTime.clear();
+    if (detail?.startsWith("timestamp: must be within") !== true) return;
     this.#toldTheTime.add(call.wire.headers["idempotency-key"] ?? "");
   }
 
