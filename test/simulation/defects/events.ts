@@ -2,6 +2,7 @@ import type { Defect } from "./defect.ts";
 
 const CLAIM = "src/store/home/claim.ts";
 const OUTBOX = "src/store/home/outbox.ts";
+const PRUNE_EVENTS = "src/store/prune-events.ts";
 const WEBHOOKS = "src/store/home/webhooks.ts";
 
 const gateOfEvents = (gate: string) => ({
@@ -176,9 +177,42 @@ export const EVENT_DEFECTS: Defect[] = [
     what: "Pruning deletes the newest event of a site, so that its seq is given again.",
     edits: [
       {
-        file: "src/store/prune-events.ts",
+        file: PRUNE_EVENTS,
         find: "        lt(events.seq, ofSite(sql`max(seq)`)),\n",
         replace: "        lt(events.seq, sql`${ofSite(sql`max(seq)`)} + 1`),\n",
+      },
+    ],
+  },
+  {
+    name: "pending-deliveries-pruned",
+    what: "Pruning deletes deliveries that are still to be tried.",
+    edits: [
+      {
+        file: PRUNE_EVENTS,
+        find: '        ne(deliveries.status, "pending"),\n',
+        replace: '        ne(deliveries.status, "no status"),\n',
+      },
+    ],
+  },
+  {
+    name: "deliveries-kept-for-ever",
+    what: "Pruning leaves the deliveries of the events that it deletes.",
+    edits: [
+      {
+        file: PRUNE_EVENTS,
+        find: "of [sql`${old}`, orphans(run.chunkRows)]",
+        replace: "of [sql`${old}`, orphans(run.chunkRows)].slice(1)",
+      },
+    ],
+  },
+  {
+    name: "deliveries-of-deleted-webhooks-kept",
+    what: "Pruning leaves the deliveries of webhooks that are gone.",
+    edits: [
+      {
+        file: PRUNE_EVENTS,
+        find: "of [sql`${old}`, orphans(run.chunkRows)]",
+        replace: "of [sql`${old}`, orphans(run.chunkRows)].slice(0, 1)",
       },
     ],
   },

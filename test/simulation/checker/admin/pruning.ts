@@ -1,11 +1,14 @@
-import type { Change } from "../../platform/database.ts";
+import type { Change, Row as Stored } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { TRANSIENT_FAULT } from "../../world/cloud/database-link.ts";
 import { wrongLeftover } from "../deliveries/write-downs.ts";
-import { isNewest, keptUntil, wrongPrune } from "../events/retention.ts";
+import { isNewest, isOver, keptUntil, wrongPrune } from "../events/retention.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
 import type { Violate } from "../violate.ts";
+
+/** An event may be given before another one whose clock is behind: the run that finds the first of a site too old removes all. */
+const APART_SECONDS = 20;
 
 interface Row {
   home: string;
@@ -19,6 +22,7 @@ interface Run {
   nonces: Row[];
   keys: Row[];
   events: Row[];
+  deliveries: { home: string; name: string; row: Stored }[];
   /** A home was taken back meanwhile. */
   disturbed: boolean;
 }
@@ -36,14 +40,18 @@ export class Pruning {
 
   arrives(call: Call): void {
     const { closedHomes } = call.settings;
-    const run: Run = { nonces: [], keys: [], events: [], disturbed: false };
+    const run: Run = { nonces: [], keys: [], events: [], deliveries: [], disturbed: false };
     for (const { name: home, nonces, keys, outbox } of this.#model.homes.values()) {
       if (closedHomes.includes(home)) continue;
       for (const [name, expiresAt] of nonces) if (expiresAt <= call.clock) run.nonces.push({ home, name, expiresAt });
       for (const [name, { expiresAt }] of keys) if (expiresAt <= call.clock) run.keys.push({ home, name, expiresAt });
       for (const [name, row] of outbox.events) {
         const expiresAt = keptUntil(row, call.settings);
-        if (expiresAt <= call.clock && !isNewest(outbox, row)) run.events.push({ home, name, expiresAt });
+        const isOld = expiresAt + APART_SECONDS <= call.clock;
+        if (isOld && !isNewest(outbox, row)) run.events.push({ home, name, expiresAt });
+      }
+      for (const [name, row] of outbox.deliveries) {
+        if (isOver(outbox, row, call.settings, call.clock - APART_SECONDS)) run.deliveries.push({ home, name, row });
       }
     }
     this.#runs.set(call, run);
@@ -74,7 +82,9 @@ export class Pruning {
     const left =
       run.nonces.find((row) => !failed.has(row.home) && home(row.home).nonces.get(row.name) === row.expiresAt) ??
       run.keys.find((row) => !failed.has(row.home) && home(row.home).keys.get(row.name)?.expiresAt === row.expiresAt) ??
-      run.events.find((row) => !failed.has(row.home) && home(row.home).outbox.events.has(row.name));
+      run.events.find((row) => !failed.has(row.home) && home(row.home).outbox.events.has(row.name)) ??
+      // One that was sent again meanwhile is another row.
+      run.deliveries.find(({ home: at, name, row }) => !failed.has(at) && home(at).outbox.deliveries.get(name) === row);
     if (left === undefined) return;
     const what = `${call.name} left ${JSON.stringify(left)}`;
     this.#violate("a run prunes all that has expired in the homes that answer it", what, [call.name]);

@@ -14,9 +14,13 @@ export const keptUntil = ({ created_at }: Row, { eventRetentionDays }: Settings)
 export const isNewest = (outbox: OutboxModel, { site_id, seq }: Row): boolean =>
   outbox.newestSeq(Number(site_id)) === Number(seq);
 
+/** Whether a delivery is to be removed: it has ended and was kept long enough, or its webhook is gone. */
+export const isOver = (outbox: OutboxModel, row: Row, settings: Settings, clock: number): boolean =>
+  outbox.webhookOf(row) === undefined || (row.status !== "pending" && keptUntil(row, settings) <= clock);
+
 /** @returns why a row of events or deliveries may not be removed by the cron job */
 export function wrongPrune({ outbox }: HomeModel, table: string, row: Row, settings: Settings, clock: number) {
-  if (table === "deliveries" && outbox.webhookOf(row) === undefined) return undefined;
-  if (keptUntil(row, settings) > clock && outbox.eventOf(row) !== undefined) return "it has not expired";
-  return table === "events" && isNewest(outbox, row) ? "it is the newest event of its site" : undefined;
+  if (table === "deliveries") return isOver(outbox, row, settings, clock) ? undefined : "it is pending or not expired";
+  if (keptUntil(row, settings) > clock) return "it has not expired";
+  return isNewest(outbox, row) ? "it is the newest event of its site" : undefined;
 }

@@ -1,6 +1,7 @@
+import type { Chance } from "../../machine/chance.ts";
 import type { Bound } from "../../platform/database.ts";
 import type { Home } from "../cloud/home.ts";
-import type { KnownSite } from "../people/company.ts";
+import type { KnownSite, KnownWebhook } from "../people/company.ts";
 import { pause } from "../people/day.ts";
 import type { World } from "../world.ts";
 
@@ -87,4 +88,24 @@ export async function moveApp(world: World): Promise<void> {
   cloud.home(app.site.home).database.transaction([{ sql: "UPDATE apps SET site_id = ? WHERE appid = ?", values }]);
   if (chance.happens(0.5)) return;
   cloud.home("main").database.transaction([{ sql: "UPDATE app_routes SET site_id = ? WHERE appid = ?", values }]);
+}
+
+/** Once, a webhook is deleted with SQL, without its deliveries, which the sweep and the pruning then have to find. */
+export async function deleteWebhookByHand(world: World): Promise<void> {
+  const chance = world.chance.fork();
+  await pause(world, chance, chance.between(5_000, 60_000));
+  const webhook = aWebhook(world, chance);
+  if (webhook === undefined) return;
+  const { id, site } = webhook;
+  world.say(() => [id, "is deleted by hand"]);
+  world.count("webhook deleted by hand");
+  const values = [site.siteId, id];
+  const sql = "DELETE FROM webhooks WHERE site_id = ? AND id = ?";
+  world.cloud.home(site.home).database.transaction([{ sql, values }]);
+}
+
+/** Of a site that nobody restores just now; undefined when there is none. */
+function aWebhook({ company, closing }: World, chance: Chance): KnownWebhook | undefined {
+  const webhooks = closing ? [] : company.sitesAtWork.flatMap((site) => site.webhooks);
+  return webhooks.length > 0 ? chance.one(webhooks) : undefined;
 }
