@@ -13,6 +13,33 @@ export const DELIVERY_DEFECTS: Defect[] = [
     edits: [{ file: DELIVERIES, find: " AND ${due.nextAttemptAt} <= ${v.now}", replace: "" }],
   },
   {
+    name: "newest-due-first",
+    what: "What became due last is attempted first.",
+    edits: [
+      {
+        file: DELIVERIES,
+        find: "ORDER BY ${due.nextAttemptAt}, ${due.seq}",
+        replace: "ORDER BY ${due.nextAttemptAt} DESC, ${due.seq}",
+      },
+    ],
+  },
+  {
+    name: "oldest-event-first",
+    what: "The oldest event is attempted first, however short it has been due.",
+    edits: [{ file: DELIVERIES, find: "ORDER BY ${due.nextAttemptAt}, ${due.seq}", replace: "ORDER BY ${due.seq}" }],
+  },
+  {
+    name: "one-webhook-takes-all-places",
+    what: "One webhook of a run takes all of its places.",
+    edits: [
+      {
+        file: "src/webhooks/budget.ts",
+        find: "Math.max(1, Math.floor(this.#places / this.#webhooks))",
+        replace: "Math.max(1, Math.floor(this.#places / (this.#webhooks * 0 + 1)))",
+      },
+    ],
+  },
+  {
     name: "claims-without-cap",
     what: "Any number of attempts are under way to one webhook.",
     edits: [{ file: DELIVERIES, find: " END - under_way.attempts))", replace: " END))" }],

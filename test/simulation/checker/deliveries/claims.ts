@@ -1,6 +1,7 @@
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { misses } from "../admin/row-changes.ts";
+import type { OutboxModel } from "../events/outbox-model.ts";
 import type { HomeModel } from "../home-model.ts";
 import { clockOf } from "./attempt.ts";
 import { MOST_ATTEMPTS } from "./schedule.ts";
@@ -27,16 +28,20 @@ export function wrongClaim(home: HomeModel, call: Call, change: Change): [rule: 
   // Of an attempt that was lost nobody knows what came of it.
   if (Number(before.attempts) >= MOST_ATTEMPTS && before.claim === null)
     return ["there are 8 attempts at most", "it has had them"];
-  const underWay = home.outbox.deliveriesOf(webhook).filter((each) => isUnderWay(each, at)).length;
-  const most = webhook.failing_since === null ? MOST_UNDER_WAY : MOST_UNDER_WAY_FAILING;
-  if (underWay >= most) {
-    return ["at most 20 attempts are under way to one webhook, 3 while it fails", `${underWay} are, ${most} may be`];
+  if (placesLeft(home.outbox, webhook, at) <= 0) {
+    return ["at most 20 attempts are under way to one webhook, 3 while it fails", `as many are, at ${at}`];
   }
   const claim = after.claim ?? null;
   const attempts = Number(before.attempts) + 1;
   if (claim === null || claim === before.claim) return ["each attempt has a claim of its own", String(claim)];
   const wrong = misses(after, { ...before, attempts, claim, next_attempt_at: at + LEASE_SECONDS });
   return wrong === undefined ? undefined : ["a claim counts the attempt and changes nothing else", wrong];
+}
+
+/** How many more attempts may be under way to a webhook. */
+export function placesLeft(outbox: OutboxModel, webhook: Row, now: number): number {
+  const most = webhook.failing_since === null ? MOST_UNDER_WAY : MOST_UNDER_WAY_FAILING;
+  return most - outbox.deliveriesOf(webhook).filter((each) => isUnderWay(each, now)).length;
 }
 
 export const isUnderWay = ({ status, claim, next_attempt_at }: Row, now: number): boolean =>

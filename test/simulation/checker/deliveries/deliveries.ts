@@ -10,6 +10,7 @@ import { type Attempt, clockOf, isAt, isSuccess } from "./attempt.ts";
 import { isClaim, wrongClaim } from "./claims.ts";
 import { Invocations } from "./invocations.ts";
 import { Liveness } from "./liveness.ts";
+import { wrongTurn } from "./turns.ts";
 import { missedHealth, wrongHealth, wrongOwnAudit } from "./webhook-health.ts";
 import { wrongPost } from "./wire.ts";
 import { wrongLeftover, wrongWriteDown } from "./write-downs.ts";
@@ -40,6 +41,7 @@ export class Deliveries {
   /** A run of the consumer has changed rows, which the model learns one by one. */
   checkWritten(home: string, call: Call, changes: readonly Change[], apply: (change: Change) => void): void {
     const written: Attempt[] = [];
+    const isFirst = !this.#attempts.get(call)?.some((each) => each.home === home);
     for (const change of changes) {
       const wrong = this.#wrong(home, call, change, written);
       this.#report(call, `at ${home} ${JSON.stringify(change)}`, wrong);
@@ -50,6 +52,8 @@ export class Deliveries {
       this.#report(call, `at ${home}`, ["what the Worker disables by itself is in the audit log", unaudited]);
     }
     const { outbox } = this.#model.home(home);
+    const claims = changes.filter((change) => change.table === "deliveries" && isClaim(change));
+    this.#report(call, `at ${home}`, wrongTurn(outbox, home, call, claims, isFirst));
     for (const { table, after } of changes) {
       const left = table === "webhooks" && after?.status === "disabled" ? leftPending(outbox, after) : undefined;
       if (left !== undefined) this.#report(call, `at ${home}`, ["what is left of a disabled webhook fails", left]);

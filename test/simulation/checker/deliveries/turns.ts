@@ -1,0 +1,57 @@
+import type { Change, Row } from "../../platform/database.ts";
+import type { Call } from "../../world/call.ts";
+import { keyOf, type OutboxModel } from "../events/outbox-model.ts";
+import { LEASE_SECONDS, placesLeft } from "./claims.ts";
+
+/** Whose turn it is when attempts begin: docs/architecture.md, "The way of an event". */
+
+type Broken = [rule: string, what: string] | undefined;
+
+interface Message {
+  home: string;
+  site: number;
+  webhook: string;
+}
+
+/** What the queue has told a run. */
+export const messagesOf = ({ wire }: Call): Message[] => JSON.parse(wire.body) as Message[];
+
+/**
+ * @param outbox  what the home holds after one transaction
+ * @param claims  the attempts that it began
+ * @param isFirst whether the run had begun none there before
+ */
+export function wrongTurn(outbox: OutboxModel, home: string, call: Call, claims: Change[], isFirst: boolean): Broken {
+  const begun = Map.groupBy(claims, ({ after }) => `${after?.site_id}/${after?.webhook_id}`);
+  for (const [key, its] of begun) {
+    const keys = new Set(its.map(({ after }) => keyOf("deliveries", after as Row)));
+    const last = Math.max(...its.map(({ before }) => Number(before?.next_attempt_at)));
+    const passedOver = waitingOf(outbox, key).find(
+      (row) => Number(row.next_attempt_at) < last && !keys.has(keyOf("deliveries", row)),
+    );
+    if (passedOver !== undefined) {
+      return ["the longest due is attempted first", `${JSON.stringify(passedOver)} waits, due at ${last} is begun`];
+    }
+  }
+  const greedy = [...begun].find(([, its]) => its.length > 1)?.[0];
+  if (!isFirst || greedy === undefined) return undefined;
+  const now = Number(claims[0]?.after?.next_attempt_at) - LEASE_SECONDS;
+  const told = messagesOf(call).filter((each) => each.home === home);
+  const starved = told.find(
+    ({ site, webhook }) => !begun.has(`${site}/${webhook}`) && mayBegin(outbox, site, webhook, now),
+  );
+  if (starved === undefined) return undefined;
+  return ["the webhooks of a run share its places", `${starved.webhook} has none, ${greedy} has more than one`];
+}
+
+const waitingOf = (outbox: OutboxModel, key: string): Row[] => {
+  const webhook = outbox.webhooks.get(key);
+  return webhook === undefined ? [] : outbox.deliveriesOf(webhook).filter(({ status }) => status === "pending");
+};
+
+/** Whether an attempt of a webhook might begin. */
+function mayBegin(outbox: OutboxModel, site: number, id: string, now: number): boolean {
+  const webhook = outbox.webhooks.get(`${site}/${id}`);
+  if (webhook?.status !== "enabled" || placesLeft(outbox, webhook, now) <= 0) return false;
+  return waitingOf(outbox, `${site}/${id}`).some(({ next_attempt_at }) => Number(next_attempt_at) <= now);
+}
