@@ -48,4 +48,30 @@ export const AGENT_DEFECTS: Defect[] = [
       },
     ],
   },
+  {
+    name: "agent-late-change",
+    what: "A change of an agent that the database does late undoes one that was answered since.",
+    edits: [
+      {
+        file: "src/store/home/agents.ts",
+        find: "const unchanged = and(named, eq(agents.revision, before.revision));",
+        replace: "const unchanged = named;",
+      },
+      {
+        file: "src/store/home/agents.ts",
+        find: "ne(agents.name, name)",
+        replace: "sql`${agents.name} <> ${wanted.name ?? null}`",
+      },
+      {
+        file: "src/store/home/agents.ts",
+        find: "ne(agents.status, status)",
+        replace: "sql`${agents.status} <> ${wanted.status ?? null}`",
+      },
+      {
+        file: "src/store/home/agents.ts",
+        find: ".set({ name, status, revision: before.revision + 1 })",
+        replace: ".set({ ...wanted, revision: sql`${agents.revision} + 1` })",
+      },
+    ],
+  },
 ];

@@ -184,4 +184,20 @@ export const RESTORE_DEFECTS: Defect[] = [
       },
     ],
   },
+  {
+    name: "settling-overwrites-change",
+    what: "Settling a restored home gives a site the name and the status of the directory, also where the home has newer ones.",
+    edits: [
+      {
+        file: "src/store/reconcile.ts",
+        find: "name: newer(homeSites.revision, homeSites.name),",
+        replace: 'name: excluded("name"),',
+      },
+      {
+        file: "src/store/reconcile.ts",
+        find: "status: newer(homeSites.revision, homeSites.status),",
+        replace: 'status: excluded("status"),',
+      },
+    ],
+  },
 ];

@@ -148,4 +148,36 @@ export const SITE_DEFECTS: Defect[] = [
       },
     ],
   },
+  {
+    name: "site-late-change",
+    what: "A change of a site that the database does late undoes one that was answered since.",
+    edits: [
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "and(named, eq(homeSites.revision, before.revision), eq(homeSites.events, before.events), allowed)",
+        replace: "and(named, allowed)",
+      },
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "ne(homeSites.name, next.name)",
+        replace: "sql`${homeSites.name} <> ${wanted.name ?? null}`",
+      },
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "ne(homeSites.status, next.status)",
+        replace: "sql`${homeSites.status} <> ${wanted.status ?? null}`",
+      },
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "ne(homeSites.events, next.events)",
+        replace: "wanted.events === undefined ? sql`0` : ne(homeSites.events, next.events)",
+      },
+      {
+        file: "src/store/home/home-sites.ts",
+        find: "store.update(homeSites).set(next).where(unchanged)",
+        replace:
+          "store.update(homeSites).set({ ...wanted, chatIdFloor: next.chatIdFloor, revision: sql`max(${homeSites.revision}, ${known.revision}) + 1` }).where(unchanged)",
+      },
+    ],
+  },
 ];

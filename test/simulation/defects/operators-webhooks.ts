@@ -57,4 +57,40 @@ export const WEBHOOK_DEFECTS: Defect[] = [
       },
     ],
   },
+  {
+    name: "webhook-late-change",
+    what: "A change of a webhook that the database does late undoes one that was answered since.",
+    edits: [
+      {
+        file: "src/store/home/webhooks.ts",
+        find: "and(isWebhook(key), eq(webhooks.revision, before.revision))",
+        replace: "isWebhook(key)",
+      },
+      {
+        file: "src/store/home/webhooks.ts",
+        find: "ne(webhooks.url, url)",
+        replace: "sql`${webhooks.url} <> ${wanted.url ?? null}`",
+      },
+      {
+        file: "src/store/home/webhooks.ts",
+        find: "ne(webhooks.status, status)",
+        replace: "sql`${webhooks.status} <> ${wanted.status ?? null}`",
+      },
+      {
+        file: "src/store/home/webhooks.ts",
+        find: "ne(webhooks.events, events)",
+        replace: "wanted.events === undefined ? sql`0` : ne(webhooks.events, events)",
+      },
+      {
+        file: "src/store/home/webhooks.ts",
+        find: "...{ url, events, status, revision: before.revision + 1 },",
+        replace: "...{ ...wanted, revision: sql`${webhooks.revision} + 1` },",
+      },
+      {
+        file: "src/store/home/webhooks.ts",
+        find: 'disabledReason: wanted.status === "enabled" ? null : before.disabledReason,',
+        replace: '...(wanted.status === "enabled" && { disabledReason: null }),',
+      },
+    ],
+  },
 ];

@@ -32,21 +32,31 @@ export class Deployer {
   readonly #chance: Chance;
   readonly #operator: Operator;
   readonly #acts: Partial<Record<Act, number>>;
+  /** What comes first, and soon: a drill takes long, and the second restore of it longer. */
+  #first: Act | undefined;
 
   constructor(world: World) {
     this.#world = world;
     this.#chance = world.chance.fork();
     this.#operator = new Operator(world);
     this.#acts = Object.fromEntries(this.#chance.some(Object.entries(ACTS) as [Act, number][], 0.55));
+    const isEarly = this.#chance.happens(0.3);
+    this.#first = isEarly ? this.#chance.one(["restore drill", "restore drill", "restore drill of main"]) : undefined;
   }
 
   async work(): Promise<void> {
     const world = this.#world;
+    const chance = this.#chance;
     const acts = this.#acts;
-    while (!world.closing && Object.keys(acts).length > 0) {
-      await pause(world, this.#chance, this.#chance.between(5_000, 40_000));
+    while (!world.closing && (this.#first !== undefined || Object.keys(acts).length > 0)) {
+      await pause(
+        world,
+        chance,
+        this.#first === undefined ? chance.between(5_000, 40_000) : chance.between(500, 5_000),
+      );
       if (world.closing) return;
-      const act = this.#chance.weighted(acts);
+      const act = this.#first ?? chance.weighted(acts);
+      this.#first = undefined;
       world.count(act);
       world.say(() => [undefined, `act: ${act}`]);
       await this.#act(act);

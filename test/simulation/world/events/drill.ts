@@ -4,11 +4,11 @@ import type { Home } from "../cloud/home.ts";
 import { WATCHED } from "../cloud/new-database.ts";
 import { type KnownApp, type KnownSite, LOST_SECRET } from "../people/company.ts";
 import { rest } from "../people/day.ts";
-import type { Operator } from "../people/operator.ts";
+import { Operator } from "../people/operator.ts";
 import { WebhookKeeper } from "../people/operator-webhooks.ts";
-import { actOnWebhooks } from "../people/webhook-day.ts";
 import type { World } from "../world.ts";
 import { REACHED_EVERYWHERE_MS } from "./deployments.ts";
+import { changeTooEarly, liveOn, silence } from "./drill-troubles.ts";
 
 const SETTLE_TRIES = 30;
 
@@ -17,9 +17,6 @@ export const RESTORES = {
   main: ["restore of main", "restore of main again"],
   further: ["restore of a home", "restore of a home again"],
 } as const;
-
-/** What happens between a point and the restore, with how often. */
-export const DAY_BEFORE = { issue: 3, found: 2, rotate: 3, revoke: 1, floor: 2, rename: 1, told: 3 };
 
 interface Settled {
   reopen_after: number;
@@ -78,9 +75,12 @@ async function restore(
   home.restart();
   home.database.restore(point);
   checker.restored(home, WATCHED, Math.floor((EPOCH + world.scheduler.now) / 1000));
-  if (chance.happens(0.3)) await changeTooEarly(operator, chance, name);
+  if (chance.happens(0.5)) await changeTooEarly(operator, chance, name);
   if (chance.happens(0.3)) silence(world, chance, name);
-  const settled = await settle(world, operator, name, `settling-${Math.floor(world.scheduler.now)}`);
+  const settling = settle(world, operator, name, `settling-${Math.floor(world.scheduler.now)}`);
+  // Somebody else changes the same sites meanwhile.
+  if (chance.happens(0.5)) await changeTooEarly(new Operator(world), chance, name);
+  const settled = await settling;
   if (settled === undefined) return false;
   const divergent = await listDivergent(operator, name);
 
@@ -95,67 +95,6 @@ async function restore(
   if (cloud.settings.masterKeyPrevious !== undefined) await operator.insist("POST", "/reseal");
   company.underRestore.delete(name);
   return true;
-}
-
-/** What the restore will undo: most of all what an operator has to do again, and what only the other side knows. */
-async function liveOn(world: World, operator: Operator, chance: Chance, home: string): Promise<void> {
-  const { company } = world;
-  await world.sleep(chance.between(0, 10_000));
-  for (let i = chance.integer(1, 4); i > 0; i--) {
-    // What the directory forgets of other homes comes back from them.
-    const sites = company.sitesAtWork.filter((site) => site.home === home || home === "main");
-    if (sites.length === 0) return;
-    const site = chance.one(sites);
-    const app = site.apps.find(({ revoked }) => !revoked);
-    const withoutApp = app === undefined ? { rotate: 0, revoke: 0 } : {};
-    const act = chance.weighted({ ...DAY_BEFORE, ...withoutApp, ...(world.weather.events > 0 ? {} : { told: 0 }) });
-    world.count(`before a restore: ${act}`);
-    switch (act) {
-      case "issue":
-        await operator.issueApp(site);
-        break;
-      case "found":
-        await operator.found(chance.happens(0.5) ? home : site.home);
-        break;
-      case "rotate":
-        if (app !== undefined) await operator.rotate(app, chance.one([0, 600]));
-        break;
-      case "revoke":
-        if (app !== undefined) await operator.revoke(app);
-        break;
-      case "floor":
-        await operator.setSite(site, { first_chat_id: Math.max(0, ...site.chatIds) + chance.integer(2, 900) });
-        break;
-      case "told":
-        await actOnWebhooks(operator, site, chance.one(["addWebhook", "rotateWebhook", "deleteWebhook", "ping"]));
-        break;
-      case "rename":
-        await operator.setSite(site, { name: `Site ${site.siteId} of now`, status: chance.one(["open", "closed"]) });
-        break;
-    }
-    await world.sleep(chance.between(0, 5_000));
-  }
-}
-
-/** Somebody changes sites of a restored home before it is settled. */
-async function changeTooEarly(operator: Operator, chance: Chance, home: string): Promise<void> {
-  const sites = operator.world.company.sites.filter((site) => site.home === home);
-  for (const site of chance.some(sites, 0.7)) {
-    const name = `Site ${site.siteId} before settling`;
-    await operator.setSite(site, chance.one([{ name }, { status: "open" }, { status: "closed" }, { events: true }]));
-    if (chance.happens(0.3)) await operator.setSite(site, { name });
-  }
-}
-
-/** Another home does not answer while this one is settled. */
-function silence(world: World, chance: Chance, name: string): void {
-  const others = [...world.cloud.homes.values()].filter((home) => home.name !== name);
-  if (others.length === 0) return;
-  const home = chance.one(others);
-  home.state = chance.one(["refusing", "silent"]);
-  world.scheduler.after(chance.between(3_000, 15_000), () => {
-    home.state = "up";
-  });
 }
 
 /** Until the home is settled and nothing is missing. */

@@ -1,0 +1,91 @@
+import type { Chance } from "../../machine/chance.ts";
+import type { Home } from "../cloud/home.ts";
+import type { KnownSite } from "../people/company.ts";
+import type { Operator } from "../people/operator.ts";
+import { actOnWebhooks } from "../people/webhook-day.ts";
+import type { World } from "../world.ts";
+
+/** What comes between the steps of a restore drill. */
+
+/** What happens between a point and the restore, with how often. */
+export const DAY_BEFORE = { issue: 3, found: 2, rotate: 3, revoke: 1, floor: 2, rename: 1, told: 3 };
+
+/** What the restore will undo: most of all what an operator has to do again, and what only the other side knows. */
+export async function liveOn(world: World, operator: Operator, chance: Chance, home: string): Promise<void> {
+  const { company } = world;
+  await world.sleep(chance.between(0, 10_000));
+  for (let i = chance.integer(1, 4); i > 0; i--) {
+    // What the directory forgets of other homes comes back from them.
+    const sites = company.sitesAtWork.filter((site) => site.home === home || home === "main");
+    if (sites.length === 0) return;
+    const site = chance.one(sites);
+    const app = site.apps.find(({ revoked }) => !revoked);
+    const withoutApp = app === undefined ? { rotate: 0, revoke: 0 } : {};
+    const act = chance.weighted({ ...DAY_BEFORE, ...withoutApp, ...(world.weather.events > 0 ? {} : { told: 0 }) });
+    world.count(`before a restore: ${act}`);
+    switch (act) {
+      case "issue":
+        await operator.issueApp(site);
+        break;
+      case "found":
+        await operator.found(chance.happens(0.5) ? home : site.home);
+        break;
+      case "rotate":
+        if (app !== undefined) await operator.rotate(app, chance.one([0, 600]));
+        break;
+      case "revoke":
+        if (app !== undefined) await operator.revoke(app);
+        break;
+      case "floor":
+        await operator.setSite(site, { first_chat_id: Math.max(0, ...site.chatIds) + chance.integer(2, 900) });
+        break;
+      case "told":
+        await actOnWebhooks(operator, site, chance.one(["addWebhook", "rotateWebhook", "deleteWebhook", "ping"]));
+        break;
+      case "rename":
+        await operator.setSite(site, { name: `Site ${site.siteId} of now`, status: chance.one(["open", "closed"]) });
+        break;
+    }
+    await world.sleep(chance.between(0, 5_000));
+  }
+}
+
+/** Somebody changes sites of a restored home before it is settled, and now and then the directory does not hear of it. */
+export async function changeTooEarly(operator: Operator, chance: Chance, home: string): Promise<void> {
+  const { world } = operator;
+  const sites = world.company.sites.filter((site) => site.home === home);
+  if (home !== "main" && chance.happens(0.5)) {
+    await Promise.all(sites.map((site) => changeUnheard(operator, chance, site)));
+    return;
+  }
+  for (const site of chance.some(sites, 0.7)) {
+    const name = `Site ${site.siteId} before settling`;
+    await operator.setSite(site, chance.one([{ name }, { status: "open" }, { status: "closed" }, { events: true }]));
+    if (chance.happens(0.3)) await operator.setSite(site, { name });
+  }
+}
+
+/** The directory stops to answer while the home is changed, and whoever changes it gives up. */
+async function changeUnheard(operator: Operator, chance: Chance, { siteId }: KnownSite): Promise<void> {
+  const { world } = operator;
+  const directory = world.cloud.home("main");
+  const setAfter = (milliseconds: number, state: Home["state"]) =>
+    world.scheduler.after(milliseconds, () => {
+      directory.state = state;
+    });
+  setAfter(chance.between(10, 45), "refusing");
+  setAfter(chance.between(1_000, 5_000), "up");
+  const change = chance.one([{ name: `Site ${siteId} unheard of` }, { status: chance.one(["open", "closed"]) }]);
+  await operator.call("PATCH", `/sites/${siteId}`, change);
+}
+
+/** Another home does not answer while this one is settled. */
+export function silence(world: World, chance: Chance, name: string): void {
+  const others = [...world.cloud.homes.values()].filter((home) => home.name !== name);
+  if (others.length === 0) return;
+  const home = chance.one(others);
+  home.state = chance.one(["refusing", "silent"]);
+  world.scheduler.after(chance.between(3_000, 15_000), () => {
+    home.state = "up";
+  });
+}
