@@ -140,11 +140,20 @@ describe("--defects", () => {
     expect(rowOf(stdout, "never-found")).toContain("NOT FOUND in 6 seeds, 612 steps: what never-found is");
     expect(rowOf(stdout, "does-not-fit")).toContain("NOT PLANTED: it does not fit");
     expect(stdout).toContain("2 of 4 defects found.");
+    expect(stdout).toMatch(/^Slowest: .*never-found \d+ s/m);
+    expect(stdout).toMatch(/^Not found: never-found, does-not-fit$/m);
 
     const late = `${FAKE_SEEDS.late}`;
     const anyway = await simulate("--defect", "never-found", "--seed", late);
     expect(anyway.exitCode).toBe(1);
     expect(anyway.stdout).toContain(`NOT FOUND: seed ${late} breaks a promise without it: ${FAKE_RULES.late}`);
+  });
+
+  it("prints the same, in the same order, whatever the number of threads", async () => {
+    const asked = ["--defects", "--seeds", "6", "--steps", "100"];
+    const [one, three] = await Promise.all(["1", "3"].map((threads) => simulate(...asked, "--threads", threads)));
+    const withoutSeconds = (stdout = "") => stdout.replace(/^Slowest: .*$/m, "");
+    expect(withoutSeconds(three?.stdout)).toBe(withoutSeconds(one?.stdout));
   });
 
   it("looks in one seed, with its trace, when asked to", async () => {

@@ -8,6 +8,9 @@ import { runSeeds } from "./run-seeds.ts";
 import { BrokenRun } from "./seed-thread.ts";
 import type { WrittenFile } from "./written-file.ts";
 
+/** How many of the slowest are named in the end. */
+const SLOWEST = 5;
+
 interface Found {
   seed: number;
   /** The seeds before this one included. */
@@ -15,8 +18,18 @@ interface Found {
   violation: Violation;
 }
 
+/** What came of one defect: what found it, or why it was not found. */
+interface Tried {
+  name: string;
+  came: Found | string;
+  /** Seconds of the machine. */
+  seconds: number;
+}
+
 /**
- * Plants one defect after the other and looks which rule finds it.
+ * Plants the defects, each in a bundle of its own, and looks which rule finds it. As many are looked for at once as there are threads: most
+ * are found in one of the first seeds, and then a second thread would have run seeds that nobody needs. Only when there are fewer defects
+ * than threads, each gets several. What is printed does not depend on it, but for the seconds.
  *
  * @returns whether one was not found
  */
@@ -30,53 +43,77 @@ export async function findDefects(
   const widest = Math.max(6, ...defects.map(({ name }) => name.length));
   const row = (name: string, steps: string, seed: string, rest: string) =>
     console.log(`${name.padEnd(widest)}  ${steps.padStart(9)}  ${seed.padStart(10)}  ${rest}`);
+  const show = ({ name, came }: Tried) =>
+    typeof came === "string"
+      ? row(name, "-", "-", came)
+      : row(name, grouped(came.steps), String(came.seed), came.violation.rule);
 
   const clean = new CleanRuns(parts, stop);
-  row("defect", "steps", "seed", "found by");
-  let found = 0;
-  for (const defect of defects) {
-    if (stop.aborted) break;
-    const came = await find(defect, asked, parts, trace, stop, clean);
-    if (typeof came === "string") {
-      row(defect.name, "-", "-", came);
-    } else {
-      found++;
-      row(defect.name, grouped(came.steps), String(came.seed), came.violation.rule);
+  const lanes = Math.min(asked.threads, defects.length);
+  const each = { ...asked, threads: Math.floor(asked.threads / lanes) };
+  const tried: Tried[] = [];
+  let begun = 0;
+  let shown = 0;
+  const lane = async () => {
+    while (!stop.aborted) {
+      const place = begun++;
+      const defect = defects[place];
+      if (defect === undefined) return;
+      const start = performance.now();
+      const came = await find(defect, each, parts, trace, stop, clean);
+      tried[place] = { name: defect.name, came, seconds: (performance.now() - start) / 1000 };
+      // In their order, each as soon as those before it are known.
+      for (let next = tried[shown]; next !== undefined; next = tried[++shown]) show(next);
     }
+  };
+  row("defect", "steps", "seed", "found by");
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return sumUp(tried.slice(0, shown), defects.length) && !stop.aborted;
+}
+
+/** @returns whether one was not found */
+function sumUp(tried: readonly Tried[], planted: number): boolean {
+  const missed = tried.filter(({ came }) => typeof came === "string");
+  console.log(`\n${tried.length - missed.length} of ${counted(planted, "defect")} found.`);
+  const slowest = tried.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
+  if (tried.length > 1) {
+    console.log(`Slowest: ${slowest.map(({ name, seconds }) => `${name} ${seconds.toFixed(0)} s`).join(", ")}`);
   }
-  console.log(`\n${found} of ${counted(defects.length, "defect")} found.`);
-  return !stop.aborted && found < defects.length;
+  if (missed.length > 0) console.log(`Not found: ${missed.map(({ name }) => name).join(", ")}`);
+  return missed.length > 0;
 }
 
 /** What the code does as it is: a seed that breaks a promise anyway says nothing of a defect. */
 class CleanRuns {
   readonly #parts: Parts;
   readonly #stop: AbortSignal;
-  readonly #rules = new Map<string, string | undefined>();
-  #code: Code | undefined;
+  readonly #rules = new Map<string, Promise<string | undefined>>();
+  #code: Promise<Code> | undefined;
 
   constructor(parts: Parts, stop: AbortSignal) {
     this.#parts = parts;
     this.#stop = stop;
   }
 
-  async ruleBrokenBy(seed: number, steps: number): Promise<string | undefined> {
+  /** Of several who ask for the same run, the first one has it made. */
+  ruleBrokenBy(seed: number, steps: number): Promise<string | undefined> {
     const run = `${seed} ${steps}`;
-    if (!this.#rules.has(run)) {
-      this.#code ??= await this.#parts.bundle();
-      await runSeeds(
-        { code: this.#code, runModule: this.#parts.runModule },
-        {
-          seeds: [seed],
-          steps,
-          threads: 1,
-          stop: this.#stop,
-          mayStart: () => true,
-          onResult: ({ violation }) => this.#rules.set(run, violation?.rule),
-        },
-      );
-    }
-    return this.#rules.get(run);
+    const rule = this.#rules.get(run) ?? this.#run(seed, steps);
+    this.#rules.set(run, rule);
+    return rule;
+  }
+
+  async #run(seed: number, steps: number): Promise<string | undefined> {
+    this.#code ??= this.#parts.bundle();
+    const program = { code: await this.#code, runModule: this.#parts.runModule };
+    let rule: string | undefined;
+    await runSeeds(program, {
+      ...{ seeds: [seed], steps, threads: 1, stop: this.#stop, mayStart: () => true },
+      onResult: ({ violation }) => {
+        rule = violation?.rule;
+      },
+    });
+    return rule;
   }
 }
 

@@ -1,7 +1,17 @@
 import { describe, expect, it } from "vitest";
 import { OPERATIONS } from "../../../src/operations/index.ts";
+import { hasRun } from "./covered.ts";
+import { missingIn, namesThatHappen } from "./gate.ts";
+import { countedIn, PUT_TOGETHER, readWorld } from "./names.ts";
+import { NIGHTLY, WHOLE_TEST } from "./nightly.ts";
 import { operationNames } from "./operations.ts";
-import { notSeen } from "./report.ts";
+import { notAsked, notSeen } from "./report.ts";
+import { readRules, rulesOf } from "./rules.ts";
+import { sourceOf } from "./source.ts";
+
+const RULES = new Set(readRules().map(({ rule }) => rule));
+
+const NAMES = namesThatHappen();
 
 describe("the gate of operations", () => {
   const made = [{ wireName: "close_gd", refusals: { session_not_found: {}, closed_before: {} } }];
@@ -24,10 +34,115 @@ describe("the gate of operations", () => {
   });
 
   it("takes its operations from the code", () => {
-    const names = operationNames(OPERATIONS);
     for (const { wireName, refusals } of OPERATIONS) {
-      for (const refusal of Object.keys(refusals)) expect(names).toContain(`${wireName} refused: ${refusal}`);
+      for (const refusal of Object.keys(refusals)) expect(NAMES).toContain(`${wireName} refused: ${refusal}`);
     }
-    expect(names).toContain("create_gd refused: agents_invalid");
+  });
+});
+
+describe("the gate of the world", () => {
+  it("knows which names each text may come to that the world counts", () => {
+    expect(countedIn(readWorld()).putTogether.toSorted()).toEqual(Object.keys(PUT_TOGETHER).toSorted());
+  });
+
+  it("finds names where they are counted", () => {
+    const text =
+      'world.count(a ? "one" : `two`); witness.note(call, "not this", isLost ? "three" : undefined); f("four");';
+    expect(countedIn([sourceOf("world/made-up.ts", text)])).toEqual({
+      names: ["one", "two", "three"],
+      putTogether: [],
+    });
+    const another = sourceOf("world/made-up.ts", "world.count(`act: ${act}`);");
+    expect(countedIn([another])).toEqual({ names: [], putTogether: ["`act: ${act}`"] });
+  });
+
+  it("asks for acts, attacks, faults and hands", () => {
+    const names = ["operator: renameAgent", "attack: tenant", "D1 main: request lost in silence", "app moved by hand"];
+    expect(NAMES).toEqual(expect.arrayContaining(names));
+  });
+});
+
+describe("the gate of rules", () => {
+  /** Where a rule of a file is asked, as the text that begins there. */
+  const askedIn = (text: string) =>
+    rulesOf([sourceOf("checker/made-up.ts", text)]).map(({ rule, offset }) => [
+      rule,
+      text.slice(offset).split(/[);]/)[0],
+    ]);
+
+  it.each([
+    ['if (a && b) violate("r", what);', "b"],
+    ['if (a || !b) this.#violate("r", what);', "a || !b"],
+    ['function look() { if (a) return; if (b || c) return; violate("r", what); }', "c"],
+    ["const rule = 'r'; if (a) violate(rule, what);", "a"],
+    ['const isWrong = a && b; if (isWrong) violate("r", what);', "b"],
+    ['const wrong = a ? find(b) : undefined; if (wrong !== undefined) violate("r", what);', "find(b"],
+    ['const wrong = all.find((each) => each.a && each.b); if (wrong !== undefined) violate("r", what);', "each.b"],
+    ['const broken = (rule: string) => violate(rule, what); if (a) broken("r");', "a"],
+    ['function wrong(): Broken { return a ? ["r", what] : undefined; }', 'a ? ["r", what] : undefined'],
+    ['function wrong(): [rule: string, what: string] | undefined { if (a) return ["r", what]; }', "a"],
+    ['if (a) this.#report(call, "at home", ["r", what]);', "a"],
+    ['const RULES = { one: "r" }; if (a) violate(RULES[kind], what); push({ kind: "one" });', '"one" }'],
+    ['const RULES = { one: "r" }; if (a) violate(RULES[kind], what); switch (kind) { case "one": look(); }', "look("],
+  ])("finds where a rule is asked in %s", (text, question) => {
+    expect(askedIn(text)).toContainEqual(["r", question]);
+  });
+
+  it("finds both rules of a choice", () => {
+    expect(askedIn('if (a) violate(b ? "one" : "two", what);').map(([rule]) => rule)).toEqual(["one", "two"]);
+  });
+
+  it("takes no other pair for a rule", () => {
+    expect(askedIn('function shown(): string[] { return ["r", what]; } set(["r", what]);')).toEqual([]);
+  });
+
+  it("refuses words that it cannot follow", () => {
+    expect(() => askedIn("\nviolate(`${a} holds`, what);")).toThrow("made-up.ts:2: which rule is `${a} holds`?");
+  });
+
+  it("finds the rules of each part of the checker", () => {
+    expect([...RULES]).toEqual(
+      expect.arrayContaining([
+        "each ranstr has at most one effect",
+        "a read writes nothing",
+        "there are 8 attempts at most",
+        "no seq is given twice",
+        "the client corrects its clock",
+      ]),
+    );
+  });
+
+  it("takes what the smallest range around a place says", () => {
+    const ranges = [
+      { startOffset: 0, endOffset: 100, count: 1 },
+      { startOffset: 10, endOffset: 50, count: 0 },
+      { startOffset: 20, endOffset: 30, count: 2 },
+    ];
+    expect([5, 10, 25, 30, 50, 100].map((offset) => hasRun(ranges, offset))).toEqual([
+      true,
+      false,
+      true,
+      false,
+      true,
+      false,
+    ]);
+  });
+});
+
+describe("the gate", () => {
+  const seen = Object.fromEntries(NAMES.map((name) => [name, 1]));
+
+  it("names what did not happen and what was not asked, but what is left to the night", () => {
+    const rules = { "one holds": true, "two holds": false, "three holds": false };
+    const report = { seen: { ...seen, "attack: tenant": 0 }, rules };
+    expect(notAsked(report)).toEqual(["two holds", "three holds"]);
+    expect(missingIn(report, { "three holds": "it takes weeks" })).toEqual(["attack: tenant", "two holds"]);
+    expect(missingIn(report, {})).toEqual(["attack: tenant", "two holds", "three holds"]);
+  });
+
+  it("leaves to the night only what there is", () => {
+    const names = new Set([...Object.keys(seen), ...RULES]);
+    expect(Object.keys(NIGHTLY).filter((name) => !names.has(name))).toEqual([]);
+    expect(Object.keys(WHOLE_TEST).filter((name) => !RULES.has(name))).toEqual([]);
   });
 });

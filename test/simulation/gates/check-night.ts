@@ -1,0 +1,9 @@
+/** The gate of a night: in the report that is named, everything has happened and each rule was asked. docs/simulation.md. */
+import { readFileSync } from "node:fs";
+import { missingIn } from "./gate.ts";
+import type { Report } from "./report.ts";
+
+const [file = ""] = process.argv.slice(2);
+const missing = missingIn(JSON.parse(readFileSync(file, "utf8")) as Report, {});
+for (const name of missing) console.error(`never in ${file}: ${name}`);
+process.exitCode = missing.length > 0 ? 1 : 0;
