@@ -8,10 +8,12 @@ import { DATABASE_FAULTS } from "../world/cloud/database-link.ts";
 import { KV_FAULTS } from "../world/cloud/kv-link.ts";
 import { LIMIT_FAULTS } from "../world/cloud/limit-link.ts";
 import { QUEUE_FAULTS } from "../world/cloud/queue-link.ts";
+import { CHANGES } from "../world/events/changed-sessions.ts";
 import { ACTS as DEPLOYMENTS } from "../world/events/deployments.ts";
 import { RESTORES } from "../world/events/drill.ts";
 import { DAY_BEFORE } from "../world/events/drill-troubles.ts";
 import { OUTAGES } from "../world/events/outages.ts";
+import { CALLER_ACTS } from "../world/people/caller.ts";
 import { ACTS } from "../world/people/operator-acts.ts";
 import { TWO_AT_ONCE } from "../world/people/operator-day.ts";
 import { WEBHOOK_ACTS } from "../world/people/webhook-day.ts";
@@ -31,6 +33,8 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   once: [RESTORES.main[0], RESTORES.further[0]],
   again: [RESTORES.main[1], RESTORES.further[1]],
   "OUTAGES[state]": Object.values(OUTAGES),
+  "`session changed by hand: ${name}`": CHANGES.map(({ name }) => `session changed by hand: ${name}`),
+  "`caller: ${act}`": Object.keys(CALLER_ACTS).map((act) => `caller: ${act}`),
   "`operator: ${act}`": [ACTS, WEBHOOK_ACTS].flatMap(Object.keys).map((act) => `operator: ${act}`),
   "`two at once: ${act}`": Object.keys(TWO_AT_ONCE).map((act) => `two at once: ${act}`),
   "`before a restore: ${act}`": Object.keys(DAY_BEFORE).map((act) => `before a restore: ${act}`),
@@ -53,8 +57,9 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   // What is answered is for the operations to say, and for the moods.
   "`${call.role} ${call.answer?.status}`": [],
   "`post ${post.status}`": [],
-  // What the links hand on.
+  // What the links hand on, and what the checker counts of operations, which have a gate of their own.
   kind: [],
+  what: [],
 };
 
 /** What the files of the world count: names, and how names are put together. */

@@ -3,7 +3,7 @@ import { pause } from "../people/day.ts";
 import type { World } from "../world.ts";
 
 /** What a hand can make of a session so that an operation refuses it, by the name of the refusal. */
-const CHANGES = MODELS.flatMap(({ refusals }) =>
+export const CHANGES = MODELS.flatMap(({ refusals }) =>
   Object.entries(refusals).flatMap(([name, { byHand }]) => (byHand === undefined ? [] : [{ name, sql: byHand }])),
 );
 

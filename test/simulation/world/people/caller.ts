@@ -69,7 +69,9 @@ export class Caller {
   async #act(): Promise<void> {
     const chance = this.#chance;
     try {
-      switch (chance.weighted(CALLER_ACTS)) {
+      const act = chance.weighted(CALLER_ACTS);
+      this.#world.count(`caller: ${act}`);
+      switch (act) {
         case "create":
           await this.#create(this.#newSession(), {});
           break;
