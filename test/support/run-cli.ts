@@ -19,11 +19,11 @@ export function runCli(
 export function run(
   program: string,
   args: readonly string[],
-  { env = {}, input = "" }: { env?: Record<string, string>; input?: string | Uint8Array } = {},
+  { env = {}, input = "", cwd }: { env?: Record<string, string>; input?: string | Uint8Array; cwd?: string } = {},
 ): Promise<CliResult> {
   const { APPID, SECRET, BASE_URL, CLOUDFLARE_ENV, NODE_ENV, ...own } = process.env;
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { env: { ...own, ...env }, stdio: "pipe" });
+    const child = spawn(program, args, { env: { ...own, ...env }, stdio: "pipe", ...(cwd !== undefined && { cwd }) });
     let stdout = "";
     let stderr = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -1,0 +1,95 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, relative } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { run } from "../support/run-cli.ts";
+import { type Edit, FIELD, OPERATION } from "./throw-away/edits.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const LEFT_OUT = ["node_modules", ".git", ".wrangler", "coverage", "dist"];
+
+/** The operation's new files, at the paths that they get in the copy. */
+const NEW_FILES = join(import.meta.dirname, "throw-away");
+
+/** Those that go by the lists of operations, events, statuses and fields, and cost little. */
+const TESTS = [
+  ...["architecture", "docs", "docs-receiving", "docs-zh", "client/verify-event", "openapi/events", "openapi/limits"],
+  ...["http/admin-lists", "http/admin-webhooks", "http/documented-examples", "http/envelope", "http/signed-routes"],
+  ...["http/console/language", "http/console/webhooks", "operations/add-agents", "operations/create-session"],
+  ...["operations/events", "pipeline/fingerprint", "store/schema", "store/home/read-session"],
+].map((name) => `test/${name}.test.ts`);
+
+const RECIPES = { "Add a field": FIELD, "Add an operation": OPERATION };
+
+const CONTRIBUTING = readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8");
+const recipeOf = (title: string) => CONTRIBUTING.split(`\n## ${title}\n`)[1]?.split("\n## ")[0] ?? "";
+
+let copy: string;
+const inCopy = async (...command: string[]) => {
+  const [program = "", ...args] = command;
+  // In CI the generator only checks.
+  const env = { CI: "", NO_COLOR: "1" };
+  const { exitCode, stdout, stderr } = await run(join(ROOT, "node_modules/.bin", program), args, { cwd: copy, env });
+  return exitCode === 0 ? "" : stdout + stderr;
+};
+
+beforeAll(() => {
+  copy = mkdtempSync(join(tmpdir(), "recipes-test-"));
+  cpSync(ROOT, copy, { recursive: true, filter: (path) => !LEFT_OUT.includes(basename(path)) });
+  symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
+  for (const edit of Object.values(RECIPES).flat()) apply(edit);
+  for (const file of newFiles()) writeFileSync(join(copy, file), inPlace(file));
+});
+afterAll(() => rmSync(copy, { recursive: true }));
+
+describe.each(Object.entries(RECIPES))("the recipe %j of CONTRIBUTING.md", (title, edits) => {
+  it("names each file that is changed by hand", () => {
+    const files = new Set(edits.map(([file]) => file));
+    expect([...files].filter((file) => !recipeOf(title).includes(file))).toEqual([]);
+  });
+});
+
+/** A copy of the tree with the field and the operation of throw-away/, added by the steps of the recipes and by nothing else. */
+describe("a field and an operation that were added by the recipes", () => {
+  it("are in the lists that commands write, and in openapi.json", async () => {
+    expect(await inCopy("node", "src/cli/generate.ts")).toBe("");
+    expect(await inCopy("drizzle-kit", "generate", "--name", "throw_away")).toBe("");
+    expect(await inCopy("node", "src/cli/build-docs.ts")).toBe("");
+    const openApi = readFileSync(join(copy, "src/assets/openapi.json"), "utf8");
+    const names = ['"throwaway"', '/throw_away_gd"', '"session.thrown_away"', '"probes"'];
+    expect(names.filter((name) => !openApi.includes(name))).toEqual(['"probes"']);
+  });
+
+  it("are of the right types", async () => {
+    expect(await inCopy("tsc", "-p", ".", "--noEmit")).toBe("");
+  });
+
+  it("turn no test red that the recipes do not name", { timeout: 300_000 }, async () => {
+    expect(
+      await inCopy("vitest", "run", "--reporter", "dot", "--project", "workerd", "--project", "pure", ...TESTS),
+    ).toBe("");
+  });
+});
+
+function apply([file, find, replace]: Edit): void {
+  const path = join(copy, file);
+  const text = readFileSync(path, "utf8");
+  const places = [...text.matchAll(new RegExp(find, `${find.flags}g`))].length;
+  if (places !== 1) throw new Error(`test/e2e/throw-away/edits.ts: ${find} stands ${places} times in ${file}`);
+  writeFileSync(path, text.replace(find, replace));
+}
+
+function newFiles(): string[] {
+  return readdirSync(NEW_FILES, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== "edits.ts")
+    .map((entry) => relative(NEW_FILES, join(entry.parentPath, entry.name)));
+}
+
+/** A new file with its imports as they are in its place. */
+function inPlace(file: string): string {
+  const folder = dirname(join(NEW_FILES, file));
+  return readFileSync(join(NEW_FILES, file), "utf8").replaceAll(/from "(\.[^"]+)"/g, (_, path: string) => {
+    const target = relative(dirname(join(ROOT, file)), join(folder, path));
+    return `from "${target.startsWith(".") ? target : `./${target}`}"`;
+  });
+}

@@ -1,0 +1,97 @@
+/** An edit of a file by the text that it finds there exactly once. */
+export type Edit = [file: string, find: RegExp, replace: string];
+
+/**
+ * The field `throwaway` of create_gd by the recipe of CONTRIBUTING.md, in its order. The migration is made by its command. Nobody will
+ * build it: it tries the recipe, in a copy of the tree.
+ */
+export const FIELD: Edit[] = [
+  [
+    "src/store/schema.ts",
+    /(export const sessions = sqliteTable\(\n {2}"sessions",\n {2}\{\n.*?)(\n {2}\},\n)/s,
+    '$1\n    throwaway: text("throwaway"),$2',
+  ],
+  ["src/store/schema.ts", /(const SESSION_NAMES = \{\n.*?)(\n\} as const)/s, '$1\n  throwaway: "throwaway",$2'],
+
+  [
+    "src/operations/create-session.ts",
+    /(\n {4}\}\)\n {4}\.check\()/,
+    "\n      throwaway: z.optional(z.string(rule(THROWAWAY)).check(z.regex(/^[a-z]{2}(-[A-Z]{2})?$/, THROWAWAY))),$1",
+  ],
+  ["src/operations/create-session.ts", /(const MOST_AGENTS = .*)/, '$1\nconst THROWAWAY = "must be like zh or zh-CN";'],
+  [
+    "src/operations/create-session.ts",
+    /(\n {2}\}\),\n\n {2}bind\()/,
+    "\n    ...(fields.throwaway !== undefined && { throwaway: fields.throwaway }),$1",
+  ],
+  ["src/operations/create-session.ts", /(\n {6}messageSender,)/, "\n      throwaway: input.throwaway ?? null,$1"],
+  ["src/operations/create-session.ts", /(\n {8}kind: sql`'ticket'`,)/, "$1\n        throwaway: v.throwaway,"],
+  [
+    "src/operations/create-session.ts",
+    /(\n {2}\},\n {2}probes: \(\) => \(\{\n)/,
+    `
+    throwaway: { description: "A language.", examples: ["zh-CN"] },$1    throwaway: {
+      inside: ["zh", "zh-CN"],
+      outside: ["", "z", "zho", "ZH", "zh-", "zh-cn", "zh-CN ", "zh_CN", 1, null, []],
+    },
+`,
+  ],
+  ["src/operations/create-session.ts", /(created_at: \d+,)(\n {6}customer: \{)/, '$1\n      throwaway: "zh-CN",$2'],
+  [
+    "src/operations/describe-session.ts",
+    /(\n {2}customer: \{)/,
+    '\n  throwaway: { type: ["string", "null"], description: "The language; null without one.", examples: ["zh-CN"] },$1',
+  ],
+
+  ["src/client/event.ts", /(\n {4}created_at: number;)/, "$1\n    throwaway: string | null;"],
+  [
+    "src/http/console/pages/conversation.tsx",
+    /(\n {4}\[t\("Kind"\))/,
+    '\n    [t("Throwaway"), session.throwaway ?? "–"],$1',
+  ],
+  ["src/assets/console/zh.json", /^\{\n/, '{\n  "Throwaway": "试用项",\n'],
+  [
+    "src/client/arguments.ts",
+    /(export interface NewSession \{\n.*?)(\n\})/s,
+    "$1\n  throwaway?: string | undefined;$2",
+  ],
+  ["src/client/arguments.ts", /(\n {4}sbs: id,.*?)(\n {2}\};)/s, "$1\n    throwaway: session.throwaway,$2"],
+
+  ["test/operations/create-session.test.ts", /(\n +)metadata: null,/, "$&$1throwaway: null,"],
+  ["test/http/admin-lists.test.ts", /(\n +)metadata: \{\},/, "$&$1throwaway: null,"],
+
+  ["README.md", /\n\| `metadata` \| `create_gd` .*/, "$&\n| `throwaway` | `create_gd` | optional | a language |"],
+  ["docs/contract.md", /\n\| `metadata` \| no .*/, "$&\n| `throwaway` | no | a language |"],
+  ["docs/receiving.md", /`metadata`, `created_at`/, "$&, `throwaway`"],
+  ["docs/zh/receiving.md", /`metadata`、`created_at`/, "$&、`throwaway`"],
+];
+
+/** The operation `throw_away_gd`, whose file stands beside this one, by the recipe of CONTRIBUTING.md. */
+export const OPERATION: Edit[] = [
+  ["src/store/schema.ts", /(SESSION_STATUSES = \[[^\]]*)\]/, '$1, "binned"]'],
+  [
+    "src/operations/add-agents.ts",
+    /(\n {4}not_a_ticket: \{\n)/,
+    `
+    session_binned: {
+      when: (v) => sql\`EXISTS (SELECT 1 FROM \${sessions} WHERE \${session(v)} AND \${sessions.status} = 'binned')\`,
+      code: "state_forbids",
+      detail: () => "chat_id: the session was thrown away",
+      past: "The session was thrown away.",
+    },$1`,
+  ],
+  [
+    "src/operations/add-agents.ts",
+    /\n {4}not_a_ticket: NOT_OPENED_HERE,/,
+    '$&\n    session_binned: { cause: "The session was thrown away.", cure: "Nothing to repeat." },',
+  ],
+  [
+    "src/assets/console/zh.json",
+    /^\{\n/,
+    `{
+  "Binned": "已丢弃",
+  "The session was thrown away before.": "会话此前已丢弃。",
+  "The session was thrown away.": "会话已丢弃。",
+`,
+  ],
+];
