@@ -36,7 +36,7 @@ export const FIELD: Edit[] = [
     },
 `,
   ],
-  ["src/operations/create-session.ts", /(created_at: \d+,)(\n {6}customer: \{)/, '$1\n      throwaway: "zh-CN",$2'],
+  ["src/operations/create-session.ts", /(\n {6}customer: \{)/, '\n      throwaway: "zh-CN",$1'],
   [
     "src/operations/describe-session.ts",
     /(\n {2}customer: \{)/,
