@@ -60,7 +60,7 @@ export class Checker {
   arrives(call: Call): void {
     if (call.role === "monitor") return;
     if (call.role === "queue") {
-      this.#deliveries.liveness.arrives(call);
+      this.#deliveries.liveness.arrives(call, this.#now());
       return;
     }
     if (call.role === "cron") this.#deliveries.liveness.deployed(call.settings.closedHomes);
@@ -73,8 +73,7 @@ export class Checker {
   commits({ name: home }: Home, call: Call | undefined, changes: Change[]): void {
     const apply = (change: Change) => this.#apply(home, call, change);
     if (call?.role === "queue") {
-      this.#deliveries.liveness.works(call, this.#now());
-      this.#deliveries.checkWritten(home, call, changes, apply);
+      this.#deliveries.checkWritten(home, call, changes, apply, this.#now());
     } else {
       if (call?.role === "cron") this.pruning.checkWritten(home, call, changes);
       else if (call !== undefined && isSigned(call)) this.#signed.checkWritten(home, call, changes);
@@ -115,9 +114,6 @@ export class Checker {
   posts(post: Post): void {
     this.#deliveries.posts(post);
   }
-
-  /** A receiver has all of a post. */
-  takes(_: Post): void {}
 
   /** The Worker gets the status of an answer. */
   hears(post: Post): void {

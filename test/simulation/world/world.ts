@@ -84,7 +84,6 @@ export class World {
           post.call.name,
           `${name} is taken: ${mood}, ${verified ? "verified" : "not verified"}, ${status}, ${retryAfter}`,
         ]);
-        checker.takes(post);
       },
       hears: (post) => {
         this.count(`post ${post.status}`);

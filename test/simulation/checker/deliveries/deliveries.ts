@@ -38,13 +38,21 @@ export class Deliveries {
     if (broken !== undefined) this.#violate(broken[0], `${call.name} ${about}: ${broken[1]}`, [call.name]);
   }
 
-  /** A run of the consumer has changed rows, which the model learns one by one. */
-  checkWritten(home: string, call: Call, changes: readonly Change[], apply: (change: Change) => void): void {
+  /** A run of the consumer has changed rows, which the model learns one by one. @param now Unix seconds by the right clock */
+  checkWritten(
+    home: string,
+    call: Call,
+    changes: readonly Change[],
+    apply: (change: Change) => void,
+    now: number,
+  ): void {
     const written: Attempt[] = [];
     const isFirst = !this.#attempts.get(call)?.some((each) => each.home === home);
     for (const change of changes) {
       const wrong = this.#wrong(home, call, change, written);
       this.#report(call, `at ${home} ${JSON.stringify(change)}`, wrong);
+      const isToBeTried = change.table === "deliveries" && change.after?.status === "pending" && !isClaim(change);
+      if (isToBeTried) this.liveness.fails(home, call, change.after as Row, now);
       apply(change);
     }
     const unaudited = wrongOwnAudit(changes);
@@ -87,7 +95,6 @@ export class Deliveries {
     const heard = attempts.filter(({ post }) => post !== undefined && isSuccess(post));
     if (after.status === "delivered") for (const each of heard) each.isWritten = true;
     written.push(...(after.status === "delivered" ? heard.slice(-1) : mine === undefined ? [] : [mine]));
-    if (after.status === "pending") this.liveness.fails(home, call, after);
     // A second try of the claim reads the event once more, which may be erased by then.
     if (mine !== undefined && after.status === "skipped") mine.event = this.#model.home(home).outbox.eventOf(after);
     return wrongWriteDown(change, mine, attempts);

@@ -4,6 +4,7 @@ import { DISABLED } from "../admin/webhook-writes.ts";
 import { keyOf, type OutboxModel } from "../events/outbox-model.ts";
 import type { HomeModel } from "../home-model.ts";
 import { clockOf } from "./attempt.ts";
+import { messagesOf } from "./turns.ts";
 
 /** Nothing waits for ever: docs/architecture.md, "Events". */
 
@@ -16,17 +17,28 @@ const UNTOLD_SECONDS = 1_800;
 /** What one hanging receiver may add to the wait of each delivery that is due before. */
 const HANGING_SECONDS = 15;
 
+/** Clocks are read in whole seconds, one when an attempt has ended and one when that is written down. */
+const ROUNDED_SECONDS = 2;
+
 /** No message of the queue comes later, so what is due after that is left to the sweep. */
 const LONGEST_MESSAGE_SECONDS = 43_200;
+
+/** What the queue knows of the next attempt of a delivery, in Unix seconds. */
+interface Told {
+  /** By the clock that gave the time. */
+  dueAt: number;
+  /** When somebody is woken for it at the earliest, by the right clock. */
+  comesAt: number;
+  /** It was told when nothing failed any more. */
+  isCalm: boolean;
+}
 
 export class Liveness {
   /** In Unix seconds by the platform's clock, once nothing fails any more. */
   #calmSince = Number.POSITIVE_INFINITY;
-  /** Deliveries whose last failure was written down in the calm, so that the queue knows of the next attempt. */
-  readonly #told = new Set<string>();
+  /** By delivery. */
+  readonly #told = new Map<string, Told>();
   #closedHomes: readonly string[] = [];
-  /** Clocks are apart: whoever is woken may find that nothing is due yet, and leaves it to the sweep. */
-  #areClocksApart = false;
 
   calms(now: number): void {
     // What is under way may still meet what went wrong before.
@@ -38,28 +50,34 @@ export class Liveness {
     this.#closedHomes = closedHomes;
   }
 
-  /** A run of the consumer begins. Where a home is still closed to it, it leaves to the sweep what it was woken for. */
-  arrives({ settings }: Call): void {
-    for (const home of settings.closedHomes) {
-      for (const key of this.#told) if (key.startsWith(`${home}/`)) this.#told.delete(key);
+  /**
+   * A run of the consumer begins. Where a home is still closed to it, it leaves to the sweep what it was woken for. One whose clock is behind
+   * that of who sent the message finds nothing due yet, and tells the queue of nothing. @param now Unix seconds
+   */
+  arrives(call: Call, now: number): void {
+    for (const { home, site, webhook } of messagesOf(call)) {
+      const its = [...this.#told].filter(([key]) => key.startsWith(`${home}/${site}/${webhook}/`));
+      const isEarly = its.some(([, { dueAt, comesAt }]) => comesAt <= now && clockOf(call) < dueAt);
+      if (isEarly || call.settings.closedHomes.includes(home)) for (const [key] of its) this.#told.delete(key);
     }
   }
 
-  /** A run of the consumer does something. @param now Unix seconds */
-  works(call: Call, now: number): void {
-    this.#areClocksApart ||= clockOf(call) !== now;
-  }
-
-  /** A failed attempt was written down, to be tried again. */
-  fails(home: string, call: Call, delivery: Row): void {
-    const isTold = Number(delivery.next_attempt_at) <= clockOf(call) + LONGEST_MESSAGE_SECONDS;
-    if (isTold && clockOf(call) > this.#calmSince) this.#told.add(`${home}/${keyOf("deliveries", delivery)}`);
+  /** A failed attempt was written down, to be tried again. @param now Unix seconds */
+  fails(home: string, call: Call, delivery: Row, now: number): void {
+    const dueAt = Number(delivery.next_attempt_at);
+    const delay = dueAt - clockOf(call);
+    if (delay > LONGEST_MESSAGE_SECONDS) return;
+    const [comesAt, isCalm] = [now + delay - ROUNDED_SECONDS, now > this.#calmSince];
+    this.#told.set(`${home}/${keyOf("deliveries", delivery)}`, { dueAt, comesAt, isCalm });
   }
 
   /** An attempt begins. */
   wrongBegin({ name, outbox }: HomeModel, { before, after }: Change): Broken {
-    if (before === null || after === null || !this.#told.delete(`${name}/${keyOf("deliveries", after)}`)) return;
-    if (this.#areClocksApart) return;
+    if (before === null || after === null) return undefined;
+    const key = `${name}/${keyOf("deliveries", after)}`;
+    const told = this.#told.get(key);
+    this.#told.delete(key);
+    if (told?.isCalm !== true) return undefined;
     const at = Number(after.next_attempt_at) - 60;
     const late = at - Number(before.next_attempt_at);
     return late > UNTOLD_SECONDS + HANGING_SECONDS * dueOf(outbox, after, at)
