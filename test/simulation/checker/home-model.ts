@@ -48,6 +48,8 @@ export class HomeModel {
   readonly sessions = new Map<string, Session>();
   /** By site, appid, operation and key. */
   readonly keys = new Map<string, UsedKey>();
+  /** By id. */
+  readonly audit = new Map<number, Row>();
   readonly outbox = new OutboxModel();
   readonly name: string;
   /** The newest session of each site. */
@@ -110,6 +112,9 @@ export class HomeModel {
         break;
       case "nonces":
         put(this.nonces, JSON.stringify([row.site_id, row.appid, row.ranstr]), Number(row.expires_at), gone);
+        break;
+      case "audit_log":
+        put(this.audit, Number(row.id), row, gone);
         break;
       case "idempotency_keys": {
         const used = { fingerprint, sessionId: Number(row.session_id), expiresAt: Number(row.expires_at) };

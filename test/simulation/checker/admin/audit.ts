@@ -1,7 +1,7 @@
-import type { Change, Row } from "../../platform/database.ts";
-import type { Operation } from "./intents.ts";
-
-type Written = Change & { home: string };
+import type { Row } from "../../platform/database.ts";
+import { detailsOf, sorted, wrongResealing, wrongSettling } from "./audit-details.ts";
+import type { Operation, Written } from "./intents.ts";
+import { isSettling } from "./row-changes.ts";
 
 /**
  * docs/operating.md: each change that an operator makes leaves a row in the audit log in the same transaction.
@@ -9,44 +9,53 @@ type Written = Change & { home: string };
  * @param changes all of one transaction
  * @returns how its audit rows differ from what it changed
  */
-export function wrongAudit({ call, intent }: Operation, changes: readonly Written[]): string | undefined {
+export function wrongAudit(operation: Operation, changes: readonly Written[]): string | undefined {
+  const { call, intent } = operation;
   const rows = changes.filter(({ table }) => table === "audit_log").map(({ after }) => after ?? {});
   const strange = rows.find(({ actor, at }) => actor !== "admin-api" || at !== call.clock);
   if (strange !== undefined) return `it says ${JSON.stringify(strange)}`;
-  const telling = changes.find(({ table, after }) => table === "webhooks" && rows.some((row) => tells(row, after)));
-  if (telling !== undefined) return "it holds more of a URL than its origin";
-  const written = rows
-    .map(({ site_id, action, subject }) => {
-      // Whether anything was imported shows in the call.
-      return `${site_id} ${action === "app.imported" ? "app.issued" : action} ${subject}`;
-    })
-    .sort();
-  if (intent.kind === "reseal") return isOneOf(written, ["null secrets.resealed "]);
+  const written = rows.map(entryOf).sort();
+  // Which of both it is shows in what was brought along.
+  const imports = intent.kind === "issueApp" && (intent.appid ?? intent.secret) !== undefined;
+  const misnamed = rows.find(({ action }) => action === `app.${imports ? "issued" : "imported"}`);
+  if (misnamed !== undefined) return `it says ${misnamed.action}`;
+  if (intent.kind === "reseal") {
+    return isOneOf(written, ["null secrets.resealed "]) ?? (rows[0] && wrongResealing(rows[0], changes));
+  }
   if (intent.kind === "restored") {
     const settles = changes.some((change) => isSettling(change, intent.home));
-    return settles === written.length > 0
-      ? isOneOf(written, [`null home.restored ${intent.home}`])
-      : `it says ${written.join(", ") || "nothing"} of the settling`;
+    if (settles !== written.length > 0) return `it says ${written.join(", ") || "nothing"} of the settling`;
+    const strange = isOneOf(written, [`null home.restored ${intent.home}`]);
+    return strange ?? (rows[0] && wrongSettling(rows[0], changes, intent.home, intent.lift));
   }
   const expected = changes.flatMap(actionsOf).sort();
-  if (JSON.stringify(written) === JSON.stringify(expected)) return undefined;
+  if (JSON.stringify(written) === JSON.stringify(expected)) return wrongDetails(operation, changes, rows);
   return `the audit log says ${written.join(", ") || "nothing"}, expected ${expected.join(", ") || "nothing"}`;
 }
 
-/** The path of a webhook's URL may hold a token. */
-const tells = ({ details }: Row, webhook: Row | null): boolean => {
-  const path = webhook === null ? "/" : new URL(String(webhook.url)).pathname;
-  return path !== "/" && String(details).includes(path);
-};
+/** @returns what is wrong with the details of one of the rows */
+function wrongDetails(operation: Operation, changes: readonly Written[], rows: readonly Row[]): string | undefined {
+  for (const change of changes) {
+    for (const entry of actionsOf(change)) {
+      const said = rows.find((row) => entryOf(row) === entry)?.details;
+      const [, action = ""] = entry.split(" ");
+      const known = detailsOf(operation, action, change).map(sorted);
+      if (!known.includes(sorted(JSON.parse(String(said)) as object))) {
+        return `the audit log says ${said} of ${entry}, expected ${known.join(" or ")}`;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Whether anything was imported shows in the call. */
+const entryOf = ({ site_id, action, subject }: Row): string =>
+  `${site_id} ${action === "app.imported" ? "app.issued" : action} ${subject}`;
 
 const isOneOf = (written: string[], known: string[]): string | undefined => {
   const strange = written.length > 1 ? written : written.filter((each) => !known.includes(each));
   return strange.length === 0 ? undefined : `the audit log says ${strange.join(", ")}`;
 };
-
-/** Whether a change notes that a home is settled: the home is lifted in that batch, or the directory keeps what it was lifted to. */
-export const isSettling = ({ table, before, after }: Change, home: string): boolean =>
-  table === "settlings" && before === null && after?.home === home;
 
 function actionsOf({ table, before, after }: Written): string[] {
   if (after === null && table === "app_routes") return [`${before?.site_id} app.released ${before?.appid}`];

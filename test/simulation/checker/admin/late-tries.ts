@@ -17,14 +17,14 @@ const COLUMNS: Record<string, string[]> = {
 
 const PATCHES: Intent["kind"][] = ["changeSite", "changeWebhook", "changeAgent"];
 
-/** The row that a PATCH is about, as its home has it now; undefined for other calls. */
+/** The site, the agent or the webhook that a call changes, as its home has it now; undefined for other calls. */
 export function rowOf(model: Model, intent: Intent): Row | undefined {
   if (!("siteId" in intent)) return undefined;
   const { siteId } = intent;
   const home = model.homes.get(model.directory.get(siteId)?.home ?? "");
   if (intent.kind === "changeSite") return home?.sites.get(siteId)?.row;
   if (intent.kind === "changeAgent") return home?.agents.get(`${siteId}/${intent.id}`);
-  return intent.kind === "changeWebhook" ? home?.outbox.webhooks.get(`${siteId}/${intent.webhookId}`) : undefined;
+  return "webhookId" in intent ? home?.outbox.webhooks.get(`${siteId}/${intent.webhookId}`) : undefined;
 }
 
 /** The rows that a PATCH may have been answered from: all that there were since it arrived, and have what it asks for. */

@@ -1,16 +1,14 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Change } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import type { Model } from "../model.ts";
 import type { Violate } from "../violate.ts";
 import { wrongAnswer } from "./admin-answers.ts";
-import { readNow } from "./admin-reads.ts";
 import { wrongWrite } from "./admin-writes.ts";
 import { AppRecords } from "./app-records.ts";
 import { wrongAudit } from "./audit.ts";
 import { type Intent, intentOf, type Operation } from "./intents.ts";
 import { LateTries, rowOf } from "./late-tries.ts";
-import { wrongDivergent } from "./restores.ts";
+import { AdminReads } from "./reads.ts";
 import { GIVING, WRITES } from "./rules.ts";
 import { statusNow } from "./status-now.ts";
 
@@ -25,13 +23,14 @@ export class Operators {
   readonly #operations = new Map<Call, Operation>();
   /** Those that are not answered yet. */
   readonly #open = new Set<Operation>();
-  readonly #reads = new Map<Call, object[]>();
+  readonly #reads: AdminReads;
   readonly #lateTries = new LateTries();
 
   constructor(model: Model, violate: Violate) {
     this.#model = model;
     this.#violate = violate;
     this.records = new AppRecords(violate);
+    this.#reads = new AdminReads(model, this.records, violate);
   }
 
   arrives(call: Call): void {
@@ -51,6 +50,7 @@ export class Operators {
       const home = this.#model.home(intent.home);
       for (const siteId of home.sites.keys()) operation.highest.set(siteId, home.highestId(siteId));
     }
+    if (intent.kind === "read") this.#reads.arrives(call, intent);
     this.#operations.set(call, operation);
     this.#open.add(operation);
     this.#look(operation);
@@ -64,7 +64,7 @@ export class Operators {
   ends(call: Call): void {
     const operation = this.#operations.get(call);
     if (operation !== undefined) this.#open.delete(operation);
-    this.#reads.delete(call);
+    this.#reads.ends(call);
   }
 
   /** A home was taken back. */
@@ -134,7 +134,7 @@ export class Operators {
     this.#open.delete(operation);
     this.#lateTries.answered(call);
     const { intent } = operation;
-    if (intent.kind === "read") this.#checkRead(operation);
+    if (intent.kind === "read") this.#reads.check({ ...operation, intent });
     else this.#checkDone(operation);
     this.#checkSecrets(operation);
   }
@@ -148,18 +148,14 @@ export class Operators {
   }
 
   #look(operation: Operation): void {
-    const { call, intent } = operation;
-    if (intent.kind !== "read") {
-      operation.possible.add(String(statusNow(this.#model, operation)));
-      const row = rowOf(this.#model, intent);
-      if (row !== undefined && row !== operation.rows.at(-1)) operation.rows.push(row);
+    const { intent } = operation;
+    if (intent.kind === "read") {
+      this.#reads.look({ ...operation, intent });
       return;
     }
-    const { closedHomes } = call.settings;
-    const body = readNow(this.#model, { ...intent, closedHomes });
-    if (body === undefined) return;
-    const known = this.#reads.get(call) ?? [];
-    if (!known.some((each) => isDeepStrictEqual(each, body))) this.#reads.set(call, [...known, body]);
+    operation.possible.add(String(statusNow(this.#model, operation)));
+    const row = rowOf(this.#model, intent);
+    if (row !== undefined && row !== operation.rows.at(-1)) operation.rows.push(row);
   }
 
   #checkDone(operation: Operation): void {
@@ -200,27 +196,6 @@ export class Operators {
       const made = changes.find(({ table, before, after }) => table === "sites" && before !== null && after?.id === id);
       if (made === undefined) this.#violate("each call makes its own site", said, about);
     }
-  }
-
-  #checkRead({ call, disturbed }: Operation): void {
-    const known = this.#reads.get(call);
-    this.#reads.delete(call);
-    const { status = 0, body = "" } = call.answer ?? {};
-    if (disturbed) return;
-    const asked = { path: call.wire.path, arrivedAt: call.arrivedAt ?? 0 };
-    const lacking = status === 200 ? wrongDivergent(this.#model, asked, body, this.records.kv) : undefined;
-    if (lacking !== undefined) {
-      this.#violate("the list after a restore names each app to look at", `${call.name}: ${lacking}`, [call.name]);
-    }
-    if (known === undefined) return;
-    const hadFaults = call.faults.length > 0;
-    if (status >= 500 && hadFaults) return;
-    const answered = status === 200 ? (JSON.parse(body) as object) : { status };
-    if (known.some((each) => isDeepStrictEqual(answered, each))) return;
-    if (call.wire.path === "/admin/homes" && hadFaults) return;
-    const expected = known.map((each) => JSON.stringify(each)).join(" or ");
-    const what = `${call.name} ${call.wire.path} was answered ${status} ${body}, expected ${expected}`;
-    this.#violate("an operator reads what is stored", what, [call.name]);
   }
 
   #checkSecrets({ call, intent, changes }: Operation): void {

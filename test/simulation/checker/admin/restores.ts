@@ -4,9 +4,8 @@ import type { KvTruth } from "../../platform/kv.ts";
 import { nextSeq } from "../events/expected-event.ts";
 import type { Model } from "../model.ts";
 import { NONCE_SECONDS } from "../periods.ts";
-import { isSettling } from "./audit.ts";
 import type { OperationOf, Written } from "./intents.ts";
-import { misses } from "./row-changes.ts";
+import { isSettling, misses } from "./row-changes.ts";
 
 /** How a restored home is settled, `POST /homes/{home}/restored`: docs/operating.md, "Restoring a home". */
 

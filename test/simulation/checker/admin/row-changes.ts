@@ -13,3 +13,7 @@ export const misses = (after: Row | null, row: Row): string | undefined => {
   const wrong = Object.entries(row).find(([column, value]) => after?.[column] !== value);
   return wrong && `${wrong[0]} is ${JSON.stringify(after?.[wrong[0]])}, expected ${JSON.stringify(wrong[1])}`;
 };
+
+/** Whether a change notes that a home is settled: the home is lifted in that batch, or the directory keeps what it was lifted to. */
+export const isSettling = ({ table, before, after }: Change, home: string): boolean =>
+  table === "settlings" && before === null && after?.home === home;

@@ -1,5 +1,6 @@
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
+import { sorted } from "../admin/audit-details.ts";
 import { misses } from "../admin/row-changes.ts";
 import { type Attempt, clockOf, heardStatus, isAt, isSuccess } from "./attempt.ts";
 
@@ -74,10 +75,9 @@ export function wrongOwnAudit(changes: readonly Change[]): string | undefined {
   const said = rows.map(({ actor, action, site_id, subject }) => `${actor} ${action} ${site_id} ${subject}`);
   const expected = disabled.map(({ site_id, id }) => `worker webhook.disabled ${site_id} ${id}`);
   if (said.toSorted().join() !== expected.toSorted().join()) return `it says ${said}, expected ${expected}`;
-  const telling = rows.find(({ details, subject }) => {
-    const { url } = disabled.find(({ id }) => id === subject) ?? {};
-    const path = new URL(String(url)).pathname;
-    return path !== "/" && String(details).includes(path);
+  const wrong = rows.find(({ details, subject }) => {
+    const { url, disabled_reason: reason } = disabled.find(({ id }) => id === subject) ?? {};
+    return sorted(JSON.parse(String(details)) as object) !== sorted({ origin: new URL(String(url)).origin, reason });
   });
-  return telling && "it holds more of a URL than its origin";
+  return wrong && `it says ${wrong.details} of ${wrong.subject}`;
 }

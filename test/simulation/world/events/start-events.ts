@@ -28,7 +28,8 @@ export function startEvents(world: World): void {
   if (chance.happens(0.6)) world.start(() => changeSessions(world));
   if (chance.happens(0.7)) world.start(() => new Auditor(world).work());
   if (chance.happens(0.5)) world.start(() => monitor(world));
-  if (chance.happens(0.7)) world.start(() => workAtOneThing(world));
+  const isSlow = world.weather.database.slow > 0;
+  if (chance.happens(isSlow ? 0.9 : 0.6)) world.start(() => workAtOneThing(world));
   if (world.weather.events > 0 && chance.happens(0.5)) world.start(() => keepWebhooks(world));
   if (world.weather.events > 0 && chance.happens(0.2)) world.start(() => deleteWebhookByHand(world));
   if (world.weather.weeks) world.start(() => letWeeksPass(world));

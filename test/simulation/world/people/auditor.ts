@@ -1,5 +1,6 @@
 import type { Chance } from "../../machine/chance.ts";
 import type { World } from "../world.ts";
+import type { KnownSite } from "./company.ts";
 import { pause } from "./day.ts";
 import { Operator } from "./operator.ts";
 
@@ -27,7 +28,8 @@ export class Auditor {
   async #act(): Promise<void> {
     const chance = this.#chance;
     if (this.#world.weather.events > 0 && chance.happens(0.2)) await this.#pull();
-    else await this.#operator.call("GET", this.#path());
+    else if (chance.happens(0.2)) await this.#readLog();
+    else await this.#operator.call("GET", this.#read());
   }
 
   /** As a company does that would rather pull its events than be told of them. */
@@ -40,29 +42,66 @@ export class Auditor {
     site.pulled = items.at(-1)?.seq ?? (this.#chance.happens(0.3) ? 0 : site.pulled);
   }
 
-  #path(): string {
+  /** From the newest on, as far back as he likes. */
+  async #readLog(): Promise<void> {
+    const { company } = this.#world;
     const chance = this.#chance;
-    const { siteId, chatIds, agentIds, apps, webhooks } = chance.one(this.#world.company.sites);
-    const webhook = webhooks.length > 0 ? chance.one(webhooks).id : "wh_none";
-    const site = `/sites/${siteId}`;
-    const limit = chance.one(["", "?limit=1", "?limit=3", "?limit=100"]);
-    return chance.one([
-      `${site}/sessions/${chatIds.length > 0 ? chance.one(chatIds.slice(-8)) : 1}`,
-      `${site}/sessions/${chatIds.length > 0 ? chance.one(chatIds) : 1}`,
-      `${site}/sessions${limit}`,
-      `${site}/sessions?status=${chance.one(["waiting", "replied"])}`,
-      `${site}/sessions?sbs=customer_${chance.integer(1, 6)}&limit=100`,
-      `${site}/sessions?cursor=${chatIds.length > 0 ? chance.one(chatIds) : 1}&limit=3`,
-      `${site}/apps${limit}`,
-      `${site}/agents${limit}`,
-      `/sites${limit}`,
-      `${site}/apps?cursor=${apps.length > 0 ? chance.one(apps).appid : "0"}&limit=3`,
-      `${site}/agents?cursor=${chance.one(agentIds)}&limit=3`,
-      `/sites?cursor=${siteId}&limit=3`,
-      "/homes",
-      `${site}/webhooks`,
-      `${site}/webhooks/${webhook}/deliveries${limit}`,
-      `${site}/webhooks/${webhook}/deliveries?status=${chance.one(["pending", "delivered", "failed"])}&limit=50`,
-    ]);
+    const site = chance.happens(0.5) ? `&site_id=${chance.one(company.sites).siteId}` : "";
+    const asked = `/audit?limit=${chance.one([1, 3, 20, 100])}${site}`;
+    let cursor = "";
+    for (let left = chance.integer(1, 5); left > 0; left--) {
+      const answer = await this.#operator.call("GET", `${asked}${cursor}`);
+      if (answer?.status !== 200) return;
+      const { next_cursor } = JSON.parse(answer.body) as { next_cursor: string | null };
+      if (next_cursor === null) return;
+      cursor = `&cursor=${encodeURIComponent(next_cursor)}`;
+      await this.#world.sleep(chance.one([0, 0, 2_000]));
+    }
+  }
+
+  #read(): string {
+    const { company, cloud } = this.#world;
+    const read = this.#chance.one(Object.values(READS));
+    return read(this.#chance, this.#chance.one(company.sites), this.#chance.one([...cloud.homes.keys()]));
   }
 }
+
+const limitOf = (chance: Chance): string => chance.one(["", "?limit=1", "?limit=3", "?limit=100"]);
+
+type Read = (chance: Chance, site: KnownSite, home: string) => string;
+
+/** A path for each call that reads, by its name in openapi.json. What is read from page to page is not here. */
+export const READS: Record<string, Read> = {
+  "/admin/sites": (chance, { siteId }) => chance.one([`/sites${limitOf(chance)}`, `/sites?cursor=${siteId}&limit=3`]),
+  "/admin/sites/{site_id}/apps": (chance, { siteId, apps }) => {
+    const cursor = apps.length > 0 ? chance.one(apps).appid : "0";
+    return `/sites/${siteId}/apps${chance.one([limitOf(chance), `?cursor=${cursor}&limit=3`])}`;
+  },
+  "/admin/sites/{site_id}/agents": (chance, { siteId, agentIds }) =>
+    `/sites/${siteId}/agents${chance.one([limitOf(chance), `?cursor=${chance.one(agentIds)}&limit=3`])}`,
+  "/admin/sites/{site_id}/sessions": (chance, { siteId, chatIds }) => {
+    const cursor = chatIds.length > 0 ? chance.one(chatIds) : 1;
+    const query = chance.one([
+      limitOf(chance),
+      `?status=${chance.one(["waiting", "replied"])}`,
+      `?sbs=customer_${chance.integer(1, 6)}&limit=100`,
+      `?cursor=${cursor}&limit=3`,
+    ]);
+    return `/sites/${siteId}/sessions${query}`;
+  },
+  "/admin/sites/{site_id}/sessions/{chat_id}": (chance, { siteId, chatIds }) => {
+    const known = chance.happens(0.5) ? chatIds.slice(-8) : chatIds;
+    return `/sites/${siteId}/sessions/${known.length > 0 ? chance.one(known) : 1}`;
+  },
+  "/admin/sites/{site_id}/webhooks": (_, { siteId }) => `/sites/${siteId}/webhooks`,
+  "/admin/sites/{site_id}/webhooks/{webhook_id}/deliveries": (chance, { siteId, webhooks }) => {
+    const id = webhooks.length > 0 ? chance.one(webhooks).id : "wh_none";
+    const status = `?status=${chance.one(["pending", "delivered", "failed", "skipped"])}&limit=50`;
+    return `/sites/${siteId}/webhooks/${id}/deliveries${chance.one([limitOf(chance), status])}`;
+  },
+  "/admin/homes": () => "/homes",
+  "/admin/homes/{name}/divergent": (chance, _, home) => `/homes/${home}/divergent${limitOf(chance)}`,
+};
+
+/** What the auditor reads from page to page. */
+export const PAGED = ["/admin/sites/{site_id}/events", "/admin/audit"];

@@ -1,0 +1,73 @@
+import type { Row } from "../../platform/database.ts";
+import type { Operation, Written } from "./intents.ts";
+import { isSettling } from "./row-changes.ts";
+
+/** What each row of the audit log says of what was changed: docs/operating.md, "The audit log". */
+
+/** The columns of `details`, whatever order they stand in. */
+export const sorted = (value: object): string => JSON.stringify(value, Object.keys(value).sort());
+
+export const originAndTypes = ({ url, events }: Row) => ({
+  origin: new URL(String(url)).origin,
+  events: JSON.parse(String(events)) as string[],
+});
+
+/** @returns what the details of an action may be; where others change the same, by what they knew then */
+export function detailsOf({ intent, rows }: Operation, action: string, { before, after }: Written): object[] {
+  const row = (after ?? before) as Row;
+  switch (action) {
+    case "site.begun":
+      return [{ name: row.name, home: row.home, first_chat_id: row.first_chat_id }];
+    case "site.created":
+      return [{ name: row.name, first_chat_id: Number(row.chat_id_floor) + 1 }];
+    case "site.first_chat_id_set":
+      return [{ first_chat_id: Number(row.chat_id_floor) + 1 }];
+    case "site.renamed":
+    case "agent.renamed":
+      return [{ from: before?.name, to: row.name }];
+    case "site.closed":
+    case "site.opened":
+    case "agent.added":
+    case "agent.enabled":
+    case "agent.disabled":
+    case "app.revoked":
+      return [{ name: row.name }];
+    case "app.routed":
+      return [{ name: intent.kind === "issueApp" ? intent.name : "nobody asked for it" }];
+    case "app.issued": {
+      const brought = intent.kind === "issueApp" ? { appid: intent.appid, secret: intent.secret } : {};
+      const imported = Object.entries(brought).flatMap(([field, value]) => (value === undefined ? [] : [field]));
+      return [{ name: row.name, imported }];
+    }
+    case "app.rotated":
+    case "webhook.rotated":
+      return [{ version: row.version, previous_expires_at: row.previous_expires_at }];
+    case "webhook.added":
+    case "webhook.changed":
+    case "webhook.enabled":
+    case "webhook.disabled":
+      return [originAndTypes(row)];
+    case "webhook.deleted":
+      return [row, ...rows].map(originAndTypes);
+    default:
+      return [{}];
+  }
+}
+
+/** @returns what is wrong with what a re-sealing says of itself: how many of each it was to seal */
+export function wrongResealing({ details }: Row, changes: readonly Written[]): string | undefined {
+  const told = JSON.parse(String(details)) as Record<string, unknown>;
+  const isEnough = ["apps", "webhooks"].every(
+    (owners) => Number(told[owners]) >= changes.filter(({ table }) => table === owners).length,
+  );
+  const isAll = sorted(told) === sorted({ apps: Number(told.apps), webhooks: Number(told.webhooks) });
+  return isEnough && isAll ? undefined : `the audit log says ${details} of what was sealed`;
+}
+
+/** @returns what is wrong with what a settling says of itself */
+export function wrongSettling({ details }: Row, changes: readonly Written[], home: string, lift: number) {
+  const noted = changes.find((change) => isSettling(change, home))?.after;
+  const expected = sorted({ lifted_by: lift, settling_id: noted?.id });
+  const said = sorted(JSON.parse(String(details)) as object);
+  return said === expected ? undefined : `the audit log says ${said} of the settling, expected ${expected}`;
+}

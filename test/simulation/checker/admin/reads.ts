@@ -1,0 +1,80 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Call } from "../../world/call.ts";
+import type { Model } from "../model.ts";
+import type { Violate } from "../violate.ts";
+import { readNow } from "./admin-reads.ts";
+import type { AppRecords } from "./app-records.ts";
+import { AuditReads } from "./audit-reads.ts";
+import type { Intent, OperationOf } from "./intents.ts";
+import { wrongDivergent } from "./restores.ts";
+
+type Read = Extract<Intent, { kind: "read" }>;
+
+const isOfAudit = ({ path }: Read): boolean => path === "/audit";
+
+/** Holds what operators read against what was stored at some moment since they asked. */
+export class AdminReads {
+  readonly #model: Model;
+  readonly #records: AppRecords;
+  readonly #violate: Violate;
+  readonly #known = new Map<Call, object[]>();
+  readonly #audit: AuditReads;
+
+  constructor(model: Model, records: AppRecords, violate: Violate) {
+    this.#model = model;
+    this.#records = records;
+    this.#violate = violate;
+    this.#audit = new AuditReads(model);
+  }
+
+  arrives(call: Call, intent: Read): void {
+    if (isOfAudit(intent)) this.#audit.arrives(call);
+  }
+
+  /** Notes what an open call may be answered at this moment. */
+  look({ call, intent }: OperationOf<"read">): void {
+    const { closedHomes } = call.settings;
+    const body = readNow(this.#model, { ...intent, closedHomes });
+    if (body === undefined) return;
+    const known = this.#known.get(call) ?? [];
+    if (!known.some((each) => isDeepStrictEqual(each, body))) this.#known.set(call, [...known, body]);
+  }
+
+  ends(call: Call): void {
+    this.#known.delete(call);
+    this.#audit.ends(call);
+  }
+
+  check(operation: OperationOf<"read">): void {
+    const { call, intent, disturbed } = operation;
+    if (!disturbed && isOfAudit(intent)) this.#checkAudit(operation);
+    else if (!disturbed) this.#checkShown(operation);
+    this.ends(call);
+  }
+
+  #checkAudit({ call, intent }: OperationOf<"read">): void {
+    const wrong = this.#audit.wrong(call, intent.query);
+    if (wrong === undefined) return;
+    const what = `${call.name} ${call.wire.path} was answered ${call.answer?.status} ${call.answer?.body}: ${wrong}`;
+    this.#violate("a page of the audit log has each row that was there, as it was written", what, [call.name]);
+  }
+
+  #checkShown({ call }: OperationOf<"read">): void {
+    const known = this.#known.get(call);
+    const { status = 0, body = "" } = call.answer ?? {};
+    const asked = { path: call.wire.path, arrivedAt: call.arrivedAt ?? 0 };
+    const lacking = status === 200 ? wrongDivergent(this.#model, asked, body, this.#records.kv) : undefined;
+    if (lacking !== undefined) {
+      this.#violate("the list after a restore names each app to look at", `${call.name}: ${lacking}`, [call.name]);
+    }
+    if (known === undefined) return;
+    const hadFaults = call.faults.length > 0;
+    if (status >= 500 && hadFaults) return;
+    const answered = status === 200 ? (JSON.parse(body) as object) : { status };
+    if (known.some((each) => isDeepStrictEqual(answered, each))) return;
+    if (call.wire.path === "/admin/homes" && hadFaults) return;
+    const expected = known.map((each) => JSON.stringify(each)).join(" or ");
+    const what = `${call.name} ${call.wire.path} was answered ${status} ${body}, expected ${expected}`;
+    this.#violate("an operator reads what is stored", what, [call.name]);
+  }
+}
