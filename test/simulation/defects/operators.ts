@@ -1,6 +1,7 @@
 import type { Defect } from "./defect.ts";
 import { AGENT_DEFECTS } from "./operators-agents.ts";
 import { APP_DEFECTS } from "./operators-apps.ts";
+import { AUDIT_DEFECTS } from "./operators-audit.ts";
 import { HOME_DEFECTS } from "./operators-homes.ts";
 import { LIST_DEFECTS } from "./operators-lists.ts";
 import { RESTORE_DEFECTS } from "./operators-restores.ts";
@@ -14,6 +15,7 @@ export const OPERATOR_DEFECTS: Defect[] = [
   ...APP_DEFECTS,
   ...AGENT_DEFECTS,
   ...WEBHOOK_DEFECTS,
+  ...AUDIT_DEFECTS,
   ...HOME_DEFECTS,
   ...RESTORE_DEFECTS,
   ...SEAL_DEFECTS,

@@ -87,14 +87,17 @@ function wrongChangeSite(
     if (firstChatId !== undefined && !isKnown && firstChatId - 1 < model.home(change.home).highestId(siteId)) {
       return "an id at or above first_chat_id was given already";
     }
-    // A restored home has forgotten what the directory knows.
+    // A restored home has forgotten what the directory knows, and may have been lifted without another revision.
     const forgotten = listed.revision > Number(before?.revision);
-    if (forgotten && Number(after?.chat_id_floor) < listed.firstChatId - 1) return "the directory knows of more ids";
+    const isBehind = listed.firstChatId - 1 > floor;
+    const chat_id_floor = Number(after?.chat_id_floor);
+    if (isBehind && chat_id_floor < listed.firstChatId - 1) return "the directory knows of more ids";
     return becomes(change, {
       site_id: siteId,
       revision: Math.max(Number(before?.revision), listed.revision) + 1,
       ...(forgotten && { name: listed.name, status: listed.status }),
-      ...(forgotten && { chat_id_floor: Math.max(floor, listed.firstChatId - 1) }),
+      // At least what the directory knows.
+      ...(isBehind && { chat_id_floor }),
       ...(name !== undefined && { name }),
       ...(status !== undefined && { status }),
       ...(firstChatId !== undefined && { chat_id_floor: firstChatId - 1 }),

@@ -53,9 +53,7 @@ function isTooLow(
 ): boolean {
   if (firstChatId === undefined) return false;
   const site = home.sites.get(siteId);
-  const listed = model.directory.get(siteId);
-  const known = listed !== undefined && listed.revision > Number(site?.row.revision) ? listed.firstChatId - 1 : 0;
-  if (firstChatId - 1 < known) return true;
+  if (firstChatId < (model.directory.get(siteId)?.firstChatId ?? 0)) return true;
   return firstChatId <= home.highestId(siteId) && firstChatId - 1 !== site?.floor;
 }
 
