@@ -158,6 +158,7 @@ export class Checker {
   /** The call is answered, and nothing that it has registered with `waitUntil` is under way. */
   isOver(call: Call): void {
     this.#afterAnswer.isOver(call, this.#scheduler.now);
+    this.#signed.usedStamps.isOver(call);
   }
 
   /** A call that is over asks something more. */

@@ -47,7 +47,7 @@ export class HealthRules {
       return `names ${Object.keys(homes)}`;
     for (const [name, { state, stateSince }] of this.homes) {
       const old = state === "refusing" ? CACHED_MS : OLD_MS;
-      if (state !== "up" && stateSince < now - old && homes[name] === "ok")
+      if (state !== "up" && state !== "slow" && stateSince < now - old && homes[name] === "ok")
         return `says that ${name} is ok, it is ${state}`;
     }
     const isCalm = [...this.homes.values()].every(

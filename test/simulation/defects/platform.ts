@@ -1,46 +1,32 @@
 import type { Defect } from "./defect.ts";
 
+const RUN_REQUEST = "src/pipeline/run-request.ts";
+const RESOLVE = "src/credentials/resolve-credentials.ts";
+const NONCE_PUT = "waitUntil(rememberNonce";
+const APP_COUNT = "waitUntil(limits.count(config.appLimit, appid";
+const SITE_COUNT = "waitUntil(limits.count(config.siteLimit";
+
 /** Work that is begun and not registered: its file, and how the call of waitUntil begins there. */
 const FORGOTTEN = [
-  ["nonce", "what puts a used ranstr into NONCES", "src/pipeline/run-request.ts", "waitUntil(rememberNonce"],
-  [
-    "app-count",
-    "what counts a call for its app's limit",
-    "src/pipeline/run-request.ts",
-    "waitUntil(limits.count(config.appLimit, appid",
-  ],
-  [
-    "site-count",
-    "what counts a call for its site's limit",
-    "src/pipeline/run-request.ts",
-    "waitUntil(limits.count(config.siteLimit",
-  ],
+  ["nonce", "what puts a used ranstr into NONCES", RUN_REQUEST, NONCE_PUT],
+  ["app-count", "what counts a call for its app's limit", RUN_REQUEST, APP_COUNT],
+  ["site-count", "what counts a call for its site's limit", RUN_REQUEST, SITE_COUNT],
   [
     "closed-count",
     "what counts a call that met a closed site",
-    "src/pipeline/run-request.ts",
+    RUN_REQUEST,
     "waitUntil(limits.count(config.appLimit, closedKey",
   ],
   [
     "malformed-count",
     "what counts a malformed call",
-    "src/pipeline/run-request.ts",
+    RUN_REQUEST,
     "waitUntil(limits.count(config.appLimit, malformedKey",
   ],
   ["wake", "what tells the queue of an event", "src/pipeline/decide.ts", "lookUp.waitUntil(wake"],
-  [
-    "late-look-up",
-    "the look-up in D1 that KV has outrun",
-    "src/credentials/resolve-credentials.ts",
-    "lookUp.waitUntil(fromD1",
-  ],
-  [
-    "correction",
-    "what puts a right record into KV",
-    "src/credentials/resolve-credentials.ts",
-    "waitUntil(this.#correctKv",
-  ],
-  ["publishing", "what tells KV of a change", "src/credentials/resolve-credentials.ts", "waitUntil(writeRecord"],
+  ["late-look-up", "the look-up in D1 that KV has outrun", RESOLVE, "lookUp.waitUntil(fromD1"],
+  ["correction", "what puts a right record into KV", RESOLVE, "waitUntil(this.#correctKv"],
+  ["publishing", "what tells KV of a change", RESOLVE, "waitUntil(writeRecord"],
   [
     "settled-sites",
     "what copies the sites of a restored home",
@@ -57,11 +43,61 @@ const FORGOTTEN = [
   ["deliveries", "what delivers", "src/webhooks/deliver.ts", "waitUntil(\n    Promise.all([told"],
 ] as const;
 
-const forgotten: Defect[] = FORGOTTEN.map(([name, what, file, find]) => ({
+const FORGOTTEN_DEFECTS: Defect[] = FORGOTTEN.map(([name, what, file, find]) => ({
   name: `forgotten-${name}`,
   what: `Nobody registers ${what}, so it ends with the answer.`,
   edits: [{ file, find, replace: find.replace(/^[\w.]*waitUntil/, "void ") }],
 }));
 
+/** Who counts less or remembers less than every request that has used up its ranstr. */
+const UNCOUNTED: Defect[] = [
+  ["repeated-app", "An answer that is repeated does not count for its app's limit.", APP_COUNT, "repeated"],
+  ["repeated-site", "An answer that is repeated does not count for its site's limit.", SITE_COUNT, "repeated"],
+  ["refused-app", "A call that D1 refuses does not count for its app's limit.", APP_COUNT, "refused"],
+  ["repeated-nonce", "An answer that is repeated is not put into NONCES.", NONCE_PUT, "repeated"],
+  ["refused-nonce", "A call that D1 refuses is not put into NONCES.", NONCE_PUT, "refused"],
+  ["accepted-nonce", "A call that is accepted is not put into NONCES.", NONCE_PUT, "accepted"],
+].map(([name, what, find, kind]) => ({
+  name: `uncounted-${name}`,
+  what: String(what),
+  edits: [{ file: RUN_REQUEST, find: String(find), replace: `if (outcome.kind !== "${kind}") ${find}` }],
+}));
+
+const SLOW: Defect[] = [
+  {
+    name: "batch-own-deadline",
+    what: "The tries of the batch get 8 s of their own, however long the look-up took.",
+    edits: [
+      {
+        file: "src/pipeline/decide.ts",
+        find: "{ ...tries, answerBy: lookUp.answerBy }",
+        replace: "{ ...tries, answerBy: runtime.elapsed() + 8_000 }",
+      },
+    ],
+  },
+  {
+    name: "home-look-up-own-deadline",
+    what: "The second trip of a look-up gets 8 s of its own.",
+    edits: [
+      {
+        file: "src/credentials/find-app.ts",
+        find: "homeDatabase(databases, home), { siteId, appid }, answerBy);",
+        replace: "homeDatabase(databases, home), { siteId, appid }, runtime.elapsed() + 8_000);",
+      },
+    ],
+  },
+  {
+    name: "reload-own-deadline",
+    what: "A fresh look-up after a stale record gets 8 s of its own.",
+    edits: [
+      {
+        file: RESOLVE,
+        find: "findAppAgain(this.#runtime, bindings, than, lookUp.answerBy, bindings.closedHomes);",
+        replace: "findAppAgain(this.#runtime, bindings, than, this.#runtime.elapsed() + 8_000, bindings.closedHomes);",
+      },
+    ],
+  },
+];
+
 /** Of what the platform demands: to say what goes on after the answer, and to be sparing with time and calls. */
-export const PLATFORM_DEFECTS: Defect[] = [...forgotten];
+export const PLATFORM_DEFECTS: Defect[] = [...FORGOTTEN_DEFECTS, ...UNCOUNTED, ...SLOW];

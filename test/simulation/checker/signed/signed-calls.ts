@@ -15,6 +15,7 @@ import { Excuses } from "./excuses.ts";
 import { Orders } from "./orders.ts";
 import { isReadable, wasOnceInForce } from "./signatures.ts";
 import { checkWritten } from "./signed-writes.ts";
+import { UsedStamps } from "./used-stamps.ts";
 import { isWriting, type Verdict, verdictsOf } from "./verdicts.ts";
 import { aboutOf, type ReadableCall, type WatchedCall } from "./watched-call.ts";
 
@@ -25,6 +26,7 @@ const OWN_LIMIT_MS = 1_600;
 export class SignedCalls {
   readonly costs: Costs;
   readonly excuses: Excuses;
+  readonly usedStamps: UsedStamps;
   readonly orders: Orders;
   readonly #model: Model;
   readonly #violate: Violate;
@@ -45,6 +47,7 @@ export class SignedCalls {
     this.#appLimits = new AppLimits(violate);
     this.#clientLimit = new ClientLimit(violate);
     this.costs = new Costs(violate);
+    this.usedStamps = new UsedStamps(violate);
     this.orders = new Orders(model, violate);
     const rules = { costs: this.costs, appLimits: this.#appLimits, clientLimit: this.#clientLimit };
     this.excuses = new Excuses(model, this.#calls, rules);
@@ -189,6 +192,7 @@ export class SignedCalls {
       this.#clientLimit.fails(call, { isLimited, forged, isUnknown, invented });
     } else this.#clientLimit.succeeds(call);
     const done = committed !== undefined && formMismatch(call, answer, NO_ANSWER) !== undefined;
+    if (done) this.usedStamps.uses(call);
     if (done) this.#appLimits.letThrough(call, appid, siteId, committed.at);
     if (done && stamp !== undefined) this.#appLimits.charge(call, { appid, siteId, ranstr: stamp.ranstr });
     if (isMalformed(reading)) {

@@ -6,6 +6,9 @@ import type { Home } from "./home.ts";
 /** A D1 call that took longer is a fault of the platform: the Worker may have given up. */
 const SLOW_MS = 900;
 
+/** What each call takes of a home that is slow: several of one request may well be answered, and then its time is over. */
+const SPELL_MS = [1_500, 4_000] as const;
+
 /** What a call's faults say of an answer of D1 that was lost with a word that asks for another try. */
 export const TRANSIENT_FAULT = "transient";
 
@@ -40,7 +43,12 @@ export function databaseLink(air: Air, home: Home, weather: DatabaseWeather): Ca
       call?.faults.push(isTransient ? TRANSIENT_FAULT : `${home.name}: ${what}`);
       witness.note(call, `D1 ${home.name} ${name}: ${what}${detail}`, `D1 ${home.name}: ${what}`);
     };
-    const slow = strikes(air, weather.slow) ? chance.between(100, 15_000) : 0;
+    const slow =
+      home.state === "slow"
+        ? chance.between(...SPELL_MS)
+        : strikes(air, weather.slow)
+          ? chance.between(100, 15_000)
+          : 0;
     if (slow > 0) fault("slow", { detail: ` by ${Math.round(slow)} ms` });
     const [out, back] = chance.happens(0.5) ? [slow, 0] : [0, slow];
     const lostBefore = strikes(air, weather.lostBefore);
@@ -63,7 +71,7 @@ export function databaseLink(air: Air, home: Home, weather: DatabaseWeather): Ca
         return;
       }
       scheduler.after(travel() + out, () => {
-        if (home.state !== "up") {
+        if (home.state === "refusing" || home.state === "silent") {
           fault(`down, ${home.state}`);
           if (home.state === "refusing") fail(chance.one(REFUSALS));
           return;

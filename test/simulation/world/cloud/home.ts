@@ -4,8 +4,8 @@ import type { Call } from "../call.ts";
 import { newDatabase } from "./new-database.ts";
 import type { Witness } from "./witness.ts";
 
-/** What a home does with calls that reach it. `refusing` says so at once, `silent` never answers. */
-type HomeState = "up" | "refusing" | "silent";
+/** What a home does with calls that reach it. `slow` takes seconds for each, `refusing` says so at once, `silent` never answers. */
+type HomeState = "up" | "slow" | "refusing" | "silent";
 
 /** Milliseconds that a batch keeps the database busy: it does one at a time. */
 const SERVICE_MS = 0.4;

@@ -84,7 +84,7 @@ export function silence(world: World, chance: Chance, name: string): void {
   const others = [...world.cloud.homes.values()].filter((home) => home.name !== name);
   if (others.length === 0) return;
   const home = chance.one(others);
-  home.state = chance.one(["refusing", "silent"]);
+  home.state = chance.one(["refusing", "silent", "slow"]);
   world.scheduler.after(chance.between(3_000, 15_000), () => {
     home.state = "up";
   });

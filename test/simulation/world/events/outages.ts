@@ -14,9 +14,14 @@ export async function killIsolates(world: World): Promise<void> {
 }
 
 /** What happens to a home, by the state that it is in then. */
-export const OUTAGES = { refusing: "home refuses", silent: "home is silent", up: "home restarts" };
+export const OUTAGES = {
+  refusing: "home refuses",
+  silent: "home is silent",
+  slow: "home is slow",
+  up: "home restarts",
+};
 
-/** Homes go down for a while, each by itself, or only restart. */
+/** Homes go down for a while or become slow, each by itself, or only restart. */
 export async function takeHomesDown(world: World): Promise<void> {
   const chance = world.chance.fork();
   const { outages } = world.weather;
@@ -24,10 +29,10 @@ export async function takeHomesDown(world: World): Promise<void> {
     await pause(world, chance, chance.between(0, 2 * outages));
     if (world.closing) return;
     const home = chance.one([...world.cloud.homes.values()]);
-    const state = chance.one(["refusing", "silent", "up"] as const);
+    const state = chance.one(["refusing", "silent", "slow", "up"] as const);
     world.count(OUTAGES[state]);
-    world.say(() => [undefined, `home ${home.name} restarts and is ${state}`]);
-    home.restart();
+    world.say(() => [undefined, `home ${home.name}: ${OUTAGES[state]}, it is ${state}`]);
+    if (state !== "slow") home.restart();
     home.state = state;
     await world.sleep(chance.happens(0.3) ? chance.between(12_000, 40_000) : chance.between(100, 12_000));
     home.state = "up";
