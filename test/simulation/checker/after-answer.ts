@@ -5,6 +5,12 @@ import type { Violate } from "./violate.ts";
 const LIMIT_MS = 499;
 /** So long whoever asks something else waits for it at least, before it counts as failed. */
 const PATIENCE_MS = 2_000;
+/**
+ * docs/architecture.md, "The way of an event", and docs/deploying.md: what one invocation may ask of the platform. Runs of a cron trigger
+ * count on Workers Paid.
+ */
+const MOST_TRIPS = 50;
+const MOST_TRIPS_OF_CRON = 1_000;
 
 /** The platform drops what a call has begun and not registered: docs/architecture.md, "Time is bounded". */
 export class AfterAnswer {
@@ -20,12 +26,19 @@ export class AfterAnswer {
    * @param now milliseconds of virtual time
    */
   isOver(call: Call, now: number): void {
+    this.checkTrips(call);
     // The operator is told that what was begun may still be done.
     if (call.role === "operator" && call.answer?.status === 503) return;
     const open = [...call.trips, ...call.counts].find(
       (trip) => trip.isOpen && isEffect(call, trip) && !isGivenUp(trip, now),
     );
     if (open !== undefined) this.#broken(call, `had "${open.to}" under way when it was over`);
+  }
+
+  /** Nothing goes on any more that the call has begun. */
+  checkTrips({ name, role, trips }: Call): void {
+    if (trips.length <= (role === "cron" ? MOST_TRIPS_OF_CRON : MOST_TRIPS)) return;
+    this.#violate("an invocation asks no more than the platform allows", `${name} asked ${trips.length} times`, [name]);
   }
 
   /** A call that is over asks something more. */

@@ -150,6 +150,7 @@ export class Checker {
 
   /** The call will never be answered. */
   ends(call: Call): void {
+    this.#afterAnswer.checkTrips(call);
     if (call.role === "monitor" || call.role === "queue") return;
     if (isSigned(call)) this.#signed.ends(call);
     else this.operators.ends(call);

@@ -61,8 +61,6 @@ export class Call implements Task {
   limiterFailed = false;
   /** What it waited for D1 in all, in milliseconds. */
   d1Ms = 0;
-  /** How often it has fetched. */
-  subrequests = 0;
   /** How much of what it left to waitUntil is under way. */
   leftOver = 0;
 

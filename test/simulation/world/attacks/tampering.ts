@@ -1,7 +1,7 @@
 import type { Chance } from "../../machine/chance.ts";
 import { signed } from "../signed.ts";
 import type { World } from "../world.ts";
-import { type Attacker, newSession } from "./attacker.ts";
+import { type Attacker, newSession, secretOf } from "./attacker.ts";
 
 type Stored = Record<string, unknown>;
 
@@ -55,7 +55,8 @@ export async function tampering(attacker: Attacker): Promise<void> {
     const rotated = oldSecrets.length > 0 && chance.happens(0.5) ? chance.one(oldSecrets.slice(-6)) : undefined;
     const { appid } = rotated ?? chance.one(apps);
     if (!known.has(appid)) continue;
-    tamperWith(attacker, appid, known);
+    const kind = tamperWith(attacker, appid, known);
+    if (kind === "another home" && chance.happens(0.5)) await surge(attacker, appid);
     if (rotated === undefined) continue;
     // Now it would pay to have kept the old secret.
     for (const edge of world.weather.edges) {
@@ -80,8 +81,24 @@ function deleteNonces({ world, chance }: Attacker): void {
   for (const key of chance.some([...nonces.keys()], 0.5)) nonces.delete(key);
 }
 
-/** Changes the record of an app, and lets most edges and some isolates forget what they knew. */
-function tamperWith({ world, chance }: Attacker, appid: string, known: Map<string, Stored[]>): void {
+/** Those of one address who use the app come all at once to a location where nobody knows it: they share one look where it is. */
+async function surge(attacker: Attacker, appid: string): Promise<void> {
+  const { world, chance } = attacker;
+  const app = world.company.apps.find((each) => each.appid === appid);
+  if (app === undefined || world.weather.isolateLife === 0) return;
+  const edge = attacker.anyEdge();
+  for (const cache of world.cloud.credentialCaches) cache.forget(`app:${appid}`);
+  for (const isolate of world.cloud.isolates.filter((each) => each.edge === edge)) world.cloud.kill(isolate);
+  const agent = app.site.agentIds[0] ?? 1;
+  const calls = Array.from({ length: chance.integer(3, 6) }, () =>
+    signed("create_gd", { appid, ...newSession(attacker, agent) }, secretOf(app)),
+  );
+  world.count("surge at a record that names another home");
+  await Promise.all(calls.map((call) => attacker.send(call, edge)));
+}
+
+/** Changes the record of an app, and lets most edges and some isolates forget what they knew. @returns how */
+function tamperWith({ world, chance }: Attacker, appid: string, known: Map<string, Stored[]>): string {
   const { credentials, credentialCaches, isolates } = world.cloud;
   const records = known.get(appid) as Stored[];
   const key = `app:${appid}`;
@@ -100,8 +117,9 @@ function tamperWith({ world, chance }: Attacker, appid: string, known: Map<strin
     credentials.set(key, { value, expiresAt: Number.POSITIVE_INFINITY });
   }
   for (const cache of chance.some(credentialCaches, 0.8)) cache.forget(key);
-  if (world.weather.isolateLife === 0) return;
+  if (world.weather.isolateLife === 0) return kind;
   for (const isolate of chance.some(isolates, 0.3)) world.cloud.kill(isolate);
+  return kind;
 }
 
 /** A record of KV; undefined when it is none. */

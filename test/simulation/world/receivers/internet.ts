@@ -9,8 +9,6 @@ import { responseOf } from "./response.ts";
 
 /** As many connections of one invocation wait for an answer at the same time; further ones wait for their turn. */
 const MOST_OPEN = 6;
-/** Of one invocation, on the free plan. */
-const MOST_SUBREQUESTS = 50;
 const MOST_REDIRECTS = 20;
 
 /** What the isolates' global fetch reaches. */
@@ -44,7 +42,6 @@ export class Internet {
     const call = callNow();
     if (call === undefined) throw new Error("not simulated: a fetch of nobody");
     if (input instanceof Request) throw new Error("not simulated: a fetch of a Request");
-    if (++call.subrequests > MOST_SUBREQUESTS) throw new Error("Too many subrequests by single Worker invocation.");
     const trip = setOut(this.#air, call, "fetch");
     try {
       return await this.#follow(call, new URL(input).href, init, 0);
