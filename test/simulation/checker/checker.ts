@@ -60,7 +60,7 @@ export class Checker {
   arrives(call: Call): void {
     if (call.role === "monitor") return;
     if (call.role === "queue") {
-      this.#deliveries.liveness.arrives(call, this.#now());
+      this.#deliveries.liveness.arrives(this.model, call, this.#now());
       return;
     }
     if (call.role === "cron") this.#deliveries.liveness.deployed(call.settings.closedHomes);

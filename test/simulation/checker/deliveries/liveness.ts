@@ -3,6 +3,7 @@ import type { Call } from "../../world/call.ts";
 import { DISABLED } from "../admin/webhook-writes.ts";
 import { keyOf, type OutboxModel } from "../events/outbox-model.ts";
 import type { HomeModel } from "../home-model.ts";
+import type { Model } from "../model.ts";
 import { clockOf } from "./attempt.ts";
 import { messagesOf } from "./turns.ts";
 
@@ -19,6 +20,9 @@ const HANGING_SECONDS = 15;
 
 /** Clocks are read in whole seconds, one when an attempt has ended and one when that is written down. */
 const ROUNDED_SECONDS = 2;
+
+/** How far the clocks of two isolates may be apart. */
+const SKEW_SECONDS = 20;
 
 /** No message of the queue comes later, so what is due after that is left to the sweep. */
 const LONGEST_MESSAGE_SECONDS = 43_200;
@@ -52,12 +56,18 @@ export class Liveness {
 
   /**
    * A run of the consumer begins. Where a home is still closed to it, it leaves to the sweep what it was woken for. One whose clock is behind
-   * that of who sent the message finds nothing due yet, and tells the queue of nothing. @param now Unix seconds
+   * that of who sent the message finds nothing due yet, and tells the queue of nothing, not even of what is due later.
+   *
+   * @param now Unix seconds
    */
-  arrives(call: Call, now: number): void {
+  arrives(model: Model, call: Call, now: number): void {
     for (const { home, site, webhook } of messagesOf(call)) {
       const its = [...this.#told].filter(([key]) => key.startsWith(`${home}/${site}/${webhook}/`));
-      const isEarly = its.some(([, { dueAt, comesAt }]) => comesAt <= now && clockOf(call) < dueAt);
+      const isNearlyDue = ({ next_attempt_at }: Row) =>
+        Number(next_attempt_at) > clockOf(call) && Number(next_attempt_at) <= clockOf(call) + SKEW_SECONDS;
+      const isEarly =
+        its.some(([, { dueAt, comesAt }]) => comesAt <= now && clockOf(call) < dueAt) ||
+        model.home(home).outbox.deliveriesOf({ site_id: site, id: webhook }).some(isNearlyDue);
       if (isEarly || call.settings.closedHomes.includes(home)) for (const [key] of its) this.#told.delete(key);
     }
   }
