@@ -17,6 +17,7 @@ const TESTS = [
   ...["http/admin-lists", "http/admin-webhooks", "http/documented-examples", "http/envelope", "http/signed-routes"],
   ...["http/console/language", "http/console/webhooks", "operations/add-agents", "operations/create-session"],
   ...["operations/events", "pipeline/fingerprint", "store/schema", "store/home/read-session"],
+  ...["simulation/operations", "simulation/defects", "simulation/seeds"],
 ].map((name) => `test/${name}.test.ts`);
 
 const RECIPES = { "Add a field": FIELD, "Add an operation": OPERATION };

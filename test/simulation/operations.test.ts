@@ -15,7 +15,7 @@ describe("the simulation's models of operations", () => {
   });
 
   it.each(MODELS)("send $name malformed in each of its own fields", ({ malformed, ask }) => {
-    const site = { agentIds: [1, 2], chatIds: [7], changedByHand: new Map() };
+    const site = { agentIds: [1, 2], chatIds: [7], refusedSessions: new Map() };
     const chance = {
       one: ([first]: unknown[]) => first,
       some: (all: unknown[]) => all,

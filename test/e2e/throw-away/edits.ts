@@ -60,6 +60,12 @@ export const FIELD: Edit[] = [
   ["test/operations/create-session.test.ts", /(\n +)metadata: null,/, "$&$1throwaway: null,"],
   ["test/http/admin-lists.test.ts", /(\n +)metadata: \{\},/, "$&$1throwaway: null,"],
 
+  [
+    "test/simulation/operations/create-session.ts",
+    /\n {2}title: \{\n/,
+    '\n  throwaway: { columns: ["throwaway"], accepts: (text) => text === "zh", right: ["zh"], wrong: ["ZH", 1, null] },$&',
+  ],
+
   ["README.md", /\n\| `metadata` \| `create_gd` .*/, "$&\n| `throwaway` | `create_gd` | optional | a language |"],
   ["docs/contract.md", /\n\| `metadata` \| no .*/, "$&\n| `throwaway` | no | a language |"],
   ["docs/receiving.md", /`metadata`, `created_at`/, "$&, `throwaway`"],
@@ -84,6 +90,21 @@ export const OPERATION: Edit[] = [
     "src/operations/add-agents.ts",
     /\n {4}not_a_ticket: NOT_OPENED_HERE,/,
     '$&\n    session_binned: { cause: "The session was thrown away.", cure: "Nothing to repeat." },',
+  ],
+  [
+    "test/simulation/operations/add-agents.ts",
+    /(\n {4}not_a_ticket: \{\n)/,
+    `
+    session_binned: {
+      ...FORBIDS,
+      detail: /^chat_id: the session was thrown away$/,
+      ask: askFor("session_binned"),
+    },$1`,
+  ],
+  [
+    "test/simulation/operations/add-agents.ts",
+    /(\n {4}if \(session\.row\.kind !== "ticket"\))/,
+    '\n    if (session.row.status === "binned") return "session_binned";$1',
   ],
   [
     "src/assets/console/zh.json",

@@ -30,12 +30,12 @@ function ask({ chance, site, foreignChatIds }: Asker): Fields {
   return { chat_id, kefu_ids: chance.happens(0.5) ? kefu_ids : kefu_ids.join(",") };
 }
 
-/** For a session that a hand has changed: see `byHand`. */
+/** For a session that the refusal is known to meet. */
 const askFor =
   (refusal: string) =>
   (asker: Asker): Fields | undefined => {
-    const changed = asker.site.changedByHand.get(refusal) ?? [];
-    return changed.length === 0 ? undefined : { ...ask(asker), chat_id: asker.chance.one(changed) };
+    const known = asker.site.refusedSessions.get(refusal) ?? [];
+    return known.length === 0 ? undefined : { ...ask(asker), chat_id: asker.chance.one(known) };
   };
 
 const FORBIDS = { status: 409, msg: "当前状态不允许操作" };

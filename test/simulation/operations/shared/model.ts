@@ -82,9 +82,13 @@ export interface OperationModel<Asked extends object = object> {
   event: { type: string; data(moment: Moment, asked: Asked, written: ExpectedRow[]): object };
   /** `data` of the answer. */
   answer(sessionId: number): unknown;
-  /** What its caller learns from an answer. */
-  learn?(site: KnownSite, data: unknown): void;
+  /** What its caller learns from the answer to a call that was accepted. */
+  learn?(site: KnownSite, data: unknown, fields: Fields): void;
 }
+
+/** Notes that a refusal of some operation meets a session from now on. */
+export const noteRefused = ({ refusedSessions }: KnownSite, refusal: string, chatId: number): void =>
+  void refusedSessions.set(refusal, [...(refusedSessions.get(refusal) ?? []), chatId]);
 
 /** Whether a transaction has made a session, and its first message. */
 export const openedBy = (changes: readonly Change[]): { content: string } | undefined => {

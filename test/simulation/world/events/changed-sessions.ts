@@ -1,4 +1,5 @@
 import { MODELS } from "../../operations/index.ts";
+import { noteRefused } from "../../operations/shared/model.ts";
 import { pause } from "../people/day.ts";
 import type { World } from "../world.ts";
 
@@ -14,12 +15,13 @@ export async function changeSessions(world: World): Promise<void> {
     await pause(world, chance, chance.between(500, 8_000));
     const sites = world.company.sites.filter(({ chatIds }) => chatIds.length > 0);
     if (sites.length === 0 || world.closing) continue;
-    const { siteId, home, chatIds, changedByHand } = chance.one(sites);
+    const site = chance.one(sites);
+    const { siteId, home, chatIds } = site;
     const { name, sql } = chance.one(CHANGES);
     const chatId = chance.one(chatIds);
     world.count(`session changed by hand: ${name}`);
     world.say(() => [undefined, `changed by hand: session ${chatId} of site ${siteId} in ${home}: ${name}`]);
     world.cloud.home(home).database.transaction([{ sql, values: [siteId, chatId] }]);
-    changedByHand.set(name, [...(changedByHand.get(name) ?? []), chatId]);
+    noteRefused(site, name, chatId);
   }
 }

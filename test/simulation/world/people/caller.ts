@@ -232,7 +232,7 @@ export class Caller {
     const { envelope } = await this.#client
       .now()
       .send(operation.wireName as "create_gd", { ranstr, ...fields }, options);
-    if (envelope.code === 1) operation.learn?.(this.#app.site, envelope.data);
+    if (envelope.code === 1) operation.learn?.(this.#app.site, envelope.data, fields);
   }
 }
 

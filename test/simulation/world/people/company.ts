@@ -28,8 +28,8 @@ export interface KnownSite {
   webhooks: KnownWebhook[];
   /** The last event that somebody has pulled. */
   pulled: number;
-  /** Sessions that a hand at the database has changed so that an operation refuses them, by the name of the refusal. */
-  changedByHand: Map<string, number[]>;
+  /** Sessions that an operation is known to refuse, by the name of the refusal. */
+  refusedSessions: Map<string, number[]>;
 }
 
 /** Stands for a secret that was made and whose answer was lost. */

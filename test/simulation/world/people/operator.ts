@@ -108,7 +108,7 @@ export class Operator {
       chatIds: [],
       webhooks: [],
       pulled: 0,
-      changedByHand: new Map(),
+      refusedSessions: new Map(),
     };
     this.world.company.sites.push(site);
     for (let i = 0; i < 4; i++) await this.addAgent(site);
