@@ -65,4 +65,4 @@ const refusedUrl = (message: string) => invalidInput([{ field: "url", message }]
 
 /** What the audit log says of a webhook. The path and the query of its URL may hold a token. */
 export const webhookDetails = ({ url, events }: Pick<Webhook, "url" | "events">): string =>
-  JSON.stringify({ origin: new URL(url).origin, events });
+  JSON.stringify({ origin: URL.parse(url)?.origin ?? null, events });

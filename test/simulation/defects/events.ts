@@ -162,12 +162,56 @@ export const EVENT_DEFECTS: Defect[] = [
     ],
   },
   {
+    name: "enabling-leaves-the-reason",
+    what: "A webhook that is enabled again goes on saying why it was disabled.",
+    edits: [
+      {
+        file: WEBHOOKS,
+        find: 'wanted.status === "enabled" ? null : before.disabledReason',
+        replace: 'wanted.status === "enabled" ? before.disabledReason : before.disabledReason',
+      },
+    ],
+  },
+  {
+    name: "enabling-goes-on-failing",
+    what: "A webhook that is enabled again has failed since before it was disabled.",
+    edits: [
+      {
+        file: WEBHOOKS,
+        find: "CASE WHEN ${moved} OR ${switched} THEN NULL",
+        replace: "CASE WHEN ${moved} OR (${switched} AND 0) THEN NULL",
+      },
+    ],
+  },
+  {
+    name: "pings-need-events",
+    what: "A ping is lost while its site's events are off.",
+    edits: [
+      {
+        file: "src/store/home/events.ts",
+        find: ".from(nextEvent(siteId, isEnabled(db, key))),",
+        replace: ".from(nextEvent(siteId, sql`${isEnabled(db, key)} AND home_sites.events`)),",
+      },
+    ],
+  },
+  {
+    name: "urls-without-origin-stay",
+    what: "A webhook whose URL a hand at the database has made unreadable cannot be changed.",
+    edits: [
+      {
+        file: "src/services/add-webhook.ts",
+        find: "JSON.stringify({ origin: URL.parse(url)?.origin ?? null, events })",
+        replace: "JSON.stringify({ origin: new URL(url).origin, events })",
+      },
+    ],
+  },
+  {
     name: "audit-tells-urls",
     what: "The audit log holds the URLs of webhooks, whose paths may hold tokens.",
     edits: [
       {
         file: "src/services/add-webhook.ts",
-        find: "JSON.stringify({ origin: new URL(url).origin, events })",
+        find: "JSON.stringify({ origin: URL.parse(url)?.origin ?? null, events })",
         replace: "JSON.stringify({ origin: url, events })",
       },
     ],

@@ -141,6 +141,17 @@ export const POST_DEFECTS: Defect[] = [
     edits: [{ file: "src/webhooks/schedule.ts", find: "36_000, 43_200];", replace: "36_000, 43_200, 60];" }],
   },
   {
+    name: "stored-urls-are-trusted",
+    what: "Events are posted to a URL that a hand at the database has written, wherever it leads.",
+    edits: [
+      {
+        file: ATTEMPT,
+        find: "if (fault !== undefined) return { status: null, error: `the URL",
+        replace: "if (fault !== undefined && URL.parse(url) === null) return { status: null, error: `the URL",
+      },
+    ],
+  },
+  {
     name: "gone-is-tried-again",
     what: "A receiver that answers 410 is asked again.",
     edits: [

@@ -7,8 +7,11 @@ import { isSettling } from "./row-changes.ts";
 /** The columns of `details`, whatever order they stand in. */
 export const sorted = (value: object): string => JSON.stringify(value, Object.keys(value).sort());
 
+/** Of a webhook's URL; null when it cannot be read. */
+export const originOf = (url: unknown): string | null => URL.parse(String(url))?.origin ?? null;
+
 export const originAndTypes = ({ url, events }: Row) => ({
-  origin: new URL(String(url)).origin,
+  origin: originOf(url),
   events: JSON.parse(String(events)) as string[],
 });
 

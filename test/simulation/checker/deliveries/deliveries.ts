@@ -1,7 +1,7 @@
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import type { Post } from "../../world/receivers/post.ts";
-import { leftPending } from "../admin/webhook-answers.ts";
+import { isPostable, leftPending } from "../admin/webhook-answers.ts";
 import { DISABLED } from "../admin/webhook-writes.ts";
 import { keyOf } from "../events/outbox-model.ts";
 import type { Model } from "../model.ts";
@@ -135,6 +135,7 @@ export class Deliveries {
   posts(post: Post): void {
     const { call, url, name } = post;
     this.#report(call, name, this.#invocations.begins(post));
+    if (!isPostable(url)) this.#report(call, name, ["events are posted only where they may be", url]);
     const open = (this.#attempts.get(call) ?? []).filter((each) => each.post === undefined);
     const meant = open.filter(
       ({ event, webhooks }) => event?.id === post.headers["webhook-id"] && webhooks.some((each) => isAt(post, each)),

@@ -33,8 +33,8 @@ interface Told {
   dueAt: number;
   /** When somebody is woken for it at the earliest, by the right clock. */
   comesAt: number;
-  /** It was told when nothing failed any more. */
-  isCalm: boolean;
+  /** It was told when nothing failed any more, and whoever was woken since has told of it again. */
+  isSure: boolean;
 }
 
 export class Liveness {
@@ -62,13 +62,15 @@ export class Liveness {
    */
   arrives(model: Model, call: Call, now: number): void {
     for (const { home, site, webhook } of messagesOf(call)) {
-      const its = [...this.#told].filter(([key]) => key.startsWith(`${home}/${site}/${webhook}/`));
+      const its = [...this.#told].flatMap(([key, told]) =>
+        key.startsWith(`${home}/${site}/${webhook}/`) ? [told] : [],
+      );
       const isNearlyDue = ({ next_attempt_at }: Row) =>
         Number(next_attempt_at) > clockOf(call) && Number(next_attempt_at) <= clockOf(call) + SKEW_SECONDS;
       const isEarly =
-        its.some(([, { dueAt, comesAt }]) => comesAt <= now && clockOf(call) < dueAt) ||
+        its.some(({ dueAt, comesAt }) => comesAt <= now && clockOf(call) < dueAt) ||
         model.home(home).outbox.deliveriesOf({ site_id: site, id: webhook }).some(isNearlyDue);
-      if (isEarly || call.settings.closedHomes.includes(home)) for (const [key] of its) this.#told.delete(key);
+      if (isEarly || call.settings.closedHomes.includes(home)) for (const told of its) told.isSure = false;
     }
   }
 
@@ -77,8 +79,8 @@ export class Liveness {
     const dueAt = Number(delivery.next_attempt_at);
     const delay = dueAt - clockOf(call);
     if (delay > LONGEST_MESSAGE_SECONDS) return;
-    const [comesAt, isCalm] = [now + delay - ROUNDED_SECONDS, now > this.#calmSince];
-    this.#told.set(`${home}/${keyOf("deliveries", delivery)}`, { dueAt, comesAt, isCalm });
+    const [comesAt, isSure] = [now + delay - ROUNDED_SECONDS, now > this.#calmSince];
+    this.#told.set(`${home}/${keyOf("deliveries", delivery)}`, { dueAt, comesAt, isSure });
   }
 
   /** An attempt begins. */
@@ -87,7 +89,7 @@ export class Liveness {
     const key = `${name}/${keyOf("deliveries", after)}`;
     const told = this.#told.get(key);
     this.#told.delete(key);
-    if (told?.isCalm !== true) return undefined;
+    if (told?.isSure !== true) return undefined;
     const at = Number(after.next_attempt_at) - 60;
     const late = at - Number(before.next_attempt_at);
     return late > UNTOLD_SECONDS + HANGING_SECONDS * dueOf(outbox, after, at)

@@ -1,6 +1,6 @@
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
-import { sorted } from "../admin/audit-details.ts";
+import { originOf, sorted } from "../admin/audit-details.ts";
 import { misses } from "../admin/row-changes.ts";
 import { type Attempt, clockOf, heardStatus, isAt, isSuccess } from "./attempt.ts";
 
@@ -77,7 +77,7 @@ export function wrongOwnAudit(changes: readonly Change[]): string | undefined {
   if (said.toSorted().join() !== expected.toSorted().join()) return `it says ${said}, expected ${expected}`;
   const wrong = rows.find(({ details, subject }) => {
     const { url, disabled_reason: reason } = disabled.find(({ id }) => id === subject) ?? {};
-    return sorted(JSON.parse(String(details)) as object) !== sorted({ origin: new URL(String(url)).origin, reason });
+    return sorted(JSON.parse(String(details)) as object) !== sorted({ origin: originOf(url), reason });
   });
   return wrong && `it says ${wrong.details} of ${wrong.subject}`;
 }

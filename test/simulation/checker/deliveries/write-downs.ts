@@ -9,6 +9,8 @@ import { MOST_ATTEMPTS, nextBounds } from "./schedule.ts";
 type Broken = [rule: string, what: string] | undefined;
 
 const MOST_ERROR_CHARACTERS = 250;
+/** Why nothing was posted: docs/operating.md, "Seeing what fails". */
+const REFUSAL = /^the (URL .+|secret does not open: MASTER_KEY)$/;
 
 /**
  * What may be written down of an attempt that has ended: docs/receiving.md and docs/architecture.md, "Events".
@@ -45,7 +47,9 @@ function wrongSuccess(before: Row, after: Row, attempts: readonly Attempt[]): Br
 /** Without a post: it may not, or cannot, be posted. */
 function wrongRefusal(before: Row, after: Row, own: Attempt): Broken {
   if (!isRefused(own)) return ["an attempt fails by its receiver, its URL or its secret", "it was not posted"];
-  if (!after.last_error || after.last_status !== null) return ["a failure has its reason", String(after.last_error)];
+  if (!REFUSAL.test(String(after.last_error)) || after.last_status !== null) {
+    return ["a failure has its reason", String(after.last_error)];
+  }
   return wrongEnd(before, after, own, { endedAt: own.claimedAt, status: null, retryAfter: undefined });
 }
 

@@ -90,6 +90,26 @@ export async function moveApp(world: World): Promise<void> {
   cloud.home("main").database.transaction([{ sql: "UPDATE app_routes SET site_id = ? WHERE appid = ?", values }]);
 }
 
+/** What somebody may write who does not know where events may be posted. */
+const BAD_URLS = ["http://hooks.example.com/in", "https://10.0.0.1/in", "https://hooks.internal/", "not a url"];
+
+/** Now and then the URL of a webhook is changed with SQL to one that nothing may be posted to. An operator's next change of it mends it. */
+export async function spoilUrls(world: World): Promise<void> {
+  const chance = world.chance.fork();
+  while (!world.closing) {
+    await pause(world, chance, chance.between(2_000, 30_000));
+    const webhook = aWebhook(world, chance);
+    if (webhook === undefined) continue;
+    const { id, site } = webhook;
+    const url = chance.one(BAD_URLS);
+    world.say(() => [id, `has the URL ${url} by hand`]);
+    world.count("URL of a webhook spoilt by hand");
+    const values = [url, site.siteId, id];
+    const sql = "UPDATE webhooks SET url = ? WHERE site_id = ? AND id = ?";
+    world.cloud.home(site.home).database.transaction([{ sql, values }]);
+  }
+}
+
 /** Once, a webhook is deleted with SQL, without its deliveries, which the sweep and the pruning then have to find. */
 export async function deleteWebhookByHand(world: World): Promise<void> {
   const chance = world.chance.fork();

@@ -7,7 +7,7 @@ import type { World } from "../world.ts";
 import { changeSessions } from "./changed-sessions.ts";
 import { startCrons } from "./cron.ts";
 import { Deployer } from "./deployments.ts";
-import { deleteWebhookByHand, eraseByHand, moveApp } from "./hands.ts";
+import { deleteWebhookByHand, eraseByHand, moveApp, spoilUrls } from "./hands.ts";
 import { killIsolates, takeHomesDown } from "./outages.ts";
 import { letWeeksPass } from "./weeks.ts";
 
@@ -32,6 +32,7 @@ export function startEvents(world: World): void {
   if (chance.happens(isSlow ? 0.9 : 0.6)) world.start(() => workAtOneThing(world));
   if (world.weather.events > 0 && chance.happens(0.5)) world.start(() => keepWebhooks(world));
   if (world.weather.events > 0 && chance.happens(0.2)) world.start(() => deleteWebhookByHand(world));
+  if (world.weather.events > 0 && chance.happens(0.2)) world.start(() => spoilUrls(world));
   if (world.weather.weeks) world.start(() => letWeeksPass(world));
 }
 

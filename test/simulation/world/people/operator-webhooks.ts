@@ -23,6 +23,7 @@ const MALFORMED: readonly object[] = [
 interface ListedWebhook {
   id: string;
   url: string;
+  disabled_reason: string | null;
 }
 
 /** What an operator does about a site's events, and what its company's servers learn of it. */
@@ -55,7 +56,7 @@ export class WebhookKeeper {
     return url;
   }
 
-  #know(site: KnownSite, { id, url, secret }: ListedWebhook & { secret: string }): KnownWebhook {
+  #know(site: KnownSite, { id, url, secret }: Pick<ListedWebhook, "id" | "url"> & { secret: string }): KnownWebhook {
     const webhook = { id, url, site };
     site.webhooks.push(webhook);
     this.#receiverOf(webhook)?.secrets.set(id, secret);
@@ -117,12 +118,28 @@ export class WebhookKeeper {
     for (const seq of seqs) await this.#call(webhook, "POST", `/deliveries/${seq}/redeliver`);
   }
 
+  /** Enables what the Worker has disabled by itself, when the server is well again, and sends again what has failed. */
+  async revive(site: KnownSite): Promise<void> {
+    for (const { id, disabled_reason } of (await this.#list(site)) ?? []) {
+      const webhook = site.webhooks.find((each) => each.id === id);
+      if (webhook === undefined || disabled_reason === null) continue;
+      this.#operator.world.count(`webhook enabled that was ${disabled_reason}`);
+      this.#receiverOf(webhook)?.change(1);
+      await this.setStatus(webhook, "enabled");
+      await this.redeliver(webhook);
+    }
+  }
+
+  async #list({ siteId }: KnownSite): Promise<ListedWebhook[] | undefined> {
+    const answer = await this.#operator.insist("GET", `/sites/${siteId}/webhooks`);
+    return answer?.status === 200 ? (JSON.parse(answer.body) as { items: ListedWebhook[] }).items : undefined;
+  }
+
   /** Learns of webhooks whose making was not answered: nobody has their secrets. */
   async tidy(site: KnownSite): Promise<void> {
     const { chance } = this.#operator;
-    const answer = await this.#operator.insist("GET", `/sites/${site.siteId}/webhooks`);
-    if (answer?.status !== 200) return;
-    const { items } = JSON.parse(answer.body) as { items: ListedWebhook[] };
+    const items = await this.#list(site);
+    if (items === undefined) return;
     for (const webhook of [...site.webhooks]) {
       if (!items.some(({ id }) => id === webhook.id)) this.#forget(webhook);
     }

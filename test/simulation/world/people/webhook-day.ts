@@ -13,8 +13,10 @@ export const WEBHOOK_ACTS = {
   enableWebhook: 2,
   rotateWebhook: 3,
   ping: 3,
+  pingInSilence: 1,
   deleteWebhook: 1,
   redeliver: 4,
+  reviveWebhooks: 2,
   tidyWebhooks: 2,
   eventsOff: 1,
   eventsOn: 2,
@@ -41,6 +43,7 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
   if (act === "addWebhook") return void (await keeper.add(site));
   if (act === "addMalformedWebhook") return keeper.addMalformed(site);
   if (act === "tidyWebhooks") return keeper.tidy(site);
+  if (act === "reviveWebhooks") return keeper.revive(site);
   if (act === "eventsOn") return operator.setSite(site, { events: true });
   if (act === "eventsOff") {
     await operator.setSite(site, { events: false });
@@ -67,6 +70,10 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
       return keeper.rotate(webhook, overlap);
     case "ping":
       return keeper.ping(webhook);
+    case "pingInSilence":
+      await operator.setSite(site, { events: false });
+      await keeper.ping(webhook);
+      return operator.setSite(site, { events: true });
     case "deleteWebhook":
       return keeper.delete(webhook);
     case "redeliver":
