@@ -80,7 +80,7 @@ export async function floods(attacker: Attacker): Promise<void> {
   const { limit } = LIMITS.APP_LIMIT;
   while (!world.closing) {
     const until = world.scheduler.now + chance.between(8_000, 60_000);
-    while (world.scheduler.now < until && refusedByClosedSite(attacker) === undefined) await attacker.pause(500, 1_500);
+    while (world.scheduler.now < until && refusedByClosedSite(attacker) === undefined) await attacker.pause(200, 900);
     const unused = refusedByClosedSite(attacker) ?? (chance.happens(0.4) ? malformed(attacker) : undefined);
     const last = unused ?? world.captured.at(-1);
     if (last === undefined) continue;
