@@ -92,7 +92,9 @@ export class Checker {
     this.operators.noteChanged(home, call, change);
     if (table === "events") this.#given.changes(home, call, change);
     if (table === "webhooks") this.#deliveries.webhookChanges(home, change);
-    if (table === "apps") this.#signed.costs.changed(String((after ?? before)?.appid));
+    // A route that is gone makes wrong what caches know of its app.
+    const isUnrouted = table === "app_routes" && after === null;
+    if (table === "apps" || isUnrouted) this.#signed.costs.changed(String((after ?? before)?.appid));
   }
 
   /** The Worker has answered, which does not say that the answer gets through. */
