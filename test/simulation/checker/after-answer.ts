@@ -27,6 +27,7 @@ export class AfterAnswer {
    */
   isOver(call: Call, now: number): void {
     this.checkTrips(call);
+    this.#checkWords(call);
     // The operator is told that what was begun may still be done.
     if (call.role === "operator" && call.answer?.status === 503) return;
     const open = [...call.trips, ...call.counts].find(
@@ -39,6 +40,13 @@ export class AfterAnswer {
   checkTrips({ name, role, trips }: Call): void {
     if (trips.length <= (role === "cron" ? MOST_TRIPS_OF_CRON : MOST_TRIPS)) return;
     this.#violate("an invocation asks no more than the platform allows", `${name} asked ${trips.length} times`, [name]);
+  }
+
+  /** What the database said is for the log. */
+  #checkWords({ name, answer }: Call): void {
+    const text = answer === undefined ? "" : JSON.stringify([...answer.headers, answer.body]);
+    const [words] = /SQLITE_|D1_ERROR|D1 DB|database is|DB size/.exec(text) ?? [];
+    if (words !== undefined) this.#violate("no answer quotes the database", `${name} was told ${text}`, [name]);
   }
 
   /** A call that is over asks something more. */

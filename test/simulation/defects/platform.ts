@@ -130,5 +130,41 @@ const MANY_CALLS: Defect[] = [
   },
 ];
 
+const REFUSED: Defect[] = [
+  {
+    name: "refusals-tried-again",
+    what: "What D1 refuses for good is tried again until the time is over.",
+    edits: [
+      {
+        file: "src/store/run-batch.ts",
+        find: "if (!(error instanceof TryTimedOut || TRANSIENT.test(message))) break;",
+        replace: "void TRANSIENT;",
+      },
+    ],
+  },
+  {
+    name: "full-is-a-fault-of-ours",
+    what: "A database that is full or busy is told as an internal error, which nobody tries again.",
+    edits: [
+      {
+        file: "src/store/run-batch.ts",
+        find: "SQLITE_(ERROR|",
+        replace: "SQLITE_(FULL|BUSY|ERROR|",
+      },
+    ],
+  },
+  {
+    name: "database-quoted",
+    what: "The answer says what the database said.",
+    edits: [
+      {
+        file: "src/store/run-batch.ts",
+        find: '{ reason: "d1_unavailable", retryAfter: 1, cause }',
+        replace: '{ reason: "d1_unavailable", retryAfter: 1, cause, tell: true, detail: rootOf(cause).message }',
+      },
+    ],
+  },
+];
+
 /** Of what the platform demands: to say what goes on after the answer, and to be sparing with time and calls. */
-export const PLATFORM_DEFECTS: Defect[] = [...FORGOTTEN_DEFECTS, ...UNCOUNTED, ...SLOW, ...MANY_CALLS];
+export const PLATFORM_DEFECTS: Defect[] = [...FORGOTTEN_DEFECTS, ...UNCOUNTED, ...SLOW, ...MANY_CALLS, ...REFUSED];

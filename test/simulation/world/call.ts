@@ -32,6 +32,8 @@ export interface Trip {
   at: number;
   /** Nothing has come of it yet. */
   isOpen: boolean;
+  /** When it was answered with an error that no other try mends. */
+  refusedAt?: number;
 }
 
 /** One call of the Worker: an HTTP request, a run of a cron trigger, or a batch of the queue. */

@@ -10,6 +10,9 @@ const CALL_MS = 10_000;
 /** An isolate remembers a used ranstr for 1,860 s; one second is left to the call that uses it. */
 const REMEMBERED_MS = (NONCE_SECONDS - 1) * 1000;
 
+/** A try of D1 has 3 s, in milliseconds; what comes at the very end may be late. */
+const TRY_MS = 2_990;
+
 /** What came of an answered call. */
 interface Told {
   appid: string;
@@ -54,6 +57,7 @@ export class Costs {
 
   answers(call: Call, told: Told): void {
     if (told.done && told.ranstr !== undefined && call.faults.length === 0) this.#checkTrips(call, told);
+    this.#checkTries(call, told.appid);
     if (told.failed) this.#checkForgery(call, told.appid);
     if (told.ranstr !== undefined)
       this.#checkStamp(call, told.appid, told.ranstr, told.done && call.faults.length === 0);
@@ -68,6 +72,19 @@ export class Costs {
       `${call.name} made ${asked.length}: ${asked.map(({ to }) => to).join(", ")}`,
       [call.name, appid],
     );
+  }
+
+  /** docs/architecture.md, "Time is bounded": only silence and what D1 calls transient is tried again. */
+  #checkTries(call: Call, appid: string): void {
+    for (const { to, at, refusedAt } of call.trips.filter(isBatch)) {
+      if (refusedAt === undefined || refusedAt - at >= TRY_MS) continue;
+      if (!call.trips.some((trip) => trip.to === to && trip.at >= refusedAt)) continue;
+      this.#violate(
+        "what D1 refuses for good is not tried again",
+        `${call.name} asked ${to} again after ${refusedAt}`,
+        [call.name, appid],
+      );
+    }
   }
 
   #checkForgery(call: Call, appid: string): void {

@@ -13,10 +13,16 @@ const SPELL_MS = [1_500, 4_000] as const;
 export const TRANSIENT_FAULT = "transient";
 
 const TRANSIENT = "D1_ERROR: Network connection lost.";
+/** What D1 and SQLite say when they have done nothing, or it is not known; only the first is worth another try. */
 const REFUSALS = [
   TRANSIENT,
   "D1_ERROR: D1 DB is overloaded. Requests queued for too long.",
   "D1_ERROR: internal error",
+  "D1_ERROR: database or disk is full: SQLITE_FULL",
+  "D1_ERROR: database is locked: SQLITE_BUSY",
+  "D1_ERROR: D1 DB exceeded its CPU time limit and was reset.",
+  "D1_ERROR: D1 DB's isolate exceeded its memory limit and was reset.",
+  "D1_ERROR: Exceeded maximum DB size.",
 ];
 
 /** What may happen to a call of D1. */
@@ -64,7 +70,11 @@ export function databaseLink(air: Air, home: Home, weather: DatabaseWeather): Ca
           if (isHeard(call, trip)) settle();
         });
       };
-      const fail = (message: string) => deliver(() => reject(new Error(message)));
+      const fail = (message: string) =>
+        deliver(() => {
+          if (message !== TRANSIENT) trip.refusedAt = scheduler.now;
+          reject(new Error(message));
+        });
       if (lostBefore) {
         fault(saysSo ? "request lost" : "request lost in silence", { isTransient: saysSo });
         if (saysSo) fail(TRANSIENT);
