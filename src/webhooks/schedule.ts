@@ -28,6 +28,10 @@ export function nextAttemptAt(
   return now + Math.max(jittered, Math.min(retryAfter, LONGEST_WAIT_SECONDS));
 }
 
+/** The three forms of RFC 9110, 5.6.7. The last one names no zone, and means the same. */
+const HTTP_DATE =
+  /^([A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d [\d:]{8} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
+
 /**
  * The seconds that a Retry-After header asks for, as a number of seconds or an HTTP date; undefined when it is neither.
  *
@@ -35,7 +39,7 @@ export function nextAttemptAt(
  */
 export function readRetryAfter(header: string | null, now: number): number | undefined {
   if (header === null) return undefined;
-  if (/^\d{1,15}$/.test(header)) return Number(header);
-  const at = / GMT$/.test(header) ? Date.parse(header) : Number.NaN;
+  if (/^\d+$/.test(header)) return Number(header);
+  const at = HTTP_DATE.test(header) ? Date.parse(`${header.replace(/ GMT$/, "")} GMT`) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.ceil(at / 1000) - now;
 }

@@ -257,6 +257,19 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect(JSON.stringify(audit)).not.toContain("token");
   });
 
+  it("takes a webhook whose stored URL cannot be read, and mends it", async () => {
+    const world = await World.create();
+    const { id } = await added(world);
+    await env.DB.prepare("UPDATE webhooks SET url = 'not a url' WHERE id = ?").bind(id).run();
+    const status = "disabled";
+    expect(gist(await call(world, "PATCH", at(world, `/${id}`), { status }))).toMatchObject({ status: 200 });
+    const url = "https://second.example.com/";
+    const mended = await call(world, "PATCH", at(world, `/${id}`), { url, status: "enabled" });
+    expect(gist(mended)).toEqual({ status: 200, body: shown({ id, url }) });
+    const { audit } = await eventStore(world);
+    expect(audit.slice(2)).toContainEqual(entry("webhook.disabled", id, { ...DETAILS, origin: null }));
+  });
+
   it("chooses other events, from the next call on", async () => {
     const world = await World.create();
     const { id } = await added(world);

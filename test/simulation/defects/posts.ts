@@ -141,6 +141,43 @@ export const POST_DEFECTS: Defect[] = [
     edits: [{ file: "src/webhooks/schedule.ts", find: "36_000, 43_200];", replace: "36_000, 43_200, 60];" }],
   },
   {
+    name: "dates-of-asctime-ignored",
+    what: "A receiver that asks for patience until a date without a zone gets none.",
+    edits: [{ file: "src/webhooks/schedule.ts", find: "HTTP_DATE.test(header) ?", replace: "/ GMT$/.test(header) ?" }],
+  },
+  {
+    name: "any-text-is-a-date",
+    what: "What is no date of HTTP counts as one.",
+    edits: [{ file: "src/webhooks/schedule.ts", find: "HTTP_DATE.test(header) ?", replace: "header ?" }],
+  },
+  {
+    name: "private-names-forgotten",
+    what: "One of the names that no public name server knows is taken for a public one.",
+    edits: [{ file: "src/webhooks/url.ts", find: "|home|lan|", replace: "|home|" }],
+  },
+  {
+    name: "any-port",
+    what: "Events may be posted to any port.",
+    edits: [
+      {
+        file: "src/webhooks/url.ts",
+        find: 'return url.port === "" ? undefined',
+        replace: 'return url.port !== "0" ? undefined',
+      },
+    ],
+  },
+  {
+    name: "user-in-url",
+    what: "A webhook's URL may hold a user and a password.",
+    edits: [
+      {
+        file: "src/webhooks/url.ts",
+        find: 'if (url.username !== "" || url.password !== "") return',
+        replace: 'if (url.username === "nobody") return',
+      },
+    ],
+  },
+  {
     name: "stored-urls-are-trusted",
     what: "Events are posted to a URL that a hand at the database has written, wherever it leads.",
     edits: [

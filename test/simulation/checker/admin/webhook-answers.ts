@@ -46,14 +46,20 @@ export function statusOfWebhooks(home: HomeModel, intent: Intent, settings: Sett
 const areTypes = (events: string[] | undefined): boolean =>
   events === undefined || (events.length > 0 && events.every((type) => EVENT_TYPES.includes(type)));
 
-/** docs/operating.md, "Where events may be posted to". The simulation is no `npm start`: nothing is loopback. */
+/** Names of private networks: docs/operating.md, "Where events may be posted". */
+const PRIVATE_NAMES = [
+  ...["localhost", "local", "localdomain", "internal", "intranet", "private", "corp", "home", "lan", "home.arpa"],
+  ...["test", "invalid", "example", "onion"],
+];
+
+/** docs/operating.md, "Where events may be posted". The simulation is no `npm start`: nothing is loopback. */
 export function isPostable(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || text.length > 2_048 || url.protocol !== "https:" || url.port !== "") return false;
-  if (url.username !== "" || url.password !== "" || text.includes("#")) return false;
+  if (url.username !== "" || url.password !== "" || /[\s#]/.test(text)) return false;
   const host = url.hostname.replace(/\.$/, "");
   const isLiteral = host.startsWith("[") || /^[\d.]+$/.test(host);
-  return !isLiteral && host.includes(".") && !/(^|\.)(localhost|local|internal|home\.arpa|test|invalid)$/.test(host);
+  return !isLiteral && host.includes(".") && !PRIVATE_NAMES.some((name) => `.${host}`.endsWith(`.${name}`));
 }
 
 /** @returns what a 2xx answer about a webhook says and what is not so */

@@ -18,7 +18,7 @@ const UNTOLD_SECONDS = 1_800;
 /** What one hanging receiver may add to the wait of each delivery that is due before. */
 const HANGING_SECONDS = 15;
 
-/** Clocks are read in whole seconds, one when an attempt has ended and one when that is written down. */
+/** Clocks are read in whole seconds, when an attempt has ended and when that is written down. */
 const ROUNDED_SECONDS = 2;
 
 /** How far the clocks of two isolates may be apart. */
@@ -31,8 +31,6 @@ const LONGEST_MESSAGE_SECONDS = 43_200;
 interface Told {
   /** By the clock that gave the time. */
   dueAt: number;
-  /** When somebody is woken for it at the earliest, by the right clock. */
-  comesAt: number;
   /** It was told when nothing failed any more, and whoever was woken since has told of it again. */
   isSure: boolean;
 }
@@ -42,6 +40,8 @@ export class Liveness {
   #calmSince = Number.POSITIVE_INFINITY;
   /** By delivery. */
   readonly #told = new Map<string, Told>();
+  /** By how many seconds the clock of a run was ahead at most: messages that it sends come so early. */
+  #ahead = 0;
   #closedHomes: readonly string[] = [];
 
   calms(now: number): void {
@@ -61,6 +61,7 @@ export class Liveness {
    * @param now Unix seconds
    */
   arrives(model: Model, call: Call, now: number): void {
+    this.#ahead = Math.max(this.#ahead, clockOf(call) - now + ROUNDED_SECONDS);
     for (const { home, site, webhook } of messagesOf(call)) {
       const its = [...this.#told].flatMap(([key, told]) =>
         key.startsWith(`${home}/${site}/${webhook}/`) ? [told] : [],
@@ -68,7 +69,7 @@ export class Liveness {
       const isNearlyDue = ({ next_attempt_at }: Row) =>
         Number(next_attempt_at) > clockOf(call) && Number(next_attempt_at) <= clockOf(call) + SKEW_SECONDS;
       const isEarly =
-        its.some(({ dueAt, comesAt }) => comesAt <= now && clockOf(call) < dueAt) ||
+        its.some(({ dueAt }) => dueAt - this.#ahead <= now && clockOf(call) < dueAt) ||
         model.home(home).outbox.deliveriesOf({ site_id: site, id: webhook }).some(isNearlyDue);
       if (isEarly || call.settings.closedHomes.includes(home)) for (const told of its) told.isSure = false;
     }
@@ -77,10 +78,8 @@ export class Liveness {
   /** A failed attempt was written down, to be tried again. @param now Unix seconds */
   fails(home: string, call: Call, delivery: Row, now: number): void {
     const dueAt = Number(delivery.next_attempt_at);
-    const delay = dueAt - clockOf(call);
-    if (delay > LONGEST_MESSAGE_SECONDS) return;
-    const [comesAt, isSure] = [now + delay - ROUNDED_SECONDS, now > this.#calmSince];
-    this.#told.set(`${home}/${keyOf("deliveries", delivery)}`, { dueAt, comesAt, isSure });
+    if (dueAt - clockOf(call) > LONGEST_MESSAGE_SECONDS) return;
+    this.#told.set(`${home}/${keyOf("deliveries", delivery)}`, { dueAt, isSure: now > this.#calmSince });
   }
 
   /** An attempt begins. */

@@ -28,10 +28,24 @@ export function nextBounds(
   return { from, to };
 }
 
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const TIME = "(?<hour>[01]\\d|2[0-3]):(?<minute>[0-5]\\d):(?<second>[0-5]\\d)";
+/** The three forms of a date of RFC 9110, 5.6.7. */
+const DATES = [
+  new RegExp(`^\\w{3}, (?<day>\\d\\d) (?<month>\\w{3}) (?<year>\\d{4}) ${TIME} GMT$`),
+  new RegExp(`^\\w+day, (?<day>\\d\\d)-(?<month>\\w{3})-(?<year>\\d\\d) ${TIME} GMT$`),
+  new RegExp(`^\\w{3} (?<month>\\w{3}) (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})$`),
+];
+
 /** The seconds of a Retry-After header; 0 for what is none. */
 function secondsOf(header: string | null | undefined, now: number): number {
   if (header == null) return 0;
   if (/^\d+$/.test(header)) return Number(header);
-  const at = / GMT$/.test(header) ? Date.parse(header) : Number.NaN;
-  return Number.isNaN(at) ? 0 : Math.max(0, Math.ceil(at / 1000) - now);
+  const { year, month, day, hour, minute, second } = DATES.map((form) => form.exec(header)?.groups).find(Boolean) ?? {};
+  const at = MONTHS.indexOf(month ?? "");
+  if (at < 0 || Number(day) < 1 || Number(day) > 31) return 0;
+  // A year of two digits is one of this century.
+  const whole = Number(year) + (year?.length === 2 ? 2000 : 0);
+  const then = Date.UTC(whole, at, Number(day), Number(hour), Number(minute), Number(second));
+  return Math.max(0, then / 1000 - now);
 }

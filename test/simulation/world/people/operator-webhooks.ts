@@ -2,17 +2,39 @@ import { EVENT_TYPES as EVENTS } from "../../operations/index.ts";
 import type { KnownSite, KnownWebhook } from "./company.ts";
 import type { Operator } from "./operator.ts";
 
-/** Each breaks one rule of where events may be posted to, or of what may be asked for. */
+/** Names that no public name server knows. */
+const PRIVATE_HOSTS = [
+  ...["localhost", "LOCALHOST.", "a.localhost", "printer.local", "db.localdomain", "intra.internal", "wiki.intranet"],
+  ...[
+    "db.private",
+    "mail.corp",
+    "nas.home",
+    "tv.lan",
+    "router.home.arpa",
+    "a.test",
+    "a.invalid",
+    "a.example",
+    "a.onion",
+  ],
+  "intranet",
+];
+
+/** Addresses in all spellings. */
+const ADDRESSES = ["127.0.0.1", "0x7f.1", "2130706433", "10.0.0.1", "[::1]", "[fd00::1]", "8.8.8.8", "127.0.0.1."];
+
+/** Each breaks one rule of where events may be posted, or of what may be asked for. */
 const MALFORMED: readonly object[] = [
+  ...[...PRIVATE_HOSTS, ...PRIVATE_HOSTS, ...ADDRESSES].map((host) => ({ url: `https://${host}/` })),
   { url: "http://hooks.example.com/" },
-  { url: "https://127.0.0.1/" },
-  { url: "https://0x7f.1/" },
-  { url: "https://[::1]/" },
-  { url: "https://localhost/" },
-  { url: "https://intra.internal/" },
+  { url: "ftp://hooks.example.com/" },
   { url: "https://user:word@hooks.example.com/" },
+  { url: "https://user@hooks.example.com/" },
   { url: "https://hooks.example.com:8443/" },
+  { url: "https://hooks.example.com:80/" },
   { url: "https://hooks.example.com/#part" },
+  { url: "https://hooks.example.com/#" },
+  { url: " https://hooks.example.com/" },
+  { url: `https://hooks.example.com/${"a".repeat(2_048)}` },
   { url: "hooks.example.com" },
   { url: "https://hooks.example.com/", events: [] },
   { url: "https://hooks.example.com/", events: ["ping"] },
@@ -45,7 +67,9 @@ export class WebhookKeeper {
   }
 
   async addMalformed(site: KnownSite): Promise<void> {
-    await this.#operator.call("POST", `/sites/${site.siteId}/webhooks`, this.#operator.chance.one(MALFORMED));
+    for (const body of this.#operator.chance.some(MALFORMED, 0.15)) {
+      await this.#operator.call("POST", `/sites/${site.siteId}/webhooks`, body);
+    }
   }
 
   /** Of one of several that a company has, or of one that it shares with another webhook. */

@@ -109,8 +109,19 @@ export function replyOf(
 
 const quick = (chance: Chance): number => (chance.happens(0.9) ? chance.between(1, 120) : chance.between(100, 2_000));
 
-/** Seconds, a date, or what is neither. */
+const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+/** Seconds, a date in one of the three forms of RFC 9110, or what is neither. */
 function retryAfter(chance: Chance, now: number): string {
   const seconds = chance.one([0, 1, 7, 60, 900, 100_000]);
-  return chance.one([`${seconds}`, `${seconds}`, new Date(now + seconds * 1000).toUTCString(), "soon", "-1", "1.5"]);
+  const at = new Date(now + seconds * 1000);
+  const [, day, month, year, time] = at.toUTCString().split(" ") as [string, string, string, string, string];
+  const weekday = WEEKDAYS[at.getUTCDay()] ?? "";
+  return chance.one([
+    ...[`${seconds}`, `${seconds}`, at.toUTCString()],
+    `${weekday}, ${day}-${month}-${year.slice(2)} ${time} GMT`,
+    `${weekday.slice(0, 3)} ${month} ${day.replace(/^0/, " ")} ${time} ${year}`,
+    ...["soon", "-1", "1.5", "99999999999999999999"],
+    ...["Jan 2030 GMT", "Fri, 15 Foo 2027 08:02:00 GMT", "Fri, 15 Jan 2027 08:99:00 GMT", at.toISOString()],
+  ]);
 }
