@@ -8,6 +8,7 @@ import { changeSessions } from "./changed-sessions.ts";
 import { startCrons } from "./cron.ts";
 import { Deployer } from "./deployments.ts";
 import { deleteWebhookByHand, eraseByHand, moveApp, spoilUrls } from "./hands.ts";
+import { holdUpCopies } from "./late-copies.ts";
 import { makeOrphan } from "./orphans.ts";
 import { killIsolates, takeHomesDown } from "./outages.ts";
 import { letWeeksPass } from "./weeks.ts";
@@ -28,6 +29,7 @@ export function startEvents(world: World): void {
   if (chance.happens(0.35)) world.start(() => moveApp(world));
   if (chance.happens(0.6)) world.start(() => changeSessions(world));
   if (chance.happens(0.3)) world.start(() => makeOrphan(world));
+  if (world.weather.outages > 0 && chance.happens(0.6)) world.start(() => holdUpCopies(world));
   if (chance.happens(0.7)) world.start(() => new Auditor(world).work());
   if (chance.happens(0.5)) world.start(() => monitor(world));
   const isSlow = world.weather.database.slow > 0;

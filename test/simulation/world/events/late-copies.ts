@@ -1,0 +1,33 @@
+import { pause } from "../people/day.ts";
+import { Operator } from "../people/operator.ts";
+import type { World } from "../world.ts";
+
+/**
+ * The directory falls silent for a moment when the home of a site has a change and the directory's copy of it is still to come. Somebody else
+ * changes the site then, so that the later copy comes first.
+ */
+export async function holdUpCopies(world: World): Promise<void> {
+  const chance = world.chance.fork();
+  const [first, second] = [new Operator(world), new Operator(world)];
+  const directory = world.cloud.home("main");
+  while (!world.closing) {
+    await pause(world, chance, chance.between(3_000, 40_000));
+    const sites = world.company.sitesAtWork;
+    if (sites.length === 0 || world.closing) continue;
+    const { siteId, chatIds } = chance.one(sites);
+    const begin = chance.between(15, 50);
+    const silence = chance.between(30, 1_500);
+    const from = world.scheduler.now;
+    world.count("copy of a change held up");
+    world.scheduler.after(begin, () => {
+      directory.state = "silent";
+    });
+    world.scheduler.after(begin + silence, () => {
+      directory.state = "up";
+    });
+    const first_chat_id = Math.max(0, ...chatIds) + chance.integer(20, 60);
+    const lifted = first.insist("PATCH", `/sites/${siteId}`, { first_chat_id });
+    await world.sleep(from + begin + silence + chance.between(0, 300) - world.scheduler.now);
+    await Promise.all([lifted, second.call("PATCH", `/sites/${siteId}`, { name: `Site ${siteId}, held up` })]);
+  }
+}
