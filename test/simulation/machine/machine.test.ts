@@ -29,6 +29,22 @@ describe("the scheduler", () => {
     expect(hops).toBe(1_000);
   });
 
+  it("runs what waits for rest in the same turn, when nothing goes on any more, and lets that go on too", async () => {
+    const scheduler = new Scheduler();
+    const seen: string[] = [];
+    scheduler.after(1, async () => {
+      scheduler.atRest(async () => {
+        seen.push("at rest");
+        await null;
+        scheduler.atRest(() => seen.push("at rest again"));
+      });
+      await null;
+      seen.push("going on");
+    });
+    await scheduler.step();
+    expect(seen).toEqual(["going on", "at rest", "at rest again"]);
+  });
+
   it("never takes a turn that was cancelled", async () => {
     const scheduler = new Scheduler();
     let taken = false;
