@@ -82,6 +82,7 @@ describe("the gate of rules", () => {
     ['function wrong(): Broken { return a ? ["r", what] : undefined; }', 'a ? ["r", what] : undefined'],
     ['function wrong(): [rule: string, what: string] | undefined { if (a) return ["r", what]; }', "a"],
     ['if (a) this.#report(call, "at home", ["r", what]);', "a"],
+    ['for (const { rule } of [{ rule: "r" }]) { if (a) violate(rule, what); }', "a"],
     ['const RULES = { one: "r" }; if (a) violate(RULES[kind], what); push({ kind: "one" });', '"one" }'],
     ['const RULES = { one: "r" }; if (a) violate(RULES[kind], what); switch (kind) { case "one": look(); }', "look("],
   ])("finds where a rule is asked in %s", (text, question) => {

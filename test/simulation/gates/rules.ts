@@ -21,7 +21,7 @@ export const readRules = (): Place[] => rulesOf(readSources());
 /**
  * Every rule, with each place where it is asked: the words that `violate` gets, and those of the pairs that are given to whoever calls it.
  *
- * @throws Error for words that cannot be followed: write them as they are, as a `const`, or as a record of sentences by kind
+ * @throws Error for words that cannot be followed: write them as they are, as a `const`, in a list, or as a record of sentences by kind
  */
 export const rulesOf = (sources: readonly Source[]): Place[] =>
   sources.flatMap((source) =>
@@ -49,11 +49,17 @@ function rulesIn(words: Node, at: Node, source: Source, sources: readonly Source
   if (value != null) return follow(value);
   const handed = type === "Identifier" ? handedOver(words, source) : undefined;
   if (handed !== undefined) return handed.flatMap((call) => follow(call.words, call.at));
+  // `for (const { rule } of RULES)`: the words stand in the list.
+  const listed = source.nodes.filter((each) => isField(each, nameOf(words)));
+  if (type === "Identifier" && listed.length > 0) return listed.flatMap(({ value: field }) => follow(field));
   const record = type === "MemberExpression" ? sentencesOf(words.object.name, sources) : undefined;
   if (record !== undefined) return record;
   const line = source.text.slice(0, words.start).split("\n").length;
   throw new Error(`${source.file}:${line}: which rule is ${source.text.slice(words.start, words.end)}?`);
 }
+
+const isField = ({ type, key, value }: Node, name: string | undefined): boolean =>
+  type === "Property" && nameOf(key) === name && wordsOf(value) !== undefined;
 
 /** Whether it is a pair of a rule and what happened instead. */
 function isPair(node: Node, { text }: Source): boolean {
