@@ -77,7 +77,11 @@ describe("the gate of rules", () => {
     ["const rule = 'r'; if (a) violate(rule, what);", "a"],
     ['const isWrong = a && b; if (isWrong) violate("r", what);', "b"],
     ['const wrong = a ? find(b) : undefined; if (wrong !== undefined) violate("r", what);', "find(b"],
-    ['const wrong = all.find((each) => each.a && each.b); if (wrong !== undefined) violate("r", what);', "each.b"],
+    [
+      'const wrong = all.find((each) => each.a && each.b); if (wrong !== undefined) violate("r", what);',
+      "each.a && each.b",
+    ],
+    ['class A { #broken() { violate("r", what); } look() { if (a) this.#broken(); } }', "a"],
     ['const broken = (rule: string) => violate(rule, what); if (a) broken("r");', "a"],
     ['function wrong(): Broken { return a ? ["r", what] : undefined; }', 'a ? ["r", what] : undefined'],
     ['function wrong(): [rule: string, what: string] | undefined { if (a) return ["r", what]; }', "a"],

@@ -8,5 +8,4 @@ export const NIGHTLY: Record<string, string> = {};
 export const WHOLE_TEST: Record<string, string> = {
   "KV and limits hold no request up": "what took too long is excused last",
   "no receiver holds the queue up": "a fault is an excuse",
-  "KV gets the new record of each app that is changed": "nothing is awaited any more unless it is late",
 };

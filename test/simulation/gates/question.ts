@@ -1,4 +1,4 @@
-import { isFunction, type Node } from "./source.ts";
+import { isCallOf, isFunction, type Node, nameOfFunction } from "./source.ts";
 
 /**
  * The conditions that stand right before a violation: the test of the branch that it is in, or of the early return before it. Of a test,
@@ -6,10 +6,11 @@ import { isFunction, type Node } from "./source.ts";
  * claim === null` is asked where there were eight attempts.
  *
  * @param at what breaks the rule
+ * @param nodes all of its file: what breaks it may be a function, which others call when something is wrong
  * @param whole whether it is enough that the test was begun
  * @returns one or more nodes; the rule is asked where one of them is evaluated
  */
-export function questionsOf(at: Node, whole: boolean): Node[] {
+export function questionsOf(at: Node, nodes: readonly Node[], whole: boolean): Node[] {
   const asked = (test: Node, comesTo: boolean) => (whole ? [test] : lastAsked(test, comesTo));
   for (let child = at, parent = child.parent; parent !== undefined; child = parent, parent = child.parent) {
     if (parent.type === "IfStatement" && child !== parent.test) return asked(parent.test, child === parent.consequent);
@@ -23,7 +24,11 @@ export function questionsOf(at: Node, whole: boolean): Node[] {
     const exit = exits.at(whole ? 0 : -1);
     if (exit !== undefined) return asked(exit.test, false);
     if (parent.type === "SwitchCase") return [parent.consequent[0]];
-    if (isFunction(parent)) return [child];
+    if (isFunction(parent)) {
+      const name = nameOfFunction(parent);
+      const calls = name === undefined ? [] : nodes.filter((each) => isCallOf(each, name));
+      return calls.length > 0 ? calls.flatMap((call) => questionsOf(call, nodes, whole)) : [child];
+    }
   }
   return [at];
 }
@@ -65,7 +70,7 @@ function lastMade(value: Node): Node[] {
   }
   if (type === "LogicalExpression") return operator === "&&" ? lastMade(right) : [left, right].flatMap(lastMade);
   const isFind = type === "CallExpression" && /^find(Last)?$/.test(callee.property?.name);
-  return isFind && isFunction(given[0]) && given[0].expression ? lastAsked(given[0].body, true) : [value];
+  return isFind && isFunction(given[0]) ? [given[0].body] : [value];
 }
 
 /** What a `const` was set to, when a condition only names it. */

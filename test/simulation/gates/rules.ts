@@ -1,7 +1,16 @@
 import type { Spot } from "./covered.ts";
 import { WHOLE_TEST } from "./nightly.ts";
 import { declarationOf, questionsOf } from "./question.ts";
-import { isFunction, type Node, nameOf, readSources, type Source, wordsOf } from "./source.ts";
+import {
+  isCallOf,
+  isFunction,
+  type Node,
+  nameOf,
+  nameOfFunction,
+  readSources,
+  type Source,
+  wordsOf,
+} from "./source.ts";
 
 /** Where V8 counts whether a rule was asked. */
 export interface Place extends Spot {
@@ -31,13 +40,15 @@ export const rulesOf = (sources: readonly Source[]): Place[] =>
     }),
   );
 
-const isCallOf = (node: Node, name: string): boolean => node.type === "CallExpression" && nameOf(node.callee) === name;
-
 /** @param at what breaks the rule */
 function rulesIn(words: Node, at: Node, source: Source, sources: readonly Source[]): Place[] {
   const rule = wordsOf(words);
   if (rule !== undefined) {
-    return questionsOf(at, rule in WHOLE_TEST).map(({ start }) => ({ rule, url: source.url, offset: start }));
+    return questionsOf(at, source.nodes, rule in WHOLE_TEST).map(({ start }) => ({
+      rule,
+      url: source.url,
+      offset: start,
+    }));
   }
   const follow = (next: Node, from = at) => rulesIn(next, from, source, sources);
   const { type, consequent, alternate, left, right, property } = words;
@@ -78,7 +89,7 @@ function handedOver(name: Node, { nodes }: Source): { words: Node; at: Node }[] 
   for (let scope = name.parent; scope !== undefined; scope = scope.parent) {
     if (!isFunction(scope)) continue;
     const place = scope.params.findIndex((each: Node) => each.name === name.name);
-    const called = scope.id?.name ?? nameOf(scope.parent?.id ?? scope.parent?.key);
+    const called = nameOfFunction(scope);
     if (place < 0 || called === undefined) continue;
     return nodes.flatMap((at) => (isCallOf(at, called) ? [{ words: at.arguments[place], at }] : []));
   }

@@ -72,3 +72,10 @@ export const nameOf = (node: Node | null | undefined): string | undefined =>
 
 export const isFunction = ({ type }: Node): boolean =>
   type === "FunctionDeclaration" || type === "FunctionExpression" || type === "ArrowFunctionExpression";
+
+/** How a function is called: by its own name, or by that of the variable or the member that it is. */
+export const nameOfFunction = ({ id, parent }: Node): string | undefined =>
+  nameOf(id) ?? nameOf(parent?.id ?? parent?.key);
+
+export const isCallOf = (node: Node, name: string): boolean =>
+  node.type === "CallExpression" && nameOf(node.callee) === name;
