@@ -73,6 +73,11 @@ export class Call implements Task {
     this.edge = edge;
   }
 
+  /** It was cut off, or its isolate died. Whoever is over has done all that it had to do. */
+  get wasEnded(): boolean {
+    return !this.alive && !this.isOver;
+  }
+
   /** What the isolate that serves it was deployed with. */
   get settings(): Settings {
     if (this.isolate === undefined) throw new Error(`${this.name} has not reached an isolate`);

@@ -38,7 +38,8 @@ export class AppRecords {
     const record = JSON.parse(text) as { appid: string; version: string; revokedAt: number | null };
     this.#awaited = this.#awaited.filter(
       ({ call, appid, version, revoked }) =>
-        call.alive && (appid !== record.appid || version !== record.version || revoked !== (record.revokedAt !== null)),
+        !call.wasEnded &&
+        (appid !== record.appid || version !== record.version || revoked !== (record.revokedAt !== null)),
     );
     const late = this.#awaited.find(({ call }) => now - (call.answeredAt ?? now) > RECORD_LATE_MS);
     if (late === undefined) return;

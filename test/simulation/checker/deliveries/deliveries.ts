@@ -172,7 +172,7 @@ export class Deliveries {
     }
     for (const [call, attempts] of this.#attempts) {
       const forgotten =
-        call.alive && call.faults.length === 0 ? attempts.find((each) => this.#isForgotten(each)) : undefined;
+        !call.wasEnded && call.faults.length === 0 ? attempts.find((each) => this.#isForgotten(each)) : undefined;
       const rule = "a success counts, whoever has the delivery";
       if (forgotten !== undefined)
         this.#report(call, forgotten.key, [rule, `${forgotten.post?.name} is not written down`]);
