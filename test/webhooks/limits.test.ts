@@ -65,6 +65,31 @@ describe("an invocation", () => {
     expect(worker.wakes).toEqual([{ home: "main", site: webhook.siteId, webhook: webhook.id, delay: 0 }]);
   });
 
+  it("makes at most 50 calls also where each third batch needs another try", async () => {
+    const webhook = await newWebhook(await World.create());
+    await fillDeliveries(webhook, 50);
+    let asked = 0;
+    const { db, trips } = countingDb(
+      replacing(env.DB, {
+        batch: (statements: D1PreparedStatement[]) => {
+          if (++asked % 3 === 0) throw new Error("D1_ERROR: Network connection lost.");
+          return env.DB.batch(statements);
+        },
+      }),
+    );
+    const worker = new DeliveringWorker({ DB: db });
+    let last = Promise.resolve();
+    worker.receiver = async () => {
+      last = last.then(() => new Promise((resolve) => setTimeout(resolve, 20)));
+      await last;
+      return new Response();
+    };
+    await worker.deliver(webhook);
+    expect(asked).toBeGreaterThan(12);
+    expect(worker.posted.length + trips.batches + trips.single + worker.wakes.length).toBeLessThanOrEqual(50);
+    expect(await statusesOf(webhook)).toContainEqual(expect.stringMatching(/^\d+ delivered$/));
+  });
+
   it("makes at most 50 calls also where each attempt ends alone", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 50);
