@@ -9,8 +9,11 @@ export const MOST_HOMES = AT_ONCE;
 /** Workers allows 50 calls of one invocation on the free plan: posts, batches of D1, and messages to the queue. Some are left for the last. */
 const MOST_CALLS = 46;
 
-/** The post, and the batch that writes down what came of it. */
-const CALLS_OF_AN_ATTEMPT = 2;
+/** The post, the batch that writes down what came of it, and the message that tells the queue what comes next. */
+const CALLS_OF_AN_ATTEMPT = 3;
+
+/** A turn of a home: its batch and its message. They are left when attempts begin. */
+const CALLS_OF_A_TURN = 2;
 
 /** So long an invocation begins attempts. The last of them ends, and is written down, before Workers stops what goes on in `waitUntil`. */
 const CLAIMING_MS = 8_000;
@@ -43,7 +46,7 @@ export class Budget {
 
   /** Whether no attempt may begin any more. */
   get isUsedUp(): boolean {
-    return this.#calls < CALLS_OF_AN_ATTEMPT || this.timeLeft === 0;
+    return this.#calls < CALLS_OF_AN_ATTEMPT + CALLS_OF_A_TURN || this.timeLeft === 0;
   }
 
   /** Whether an attempt may begin now. */
@@ -58,7 +61,10 @@ export class Budget {
   take(underWay: number): number {
     if (this.isUsedUp) return 0;
     const share = Math.max(1, Math.floor(this.#places / this.#webhooks));
-    const taken = Math.max(0, Math.min(share - underWay, this.#free, Math.floor(this.#calls / CALLS_OF_AN_ATTEMPT)));
+    const taken = Math.max(
+      0,
+      Math.min(share - underWay, this.#free, Math.floor((this.#calls - CALLS_OF_A_TURN) / CALLS_OF_AN_ATTEMPT)),
+    );
     this.#free -= taken;
     this.#calls -= CALLS_OF_AN_ATTEMPT * taken;
     return taken;
@@ -70,14 +76,15 @@ export class Budget {
     this.#calls += CALLS_OF_AN_ATTEMPT * places;
   }
 
-  /** One batch of D1 writes down so many attempts, each of which has paid for a batch. */
-  writeDown(attempts: number): void {
-    this.#calls += attempts - 1;
+  /** One batch of D1, or one call that tells the queue. */
+  call(): void {
+    this.#calls -= 1;
   }
 
-  /** An attempt has ended. */
+  /** An attempt has ended: what is called for several of them at once is paid once. */
   end(): void {
     this.#free += 1;
+    this.#calls += CALLS_OF_AN_ATTEMPT - 1;
   }
 
   /** A webhook needs no more: the others share its part. */

@@ -16,7 +16,7 @@ import { attempt, type Ended } from "./attempt.ts";
 import type { Budget } from "./budget.ts";
 import { healthOf } from "./health-of.ts";
 import { tryToOpenKeys } from "./open-keys.ts";
-import { wake } from "./wake.ts";
+import { type DelayedWake, wake } from "./wake.ts";
 
 /** What the delivery works with. */
 export interface DeliveryTools {
@@ -102,7 +102,6 @@ export class HomeRun {
   async #turn(): Promise<void> {
     const { runtime } = this.#tools;
     const ended = this.#ended.splice(0);
-    this.#budget.writeDown(ended.length);
     const isStopped = this.fault !== undefined || this.#budget.isUsedUp;
     const asked = [...this.#targets]
       .map((target) => ({ target, wanted: isStopped ? 0 : this.#budget.take(target.underWay) }))
@@ -126,11 +125,16 @@ export class HomeRun {
       return;
     }
     for (const { written } of ended) this.#count(written.status);
+    const wakes: DelayedWake[] = [];
     for (const { target, wanted } of asked) {
       const own = rows.filter((row) => row.siteId === target.siteId && row.webhookId === target.id);
       this.#budget.giveBack(wanted - this.#start(target, own));
-      if (target.underWay === 0) this.#leave(target, own[0]?.nextDue ?? null, isStopped, now);
+      if (target.underWay === 0) wakes.push(...this.#leave(target, own[0]?.nextDue ?? null, isStopped, now));
     }
+    if (wakes.length === 0) return;
+    this.#budget.call();
+    // Nothing here waits for the queue: a slow one would keep what has ended from being written down.
+    this.#told.push(wake(this.#tools, wakes));
   }
 
   async #batch(
@@ -149,7 +153,10 @@ export class HomeRun {
       ),
       selectHeld(db, { ...claim, asked: names }),
     ];
-    const results = await withRetries(this.#tools.runtime, () => db.batch<HeldRow>(statements()));
+    const results = await withRetries(this.#tools.runtime, () => {
+      this.#budget.call();
+      return db.batch<HeldRow>(statements());
+    });
     return results.at(-1)?.results ?? [];
   }
 
@@ -189,14 +196,13 @@ export class HomeRun {
    * while others have as many under way as may be: they go on by themselves.
    *
    * @param isStopped whether the budget is used up
+   * @returns what to tell the queue
    */
-  #leave(target: Target, nextDue: number | null, isStopped: boolean, now: number): void {
+  #leave(target: Target, nextDue: number | null, isStopped: boolean, now: number): DelayedWake[] {
     this.#targets.delete(target);
     this.#budget.leave();
-    if (nextDue === null || !(nextDue <= now ? isStopped : target.retries)) return;
-    const message = { home: this.#home, site: target.siteId, webhook: target.id };
-    const delay = Math.min(Math.max(0, nextDue - now), LONGEST_DELAY_SECONDS);
-    // Nothing here waits for the queue: a slow one would keep what has ended from being written down.
-    this.#told.push(wake(this.#tools, [message], delay));
+    if (nextDue === null || !(nextDue <= now ? isStopped : target.retries)) return [];
+    const delaySeconds = Math.min(Math.max(0, nextDue - now), LONGEST_DELAY_SECONDS);
+    return [{ home: this.#home, site: target.siteId, webhook: target.id, delaySeconds }];
   }
 }

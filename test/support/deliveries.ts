@@ -35,6 +35,8 @@ export class DeliveringWorker {
   readonly clock = { now: NOW };
   readonly posted: Posted[] = [];
   /** What the queue was told, each with its delay in seconds. */
+  /** How often the queue was told something. */
+  tellings = 0;
   readonly wakes: (Wake & { delay: number })[] = [];
   readonly kept = keptTelemetry();
   /** Of the runtime's chance: 0.5 is no jitter. */
@@ -48,8 +50,9 @@ export class DeliveringWorker {
   readonly #worker;
 
   constructor(bindings: Replacements = {}) {
-    const sendBatch = async (messages: { body: Wake }[], options?: { delaySeconds?: number }) => {
-      for (const { body } of messages) this.wakes.push({ ...body, delay: options?.delaySeconds ?? 0 });
+    const sendBatch = async (messages: { body: Wake; delaySeconds?: number }[]) => {
+      this.tellings += 1;
+      for (const { body, delaySeconds = 0 } of messages) this.wakes.push({ ...body, delay: delaySeconds });
     };
     this.env = { ...env, EVENTS: { sendBatch } as never, ...bindings } as Bindings;
     const own = runtimeAt(() => this.clock.now * 1000);

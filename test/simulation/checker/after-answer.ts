@@ -39,7 +39,9 @@ export class AfterAnswer {
   /** Nothing goes on any more that the call has begun. */
   checkTrips({ name, role, trips }: Call): void {
     if (trips.length <= (role === "cron" ? MOST_TRIPS_OF_CRON : MOST_TRIPS)) return;
-    this.#violate("an invocation asks no more than the platform allows", `${name} asked ${trips.length} times`, [name]);
+    const asked = Map.groupBy(trips, ({ to }) => to);
+    const counts = [...asked].map(([to, all]) => `${to} ${all.length} times`).join(", ");
+    this.#violate("an invocation asks no more than the platform allows", `${name} asked ${counts}`, [name]);
   }
 
   /** What the database said is for the log. */

@@ -107,13 +107,14 @@ const MANY_CALLS: Defect[] = [
   },
   {
     name: "batches-not-paid",
-    what: "A run of the consumer counts its posts, and not its batches.",
+    what: "A run of the consumer counts its posts, and neither its batches nor its messages.",
     edits: [
       {
         file: "src/webhooks/budget.ts",
-        find: "const CALLS_OF_AN_ATTEMPT = 2;",
+        find: "const CALLS_OF_AN_ATTEMPT = 3;",
         replace: "const CALLS_OF_AN_ATTEMPT = 1;",
       },
+      { file: "src/webhooks/budget.ts", find: "    this.#calls -= 1;", replace: "" },
     ],
   },
   {
