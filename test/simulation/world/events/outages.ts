@@ -28,13 +28,17 @@ export async function takeHomesDown(world: World): Promise<void> {
   while (outages > 0) {
     await pause(world, chance, chance.between(0, 2 * outages));
     if (world.closing) return;
-    const home = chance.one([...world.cloud.homes.values()]);
+    const all = [...world.cloud.homes.values()];
     const state = chance.one(["refusing", "silent", "slow", "up"] as const);
+    // What makes one home slow may well make all of them slow.
+    const homes = state === "slow" && chance.happens(0.5) ? all : [chance.one(all)];
     world.count(OUTAGES[state]);
-    world.say(() => [undefined, `home ${home.name}: ${OUTAGES[state]}, it is ${state}`]);
-    if (state !== "slow") home.restart();
-    home.state = state;
+    for (const home of homes) {
+      world.say(() => [undefined, `home ${home.name}: ${OUTAGES[state]}, it is ${state}`]);
+      if (state !== "slow") home.restart();
+      home.state = state;
+    }
     await world.sleep(chance.happens(0.3) ? chance.between(12_000, 40_000) : chance.between(100, 12_000));
-    home.state = "up";
+    for (const home of homes) home.state = "up";
   }
 }
