@@ -2,7 +2,7 @@ import type { Change, Row as Stored } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { TRANSIENT_FAULT } from "../../world/cloud/database-link.ts";
 import { wrongLeftover } from "../deliveries/write-downs.ts";
-import { isNewest, isOver, keptUntil, wrongPrune } from "../events/retention.ts";
+import { isHeldUp, isNewest, isOver, keptUntil, wrongPrune } from "../events/retention.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
 import type { Violate } from "../violate.ts";
@@ -51,7 +51,8 @@ export class Pruning {
         if (isOld && !isNewest(outbox, row)) run.events.push({ home, name, expiresAt });
       }
       for (const [name, row] of outbox.deliveries) {
-        if (isOver(outbox, row, call.settings, call.clock - APART_SECONDS)) run.deliveries.push({ home, name, row });
+        const isToGo = isOver(outbox, row, call.settings, call.clock - APART_SECONDS) && !isHeldUp(outbox, row);
+        if (isToGo) run.deliveries.push({ home, name, row });
       }
     }
     this.#runs.set(call, run);

@@ -14,9 +14,18 @@ export const keptUntil = ({ created_at }: Row, { eventRetentionDays }: Settings)
 export const isNewest = (outbox: OutboxModel, { site_id, seq }: Row): boolean =>
   outbox.newestSeq(Number(site_id)) === Number(seq);
 
-/** Whether a delivery is to be removed: it has ended and was kept long enough, or its webhook is gone. */
+/** A pending delivery holds up those of its webhook whose event comes so many numbers later, as after a restore. */
+const WINDOW = 1_000;
+
+/** Whether a delivery may be removed: it has ended and was kept long enough, or its webhook is gone. */
 export const isOver = (outbox: OutboxModel, row: Row, settings: Settings, clock: number): boolean =>
   outbox.webhookOf(row) === undefined || (row.status !== "pending" && keptUntil(row, settings) <= clock);
+
+/** Whether a pending delivery keeps a later one of the same webhook from being removed. */
+export const isHeldUp = (outbox: OutboxModel, { site_id = null, webhook_id = null, seq }: Row): boolean =>
+  outbox
+    .deliveriesOf({ site_id, id: webhook_id })
+    .some((each) => each.status === "pending" && Number(each.seq) + WINDOW <= Number(seq));
 
 /** @returns why a row of events or deliveries may not be removed by the cron job */
 export function wrongPrune({ outbox }: HomeModel, table: string, row: Row, settings: Settings, clock: number) {
