@@ -36,7 +36,9 @@ export class Auditor {
   async #pull(): Promise<void> {
     const site = this.#chance.one(this.#world.company.sites);
     const limit = this.#chance.one([1, 7, 100]);
-    const answer = await this.#operator.call("GET", `/sites/${site.siteId}/events?after=${site.pulled}&limit=${limit}`);
+    // Now and then from beyond the end, as after a restore.
+    const after = site.pulled + (this.#chance.happens(0.1) ? 5_000_000 : 0);
+    const answer = await this.#operator.call("GET", `/sites/${site.siteId}/events?after=${after}&limit=${limit}`);
     if (answer?.status !== 200) return;
     const { items } = JSON.parse(answer.body) as { items: { seq: number }[] };
     site.pulled = items.at(-1)?.seq ?? (this.#chance.happens(0.3) ? 0 : site.pulled);
