@@ -27,12 +27,6 @@ const FORGOTTEN = [
   ["late-look-up", "the look-up in D1 that KV has outrun", RESOLVE, "lookUp.waitUntil(fromD1"],
   ["correction", "what puts a right record into KV", RESOLVE, "waitUntil(this.#correctKv"],
   ["publishing", "what tells KV of a change", RESOLVE, "waitUntil(writeRecord"],
-  [
-    "settled-sites",
-    "what copies the sites of a restored home",
-    "src/services/settle-restored-home.ts",
-    "ctx.waitUntil(copying",
-  ],
   ["new-site", "what remembers a new site", "src/services/create-site.ts", "ctx.waitUntil(rememberSite"],
   [
     "operator-wake",
@@ -46,7 +40,7 @@ const FORGOTTEN = [
 const FORGOTTEN_DEFECTS: Defect[] = FORGOTTEN.map(([name, what, file, find]) => ({
   name: `forgotten-${name}`,
   what: `Nobody registers ${what}, so it ends with the answer.`,
-  edits: [{ file, find, replace: find.replace(/^[\w.]*waitUntil/, "void ") }],
+  edits: [{ file, find, replace: find.replace(/^[\w.]*waitUntil/, "((_: unknown) => {})") }],
 }));
 
 /** Who counts less or remembers less than every request that has used up its ranstr. */

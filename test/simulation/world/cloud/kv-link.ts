@@ -11,7 +11,8 @@ export function kvLink(air: Air, name: string, weather: KvWeather): Carry {
   return (method, work) => {
     const call = callNow();
     const trip = setOut(air, call, `${name} ${method}`);
-    const slow = strikes(air, weather.slow) ? chance.between(5, 4_000) : 0;
+    // By seconds, or by so little that D1, which is asked beside it, is a close second.
+    const slow = strikes(air, weather.slow) ? chance.between(5, chance.one([40, 4_000])) : 0;
     const failed = strikes(air, weather.failed);
     const silent = strikes(air, weather.silent);
     const lost = method === "put" && strikes(air, weather.putLost);
