@@ -57,7 +57,7 @@ describe("the gate of the world", () => {
   });
 
   it("asks for acts, attacks, faults and hands", () => {
-    const names = ["operator: renameAgent", "attack: tenant", "D1 main: request lost in silence", "app moved by hand"];
+    const names = ["operator: renameAgent", "attack: tenant", "D1: request lost in silence", "app moved by hand"];
     expect(NAMES).toEqual(expect.arrayContaining(names));
   });
 });

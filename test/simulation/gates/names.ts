@@ -19,7 +19,6 @@ import { TWO_AT_ONCE } from "../world/people/operator-day.ts";
 import { WEBHOOK_ACTS } from "../world/people/webhook-day.ts";
 import { MOODS } from "../world/receivers/moods.ts";
 import { MISSES } from "../world/receivers/post.ts";
-import { HOMES } from "../world/weather.ts";
 import { type Node, readSources, type Source, wordsOf } from "./source.ts";
 
 const CACHED = ["NONCES get", "NONCES put", "CREDENTIALS get", "CREDENTIALS put"];
@@ -44,10 +43,11 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   "`forgery: ${forgery}`": Object.keys(FORGERIES).map((forgery) => `forgery: ${forgery}`),
   "`twist: ${name}`": Object.keys(TWISTS).map((name) => `twist: ${name}`),
   "`KV record tampered: ${kind}`": TAMPERINGS.map((kind) => `KV record tampered: ${kind}`),
-  "`D1 ${home.name}: ${what}`": HOMES.flatMap((home) => DATABASE_FAULTS.map((what) => `D1 ${home}: ${what}`)),
+  "`D1: ${what}`": DATABASE_FAULTS.map((what) => `D1: ${what}`),
   "`KV ${name} ${method}: ${what}`": CACHED.flatMap((call) =>
     KV_FAULTS.filter((what) => what !== "lost" || isPut(call)).map((what) => `KV ${call}: ${what}`),
   ),
+  "`webhook enabled that was ${disabled_reason}`": ["gone", "failing"].map((why) => `webhook enabled that was ${why}`),
   "`queue: ${what}`": QUEUE_FAULTS.map((what) => `queue: ${what}`),
   "`limit: ${fault}`": LIMIT_FAULTS.map((fault) => `limit: ${fault}`),
   "`receiver turns ${server.mood}`": ["well", ...Object.keys(MOODS)].map((mood) => `receiver turns ${mood}`),

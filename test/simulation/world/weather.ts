@@ -89,7 +89,7 @@ export interface Weather {
 }
 
 /** Each run has the first of them, or more. */
-export const HOMES = ["main", "apac", "eu"];
+const HOMES = ["main", "apac", "eu"];
 
 /** Share of seeds that last for weeks. */
 const WEEKS = 0.08;

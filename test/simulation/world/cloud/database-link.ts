@@ -47,7 +47,7 @@ export function databaseLink(air: Air, home: Home, weather: DatabaseWeather): Ca
     const trip = setOut(air, call, `${home.name} ${name}`);
     const fault = (what: (typeof DATABASE_FAULTS)[number], { detail = "", isTransient = false } = {}) => {
       call?.faults.push(isTransient ? TRANSIENT_FAULT : `${home.name}: ${what}`);
-      witness.note(call, `D1 ${home.name} ${name}: ${what}${detail}`, `D1 ${home.name}: ${what}`);
+      witness.note(call, `D1 ${home.name} ${name}: ${what}${detail}`, `D1: ${what}`);
     };
     const slow =
       home.state === "slow"
