@@ -1,3 +1,4 @@
+import { EPOCH } from "../../machine/program.ts";
 import type { Row } from "../../platform/database.ts";
 import type { KvTruth } from "../../platform/kv.ts";
 import type { Call } from "../../world/call.ts";
@@ -5,6 +6,9 @@ import type { Violate } from "../violate.ts";
 
 /** After so many milliseconds KV has what it was given, however slow it is. */
 const RECORD_LATE_MS = 10_000;
+
+/** docs/operating.md, "Restoring a home": KV remembers a change of an app for a day. */
+const KEPT_MS = 86_400_000;
 
 /** An answered change of an app, whose record KV has not got yet. */
 interface Change {
@@ -36,6 +40,10 @@ export class AppRecords {
   /** KV has got a record of an app. By now it must have got all those of a while ago. */
   put(text: string, now: number): void {
     const record = JSON.parse(text) as { appid: string; version: string; revokedAt: number | null };
+    const { expiresAt = 0 } = this.kv?.get(`app:${record.appid}`) ?? {};
+    if (Math.abs(expiresAt - EPOCH - now - KEPT_MS) > 1_000) {
+      this.#violate("KV remembers an app for a day", `${record.appid} until ${expiresAt}`, [record.appid]);
+    }
     this.#awaited = this.#awaited.filter(
       ({ call, appid, version, revoked }) =>
         !call.wasEnded &&

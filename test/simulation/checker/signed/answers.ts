@@ -73,7 +73,7 @@ export function formMismatch({ isolate }: Call, { status, headers, body }: Answe
   if (form.detail !== undefined && !form.detail.test(headers.get("x-error-detail") ?? "")) {
     return `x-error-detail: ${headers.get("x-error-detail")}, expected ${form.detail}`;
   }
-  if (form === NO_ANSWER || form === LIMITED) {
+  if (form.status === NO_ANSWER.status || form === LIMITED) {
     if (!/^[1-9][0-9]*$/.test(headers.get("retry-after") ?? "")) return `Retry-After: ${headers.get("retry-after")}`;
   }
   if (form.status === 405 && headers.get("allow") !== "POST") return `Allow: ${headers.get("allow")}`;

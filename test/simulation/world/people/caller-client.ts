@@ -11,6 +11,8 @@ type FetchInit = { method: string; headers: Record<string, string>; body: string
 /** The client's shortest pause before it tries again: half of the first one. */
 const SHORTEST_PAUSE_MS = 125;
 
+const MOST_TRIES = 4;
+
 /** How far a corrected clock may be off: by the clocks of two isolates, and by how long an answer was on its way. */
 const MOST_OFF_SECONDS = 30;
 
@@ -26,6 +28,8 @@ export class CallerClient {
   readonly #clients = new Map<string, AgentSessionClient>();
   /** When the client may try again, by Idempotency-Key. */
   readonly #pauses = new Map<string, number>();
+  /** By Idempotency-Key. */
+  readonly #tries = new Map<string, number>();
   /** Calls, by Idempotency-Key, that were told the time. */
   readonly #toldTheTime = new Set<string>();
 
@@ -84,6 +88,7 @@ export class CallerClient {
     const call = world.newCall("honest", wire, this.#edge);
     this.#checkPause(call);
     this.#checkClock(call);
+    this.#checkTries(call);
     world.capture(call);
     if (world.cloud.rough && this.#chance.happens(world.weather.doubled)) this.#double(call);
     return new Promise((resolve, reject) => {
@@ -138,6 +143,16 @@ export class CallerClient {
     const stamp = Number(/"timestamp":(\d+)/.exec(wire.body)?.[1]);
     if (Math.abs(stamp - this.#world.clock) <= MOST_OFF_SECONDS) return;
     this.#world.checker.violate("the client corrects its clock", `${name} is sent with ${stamp}`, [name, key]);
+  }
+
+  /** src/client/README.md: a call is tried four times at most. */
+  #checkTries({ name, wire }: Call): void {
+    const key = wire.headers["idempotency-key"] ?? "";
+    if (key === "" || key.startsWith("order-")) return;
+    const tries = (this.#tries.get(key) ?? 0) + 1;
+    this.#tries.set(key, tries);
+    if (tries <= MOST_TRIES) return;
+    this.#world.checker.violate("the client tries a call four times at most", `${name} is try ${tries}`, [name, key]);
   }
 
   /** The network delivers a request a second time. */
