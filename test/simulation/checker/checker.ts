@@ -162,6 +162,7 @@ export class Checker {
   isOver(call: Call): void {
     this.#afterAnswer.isOver(call, this.#scheduler.now);
     this.#signed.usedStamps.isOver(call);
+    this.operators.records.isOver(call);
   }
 
   /** A call that is over asks something more. */

@@ -26,6 +26,8 @@ export class AppRecords {
   isKept = false;
   readonly #violate: Violate;
   #awaited: Change[] = [];
+  /** The app that each call has changed, while something of the call goes on. */
+  readonly #changed = new Map<Call, string>();
 
   constructor(violate: Violate) {
     this.#violate = violate;
@@ -33,8 +35,17 @@ export class AppRecords {
 
   /** A call that changed an app was answered: its record has to come. */
   expect(call: Call, { appid, version, revoked_at }: Row): void {
+    this.#changed.set(call, String(appid));
     if (!this.isKept) return;
     this.#awaited.push({ call, appid: String(appid), version: String(version), revoked: revoked_at !== null });
+  }
+
+  /** Nothing goes on any more that a call has begun. */
+  isOver(call: Call): void {
+    const appid = this.#changed.get(call);
+    if (!this.#changed.delete(call) || !("CREDENTIALS" in (call.isolate?.env ?? {}))) return;
+    if (call.trips.some(({ to }) => to === "CREDENTIALS put")) return;
+    this.#violate("a change of an app is told to KV", `${call.name}: ${appid}`, [call.name, String(appid)]);
   }
 
   /** KV has got a record of an app. By now it must have got all those of a while ago. */

@@ -51,8 +51,9 @@ function wrongAdd(model: Model, { call, intent, changes }: OperationOf<"addWebho
   const { siteId: site_id, url, events } = intent;
   const { table, before, after } = change;
   if (table === "home_sites") {
-    const isFirst = changes.every((each) => each.table !== table) && before?.events === 0 && before.site_id === site_id;
-    return isFirst ? becomes(change, { events: 1 }) : "its events are on already";
+    if (model.home(change.home).outbox.webhooksOf(site_id).length > 0) return "it is not the site's first webhook";
+    const isOnce = changes.every((each) => each.table !== table) && before?.events === 0 && before.site_id === site_id;
+    return isOnce ? becomes(change, { events: 1 }) : "its events are on already";
   }
   if (table !== "webhooks") return "not the place of a webhook";
   if (changes.some((each) => each.table === table)) return "the call has made one already";

@@ -93,8 +93,19 @@ export class Deployer {
     const { closedHomes } = settings;
     const others = [...homes.keys()].filter((each) => each !== name);
     this.#deploy({ closedHomes: [...closedHomes, ...this.#chance.some(others, 0.2), name] });
+    if (this.#chance.happens(0.5)) await this.#keepAndRelease(name);
     await this.#world.sleep(this.#chance.between(1_000, 60_000));
     this.#deploy({ closedHomes });
+  }
+
+  /** Somebody asks for an appid in a closed home, which is kept for it then, and gives it back while the home is closed. */
+  async #keepAndRelease(home: string): Promise<void> {
+    const site = this.#world.company.sitesAtWork.find((each) => each.home === home);
+    if (site === undefined) return;
+    await this.#world.sleep(this.#chance.between(0, 25_000));
+    const appid = `kept-${this.#chance.uuid()}`;
+    await this.#operator.call("POST", `/sites/${site.siteId}/apps`, { name: "Shop", appid });
+    await this.#operator.call("DELETE", `/apps/${appid}`);
   }
 
   /** docs/operating.md, "Rotating the master key". No point of before the re-sealing is restored afterwards. */

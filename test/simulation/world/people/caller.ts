@@ -23,7 +23,7 @@ export const CALLER_ACTS = {
   again: 4,
   unkeyed: 3,
   add: 7,
-  malformed: 2,
+  malformed: 3,
   extreme: 2,
   refused: 3,
   repeated: 2,

@@ -4,6 +4,9 @@ import { pause } from "./day.ts";
 import { Operator } from "./operator.ts";
 import { WebhookKeeper } from "./operator-webhooks.ts";
 
+/** Of one site: docs/operating.md, "Events". */
+const MOST_WEBHOOKS = 10;
+
 /** What an operator does about events, with how often. */
 export const WEBHOOK_ACTS = {
   addWebhook: 3,
@@ -23,6 +26,7 @@ export const WEBHOOK_ACTS = {
   twoAtOnceOfWebhook: 1,
   contraryToWebhook: 1,
   addAndDelete: 1,
+  addTooMany: 0.5,
 };
 
 export type WebhookAct = keyof typeof WEBHOOK_ACTS;
@@ -43,11 +47,19 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
   if (act === "addWebhook") return void (await keeper.add(site));
   if (act === "addMalformedWebhook") return keeper.addMalformed(site);
   if (act === "tidyWebhooks") return keeper.tidy(site);
+  if (act === "addTooMany") {
+    const added = [];
+    for (let i = 0; i <= MOST_WEBHOOKS; i++) added.push(await keeper.add(site));
+    for (const webhook of added) if (webhook !== undefined) await keeper.delete(webhook);
+    return;
+  }
   if (act === "reviveWebhooks") return keeper.revive(site);
   if (act === "eventsOn") return operator.setSite(site, { events: true });
   if (act === "eventsOff") {
     await operator.setSite(site, { events: false });
     await world.sleep(chance.between(100, 30_000));
+    // Who has turned them off does not want them back for one webhook more.
+    if (chance.happens(0.4)) await keeper.add(site);
     return operator.setSite(site, { events: true });
   }
   if (site.webhooks.length === 0) return;
