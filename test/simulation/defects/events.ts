@@ -184,6 +184,17 @@ export const EVENT_DEFECTS: Defect[] = [
     ],
   },
   {
+    name: "erased-events-left-out",
+    what: "Who pulls events does not get those whose data was erased.",
+    edits: [
+      {
+        file: "src/store/home/events.ts",
+        find: ".where(and(eq(events.siteId, siteId), gt(seq, after)))",
+        replace: ".where(and(eq(events.siteId, siteId), gt(seq, after), isNotNull(data)))",
+      },
+    ],
+  },
+  {
     name: "pings-need-events",
     what: "A ping is lost while its site's events are off.",
     edits: [
