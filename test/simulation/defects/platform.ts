@@ -69,28 +69,6 @@ const SLOW: Defect[] = [
       },
     ],
   },
-  {
-    name: "home-look-up-own-deadline",
-    what: "The second trip of a look-up gets 8 s of its own.",
-    edits: [
-      {
-        file: "src/credentials/find-app.ts",
-        find: "homeDatabase(databases, home), { siteId, appid }, answerBy);",
-        replace: "homeDatabase(databases, home), { siteId, appid }, runtime.elapsed() + 8_000);",
-      },
-    ],
-  },
-  {
-    name: "reload-own-deadline",
-    what: "A fresh look-up after a stale record gets 8 s of its own.",
-    edits: [
-      {
-        file: RESOLVE,
-        find: "findAppAgain(this.#runtime, bindings, than, lookUp.answerBy, bindings.closedHomes);",
-        replace: "findAppAgain(this.#runtime, bindings, than, this.#runtime.elapsed() + 8_000, bindings.closedHomes);",
-      },
-    ],
-  },
 ];
 
 const MANY_CALLS: Defect[] = [
