@@ -182,7 +182,7 @@ export class Checker {
     for (const table of tables) {
       for (const after of database.rows(table)) this.model.apply(home, { table, before: null, after }, "");
     }
-    this.model.forgetUndoneMoves(home);
+    this.model.lookForMoves(home);
     if (home === "main") this.model.forgetIdsOfLostSites();
     this.#signed.costs.unsettle();
     this.operators.disturb(home);

@@ -19,8 +19,10 @@ export class Model {
   readonly routes = new Map<string, number>();
   /** What the directory has of each site. */
   readonly directory = new Map<number, Listed>();
-  /** Apps that a hand at the database has put under another site, each with its key of before: site and appid. */
-  readonly moved = new Map<string, string>();
+  /** Apps that a hand at the database has put under another site, and that are there. */
+  readonly moved = new Set<string>();
+  /** Each such app with its keys of before and after: site and appid. */
+  readonly #moves = new Map<string, { before: string; after: string }>();
   /** The secret of each version. Never forgotten. */
   readonly secrets = new Map<string, string>();
   /** Every version that an app's secret has ever had, by appid. */
@@ -92,9 +94,19 @@ export class Model {
     this.directory.clear();
   }
 
-  /** A restored home may have an app under its own site again. */
-  forgetUndoneMoves(home: string): void {
-    for (const [appid, key] of this.moved) if (this.home(home).apps.has(key)) this.moved.delete(appid);
+  /** A hand puts an app under another site. */
+  moves(appid: string, { from, to }: { from: number; to: number }): void {
+    this.#moves.set(appid, { before: `${from}/${appid}`, after: `${to}/${appid}` });
+    this.moved.add(appid);
+  }
+
+  /** A restored home may have an app under its own site again, or once more under the other one. */
+  lookForMoves(home: string): void {
+    const { apps } = this.home(home);
+    for (const [appid, { before, after }] of this.#moves) {
+      if (apps.has(before)) this.moved.delete(appid);
+      if (apps.has(after)) this.moved.add(appid);
+    }
   }
 
   /** Ids of sites that a restore of `main` has undone are given to other sites: docs/operating.md, "Restoring `main`". */

@@ -84,7 +84,7 @@ export async function moveApp(world: World): Promise<void> {
   world.count("app moved by hand");
   app.revoked = true;
   const values = [target.siteId, app.appid];
-  model.moved.set(app.appid, `${app.site.siteId}/${app.appid}`);
+  model.moves(app.appid, { from: app.site.siteId, to: target.siteId });
   cloud.home(app.site.home).database.transaction([{ sql: "UPDATE apps SET site_id = ? WHERE appid = ?", values }]);
   if (chance.happens(0.5)) return;
   cloud.home("main").database.transaction([{ sql: "UPDATE app_routes SET site_id = ? WHERE appid = ?", values }]);
