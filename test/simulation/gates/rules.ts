@@ -1,5 +1,5 @@
 import type { Spot } from "./covered.ts";
-import { WHOLE_TEST } from "./nightly.ts";
+import { WHOLE_TEST } from "./exceptions.ts";
 import { declarationOf, questionsOf } from "./question.ts";
 import {
   isCallOf,
