@@ -8,6 +8,8 @@ const ORDER: LeftOutAgent["why"][] = ["unknown", "disabled", "already on the ses
 
 /** The text of `x-ignored-agents`: `777 unknown, 10430 disabled, 10411 already on the session`. */
 export function describeLeftOut(leftOut: readonly LeftOutAgent[]): string {
+  // A second try, after a lost answer, tells what it finds then.
+  if (leftOut.length === 0) return "the agents have changed meanwhile";
   const ordered = leftOut.toSorted((a, b) => ORDER.indexOf(a.why) - ORDER.indexOf(b.why));
   let text = "";
   for (const [i, { id, why }] of ordered.entries()) {

@@ -332,7 +332,7 @@ export const ATTACK_DEFECTS: Defect[] = [
         file: "src/pipeline/run-request.ts",
         find: "  const verified = await verifyCaller(tools, claimant);",
         replace:
-          '  const early = readStamp(fields.value, now, config.timestampToleranceSeconds);\n  if (!early.ok && early.code === "token_invalid") return told(early);\n  const verified = await verifyCaller(tools, claimant);',
+          '  const dated = readStamp(fields.value, now, config.timestampToleranceSeconds);\n  if (!dated.ok && dated.code === "token_invalid") return dated;\n  const verified = await verifyCaller(tools, claimant);',
       },
     ],
   },

@@ -89,7 +89,7 @@ const model: OperationModel<Asked> = {
     },
     no_new_agents: {
       ...FORBIDS,
-      detail: /^kefu_ids: nobody to add: \d+ /,
+      detail: /^kefu_ids: nobody to add: (\d+ |the agents have changed meanwhile$)/,
       ask: (asker) => ({ ...ask(asker), kefu_ids: "777" }),
     },
   },

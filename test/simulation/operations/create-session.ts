@@ -150,7 +150,8 @@ const model: OperationModel<Asked> = {
     agents_invalid: {
       status: 400,
       msg: "参数错误",
-      detail: /^kefu_id: \d+ (unknown|disabled)(, \d+ (unknown|disabled))*(, and \d+ more)?$/,
+      detail:
+        /^kefu_id: (\d+ (unknown|disabled)(, \d+ (unknown|disabled))*(, and \d+ more)?|the agents have changed meanwhile)$/,
       ask: (asker) => ({ ...ask(asker), kefu_id: [777, 10_411], fzr_uid: 10_411 }),
     },
   },

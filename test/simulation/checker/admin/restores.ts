@@ -193,7 +193,8 @@ function lostByDirectory(model: Model, down: string[]): string | undefined {
       if (model.directory.get(siteId)?.home !== home.name) return `the directory lacks site ${siteId} of ${home.name}`;
     }
     for (const { appid, siteId } of home.apps.values()) {
-      if (!model.moved.has(appid) && model.routes.get(appid) !== siteId) return `no route leads to ${appid}`;
+      // A route that the directory has for another site stays, and the list of apps to look at names the app: "unrouted".
+      if (!model.moved.has(appid) && !model.routes.has(appid)) return `no route leads to ${appid} of site ${siteId}`;
     }
   }
   return undefined;

@@ -26,6 +26,7 @@ export function wrongPost(attempt: Attempt, post: Post, secrets: ReadonlyMap<str
     if (headers[name] !== value) return ["a post says what it is", `${name} is ${headers[name]}`];
   }
   const { event } = attempt;
+  if (event?.data === null) return ["what was erased is not posted", `${event.id} was, before the attempt began`];
   const expected = event === undefined ? undefined : bodyOf(event);
   if (body !== expected) return ["the body is the event, the same bytes each time", `${body}, expected ${expected}`];
   const given = headers["webhook-signature"];

@@ -51,6 +51,8 @@ export class Attacker {
       ...(chance.happens(0.3)
         ? [() => chance.one([`${range}:0:${chance.integer(1, 9999)}:0:0:1`, `${range}::${chance.integer(1, 9999)}`])]
         : []),
+      // Several clients, who have 48 bits in common.
+      ...(chance.happens(0.2) ? [() => `${range}:${chance.integer(1, 5)}::1`] : []),
       ...(chance.happens(0.25) ? [() => world.captured.at(-1)?.client ?? own] : []),
     ];
   }

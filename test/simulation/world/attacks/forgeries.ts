@@ -45,7 +45,8 @@ async function flood(attacker: Attacker, next: () => Wire): Promise<void> {
   );
 }
 
-function forge(attacker: Attacker): Wire {
+/** A request in the name of an app, by somebody who cannot sign for it. */
+export function forge(attacker: Attacker): Wire {
   const { world, chance } = attacker;
   const { apps, oldSecrets } = world.company;
   const captured = attacker.captured();

@@ -1,6 +1,7 @@
 import type { Wire } from "../call.ts";
 import { ADMIN_TOKEN, LIMITS } from "../cloud/settings.ts";
 import type { Attacker } from "./attacker.ts";
+import { forge } from "./forgeries.ts";
 
 /** Somebody who calls the admin API without its token. */
 export async function intruders(attacker: Attacker): Promise<void> {
@@ -10,6 +11,8 @@ export async function intruders(attacker: Attacker): Promise<void> {
     const edge = attacker.anyEdge();
     const calls = chance.happens(0.1) ? LIMITS.CLIENT_LIMIT.limit + 5 : 1;
     for (let i = 0; i < calls; i++) await attacker.send(intrusion(attacker), edge);
+    // Wrong tokens and wrong signatures are counted apart.
+    for (let i = 0; i < 3; i++) await attacker.send(forge(attacker), edge);
   }
 }
 

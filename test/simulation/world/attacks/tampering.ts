@@ -34,9 +34,12 @@ const CHANGES: Record<
 /** Everything that may become of it. */
 export const TAMPERINGS = [...Object.keys(CHANGES), "truncated", "deleted"];
 
-/** The home that it pays best to name: one that answers nothing just now, but not the directory's, which stops others anyway. */
+/** The home that it pays best to name: one that answers nothing just now or is closed, but not the directory's, which stops others anyway. */
 function worstHome({ cloud }: World): string | undefined {
-  return [...cloud.homes.values()].find(({ name, state }) => state === "silent" && name !== "main")?.name;
+  const others = [...cloud.homes.values()].filter(({ name }) => name !== "main");
+  const { closedHomes } = cloud.settings;
+  return (others.find(({ state }) => state === "silent") ?? others.find(({ name }) => closedHomes.includes(name)))
+    ?.name;
 }
 
 /** Somebody, or a mistake of somebody, writes into KV. What is not there can be read there; nothing is added to NONCES. */

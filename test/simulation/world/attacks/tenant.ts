@@ -9,7 +9,7 @@ import { type Attacker, newSession, secretOf } from "./attacker.ts";
 /** What he does, with how often. */
 export const TENANT_ACTS = {
   ...{ borrow: 6, foreign: 4, stamp: 4, pair: 4, keys: 3 },
-  ...{ later: 0.3, flood: 0.35, siteFlood: 0.2 },
+  ...{ later: 0.3, flood: 0.5, siteFlood: 0.8 },
 };
 
 /** Somebody with a site of his own, who signs as he should and tries to reach others, or to get more than he should. */

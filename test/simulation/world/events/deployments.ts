@@ -100,12 +100,12 @@ export class Deployer {
 
   /** Somebody asks for an appid in a closed home, which is kept for it then, and gives it back while the home is closed. */
   async #keepAndRelease(home: string): Promise<void> {
+    await this.#world.sleep(this.#chance.between(0, 25_000));
     const site = this.#world.company.sitesAtWork.find((each) => each.home === home);
     if (site === undefined) return;
-    await this.#world.sleep(this.#chance.between(0, 25_000));
     const appid = `kept-${this.#chance.uuid()}`;
     await this.#operator.call("POST", `/sites/${site.siteId}/apps`, { name: "Shop", appid });
-    await this.#operator.call("DELETE", `/apps/${appid}`);
+    if (this.#world.company.sitesAtWork.includes(site)) await this.#operator.call("DELETE", `/apps/${appid}`);
   }
 
   /** docs/operating.md, "Rotating the master key". No point of before the re-sealing is restored afterwards. */

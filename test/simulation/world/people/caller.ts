@@ -113,6 +113,15 @@ export class Caller {
     }
   }
 
+  #checkTold(replayed: boolean, { headers }: { headers: { get(name: string): string | null } }): void {
+    const isReplayed = headers.get("idempotency-replayed") === "true";
+    if (replayed !== isReplayed) this.#violateTold(`replayed is ${replayed}, the service said ${isReplayed}`);
+  }
+
+  #violateTold(what: string): void {
+    this.#world.checker.violate("the client tells what the service has told", `${this.#name}: ${what}`, [this.#name]);
+  }
+
   /** The client corrects its clock by itself; only a fault of the network can use up its tries before. */
   #gaveUp({ code, message }: { code: string; message: string }): void {
     const { weather, checker } = this.#world;
@@ -130,7 +139,10 @@ export class Caller {
         controller.abort(new Error("the caller gave up")),
       );
     }
-    const { chatId } = await this.#client.now().createSession(session, { ...options, signal: controller.signal });
+    const called = this.#client.now().createSession(session, { ...options, signal: controller.signal });
+    const { data, response } = await called.withResponse();
+    const { chatId } = data;
+    this.#checkTold(data.replayed, response);
     this.#app.site.chatIds.push(chatId);
     this.#world.checker.opened(this.#app.site, chatId, session.content);
   }
@@ -160,7 +172,11 @@ export class Caller {
     if (agentIds.length === 0) return;
     const key = `order-${this.#name.slice(-1)}-${chance.integer(0, 20)}`;
     const options = chance.happens(0.5) ? {} : { idempotencyKey: chance.happens(0.5) ? key : (false as const) };
-    await this.#client.now().addAgents({ chatId, agentIds }, options);
+    const { data, response } = await this.#client.now().addAgents({ chatId, agentIds }, options).withResponse();
+    this.#checkTold(data.replayed, response);
+    const ignored = data.ignored.map(({ agentId, reason }) => `${agentId} ${reason}`).join(", ");
+    const told = response.headers.get("x-ignored-agents") ?? "";
+    if (ignored !== told) this.#violateTold(`${ignored}, the service said ${told}`);
   }
 
   /** Any operation under a key, soon the same again, and now and then with one value changed somewhere in it. */

@@ -20,7 +20,7 @@ export const ACTS = {
   raiseFirstChatId: 1,
   closeSite: 6,
   touchClosedSite: 4,
-  twoAtOnce: 3,
+  twoAtOnce: 8,
 };
 
 export type Act = keyof typeof ACTS | WebhookAct;

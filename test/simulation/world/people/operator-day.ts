@@ -10,7 +10,7 @@ const MOST_SITES = 7;
 const MOST_APPS = 4;
 
 /** What two operators do at the same time, with how often. */
-export const TWO_AT_ONCE = { rotate: 3, end: 1, patch: 3, site: 1, contrary: 2, agent: 2 };
+export const TWO_AT_ONCE = { rotate: 3, end: 2, patch: 3, site: 3, contrary: 2, agent: 2 };
 
 /** What an operator does from day to day, by himself and together with others. */
 export class OperatorDay {
@@ -38,7 +38,7 @@ export class OperatorDay {
     const app = site.apps.length > 0 ? chance.one(site.apps) : undefined;
     const isInUse = app !== undefined && !app.revoked;
     const id = chance.one(site.agentIds);
-    const overlap = chance.one([0, 0, 1, 5, 30, 600, 86_400]);
+    const overlap = chance.one([0, 0, 1, 5, 30, 600, 86_400, 604_800]);
     switch (act) {
       case "disableAgent":
         return operator.setAgent(site, id, { status: "disabled" });

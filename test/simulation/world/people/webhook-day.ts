@@ -64,7 +64,7 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
   }
   if (site.webhooks.length === 0) return;
   const webhook = chance.one(site.webhooks);
-  const overlap = chance.one([0, 1, 30, 600, 86_400]);
+  const overlap = chance.one([0, 1, 30, 600, 86_400, 604_800]);
   switch (act) {
     case "changeWebhook":
       return keeper.change(webhook);
