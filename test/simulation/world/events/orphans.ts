@@ -12,7 +12,8 @@ const STRAY_SITE = 900_001;
 export async function makeOrphan(world: World): Promise<void> {
   const chance = world.chance.fork();
   await pause(world, chance, chance.between(5_000, 90_000));
-  if (world.closing) return;
+  // Whoever restores a home is alone at it.
+  if (world.closing || world.company.underRestore.size > 0) return;
   if (chance.happens(0.5)) straySite(world, chance);
   else unroute(world, chance);
 }
