@@ -1,9 +1,10 @@
-import type { Defect } from "./defect.ts";
+import { type Defect, LONGER } from "./defect.ts";
 
 /** Of what keeps attackers, floods and a lying KV from doing harm. */
 export const ATTACK_DEFECTS: Defect[] = [
   {
     name: "limit-before-replay-check",
+    steps: LONGER,
     what: "A replay counts for the limit of the app.",
     edits: [
       {
@@ -71,6 +72,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "refresh-pause-per-app",
+    steps: LONGER,
     what: "After a forgery nobody's signature is verified anew for 5 s, at no address.",
     edits: [
       {
@@ -204,6 +206,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "site-limit-missing",
+    steps: LONGER,
     what: "The limit of a site is not looked at.",
     edits: [
       {
@@ -411,6 +414,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "relocation-not-shared",
+    steps: LONGER,
     what: "Of requests at the same moment, only the first looks where its app is.",
     edits: [
       {
@@ -467,6 +471,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "closed-site-calls-count",
+    steps: LONGER,
     what: "Calls that meet a closed site count for the limit of the app, however often a captured one is sent.",
     edits: [
       {

@@ -10,3 +10,6 @@ export interface Defect {
   /** How many turns each seed takes at least, where a day of the usual length is too short to show it. */
   steps?: number;
 }
+
+/** For what needs several rare things at once. */
+export const LONGER = 24_000;

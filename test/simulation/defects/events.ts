@@ -1,4 +1,4 @@
-import type { Defect } from "./defect.ts";
+import { type Defect, LONGER } from "./defect.ts";
 
 const CLAIM = "src/store/home/claim.ts";
 const OUTBOX = "src/store/home/outbox.ts";
@@ -114,6 +114,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "redelivers-what-is-under-way",
+    steps: LONGER,
     what: "Redelivering takes the claim from an attempt that is under way.",
     edits: [
       {
@@ -207,6 +208,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "urls-without-origin-stay",
+    steps: LONGER,
     what: "A webhook whose URL a hand at the database has made unreadable cannot be changed.",
     edits: [
       {

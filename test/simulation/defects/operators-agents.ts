@@ -1,4 +1,4 @@
-import type { Defect } from "./defect.ts";
+import { type Defect, LONGER } from "./defect.ts";
 
 /** Of agents. */
 export const AGENT_DEFECTS: Defect[] = [
@@ -50,6 +50,7 @@ export const AGENT_DEFECTS: Defect[] = [
   },
   {
     name: "agent-late-change",
+    steps: LONGER,
     what: "A change of an agent that the database does late undoes one that was answered since.",
     edits: [
       {

@@ -1,4 +1,4 @@
-import type { Defect } from "./defect.ts";
+import { type Defect, LONGER } from "./defect.ts";
 
 /** Of apps, their appids and their secrets. */
 export const APP_DEFECTS: Defect[] = [
@@ -37,6 +37,7 @@ export const APP_DEFECTS: Defect[] = [
   },
   {
     name: "rotate-revoked",
+    steps: LONGER,
     what: "An app that was revoked meanwhile is rotated.",
     edits: [
       {

@@ -1,4 +1,4 @@
-import type { Defect } from "./defect.ts";
+import { type Defect, LONGER } from "./defect.ts";
 
 /** Of whole homes: closed, pruned, down. */
 export const HOME_DEFECTS: Defect[] = [
@@ -74,6 +74,7 @@ export const HOME_DEFECTS: Defect[] = [
   },
   {
     name: "silent-home-healthy",
+    steps: LONGER,
     what: "/healthz calls a home that does not answer well.",
     edits: [
       {

@@ -1,4 +1,4 @@
-import type { Defect } from "./defect.ts";
+import { type Defect, LONGER } from "./defect.ts";
 
 /** By then many a home was restored twice. */
 const TWO_RESTORES = 24_000;
@@ -40,6 +40,7 @@ export const RESTORE_DEFECTS: Defect[] = [
   },
   {
     name: "restored-home-first-id",
+    steps: LONGER,
     what: "A restored home forgets a first_chat_id that was set after the point.",
     edits: [
       {
@@ -56,6 +57,7 @@ export const RESTORE_DEFECTS: Defect[] = [
   },
   {
     name: "restored-directory-without-routes",
+    steps: LONGER,
     what: "A restored directory does not get back the routes of the other homes.",
     edits: [
       {
@@ -186,6 +188,7 @@ export const RESTORE_DEFECTS: Defect[] = [
   },
   {
     name: "settling-overwrites-change",
+    steps: LONGER,
     what: "Settling a restored home gives a site the name and the status of the directory, also where the home has newer ones.",
     edits: [
       {

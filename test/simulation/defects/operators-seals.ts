@@ -1,9 +1,10 @@
-import type { Defect } from "./defect.ts";
+import { type Defect, LONGER } from "./defect.ts";
 
 /** Of sealing secrets anew. */
 export const SEAL_DEFECTS: Defect[] = [
   {
     name: "reseal-undoes-rotation",
+    steps: LONGER,
     what: "Sealing anew brings back the secret of before a rotation.",
     edits: [
       {
@@ -47,6 +48,7 @@ export const SEAL_DEFECTS: Defect[] = [
   },
   {
     name: "reseal-one-home-done",
+    steps: LONGER,
     what: "Sealing anew forgets homes beyond the first.",
     edits: [
       { file: "src/services/reseal-secrets.ts", find: "left -= answer.done;", replace: "left = 0;" },

@@ -1,4 +1,4 @@
-import type { Defect } from "./defect.ts";
+import { type Defect, LONGER } from "./defect.ts";
 
 /** Of sites, in their home and in the directory. */
 export const SITE_DEFECTS: Defect[] = [
@@ -59,6 +59,7 @@ export const SITE_DEFECTS: Defect[] = [
   },
   {
     name: "site-copy-without-first-id",
+    steps: LONGER,
     what: "The copy of a later change loses the first_chat_id of one before.",
     edits: [
       {
@@ -84,6 +85,7 @@ export const SITE_DEFECTS: Defect[] = [
   },
   {
     name: "site-begun-twice",
+    steps: LONGER,
     what: "A repeated call begins another site beside the unfinished one.",
     edits: [
       {
@@ -95,6 +97,7 @@ export const SITE_DEFECTS: Defect[] = [
   },
   {
     name: "site-shared-by-two",
+    steps: LONGER,
     what: "Two calls at the same time are given one site.",
     edits: [
       {

@@ -1,4 +1,4 @@
-import type { Defect } from "./defect.ts";
+import { type Defect, LONGER } from "./defect.ts";
 
 /** Of what operators do to webhooks. */
 export const WEBHOOK_DEFECTS: Defect[] = [
@@ -48,6 +48,7 @@ export const WEBHOOK_DEFECTS: Defect[] = [
   },
   {
     name: "webhook-changed-without-reason",
+    steps: LONGER,
     what: "A webhook that the Worker has disabled loses the reason when it gets another URL.",
     edits: [
       {

@@ -1,4 +1,4 @@
-import type { Defect } from "./defect.ts";
+import { type Defect, LONGER } from "./defect.ts";
 
 const ATTEMPT = "src/webhooks/attempt.ts";
 
@@ -157,6 +157,7 @@ export const POST_DEFECTS: Defect[] = [
   },
   {
     name: "any-port",
+    steps: LONGER,
     what: "Events may be posted to any port.",
     edits: [
       {
@@ -179,6 +180,7 @@ export const POST_DEFECTS: Defect[] = [
   },
   {
     name: "stored-urls-are-trusted",
+    steps: LONGER,
     what: "Events are posted to a URL that a hand at the database has written, wherever it leads.",
     edits: [
       {
