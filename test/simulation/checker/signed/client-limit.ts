@@ -41,7 +41,9 @@ export class ClientLimit {
     if (!areLimitsBound(call)) return false;
     const now = call.answeredAt as number;
     const { limit } = LIMITS.CLIENT_LIMIT;
-    const from = Math.floor((now - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
+    // A limit that says nothing was asked long before the answer, perhaps in the window before.
+    const asked = call.limiterFailed ? (call.arrivedAt as number) : now;
+    const from = Math.floor((asked - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
     if (mayBeUnsigned && this.#count(call, from, now, () => true) > limit) return true;
     if (isKnown) return false;
     const first = Math.floor(((call.arrivedAt as number) - PAUSE_MS - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
