@@ -105,8 +105,8 @@ export class Excuses {
     const { call, reading, possible } = watched;
     const { appid } = reading;
     if (!this.#tampered.has(appid)) return false;
-    // Without a route nobody but KV says where the app is.
-    if (this.#model.homeOf(appid) === undefined) return true;
+    // Without a route, or with secrets sealed for another site, nobody but KV says where the app is.
+    if (this.#model.homeOf(appid) === undefined || this.#model.moved.has(appid)) return true;
     const { closedHomes } = call.settings;
     const isAsked = call.faults.length === 0;
     if (closedHomes.includes("main") || (closedHomes.length > 0 && !isAsked)) return true;
