@@ -165,7 +165,7 @@ export class AgentSessionClient {
       if (answer?.envelope.code === 1) return answer;
       const failure =
         outcome instanceof AgentSessionError ? outcome : refusalOf(outcome, names, this.#called(operation));
-      // A refused timestamp did nothing, so a retry is safe without a key. The time that was told is not told twice: then it was wrong.
+      // A refused timestamp did nothing, so a retry is safe without a key. When the time that was told is refused too, it was wrong.
       const corrects = answer !== undefined && offset !== learned && this.#clock.take(answer);
       if (answer !== undefined && !corrects) this.#clock.doubt(answer, offset);
       if (tries >= limits.maxTries) throw failure;

@@ -12,7 +12,7 @@ const MOST_CALLS = 46;
 /** The post, the batch that writes down what came of it, and the message that tells the queue what comes next. */
 const CALLS_OF_AN_ATTEMPT = 3;
 
-/** A turn of a home: its batch and its message. They are left when attempts begin. */
+/** The batch and the message of the next turn: no attempt may take them. */
 const CALLS_OF_A_TURN = 2;
 
 /** So long an invocation begins attempts. The last of them ends, and is written down, before Workers stops what goes on in `waitUntil`. */

@@ -32,6 +32,16 @@ function patientReceiver(worker: DeliveringWorker) {
   };
 }
 
+/** A receiver that answers one post after the other, each long enough after the last for a batch of D1 in between. */
+function oneAfterTheOther(status: number) {
+  let last = Promise.resolve();
+  return async () => {
+    last = last.then(() => new Promise((resolve) => setTimeout(resolve, 20)));
+    await last;
+    return new Response(null, { status });
+  };
+}
+
 const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 5_000 });
 
 const statusesOf = async (webhook: Parameters<typeof deliveriesOf>[0]) =>
@@ -78,12 +88,7 @@ describe("an invocation", () => {
       }),
     );
     const worker = new DeliveringWorker({ DB: db });
-    let last = Promise.resolve();
-    worker.receiver = async () => {
-      last = last.then(() => new Promise((resolve) => setTimeout(resolve, 20)));
-      await last;
-      return new Response();
-    };
+    worker.receiver = oneAfterTheOther(200);
     await worker.deliver(webhook);
     expect(asked).toBeGreaterThan(12);
     expect(worker.posted.length + trips.batches + trips.single + worker.wakes.length).toBeLessThanOrEqual(50);
@@ -95,13 +100,7 @@ describe("an invocation", () => {
     await fillDeliveries(webhook, 50);
     const { db, trips } = countingDb(env.DB);
     const worker = new DeliveringWorker({ DB: db });
-    let last = Promise.resolve();
-    worker.receiver = async () => {
-      // Long enough for a batch of D1 in between.
-      last = last.then(() => new Promise((resolve) => setTimeout(resolve, 20)));
-      await last;
-      return new Response();
-    };
+    worker.receiver = oneAfterTheOther(200);
     await worker.deliver(webhook);
     expect(worker.posted.length + trips.batches + trips.single + worker.wakes.length).toBeLessThanOrEqual(50);
     expect(worker.kept.jobs).toMatchObject([{ outcome: "ok" }]);
@@ -114,12 +113,7 @@ describe("an invocation", () => {
     for (const webhook of webhooks) await fillDeliveries(webhook, 2);
     const { db, trips } = countingDb(env.DB);
     const worker = new DeliveringWorker({ DB: db });
-    let last = Promise.resolve();
-    worker.receiver = async () => {
-      last = last.then(() => new Promise((resolve) => setTimeout(resolve, 20)));
-      await last;
-      return new Response(null, { status: 500 });
-    };
+    worker.receiver = oneAfterTheOther(500);
     await worker.deliver(...webhooks);
     expect(worker.tellings).toBeGreaterThan(5);
     expect(worker.posted.length + trips.batches + trips.single + worker.tellings).toBeLessThanOrEqual(50);
