@@ -2,7 +2,7 @@ import { type Config, homeClosed, homeDatabase } from "../config.ts";
 import { ServiceError } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
 import type { Runtime } from "../runtime.ts";
-import { findRoute, type Route } from "../store/directory/app-routes.ts";
+import { type Route, selectRoute } from "../store/directory/app-routes.ts";
 import { hereOrElsewhere } from "../store/here-or-elsewhere.ts";
 import * as apps from "../store/home/apps.ts";
 
@@ -28,7 +28,7 @@ export async function findApp(
   answerBy?: number,
   closed?: ReadonlySet<string>,
 ): Promise<AppRecord | null> {
-  const route = await findRoute(runtime, databases.directory, appid, answerBy);
+  const route = await selectRoute(runtime, databases.directory, appid, answerBy);
   if (route === undefined) return null;
   return follow(runtime, databases, appid, route, answerBy, closed);
 }
@@ -50,7 +50,7 @@ export async function findAppAgain(
   const db = databases.homes.get(home);
   if (home === MAIN_HOME || db === undefined) return findApp(runtime, databases, appid, answerBy, closed);
   const elsewhere = () => findRouteElsewhere(runtime, databases, known, answerBy);
-  const found = await hereOrElsewhere((watch) => apps.findApp(runtime, db, known, answerBy, watch), elsewhere);
+  const found = await hereOrElsewhere((watch) => apps.selectApp(runtime, db, known, answerBy, watch), elsewhere);
   if ("elsewhere" in found) return follow(runtime, databases, appid, found.elsewhere, answerBy, closed);
   const app = found.answer ?? null;
   if (app !== null && app.revokedAt === null) return { ...app, home };
@@ -83,7 +83,7 @@ async function findRouteElsewhere(
   known: KnownPlace,
   answerBy: number | undefined,
 ): Promise<Route | undefined> {
-  const route = await findRoute(runtime, directory, known.appid, answerBy);
+  const route = await selectRoute(runtime, directory, known.appid, answerBy);
   return route === undefined || isAt(route, known) ? undefined : route;
 }
 
@@ -99,6 +99,8 @@ async function follow(
 ): Promise<AppRecord | null> {
   if (closed?.has(home)) throw new ServiceError("unavailable", homeClosed(home));
   const found =
-    home === MAIN_HOME ? app : await apps.findApp(runtime, homeDatabase(databases, home), { siteId, appid }, answerBy);
+    home === MAIN_HOME
+      ? app
+      : await apps.selectApp(runtime, homeDatabase(databases, home), { siteId, appid }, answerBy);
   return found ? { ...found, home } : null;
 }

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { invalidInput, ServiceError } from "../errors.ts";
 import { displayName } from "../fields.ts";
-import { copySite, type Site } from "../store/directory/sites.ts";
+import { type Site, updateSiteCopy } from "../store/directory/sites.ts";
 import { type KnownSite, updateHomeSite } from "../store/home/home-sites.ts";
 import { SITE_STATUSES } from "../store/schema.ts";
 import { firstChatId } from "./create-site.ts";
@@ -59,7 +59,7 @@ export async function changeSite(
   }
   // Each copy holds the ids too: the copy of an earlier change that comes late is dropped.
   const copy = { name: now.name, status: now.status, revision: now.revision, firstChatId: now.chatIdFloor + 1 };
-  await copySite(runtime, config.directory, site.id, copy).catch(sayNotCopied);
+  await updateSiteCopy(runtime, config.directory, site.id, copy).catch(sayNotCopied);
   if (firstChatId !== undefined) await rememberFloors(ctx, site, now.chatIdFloor).catch(sayNotRemembered);
   return { ...site, ...copy, events: now.events };
 }

@@ -1,5 +1,5 @@
 import type { Site } from "../store/directory/sites.ts";
-import { listTakenAgents } from "../store/home/agents.ts";
+import { selectTakenAgents } from "../store/home/agents.ts";
 import { type BadLine, parseAgentList } from "./parse-agent-list.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 
@@ -10,7 +10,7 @@ export async function checkAgentList(
 ): Promise<BadLine[]> {
   const { agents, bad } = parseAgentList(list);
   const ids = agents.map(({ id }) => ({ id }));
-  const taken = new Set(await listTakenAgents(homeOf(ctx, site), site.id, ids));
+  const taken = new Set(await selectTakenAgents(homeOf(ctx, site), site.id, ids));
   const takenLines = agents
     .filter(({ id }) => taken.has(id))
     .map(({ line, id, name }): BadLine => ({ line, text: `${id}, ${name}`, problem: "taken" }));

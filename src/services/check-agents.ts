@@ -1,5 +1,5 @@
 import type { Site } from "../store/directory/sites.ts";
-import { listTakenAgents } from "../store/home/agents.ts";
+import { selectTakenAgents } from "../store/home/agents.ts";
 import type { NewAgent } from "./create-agents.ts";
 import { agentTaken } from "./refusals.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
@@ -13,6 +13,6 @@ export async function checkAgents(
   ctx: ServiceContext,
   { site, agents }: { site: Site; agents: NewAgent[] },
 ): Promise<void> {
-  const taken = await listTakenAgents(homeOf(ctx, site), site.id, agents);
+  const taken = await selectTakenAgents(homeOf(ctx, site), site.id, agents);
   if (taken.length > 0) throw agentTaken();
 }

@@ -8,8 +8,8 @@ import type { Operation } from "../operations/operation.ts";
 import { checkRequest, type Report } from "../pipeline/check-request.ts";
 import { type Fields, readFields } from "../pipeline/read-fields.ts";
 import type { Result } from "../result.ts";
-import { findRoute } from "../store/directory/app-routes.ts";
-import { findHomeSite } from "../store/home/home-sites.ts";
+import { selectRoute } from "../store/directory/app-routes.ts";
+import { selectHomeSite } from "../store/home/home-sites.ts";
 import { askHomes } from "./ask-homes.ts";
 import { keyringOf, type ServiceContext } from "./service-context.ts";
 
@@ -74,10 +74,10 @@ async function findAppAndSite(
   appid: string,
 ): Promise<{ app: AppRecord | null; stopped?: CheckedRequest["stopped"] } | undefined> {
   const { runtime, config } = ctx;
-  const route = await findRoute(runtime, config.directory, appid);
+  const route = await selectRoute(runtime, config.directory, appid);
   if (route === undefined) return undefined;
   const { home, siteId } = route;
-  const ask = (db: D1Database) => Promise.all([findApp(runtime, config, appid), findHomeSite(db, siteId)]);
+  const ask = (db: D1Database) => Promise.all([findApp(runtime, config, appid), selectHomeSite(db, siteId)]);
   const { answers } = await askHomes(
     ctx,
     ask,

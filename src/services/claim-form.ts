@@ -21,10 +21,10 @@ export async function claimForm(
   { id, sessionId }: { id: string; sessionId: string },
 ): Promise<FormClaim> {
   const claim = { id, sessionId, expiresAt: now + SIGNED_IN_SECONDS };
-  let first = await forms.claimForm(runtime, config.directory, claim);
+  let first = await forms.insertForm(runtime, config.directory, claim);
   for (let poll = 0; poll < POLLS && first === undefined; poll++) {
     await sleep(runtime, POLL_MS);
-    first = await forms.claimForm(runtime, config.directory, claim);
+    first = await forms.insertForm(runtime, config.directory, claim);
   }
   return first === true ? { isFirst: true } : { isFirst: false, location: first };
 }

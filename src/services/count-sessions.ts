@@ -14,5 +14,5 @@ export function countSessions(
   ctx: ServiceContext,
   { site, since }: { site: Site; since: readonly number[] },
 ): Promise<Record<SessionStatus, number>[]> {
-  return counts.countSessions(homeOf(ctx, site), site.id, since);
+  return counts.selectSessionCounts(homeOf(ctx, site), site.id, since);
 }

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { invalidInput, ServiceError } from "../errors.ts";
 import { displayName } from "../fields.ts";
 import { MAIN_HOME } from "../homes.ts";
-import { beginSite, type Site } from "../store/directory/sites.ts";
+import { insertSite, type Site } from "../store/directory/sites.ts";
 import { HIGHEST_FIRST_CHAT_ID } from "../store/home/home-sites.ts";
 import { finishSite } from "./finish-site.ts";
 import { rememberSite } from "./remember-floors.ts";
@@ -43,7 +43,7 @@ export async function createSite(ctx: ServiceContext, { name, home, firstChatId 
   requireOpenDirectory(ctx);
   if (!config.homes.has(home)) throw invalidInput([{ field: "home", message: homeRule(config.homes) }]);
   for (let attempt = 0; attempt < TRIES; attempt++) {
-    const site = await beginSite(runtime, config.directory, { name, home, firstChatId }, authorOf(ctx));
+    const site = await insertSite(runtime, config.directory, { name, home, firstChatId }, authorOf(ctx));
     if (!(await finishSite(ctx, { site }))) continue;
     ctx.waitUntil(rememberSite(ctx, site));
     return { ...site, status: "open" };

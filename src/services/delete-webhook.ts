@@ -7,5 +7,5 @@ import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
 export async function deleteWebhook(ctx: ServiceContext, which: WebhookOf): Promise<void> {
   const { site, webhookId: id } = which;
   const details = webhookDetails(await findWebhook(ctx, which));
-  await webhooks.deleteWebhook(ctx.runtime, homeOf(ctx, site), { siteId: site.id, id }, details, authorOf(ctx));
+  await webhooks.deleteWebhookRow(ctx.runtime, homeOf(ctx, site), { siteId: site.id, id }, details, authorOf(ctx));
 }

@@ -1,6 +1,6 @@
-import { findRoute } from "../store/directory/app-routes.ts";
+import { selectRoute } from "../store/directory/app-routes.ts";
 import type { Site } from "../store/directory/sites.ts";
-import { type AppSummary, findAppSummary } from "../store/home/apps.ts";
+import { type AppSummary, selectAppSummary } from "../store/home/apps.ts";
 import { appMissing, appUnknown } from "./refusals.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
 
@@ -13,8 +13,8 @@ export async function findApp(
   ctx: ServiceContext,
   { site, appid }: { site: Site; appid: string },
 ): Promise<AppSummary> {
-  const app = await findAppSummary(homeOf(ctx, site), { siteId: site.id, appid });
+  const app = await selectAppSummary(homeOf(ctx, site), { siteId: site.id, appid });
   if (app !== undefined) return app;
-  const route = await findRoute(ctx.runtime, ctx.config.directory, appid);
+  const route = await selectRoute(ctx.runtime, ctx.config.directory, appid);
   throw route?.siteId === site.id ? appMissing() : appUnknown();
 }

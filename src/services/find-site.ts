@@ -6,7 +6,7 @@ export type { Site } from "../store/directory/sites.ts";
 
 /** @throws ServiceError `not_found` */
 export async function findSite({ config }: ServiceContext, { siteId }: { siteId: number }): Promise<sites.Site> {
-  const site = await sites.findSite(config.directory, siteId);
+  const site = await sites.selectSite(config.directory, siteId);
   if (site === undefined) throw siteUnknown();
   return site;
 }

@@ -11,7 +11,7 @@ export interface WebhookOf {
 
 /** @throws ServiceError `not_found`, reason `webhook_unknown` */
 export async function findWebhook(ctx: ServiceContext, { site, webhookId }: WebhookOf): Promise<webhooks.Webhook> {
-  const webhook = await webhooks.findWebhook(homeOf(ctx, site), { siteId: site.id, id: webhookId });
+  const webhook = await webhooks.selectWebhook(homeOf(ctx, site), { siteId: site.id, id: webhookId });
   if (webhook === undefined) throw webhookUnknown();
   return webhook;
 }

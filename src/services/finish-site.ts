@@ -17,7 +17,7 @@ export async function finishSite(ctx: ServiceContext, { site }: { site: sites.Si
   const { id: siteId, name, home, firstChatId, createdAt } = site;
   const row = { siteId, name, createdAt, chatIdFloor: firstChatId - 1 };
   if (!(await insertHomeSite(runtime, homeDatabase(config, home), row, authorOf(ctx)))) throw idTaken(site);
-  return sites.finishSite(runtime, config.directory, siteId);
+  return sites.updateSiteOpen(runtime, config.directory, siteId);
 }
 
 const idTaken = ({ id, home }: sites.Site) =>

@@ -3,10 +3,10 @@ import { APPID } from "../credentials/resolve-credentials.ts";
 import { seal } from "../credentials/sealed-secret.ts";
 import { ServiceError } from "../errors.ts";
 import { displayName } from "../fields.ts";
-import { claimRoute } from "../store/directory/app-routes.ts";
+import { reserveRoute } from "../store/directory/app-routes.ts";
 import type { Site } from "../store/directory/sites.ts";
 import { insertApp } from "../store/home/apps.ts";
-import { findHomeSite } from "../store/home/home-sites.ts";
+import { selectHomeSite } from "../store/home/home-sites.ts";
 import { withRetries } from "../store/run-batch.ts";
 import { appidTaken, siteUnknown } from "./refusals.ts";
 import { newAppid, newSecret, newVersion } from "./secrets.ts";
@@ -70,14 +70,14 @@ export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<Is
   const app = { siteId, appid, name, version, secret: sealed, imported };
   for (let attempt = 1; attempt <= TRIES; attempt++) {
     const isKept = attempt > 1;
-    const found = await withRetries(runtime, () => findHomeSite(db, siteId), answerBy).catch((error: unknown) =>
+    const found = await withRetries(runtime, () => selectHomeSite(db, siteId), answerBy).catch((error: unknown) =>
       isKept ? sayKept(error, appid) : sayNothingKept(error),
     );
     if (found === undefined) throw siteUnknown();
     // A claim of its own in each round: a release that read an earlier one has seen no app.
     const route = { appid, siteId, claim: runtime.uuid(), name };
-    const routed = await claimRoute(runtime, config.directory, route, authorOf(ctx), answerBy).catch((error: unknown) =>
-      sayKept(error, appid, "may be"),
+    const routed = await reserveRoute(runtime, config.directory, route, authorOf(ctx), answerBy).catch(
+      (error: unknown) => sayKept(error, appid, "may be"),
     );
     if (routed !== siteId) throw appidTaken();
     const outcome = await insertApp(runtime, db, app, found.revision, authorOf(ctx), answerBy).catch((error: unknown) =>

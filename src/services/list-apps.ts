@@ -8,6 +8,6 @@ export type { AppSummary } from "../store/home/apps.ts";
 /** A page of a site's apps, by appid, without secrets. @throws ServiceError `invalid_input` for a malformed cursor */
 export async function listApps(ctx: ServiceContext, input: PageInput & { site: Site }): Promise<Page<apps.AppSummary>> {
   const { site, limit } = input;
-  const rows = await apps.listApps(homeOf(ctx, site), site.id, afterAppid(input), limit + 1);
+  const rows = await apps.selectApps(homeOf(ctx, site), site.id, afterAppid(input), limit + 1);
   return pageOf(rows, limit, ({ appid }) => appid);
 }

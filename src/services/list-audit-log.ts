@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { invalidInput } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
-import { type AuditEntry, listAuditEntries } from "../store/audit-log.ts";
+import { type AuditEntry, selectAuditEntries } from "../store/audit-log.ts";
 import { askHomes } from "./ask-homes.ts";
 import { findSite } from "./find-site.ts";
 import { type Page, type PageInput, pageQuerySchema } from "./page.ts";
@@ -38,7 +38,7 @@ export async function listAuditLog(
   const only = siteId === undefined ? undefined : (await findSite(ctx, { siteId })).home;
   const homes = [...ctx.config.homes].filter(([home]) => only === undefined || home === only || home === MAIN_HOME);
   const list = (db: D1Database, home: string) =>
-    listAuditEntries(db, siteId, before.get(home) ?? Number.MAX_SAFE_INTEGER, limit + 1);
+    selectAuditEntries(db, siteId, before.get(home) ?? Number.MAX_SAFE_INTEGER, limit + 1);
   const { answers, down } = await askHomes(ctx, list, homes);
   const homesDown = only !== undefined && !ctx.config.homes.has(only) ? [...down, only] : down;
   const items: AuditLogEntry[] = [];

@@ -25,6 +25,6 @@ export async function listDeliveries(
   const { site, webhookId: id, status, limit } = input;
   const before = beforeId(input);
   await findWebhook(ctx, input);
-  const rows = await events.listDeliveries(homeOf(ctx, site), { siteId: site.id, id }, status, before, limit + 1);
+  const rows = await events.selectDeliveries(homeOf(ctx, site), { siteId: site.id, id }, status, before, limit + 1);
   return pageOf(rows, limit, ({ seq }) => seq);
 }

@@ -2,7 +2,14 @@ import { homeDatabase } from "../config.ts";
 import { readRecords } from "../credentials/kv-records.ts";
 import { invalidInput } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
-import { appsAfter, appsOf, type Route, type RoutedApp, routesAfter, unroutedOf } from "../store/divergent-apps.ts";
+import {
+  type Route,
+  type RoutedApp,
+  selectAppsAfter,
+  selectAppsOf,
+  selectRoutesAfter,
+  selectUnroutedOf,
+} from "../store/divergent-apps.ts";
 import { askHomes } from "./ask-homes.ts";
 import { CURSOR_RULE, type Page, type PageInput } from "./page.ts";
 import { homeUnknown } from "./refusals.ts";
@@ -75,9 +82,9 @@ const compare = (ctx: ServiceContext, home: string, place: Place): Promise<Compa
 
 async function compareRouted(ctx: ServiceContext, home: string, after: string): Promise<Compared> {
   const { config } = ctx;
-  const routes = await routesAfter(config.directory, home, after, CHUNK);
+  const routes = await selectRoutesAfter(config.directory, home, after, CHUNK);
   if (routes.length === 0) return NOTHING;
-  const apps = await appsOf(homeDatabase(config, home), routes);
+  const apps = await selectAppsOf(homeDatabase(config, home), routes);
   const records = await readRecords(
     config.credentials,
     apps.filter(({ version }) => version !== null).map(({ appid }) => appid),
@@ -102,10 +109,10 @@ function whyDivergent(
 async function compareUnrouted(ctx: ServiceContext, home: string, after: Route): Promise<Compared> {
   const { config } = ctx;
   const only: [string, D1Database][] = [[home, homeDatabase(config, home)]];
-  const { answers } = await askHomes(ctx, (db) => appsAfter(db, after, CHUNK), only);
+  const { answers } = await askHomes(ctx, (db) => selectAppsAfter(db, after, CHUNK), only);
   const apps = answers.get(home);
   if (apps === undefined) return { ...NOTHING, isDown: true };
-  const unrouted = apps.length === 0 ? [] : await unroutedOf(config.directory, home, apps);
+  const unrouted = apps.length === 0 ? [] : await selectUnroutedOf(config.directory, home, apps);
   const found = unrouted.map((app) => ({ ...app, why: "unrouted" as const }));
   return { found, count: apps.length, last: apps.length < CHUNK ? undefined : apps.at(-1) };
 }

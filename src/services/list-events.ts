@@ -26,6 +26,6 @@ export async function listEvents(
   ctx: ServiceContext,
   { site, after, limit }: { site: Site; after: number; limit: number },
 ): Promise<SiteEvent[]> {
-  const rows = await events.listEvents(homeOf(ctx, site), site.id, after, limit);
+  const rows = await events.selectEvents(homeOf(ctx, site), site.id, after, limit);
   return rows.map((row) => ({ ...row, data: JSON.parse(row.data ?? "null") as SiteEvent["data"] }));
 }

@@ -30,6 +30,6 @@ interface ListSessions extends PageInput {
 export async function listSessions(ctx: ServiceContext, input: ListSessions): Promise<Page<sessions.SessionRow>> {
   const { site, status, sbs, limit } = input;
   const filter = { status, customerExternalId: sbs };
-  const rows = await sessions.listSessions(homeOf(ctx, site), site.id, filter, beforeId(input), limit + 1);
+  const rows = await sessions.selectSessions(homeOf(ctx, site), site.id, filter, beforeId(input), limit + 1);
   return pageOf(rows, limit, ({ id }) => id);
 }

@@ -4,6 +4,6 @@ import type { ServiceContext } from "./service-context.ts";
 
 /** A page of all sites, by id. @throws ServiceError `invalid_input` for a malformed cursor */
 export async function listSites({ config }: ServiceContext, input: PageInput): Promise<Page<sites.Site>> {
-  const rows = await sites.listSites(config.directory, afterId(input), input.limit + 1);
+  const rows = await sites.selectSites(config.directory, afterId(input), input.limit + 1);
   return pageOf(rows, input.limit, ({ id }) => id);
 }

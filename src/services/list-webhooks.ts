@@ -6,4 +6,4 @@ export type { Webhook } from "../store/home/webhooks.ts";
 
 /** All webhooks of a site, the oldest first: they are ten at most. */
 export const listWebhooks = (ctx: ServiceContext, { site }: { site: Site }): Promise<webhooks.Webhook[]> =>
-  webhooks.listWebhooks(homeOf(ctx, site), site.id);
+  webhooks.selectWebhooks(homeOf(ctx, site), site.id);

@@ -1,6 +1,6 @@
 import { ServiceError } from "../errors.ts";
 import type { Site } from "../store/directory/sites.ts";
-import { findApp } from "../store/home/apps.ts";
+import { selectApp } from "../store/home/apps.ts";
 import { appRevoked, appUnknown } from "./refusals.ts";
 import { openSecret } from "./secrets.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
@@ -15,7 +15,7 @@ export async function readSecret(
   ctx: ServiceContext,
   { site, appid, version }: { site: Site; appid: string; version: string },
 ): Promise<string> {
-  const app = await findApp(ctx.runtime, homeOf(ctx, site), { siteId: site.id, appid });
+  const app = await selectApp(ctx.runtime, homeOf(ctx, site), { siteId: site.id, appid });
   if (app === undefined) throw appUnknown();
   if (app.revokedAt !== null) throw appRevoked();
   if (app.version !== version) throw new ServiceError("conflict", { reason: "version_other" });

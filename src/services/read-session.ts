@@ -11,7 +11,7 @@ export async function readSession(
   ctx: ServiceContext,
   { site, chatId }: { site: Site; chatId: number },
 ): Promise<sessions.StoredSession> {
-  const stored = await sessions.readSession(homeOf(ctx, site), site.id, chatId);
+  const stored = await sessions.selectSession(homeOf(ctx, site), site.id, chatId);
   if (stored === undefined) throw sessionUnknown();
   return stored;
 }

@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors.ts";
-import { findSealedWebhook } from "../store/home/webhooks.ts";
+import { selectSealedWebhook } from "../store/home/webhooks.ts";
 import type { WebhookOf } from "./find-webhook.ts";
 import { webhookUnknown } from "./refusals.ts";
 import { openSecret } from "./secrets.ts";
@@ -15,7 +15,7 @@ export async function readWebhookSecret(
   ctx: ServiceContext,
   { site, webhookId, version }: WebhookOf & { version: string },
 ): Promise<string> {
-  const webhook = await findSealedWebhook(ctx.runtime, homeOf(ctx, site), { siteId: site.id, id: webhookId });
+  const webhook = await selectSealedWebhook(ctx.runtime, homeOf(ctx, site), { siteId: site.id, id: webhookId });
   if (webhook === undefined) throw webhookUnknown();
   if (webhook.version !== version) throw new ServiceError("conflict", { reason: "version_other" });
   return openSecret(ctx, { siteId: site.id, webhookId, version }, "current", webhook.secret);

@@ -13,7 +13,7 @@ export async function redeliverFailed(
 ): Promise<{ redelivered: number; remaining: number }> {
   await requireEnabled(ctx, which);
   const { site, webhookId: id } = which;
-  const done = await events.redeliverFailed(homeOf(ctx, site), { siteId: site.id, id }, ctx.now);
+  const done = await events.renewFailedDeliveries(homeOf(ctx, site), { siteId: site.id, id }, ctx.now);
   wakeWebhook(ctx, site, id);
   return done;
 }

@@ -13,7 +13,7 @@ import { homeOf, type ServiceContext, wakeWebhook } from "./service-context.ts";
 export async function redeliver(ctx: ServiceContext, input: WebhookOf & { seq: number }): Promise<Told> {
   await requireEnabled(ctx, input);
   const { site, webhookId: id, seq } = input;
-  const event = await events.redeliver(ctx.runtime, homeOf(ctx, site), { siteId: site.id, id }, seq, ctx.now);
+  const event = await events.renewDelivery(ctx.runtime, homeOf(ctx, site), { siteId: site.id, id }, seq, ctx.now);
   if (event === undefined) throw eventUnknown();
   if (!event.isEnabled) throw webhookDisabled();
   if (event.isErased) throw new ServiceError("conflict", { reason: "event_erased", detail: "The event was erased." });

@@ -1,7 +1,7 @@
 import { homeClosed, homeDatabase } from "../config.ts";
 import { ServiceError } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
-import { deleteRoute, readRoute } from "../store/directory/app-routes.ts";
+import { deleteRoute, selectRouteToRelease } from "../store/directory/app-routes.ts";
 import { fenceAppid } from "../store/home/apps.ts";
 import { appUnknown } from "./refusals.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
@@ -22,7 +22,7 @@ export async function releaseApp(
   { appid, siteId }: { appid: string; siteId?: number },
 ): Promise<void> {
   const { runtime, config } = ctx;
-  const route = await readRoute(runtime, config.directory, appid);
+  const route = await selectRouteToRelease(runtime, config.directory, appid);
   if (route === undefined || (siteId !== undefined && route.siteId !== siteId)) throw appUnknown();
   const closed = [MAIN_HOME, route.home].find((home) => config.closedHomes.has(home));
   if (closed !== undefined) throw new ServiceError("unavailable", homeClosed(closed));

@@ -3,5 +3,5 @@ import type { ServiceContext } from "./service-context.ts";
 
 /** Deletes the claim of a form that changed nothing, so that it may be sent again. */
 export function releaseForm({ runtime, config }: ServiceContext, { id }: { id: string }): Promise<void> {
-  return forms.releaseForm(runtime, config.directory, id);
+  return forms.deleteForm(runtime, config.directory, id);
 }

@@ -1,12 +1,12 @@
 import { type Keyring, type Slot, seal, sealMark, UnsealError, unseal } from "../credentials/sealed-secret.ts";
 import {
   countSealedOtherwise,
-  listSealedOtherwise,
   type OwnerKey,
   type Owners,
   REPLACING_QUERIES,
   replaceSeals,
   type SealedSecrets,
+  selectSealedOtherwise,
 } from "../store/home/seals.ts";
 import { askHomes } from "./ask-homes.ts";
 import { authorOf, keyringOf, type ServiceContext } from "./service-context.ts";
@@ -117,9 +117,9 @@ async function resealHome(ctx: ServiceContext, db: D1Database, keyring: Keyring,
   const ready: Renewed[] = [];
   const faults: Fault[] = [];
   let queries = REPLACING_QUERIES + 1;
-  const read = (...which: Parameters<typeof listSealedOtherwise>) => {
+  const read = (...which: Parameters<typeof selectSealedOtherwise>) => {
     queries++;
-    return listSealedOtherwise(...which);
+    return selectSealedOtherwise(...which);
   };
   for await (const [owners, found] of due(db, mark, read)) {
     const renewed = await renew(ctx, keyring, owners, found);
@@ -136,7 +136,7 @@ async function resealHome(ctx: ServiceContext, db: D1Database, keyring: Keyring,
 async function* due(
   db: D1Database,
   mark: string,
-  read: typeof listSealedOtherwise,
+  read: typeof selectSealedOtherwise,
 ): AsyncGenerator<[Owners, SealedSecrets]> {
   for (const owners of ["apps", "webhooks"] as const) {
     for (let after: OwnerKey | undefined = { siteId: 0, name: "" }; after !== undefined; ) {

@@ -1,6 +1,6 @@
 import { homeDatabase } from "../config.ts";
-import { findRoute } from "../store/directory/app-routes.ts";
-import { markRevoked } from "../store/home/apps.ts";
+import { selectRoute } from "../store/directory/app-routes.ts";
+import { updateRevoked } from "../store/home/apps.ts";
 import { appMissing, appUnknown } from "./refusals.ts";
 import { authorOf, publishApp, type ServiceContext } from "./service-context.ts";
 
@@ -11,10 +11,10 @@ import { authorOf, publishApp, type ServiceContext } from "./service-context.ts"
  */
 export async function revokeApp(ctx: ServiceContext, { appid }: { appid: string }): Promise<void> {
   const { runtime, config } = ctx;
-  const route = await findRoute(runtime, config.directory, appid);
+  const route = await selectRoute(runtime, config.directory, appid);
   if (route === undefined) throw appUnknown();
   const { siteId, home } = route;
-  const app = await markRevoked(runtime, homeDatabase(config, home), { siteId, appid }, authorOf(ctx));
+  const app = await updateRevoked(runtime, homeDatabase(config, home), { siteId, appid }, authorOf(ctx));
   if (app === undefined) throw appMissing();
   publishApp(ctx, { ...app, home });
 }

@@ -4,7 +4,7 @@ import { type AppRecord, findApp } from "../credentials/find-app.ts";
 import { seal } from "../credentials/sealed-secret.ts";
 import { ServiceError } from "../errors.ts";
 import { text } from "../fields.ts";
-import { replaceSecret } from "../store/home/apps.ts";
+import { updateSecret } from "../store/home/apps.ts";
 import { appRevoked, appUnknown } from "./refusals.ts";
 import { newSecret, newVersion, openSecret } from "./secrets.ts";
 import { authorOf, keyringOf, publishApp, type ServiceContext } from "./service-context.ts";
@@ -61,13 +61,13 @@ export async function rotateSecret(ctx: ServiceContext, input: RotateSecret): Pr
     if (expectedVersion !== undefined && app.version !== expectedVersion) throw otherVersion();
     mine = await nextRotation(ctx, app, input.overlapSeconds);
     const db = homeDatabase(ctx.config, app.home);
-    if (await replaceSecret(ctx.runtime, db, mine.row, authorOf(ctx), ctx.answerBy)) return answer(ctx, app, mine);
+    if (await updateSecret(ctx.runtime, db, mine.row, authorOf(ctx), ctx.answerBy)) return answer(ctx, app, mine);
   }
   throw expectedVersion === undefined ? busy() : otherVersion();
 }
 
 interface Rotation {
-  row: Parameters<typeof replaceSecret>[2];
+  row: Parameters<typeof updateSecret>[2];
   rotated: RotatedSecret;
 }
 

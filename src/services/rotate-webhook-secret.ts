@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { seal } from "../credentials/sealed-secret.ts";
 import { ServiceError } from "../errors.ts";
-import { findSealedWebhook, replaceWebhookSecret, type WebhookRow } from "../store/home/webhooks.ts";
+import { selectSealedWebhook, updateWebhookSecret, type WebhookRow } from "../store/home/webhooks.ts";
 import { newWebhookSecret } from "../webhooks/secret.ts";
 import type { WebhookOf } from "./find-webhook.ts";
 import { webhookUnknown } from "./refusals.ts";
@@ -38,12 +38,12 @@ export async function rotateWebhookSecret(
   const key = { siteId: site.id, id: webhookId };
   let mine: Awaited<ReturnType<typeof nextRotation>> | undefined;
   for (let attempt = 0; attempt < TRIES; attempt++) {
-    const webhook = await findSealedWebhook(ctx.runtime, db, key);
+    const webhook = await selectSealedWebhook(ctx.runtime, db, key);
     if (webhook === undefined) throw webhookUnknown();
     // The try before wrote this; its answer was lost. A further rotation would end the secret that is in use.
     if (mine !== undefined && webhook.version === mine.rotated.version) return mine.rotated;
     mine = await nextRotation(ctx, webhook, overlapSeconds);
-    if (await replaceWebhookSecret(ctx.runtime, db, key, mine.change, authorOf(ctx), ctx.answerBy)) return mine.rotated;
+    if (await updateWebhookSecret(ctx.runtime, db, key, mine.change, authorOf(ctx), ctx.answerBy)) return mine.rotated;
   }
   throw new ServiceError("conflict", {
     reason: "rotation_busy",

@@ -6,5 +6,5 @@ export function settleForm(
   { runtime, config }: ServiceContext,
   { id, location }: { id: string; location: string },
 ): Promise<void> {
-  return forms.settleForm(runtime, config.directory, id, location);
+  return forms.updateForm(runtime, config.directory, id, location);
 }

@@ -4,7 +4,7 @@ import { MAIN_HOME } from "../homes.ts";
 import { NONCE_SECONDS } from "../replay/kv-nonces.ts";
 import { readFloors, writeSettledFloors } from "../store/kv-floors.ts";
 import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../store/reconcile.ts";
-import { keepInDirectory, liftHome, listFloors, notCopied, noteCopied, settledAt } from "../store/settlings.ts";
+import { keepInDirectory, liftHome, notCopied, noteCopied, selectFloors, settledAt } from "../store/settlings.ts";
 import { askHomes } from "./ask-homes.ts";
 import { homeUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
@@ -77,7 +77,7 @@ export async function settleRestoredHome(
   // The lift comes once: a site that only a later try finds brings its own.
   if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : lift);
   const { lifted, sites, at } = await liftHome(db, settling, remembered, authorOf(ctx));
-  const floors = await listFloors(db);
+  const floors = await selectFloors(db);
   if (home !== MAIN_HOME) await keepInDirectory(directory, settling, floors, authorOf(ctx));
   await askKv(() => writeSettledFloors(credentials, home, settlingId, floors));
   const copyHome = async (other: D1Database, name: string) => {

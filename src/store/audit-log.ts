@@ -54,7 +54,7 @@ export function auditOf(
 }
 
 /** The entries of one database with an id below `before`, newest first; of all sites when `siteId` is undefined. */
-export function listAuditEntries(
+export function selectAuditEntries(
   db: D1Database,
   siteId: number | undefined,
   before: number,

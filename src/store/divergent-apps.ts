@@ -8,7 +8,7 @@ import { appRoutes, apps, sites } from "./schema.ts";
 export type Route = Pick<typeof appRoutes.$inferSelect, "appid" | "siteId">;
 
 /** The routes that a home's apps need, after the one that is given. */
-export function appsAfter(db: D1Database, { siteId, appid }: Route, limit: number): Promise<Route[]> {
+export function selectAppsAfter(db: D1Database, { siteId, appid }: Route, limit: number): Promise<Route[]> {
   return drizzle(db)
     .select({ siteId: apps.siteId, appid: apps.appid })
     .from(apps)
@@ -19,7 +19,7 @@ export function appsAfter(db: D1Database, { siteId, appid }: Route, limit: numbe
 }
 
 /** Of these apps of a home, those that the directory does not lead to, in the same order. */
-export function unroutedOf(directory: D1Database, home: string, rows: Route[]): Promise<Route[]> {
+export function selectUnroutedOf(directory: D1Database, home: string, rows: Route[]): Promise<Route[]> {
   const route = and(eq(appRoutes.appid, field("appid")), eq(appRoutes.siteId, field("siteId")));
   return drizzle(directory)
     .select({ appid: sql<string>`${field("appid")}`, siteId: sql<number>`${field("siteId")}` })
@@ -32,7 +32,7 @@ export function unroutedOf(directory: D1Database, home: string, rows: Route[]): 
 }
 
 /** The directory's routes to a home, after an appid. */
-export function routesAfter(directory: D1Database, home: string, after: string, limit: number): Promise<Route[]> {
+export function selectRoutesAfter(directory: D1Database, home: string, after: string, limit: number): Promise<Route[]> {
   return drizzle(directory)
     .select({ appid: appRoutes.appid, siteId: appRoutes.siteId })
     .from(appRoutes)
@@ -50,7 +50,7 @@ export interface RoutedApp extends Route {
 }
 
 /** The apps that these routes lead to, in the same order. */
-export function appsOf(db: D1Database, routes: Route[]): Promise<RoutedApp[]> {
+export function selectAppsOf(db: D1Database, routes: Route[]): Promise<RoutedApp[]> {
   const isIt = and(eq(apps.siteId, field("siteId")), eq(apps.appid, field("appid")));
   return drizzle(db)
     .select({

@@ -1,6 +1,6 @@
 import { and, asc, type Column, eq, gt, inArray, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { appsAfter, type Route } from "./divergent-apps.ts";
+import { type Route, selectAppsAfter } from "./divergent-apps.ts";
 import { each, field } from "./json-rows.ts";
 import { appRoutes, homeSites, sites } from "./schema.ts";
 
@@ -142,7 +142,7 @@ export async function copyRoutesToDirectory(directory: D1Database, home: string,
 /** The routes that a home's apps need, in pages. */
 async function* routesOf(db: D1Database): AsyncGenerator<Route[]> {
   for (let last: Route | undefined = { siteId: 0, appid: "" }; last !== undefined; ) {
-    const rows: Route[] = await appsAfter(db, last, CHUNK);
+    const rows: Route[] = await selectAppsAfter(db, last, CHUNK);
     yield rows;
     last = rows.at(-1);
   }

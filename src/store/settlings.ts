@@ -147,7 +147,7 @@ export async function notCopied<Home extends readonly [string, D1Database]>(
 }
 
 /** The floors of every site of a home. */
-export async function listFloors(db: D1Database): Promise<Floors[]> {
+export async function selectFloors(db: D1Database): Promise<Floors[]> {
   const all: Floors[] = [];
   const page = (after: number) =>
     drizzle(db)

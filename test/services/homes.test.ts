@@ -9,7 +9,7 @@ import { issueApp } from "../../src/services/issue-app.ts";
 import { listDivergentApps } from "../../src/services/list-divergent-apps.ts";
 import { listHomes } from "../../src/services/list-homes.ts";
 import { restoredSchema, settleRestoredHome } from "../../src/services/settle-restored-home.ts";
-import { copySite } from "../../src/store/directory/sites.ts";
+import { updateSiteCopy } from "../../src/store/directory/sites.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
 import { replacing } from "../support/replacing.ts";
@@ -182,8 +182,8 @@ describe("a home that was restored", () => {
     await settle("apac", 1);
     expect(await homeRow("apac", world.siteId)).toMatchObject({ status: "closed", name: "Later", revision: 3 });
     const copy = { firstChatId: 1 };
-    await copySite(systemRuntime, env.DB, world.siteId, { ...copy, name: "New", status: "open", revision: 5 });
-    await copySite(systemRuntime, env.DB, world.siteId, { ...copy, name: "Old", status: "closed", revision: 4 });
+    await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...copy, name: "New", status: "open", revision: 5 });
+    await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...copy, name: "Old", status: "closed", revision: 4 });
     expect(await findSite(context(), world)).toMatchObject({ name: "New", status: "open", revision: 5 });
   });
 

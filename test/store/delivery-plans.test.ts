@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { listDeliveries, redeliverFailed } from "../../src/store/home/events.ts";
+import { renewFailedDeliveries, selectDeliveries } from "../../src/store/home/events.ts";
 import { DeliveringWorker, fillDeliveries, setDeliveries } from "../support/deliveries.ts";
 import { newWebhook } from "../support/new-webhook.ts";
 import { replacing } from "../support/replacing.ts";
@@ -106,8 +106,8 @@ describe("what failed", () => {
     const webhook = await busyWebhook();
     await setDeliveries(webhook, "status = CASE WHEN seq IN (5, 9) THEN 'failed' ELSE status END");
     const { db, ran } = watched();
-    expect(await listDeliveries(db, webhook, "failed", 2_000, 10)).toMatchObject([{ seq: 9 }, { seq: 5 }]);
-    expect(await redeliverFailed(db, webhook, NOW)).toEqual({ redelivered: 2, remaining: 0 });
+    expect(await selectDeliveries(db, webhook, "failed", 2_000, 10)).toMatchObject([{ seq: 9 }, { seq: 5 }]);
+    expect(await renewFailedDeliveries(db, webhook, NOW)).toEqual({ redelivered: 2, remaining: 0 });
     const plans = ran.filter(({ sql }) => sql.includes("'failed'")).map(({ plan }) => plan);
     expect(plans).toHaveLength(3);
     for (const plan of plans) expect.soft(plan.join()).toContain("USING COVERING INDEX deliveries_failed");

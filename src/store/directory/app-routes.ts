@@ -19,7 +19,7 @@ export interface Route {
  *
  * @param answerBy see {@link withRetries}
  */
-export async function findRoute(
+export async function selectRoute(
   runtime: Runtime,
   db: D1Database,
   appid: string,
@@ -41,7 +41,11 @@ export async function findRoute(
 export type StoredRoute = typeof appRoutes.$inferSelect & { home: string; siteRevision: number };
 
 /** The route of an appid; undefined when it has none. */
-export function readRoute(runtime: Runtime, db: D1Database, appid: string): Promise<StoredRoute | undefined> {
+export function selectRouteToRelease(
+  runtime: Runtime,
+  db: D1Database,
+  appid: string,
+): Promise<StoredRoute | undefined> {
   const find = () =>
     drizzle(db)
       .select({ ...getTableColumns(appRoutes), home: sites.home, siteRevision: sites.revision })
@@ -60,7 +64,7 @@ export function readRoute(runtime: Runtime, db: D1Database, appid: string): Prom
  * @param answerBy see {@link withRetries}
  * @returns the id of the site that the appid leads to
  */
-export async function claimRoute(
+export async function reserveRoute(
   runtime: Runtime,
   db: D1Database,
   { appid, siteId, claim, name }: { appid: string; siteId: number; claim: string; name: string },

@@ -22,7 +22,7 @@ export async function isConsoleSession(runtime: Runtime, db: D1Database, id: str
 }
 
 /** Ends a session. Its row stays until it is pruned, so that a late try of the signing in does not bring it back. */
-export async function endConsoleSession(runtime: Runtime, db: D1Database, id: string): Promise<void> {
+export async function updateSessionEnded(runtime: Runtime, db: D1Database, id: string): Promise<void> {
   const end = () => drizzle(db).update(consoleSessions).set({ expiresAt: 0 }).where(eq(consoleSessions.id, id)).run();
   await withRetries(runtime, end);
 }
@@ -32,7 +32,7 @@ export async function endConsoleSession(runtime: Runtime, db: D1Database, id: st
  *
  * @returns true when it is claimed now; else the location that the first submit led to, undefined while that is not known
  */
-export async function claimForm(
+export async function insertForm(
   runtime: Runtime,
   db: D1Database,
   form: { id: string; sessionId: string; expiresAt: number },
@@ -48,7 +48,7 @@ export async function claimForm(
   return claimed.meta.changes === 1 ? true : (found?.location ?? undefined);
 }
 
-export async function settleForm(runtime: Runtime, db: D1Database, id: string, location: string): Promise<void> {
+export async function updateForm(runtime: Runtime, db: D1Database, id: string, location: string): Promise<void> {
   const settle = () => drizzle(db).update(consoleForms).set({ location }).where(eq(consoleForms.id, id)).run();
   await withRetries(runtime, settle);
 }
@@ -57,7 +57,7 @@ export async function settleForm(runtime: Runtime, db: D1Database, id: string, l
  * Deletes the claim of a form that changed nothing, so that it may be sent again. Not retried: a late try would delete the claim of
  * a second submit.
  */
-export async function releaseForm(runtime: Runtime, db: D1Database, id: string): Promise<void> {
+export async function deleteForm(runtime: Runtime, db: D1Database, id: string): Promise<void> {
   await inOneTry(runtime, () => drizzle(db).delete(consoleForms).where(eq(consoleForms.id, id)).run());
 }
 

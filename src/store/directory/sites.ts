@@ -22,7 +22,7 @@ const nextSiteId = sql`max(
 /**
  * Begins a site, or finds the one that the same call began before and did not finish. Its status is `creating`.
  */
-export async function beginSite(
+export async function insertSite(
   runtime: Runtime,
   db: D1Database,
   { name, home, firstChatId }: Pick<Site, "name" | "home" | "firstChatId">,
@@ -67,7 +67,7 @@ export async function beginSite(
 }
 
 /** Opens a site whose home has it. @returns false when another call has opened it; a try whose answer was lost counts as this call's */
-export async function finishSite(runtime: Runtime, db: D1Database, id: number): Promise<boolean> {
+export async function updateSiteOpen(runtime: Runtime, db: D1Database, id: number): Promise<boolean> {
   const begun = and(eq(sites.id, id), eq(sites.status, "creating"));
   return withRetries(runtime, async (attempt) => {
     const { meta } = await drizzle(db).update(sites).set({ status: "open" }).where(begun).run();
@@ -76,18 +76,18 @@ export async function finishSite(runtime: Runtime, db: D1Database, id: number): 
 }
 
 /** Stores a copy of a site, unless a newer one is there. What a settling lifted the next chat id to stays. */
-export async function copySite(runtime: Runtime, db: D1Database, id: number, copy: SiteCopy): Promise<void> {
+export async function updateSiteCopy(runtime: Runtime, db: D1Database, id: number, copy: SiteCopy): Promise<void> {
   const older = and(eq(sites.id, id), lt(sites.revision, copy.revision));
   const kept = { ...copy, firstChatId: sql`max(${sites.firstChatId}, ${copy.firstChatId})` };
   await withRetries(runtime, () => drizzle(db).update(sites).set(kept).where(older).run());
 }
 
-export function findSite(db: D1Database, id: number): Promise<Site | undefined> {
+export function selectSite(db: D1Database, id: number): Promise<Site | undefined> {
   return drizzle(db).select().from(sites).where(eq(sites.id, id)).get();
 }
 
 /** Sites with an id above `after`, in the order of their ids; only of one home when it is given. */
-export function listSites(db: D1Database, after: number, limit: number, home?: string): Promise<Site[]> {
+export function selectSites(db: D1Database, after: number, limit: number, home?: string): Promise<Site[]> {
   return drizzle(db)
     .select()
     .from(sites)

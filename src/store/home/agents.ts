@@ -23,7 +23,11 @@ const taken = (db: D1Database, siteId: number, newcomers: { id: number }[]) =>
     .orderBy(place);
 
 /** The ids of `newcomers` that the site has already. */
-export async function listTakenAgents(db: D1Database, siteId: number, newcomers: { id: number }[]): Promise<number[]> {
+export async function selectTakenAgents(
+  db: D1Database,
+  siteId: number,
+  newcomers: { id: number }[],
+): Promise<number[]> {
   return (await taken(db, siteId, newcomers)).map(({ id }) => id);
 }
 
@@ -120,7 +124,7 @@ export async function updateAgent(
 }
 
 /** A site's agents with an id above `after`, in the order of their ids. */
-export function listAgents(db: D1Database, siteId: number, after: number, limit: number): Promise<Agent[]> {
+export function selectAgents(db: D1Database, siteId: number, after: number, limit: number): Promise<Agent[]> {
   return drizzle(db)
     .select(AGENT)
     .from(agents)

@@ -30,7 +30,7 @@ const isApp = (key: AppKey) => and(eq(apps.siteId, key.siteId), eq(apps.appid, k
  * @param answerBy see {@link withRetries}
  * @param watch    see {@link withRetries}
  */
-export async function findApp(
+export async function selectApp(
   runtime: Runtime,
   db: D1Database,
   key: AppKey,
@@ -140,7 +140,7 @@ type Rotation = AppKey &
  * @param answerBy see {@link withRetries}
  * @returns false when the app was rotated or revoked since `previousVersion` was read
  */
-export async function replaceSecret(
+export async function updateSecret(
   runtime: Runtime,
   db: D1Database,
   { siteId, appid, ...change }: Rotation,
@@ -170,7 +170,7 @@ export async function replaceSecret(
  *
  * @returns the app as it is now; undefined when there is no such app
  */
-export async function markRevoked(
+export async function updateRevoked(
   runtime: Runtime,
   db: D1Database,
   key: AppKey,
@@ -197,12 +197,12 @@ export async function markRevoked(
 }
 
 /** Undefined when the site has no such app. */
-export function findAppSummary(db: D1Database, key: AppKey): Promise<AppSummary | undefined> {
+export function selectAppSummary(db: D1Database, key: AppKey): Promise<AppSummary | undefined> {
   return drizzle(db).select(SUMMARY).from(apps).where(isApp(key)).get();
 }
 
 /** A site's apps with an appid above `after`, in the order of their appids, without secrets. */
-export function listApps(db: D1Database, siteId: number, after: string, limit: number): Promise<AppSummary[]> {
+export function selectApps(db: D1Database, siteId: number, after: string, limit: number): Promise<AppSummary[]> {
   return drizzle(db)
     .select(SUMMARY)
     .from(apps)

@@ -13,13 +13,13 @@ const MOST_REDELIVERED = 1_000;
 export type DeliveryStatus = (typeof deliveries.$inferSelect)["status"];
 
 /** A delivery, with what its event says. */
-export type Delivery = Awaited<ReturnType<typeof listDeliveries>>[number];
+export type Delivery = Awaited<ReturnType<typeof selectDeliveries>>[number];
 
 /** An event as stored. `data` is JSON; null once it was erased. */
-export type EventRow = Awaited<ReturnType<typeof listEvents>>[number];
+export type EventRow = Awaited<ReturnType<typeof selectEvents>>[number];
 
 /** A site's events with a seq above `after`, the oldest first. */
-export function listEvents(db: D1Database, siteId: number, after: number, limit: number) {
+export function selectEvents(db: D1Database, siteId: number, after: number, limit: number) {
   const { id, seq, type, createdAt, data } = events;
   return drizzle(db)
     .select({ id, seq, type, createdAt, data })
@@ -36,7 +36,7 @@ const hasStatus = (status: DeliveryStatus) => sql`${deliveries.status} = ${liter
 const itsEvent = and(eq(events.siteId, deliveries.siteId), eq(events.seq, deliveries.seq));
 
 /** The deliveries to a webhook with a seq below `before`, newest first, of one status when it is given. */
-export function listDeliveries(
+export function selectDeliveries(
   db: D1Database,
   key: WebhookKey,
   status: DeliveryStatus | undefined,
@@ -138,7 +138,7 @@ export async function insertPing(
  * @returns the event's id, and whether it was erased or the webhook is not enabled, in which cases nothing is set; undefined when the
  *   site has no such event
  */
-export async function redeliver(
+export async function renewDelivery(
   runtime: Runtime,
   db: D1Database,
   key: WebhookKey,
@@ -182,7 +182,7 @@ export async function redeliver(
  *
  * @returns how many were set pending, and how many more can be
  */
-export async function redeliverFailed(
+export async function renewFailedDeliveries(
   db: D1Database,
   key: WebhookKey,
   now: number,

@@ -163,7 +163,7 @@ export async function updateHomeSite(
 }
 
 /** A site as its home has it; undefined when the home does not have it. */
-export function findHomeSite(db: D1Database, siteId: number): Promise<HomeSite | undefined> {
+export function selectHomeSite(db: D1Database, siteId: number): Promise<HomeSite | undefined> {
   return drizzle(db).select().from(homeSites).where(eq(homeSites.siteId, siteId)).get();
 }
 

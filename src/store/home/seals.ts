@@ -24,7 +24,7 @@ const differs = (column: SQLiteColumn, mark: string) =>
  * The owners above `after` that have a secret whose seal does not start with `mark`, by site and name. Reads every owner: the call is too
  * rare to pay for an index.
  */
-export function listSealedOtherwise(
+export function selectSealedOtherwise(
   db: D1Database,
   owners: Owners,
   mark: string,

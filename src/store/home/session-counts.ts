@@ -28,7 +28,7 @@ function firstSince(siteId: number, since: number) {
  *
  * @param since Unix seconds
  */
-export async function countSessions(
+export async function selectSessionCounts(
   db: D1Database,
   siteId: number,
   since: readonly number[],

@@ -8,13 +8,13 @@ export type SessionStatus = (typeof SESSION_STATUSES)[number];
 const isCustomer = and(eq(customers.siteId, sessions.siteId), eq(customers.externalId, sessions.customerExternalId));
 
 /** A session in a list. */
-export type SessionRow = Awaited<ReturnType<typeof listSessions>>[number];
+export type SessionRow = Awaited<ReturnType<typeof selectSessions>>[number];
 
 /** Everything stored of one session. An agent's name is null when the site no longer knows the agent. */
-export type StoredSession = NonNullable<Awaited<ReturnType<typeof readSession>>>;
+export type StoredSession = NonNullable<Awaited<ReturnType<typeof selectSession>>>;
 
 /** A site's sessions with an id below `before`, newest first, filtered by status and customer when given. */
-export function listSessions(
+export function selectSessions(
   db: D1Database,
   siteId: number,
   { status, customerExternalId }: { status?: SessionStatus | undefined; customerExternalId?: string | undefined },
@@ -48,7 +48,7 @@ export function listSessions(
 }
 
 /** Reads everything stored of one session, in one round trip. @returns undefined when the site has no such session */
-export async function readSession(db: D1Database, siteId: number, id: number) {
+export async function selectSession(db: D1Database, siteId: number, id: number) {
   const store = drizzle(db);
   const agentIs = (column: SQL | typeof messages.senderUid | typeof participants.agentId) =>
     and(eq(agents.siteId, siteId), eq(agents.id, column));

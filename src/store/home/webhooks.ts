@@ -189,7 +189,7 @@ export function endPending(db: D1Database, key: WebhookKey) {
  * @param answerBy see {@link withRetries}
  * @returns false when the webhook was rotated or deleted since then
  */
-export async function replaceWebhookSecret(
+export async function updateWebhookSecret(
   runtime: Runtime,
   db: D1Database,
   key: WebhookKey,
@@ -219,7 +219,7 @@ export async function replaceWebhookSecret(
 }
 
 /** Deletes a webhook and up to {@link MOST_ENDED} of its deliveries. @param details for the audit log, as JSON */
-export async function deleteWebhook(
+export async function deleteWebhookRow(
   runtime: Runtime,
   db: D1Database,
   key: WebhookKey,
@@ -239,17 +239,21 @@ export async function deleteWebhook(
 }
 
 /** Undefined when the site has no such webhook. */
-export function findWebhook(db: D1Database, key: WebhookKey): Promise<Webhook | undefined> {
+export function selectWebhook(db: D1Database, key: WebhookKey): Promise<Webhook | undefined> {
   return drizzle(db).select(SUMMARY).from(webhooks).where(isWebhook(key)).get();
 }
 
 /** A webhook with its sealed secrets; undefined when the site has no such webhook. */
-export function findSealedWebhook(runtime: Runtime, db: D1Database, key: WebhookKey): Promise<WebhookRow | undefined> {
+export function selectSealedWebhook(
+  runtime: Runtime,
+  db: D1Database,
+  key: WebhookKey,
+): Promise<WebhookRow | undefined> {
   return withRetries(runtime, () => drizzle(db).select().from(webhooks).where(isWebhook(key)).get());
 }
 
 /** A site's webhooks, the oldest first. */
-export function listWebhooks(db: D1Database, site: number): Promise<Webhook[]> {
+export function selectWebhooks(db: D1Database, site: number): Promise<Webhook[]> {
   return drizzle(db)
     .select(SUMMARY)
     .from(webhooks)

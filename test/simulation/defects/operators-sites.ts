@@ -41,8 +41,8 @@ export const SITE_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/change-site.ts",
-        find: "await copySite(runtime, config.directory, site.id, copy).catch(sayNotCopied);",
-        replace: "if (copy.name === '') await copySite(runtime, config.directory, site.id, copy).catch(sayNotCopied);",
+        find: "await updateSiteCopy(runtime, config.directory, site.id, copy).catch(sayNotCopied);",
+        replace: "if (copy.name === '') await updateSiteCopy(runtime, config.directory, site.id, copy).catch(sayNotCopied);",
       },
     ],
   },
@@ -76,8 +76,8 @@ export const SITE_DEFECTS: Defect[] = [
       {
         file: "src/services/finish-site.ts",
         find: `if (!(await insertHomeSite(runtime, homeDatabase(config, home), row, authorOf(ctx)))) throw idTaken(site);
-  return sites.finishSite(runtime, config.directory, siteId);`,
-        replace: `const done = await sites.finishSite(runtime, config.directory, siteId);
+  return sites.updateSiteOpen(runtime, config.directory, siteId);`,
+        replace: `const done = await sites.updateSiteOpen(runtime, config.directory, siteId);
   if (!(await insertHomeSite(runtime, homeDatabase(config, home), row, authorOf(ctx)))) throw idTaken(site);
   return done;`,
       },

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { readSession } from "../../../src/store/home/sessions.ts";
+import { selectSession } from "../../../src/store/home/sessions.ts";
 import { seedSession } from "../../support/seed-session.ts";
 import { NOW, World } from "../../support/world.ts";
 
@@ -10,7 +10,7 @@ describe("reading a session", () => {
     for (const id of [1, 2, 3])
       await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/${id}`, { name: `N${id}` });
     const id = await world.chatId({ kefu_id: [1, 2, 3], fzr_uid: 1, sbs: "sbs", sbs_mc: "Customer", title: "Title" });
-    expect(await readSession(env.DB, world.siteId, id)).toEqual({
+    expect(await selectSession(env.DB, world.siteId, id)).toEqual({
       session: expect.objectContaining({
         id,
         appid: world.appid,
@@ -39,12 +39,12 @@ describe("reading a session", () => {
     const world = await World.create();
     const id = await world.chatId();
     await env.DB.prepare("DELETE FROM agents WHERE site_id = ?").bind(world.siteId).run();
-    expect(await readSession(env.DB, world.siteId, id)).toMatchObject({
+    expect(await selectSession(env.DB, world.siteId, id)).toMatchObject({
       session: { responsibleAgentId: 1, responsibleAgentName: null },
       participants: [{ agentId: 2, agentName: null }],
       messages: [{ senderUid: 1, senderName: null }],
     });
-    expect(await readSession(env.DB, world.siteId + 1, id)).toBeUndefined();
+    expect(await selectSession(env.DB, world.siteId + 1, id)).toBeUndefined();
   });
 
   it.each([
@@ -53,6 +53,6 @@ describe("reading a session", () => {
   ])("gives its metadata: %s", async (_, metadata, expected) => {
     const world = await World.create();
     const id = await seedSession(world, metadata === undefined ? {} : { metadata });
-    expect((await readSession(env.DB, world.siteId, id))?.session.metadata).toEqual(expected);
+    expect((await selectSession(env.DB, world.siteId, id))?.session.metadata).toEqual(expected);
   });
 });

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { countSessions } from "../../../src/store/home/session-counts.ts";
+import { selectSessionCounts } from "../../../src/store/home/session-counts.ts";
 import { SESSION_STATUSES } from "../../../src/store/schema.ts";
 
 const SESSIONS = 3_000;
@@ -42,7 +42,7 @@ describe("counting sessions", () => {
           .bind(site, since)
           .all<{ status: string; counted: number }>();
         const naive = { ...NONE, ...Object.fromEntries(results.map(({ status, counted }) => [status, counted])) };
-        expect([since, site, await countSessions(counting, site, [since])]).toEqual([since, site, [naive]]);
+        expect([since, site, await selectSessionCounts(counting, site, [since])]).toEqual([since, site, [naive]]);
         const counted = Object.values(naive).reduce((sum, each) => sum + each);
         // Beside what is counted: for each status a binary search of twelve steps, a few rows each.
         expect(read).toBeLessThan(counted + 75 * SESSION_STATUSES.length);
@@ -52,6 +52,6 @@ describe("counting sessions", () => {
 
   it("is zero where there is nothing", async () => {
     const empty = await env.DB.prepare("SELECT coalesce(max(site_id), 0) + 10 AS id FROM sessions").first<number>("id");
-    expect(await countSessions(env.DB, empty ?? 0, [0, 10])).toEqual([NONE, NONE]);
+    expect(await selectSessionCounts(env.DB, empty ?? 0, [0, 10])).toEqual([NONE, NONE]);
   });
 });

@@ -1,37 +1,47 @@
 import type { Runtime } from "../../../../src/runtime.ts";
-import { listAuditEntries } from "../../../../src/store/audit-log.ts";
-import { claimRoute, deleteRoute, findRoute, readRoute } from "../../../../src/store/directory/app-routes.ts";
+import { selectAuditEntries } from "../../../../src/store/audit-log.ts";
 import {
-  claimForm,
-  endConsoleSession,
+  deleteRoute,
+  reserveRoute,
+  selectRoute,
+  selectRouteToRelease,
+} from "../../../../src/store/directory/app-routes.ts";
+import {
+  deleteForm,
   insertConsoleSession,
+  insertForm,
   isConsoleSession,
-  releaseForm,
-  settleForm,
+  updateForm,
+  updateSessionEnded,
 } from "../../../../src/store/directory/console-sessions.ts";
 import {
-  beginSite,
-  copySite,
   countSitesByHome,
-  findSite,
-  finishSite,
-  listSites,
+  insertSite,
+  selectSite,
+  selectSites,
+  updateSiteCopy,
+  updateSiteOpen,
 } from "../../../../src/store/directory/sites.ts";
-import { appsAfter, appsOf, routesAfter, unroutedOf } from "../../../../src/store/divergent-apps.ts";
+import {
+  selectAppsAfter,
+  selectAppsOf,
+  selectRoutesAfter,
+  selectUnroutedOf,
+} from "../../../../src/store/divergent-apps.ts";
 import * as agents from "../../../../src/store/home/agents.ts";
 import * as apps from "../../../../src/store/home/apps.ts";
-import { findHomeSite, insertHomeSite, probeHome, updateHomeSite } from "../../../../src/store/home/home-sites.ts";
-import { countSealedOtherwise, listSealedOtherwise, replaceSeals } from "../../../../src/store/home/seals.ts";
-import { countSessions } from "../../../../src/store/home/session-counts.ts";
-import { listSessions, readSession } from "../../../../src/store/home/sessions.ts";
+import { insertHomeSite, probeHome, selectHomeSite, updateHomeSite } from "../../../../src/store/home/home-sites.ts";
+import { countSealedOtherwise, replaceSeals, selectSealedOtherwise } from "../../../../src/store/home/seals.ts";
+import { selectSessionCounts } from "../../../../src/store/home/session-counts.ts";
+import { selectSession, selectSessions } from "../../../../src/store/home/sessions.ts";
 import { prune } from "../../../../src/store/prune.ts";
 import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../../../../src/store/reconcile.ts";
 import {
   keepInDirectory,
   liftHome,
-  listFloors,
   notCopied,
   noteCopied,
+  selectFloors,
   settledAt,
 } from "../../../../src/store/settlings.ts";
 import { type Cases, errorOf } from "../case.ts";
@@ -122,14 +132,14 @@ const pruned = (db: D1Database) =>
 export const storeCases: Cases<Store> = {
   "sessions are listed, read and counted": onHome(
     threeSessions,
-    (db) => listSessions(db, 7, {}, 99, 10),
-    (db) => listSessions(db, 7, { status: "waiting", customerExternalId: "c1" }, 3, 10),
-    (db) => readSession(db, 7, 1),
-    (db) => readSession(db, 7, 2),
-    (db) => readSession(db, 7, 3),
-    (db) => readSession(db, 7, 99),
-    (db) => countSessions(db, 7, [0, 200, 999]),
-    (db) => countSessions(db, 8, [0]),
+    (db) => selectSessions(db, 7, {}, 99, 10),
+    (db) => selectSessions(db, 7, { status: "waiting", customerExternalId: "c1" }, 3, 10),
+    (db) => selectSession(db, 7, 1),
+    (db) => selectSession(db, 7, 2),
+    (db) => selectSession(db, 7, 3),
+    (db) => selectSession(db, 7, 99),
+    (db) => selectSessionCounts(db, 7, [0, 200, 999]),
+    (db) => selectSessionCounts(db, 8, [0]),
   ),
   "agents are added, all or none, listed and changed": onHome(
     (db) =>
@@ -153,14 +163,14 @@ export const storeCases: Cases<Store> = {
         ],
         author,
       ),
-    (db) => agents.listTakenAgents(db, 7, [{ id: 9 }, { id: 2 }]),
-    (db) => agents.listAgents(db, 7, 1, 2),
+    (db) => agents.selectTakenAgents(db, 7, [{ id: 9 }, { id: 2 }]),
+    (db) => agents.selectAgents(db, 7, 1, 2),
     (db) => changeAgent(db, 2, { name: "Li 2", status: "disabled" }),
     (db) => changeAgent(db, 3, { status: "normal" }),
     (db) => changeAgent(db, 2, {}),
     (db) => changeAgent(db, 99, { name: "None" }),
-    (db) => listAuditEntries(db, 7, Number.MAX_SAFE_INTEGER, 3),
-    (db) => listAuditEntries(db, undefined, 3, 10),
+    (db) => selectAuditEntries(db, 7, Number.MAX_SAFE_INTEGER, 3),
+    (db) => selectAuditEntries(db, undefined, 3, 10),
   ),
   "an agent of a site that the home does not have is refused by its foreign key": onHome((db) =>
     errorOf(() => agents.insertAgents(db, 99, [{ id: 5, name: "Five" }], author)),
@@ -192,12 +202,12 @@ export const storeCases: Cases<Store> = {
         0,
         author,
       ),
-    (db) => apps.findApp(runtime, db, key),
-    (db) => apps.findApp(runtime, db, { siteId: 8, appid: APP.appid }),
-    (db) => apps.findAppSummary(db, key),
-    (db) => apps.listApps(db, 7, "", 10),
+    (db) => apps.selectApp(runtime, db, key),
+    (db) => apps.selectApp(runtime, db, { siteId: 8, appid: APP.appid }),
+    (db) => apps.selectAppSummary(db, key),
+    (db) => apps.selectApps(db, 7, "", 10),
     (db) =>
-      apps.replaceSecret(
+      apps.updateSecret(
         runtime,
         db,
         {
@@ -211,7 +221,7 @@ export const storeCases: Cases<Store> = {
         author,
       ),
     (db) =>
-      apps.replaceSecret(
+      apps.updateSecret(
         runtime,
         db,
         {
@@ -224,15 +234,15 @@ export const storeCases: Cases<Store> = {
         },
         author,
       ),
-    (db) => apps.markRevoked(runtime, db, key, author),
-    (db) => apps.markRevoked(runtime, db, key, { ...author, now: NOW + 50 }),
-    (db) => apps.markRevoked(runtime, db, { siteId: 7, appid: "none" }, author),
+    (db) => apps.updateRevoked(runtime, db, key, author),
+    (db) => apps.updateRevoked(runtime, db, key, { ...author, now: NOW + 50 }),
+    (db) => apps.updateRevoked(runtime, db, { siteId: 7, appid: "none" }, author),
   ),
   "seals are listed and replaced": onHome(
     (db) => countSealedOtherwise(db, "sealed 1"),
-    (db) => listSealedOtherwise(db, "apps", "sealed 1", { siteId: 0, name: "" }, 10),
-    (db) => listSealedOtherwise(db, "webhooks", "sealed 1", { siteId: 0, name: "" }, 10),
-    (db) => listSealedOtherwise(db, "apps", "sealed 1", ownerKey, 10),
+    (db) => selectSealedOtherwise(db, "apps", "sealed 1", { siteId: 0, name: "" }, 10),
+    (db) => selectSealedOtherwise(db, "webhooks", "sealed 1", { siteId: 0, name: "" }, 10),
+    (db) => selectSealedOtherwise(db, "apps", "sealed 1", ownerKey, 10),
     (db) =>
       replaceSeals(
         db,
@@ -272,16 +282,16 @@ export const storeCases: Cases<Store> = {
     (db) => countSealedOtherwise(db, "new"),
   ),
   "sites are begun, finished, copied and listed": onHome(
-    (db) => beginSite(runtime, db, { name: "New", home: "main", firstChatId: 5 }, author),
-    (db) => beginSite(runtime, db, { name: "New", home: "main", firstChatId: 5 }, { ...author, now: NOW + 1 }),
-    (db) => finishSite(runtime, db, 9),
-    (db) => finishSite(runtime, db, 9),
-    (db) => copySite(runtime, db, 9, { name: "Newer", status: "closed", revision: 3, firstChatId: 5 }),
-    (db) => copySite(runtime, db, 9, { name: "Older", status: "open", revision: 2, firstChatId: 7 }),
-    (db) => findSite(db, 9),
-    (db) => findSite(db, 99),
-    (db) => listSites(db, 0, 10),
-    (db) => listSites(db, 7, 10, "apac"),
+    (db) => insertSite(runtime, db, { name: "New", home: "main", firstChatId: 5 }, author),
+    (db) => insertSite(runtime, db, { name: "New", home: "main", firstChatId: 5 }, { ...author, now: NOW + 1 }),
+    (db) => updateSiteOpen(runtime, db, 9),
+    (db) => updateSiteOpen(runtime, db, 9),
+    (db) => updateSiteCopy(runtime, db, 9, { name: "Newer", status: "closed", revision: 3, firstChatId: 5 }),
+    (db) => updateSiteCopy(runtime, db, 9, { name: "Older", status: "open", revision: 2, firstChatId: 7 }),
+    (db) => selectSite(db, 9),
+    (db) => selectSite(db, 99),
+    (db) => selectSites(db, 0, 10),
+    (db) => selectSites(db, 7, 10, "apac"),
     (db) => countSitesByHome(db),
   ),
   "a home's sites are made, changed and found": onHome(
@@ -295,37 +305,37 @@ export const storeCases: Cases<Store> = {
     (db) => updateHomeSite(runtime, db, NEWER, { chatIdFloor: 12 }, author),
     (db) => updateHomeSite(runtime, db, NEWER, { events: false }, author),
     (db) => updateHomeSite(runtime, db, { ...KNOWN, siteId: 99 }, { name: "None" }, author),
-    (db) => findHomeSite(db, 7),
-    (db) => findHomeSite(db, 99),
+    (db) => selectHomeSite(db, 7),
+    (db) => selectHomeSite(db, 99),
     (db) => probeHome(db),
   ),
   "routes are made once and found": onHome(
-    (db) => claimRoute(runtime, db, { appid: "new", siteId: 7, claim: "a", name: "N" }, author),
-    (db) => claimRoute(runtime, db, { appid: "new", siteId: 7, claim: "b", name: "N" }, author),
-    (db) => claimRoute(runtime, db, { appid: "new", siteId: 8, claim: "c", name: "N" }, author),
-    (db) => errorOf(() => claimRoute(runtime, db, { appid: "other", siteId: 99, claim: "d", name: "N" }, author)),
-    (db) => readRoute(runtime, db, "new"),
-    (db) => readRoute(runtime, db, "none"),
-    (db) => findRoute(runtime, db, APP.appid),
-    (db) => findRoute(runtime, db, "new"),
-    (db) => findRoute(runtime, db, "none"),
+    (db) => reserveRoute(runtime, db, { appid: "new", siteId: 7, claim: "a", name: "N" }, author),
+    (db) => reserveRoute(runtime, db, { appid: "new", siteId: 7, claim: "b", name: "N" }, author),
+    (db) => reserveRoute(runtime, db, { appid: "new", siteId: 8, claim: "c", name: "N" }, author),
+    (db) => errorOf(() => reserveRoute(runtime, db, { appid: "other", siteId: 99, claim: "d", name: "N" }, author)),
+    (db) => selectRouteToRelease(runtime, db, "new"),
+    (db) => selectRouteToRelease(runtime, db, "none"),
+    (db) => selectRoute(runtime, db, APP.appid),
+    (db) => selectRoute(runtime, db, "new"),
+    (db) => selectRoute(runtime, db, "none"),
     (db) => deleteRoute(runtime, db, { appid: "new", siteId: 7, claim: "a.1", home: "main" }, author),
     (db) => deleteRoute(runtime, db, { appid: "new", siteId: 7, claim: "b.1", home: "main" }, author),
     (db) => deleteRoute(runtime, db, { appid: APP.appid, siteId: 7, claim: null, home: "main" }, author),
-    (db) => listAuditEntries(db, undefined, Number.MAX_SAFE_INTEGER, 10),
+    (db) => selectAuditEntries(db, undefined, Number.MAX_SAFE_INTEGER, 10),
   ),
   "console sessions and forms": onHome(
     (db) => insertConsoleSession(runtime, db, { id: "s", now: NOW, expiresAt: NOW + 9 }),
     (db) => insertConsoleSession(runtime, db, { id: "s", now: NOW, expiresAt: NOW + 99 }),
     (db) => isConsoleSession(runtime, db, "s", NOW),
     (db) => isConsoleSession(runtime, db, "s", NOW + 9),
-    (db) => claimForm(runtime, db, { id: "f", sessionId: "s", expiresAt: NOW + 9 }),
-    (db) => claimForm(runtime, db, { id: "f", sessionId: "s", expiresAt: NOW + 9 }),
-    (db) => settleForm(runtime, db, "f", "/done"),
-    (db) => claimForm(runtime, db, { id: "f", sessionId: "s", expiresAt: NOW + 9 }),
-    (db) => claimForm(runtime, db, { id: "g", sessionId: "s", expiresAt: NOW + 9 }),
-    (db) => releaseForm(runtime, db, "g"),
-    (db) => endConsoleSession(runtime, db, "s"),
+    (db) => insertForm(runtime, db, { id: "f", sessionId: "s", expiresAt: NOW + 9 }),
+    (db) => insertForm(runtime, db, { id: "f", sessionId: "s", expiresAt: NOW + 9 }),
+    (db) => updateForm(runtime, db, "f", "/done"),
+    (db) => insertForm(runtime, db, { id: "f", sessionId: "s", expiresAt: NOW + 9 }),
+    (db) => insertForm(runtime, db, { id: "g", sessionId: "s", expiresAt: NOW + 9 }),
+    (db) => deleteForm(runtime, db, "g"),
+    (db) => updateSessionEnded(runtime, db, "s"),
     (db) => isConsoleSession(runtime, db, "s", NOW),
   ),
   "a run of prune in chunks, and a second one": onHome(expired, pruned, everything, pruned),
@@ -342,16 +352,16 @@ export const storeCases: Cases<Store> = {
     (db) => liftHome(db, SETTLING, REMEMBERED, { ...author, now: NOW + 9 }),
     (db) => settledAt(db, SETTLING),
     (db) => copySitesToHome(db, "main", db, 7),
-    (db) => listFloors(db),
-    async (db) => keepInDirectory(db, SETTLING, await listFloors(db), author),
-    async (db) => appsOf(db, await routesAfter(db, "main", "", 9)),
+    (db) => selectFloors(db),
+    async (db) => keepInDirectory(db, SETTLING, await selectFloors(db), author),
+    async (db) => selectAppsOf(db, await selectRoutesAfter(db, "main", "", 9)),
     async (db) => {
       await db.batch([db.prepare("DELETE FROM app_routes"), db.prepare("DELETE FROM sites WHERE id <> 7")]);
     },
-    async (db) => unroutedOf(db, "main", await appsAfter(db, { siteId: 0, appid: "" }, 9)),
+    async (db) => selectUnroutedOf(db, "main", await selectAppsAfter(db, { siteId: 0, appid: "" }, 9)),
     (db) => copySitesToDirectory(db, "main", db),
     (db) => copyRoutesToDirectory(db, "main", db),
-    async (db) => unroutedOf(db, "main", await appsAfter(db, { siteId: 0, appid: "" }, 9)),
+    async (db) => selectUnroutedOf(db, "main", await selectAppsAfter(db, { siteId: 0, appid: "" }, 9)),
     (db) => noteCopied(db, "s", "apac", NOW),
     async (db) =>
       (
