@@ -23,7 +23,7 @@ const pure = [
   "test/operations/auto-title.test.ts",
   "test/pipeline/{fingerprint,steps}.test.ts",
   "test/replay/nonce-memory.test.ts",
-  "test/services/parse-agent-list.test.ts",
+  "test/services/agent-list.test.ts",
   "test/signing/check-freshness.test.ts",
   "test/simulation/**/*.test.ts",
   "test/webhooks/{url,schedule,health-of}.test.ts",

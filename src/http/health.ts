@@ -3,9 +3,8 @@ import type { Config } from "../config.ts";
 import { MAIN_HOME } from "../homes.ts";
 import { type Runtime, sleep } from "../runtime.ts";
 import { inItsTurn, inTurns } from "../services/ask-homes.ts";
-import { probeHome } from "../store/home/home-sites.ts";
-import type { App } from "./request-context.ts";
-import { configOf } from "./request-context.ts";
+import { probeHome } from "../store/home/sites.ts";
+import { type App, configOf } from "./request-context.ts";
 
 const CACHED_MS = 5_000;
 /** For one answer, from its turn on, and for all of them. What gets no turn in that time is `down`. */

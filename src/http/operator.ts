@@ -1,9 +1,9 @@
 import type { Next } from "hono";
 import { ServiceError } from "../errors.ts";
 import { unixSeconds, withinTime } from "../runtime.ts";
-import { findSite, type Site } from "../services/find-site.ts";
 import { siteUnknown } from "../services/refusals.ts";
 import type { ServiceContext } from "../services/service-context.ts";
+import { findSite, type Site } from "../services/sites.ts";
 import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
 import { pathId } from "./path-id.ts";
 import { configOf, type RequestContext } from "./request-context.ts";

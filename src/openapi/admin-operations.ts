@@ -1,8 +1,8 @@
 import { APPID } from "../credentials/resolve-credentials.ts";
-import { auditQuerySchema } from "../services/list-audit-log.ts";
-import { DIVERGENT_CURSOR } from "../services/list-divergent-apps.ts";
-import { sessionQuerySchema } from "../services/list-sessions.ts";
+import { auditQuerySchema } from "../services/audit.ts";
+import { DIVERGENT_CURSOR } from "../services/divergent-apps.ts";
 import { pageQuerySchema } from "../services/page.ts";
+import { sessionQuerySchema } from "../services/sessions.ts";
 import { ID_CURSOR, operation, pageQuery, parametersIn, QUERY_WORDS, query } from "./admin-call.ts";
 
 const HOMES_CURSOR = {

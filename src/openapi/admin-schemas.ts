@@ -1,12 +1,10 @@
 import { HOME_NAME } from "../homes.ts";
 import { SESSION_PROPERTIES } from "../operations/describe-session.ts";
-import { agentChangeSchema } from "../services/change-agent.ts";
-import { siteChangeSchema } from "../services/change-site.ts";
-import { newAgentSchema } from "../services/create-agents.ts";
-import { newSiteSchema } from "../services/create-site.ts";
-import { issueAppSchema } from "../services/issue-app.ts";
-import { rotateSecretSchema } from "../services/rotate-secret.ts";
-import { restoredSchema } from "../services/settle-restored-home.ts";
+import { agentChangeSchema, newAgentSchema } from "../services/agents.ts";
+import { rotateSecretSchema } from "../services/app-secrets.ts";
+import { issueAppSchema } from "../services/apps.ts";
+import { restoredSchema } from "../services/homes.ts";
+import { newSiteSchema, siteChangeSchema } from "../services/sites.ts";
 import { ACTORS, AGENT_STATUSES, AUDIT_ACTIONS, SITE_STATUSES } from "../store/schema.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";

@@ -1,5 +1,4 @@
-import { deliveryQuerySchema } from "../services/list-deliveries.ts";
-import { eventQuerySchema } from "../services/list-events.ts";
+import { deliveryQuerySchema, eventQuerySchema } from "../services/events.ts";
 import { ID_CURSOR, operation, parametersIn, QUERY_WORDS, query } from "./admin-call.ts";
 
 /** The admin API's paths about events and webhooks. */

@@ -1,6 +1,5 @@
-import { EVENT_TYPES, newWebhookSchema } from "../services/add-webhook.ts";
-import { webhookChangeSchema } from "../services/change-webhook.ts";
-import { rotateWebhookSchema } from "../services/rotate-webhook-secret.ts";
+import { rotateWebhookSchema } from "../services/webhook-secrets.ts";
+import { EVENT_TYPES, newWebhookSchema, webhookChangeSchema } from "../services/webhooks.ts";
 import { DELIVERY_STATUSES, WEBHOOK_STATUSES } from "../store/schema.ts";
 import { listOf, page, TIME } from "./admin-schemas.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";

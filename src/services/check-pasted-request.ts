@@ -9,7 +9,7 @@ import { checkRequest, type Report } from "../pipeline/check-request.ts";
 import { type Fields, readFields } from "../pipeline/read-fields.ts";
 import type { Result } from "../result.ts";
 import { selectRoute } from "../store/directory/app-routes.ts";
-import { selectHomeSite } from "../store/home/home-sites.ts";
+import { selectHomeSite } from "../store/home/sites.ts";
 import { askHomes } from "./ask-homes.ts";
 import { keyringOf, type ServiceContext } from "./service-context.ts";
 

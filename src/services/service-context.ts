@@ -5,13 +5,13 @@ import type { Keyring } from "../credentials/sealed-secret.ts";
 import { ServiceError } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
 import type { Runtime } from "../runtime.ts";
-import type { Actor, Author } from "../store/audit-log.ts";
+import type { Actor, Author } from "../store/audit.ts";
 import type { Site } from "../store/directory/sites.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { wake } from "../webhooks/wake.ts";
 
 /**
- * The first argument of every service: `verbEntity(ctx, input)`. A service refuses by throwing a ServiceError; errors of D1 pass
+ * The first argument of every service, a function `verbEntity(ctx, input)`. A service refuses by throwing a ServiceError; errors of D1 pass
  * through. A service with a `site` expects what `findSite` found.
  */
 export interface ServiceContext {

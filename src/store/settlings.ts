@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { MAIN_HOME } from "../homes.ts";
-import { type Author, auditOf, CHANGED, ONE_ROW } from "./audit-log.ts";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "./audit.ts";
 import { newestSessionId } from "./home/claim.ts";
 import { each, field } from "./json-rows.ts";
 import type { Floors, RememberedFloors } from "./kv-floors.ts";

@@ -1,10 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { checkAppid } from "../../src/services/check-appid.ts";
-import { findSite } from "../../src/services/find-site.ts";
-import { issueApp } from "../../src/services/issue-app.ts";
-import { revokeApp } from "../../src/services/revoke-app.ts";
-import { rotateSecret } from "../../src/services/rotate-secret.ts";
+import { rotateSecret } from "../../src/services/app-secrets.ts";
+import { checkAppid, issueApp, revokeApp } from "../../src/services/apps.ts";
+import { findSite } from "../../src/services/sites.ts";
 import { auditOf } from "../support/audit-of.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";

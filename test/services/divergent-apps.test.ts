@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { createSite } from "../../src/services/create-site.ts";
-import { type DivergentApp, listDivergentApps } from "../../src/services/list-divergent-apps.ts";
-import { settleRestoredHome } from "../../src/services/settle-restored-home.ts";
+import { type DivergentApp, listDivergentApps } from "../../src/services/divergent-apps.ts";
+import { settleRestoredHome } from "../../src/services/homes.ts";
+import { createSite } from "../../src/services/sites.ts";
 import { databaseOf } from "../support/homes.ts";
 import { contextAt } from "../support/service-context.ts";
 import { silentHomes } from "../support/silent-homes.ts";

@@ -1,12 +1,8 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createSite } from "../../src/services/create-site.ts";
-import { deleteApp } from "../../src/services/delete-app.ts";
-import type { Site } from "../../src/services/find-site.ts";
-import { findSite } from "../../src/services/find-site.ts";
-import { issueApp } from "../../src/services/issue-app.ts";
-import { listDivergentApps } from "../../src/services/list-divergent-apps.ts";
-import { releaseApp } from "../../src/services/release-app.ts";
+import { deleteApp, issueApp, releaseApp } from "../../src/services/apps.ts";
+import { listDivergentApps } from "../../src/services/divergent-apps.ts";
+import { createSite, findSite, type Site } from "../../src/services/sites.ts";
 import { auditOf } from "../support/audit-of.ts";
 import { downDb } from "../support/down-db.ts";
 import { Faults, faultyD1 } from "../support/faulty-bindings.ts";

@@ -1,5 +1,5 @@
 import type { MiddlewareHandler } from "hono";
-import { checkAdminToken } from "../../services/check-admin-token.ts";
+import { checkAdminToken } from "../../services/admin-token.ts";
 import { clientAddress } from "../client-address.ts";
 import type { AdminEnv } from "./env.ts";
 

@@ -1,13 +1,21 @@
-import { addWebhook, newWebhookSchema } from "../../services/add-webhook.ts";
-import { changeWebhook, webhookChangeSchema } from "../../services/change-webhook.ts";
-import { deleteWebhook } from "../../services/delete-webhook.ts";
-import { deliveryQuerySchema, listDeliveries } from "../../services/list-deliveries.ts";
-import { eventQuerySchema, listEvents } from "../../services/list-events.ts";
-import { listWebhooks } from "../../services/list-webhooks.ts";
-import { pingWebhook } from "../../services/ping-webhook.ts";
-import { redeliver } from "../../services/redeliver.ts";
+import {
+  deliveryQuerySchema,
+  eventQuerySchema,
+  listDeliveries,
+  listEvents,
+  pingWebhook,
+  redeliver,
+} from "../../services/events.ts";
 import { eventUnknown } from "../../services/refusals.ts";
-import { rotateWebhookSchema, rotateWebhookSecret } from "../../services/rotate-webhook-secret.ts";
+import { rotateWebhookSchema, rotateWebhookSecret } from "../../services/webhook-secrets.ts";
+import {
+  addWebhook,
+  changeWebhook,
+  deleteWebhook,
+  listWebhooks,
+  newWebhookSchema,
+  webhookChangeSchema,
+} from "../../services/webhooks.ts";
 import type { Routes } from "../new-hono.ts";
 import { siteOf } from "../operator.ts";
 import { pathId } from "../path-id.ts";

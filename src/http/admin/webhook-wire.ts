@@ -1,7 +1,6 @@
-import type { Delivery } from "../../services/list-deliveries.ts";
-import type { SiteEvent } from "../../services/list-events.ts";
-import type { Webhook } from "../../services/list-webhooks.ts";
-import type { RotatedWebhook } from "../../services/rotate-webhook-secret.ts";
+import type { Delivery, SiteEvent } from "../../services/events.ts";
+import type { RotatedWebhook } from "../../services/webhook-secrets.ts";
+import type { Webhook } from "../../services/webhooks.ts";
 
 /** The answers about events and webhooks in the wire's words: snake_case, times in Unix seconds, and no sealed secret. */
 

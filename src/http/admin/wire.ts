@@ -1,15 +1,13 @@
-import type { Site } from "../../services/find-site.ts";
-import type { IssuedApp } from "../../services/issue-app.ts";
-import type { Agent } from "../../services/list-agents.ts";
-import type { AppSummary } from "../../services/list-apps.ts";
-import type { AuditLogEntry } from "../../services/list-audit-log.ts";
-import type { DivergentApp } from "../../services/list-divergent-apps.ts";
-import type { SessionRow } from "../../services/list-sessions.ts";
+import type { Agent } from "../../services/agents.ts";
+import type { RotatedSecret } from "../../services/app-secrets.ts";
+import type { AppSummary, IssuedApp } from "../../services/apps.ts";
+import type { AuditLogEntry } from "../../services/audit.ts";
+import type { DivergentApp } from "../../services/divergent-apps.ts";
+import type { RestoredHome } from "../../services/homes.ts";
 import type { Page } from "../../services/page.ts";
-import { SESSION_FIELDS, type StoredSession } from "../../services/read-session.ts";
 import type { Resealed } from "../../services/reseal-secrets.ts";
-import type { RotatedSecret } from "../../services/rotate-secret.ts";
-import type { RestoredHome } from "../../services/settle-restored-home.ts";
+import { SESSION_FIELDS, type SessionRow, type StoredSession } from "../../services/sessions.ts";
+import type { Site } from "../../services/sites.ts";
 
 /**
  * The answers of the admin API. Each field is named, a session's in SESSION_FIELDS, so that no stored field is sent by accident. Described

@@ -1,5 +1,5 @@
 import { ServiceError } from "../../errors.ts";
-import { checkConsoleSession } from "../../services/check-console-session.ts";
+import { checkConsoleSession } from "../../services/console-sessions.ts";
 import { newHono } from "../new-hono.ts";
 import { answerInTime, serviceContext } from "../operator.ts";
 import { refuseOtherPaths } from "../refuse-other-methods.ts";

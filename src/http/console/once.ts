@@ -1,10 +1,8 @@
 import { ServiceError, STATUS_OF } from "../../errors.ts";
 import { MAIN_HOME } from "../../homes.ts";
-import { claimForm } from "../../services/claim-form.ts";
-import { sha256 } from "../../services/console-session.ts";
-import { releaseForm } from "../../services/release-form.ts";
+import { beginForm, endForm, forgetForm } from "../../services/console-forms.ts";
+import { sha256 } from "../../services/console-sessions.ts";
 import type { ServiceContext } from "../../services/service-context.ts";
-import { settleForm } from "../../services/settle-form.ts";
 import type { PageContext } from "./env.ts";
 import { doneLocation } from "./messages.ts";
 import { isFormToken } from "./tickets.ts";
@@ -35,7 +33,7 @@ export async function once(
   if (view.session === undefined) throw new ServiceError("unauthorized", { reason: "not_signed_in" });
   const fields = Object.entries(form).sort(([a], [b]) => (a < b ? -1 : 1));
   const id = await sha256(JSON.stringify([c.req.path, fields]));
-  const claim = await claimForm(ctx, { id, sessionId: view.session.id }).catch((error) => {
+  const claim = await beginForm(ctx, { id, sessionId: view.session.id }).catch((error) => {
     // Forms are in the directory: the site's home is not at fault.
     c.var.trace.home = MAIN_HOME;
     throw error;
@@ -56,13 +54,13 @@ async function finish(
   try {
     const result = await work();
     // The work is done even if storing this fails. Then a second submit tells that the result is not known.
-    await (typeof result === "string" ? settleForm(ctx, { id, location: result }) : releaseForm(ctx, { id })).catch(
+    await (typeof result === "string" ? endForm(ctx, { id, location: result }) : forgetForm(ctx, { id })).catch(
       () => {},
     );
     return result;
   } catch (error) {
     const changedNothing = error instanceof ServiceError && STATUS_OF[error.code] < 500;
-    if (changedNothing) await releaseForm(ctx, { id }).catch(() => {});
+    if (changedNothing) await forgetForm(ctx, { id }).catch(() => {});
     throw error;
   }
 }

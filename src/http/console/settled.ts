@@ -1,4 +1,4 @@
-import type { RestoredHome } from "../../services/settle-restored-home.ts";
+import type { RestoredHome } from "../../services/homes.ts";
 import type { PageContext } from "./env.ts";
 import { ticketEnd, ticketFor } from "./tickets.ts";
 

@@ -1,4 +1,4 @@
-import { type ConsoleSession, isMac, macOf } from "../../services/console-session.ts";
+import { type ConsoleSession, isMac, macOf } from "../../services/console-sessions.ts";
 
 /** How long a ticket is valid unless told otherwise, and so how long a page shows a new secret or the result of a form. */
 const TICKET_SECONDS = 600;

@@ -1,5 +1,5 @@
 import { unixSeconds } from "../../runtime.ts";
-import type { ConsoleSession } from "../../services/console-session.ts";
+import type { ConsoleSession } from "../../services/console-sessions.ts";
 import type { RequestContext } from "../request-context.ts";
 import { LANGUAGE_COOKIE, readCookie, ZONE_COOKIE } from "./cookies.ts";
 

@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
-import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { APP_ROW, type AppRow } from "../home/apps.ts";
 import { withRetries } from "../run-batch.ts";
 import { appRoutes, apps, sites } from "../schema.ts";

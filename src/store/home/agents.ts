@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, ne, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
-import { type Author, auditOf, CHANGED } from "../audit-log.ts";
+import { type Author, auditOf, CHANGED } from "../audit.ts";
 import { changeRow, hasAll } from "../change-row.ts";
 import { each, field, place } from "../json-rows.ts";
 import { inOneTry } from "../run-batch.ts";

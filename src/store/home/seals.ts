@@ -1,7 +1,7 @@
 import { and, asc, eq, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
-import { type Author, auditedBy } from "../audit-log.ts";
+import { type Author, auditedBy } from "../audit.ts";
 import { apps, auditLog, webhooks } from "../schema.ts";
 
 /** What has secrets, by the table: each has the same columns for them, and a name that is unique on its site. */

@@ -1,7 +1,7 @@
 import { and, asc, count, eq, exists, getTableColumns, inArray, ne, not, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
-import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changedMeanwhile, changeRow, hasAll } from "../change-row.ts";
 import { withRetries } from "../run-batch.ts";
 import { auditLog, deliveries, homeSites, webhooks } from "../schema.ts";

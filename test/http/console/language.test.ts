@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import chinese from "../../../src/assets/console/zh.json";
 import { languageOf, startsOf } from "../../../src/http/console/view.ts";
 import { OPERATIONS } from "../../../src/operations/index.ts";
-import { DELIVERY_STATUSES } from "../../../src/services/list-deliveries.ts";
-import { SESSION_STATUSES } from "../../../src/services/list-sessions.ts";
+import { DELIVERY_STATUSES } from "../../../src/services/events.ts";
+import { SESSION_STATUSES } from "../../../src/services/sessions.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { World } from "../../support/world.ts";
 

@@ -129,7 +129,7 @@ export const EVENT_DEFECTS: Defect[] = [
     what: "A rotation of a webhook's secret ends the one before at once.",
     edits: [
       {
-        file: "src/services/rotate-webhook-secret.ts",
+        file: "src/services/webhook-secrets.ts",
         find: "const previousExpiresAt = ctx.now + overlapSeconds;",
         replace: "const previousExpiresAt = ctx.now + overlapSeconds * 0;",
       },
@@ -212,7 +212,7 @@ export const EVENT_DEFECTS: Defect[] = [
     what: "A webhook whose URL a hand at the database has made unreadable cannot be changed.",
     edits: [
       {
-        file: "src/services/add-webhook.ts",
+        file: "src/services/webhooks.ts",
         find: "JSON.stringify({ origin: URL.parse(url)?.origin ?? null, events })",
         replace: "JSON.stringify({ origin: new URL(url).origin, events })",
       },
@@ -223,7 +223,7 @@ export const EVENT_DEFECTS: Defect[] = [
     what: "The audit log holds the URLs of webhooks, whose paths may hold tokens.",
     edits: [
       {
-        file: "src/services/add-webhook.ts",
+        file: "src/services/webhooks.ts",
         find: "JSON.stringify({ origin: URL.parse(url)?.origin ?? null, events })",
         replace: "JSON.stringify({ origin: url, events })",
       },
@@ -276,6 +276,12 @@ export const EVENT_DEFECTS: Defect[] = [
   {
     name: "pings-left-to-the-sweep",
     what: "The queue is not told of a ping.",
-    edits: [{ file: "src/services/ping-webhook.ts", find: "  wakeWebhook(ctx, site, id);\n", replace: "" }],
+    edits: [
+      {
+        file: "src/services/events.ts",
+        find: "  if (seq === undefined) throw webhookDisabled();\n  wakeWebhook(ctx, site, id);\n",
+        replace: "  if (seq === undefined) throw webhookDisabled();\n",
+      },
+    ],
   },
 ];

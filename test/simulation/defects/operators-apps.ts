@@ -7,7 +7,7 @@ export const APP_DEFECTS: Defect[] = [
     what: "A rotation ends the secret before at once.",
     edits: [
       {
-        file: "src/services/rotate-secret.ts",
+        file: "src/services/app-secrets.ts",
         find: "const previousExpiresAt = ctx.now + overlapSeconds;",
         replace: "const previousExpiresAt = ctx.now;",
       },
@@ -18,7 +18,7 @@ export const APP_DEFECTS: Defect[] = [
     what: "A rotation that is repeated rotates again.",
     edits: [
       {
-        file: "src/services/rotate-secret.ts",
+        file: "src/services/app-secrets.ts",
         find: "if (expectedVersion !== undefined && app.version !== expectedVersion) throw otherVersion();",
         replace: "",
       },
@@ -52,7 +52,7 @@ export const APP_DEFECTS: Defect[] = [
     what: "A rotation moves the old seal as it is, which opens in no other slot.",
     edits: [
       {
-        file: "src/services/rotate-secret.ts",
+        file: "src/services/app-secrets.ts",
         find: `previousSecret: await seal(ctx.runtime, keyring, app, "previous", current),`,
         replace: "previousSecret: current === '' ? '' : app.secret,",
       },
@@ -63,7 +63,7 @@ export const APP_DEFECTS: Defect[] = [
     what: "An appid of another site can be imported.",
     edits: [
       {
-        file: "src/services/issue-app.ts",
+        file: "src/services/apps.ts",
         find: "if (routed !== siteId) throw appidTaken();",
         replace: "",
       },
@@ -74,7 +74,7 @@ export const APP_DEFECTS: Defect[] = [
     what: "An app is made before its route.",
     edits: [
       {
-        file: "src/services/issue-app.ts",
+        file: "src/services/apps.ts",
         find: "const route = { appid, siteId, claim: runtime.uuid(), name };",
         replace: `await insertApp(runtime, db, app, found.revision, authorOf(ctx), answerBy);
     const route = { appid, siteId, claim: runtime.uuid(), name };`,
@@ -114,12 +114,12 @@ export const APP_DEFECTS: Defect[] = [
     what: "A release deletes the route of an app.",
     edits: [
       {
-        file: "src/services/delete-app.ts",
+        file: "src/services/apps.ts",
         find: "await revokeApp(ctx, { appid });",
         replace: "await releaseApp(ctx, { appid });",
       },
       {
-        file: "src/services/release-app.ts",
+        file: "src/services/apps.ts",
         find: 'if (fence === "issued") throw appIssued();',
         replace: 'if (fence === "never") throw appIssued();',
       },
@@ -130,7 +130,7 @@ export const APP_DEFECTS: Defect[] = [
     what: "A new app's record does not reach KV.",
     edits: [
       {
-        file: "src/services/issue-app.ts",
+        file: "src/services/apps.ts",
         find: "publishApp(ctx, { siteId,",
         replace: "if (name === '') publishApp(ctx, { siteId,",
       },

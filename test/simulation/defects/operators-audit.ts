@@ -7,7 +7,7 @@ export const AUDIT_DEFECTS: Defect[] = [
     what: "The audit log says nothing of the name that a site is given.",
     edits: [
       {
-        file: "src/store/home/home-sites.ts",
+        file: "src/store/home/sites.ts",
         find: "sql`json_object('from', ${homeSites.name}, 'to', ${next.name})`",
         replace: "sql`'{}'`",
       },
@@ -96,7 +96,7 @@ export const AUDIT_DEFECTS: Defect[] = [
     what: "The audit log of a site has the rows of all sites.",
     edits: [
       {
-        file: "src/store/audit-log.ts",
+        file: "src/store/audit.ts",
         find: "siteId === undefined ? undefined : eq(auditLog.siteId, siteId)",
         replace: "siteId === undefined ? undefined : sql`true`",
       },
@@ -107,7 +107,7 @@ export const AUDIT_DEFECTS: Defect[] = [
     what: "The audit log of a site leaves out what was begun in the directory.",
     edits: [
       {
-        file: "src/services/list-audit-log.ts",
+        file: "src/services/audit.ts",
         find: "only === undefined || home === only || home === MAIN_HOME",
         replace: "only === undefined || home === only",
       },
@@ -118,7 +118,7 @@ export const AUDIT_DEFECTS: Defect[] = [
     what: "A page of the audit log leaves out the entry after each one of the page before.",
     edits: [
       {
-        file: "src/services/list-audit-log.ts",
+        file: "src/services/audit.ts",
         find: "before.set(home, row.id);",
         replace: "before.set(home, row.id - 1);",
       },

@@ -21,7 +21,7 @@ export const RESTORE_DEFECTS: Defect[] = [
     what: "Settling a restored home lifts no site.",
     edits: [
       {
-        file: "src/services/settle-restored-home.ts",
+        file: "src/services/homes.ts",
         find: "const settling = { id: settlingId, home, lift };",
         replace: "const settling = { id: settlingId, home, lift: 0 };",
       },
@@ -32,7 +32,7 @@ export const RESTORE_DEFECTS: Defect[] = [
     what: "A restored home does not get back the sites that it lost.",
     edits: [
       {
-        file: "src/services/settle-restored-home.ts",
+        file: "src/services/homes.ts",
         find: "if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : lift);",
         replace: "if (home === '') await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : lift);",
       },
@@ -49,7 +49,7 @@ export const RESTORE_DEFECTS: Defect[] = [
         replace: "",
       },
       {
-        file: "src/services/settle-restored-home.ts",
+        file: "src/services/homes.ts",
         find: "const remembered = await readFloors(credentials, home, askKv);",
         replace: "const remembered = { floors: [], highestSite: 0 };",
       },
@@ -73,12 +73,12 @@ export const RESTORE_DEFECTS: Defect[] = [
     steps: TWO_RESTORES,
     edits: [
       {
-        file: "src/services/settle-restored-home.ts",
+        file: "src/services/homes.ts",
         find: "if (home !== MAIN_HOME) await keepInDirectory(directory, settling, floors, authorOf(ctx));",
         replace: "if (home === '') await keepInDirectory(directory, settling, floors, authorOf(ctx));",
       },
       {
-        file: "src/services/settle-restored-home.ts",
+        file: "src/services/homes.ts",
         find: "await askKv(() => writeSettledFloors(credentials, home, settlingId, floors));",
         replace: "await askKv(() => writeSettledFloors(credentials, home, settlingId, []));",
       },
@@ -90,7 +90,7 @@ export const RESTORE_DEFECTS: Defect[] = [
     steps: TWO_RESTORES,
     edits: [
       {
-        file: "src/services/settle-restored-home.ts",
+        file: "src/services/homes.ts",
         find: "await askKv(() => writeSettledFloors(credentials, home, settlingId, floors));",
         replace: "await askKv(() => writeSettledFloors(credentials, home, settlingId, []));",
       },
@@ -102,7 +102,7 @@ export const RESTORE_DEFECTS: Defect[] = [
     steps: TWO_RESTORES,
     edits: [
       {
-        file: "src/services/settle-restored-home.ts",
+        file: "src/services/homes.ts",
         find: "const remembered = await readFloors(credentials, home, askKv);",
         replace:
           "const remembered = { floors: [], highestSite: (await readFloors(credentials, home, askKv)).highestSite };",
@@ -125,7 +125,7 @@ export const RESTORE_DEFECTS: Defect[] = [
     what: "An open home is settled without being forced to.",
     edits: [
       {
-        file: "src/services/settle-restored-home.ts",
+        file: "src/services/homes.ts",
         find: "if (!closedHomes.has(home) && !force) throw",
         replace: "if (!closedHomes.has(home) && home === '') throw",
       },
@@ -136,7 +136,7 @@ export const RESTORE_DEFECTS: Defect[] = [
     what: "The list after a restore does not name revoked apps.",
     edits: [
       {
-        file: "src/services/list-divergent-apps.ts",
+        file: "src/services/divergent-apps.ts",
         find: "if (record.revokedAt !== null) return",
         replace: "if (record.revokedAt === 0) return",
       },
@@ -147,7 +147,7 @@ export const RESTORE_DEFECTS: Defect[] = [
     what: "The list after a restore does not name rotated apps.",
     edits: [
       {
-        file: "src/services/list-divergent-apps.ts",
+        file: "src/services/divergent-apps.ts",
         find: 'return record.version === version ? undefined : "rotated";',
         replace: 'return record.version !== "" ? undefined : "rotated";',
       },
@@ -158,7 +158,7 @@ export const RESTORE_DEFECTS: Defect[] = [
     what: "The list after a restore does not name missing apps.",
     edits: [
       {
-        file: "src/services/list-divergent-apps.ts",
+        file: "src/services/divergent-apps.ts",
         find: `if (version === null) return "missing";`,
         replace: "if (version === null) return undefined;",
       },
@@ -169,7 +169,7 @@ export const RESTORE_DEFECTS: Defect[] = [
     what: "A restored home may be opened before old requests are stale.",
     edits: [
       {
-        file: "src/services/settle-restored-home.ts",
+        file: "src/services/homes.ts",
         find: "reopenAfter: at + NONCE_SECONDS",
         replace: "reopenAfter: at + 300",
       },
@@ -180,7 +180,7 @@ export const RESTORE_DEFECTS: Defect[] = [
     what: "Settling a restored home undoes what an operator has changed since the restore.",
     edits: [
       {
-        file: "src/store/home/home-sites.ts",
+        file: "src/store/home/sites.ts",
         find: "revision: Math.max(before.revision, known.revision) + 1,",
         replace: "revision: before.revision + 1,",
       },

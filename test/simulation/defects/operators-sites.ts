@@ -18,7 +18,7 @@ export const SITE_DEFECTS: Defect[] = [
     what: "First_chat_id below an id that was given is taken.",
     edits: [
       {
-        file: "src/store/home/home-sites.ts",
+        file: "src/store/home/sites.ts",
         find: "allowed: floor === undefined ? undefined : and(",
         replace: "allowed: floor !== -1 ? undefined : and(",
       },
@@ -29,7 +29,7 @@ export const SITE_DEFECTS: Defect[] = [
     what: "A late try of a PATCH of a site undoes a later one.",
     edits: [
       {
-        file: "src/store/home/home-sites.ts",
+        file: "src/store/home/sites.ts",
         find: "and(named, eq(homeSites.revision, before.revision), eq(homeSites.events, before.events), allowed)",
         replace: "and(named, allowed)",
       },
@@ -40,9 +40,10 @@ export const SITE_DEFECTS: Defect[] = [
     what: "The directory does not hear of a site's change.",
     edits: [
       {
-        file: "src/services/change-site.ts",
+        file: "src/services/sites.ts",
         find: "await updateSiteCopy(runtime, config.directory, site.id, copy).catch(sayNotCopied);",
-        replace: "if (copy.name === '') await updateSiteCopy(runtime, config.directory, site.id, copy).catch(sayNotCopied);",
+        replace:
+          "if (copy.name === '') await updateSiteCopy(runtime, config.directory, site.id, copy).catch(sayNotCopied);",
       },
     ],
   },
@@ -63,7 +64,7 @@ export const SITE_DEFECTS: Defect[] = [
     what: "The copy of a later change loses the first_chat_id of one before.",
     edits: [
       {
-        file: "src/services/change-site.ts",
+        file: "src/services/sites.ts",
         find: "firstChatId: now.chatIdFloor + 1 }",
         replace: "firstChatId: chatIdFloor === undefined ? site.firstChatId : chatIdFloor + 1 }",
       },
@@ -74,10 +75,10 @@ export const SITE_DEFECTS: Defect[] = [
     what: "The directory opens a site before its home has it.",
     edits: [
       {
-        file: "src/services/finish-site.ts",
+        file: "src/services/sites.ts",
         find: `if (!(await insertHomeSite(runtime, homeDatabase(config, home), row, authorOf(ctx)))) throw idTaken(site);
-  return sites.updateSiteOpen(runtime, config.directory, siteId);`,
-        replace: `const done = await sites.updateSiteOpen(runtime, config.directory, siteId);
+  return updateSiteOpen(runtime, config.directory, siteId);`,
+        replace: `const done = await updateSiteOpen(runtime, config.directory, siteId);
   if (!(await insertHomeSite(runtime, homeDatabase(config, home), row, authorOf(ctx)))) throw idTaken(site);
   return done;`,
       },
@@ -101,7 +102,7 @@ export const SITE_DEFECTS: Defect[] = [
     what: "Two calls at the same time are given one site.",
     edits: [
       {
-        file: "src/services/create-site.ts",
+        file: "src/services/sites.ts",
         find: "if (!(await finishSite(ctx, { site }))) continue;",
         replace: "await finishSite(ctx, { site });",
       },
@@ -112,7 +113,7 @@ export const SITE_DEFECTS: Defect[] = [
     what: "A closed site that is renamed is opened.",
     edits: [
       {
-        file: "src/store/home/home-sites.ts",
+        file: "src/store/home/sites.ts",
         find: "status: wanted.status ?? status,",
         replace: `status: wanted.status ?? (wanted.name === undefined ? status : "open"),`,
       },
@@ -123,7 +124,7 @@ export const SITE_DEFECTS: Defect[] = [
     what: "A closed site that gets a first_chat_id is opened.",
     edits: [
       {
-        file: "src/store/home/home-sites.ts",
+        file: "src/store/home/sites.ts",
         find: "status: wanted.status ?? status,",
         replace: `status: wanted.status ?? (wanted.chatIdFloor === undefined ? status : "open"),`,
       },
@@ -134,7 +135,7 @@ export const SITE_DEFECTS: Defect[] = [
     what: "A closed site whose events are turned on or off is opened.",
     edits: [
       {
-        file: "src/store/home/home-sites.ts",
+        file: "src/store/home/sites.ts",
         find: "status: wanted.status ?? status,",
         replace: `status: wanted.status ?? (wanted.events === undefined ? status : "open"),`,
       },
@@ -145,7 +146,7 @@ export const SITE_DEFECTS: Defect[] = [
     what: "A site that is closed loses its events.",
     edits: [
       {
-        file: "src/store/home/home-sites.ts",
+        file: "src/store/home/sites.ts",
         find: "events: wanted.events ?? before.events,",
         replace: `events: wanted.events ?? (before.events && wanted.status !== "closed"),`,
       },
@@ -156,27 +157,27 @@ export const SITE_DEFECTS: Defect[] = [
     what: "A change of a site that the database does late undoes one that was answered since.",
     edits: [
       {
-        file: "src/store/home/home-sites.ts",
+        file: "src/store/home/sites.ts",
         find: "and(named, eq(homeSites.revision, before.revision), eq(homeSites.events, before.events), allowed)",
         replace: "and(named, allowed)",
       },
       {
-        file: "src/store/home/home-sites.ts",
+        file: "src/store/home/sites.ts",
         find: "ne(homeSites.name, next.name)",
         replace: "sql`${homeSites.name} <> ${wanted.name ?? null}`",
       },
       {
-        file: "src/store/home/home-sites.ts",
+        file: "src/store/home/sites.ts",
         find: "ne(homeSites.status, next.status)",
         replace: "sql`${homeSites.status} <> ${wanted.status ?? null}`",
       },
       {
-        file: "src/store/home/home-sites.ts",
+        file: "src/store/home/sites.ts",
         find: "ne(homeSites.events, next.events)",
         replace: "wanted.events === undefined ? sql`0` : ne(homeSites.events, next.events)",
       },
       {
-        file: "src/store/home/home-sites.ts",
+        file: "src/store/home/sites.ts",
         find: "store.update(homeSites).set(next).where(unchanged)",
         replace:
           "store.update(homeSites).set({ ...wanted, chatIdFloor: next.chatIdFloor, revision: sql`max(${homeSites.revision}, ${known.revision}) + 1` }).where(unchanged)",

@@ -27,7 +27,7 @@ const FORGOTTEN = [
   ["late-look-up", "the look-up in D1 that KV has outrun", RESOLVE, "lookUp.waitUntil(fromD1"],
   ["correction", "what puts a right record into KV", RESOLVE, "waitUntil(this.#correctKv"],
   ["publishing", "what tells KV of a change", RESOLVE, "waitUntil(writeRecord"],
-  ["new-site", "what remembers a new site", "src/services/create-site.ts", "ctx.waitUntil(rememberSite"],
+  ["new-site", "what remembers a new site", "src/services/sites.ts", "ctx.waitUntil(rememberSite"],
   [
     "operator-wake",
     "what tells the queue of a delivery by hand",

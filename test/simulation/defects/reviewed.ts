@@ -74,12 +74,12 @@ export const REVIEWED_DEFECTS: Defect[] = [
     what: "Versions of secrets count up: a rotation that Time Travel undid and the next one have the same version.",
     edits: [
       {
-        file: "src/services/issue-app.ts",
+        file: "src/services/apps.ts",
         find: "const version = newVersion(runtime);",
         replace: "const version = `${appid} ${newVersion(runtime) && 1}`;",
       },
       {
-        file: "src/services/rotate-secret.ts",
+        file: "src/services/app-secrets.ts",
         find: "const version = newVersion(ctx.runtime);",
         replace:
           "const version = app.version.replace(/\\d+$/, (count) => String(Number(count) + (newVersion(ctx.runtime) ? 1 : 0)));",

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { selectSessionCounts } from "../../../src/store/home/session-counts.ts";
+import { selectSessionCounts } from "../../../src/store/home/sessions.ts";
 import { SESSION_STATUSES } from "../../../src/store/schema.ts";
 
 const SESSIONS = 3_000;

@@ -1,6 +1,5 @@
 import { fieldIssues } from "../../../fields.ts";
-import { agentChangeSchema, changeAgent } from "../../../services/change-agent.ts";
-import { findAgent } from "../../../services/find-agent.ts";
+import { agentChangeSchema, changeAgent, findAgent } from "../../../services/agents.ts";
 import { agentUnknown } from "../../../services/refusals.ts";
 import { siteOf } from "../../operator.ts";
 import { pathId } from "../../path-id.ts";

@@ -1,5 +1,5 @@
 import { isVisible } from "../../../fields.ts";
-import type { Agent } from "../../../services/list-agents.ts";
+import type { Agent } from "../../../services/agents.ts";
 import { withParameter } from "../console-path.ts";
 import { Action } from "../parts/form.tsx";
 import { Badge } from "../parts/parts.tsx";

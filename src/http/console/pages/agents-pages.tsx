@@ -1,12 +1,8 @@
 import { isRefusedFor } from "../../../errors.ts";
 import { fieldIssues } from "../../../fields.ts";
-import { checkAgentList } from "../../../services/check-agent-list.ts";
-import { checkAgents } from "../../../services/check-agents.ts";
-import { createAgents, newAgentSchema } from "../../../services/create-agents.ts";
-import type { Site } from "../../../services/find-site.ts";
-import { importAgents } from "../../../services/import-agents.ts";
-import { listAgents } from "../../../services/list-agents.ts";
-import { type BadLine, MOST_LISTED_AGENTS } from "../../../services/parse-agent-list.ts";
+import { type BadLine, checkAgentList, importAgents, MOST_LISTED_AGENTS } from "../../../services/agent-list.ts";
+import { checkAgents, createAgents, listAgents, newAgentSchema } from "../../../services/agents.ts";
+import type { Site } from "../../../services/sites.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";

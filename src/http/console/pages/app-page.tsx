@@ -1,8 +1,6 @@
 import { isRefusedFor } from "../../../errors.ts";
-import { findApp } from "../../../services/find-app.ts";
-import { readSecret } from "../../../services/read-secret.ts";
-import { revokeApp } from "../../../services/revoke-app.ts";
-import { rotateSecret } from "../../../services/rotate-secret.ts";
+import { readSecret, rotateSecret } from "../../../services/app-secrets.ts";
+import { findApp, revokeApp } from "../../../services/apps.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";

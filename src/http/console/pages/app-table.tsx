@@ -1,5 +1,5 @@
 import { isVisible } from "../../../fields.ts";
-import type { AppSummary } from "../../../services/list-apps.ts";
+import type { AppSummary } from "../../../services/apps.ts";
 import { Badge, Time } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";

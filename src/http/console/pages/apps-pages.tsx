@@ -1,8 +1,6 @@
 import { isRefusedFor } from "../../../errors.ts";
 import { fieldIssues } from "../../../fields.ts";
-import { checkAppid } from "../../../services/check-appid.ts";
-import { issueApp, issueAppSchema } from "../../../services/issue-app.ts";
-import { listApps } from "../../../services/list-apps.ts";
+import { checkAppid, issueApp, issueAppSchema, listApps } from "../../../services/apps.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";

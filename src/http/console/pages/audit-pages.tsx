@@ -1,5 +1,5 @@
-import type { Site } from "../../../services/find-site.ts";
-import { type AuditAction, listAuditLog } from "../../../services/list-audit-log.ts";
+import { type AuditAction, listAuditLog } from "../../../services/audit.ts";
+import type { Site } from "../../../services/sites.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";

@@ -1,4 +1,4 @@
-import { type BadLine, MOST_LISTED_AGENTS } from "../../../services/parse-agent-list.ts";
+import { type BadLine, MOST_LISTED_AGENTS } from "../../../services/agent-list.ts";
 import type { View } from "../view.ts";
 
 /** How many bad lines are shown, and how many characters of each. */

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import type { StoredSession } from "../../../services/read-session.ts";
+import type { StoredSession } from "../../../services/sessions.ts";
 import { Time } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
 import { Status, visibleSbs } from "./session-table.tsx";

@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryStatus } from "../../../services/list-deliveries.ts";
+import type { Delivery, DeliveryStatus } from "../../../services/events.ts";
 import { withParameter } from "../console-path.ts";
 import { ruleText } from "../messages.ts";
 import { Action } from "../parts/form.tsx";

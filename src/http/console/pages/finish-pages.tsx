@@ -1,5 +1,4 @@
-import type { Site } from "../../../services/find-site.ts";
-import { finishSite } from "../../../services/finish-site.ts";
+import { finishSite, type Site } from "../../../services/sites.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";

@@ -1,4 +1,4 @@
-import { listHomes } from "../../../services/list-homes.ts";
+import { listHomes } from "../../../services/homes.ts";
 import type { ConsoleRoutes } from "../env.ts";
 import { show } from "../layout.tsx";
 import { HomeState } from "../parts/home-state.tsx";

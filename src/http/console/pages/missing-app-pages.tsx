@@ -1,7 +1,6 @@
 import { isRefusedFor } from "../../../errors.ts";
 import { MAIN_HOME } from "../../../homes.ts";
-import { findApp } from "../../../services/find-app.ts";
-import { releaseApp } from "../../../services/release-app.ts";
+import { findApp, releaseApp } from "../../../services/apps.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";

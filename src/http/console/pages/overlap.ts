@@ -1,4 +1,4 @@
-import { rotateSecretSchema } from "../../../services/rotate-secret.ts";
+import { rotateSecretSchema } from "../../../services/app-secrets.ts";
 import type { View } from "../view.ts";
 
 /** The seconds in a field; undefined when it holds no overlap. An empty field is none, although Number() makes 0 of it. */

@@ -1,7 +1,7 @@
 import { fieldIssues } from "../../../fields.ts";
-import { type DivergentApp, listDivergentApps } from "../../../services/list-divergent-apps.ts";
+import { type DivergentApp, listDivergentApps } from "../../../services/divergent-apps.ts";
+import { newSettlingId, restoredSchema, settleRestoredHome } from "../../../services/homes.ts";
 import { homeUnknown } from "../../../services/refusals.ts";
-import { newSettlingId, restoredSchema, settleRestoredHome } from "../../../services/settle-restored-home.ts";
 import { noteHome } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";

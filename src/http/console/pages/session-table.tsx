@@ -1,5 +1,5 @@
 import { isVisible } from "../../../fields.ts";
-import type { SessionRow, SessionStatus } from "../../../services/list-sessions.ts";
+import type { SessionRow, SessionStatus } from "../../../services/sessions.ts";
 import { Badge, type BadgeKind, Time } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";

@@ -1,8 +1,7 @@
 import { isRefusedFor } from "../../../errors.ts";
-import type { Site } from "../../../services/find-site.ts";
-import { listSessions, SESSION_STATUSES } from "../../../services/list-sessions.ts";
-import { readSession } from "../../../services/read-session.ts";
 import { sessionUnknown } from "../../../services/refusals.ts";
+import { listSessions, readSession, SESSION_STATUSES } from "../../../services/sessions.ts";
+import type { Site } from "../../../services/sites.ts";
 import { siteOf } from "../../operator.ts";
 import { pathId } from "../../path-id.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";

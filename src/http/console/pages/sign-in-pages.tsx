@@ -1,7 +1,5 @@
 import { isRefusedFor } from "../../../errors.ts";
-import { closeConsoleSession } from "../../../services/close-console-session.ts";
-import { SIGNED_IN_SECONDS } from "../../../services/console-session.ts";
-import { openConsoleSession } from "../../../services/open-console-session.ts";
+import { closeConsoleSession, openConsoleSession, SIGNED_IN_SECONDS } from "../../../services/console-sessions.ts";
 import { clientAddress } from "../../client-address.ts";
 import { consolePath, withParameter } from "../console-path.ts";
 import { hostCookie, LANGUAGE_COOKIE, SESSION_COOKIE } from "../cookies.ts";

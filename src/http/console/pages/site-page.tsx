@@ -1,7 +1,12 @@
-import { COUNT_LIMIT, countSessions } from "../../../services/count-sessions.ts";
-import { listAgents } from "../../../services/list-agents.ts";
-import { listApps } from "../../../services/list-apps.ts";
-import { listSessions, SESSION_STATUSES, type SessionStatus } from "../../../services/list-sessions.ts";
+import { listAgents } from "../../../services/agents.ts";
+import { listApps } from "../../../services/apps.ts";
+import {
+  COUNT_LIMIT,
+  countSessions,
+  listSessions,
+  SESSION_STATUSES,
+  type SessionStatus,
+} from "../../../services/sessions.ts";
 import { refusalOf } from "../../faults.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes } from "../env.ts";

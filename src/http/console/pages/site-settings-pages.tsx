@@ -1,9 +1,7 @@
 import { CLOSED_RETRY_SECONDS } from "../../../config.ts";
 import { ServiceError } from "../../../errors.ts";
 import { fieldIssues } from "../../../fields.ts";
-import { changeSite, type SiteChange, siteChangeSchema } from "../../../services/change-site.ts";
-import type { Site } from "../../../services/find-site.ts";
-import { siteHasEvents } from "../../../services/find-site-events.ts";
+import { changeSite, type Site, type SiteChange, siteChangeSchema, siteHasEvents } from "../../../services/sites.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";

@@ -1,8 +1,6 @@
 import { fieldIssues, isVisible } from "../../../fields.ts";
 import { MAIN_HOME } from "../../../homes.ts";
-import { createSite, newSiteSchema } from "../../../services/create-site.ts";
-import type { Site } from "../../../services/find-site.ts";
-import { listSites } from "../../../services/list-sites.ts";
+import { createSite, listSites, newSiteSchema, type Site } from "../../../services/sites.ts";
 import { noteHome } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";

@@ -1,11 +1,7 @@
 import { isRefusedFor } from "../../../errors.ts";
-import { changeWebhook } from "../../../services/change-webhook.ts";
-import { deleteWebhook } from "../../../services/delete-webhook.ts";
-import type { WebhookOf } from "../../../services/find-webhook.ts";
-import { pingWebhook } from "../../../services/ping-webhook.ts";
-import { redeliver } from "../../../services/redeliver.ts";
-import { redeliverFailed } from "../../../services/redeliver-failed.ts";
+import { pingWebhook, redeliver, redeliverFailed } from "../../../services/events.ts";
 import type { ServiceContext } from "../../../services/service-context.ts";
+import { changeWebhook, deleteWebhook, type WebhookOf } from "../../../services/webhooks.ts";
 import { siteOf } from "../../operator.ts";
 import { consolePath } from "../console-path.ts";
 import type { ConsoleRoutes } from "../env.ts";

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../../errors.ts";
 import { fieldIssues } from "../../../fields.ts";
-import { EVENT_TYPES, newWebhookSchema } from "../../../services/add-webhook.ts";
+import { EVENT_TYPES, newWebhookSchema } from "../../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { type Filled, filled } from "../messages.ts";
 import { isDraft, once } from "../once.ts";

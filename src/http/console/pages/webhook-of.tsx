@@ -1,8 +1,6 @@
 import { ServiceError } from "../../../errors.ts";
-import { findWebhook } from "../../../services/find-webhook.ts";
-import type { Webhook } from "../../../services/list-webhooks.ts";
-import { readWebhookSecret } from "../../../services/read-webhook-secret.ts";
-import { rotateWebhookSecret } from "../../../services/rotate-webhook-secret.ts";
+import { readWebhookSecret, rotateWebhookSecret } from "../../../services/webhook-secrets.ts";
+import { findWebhook, type Webhook } from "../../../services/webhooks.ts";
 import { siteOf } from "../../operator.ts";
 import type { PageContext } from "../env.ts";
 import { Copyable } from "../parts/parts.tsx";

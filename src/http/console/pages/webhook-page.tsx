@@ -1,5 +1,5 @@
-import { changeWebhook } from "../../../services/change-webhook.ts";
-import { DELIVERY_STATUSES, listDeliveries } from "../../../services/list-deliveries.ts";
+import { DELIVERY_STATUSES, listDeliveries } from "../../../services/events.ts";
+import { changeWebhook } from "../../../services/webhooks.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { doneLocation, type Filled, isRefused } from "../messages.ts";

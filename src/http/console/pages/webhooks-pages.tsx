@@ -1,6 +1,5 @@
-import { addWebhook } from "../../../services/add-webhook.ts";
-import { siteHasEvents } from "../../../services/find-site-events.ts";
-import { listWebhooks, type Webhook } from "../../../services/list-webhooks.ts";
+import { siteHasEvents } from "../../../services/sites.ts";
+import { addWebhook, listWebhooks, type Webhook } from "../../../services/webhooks.ts";
 import { siteOf } from "../../operator.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";

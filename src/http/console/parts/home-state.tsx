@@ -1,5 +1,5 @@
-import type { Site } from "../../../services/find-site.ts";
-import type { Home } from "../../../services/list-homes.ts";
+import type { Home } from "../../../services/homes.ts";
+import type { Site } from "../../../services/sites.ts";
 import type { View } from "../view.ts";
 import { Badge } from "./parts.tsx";
 

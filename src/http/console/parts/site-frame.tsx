@@ -1,5 +1,5 @@
 import { isVisible } from "../../../fields.ts";
-import type { Site } from "../../../services/find-site.ts";
+import type { Site } from "../../../services/sites.ts";
 import type { View } from "../view.ts";
 import { SiteState } from "./home-state.tsx";
 import { Notice } from "./parts.tsx";

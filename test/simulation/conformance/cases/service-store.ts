@@ -1,5 +1,5 @@
 import type { Runtime } from "../../../../src/runtime.ts";
-import { selectAuditEntries } from "../../../../src/store/audit-log.ts";
+import { selectAuditEntries } from "../../../../src/store/audit.ts";
 import {
   deleteRoute,
   reserveRoute,
@@ -30,10 +30,9 @@ import {
 } from "../../../../src/store/divergent-apps.ts";
 import * as agents from "../../../../src/store/home/agents.ts";
 import * as apps from "../../../../src/store/home/apps.ts";
-import { insertHomeSite, probeHome, selectHomeSite, updateHomeSite } from "../../../../src/store/home/home-sites.ts";
 import { countSealedOtherwise, replaceSeals, selectSealedOtherwise } from "../../../../src/store/home/seals.ts";
-import { selectSessionCounts } from "../../../../src/store/home/session-counts.ts";
-import { selectSession, selectSessions } from "../../../../src/store/home/sessions.ts";
+import { selectSession, selectSessionCounts, selectSessions } from "../../../../src/store/home/sessions.ts";
+import { insertHomeSite, probeHome, selectHomeSite, updateHomeSite } from "../../../../src/store/home/sites.ts";
 import { prune } from "../../../../src/store/prune.ts";
 import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../../../../src/store/reconcile.ts";
 import {

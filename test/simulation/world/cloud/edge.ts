@@ -1,6 +1,5 @@
 import { SimulatedD1 } from "../../platform/d1.ts";
-import type { KvTruth } from "../../platform/kv.ts";
-import { SimulatedKv } from "../../platform/kv.ts";
+import { type KvTruth, SimulatedKv } from "../../platform/kv.ts";
 import { type QueueTruth, SimulatedQueue } from "../../platform/queue.ts";
 import { SimulatedRateLimit } from "../../platform/rate-limit.ts";
 import type { Weather } from "../weather.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MOST_LISTED_AGENTS, parseAgentList } from "../../src/services/parse-agent-list.ts";
+import { MOST_LISTED_AGENTS, parseAgentList } from "../../src/services/agent-list.ts";
 
 describe("a list of agents", () => {
   it("is one `id, name` a line, blanks and empty lines aside, with a tab or a full-width comma too", () => {

@@ -4,10 +4,11 @@ import { type AppRecord, findApp } from "../credentials/find-app.ts";
 import { seal } from "../credentials/sealed-secret.ts";
 import { ServiceError } from "../errors.ts";
 import { text } from "../fields.ts";
-import { updateSecret } from "../store/home/apps.ts";
+import type { Site } from "../store/directory/sites.ts";
+import { selectApp, updateSecret } from "../store/home/apps.ts";
 import { appRevoked, appUnknown } from "./refusals.ts";
 import { newSecret, newVersion, openSecret } from "./secrets.ts";
-import { authorOf, keyringOf, publishApp, type ServiceContext } from "./service-context.ts";
+import { authorOf, homeOf, keyringOf, publishApp, type ServiceContext } from "./service-context.ts";
 
 const WEEK_SECONDS = 604_800;
 const OVERLAP_RULE = `must be an integer from 0 to ${WEEK_SECONDS}`;
@@ -108,3 +109,20 @@ const busy = () =>
     reason: "rotation_busy",
     detail: "The app is being rotated by others; try again.",
   });
+
+/**
+ * The secret of an app in clear text, for the operator who has just made it.
+ *
+ * @param input `version` of the wanted secret, so that a newer secret of another operator is not shown
+ * @throws ServiceError `not_found`; `conflict`, reason `app_revoked` or `version_other`; `internal` when MASTER_KEY does not open it
+ */
+export async function readSecret(
+  ctx: ServiceContext,
+  { site, appid, version }: { site: Site; appid: string; version: string },
+): Promise<string> {
+  const app = await selectApp(ctx.runtime, homeOf(ctx, site), { siteId: site.id, appid });
+  if (app === undefined) throw appUnknown();
+  if (app.revokedAt !== null) throw appRevoked();
+  if (app.version !== version) throw new ServiceError("conflict", { reason: "version_other" });
+  return openSecret(ctx, app, "current", app.secret);
+}

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type AuditLogEntry, listAuditLog } from "../../src/services/list-audit-log.ts";
+import { type AuditLogEntry, listAuditLog } from "../../src/services/audit.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
 import { replacing } from "../support/replacing.ts";

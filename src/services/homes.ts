@@ -2,6 +2,8 @@ import * as z from "zod/mini";
 import { ServiceError } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
 import { NONCE_SECONDS } from "../replay/kv-nonces.ts";
+import { countSitesByHome } from "../store/directory/sites.ts";
+import { probeHome } from "../store/home/sites.ts";
 import { readFloors, writeSettledFloors } from "../store/kv-floors.ts";
 import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../store/reconcile.ts";
 import { keepInDirectory, liftHome, notCopied, noteCopied, selectFloors, settledAt } from "../store/settlings.ts";
@@ -9,6 +11,38 @@ import { askHomes } from "./ask-homes.ts";
 import { homeUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
+
+export interface Home {
+  name: string;
+  /** How many sites it has, as the directory knows. */
+  sites: number;
+  /** `closed` while CLOSED_HOMES names it; `down` when its database does not answer, is not migrated or not bound. */
+  status: "open" | "closed" | "down";
+}
+
+/**
+ * Every home of this deployment, `main` first, and every home that a site names although nothing is bound for it.
+ *
+ * @throws ServiceError `unavailable` when the directory does not answer or is not migrated; its words say so
+ */
+export async function listHomes(ctx: ServiceContext): Promise<Home[]> {
+  const { config } = ctx;
+  const { answers, down } = await askHomes(ctx, async (db, home) => {
+    const [, counts] = await Promise.all([probeHome(db), home === MAIN_HOME ? countSitesByHome(db) : undefined]);
+    return counts;
+  });
+  const sites = answers.get(MAIN_HOME);
+  if (sites === undefined) {
+    const detail = "The directory, which is in the home main, does not answer or is not migrated.";
+    throw new ServiceError("unavailable", { reason: "d1_unavailable", detail, retryAfter: 1 });
+  }
+  const statusOf = (name: string): Home["status"] => {
+    if (config.closedHomes.has(name)) return "closed";
+    return config.homes.has(name) && !down.includes(name) ? "open" : "down";
+  };
+  const names = new Set([...config.homes.keys(), ...sites.keys()]);
+  return [...names].map((name) => ({ name, sites: sites.get(name) ?? 0, status: statusOf(name) }));
+}
 
 const LIFT_RULE = "must be an integer from 1 to 1000000000";
 const SETTLING_ID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";

@@ -1,4 +1,7 @@
 import type { Runtime } from "../runtime.ts";
+import { insertConsoleSession, isConsoleSession, updateSessionEnded } from "../store/directory/console-sessions.ts";
+import { checkAdminToken, type GivenToken } from "./admin-token.ts";
+import type { ServiceContext } from "./service-context.ts";
 
 /**
  * A sign-in to the console: a random value and its MAC in a cookie, and a row in D1. The MAC's key is derived from ADMIN_TOKEN, so a
@@ -45,4 +48,44 @@ export async function consoleKey(adminToken: string): Promise<CryptoKey> {
   const derivation = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: encoder.encode(LABEL) };
   const purpose = { name: "HMAC", hash: "SHA-256", length: 256 };
   return crypto.subtle.deriveKey(derivation, token, purpose, false, ["sign", "verify"]);
+}
+
+/**
+ * Opens a console session for an operator who gives the admin token.
+ *
+ * @returns the value of the cookie
+ * @throws ServiceError as `checkAdminToken` does
+ */
+export async function openConsoleSession(ctx: ServiceContext, given: GivenToken & { token: string }): Promise<string> {
+  await checkAdminToken(ctx, given);
+  const value = randomText(ctx.runtime);
+  const row = { id: await sha256(value), now: ctx.now, expiresAt: ctx.now + SIGNED_IN_SECONDS };
+  await insertConsoleSession(ctx.runtime, ctx.config.directory, row);
+  return `${value}.${await macOf(await consoleKey(given.token), ["cookie", value])}`;
+}
+
+/**
+ * The session that a cookie belongs to; undefined when nobody is signed in. Reads D1 at each request, so that signing out takes
+ * effect everywhere at once.
+ *
+ * @param input `cookie` as `openConsoleSession` returned it
+ */
+export async function checkConsoleSession(
+  { runtime, config, now }: ServiceContext,
+  { cookie }: { cookie: string },
+): Promise<ConsoleSession | undefined> {
+  const [value, mac] = cookie.split(".");
+  if (config.adminToken === undefined || value === undefined || mac === undefined) return undefined;
+  const key = await consoleKey(config.adminToken);
+  // Checked first, so that an invented cookie costs no read of D1.
+  if (!(await isMac(key, ["cookie", value], mac))) return undefined;
+  const id = await sha256(value);
+  if (!(await isConsoleSession(runtime, config.directory, id, now))) return undefined;
+  const nonce = randomText(runtime);
+  return { id, key, formToken: `${nonce}.${await macOf(key, ["form", id, nonce])}` };
+}
+
+/** Ends a console session for good. */
+export function closeConsoleSession({ runtime, config }: ServiceContext, { id }: { id: string }): Promise<void> {
+  return updateSessionEnded(runtime, config.directory, id);
 }

@@ -4,12 +4,24 @@ import { invalidInput } from "../errors.ts";
 import { text } from "../fields.ts";
 import { OPERATIONS } from "../operations/index.ts";
 import type { Site } from "../store/directory/sites.ts";
-import { insertWebhook, MOST_WEBHOOKS, type Webhook } from "../store/home/webhooks.ts";
+import {
+  deleteWebhookRow,
+  insertWebhook,
+  MOST_WEBHOOKS,
+  selectWebhook,
+  selectWebhooks,
+  updateWebhook,
+  type Webhook,
+  type WebhookChange,
+} from "../store/home/webhooks.ts";
+import { WEBHOOK_STATUSES } from "../store/schema.ts";
 import { newWebhookSecret } from "../webhooks/secret.ts";
 import { MOST_URL_CHARACTERS, webhookUrlFault } from "../webhooks/url.ts";
-import { siteUnknown } from "./refusals.ts";
+import { siteUnknown, webhookDisabled, webhookUnknown } from "./refusals.ts";
 import { newVersion } from "./secrets.ts";
 import { authorOf, homeOf, keyringOf, type ServiceContext } from "./service-context.ts";
+
+export type { Webhook } from "../store/home/webhooks.ts";
 
 /** What webhooks can ask for. A ping comes unasked. */
 export const EVENT_TYPES: readonly string[] = OPERATIONS.map(({ eventType }) => eventType);
@@ -66,3 +78,66 @@ const refusedUrl = (message: string) => invalidInput([{ field: "url", message }]
 /** What the audit log says of a webhook. The path and the query of its URL may hold a token. */
 export const webhookDetails = ({ url, events }: Pick<Webhook, "url" | "events">): string =>
   JSON.stringify({ origin: URL.parse(url)?.origin ?? null, events });
+
+/** A webhook of a site. */
+export interface WebhookOf {
+  site: Site;
+  webhookId: string;
+}
+
+/** @throws ServiceError `not_found`, reason `webhook_unknown` */
+export async function findWebhook(ctx: ServiceContext, { site, webhookId }: WebhookOf): Promise<Webhook> {
+  const webhook = await selectWebhook(homeOf(ctx, site), { siteId: site.id, id: webhookId });
+  if (webhook === undefined) throw webhookUnknown();
+  return webhook;
+}
+
+/** @throws ServiceError `not_found`; `conflict`, reason `webhook_disabled` */
+export async function requireEnabled(ctx: ServiceContext, input: WebhookOf): Promise<void> {
+  if ((await findWebhook(ctx, input)).status === "disabled") throw webhookDisabled();
+}
+
+/** All webhooks of a site, the oldest first: they are ten at most. */
+export const listWebhooks = (ctx: ServiceContext, { site }: { site: Site }): Promise<Webhook[]> =>
+  selectWebhooks(homeOf(ctx, site), site.id);
+
+/** Body of PATCH /admin/sites/:site_id/webhooks/:webhook_id. */
+export const webhookChangeSchema = z
+  .strictObject({
+    url: z.optional(webhookUrl),
+    events: z.optional(webhookEvents),
+    status: z.optional(z.enum(WEBHOOK_STATUSES, 'must be "enabled" or "disabled"')),
+  })
+  .check(
+    z.refine((change) => Object.values(change).some((value) => value !== undefined), {
+      error: "must change url, events or status",
+      params: { minProperties: 1 },
+    }),
+  );
+
+/**
+ * Changes a webhook. What is pending goes to the new URL. Disabling it ends what is pending as failed, and enabling it sends nothing
+ * again: `redeliver` does.
+ *
+ * @throws ServiceError `not_found`; `invalid_input` for a URL that events cannot be posted to; `conflict`, reason `changed_meanwhile`
+ */
+export async function changeWebhook(
+  ctx: ServiceContext,
+  { change, site, webhookId: id }: WebhookOf & { change: WebhookChange },
+): Promise<Webhook> {
+  if (change.url !== undefined) requirePostable(ctx, change.url);
+  const events = change.events && [...new Set(change.events)];
+  const key = { siteId: site.id, id };
+  const wanted = { ...change, events };
+  const [db, author] = [homeOf(ctx, site), authorOf(ctx)];
+  const now = await updateWebhook(ctx.runtime, db, key, wanted, webhookDetails, author, ctx.answerBy);
+  if (now === undefined) throw webhookUnknown();
+  return now;
+}
+
+/** Deletes a webhook with its deliveries: nothing is posted to it any more. @throws ServiceError `not_found` */
+export async function deleteWebhook(ctx: ServiceContext, which: WebhookOf): Promise<void> {
+  const { site, webhookId: id } = which;
+  const details = webhookDetails(await findWebhook(ctx, which));
+  await deleteWebhookRow(ctx.runtime, homeOf(ctx, site), { siteId: site.id, id }, details, authorOf(ctx));
+}

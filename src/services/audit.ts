@@ -1,13 +1,13 @@
 import * as z from "zod/mini";
 import { invalidInput } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
-import { type AuditEntry, selectAuditEntries } from "../store/audit-log.ts";
+import { type AuditEntry, selectAuditEntries } from "../store/audit.ts";
 import { askHomes } from "./ask-homes.ts";
-import { findSite } from "./find-site.ts";
 import { type Page, type PageInput, pageQuerySchema } from "./page.ts";
 import type { ServiceContext } from "./service-context.ts";
+import { findSite } from "./sites.ts";
 
-export type { AuditAction } from "../store/audit-log.ts";
+export type { AuditAction } from "../store/audit.ts";
 
 const SITE_RULE = "must be a site's id";
 const CURSOR_RULE = "is not a next_cursor";

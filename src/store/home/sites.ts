@@ -2,7 +2,7 @@ import { and, count, eq, getTableColumns, getTableName, inArray, ne, or, type SQ
 import { drizzle } from "drizzle-orm/d1";
 import { ServiceError } from "../../errors.ts";
 import type { Runtime } from "../../runtime.ts";
-import { type AuditAction, type Author, auditOf, CHANGED, ONE_ROW } from "../audit-log.ts";
+import { type AuditAction, type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changeRow, hasAll } from "../change-row.ts";
 import { withRetries } from "../run-batch.ts";
 import {

@@ -1,0 +1,79 @@
+import * as z from "zod/mini";
+import { displayName, positiveId } from "../fields.ts";
+import type { Site } from "../store/directory/sites.ts";
+import { type Agent, insertAgents, selectAgents, selectTakenAgents, updateAgent } from "../store/home/agents.ts";
+import { afterId, type Page, type PageInput, pageOf } from "./page.ts";
+import { agentTaken, agentUnknown } from "./refusals.ts";
+import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
+
+export type { Agent } from "../store/home/agents.ts";
+
+/** Body of POST /admin/sites/:site_id/agents. The operator chooses the id. */
+export const newAgentSchema = z.strictObject({ id: positiveId, name: displayName });
+
+export type NewAgent = z.infer<typeof newAgentSchema>;
+
+/**
+ * Adds agents in normal status: all of them, or none when the site has one of them already.
+ *
+ * @param input `agents` of distinct ids
+ * @throws ServiceError `conflict`, reason `agent_taken`
+ */
+export async function createAgents(
+  ctx: ServiceContext,
+  { site, agents }: { site: Site; agents: NewAgent[] },
+): Promise<Agent[]> {
+  const taken = await insertAgents(homeOf(ctx, site), site.id, agents, authorOf(ctx));
+  if (taken.length > 0) throw agentTaken();
+  return agents.map((agent) => ({ ...agent, status: "normal" }));
+}
+
+/**
+ * Checks whether these agents could be added to a site. Writes nothing.
+ *
+ * @throws ServiceError `conflict`, reason `agent_taken`
+ */
+export async function checkAgents(
+  ctx: ServiceContext,
+  { site, agents }: { site: Site; agents: NewAgent[] },
+): Promise<void> {
+  const taken = await selectTakenAgents(homeOf(ctx, site), site.id, agents);
+  if (taken.length > 0) throw agentTaken();
+}
+
+/** @throws ServiceError `not_found` */
+export async function findAgent(ctx: ServiceContext, { site, id }: { site: Site; id: number }): Promise<Agent> {
+  const [agent] = await selectAgents(homeOf(ctx, site), site.id, id - 1, 1);
+  if (agent?.id !== id) throw agentUnknown();
+  return agent;
+}
+
+/** A page of a site's agents, by id. @throws ServiceError `invalid_input` for a malformed cursor */
+export async function listAgents(ctx: ServiceContext, input: PageInput & { site: Site }): Promise<Page<Agent>> {
+  const { site, limit } = input;
+  const rows = await selectAgents(homeOf(ctx, site), site.id, afterId(input), limit + 1);
+  return pageOf(rows, limit, ({ id }) => id);
+}
+
+/** Body of PATCH /admin/sites/:site_id/agents/:id. */
+export const agentChangeSchema = z
+  .strictObject({
+    status: z.optional(z.enum(["normal", "disabled"], 'must be "normal" or "disabled"')),
+    name: z.optional(displayName),
+  })
+  .check(
+    z.refine((change) => Object.values(change).some((value) => value !== undefined), {
+      error: "must change status or name",
+      params: { minProperties: 1 },
+    }),
+  );
+
+type ChangeAgent = { site: Site; id: number; change: z.infer<typeof agentChangeSchema> };
+
+/** Renames, enables or disables an agent. @throws ServiceError `not_found`; `conflict`, reason `changed_meanwhile` */
+export async function changeAgent(ctx: ServiceContext, { site, id, change }: ChangeAgent): Promise<Agent> {
+  const { runtime, answerBy } = ctx;
+  const agent = await updateAgent(runtime, homeOf(ctx, site), { siteId: site.id, id }, change, authorOf(ctx), answerBy);
+  if (agent === undefined) throw agentUnknown();
+  return agent;
+}

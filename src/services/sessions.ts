@@ -1,0 +1,66 @@
+import * as z from "zod/mini";
+import { text } from "../fields.ts";
+import type { Site } from "../store/directory/sites.ts";
+import {
+  type SessionRow,
+  type SessionStatus,
+  type StoredSession,
+  selectSession,
+  selectSessionCounts,
+  selectSessions,
+} from "../store/home/sessions.ts";
+import { SESSION_STATUSES } from "../store/schema.ts";
+import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema } from "./page.ts";
+import { sessionUnknown } from "./refusals.ts";
+import { homeOf, type ServiceContext } from "./service-context.ts";
+
+export type { SessionRow, SessionStatus, StoredSession } from "../store/home/sessions.ts";
+export { COUNT_LIMIT } from "../store/home/sessions.ts";
+export { SESSION_FIELDS, SESSION_STATUSES } from "../store/schema.ts";
+
+/** Query of the list of sessions. */
+export const sessionQuerySchema = z.extend(pageQuerySchema, {
+  status: z.optional(z.enum(SESSION_STATUSES, `must be ${SESSION_STATUSES.join(" or ")}`)),
+  sbs: z.optional(text(1, 64)),
+});
+
+interface ListSessions extends PageInput {
+  site: Site;
+  status?: SessionStatus | undefined;
+  /** The caller's identifier of a customer. */
+  sbs?: string | undefined;
+}
+
+/**
+ * A page of a site's sessions, newest first, filtered by status and customer when given.
+ *
+ * @throws ServiceError `invalid_input` for a malformed cursor
+ */
+export async function listSessions(ctx: ServiceContext, input: ListSessions): Promise<Page<SessionRow>> {
+  const { site, status, sbs, limit } = input;
+  const filter = { status, customerExternalId: sbs };
+  const rows = await selectSessions(homeOf(ctx, site), site.id, filter, beforeId(input), limit + 1);
+  return pageOf(rows, limit, ({ id }) => id);
+}
+
+/** Everything stored of one session. @throws ServiceError `not_found` */
+export async function readSession(
+  ctx: ServiceContext,
+  { site, chatId }: { site: Site; chatId: number },
+): Promise<StoredSession> {
+  const stored = await selectSession(homeOf(ctx, site), site.id, chatId);
+  if (stored === undefined) throw sessionUnknown();
+  return stored;
+}
+
+/**
+ * Counts a site's sessions created at or after each time, by status. No count exceeds `COUNT_LIMIT`.
+ *
+ * @param input `since` in Unix seconds
+ */
+export function countSessions(
+  ctx: ServiceContext,
+  { site, since }: { site: Site; since: readonly number[] },
+): Promise<Record<SessionStatus, number>[]> {
+  return selectSessionCounts(homeOf(ctx, site), site.id, since);
+}

@@ -1,0 +1,188 @@
+import * as z from "zod/mini";
+import { homeDatabase } from "../config.ts";
+import { invalidInput, ServiceError } from "../errors.ts";
+import { displayName } from "../fields.ts";
+import { MAIN_HOME } from "../homes.ts";
+import {
+  insertSite,
+  type Site,
+  selectSite,
+  selectSites,
+  updateSiteCopy,
+  updateSiteOpen,
+} from "../store/directory/sites.ts";
+import {
+  HIGHEST_FIRST_CHAT_ID,
+  insertHomeSite,
+  type KnownSite,
+  selectHomeSite,
+  updateHomeSite,
+} from "../store/home/sites.ts";
+import { SITE_STATUSES } from "../store/schema.ts";
+import { afterId, type Page, type PageInput, pageOf } from "./page.ts";
+import { siteUnknown } from "./refusals.ts";
+import { rememberFloors, rememberSite } from "./remember-floors.ts";
+import { authorOf, homeOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
+
+export type { Site } from "../store/directory/sites.ts";
+
+const FIRST_ID_RULE = `must be an integer from 1 to ${HIGHEST_FIRST_CHAT_ID}`;
+
+/** The first chat_id that a site gives. */
+export const firstChatId = z
+  .int(FIRST_ID_RULE)
+  .check(z.minimum(1, FIRST_ID_RULE), z.maximum(HIGHEST_FIRST_CHAT_ID, FIRST_ID_RULE));
+
+/** Body of POST /admin/sites. */
+export const newSiteSchema = z.strictObject({
+  name: displayName,
+  home: z._default(z.string("must be the name of a home"), MAIN_HOME),
+  first_chat_id: z._default(firstChatId, 1),
+});
+
+export interface NewSite {
+  name: string;
+  home: string;
+  firstChatId: number;
+}
+
+/** The same calls at the same moment may finish each other's sites. Each then begins another one, this often at most. */
+const TRIES = 20;
+
+/**
+ * Creates a site in a home. Names need not be unique. The directory gets the site first, with the status `creating`, then the home,
+ * then the directory opens it: the same call again finishes what an earlier one began.
+ *
+ * @throws ServiceError `invalid_input` for an unknown home; `conflict`, reason `site_id_taken`, when the home has a site that the
+ *   directory does not know; `unavailable` when one of the two databases does not answer, or `main` is closed
+ */
+export async function createSite(ctx: ServiceContext, { name, home, firstChatId }: NewSite): Promise<Site> {
+  const { runtime, config } = ctx;
+  requireOpenDirectory(ctx);
+  if (!config.homes.has(home)) throw invalidInput([{ field: "home", message: homeRule(config.homes) }]);
+  for (let attempt = 0; attempt < TRIES; attempt++) {
+    const site = await insertSite(runtime, config.directory, { name, home, firstChatId }, authorOf(ctx));
+    if (!(await finishSite(ctx, { site }))) continue;
+    ctx.waitUntil(rememberSite(ctx, site));
+    return { ...site, status: "open" };
+  }
+  throw new ServiceError("conflict", { reason: "site_busy", detail: "Others create sites of this name; try again." });
+}
+
+const homeRule = (homes: ReadonlyMap<string, unknown>) => `must be one of ${[...homes.keys()].join(", ")}`;
+
+/**
+ * Finishes a site that was begun: its home gets it, then the directory opens it. Repeated, it changes nothing.
+ *
+ * @returns false when the site was finished before
+ * @throws ServiceError `conflict`, reason `site_id_taken`, when the home has another site under this id; `unavailable` when one of the
+ *   two databases does not answer
+ */
+export async function finishSite(ctx: ServiceContext, { site }: { site: Site }): Promise<boolean> {
+  const { runtime, config } = ctx;
+  const { id: siteId, name, home, firstChatId, createdAt } = site;
+  const row = { siteId, name, createdAt, chatIdFloor: firstChatId - 1 };
+  if (!(await insertHomeSite(runtime, homeDatabase(config, home), row, authorOf(ctx)))) throw idTaken(site);
+  return updateSiteOpen(runtime, config.directory, siteId);
+}
+
+const idTaken = ({ id, home }: Site) =>
+  new ServiceError("conflict", {
+    reason: "site_id_taken",
+    detail: `The home ${home} has another site ${id}. If the directory was restored, send POST /admin/homes/${MAIN_HOME}/restored first.`,
+  });
+
+/** @throws ServiceError `not_found` */
+export async function findSite({ config }: ServiceContext, { siteId }: { siteId: number }): Promise<Site> {
+  const site = await selectSite(config.directory, siteId);
+  if (site === undefined) throw siteUnknown();
+  return site;
+}
+
+/** Whether accepted calls of a site leave events. @throws ServiceError `not_found` when the home does not have the site */
+export async function siteHasEvents(ctx: ServiceContext, { site }: { site: Site }): Promise<boolean> {
+  const found = await selectHomeSite(homeOf(ctx, site), site.id);
+  if (found === undefined) throw siteUnknown();
+  return found.events;
+}
+
+/** A page of all sites, by id. @throws ServiceError `invalid_input` for a malformed cursor */
+export async function listSites({ config }: ServiceContext, input: PageInput): Promise<Page<Site>> {
+  const rows = await selectSites(config.directory, afterId(input), input.limit + 1);
+  return pageOf(rows, input.limit, ({ id }) => id);
+}
+
+/** Body of PATCH /admin/sites/:site_id. */
+export const siteChangeSchema = z
+  .strictObject({
+    name: z.optional(displayName),
+    status: z.optional(z.enum(SITE_STATUSES, 'must be "open" or "closed"')),
+    first_chat_id: z.optional(firstChatId),
+    events: z.optional(z.boolean("must be true or false")),
+  })
+  .check(
+    z.refine((change) => Object.values(change).some((value) => value !== undefined), {
+      error: "must change name, status, first_chat_id or events",
+      params: { minProperties: 1 },
+    }),
+  );
+
+export interface SiteChange {
+  name?: string | undefined;
+  status?: (typeof SITE_STATUSES)[number] | undefined;
+  /** The next session gets this id. Must be above every id that the site has given, or be what was set last. */
+  firstChatId?: number | undefined;
+  /** Whether accepted calls leave events from now on. */
+  events?: boolean | undefined;
+}
+
+/**
+ * Renames, opens or closes a site, lifts its chat ids, or turns its events on or off. The home is changed first, because it decides; the directory gets a copy, which
+ * holds the next chat id that the site may give too. The same call again repairs a copy that was not made. Where the home was
+ * restored and the directory knows more of the site, the home gets that too.
+ *
+ * @throws ServiceError `invalid_input` for a first_chat_id that is too low, and then nothing is changed; `not_found` when the home does
+ *   not have the site; `conflict`, reason `changed_meanwhile`; `unavailable`, reason `site_not_copied`, when the home has the change
+ *   and the directory does not; `site_not_remembered` when KV does not keep the first_chat_id
+ */
+export async function changeSite(
+  ctx: ServiceContext,
+  { site, change }: { site: Site; change: SiteChange },
+): Promise<Site & { events: boolean }> {
+  const { runtime, config } = ctx;
+  const { name, status, firstChatId, events } = change;
+  const chatIdFloor = firstChatId === undefined ? undefined : firstChatId - 1;
+  const wanted = { name, status, chatIdFloor, events };
+  const changed = await updateHomeSite(runtime, homeOf(ctx, site), knownOf(site), wanted, authorOf(ctx), ctx.answerBy);
+  if (changed === undefined) throw siteUnknown();
+  const { site: now, givenId } = changed;
+  if (givenId !== undefined) {
+    const message = `must be above ${givenId}, the highest chat_id that the site has given or skipped`;
+    throw invalidInput([{ field: "first_chat_id", message }]);
+  }
+  // Each copy holds the ids too: the copy of an earlier change that comes late is dropped.
+  const copy = { name: now.name, status: now.status, revision: now.revision, firstChatId: now.chatIdFloor + 1 };
+  await updateSiteCopy(runtime, config.directory, site.id, copy).catch(sayNotCopied);
+  if (firstChatId !== undefined) await rememberFloors(ctx, site, now.chatIdFloor).catch(sayNotRemembered);
+  return { ...site, ...copy, events: now.events };
+}
+
+const knownOf = ({ id: siteId, name, status, firstChatId, revision }: Site): KnownSite => ({
+  siteId,
+  name,
+  status: status === "closed" ? "closed" : "open",
+  chatIdFloor: firstChatId - 1,
+  revision,
+});
+
+function sayNotRemembered(cause: unknown): never {
+  const detail =
+    "The site is changed, but KV, which keeps first_chat_id for a restore, does not answer: send the same change again.";
+  throw new ServiceError("unavailable", { reason: "site_not_remembered", detail, retryAfter: 1, cause });
+}
+
+function sayNotCopied(cause: unknown): never {
+  if (!(cause instanceof ServiceError) || cause.code !== "unavailable") throw cause;
+  const detail = "The site is changed, but the directory does not know it: send the same change again.";
+  throw new ServiceError("unavailable", { reason: "site_not_copied", detail, retryAfter: 1, cause });
+}
