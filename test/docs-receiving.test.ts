@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { verifyEvent } from "../src/client/verify-event.ts";
 import { openApiDocument } from "../src/openapi/document.ts";
 import { OPERATIONS } from "../src/operations/index.ts";
-import { LEASE_SECONDS, MOST_UNDER_WAY, MOST_UNDER_WAY_FAILING } from "../src/store/home/deliveries.ts";
+import { LEASE_SECONDS, MOST_IN_FLIGHT, MOST_IN_FLIGHT_FAILING } from "../src/store/home/deliveries.ts";
 import { FAILING_DAYS } from "../src/store/home/webhook-health.ts";
 import { MOST_WEBHOOKS } from "../src/store/home/webhooks.ts";
 import { POST_LIMIT_MS } from "../src/webhooks/post.ts";
@@ -101,7 +101,7 @@ describe.each([
     expect(row?.slice(1, -1)).toEqual(pauses.slice(0, -1).map((seconds) => inWords(seconds ?? 0, units)));
     const hours = pauses.reduce<number>((sum, seconds) => sum + (seconds ?? 0), 0) / 3600;
     expect(Math.round(hours)).toBe(30);
-    expect([POST_LIMIT_MS, FAILING_DAYS, MOST_UNDER_WAY, MOST_UNDER_WAY_FAILING]).toEqual([15_000, 5, 20, 3]);
+    expect([POST_LIMIT_MS, FAILING_DAYS, MOST_IN_FLIGHT, MOST_IN_FLIGHT_FAILING]).toEqual([15_000, 5, 20, 3]);
     for (const number of ["15", "5", "20", "3", "30"]) expect(page).toMatch(new RegExp(`(^|\\D)${number}\\D`));
   });
 

@@ -325,10 +325,10 @@ export const deliveries = sqliteTable(
     status: text({ enum: DELIVERY_STATUSES }).notNull(),
     /** How many attempts were begun. */
     attempts: integer().notNull(),
-    /** While an attempt is under way, when it counts as lost; null unless it is pending. */
+    /** When the next attempt is due, or the lease of the one in flight ends; null unless it is pending. */
     nextAttemptAt: integer("next_attempt_at"),
-    /** A random id of the attempt under way; null when there is none. Only who has it may write down a failure. */
-    claim: text(),
+    /** A random id, the lease of the attempt in flight; null when there is none. Only its holder may record a failure. */
+    lease: text("claim"),
     /** The HTTP status of the last attempt's answer; null without one. */
     lastStatus: integer("last_status"),
     /** Why the last attempt failed. May hold what the receiver answered. */
@@ -337,7 +337,7 @@ export const deliveries = sqliteTable(
   },
   (t) => [
     primaryKey({ columns: [t.siteId, t.webhookId, t.seq] }),
-    // Serves the claim and the sweep: what of a webhook is due, and how much of it is under way.
+    // Serves leasing and the sweep: what of a webhook is due, and how much of it is in flight.
     index("deliveries_due").on(t.siteId, t.webhookId, t.nextAttemptAt).where(sql`${t.status} = 'pending'`),
     // Serves the list of what failed, and sending all of it again. What succeeds has no row here.
     index("deliveries_failed").on(t.siteId, t.webhookId, t.seq).where(sql`${t.status} = 'failed'`),

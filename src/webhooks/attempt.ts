@@ -1,5 +1,5 @@
 import { type Runtime, unixSeconds } from "../runtime.ts";
-import type { Attempt, Written } from "../store/home/deliveries.ts";
+import type { Attempt, AttemptResult } from "../store/home/deliveries.ts";
 import { webhookBody } from "./body.ts";
 import { type Answer, post } from "./post.ts";
 import { nextAttemptAt } from "./schedule.ts";
@@ -9,10 +9,10 @@ import { webhookUrlFault } from "./url.ts";
 /** The answer of a receiver that wants nothing more, ever. */
 const GONE = 410;
 
-/** What an attempt came to. */
+/** An attempt that has ended. */
 export interface Ended {
   held: Attempt;
-  written: Written;
+  result: AttemptResult;
   /** Whether anything was posted. Otherwise it says nothing of the receiver. */
   posted: boolean;
   /** Whether the receiver is gone. */
@@ -31,19 +31,18 @@ export async function attempt(
   keys: CryptoKey[] | undefined,
   loopback: boolean,
 ): Promise<Ended> {
-  const { siteId, webhookId, seq, claim } = held;
-  const written = { siteId, webhookId, seq, claim, nextAttemptAt: null, lastStatus: null, lastError: null };
+  const { siteId, webhookId, seq, lease } = held;
+  const base = { siteId, webhookId, seq, lease, nextAttemptAt: null, lastStatus: null, lastError: null };
   const { eventId, type, at, data } = held;
   if (eventId === null || data === null)
-    return { held, written: { ...written, status: "skipped" }, posted: false, gone: false };
+    return { held, result: { ...base, status: "skipped" }, posted: false, gone: false };
   const answer = await send(runtime, { url: held.url, eventId, body: webhookBody({ type, at, data }) }, keys, loopback);
   const { status: lastStatus, error: lastError, retryAfter, posted } = answer;
-  if (lastError === null)
-    return { held, written: { ...written, lastStatus, status: "delivered" }, posted, gone: false };
+  if (lastError === null) return { held, result: { ...base, lastStatus, status: "delivered" }, posted, gone: false };
   const gone = lastStatus === GONE;
   const next = gone ? null : nextAttemptAt(runtime, held.attempts, unixSeconds(runtime), retryAfter);
   const status = next === null ? "failed" : "pending";
-  return { held, posted, written: { ...written, status, nextAttemptAt: next, lastStatus, lastError }, gone };
+  return { held, posted, result: { ...base, status, nextAttemptAt: next, lastStatus, lastError }, gone };
 }
 
 async function send(

@@ -9,14 +9,14 @@ export const MOST_HOMES = AT_ONCE;
 /** Workers allows 50 calls of one invocation on the free plan: posts, batches of D1, and messages to the queue. Some are left for the last. */
 const MOST_CALLS = 46;
 
-/** The post, the batch that writes down what came of it, and the message that tells the queue what comes next. */
+/** The post, the batch that records its result, and the message that tells the queue of the next attempt. */
 const CALLS_OF_AN_ATTEMPT = 3;
 
 /** The batch and the message of the next turn: no attempt may take them. */
 const CALLS_OF_A_TURN = 2;
 
-/** So long an invocation begins attempts. The last of them ends, and is written down, before Workers stops what goes on in `waitUntil`. */
-const CLAIMING_MS = 8_000;
+/** So long an invocation begins attempts. The last of them ends, and its result is recorded, before Workers stops what goes on in `waitUntil`. */
+const BEGINNING_MS = 8_000;
 
 /** How many attempts one home of an invocation may begin, shared fairly between its webhooks: one that hangs takes few places of the others. */
 export class Budget {
@@ -33,7 +33,7 @@ export class Budget {
    */
   constructor(runtime: Pick<Runtime, "elapsed">, homes: number, webhooks: number) {
     this.#runtime = runtime;
-    this.#until = runtime.elapsed() + CLAIMING_MS;
+    this.#until = runtime.elapsed() + BEGINNING_MS;
     this.#places = this.#free = Math.floor(AT_ONCE / homes);
     this.#calls = Math.floor(MOST_CALLS / homes);
     this.#webhooks = webhooks;
@@ -55,15 +55,15 @@ export class Budget {
   }
 
   /**
-   * Takes places for a webhook that has some attempts under way. A call of the database goes on in the place of an attempt that has
+   * Takes places for a webhook that has some attempts in flight. A call of the database goes on in the place of an attempt that has
    * ended, so both together never exceed the limit.
    */
-  take(underWay: number): number {
+  take(inFlight: number): number {
     if (this.isUsedUp) return 0;
     const share = Math.max(1, Math.floor(this.#places / this.#webhooks));
     const taken = Math.max(
       0,
-      Math.min(share - underWay, this.#free, Math.floor((this.#calls - CALLS_OF_A_TURN) / CALLS_OF_AN_ATTEMPT)),
+      Math.min(share - inFlight, this.#free, Math.floor((this.#calls - CALLS_OF_A_TURN) / CALLS_OF_AN_ATTEMPT)),
     );
     this.#free -= taken;
     this.#calls -= CALLS_OF_AN_ATTEMPT * taken;

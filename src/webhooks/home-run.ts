@@ -3,11 +3,11 @@ import type { Keyring } from "../credentials/sealed-secret.ts";
 import { type Runtime, unixSeconds, withinTime } from "../runtime.ts";
 import {
   type Attempt,
-  claimDue,
-  type HeldRow,
   LEASE_SECONDS,
-  selectHeld,
-  writeDown,
+  type LeasedRow,
+  leaseDue,
+  recordResults,
+  selectLeased,
 } from "../store/home/deliveries.ts";
 import { judge } from "../store/home/webhook-health.ts";
 import { rootOf, withRetries } from "../store/run-batch.ts";
@@ -32,15 +32,15 @@ const LONGEST_DELAY_SECONDS = 43_200;
 interface Target {
   siteId: number;
   id: string;
-  underWay: number;
+  inFlight: number;
   /** Whether an attempt failed or was not the first: only then has nobody told the queue of the next one. */
   retries: boolean;
 }
 
 /**
- * Delivers what is due to some webhooks of one home, as many at once as there are places. Each turn is one batch of D1: it writes down
- * what has ended since the last turn and begins as many new attempts. So there is one call of D1 at a time, and what ends meanwhile is
- * written together.
+ * Delivers what is due to some webhooks of one home, as many at once as there are places. Each turn is one batch of D1: it records the
+ * results since the last turn and begins as many new attempts. So one call of D1 is made at a time, and the results of
+ * that time are recorded together.
  */
 export class HomeRun {
   readonly counts = { begun: 0, delivered: 0, failed: 0, skipped: 0 };
@@ -53,7 +53,7 @@ export class HomeRun {
   readonly #budget: Budget;
   readonly #targets: Set<Target>;
   #ended: Ended[] = [];
-  #underWay = 0;
+  #inFlight = 0;
   readonly #told: Promise<void>[] = [];
   #attemptEnded = () => {};
 
@@ -69,7 +69,7 @@ export class HomeRun {
     this.#keyring = keyring;
     this.#budget = budget;
     this.#targets = new Set(
-      webhooks.map(({ site, webhook }) => ({ siteId: site, id: webhook, underWay: 0, retries: false })),
+      webhooks.map(({ site, webhook }) => ({ siteId: site, id: webhook, inFlight: 0, retries: false })),
     );
   }
 
@@ -78,22 +78,22 @@ export class HomeRun {
     return this.#turn();
   }
 
-  /** Goes on until nothing is due and nothing under way, or the budget is used up, and the queue is told. Never rejects. */
+  /** Goes on until nothing is due and nothing in flight, or the budget is used up, and the queue is told. Never rejects. */
   async finish(): Promise<void> {
-    while (this.#underWay > 0 || this.#ended.length > 0 || (this.#targets.size > 0 && this.fault === undefined)) {
+    while (this.#inFlight > 0 || this.#ended.length > 0 || (this.#targets.size > 0 && this.fault === undefined)) {
       await this.#work();
       await this.#turn();
     }
     await Promise.all(this.#told);
   }
 
-  /** Waits until there is something to write down, or to begin, or nothing may begin any more. */
+  /** Waits until there is a result to record, or an attempt may begin, or none may begin any more. */
   async #work(): Promise<void> {
-    if (this.#underWay === 0) return;
-    // After a fault what has ended is written with what ends next: asking again at once would load a database that fails already.
+    if (this.#inFlight === 0) return;
+    // After a fault results are recorded with the next one: asking again at once would load a database that fails already.
     if (this.#ended.length > 0 && this.fault === undefined) return;
     const nextEnd = () => new Promise<void>((resolve) => (this.#attemptEnded = resolve));
-    const isAnyWaiting = [...this.#targets].some(({ underWay }) => underWay === 0);
+    const isAnyWaiting = [...this.#targets].some(({ inFlight }) => inFlight === 0);
     if (!isAnyWaiting || this.fault !== undefined) await nextEnd();
     else if (!this.#budget.hasPlace && !this.#budget.isUsedUp)
       await withinTime(this.#tools.runtime, this.#budget.timeLeft, nextEnd, () => {});
@@ -104,72 +104,72 @@ export class HomeRun {
     const ended = this.#ended.splice(0);
     const isStopped = this.fault !== undefined || this.#budget.isUsedUp;
     const asked = [...this.#targets]
-      .map((target) => ({ target, wanted: isStopped ? 0 : this.#budget.take(target.underWay) }))
-      // The others wait for a place, or have attempts under way.
-      .filter(({ target, wanted }) => wanted > 0 || (isStopped && target.underWay === 0));
+      .map((target) => ({ target, wanted: isStopped ? 0 : this.#budget.take(target.inFlight) }))
+      // The others wait for a place, or have attempts in flight.
+      .filter(({ target, wanted }) => wanted > 0 || (isStopped && target.inFlight === 0));
     // Who is served goes to the end of the line.
     for (const { target } of asked) {
       this.#targets.delete(target);
       this.#targets.add(target);
     }
     const now = unixSeconds(runtime);
-    const claim = { now, until: now + LEASE_SECONDS, claim: runtime.bytes(16).toHex() };
-    let rows: HeldRow[];
+    const lease = { now, until: now + LEASE_SECONDS, lease: runtime.bytes(16).toHex() };
+    let rows: LeasedRow[];
     try {
-      rows = await this.#batch(ended, asked, claim);
+      rows = await this.#batch(ended, asked, lease);
     } catch (error) {
       this.fault = rootOf(error).message;
-      // Written with what is still under way. Later it would be somebody else's: the sweep finds it.
-      if (this.#underWay > 0) this.#ended.unshift(...ended);
+      // Recorded with what is still in flight. Later the lease is over: the sweep finds it.
+      if (this.#inFlight > 0) this.#ended.unshift(...ended);
       for (const { wanted } of asked) this.#budget.giveBack(wanted);
       return;
     }
-    for (const { written } of ended) this.#count(written.status);
+    for (const { result } of ended) this.#count(result.status);
     const wakes: DelayedWake[] = [];
     for (const { target, wanted } of asked) {
       const own = rows.filter((row) => row.siteId === target.siteId && row.webhookId === target.id);
       this.#budget.giveBack(wanted - this.#start(target, own));
-      if (target.underWay === 0) wakes.push(...this.#leave(target, own[0]?.nextDue ?? null, isStopped, now));
+      if (target.inFlight === 0) wakes.push(...this.#leave(target, own[0]?.nextDue ?? null, isStopped, now));
     }
     if (wakes.length === 0) return;
     this.#budget.call();
-    // Nothing here waits for the queue: a slow one would keep what has ended from being written down.
+    // Nothing here waits for the queue: a slow one would hold up the recording of results.
     this.#told.push(wake(this.#tools, wakes));
   }
 
   async #batch(
     ended: Ended[],
     asked: { target: Target; wanted: number }[],
-    claim: { now: number; until: number; claim: string },
-  ): Promise<HeldRow[]> {
+    lease: { now: number; until: number; lease: string },
+  ): Promise<LeasedRow[]> {
     const db = this.#db;
-    const written = JSON.stringify(ended.map((each) => each.written));
+    const results = JSON.stringify(ended.map(({ result }) => result));
     const names = JSON.stringify(asked.map(({ target: { siteId, id } }) => ({ siteId, id })));
     const statements = () => [
-      ...(ended.length > 0 ? [writeDown(db, { written })] : []),
-      ...healthOf(ended, claim.now).flatMap(({ health, known }) => judge(db, health, known, claim.now)),
+      ...(ended.length > 0 ? [recordResults(db, { results })] : []),
+      ...healthOf(ended, lease.now).flatMap(({ health, known }) => judge(db, health, known, lease.now)),
       ...asked.flatMap(({ target: { siteId, id }, wanted }) =>
-        wanted > 0 ? [claimDue(db, { ...claim, siteId, webhookId: id, wanted })] : [],
+        wanted > 0 ? [leaseDue(db, { ...lease, siteId, webhookId: id, wanted })] : [],
       ),
-      selectHeld(db, { ...claim, asked: names }),
+      selectLeased(db, { ...lease, asked: names }),
     ];
-    const results = await withRetries(this.#tools.runtime, () => {
+    const read = await withRetries(this.#tools.runtime, () => {
       this.#budget.call();
-      return db.batch<HeldRow>(statements());
+      return db.batch<LeasedRow>(statements());
     });
-    return results.at(-1)?.results ?? [];
+    return read.at(-1)?.results ?? [];
   }
 
   /** @returns how many attempts it started */
-  #start(target: Target, rows: HeldRow[]): number {
+  #start(target: Target, rows: LeasedRow[]): number {
     const attempts = rows.filter((row): row is Attempt => row.seq !== null);
     const [first] = attempts;
     const keys =
       first === undefined ? Promise.resolve(undefined) : tryToOpenKeys(this.#tools, this.#home, this.#keyring, first);
     for (const held of attempts) {
-      target.underWay += 1;
+      target.inFlight += 1;
       target.retries ||= held.attempts > 1;
-      this.#underWay += 1;
+      this.#inFlight += 1;
       void this.#attempt(target, held, keys);
     }
     this.counts.begun += attempts.length;
@@ -179,21 +179,21 @@ export class HomeRun {
   async #attempt(target: Target, held: Attempt, keys: Promise<CryptoKey[] | undefined>): Promise<void> {
     const { runtime, config } = this.#tools;
     const ended = await attempt(runtime, held, await keys, config.webhookLoopback);
-    target.underWay -= 1;
-    target.retries ||= ended.written.nextAttemptAt !== null;
-    this.#underWay -= 1;
+    target.inFlight -= 1;
+    target.retries ||= ended.result.nextAttemptAt !== null;
+    this.#inFlight -= 1;
     this.#budget.end();
     this.#ended.push(ended);
     this.#attemptEnded();
   }
 
-  #count(status: Ended["written"]["status"]): void {
+  #count(status: Ended["result"]["status"]): void {
     this.counts[status === "pending" ? "failed" : status] += 1;
   }
 
   /**
-   * A webhook with nothing under way here, and nothing due that may begin here. The queue is told of what comes next, but not of what is due
-   * while others have as many under way as may be: they go on by themselves.
+   * A webhook with nothing in flight here, and nothing due that may begin here. The queue is told of what comes next, but not of what is due
+   * while other invocations have the most in flight: they go on by themselves.
    *
    * @param isStopped whether the budget is used up
    * @returns what to tell the queue

@@ -1,9 +1,9 @@
 import type { Runtime } from "../runtime.ts";
 
 /** Seconds between the end of each failed attempt and the next one. After the last there is none. */
-const PAUSES = [5, 300, 1_800, 7_200, 18_000, 36_000, 43_200];
+const BACKOFF_SECONDS = [5, 300, 1_800, 7_200, 18_000, 36_000, 43_200];
 
-/** How far a pause may be off, either way, so that what failed together does not come back together. */
+/** The jitter of a backoff, either way: without it, what failed together comes back together. */
 const JITTER = 0.1;
 
 /** The longest wait that a receiver may ask for. */
@@ -22,9 +22,9 @@ export function nextAttemptAt(
   now: number,
   retryAfter = 0,
 ): number | null {
-  const pause = PAUSES[attempts - 1];
-  if (pause === undefined) return null;
-  const jittered = Math.round(pause * (1 - JITTER + 2 * JITTER * random()));
+  const backoff = BACKOFF_SECONDS[attempts - 1];
+  if (backoff === undefined) return null;
+  const jittered = Math.round(backoff * (1 - JITTER + 2 * JITTER * random()));
   return now + Math.max(jittered, Math.min(retryAfter, LONGEST_WAIT_SECONDS));
 }
 

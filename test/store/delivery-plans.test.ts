@@ -47,7 +47,7 @@ function watched(): { db: D1Database; ran: Ran[] } {
   return { db: replacing(env.DB, { prepare, batch }), ran };
 }
 
-const NOT_STORED = /^SCAN ((asked|each) VIRTUAL TABLE INDEX 1:|under_way|waiting|CONSTANT ROW)$/;
+const NOT_STORED = /^SCAN ((asked|each) VIRTUAL TABLE INDEX 1:|in_flight|waiting|CONSTANT ROW)$/;
 
 const scansOf = (ran: Ran[]) =>
   ran.flatMap(({ plan }) => plan).filter((step) => step.startsWith("SCAN") && !NOT_STORED.test(step));
@@ -72,8 +72,8 @@ describe("the statements of the delivery", () => {
     await worker.deliver(webhook);
     expect(worker.posted).toHaveLength(3);
     expect(scansOf(ran)).toEqual([]);
-    const [claim, held] = ran;
-    expect(claim?.plan).toContainEqual(
+    const [lease, held] = ran;
+    expect(lease?.plan).toContainEqual(
       expect.stringMatching(
         /^SEARCH due USING COVERING INDEX deliveries_due \(site_id=\? AND webhook_id=\? AND next_attempt_at</,
       ),
@@ -84,14 +84,14 @@ describe("the statements of the delivery", () => {
     for (const { sql, read } of ran) expect.soft(read, sql).toBeLessThan(25);
   });
 
-  it("write two rows for a claim and one for a success", async () => {
+  it("write two rows for a lease and one for a success", async () => {
     const webhook = await busyWebhook();
     const { db, ran } = watched();
     await new DeliveringWorker({ DB: db }).deliver(webhook);
     expect(ran.reduce((sum, { written }) => sum + written, 0)).toBe(3 * (2 + 1));
   });
 
-  it("write two rows for a claim and two for a failure, and one when the webhook begins to fail", async () => {
+  it("write two rows for a lease and two for a failure, and one when the webhook begins to fail", async () => {
     const webhook = await busyWebhook();
     const { db, ran } = watched();
     const worker = new DeliveringWorker({ DB: db });

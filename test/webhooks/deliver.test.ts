@@ -172,7 +172,7 @@ describe("an attempt that ends late", () => {
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered", last_status: 200, last_error: null }]);
   });
 
-  it("counts as a success although another attempt is under way, whose failure then changes nothing", async () => {
+  it("counts as a success although another attempt is in flight, whose failure then changes nothing", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 1);
     const worker = new DeliveringWorker();

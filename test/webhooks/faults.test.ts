@@ -8,7 +8,7 @@ import { World } from "../support/world.ts";
 afterEach(() => vi.unstubAllGlobals());
 
 /** The batches of one delivery in their order. */
-const BATCHES = ["the claim", "the write-down"];
+const BATCHES = ["the lease", "the recording"];
 
 const COUNT = 6;
 
@@ -37,7 +37,7 @@ describe.each(BATCHES.map((name, nth) => [name, nth] as const))("when the answer
 
 describe("when the database stops answering", () => {
   it.each(FAULTS)(
-    "(%s) after the claim, the events are posted again once the attempts count as lost",
+    "(%s) after the lease, the events are posted again once the attempts count as lost",
     async (fault) => {
       const { webhook, faults, worker } = await deliveringThrough((batch) => (batch >= 1 ? fault : undefined));
       await worker.deliver(webhook);
@@ -58,7 +58,7 @@ describe("when the database stops answering", () => {
     },
   );
 
-  it("at the claim, nothing is posted, and another home is served meanwhile", async () => {
+  it("at the lease, nothing is posted, and another home is served meanwhile", async () => {
     const { webhook, faults, worker } = await deliveringThrough(() => "never done");
     const other = await newWebhook(await World.create({}, "apac"));
     await fillDeliveries(other, COUNT);

@@ -5,7 +5,7 @@ import { healthOf } from "../../src/webhooks/health-of.ts";
 const NOW = 1_800_000_000;
 
 const ended = (
-  status: Ended["written"]["status"],
+  status: Ended["result"]["status"],
   change: { url?: string; webhookId?: string; gone?: boolean; posted?: boolean } = {},
 ) => {
   const {
@@ -13,7 +13,7 @@ const ended = (
     posted = status !== "skipped",
     ...held
   } = { url: "https://a.example.com/", webhookId: "wh_1", ...change };
-  return { held: { siteId: 1, failingSince: 7, ...held }, written: { status }, posted, gone } as Ended;
+  return { held: { siteId: 1, failingSince: 7, ...held }, result: { status }, posted, gone } as Ended;
 };
 
 const judged = (...all: Ended[]) =>

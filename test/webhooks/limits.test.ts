@@ -238,11 +238,11 @@ describe("an invocation", () => {
     answers.at(-1)?.();
     await delivered;
     expect(asked).toBe(4);
-    // What ended while the database was down is written too.
+    // What ended while the database was down is recorded too.
     expect(await statusesOf(webhook)).toEqual(["3 delivered"]);
   });
 
-  it("writes down what has ended while the queue does not answer", async () => {
+  it("records what has ended while the queue does not answer", async () => {
     const world = await World.create();
     const [failing, other] = [await newWebhook(world), await newWebhook(world)];
     for (const webhook of [failing, other]) await fillDeliveries(webhook, 2);
@@ -279,7 +279,7 @@ describe("a webhook", () => {
   it.each([
     ["20 attempts", "failing_since = NULL", 20],
     ["3 attempts while it fails", `failing_since = ${NOW - 1}`, 3],
-  ])("has at most %s under way, over all invocations", async (_, health, most) => {
+  ])("has at most %s in flight, over all invocations", async (_, health, most) => {
     const webhook = await newWebhook(await World.create());
     await setWebhook(webhook, health);
     await fillDeliveries(webhook, 30);
@@ -289,7 +289,7 @@ describe("a webhook", () => {
     await until(() => receiver.waiting() === most);
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(receiver.waiting()).toBe(most);
-    // Those whose message met a full webhook have forgotten it; those who are under way go on.
+    // Those whose message met a full webhook have forgotten it; those in flight go on.
     const answering = setInterval(() => receiver.answer(), 5);
     await delivered;
     clearInterval(answering);
@@ -298,7 +298,7 @@ describe("a webhook", () => {
     expect(worker.posted).toHaveLength(30);
   });
 
-  it("counts attempts that were lost as under way until their time is over", async () => {
+  it("counts attempts that were lost as in flight until their lease is over", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 21);
     await setDeliveries(webhook, `claim = 'lost', attempts = 1, next_attempt_at = ${NOW + 60}`);
@@ -310,7 +310,7 @@ describe("a webhook", () => {
     const worker = new DeliveringWorker();
     await worker.deliver(webhook);
     expect(worker.posted).toEqual([]);
-    // Nobody is woken: whoever is under way goes on, and after that the sweep comes.
+    // Nobody is woken: what is in flight goes on, and after that the sweep comes.
     expect(worker.wakes).toEqual([]);
     worker.clock.now += 60;
     await worker.deliver(webhook);

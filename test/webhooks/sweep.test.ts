@@ -32,9 +32,9 @@ describe("the sweep", () => {
     const never = await webhookWith(`next_attempt_at = ${NOW - 5}`);
     const lost = await webhookWith(`claim = 'lost', next_attempt_at = ${NOW - 5}`, "apac");
     const soon = await webhookWith(`next_attempt_at = ${NOW - 4}`);
-    const underWay = await webhookWith(`claim = 'held', next_attempt_at = ${NOW + 60}`);
+    const inFlight = await webhookWith(`claim = 'held', next_attempt_at = ${NOW + 60}`);
     const done = await webhookWith("status = 'delivered', next_attempt_at = NULL");
-    expect(await woken([never, lost, soon, underWay, done])).toEqual([never, lost]);
+    expect(await woken([never, lost, soon, inFlight, done])).toEqual([never, lost]);
   });
 
   it("has an event delivered whose message was lost", async () => {

@@ -80,7 +80,7 @@ const dueDelivery = ({ siteId, id }: WebhookKey, now: number) => ({
   status: sql`'pending'`.as("status"),
   attempts: sql`0`.as("attempts"),
   nextAttemptAt: sql`${now}`.as("next_attempt_at"),
-  claim: sql`NULL`.as("claim"),
+  lease: sql`NULL`.as("claim"),
   lastStatus: sql`NULL`.as("last_status"),
   lastError: sql`NULL`.as("last_error"),
   createdAt: events.createdAt,
@@ -88,7 +88,7 @@ const dueDelivery = ({ siteId, id }: WebhookKey, now: number) => ({
 
 /** A delivery begins anew. */
 const anew = (now: number) =>
-  ({ status: "pending", attempts: 0, nextAttemptAt: now, claim: null, lastStatus: null, lastError: null }) as const;
+  ({ status: "pending", attempts: 0, nextAttemptAt: now, lease: null, lastStatus: null, lastError: null }) as const;
 
 /**
  * Writes a ping and its delivery to one webhook. Not tried again when the answer is lost, because that would be another ping.
@@ -147,7 +147,7 @@ export async function renewDelivery(
 ): Promise<{ id: string; isErased: boolean; isEnabled: boolean } | undefined> {
   const store = drizzle(db);
   const isEvent = and(eq(events.siteId, key.siteId), eq(events.seq, seq));
-  const atRest = or(ne(deliveries.status, "pending"), isNull(deliveries.claim), lte(deliveries.nextAttemptAt, now));
+  const atRest = or(ne(deliveries.status, "pending"), isNull(deliveries.lease), lte(deliveries.nextAttemptAt, now));
   const batch = () =>
     store.batch([
       store

@@ -178,7 +178,7 @@ export function endPending(db: D1Database, key: WebhookKey) {
     .where(and(isWebhook(key), eq(webhooks.status, "disabled")));
   return store
     .update(deliveries)
-    .set({ status: "failed", nextAttemptAt: null, claim: null, lastError: "the webhook is disabled" })
+    .set({ status: "failed", nextAttemptAt: null, lease: null, lastError: "the webhook is disabled" })
     .where(and(isDeliveryOf(key), inArray(deliveries.seq, some), exists(disabled)));
 }
 

@@ -42,7 +42,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   {
     name: "claims-without-cap",
     what: "Any number of attempts are under way to one webhook.",
-    edits: [{ file: DELIVERIES, find: " END - under_way.attempts))", replace: " END))" }],
+    edits: [{ file: DELIVERIES, find: " END - in_flight.attempts))", replace: " END))" }],
   },
   {
     name: "as-many-while-it-fails",
@@ -50,8 +50,8 @@ export const DELIVERY_DEFECTS: Defect[] = [
     edits: [
       {
         file: DELIVERIES,
-        find: "ELSE ${sql.raw(String(MOST_UNDER_WAY_FAILING))} END",
-        replace: "ELSE ${sql.raw(String(MOST_UNDER_WAY + 0 * MOST_UNDER_WAY_FAILING))} END",
+        find: "ELSE ${sql.raw(String(MOST_IN_FLIGHT_FAILING))} END",
+        replace: "ELSE ${sql.raw(String(MOST_IN_FLIGHT + 0 * MOST_IN_FLIGHT_FAILING))} END",
       },
     ],
   },
@@ -201,9 +201,9 @@ export const DELIVERY_DEFECTS: Defect[] = [
     edits: [
       {
         file: HOME_RUN,
-        find: "for (const { written } of ended) this.#count(written.status);",
+        find: "for (const { result } of ended) this.#count(result.status);",
         replace:
-          "for (const { written } of ended) { this.#count(written.status); if (written.lastError !== null) this.#tools.telemetry.warn({ warning: written.lastError }); }",
+          "for (const { result } of ended) { this.#count(result.status); if (result.lastError !== null) this.#tools.telemetry.warn({ warning: result.lastError }); }",
       },
     ],
   },

@@ -133,7 +133,9 @@ export const POST_DEFECTS: Defect[] = [
   {
     name: "first-pause-left-out",
     what: "The second attempt comes after five minutes.",
-    edits: [{ file: "src/webhooks/schedule.ts", find: "PAUSES[attempts - 1]", replace: "PAUSES[attempts]" }],
+    edits: [
+      { file: "src/webhooks/schedule.ts", find: "BACKOFF_SECONDS[attempts - 1]", replace: "BACKOFF_SECONDS[attempts]" },
+    ],
   },
   {
     name: "nine-attempts",

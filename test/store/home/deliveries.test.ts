@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { claimDue, type HeldRow, LEASE_SECONDS, selectHeld } from "../../../src/store/home/deliveries.ts";
+import { LEASE_SECONDS, type LeasedRow, leaseDue, selectLeased } from "../../../src/store/home/deliveries.ts";
 import { deliveriesOf, fillDeliveries, setWebhook } from "../../support/deliveries.ts";
 import { newWebhook, type TestWebhook } from "../../support/new-webhook.ts";
 import { NOW, World } from "../../support/world.ts";
@@ -11,28 +11,28 @@ async function webhookWith(deliveries: number): Promise<TestWebhook> {
   return webhook;
 }
 
-/** One try of a claim. @returns the seqs that it holds */
-async function claim(
+/** One try of a lease. @returns the seqs that it holds */
+async function lease(
   { siteId, id }: TestWebhook,
   name: string,
   wanted: number,
   now = NOW,
 ): Promise<{ seqs: number[]; nextDue: number | null | undefined }> {
-  const values = { now, until: now + LEASE_SECONDS, claim: name };
+  const values = { now, until: now + LEASE_SECONDS, lease: name };
   const asked = JSON.stringify([{ siteId, id }]);
-  const results = await env.DB.batch<HeldRow>([
-    claimDue(env.DB, { ...values, siteId, webhookId: id, wanted }),
-    selectHeld(env.DB, { ...values, asked }),
+  const results = await env.DB.batch<LeasedRow>([
+    leaseDue(env.DB, { ...values, siteId, webhookId: id, wanted }),
+    selectLeased(env.DB, { ...values, asked }),
   ]);
   const rows = results[1]?.results ?? [];
   return { seqs: rows.flatMap(({ seq }) => seq ?? []), nextDue: rows[0]?.nextDue };
 }
 
-describe("a claim", () => {
+describe("a lease", () => {
   it("hands out each delivery once, whoever asks at the same time, up to 20", async () => {
     const webhook = await webhookWith(30);
-    const claims = await Promise.all(Array.from({ length: 10 }, (_, i) => claim(webhook, `claim ${i}`, 4)));
-    const seqs = claims.flatMap((each) => each.seqs);
+    const leases = await Promise.all(Array.from({ length: 10 }, (_, i) => lease(webhook, `lease ${i}`, 4)));
+    const seqs = leases.flatMap((each) => each.seqs);
     expect(seqs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 20 }, (_, i) => i + 1));
     expect((await deliveriesOf(webhook)).map(({ attempts }) => attempts)).toEqual([
       ...Array.from({ length: 20 }, () => 1),
@@ -42,7 +42,7 @@ describe("a claim", () => {
 
   it("that runs twice, because its answer was lost, holds the same", async () => {
     const webhook = await webhookWith(30);
-    const [first, again] = [await claim(webhook, "claim", 4), await claim(webhook, "claim", 4)];
+    const [first, again] = [await lease(webhook, "lease", 4), await lease(webhook, "lease", 4)];
     expect(first.seqs).toEqual([1, 2, 3, 4]);
     expect(again).toEqual(first);
     expect((await deliveriesOf(webhook))[0]?.attempts).toBe(1);
@@ -50,21 +50,21 @@ describe("a claim", () => {
 
   it("holds at most 3 while the webhook fails, and none when it is disabled, deleted or nothing is wanted", async () => {
     const webhook = await webhookWith(5);
-    expect((await claim(webhook, "none", 0)).seqs).toEqual([]);
+    expect((await lease(webhook, "none", 0)).seqs).toEqual([]);
     await setWebhook(webhook, "failing_since = 1");
-    expect((await claim(webhook, "few", 6)).seqs).toEqual([1, 2, 3]);
-    expect((await claim(webhook, "full", 6)).seqs).toEqual([]);
+    expect((await lease(webhook, "few", 6)).seqs).toEqual([1, 2, 3]);
+    expect((await lease(webhook, "full", 6)).seqs).toEqual([]);
     await setWebhook(webhook, "status = 'disabled'");
-    expect(await claim(webhook, "disabled", 6, NOW + 100)).toEqual({ seqs: [], nextDue: null });
+    expect(await lease(webhook, "disabled", 6, NOW + 100)).toEqual({ seqs: [], nextDue: null });
     await env.DB.prepare("DELETE FROM webhooks WHERE id = ?").bind(webhook.id).run();
-    expect(await claim(webhook, "deleted", 6, NOW + 100)).toEqual({ seqs: [], nextDue: undefined });
+    expect(await lease(webhook, "deleted", 6, NOW + 100)).toEqual({ seqs: [], nextDue: undefined });
   });
 
   it("holds what it has for 60 seconds; then anybody may have it", async () => {
     const webhook = await webhookWith(2);
-    await claim(webhook, "first", 6);
-    expect((await claim(webhook, "early", 6, NOW + 59)).seqs).toEqual([]);
-    expect((await claim(webhook, "second", 6, NOW + 60)).seqs).toEqual([1, 2]);
+    await lease(webhook, "first", 6);
+    expect((await lease(webhook, "early", 6, NOW + 59)).seqs).toEqual([]);
+    expect((await lease(webhook, "second", 6, NOW + 60)).seqs).toEqual([1, 2]);
     expect((await deliveriesOf(webhook))[0]).toMatchObject({
       attempts: 2,
       claim: "second",
@@ -77,7 +77,7 @@ describe("a claim", () => {
     await env.DB.prepare("UPDATE deliveries SET next_attempt_at = ? - seq WHERE webhook_id = ?")
       .bind(NOW, webhook.id)
       .run();
-    expect(await claim(webhook, "first", 2)).toEqual({ seqs: [2, 3], nextDue: NOW - 1 });
-    expect(await claim(webhook, "second", 2)).toEqual({ seqs: [1], nextDue: null });
+    expect(await lease(webhook, "first", 2)).toEqual({ seqs: [2, 3], nextDue: NOW - 1 });
+    expect(await lease(webhook, "second", 2)).toEqual({ seqs: [1], nextDue: null });
   });
 });
