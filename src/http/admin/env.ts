@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import type { OperatorVariables } from "../operator.ts";
+import type { OperatorVariables } from "../operator/context.ts";
 import type { App } from "../request-context.ts";
 
 export type AdminEnv = { Bindings: App["Bindings"]; Variables: App["Variables"] & OperatorVariables };

@@ -10,7 +10,7 @@ import { resealSecrets } from "../../services/reseal-secrets.ts";
 import { listSessions, readSession, sessionQuerySchema } from "../../services/sessions.ts";
 import { changeSite, createSite, listSites, newSiteSchema, siteChangeSchema } from "../../services/sites.ts";
 import { newHono, type Routes } from "../new-hono.ts";
-import { answerInTime, noteHome, serviceContext, siteOf } from "../operator.ts";
+import { answerInTime, noteHome, serviceContext, siteOf } from "../operator/context.ts";
 import { pathId } from "../path-id.ts";
 import { refuseOtherMethods, refuseOtherPaths } from "../refuse-other-methods.ts";
 import { requireAdmin } from "./admin-token.ts";

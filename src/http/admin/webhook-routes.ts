@@ -17,7 +17,7 @@ import {
   webhookChangeSchema,
 } from "../../services/webhooks.ts";
 import type { Routes } from "../new-hono.ts";
-import { siteOf } from "../operator.ts";
+import { siteOf } from "../operator/context.ts";
 import { pathId } from "../path-id.ts";
 import type { AdminContext, AdminEnv } from "./env.ts";
 import { readInput, readQuery } from "./read-input.ts";

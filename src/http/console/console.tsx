@@ -1,7 +1,7 @@
 import { ServiceError } from "../../errors.ts";
 import { checkConsoleSession } from "../../services/console-sessions.ts";
 import { newHono } from "../new-hono.ts";
-import { answerInTime, serviceContext } from "../operator.ts";
+import { answerInTime, serviceContext } from "../operator/context.ts";
 import { refuseOtherPaths } from "../refuse-other-methods.ts";
 import { readCookie, SESSION_COOKIE } from "./cookies.ts";
 import type { ConsoleEnv, ConsoleRoutes } from "./env.ts";

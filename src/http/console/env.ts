@@ -1,6 +1,6 @@
 import type { Context } from "hono";
 import type { Routes } from "../new-hono.ts";
-import type { OperatorVariables } from "../operator.ts";
+import type { OperatorVariables } from "../operator/context.ts";
 import type { App } from "../request-context.ts";
 import type { View } from "./view.ts";
 

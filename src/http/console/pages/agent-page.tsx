@@ -1,7 +1,7 @@
 import { fieldIssues } from "../../../fields.ts";
 import { agentChangeSchema, changeAgent, findAgent } from "../../../services/agents.ts";
 import { agentUnknown } from "../../../services/refusals.ts";
-import { siteOf } from "../../operator.ts";
+import { siteOf } from "../../operator/context.ts";
 import { pathId } from "../../path-id.ts";
 import { consolePath } from "../console-path.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";

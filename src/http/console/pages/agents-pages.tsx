@@ -3,7 +3,7 @@ import { fieldIssues } from "../../../fields.ts";
 import { type BadLine, checkAgentList, importAgents, MOST_LISTED_AGENTS } from "../../../services/agent-list.ts";
 import { checkAgents, createAgents, listAgents, newAgentSchema } from "../../../services/agents.ts";
 import type { Site } from "../../../services/sites.ts";
-import { siteOf } from "../../operator.ts";
+import { siteOf } from "../../operator/context.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { doneLocation, type Filled, filled, isRefused } from "../messages.ts";

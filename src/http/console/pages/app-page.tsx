@@ -1,7 +1,7 @@
 import { isRefusedFor } from "../../../errors.ts";
 import { readSecret, rotateSecret } from "../../../services/app-secrets.ts";
 import { findApp, revokeApp } from "../../../services/apps.ts";
-import { siteOf } from "../../operator.ts";
+import { siteOf } from "../../operator/context.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { doneLocation, type Filled, isRefused } from "../messages.ts";

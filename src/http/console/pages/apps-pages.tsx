@@ -1,7 +1,7 @@
 import { isRefusedFor } from "../../../errors.ts";
 import { fieldIssues } from "../../../fields.ts";
 import { checkAppid, issueApp, issueAppSchema, listApps } from "../../../services/apps.ts";
-import { siteOf } from "../../operator.ts";
+import { siteOf } from "../../operator/context.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { type Filled, filled, isRefused } from "../messages.ts";

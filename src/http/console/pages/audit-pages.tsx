@@ -1,6 +1,6 @@
 import { type AuditAction, listAuditLog } from "../../../services/audit.ts";
 import type { Site } from "../../../services/sites.ts";
-import { siteOf } from "../../operator.ts";
+import { siteOf } from "../../operator/context.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { Notice, Time } from "../parts/parts.tsx";

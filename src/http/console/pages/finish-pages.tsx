@@ -1,5 +1,5 @@
 import { finishSite, type Site } from "../../../services/sites.ts";
-import { siteOf } from "../../operator.ts";
+import { siteOf } from "../../operator/context.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { doneLocation } from "../messages.ts";

@@ -1,7 +1,7 @@
 import { isRefusedFor } from "../../../errors.ts";
 import { MAIN_HOME } from "../../../homes.ts";
 import { findApp, releaseApp } from "../../../services/apps.ts";
-import { siteOf } from "../../operator.ts";
+import { siteOf } from "../../operator/context.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { doneLocation } from "../messages.ts";

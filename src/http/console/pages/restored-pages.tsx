@@ -2,7 +2,7 @@ import { fieldIssues } from "../../../fields.ts";
 import { type DivergentApp, listDivergentApps } from "../../../services/divergent-apps.ts";
 import { newSettlingId, restoredSchema, settleRestoredHome } from "../../../services/homes.ts";
 import { homeUnknown } from "../../../services/refusals.ts";
-import { noteHome } from "../../operator.ts";
+import { noteHome } from "../../operator/context.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { doneLocation, type Filled, filled, isRefused } from "../messages.ts";

@@ -2,7 +2,7 @@ import { isRefusedFor } from "../../../errors.ts";
 import { sessionUnknown } from "../../../services/refusals.ts";
 import { listSessions, readSession, SESSION_STATUSES } from "../../../services/sessions.ts";
 import type { Site } from "../../../services/sites.ts";
-import { siteOf } from "../../operator.ts";
+import { siteOf } from "../../operator/context.ts";
 import { pathId } from "../../path-id.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";

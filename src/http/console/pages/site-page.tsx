@@ -8,7 +8,7 @@ import {
   type SessionStatus,
 } from "../../../services/sessions.ts";
 import { refusalOf } from "../../faults.ts";
-import { siteOf } from "../../operator.ts";
+import { siteOf } from "../../operator/context.ts";
 import type { ConsoleRoutes } from "../env.ts";
 import { show } from "../layout.tsx";
 import { startsOf, type View } from "../view.ts";

@@ -2,7 +2,7 @@ import { CLOSED_RETRY_SECONDS } from "../../../config.ts";
 import { ServiceError } from "../../../errors.ts";
 import { fieldIssues } from "../../../fields.ts";
 import { changeSite, type Site, type SiteChange, siteChangeSchema, siteHasEvents } from "../../../services/sites.ts";
-import { siteOf } from "../../operator.ts";
+import { siteOf } from "../../operator/context.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { type Done, doneLocation, type Filled, filled, isRefused } from "../messages.ts";

@@ -1,7 +1,7 @@
 import { fieldIssues, isVisible } from "../../../fields.ts";
 import { MAIN_HOME } from "../../../homes.ts";
 import { createSite, listSites, newSiteSchema, type Site } from "../../../services/sites.ts";
-import { noteHome } from "../../operator.ts";
+import { noteHome } from "../../operator/context.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { doneLocation, type Filled, filled, isRefused } from "../messages.ts";

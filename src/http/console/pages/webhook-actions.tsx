@@ -2,7 +2,7 @@ import { isRefusedFor } from "../../../errors.ts";
 import { pingWebhook, redeliver, redeliverFailed } from "../../../services/events.ts";
 import type { ServiceContext } from "../../../services/service-context.ts";
 import { changeWebhook, deleteWebhook, type WebhookOf } from "../../../services/webhooks.ts";
-import { siteOf } from "../../operator.ts";
+import { siteOf } from "../../operator/context.ts";
 import { consolePath } from "../console-path.ts";
 import type { ConsoleRoutes } from "../env.ts";
 import { type Done, doneLocation } from "../messages.ts";

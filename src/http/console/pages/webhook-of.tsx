@@ -1,7 +1,7 @@
 import { ServiceError } from "../../../errors.ts";
 import { readWebhookSecret, rotateWebhookSecret } from "../../../services/webhook-secrets.ts";
 import { findWebhook, type Webhook } from "../../../services/webhooks.ts";
-import { siteOf } from "../../operator.ts";
+import { siteOf } from "../../operator/context.ts";
 import type { PageContext } from "../env.ts";
 import { Copyable } from "../parts/parts.tsx";
 import type { View } from "../view.ts";

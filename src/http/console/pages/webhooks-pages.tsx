@@ -1,6 +1,6 @@
 import { siteHasEvents } from "../../../services/sites.ts";
 import { addWebhook, listWebhooks, type Webhook } from "../../../services/webhooks.ts";
-import { siteOf } from "../../operator.ts";
+import { siteOf } from "../../operator/context.ts";
 import type { ConsoleRoutes, PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { type Filled, isRefused } from "../messages.ts";

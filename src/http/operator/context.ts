@@ -1,12 +1,13 @@
 import type { Next } from "hono";
-import { ServiceError } from "../errors.ts";
-import { unixSeconds, withinTime } from "../runtime.ts";
-import { siteUnknown } from "../services/refusals.ts";
-import type { ServiceContext } from "../services/service-context.ts";
-import { findSite, type Site } from "../services/sites.ts";
-import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
-import { pathId } from "./path-id.ts";
-import { configOf, type RequestContext } from "./request-context.ts";
+
+import { ServiceError } from "../../errors.ts";
+import { unixSeconds, withinTime } from "../../runtime.ts";
+import { siteUnknown } from "../../services/refusals.ts";
+import type { ServiceContext } from "../../services/service-context.ts";
+import { findSite, type Site } from "../../services/sites.ts";
+import { WHOLE_LIMIT_MS } from "../../store/run-batch.ts";
+import { pathId } from "../path-id.ts";
+import { configOf, type RequestContext } from "../request-context.ts";
 
 /** Variables that both faces of operators, the admin API and the console, set on a request. */
 export interface OperatorVariables {
@@ -14,7 +15,8 @@ export interface OperatorVariables {
   ctx: ServiceContext;
 }
 
-type OperatorContext = RequestContext & { var: OperatorVariables };
+/** A request of either surface of operators. */
+export type OperatorContext = RequestContext & { var: OperatorVariables };
 
 /** Answers 503 when a call takes as long as a signed call may. What the call has begun may still be done. */
 export const answerInTime = (c: RequestContext, next: Next): Promise<void> =>

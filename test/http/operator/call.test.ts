@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import type { AdminContext, AdminEnv } from "../../../src/http/admin/env.ts";
+import { newHono } from "../../../src/http/new-hono.ts";
+import { call, type Declaration, mount } from "../../../src/http/operator/call.ts";
+
+const READ = { method: "get", role: "owner", audit: [] } as const;
+const done = (c: AdminContext) => c.text("done");
+
+describe("a call of operators", () => {
+  it.each([
+    ["/sites/:site_id/apps", "deployment", "site"],
+    ["/sites/:site_id/apps/:appid", "app", "site"],
+    ["/apps/:appid", "deployment", "app"],
+    ["/apps/:appid", "site", "app"],
+    ["/homes/:name", "site", "deployment"],
+    ["/sites", "app", "deployment"],
+  ] as const)("cannot be made of %s with the scope %s", (path, scope, named) => {
+    const declared = { ...READ, path, scope } as Declaration & { scope: "app" };
+    expect(() => call(declared, done)).toThrow(`get ${path} is about the ${named}, and says ${scope}`);
+  });
+
+  it("passes the door, as everything does that is no call, unless anyone may make it", async () => {
+    const routes = newHono<AdminEnv>();
+    const calls = [
+      call({ ...READ, path: "/open", role: "anyone", scope: "deployment" }, done),
+      call({ ...READ, path: "/kept", scope: "deployment" }, done),
+    ];
+    mount(routes, calls, async (c, next) => (c.req.header("authorization") === "ours" ? next() : c.text("shut", 401)));
+    const statusOf = async (path: string, authorization = "") =>
+      (await routes.request(path, { headers: { authorization } })).status;
+    expect(await Promise.all(["/open", "/kept", "/nothing"].map((path) => statusOf(path)))).toEqual([200, 401, 401]);
+    expect(await Promise.all(["/open", "/kept", "/nothing"].map((path) => statusOf(path, "ours")))).toEqual([
+      200, 200, 404,
+    ]);
+  });
+});
