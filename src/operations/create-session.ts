@@ -193,7 +193,7 @@ export default defineOperation({
       }),
   ],
 
-  // As GET /admin/sites/:site_id/sessions/:chat_id answers it: http/admin/wire.ts.
+  // As GET /admin/sites/:site_id/sessions/:chat_id answers it: http/admin/sessions.ts.
   event: {
     type: "session.created",
     data: () => ({

@@ -4,7 +4,7 @@ import type { AuditAction } from "../../store/audit.ts";
 import type { Routes } from "../new-hono.ts";
 import { type OperatorContext, siteOf } from "./context.ts";
 
-type Answer = Response | Promise<Response>;
+export type Answer = Response | Promise<Response>;
 
 /** What every call of operators says of itself before it can be made. */
 export interface Declaration {
@@ -37,13 +37,10 @@ export function call<C extends OperatorContext>(
   handler: (c: C, site: Site) => Answer,
 ): Call<C>;
 export function call<C extends OperatorContext>(
-  declared: Declaration & { scope: "app" | "deployment" },
-  handler: (c: C) => Answer,
-): Call<C>;
-export function call<C extends OperatorContext>(
   declared: Declaration,
-  handler: ((c: C, site: Site) => Answer) | ((c: C) => Answer),
-): Call<C> {
+  handler: (c: C, site: Site | undefined) => Answer,
+): Call<C>;
+export function call<C extends OperatorContext>(declared: Declaration, handler: (c: C, site: Site) => Answer): Call<C> {
   const { method, path, scope } = declared;
   const named = scopeOf(path);
   if (scope !== named) throw new Error(`${method} ${path} is about the ${named}, and says ${scope}`);

@@ -1,0 +1,86 @@
+import { type RotatedSecret, rotateSecret, rotateSecretSchema } from "../../services/app-secrets.ts";
+import { type AppSummary, deleteApp, type IssuedApp, issueApp, issueAppSchema, listApps } from "../../services/apps.ts";
+import { pageQuerySchema } from "../../services/page.ts";
+import { adminCall } from "./call.ts";
+import type { AdminContext } from "./env.ts";
+import { page } from "./page.ts";
+
+const appidOf = (c: AdminContext): string => c.req.param("appid") ?? "";
+
+const shownIssuedApp = ({ appid, secret, name, version }: IssuedApp) => ({ appid, secret, name, version });
+
+const shownApp = ({ appid, name, version, previousExpiresAt, revokedAt, createdAt }: AppSummary) => ({
+  appid,
+  name,
+  version,
+  previous_expires_at: previousExpiresAt,
+  revoked_at: revokedAt,
+  created_at: createdAt,
+});
+
+const shownRotatedSecret = ({ appid, secret, version, previousExpiresAt }: RotatedSecret) => ({
+  appid,
+  secret,
+  version,
+  previous_expires_at: previousExpiresAt,
+});
+
+export const appCalls = [
+  adminCall(
+    {
+      id: "issueApp",
+      method: "post",
+      path: "/sites/:site_id/apps",
+      role: "owner",
+      scope: "site",
+      audit: ["app.routed", "app.issued", "app.imported"],
+      body: issueAppSchema,
+    },
+    async (c, { site, body }) => c.json(shownIssuedApp(await issueApp(c.var.ctx, { site, ...body })), 201),
+  ),
+
+  adminCall(
+    {
+      id: "listApps",
+      method: "get",
+      path: "/sites/:site_id/apps",
+      role: "owner",
+      scope: "site",
+      audit: [],
+      query: pageQuerySchema,
+    },
+    async (c, { site, query }) => c.json(page(await listApps(c.var.ctx, { site, ...query }), shownApp)),
+  ),
+
+  adminCall(
+    {
+      id: "rotateSecret",
+      method: "post",
+      path: "/apps/:appid/rotate",
+      role: "owner",
+      scope: "app",
+      audit: ["app.rotated"],
+      body: rotateSecretSchema,
+      bodyOptional: true,
+    },
+    async (c, { body: { overlap_seconds, expected_version } }) => {
+      const input = { overlapSeconds: overlap_seconds, expectedVersion: expected_version };
+      return c.json(shownRotatedSecret(await rotateSecret(c.var.ctx, { appid: appidOf(c), ...input })));
+    },
+  ),
+
+  adminCall(
+    {
+      id: "revokeApp",
+      method: "delete",
+      path: "/apps/:appid",
+      role: "owner",
+      scope: "app",
+      audit: ["app.revoked", "app.released"],
+    },
+    async (c) => {
+      await deleteApp(c.var.ctx, { appid: appidOf(c) });
+      return c.body(null, 204);
+    },
+  ),
+];

@@ -1,0 +1,50 @@
+import type * as z from "zod/mini";
+import type { Site } from "../../services/sites.ts";
+import { type Answer, type Call, call, type Declaration } from "../operator/call.ts";
+import type { AdminContext } from "./env.ts";
+import { readInput, readQuery } from "./read-input.ts";
+
+/** What a call of the admin API says of itself in addition. Body and query are read by the schemas that OpenAPI describes. */
+interface AdminDeclaration<Id, Body, Query> extends Declaration {
+  /** The operationId in openapi.json. */
+  id: Id;
+  body?: z.ZodMiniType<Body>;
+  /** An absent body stands for `{}`. */
+  bodyOptional?: true;
+  query?: z.ZodMiniType<Query>;
+}
+
+export interface AdminCall<Id extends string = string>
+  extends Call<AdminContext>,
+    AdminDeclaration<Id, unknown, unknown> {}
+
+/** What the handler of a call gets: the site of the path, the body and the query, as far as the call declares them. */
+interface Given<Scope, Body, Query> {
+  site: Scope extends "site" ? Site : undefined;
+  body: Body;
+  query: Query;
+}
+
+/**
+ * Makes a call of the admin API. The site is looked for before the body and the query are read.
+ *
+ * @throws Error as {@link call} does
+ */
+export function adminCall<
+  const Id extends string,
+  Scope extends Declaration["scope"],
+  Body = undefined,
+  Query = undefined,
+>(
+  declared: AdminDeclaration<Id, Body, Query> & { scope: Scope },
+  handler: (c: AdminContext, given: Given<Scope, Body, Query>) => Answer,
+): AdminCall<Id> {
+  const { body, bodyOptional, query } = declared;
+  const readAndHandle = async (c: AdminContext, site: Site | undefined) =>
+    handler(c, {
+      site,
+      body: body && (await readInput(c, body, bodyOptional && {})),
+      query: query && readQuery(c, query),
+    } as Given<Scope, Body, Query>);
+  return { ...declared, ...call<AdminContext>(declared, readAndHandle) };
+}

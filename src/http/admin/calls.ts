@@ -1,0 +1,29 @@
+import { agentCalls } from "./agents.ts";
+import { appCalls } from "./apps.ts";
+import { auditCalls } from "./audit.ts";
+import { deliveryCalls } from "./deliveries.ts";
+import { eventCalls } from "./events.ts";
+import { homeCalls } from "./homes.ts";
+import { secretCalls } from "./secrets.ts";
+import { sessionCalls } from "./sessions.ts";
+import { siteCalls } from "./sites.ts";
+import { webhookCalls } from "./webhooks.ts";
+
+/**
+ * Every call of the admin API, in the order of openapi.json. Each answer names its fields one by one, a session's in SESSION_FIELDS, so that
+ * no stored field is sent by accident; openapi/admin-schemas.ts and openapi/webhook-schemas.ts describe them.
+ */
+export const ADMIN_CALLS = [
+  ...siteCalls,
+  ...appCalls,
+  ...secretCalls,
+  ...agentCalls,
+  ...sessionCalls,
+  ...homeCalls,
+  ...auditCalls,
+  ...eventCalls,
+  ...webhookCalls,
+  ...deliveryCalls,
+];
+
+export type AdminCallId = (typeof ADMIN_CALLS)[number]["id"];

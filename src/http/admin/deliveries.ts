@@ -1,0 +1,67 @@
+import { type Delivery, deliveryQuerySchema, listDeliveries, pingWebhook, redeliver } from "../../services/events.ts";
+import { eventUnknown } from "../../services/refusals.ts";
+import { pathId } from "../path-id.ts";
+import { adminCall } from "./call.ts";
+import { page } from "./page.ts";
+import { webhookIdOf } from "./webhooks.ts";
+
+const shownDelivery = (each: Delivery) => ({
+  event_id: each.eventId,
+  seq: each.seq,
+  type: each.type,
+  chat_id: each.chatId,
+  status: each.status,
+  attempts: each.attempts,
+  last_status: each.lastStatus,
+  last_error: each.lastError,
+  next_attempt_at: each.nextAttemptAt,
+});
+
+export const deliveryCalls = [
+  adminCall(
+    {
+      id: "pingWebhook",
+      method: "post",
+      path: "/sites/:site_id/webhooks/:webhook_id/ping",
+      role: "owner",
+      scope: "site",
+      audit: [],
+    },
+    async (c, { site }) => {
+      const { eventId } = await pingWebhook(c.var.ctx, { site, webhookId: webhookIdOf(c) });
+      return c.json({ event_id: eventId }, 202);
+    },
+  ),
+
+  adminCall(
+    {
+      id: "listDeliveries",
+      method: "get",
+      path: "/sites/:site_id/webhooks/:webhook_id/deliveries",
+      role: "owner",
+      scope: "site",
+      audit: [],
+      query: deliveryQuerySchema,
+    },
+    async (c, { site, query }) => {
+      const deliveries = await listDeliveries(c.var.ctx, { site, webhookId: webhookIdOf(c), ...query });
+      return c.json(page(deliveries, shownDelivery));
+    },
+  ),
+
+  adminCall(
+    {
+      id: "redeliver",
+      method: "post",
+      path: "/sites/:site_id/webhooks/:webhook_id/deliveries/:seq/redeliver",
+      role: "owner",
+      scope: "site",
+      audit: [],
+    },
+    async (c, { site }) => {
+      const which = { site, webhookId: webhookIdOf(c), seq: pathId(c, "seq", eventUnknown) };
+      const { eventId, seq } = await redeliver(c.var.ctx, which);
+      return c.json({ event_id: eventId, seq }, 202);
+    },
+  ),
+];

@@ -1,0 +1,64 @@
+import { type DivergentApp, listDivergentApps } from "../../services/divergent-apps.ts";
+import { listHomes, type RestoredHome, restoredSchema, settleRestoredHome } from "../../services/homes.ts";
+import { pageQuerySchema } from "../../services/page.ts";
+import { noteHome } from "../operator/context.ts";
+import { adminCall } from "./call.ts";
+import type { AdminContext } from "./env.ts";
+import { page } from "./page.ts";
+
+/** The home that a path names, which need not exist. It is noted for the log and for the words of a fault. */
+function homeOf(c: AdminContext): string {
+  const home = c.req.param("name") ?? "";
+  noteHome(c, home);
+  return home;
+}
+
+const shownRestoredHome = ({ settlingId, sites, liftedBy, reopenAfter, homesDown }: RestoredHome) => ({
+  settling_id: settlingId,
+  sites,
+  lifted_by: liftedBy,
+  reopen_after: reopenAfter,
+  homes_down: homesDown,
+});
+
+const shownDivergentApp = ({ appid, siteId, why }: DivergentApp) => ({ appid, site_id: siteId, why });
+
+export const homeCalls = [
+  adminCall(
+    { id: "listHomes", method: "get", path: "/homes", role: "owner", scope: "deployment", audit: [] },
+    async (c) => c.json({ items: await listHomes(c.var.ctx) }),
+  ),
+
+  adminCall(
+    {
+      id: "settleRestoredHome",
+      method: "post",
+      path: "/homes/:name/restored",
+      role: "owner",
+      scope: "deployment",
+      audit: ["home.restored"],
+      body: restoredSchema,
+      bodyOptional: true,
+    },
+    async (c, { body: { settling_id: settlingId, ...input } }) => {
+      const settled = await settleRestoredHome(c.var.ctx, { home: homeOf(c), settlingId, ...input });
+      return c.json(shownRestoredHome(settled));
+    },
+  ),
+
+  adminCall(
+    {
+      id: "listDivergentApps",
+      method: "get",
+      path: "/homes/:name/divergent",
+      role: "owner",
+      scope: "deployment",
+      audit: [],
+      query: pageQuerySchema,
+    },
+    async (c, { query }) => {
+      const apps = await listDivergentApps(c.var.ctx, { home: homeOf(c), ...query });
+      return c.json({ ...page(apps, shownDivergentApp), homes_down: apps.homesDown });
+    },
+  ),
+];

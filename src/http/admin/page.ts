@@ -1,0 +1,6 @@
+import type { Page } from "../../services/page.ts";
+
+/** A list on the wire. */
+export function page<Item, Shown>({ items, nextCursor }: Page<Item>, show: (item: Item) => Shown) {
+  return { items: items.map(show), next_cursor: nextCursor };
+}

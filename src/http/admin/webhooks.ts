@@ -1,0 +1,106 @@
+import { type RotatedWebhook, rotateWebhookSchema, rotateWebhookSecret } from "../../services/webhook-secrets.ts";
+import {
+  addWebhook,
+  changeWebhook,
+  deleteWebhook,
+  listWebhooks,
+  newWebhookSchema,
+  type Webhook,
+  webhookChangeSchema,
+} from "../../services/webhooks.ts";
+import { adminCall } from "./call.ts";
+import type { AdminContext } from "./env.ts";
+import { page } from "./page.ts";
+
+/** The webhook that a path names, which need not exist. */
+export const webhookIdOf = (c: AdminContext): string => c.req.param("webhook_id") ?? "";
+
+const shownWebhook = (each: Webhook) => ({
+  id: each.id,
+  url: each.url,
+  events: each.events,
+  status: each.status,
+  disabled_reason: each.disabledReason,
+  failing_since: each.failingSince,
+  previous_expires_at: each.previousExpiresAt,
+  created_at: each.createdAt,
+});
+
+const shownNewWebhook = ({ secret, ...webhook }: Webhook & { secret: string }) => ({
+  ...shownWebhook(webhook),
+  secret,
+});
+
+const shownRotatedWebhook = ({ secret, previousExpiresAt }: RotatedWebhook) => ({
+  secret,
+  previous_expires_at: previousExpiresAt,
+});
+
+export const webhookCalls = [
+  adminCall(
+    {
+      id: "addWebhook",
+      method: "post",
+      path: "/sites/:site_id/webhooks",
+      role: "owner",
+      scope: "site",
+      audit: ["webhook.added", "site.events_on"],
+      body: newWebhookSchema,
+    },
+    async (c, { site, body }) => c.json(shownNewWebhook(await addWebhook(c.var.ctx, { site, ...body })), 201),
+  ),
+
+  adminCall(
+    { id: "listWebhooks", method: "get", path: "/sites/:site_id/webhooks", role: "owner", scope: "site", audit: [] },
+    async (c, { site }) =>
+      c.json(page({ items: await listWebhooks(c.var.ctx, { site }), nextCursor: null }, shownWebhook)),
+  ),
+
+  adminCall(
+    {
+      id: "changeWebhook",
+      method: "patch",
+      path: "/sites/:site_id/webhooks/:webhook_id",
+      role: "owner",
+      scope: "site",
+      audit: ["webhook.changed", "webhook.enabled", "webhook.disabled"],
+      body: webhookChangeSchema,
+    },
+    async (c, { site, body }) => {
+      const which = { site, webhookId: webhookIdOf(c) };
+      return c.json(shownWebhook(await changeWebhook(c.var.ctx, { ...which, change: body })));
+    },
+  ),
+
+  adminCall(
+    {
+      id: "deleteWebhook",
+      method: "delete",
+      path: "/sites/:site_id/webhooks/:webhook_id",
+      role: "owner",
+      scope: "site",
+      audit: ["webhook.deleted"],
+    },
+    async (c, { site }) => {
+      await deleteWebhook(c.var.ctx, { site, webhookId: webhookIdOf(c) });
+      return c.body(null, 204);
+    },
+  ),
+
+  adminCall(
+    {
+      id: "rotateWebhookSecret",
+      method: "post",
+      path: "/sites/:site_id/webhooks/:webhook_id/rotate",
+      role: "owner",
+      scope: "site",
+      audit: ["webhook.rotated"],
+      body: rotateWebhookSchema,
+      bodyOptional: true,
+    },
+    async (c, { site, body: { overlap_seconds: overlapSeconds } }) => {
+      const which = { site, webhookId: webhookIdOf(c) };
+      return c.json(shownRotatedWebhook(await rotateWebhookSecret(c.var.ctx, { ...which, overlapSeconds })));
+    },
+  ),
+];
