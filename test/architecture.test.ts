@@ -55,7 +55,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "parse-json.ts": [],
   "rate-limit.ts": ["runtime.ts"],
   "fields.ts": ["zod"],
-  openapi: ["operations", "pipeline", "services", "credentials", "store/schema.ts", ...LEAVES, "zod"],
+  openapi: ["operations", "pipeline", "services", "http/admin", "credentials", "store/schema.ts", ...LEAVES, "zod"],
   client: [],
   "client/examples": ["client", "node:"],
   cli: ["client", "openapi", "operations", "homes.ts", "node:", "standardwebhooks", "wrangler"],

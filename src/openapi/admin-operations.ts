@@ -1,9 +1,7 @@
 import { APPID } from "../credentials/resolve-credentials.ts";
-import { auditQuerySchema } from "../services/audit.ts";
+import type { AdminCallId } from "../http/admin/calls.ts";
 import { DIVERGENT_CURSOR } from "../services/divergent-apps.ts";
-import { pageQuerySchema } from "../services/page.ts";
-import { sessionQuerySchema } from "../services/sessions.ts";
-import { ID_CURSOR, operation, pageQuery, parametersIn, QUERY_WORDS, query } from "./admin-call.ts";
+import { type CallWords, ID_CURSOR, QUERY_WORDS } from "./admin-call.ts";
 
 const HOMES_CURSOR = {
   ...QUERY_WORDS,
@@ -14,210 +12,143 @@ const HOMES_CURSOR = {
 };
 const APPID_CURSOR = { ...QUERY_WORDS, cursor: { ...QUERY_WORDS.cursor, pattern: APPID.source } };
 
-/** The paths of the admin API. docs/operating.md, "Admin API". */
-export const adminPaths = {
-  "/admin/sites": {
-    post: operation({
-      id: "createSite",
-      summary: "Create a site",
-      description:
-        "Makes the site in a home, a database near its callers. It stays there. When the answer was lost, send the same call again: it finishes a site that was begun. A call that was finished makes another site.",
-      body: "NewSite",
-      answer: { status: 201, schema: "Site" },
-      refusals: [409],
-      description200: "The site was created.",
-    }),
-    get: operation({
-      id: "listSites",
-      summary: "List the sites",
-      query: pageQuery,
-      answer: { status: 200, schema: "SitePage" },
-      description200: "A page of sites, by id.",
-    }),
+/** The words for the calls of the admin API, apart from those about events and webhooks. */
+export const adminWords = {
+  createSite: {
+    summary: "Create a site",
+    description:
+      "Makes the site in a home, a database near its callers. It stays there. When the answer was lost, send the same call again: it finishes a site that was begun. A call that was finished makes another site.",
+    body: "NewSite",
+    answer: { status: 201, schema: "Site" },
+    refusals: [409],
+    description200: "The site was created.",
   },
-  "/admin/sites/{site_id}": {
-    parameters: parametersIn("site_id"),
-    patch: operation({
-      id: "changeSite",
-      summary: "Rename, close or open a site, lift its chat ids, or turn its events on or off",
-      description:
-        "Signed calls of a closed site are refused with 503 and use up no `ranstr`. All of the change is made, or nothing. The same call again repairs what was only done in part.",
-      body: "SiteChange",
-      answer: { status: 200, schema: "ChangedSite" },
-      refusals: [404, 409],
-      description200: "The site as it is now.",
-    }),
+  listSites: {
+    summary: "List the sites",
+    query: ID_CURSOR,
+    answer: { status: 200, schema: "SitePage" },
+    description200: "A page of sites, by id.",
   },
-  "/admin/sites/{site_id}/apps": {
-    parameters: parametersIn("site_id"),
-    post: operation({
-      id: "issueApp",
-      summary: "Issue an app",
-      description:
-        "Makes an appid and a secret for a back end, or takes over those of another service. When a database does not answer, the 503 names an appid that is kept for the site without an app: send the call again with it, or release it.",
-      body: "NewApp",
-      answer: { status: 201, schema: "IssuedApp" },
-      refusals: [404, 409],
-      description200: "The app was issued. The secret is shown here only.",
-    }),
-    get: operation({
-      id: "listApps",
-      summary: "List a site's apps",
-      query: query(pageQuerySchema, APPID_CURSOR),
-      answer: { status: 200, schema: "AppPage" },
-      refusals: [404, 409],
-      description200: "A page of apps, by appid; never with a secret.",
-    }),
+  changeSite: {
+    summary: "Rename, close or open a site, lift its chat ids, or turn its events on or off",
+    description:
+      "Signed calls of a closed site are refused with 503 and use up no `ranstr`. All of the change is made, or nothing. The same call again repairs what was only done in part.",
+    body: "SiteChange",
+    answer: { status: 200, schema: "ChangedSite" },
+    description200: "The site as it is now.",
   },
-  "/admin/apps/{appid}/rotate": {
-    parameters: parametersIn("appid"),
-    post: operation({
-      id: "rotateSecret",
-      summary: "Rotate an app's secret",
-      description:
-        "Gives the app a new secret. Both verify until the overlap ends; rotating again ends the oldest, which may be the one in use: give `expected_version`, so that a call repeated after a lost answer rotates once. The body may be left out.",
-      body: "Rotation",
-      bodyOptional: true,
-      answer: { status: 200, schema: "RotatedApp" },
-      refusals: [404, 409],
-      description200: "The app has a new secret, shown here only.",
-    }),
+  issueApp: {
+    summary: "Issue an app",
+    description:
+      "Makes an appid and a secret for a back end, or takes over those of another service. When a database does not answer, the 503 names an appid that is kept for the site without an app: send the call again with it, or release it.",
+    body: "NewApp",
+    answer: { status: 201, schema: "IssuedApp" },
+    description200: "The app was issued. The secret is shown here only.",
   },
-  "/admin/apps/{appid}": {
-    parameters: parametersIn("appid"),
-    delete: operation({
-      id: "revokeApp",
-      summary: "Revoke an app, or release an appid that has none",
-      description:
-        "Ends the app for good, from its next request on; its appid stays its site's. An appid that is kept for a site without an app is released: any site can get it. That is 409 when somebody asks for it at this moment, and 503 while its home or `main` is closed.",
-      answer: { status: 204 },
-      refusals: [404, 409],
-      description200: "The app is revoked, or the appid is released.",
-    }),
+  listApps: {
+    summary: "List a site's apps",
+    query: APPID_CURSOR,
+    answer: { status: 200, schema: "AppPage" },
+    description200: "A page of apps, by appid; never with a secret.",
   },
-  "/admin/reseal": {
-    post: operation({
-      id: "resealSecrets",
-      summary: "Seal secrets with the current master key",
-      description:
-        "After MASTER_KEY was changed and the one before put into MASTER_KEY_PREVIOUS: seals anew what the earlier key sealed, 100 apps and webhooks a call. Closed homes are not touched. Call again until `remaining` is 0 and `homes_down` is empty; when `unopened` is 0 too, the earlier key can go.",
-      answer: { status: 200, schema: "Resealed" },
-      description200: "What was sealed anew and what remains.",
-    }),
+  rotateSecret: {
+    summary: "Rotate an app's secret",
+    description:
+      "Gives the app a new secret. Both verify until the overlap ends; rotating again ends the oldest, which may be the one in use: give `expected_version`, so that a call repeated after a lost answer rotates once. The body may be left out.",
+    body: "Rotation",
+    answer: { status: 200, schema: "RotatedApp" },
+    description200: "The app has a new secret, shown here only.",
   },
-  "/admin/sites/{site_id}/agents": {
-    parameters: parametersIn("site_id"),
-    post: operation({
-      id: "addAgent",
-      summary: "Add an agent to a site",
-      body: "NewAgent",
-      answer: { status: 201, schema: "Agent" },
-      refusals: [404, 409],
-      description200: "The agent was added, in normal status.",
-    }),
-    get: operation({
-      id: "listAgents",
-      summary: "List a site's agents",
-      query: pageQuery,
-      answer: { status: 200, schema: "AgentPage" },
-      refusals: [404, 409],
-      description200: "A page of agents, by id.",
-    }),
+  revokeApp: {
+    summary: "Revoke an app, or release an appid that has none",
+    description:
+      "Ends the app for good, from its next request on; its appid stays its site's. An appid that is kept for a site without an app is released: any site can get it. That is 409 when somebody asks for it at this moment, and 503 while its home or `main` is closed.",
+    answer: { status: 204 },
+    description200: "The app is revoked, or the appid is released.",
   },
-  "/admin/sites/{site_id}/agents/{id}": {
-    parameters: parametersIn("site_id", "id"),
-    patch: operation({
-      id: "changeAgent",
-      summary: "Rename, enable or disable an agent",
-      body: "AgentChange",
-      answer: { status: 200, schema: "Agent" },
-      refusals: [404, 409],
-      description200: "The agent as it is now.",
-    }),
+  resealSecrets: {
+    summary: "Seal secrets with the current master key",
+    description:
+      "After MASTER_KEY was changed and the one before put into MASTER_KEY_PREVIOUS: seals anew what the earlier key sealed, 100 apps and webhooks a call. Closed homes are not touched. Call again until `remaining` is 0 and `homes_down` is empty; when `unopened` is 0 too, the earlier key can go.",
+    answer: { status: 200, schema: "Resealed" },
+    description200: "What was sealed anew and what remains.",
   },
-  "/admin/sites/{site_id}/sessions": {
-    parameters: parametersIn("site_id"),
-    get: operation({
-      id: "listSessions",
-      summary: "List a site's sessions",
-      query: query(sessionQuerySchema, {
-        ...ID_CURSOR,
-        status: { description: "Only sessions of this status." },
-        sbs: { description: "Only sessions of this customer." },
-      }),
-      answer: { status: 200, schema: "SessionPage" },
-      refusals: [404, 409],
-      description200: "A page of sessions, newest first.",
-    }),
+  addAgent: {
+    summary: "Add an agent to a site",
+    body: "NewAgent",
+    answer: { status: 201, schema: "Agent" },
+    description200: "The agent was added, in normal status.",
   },
-  "/admin/sites/{site_id}/sessions/{chat_id}": {
-    parameters: parametersIn("site_id", "chat_id"),
-    get: operation({
-      id: "readSession",
-      summary: "Read everything stored of a session",
-      answer: { status: 200, schema: "Session" },
-      refusals: [404, 409],
-      description200: "The session.",
-    }),
+  listAgents: {
+    summary: "List a site's agents",
+    query: ID_CURSOR,
+    answer: { status: 200, schema: "AgentPage" },
+    description200: "A page of agents, by id.",
   },
-  "/admin/homes": {
-    get: operation({
-      id: "listHomes",
-      summary: "List the homes",
-      description:
-        "Every database that sites can be made in, `main` first, and every home that a site names although none is bound.",
-      answer: { status: 200, schema: "HomeList" },
-      description200: "The homes.",
-    }),
+  changeAgent: {
+    summary: "Rename, enable or disable an agent",
+    body: "AgentChange",
+    answer: { status: 200, schema: "Agent" },
+    description200: "The agent as it is now.",
   },
-  "/admin/homes/{name}/restored": {
-    parameters: parametersIn("name"),
-    post: operation({
-      id: "settleRestoredHome",
-      summary: "Make a home fit for use after D1 Time Travel",
-      description:
-        "Call it once a closed home was restored, before it is opened. It gives the home the sites that it lost, and lifts the chat ids and the event counts of every site. Of `main`, it also gives the directory the sites and apps of the other homes. The same `settling_id` again lifts nothing more and goes on where the call before stopped; without one, each call lifts. The body may be left out.",
-      body: "Restored",
-      bodyOptional: true,
-      answer: { status: 200, schema: "RestoredHome" },
-      refusals: [404, 409],
-      description200: "The home is fit for use from `reopen_after` on.",
-    }),
+  listSessions: {
+    summary: "List a site's sessions",
+    query: {
+      ...ID_CURSOR,
+      status: { description: "Only sessions of this status." },
+      sbs: { description: "Only sessions of this customer." },
+    },
+    answer: { status: 200, schema: "SessionPage" },
+    description200: "A page of sessions, newest first.",
   },
-  "/admin/homes/{name}/divergent": {
-    parameters: parametersIn("name"),
-    get: operation({
-      id: "listDivergentApps",
-      summary: "List the apps to look at after a restore",
-      description:
-        "The apps that the home knows otherwise than the directory or KV. Of `main`, also the apps of other homes that no route leads to; a home that does not answer is named in `homes_down`. A page compares at most 5,000 apps: it may have fewer items than `limit`, or none, and yet a `next_cursor`.",
-      query: query(pageQuerySchema, {
-        ...QUERY_WORDS,
-        cursor: { ...QUERY_WORDS.cursor, pattern: DIVERGENT_CURSOR.source },
-      }),
-      answer: { status: 200, schema: "DivergentAppPage" },
-      refusals: [404],
-      description200: "A page of apps.",
-    }),
+  readSession: {
+    summary: "Read everything stored of a session",
+    answer: { status: 200, schema: "Session" },
+    description200: "The session.",
   },
-  "/admin/audit": {
-    get: operation({
-      id: "listAuditLog",
-      summary: "List what operators changed",
-      description:
-        "Merged from all homes. A home that does not answer is named in `homes_down`, and its entries are missing.",
-      query: query(auditQuerySchema, {
-        ...HOMES_CURSOR,
-        site_id: {
-          description: "Only what was done to this site.",
-          type: "integer",
-          minimum: 1,
-          maximum: 999_999_999_999_999,
-        },
-      }),
-      answer: { status: 200, schema: "AuditPage" },
-      refusals: [404],
-      description200: "A page of the audit log, newest first.",
-    }),
+  listHomes: {
+    summary: "List the homes",
+    description:
+      "Every database that sites can be made in, `main` first, and every home that a site names although none is bound.",
+    answer: { status: 200, schema: "HomeList" },
+    description200: "The homes.",
   },
-};
+  settleRestoredHome: {
+    summary: "Make a home fit for use after D1 Time Travel",
+    description:
+      "Call it once a closed home was restored, before it is opened. It gives the home the sites that it lost, and lifts the chat ids and the event counts of every site. Of `main`, it also gives the directory the sites and apps of the other homes. The same `settling_id` again lifts nothing more and goes on where the call before stopped; without one, each call lifts. The body may be left out.",
+    body: "Restored",
+    answer: { status: 200, schema: "RestoredHome" },
+    refusals: [404, 409],
+    description200: "The home is fit for use from `reopen_after` on.",
+  },
+  listDivergentApps: {
+    summary: "List the apps to look at after a restore",
+    description:
+      "The apps that the home knows otherwise than the directory or KV. Of `main`, also the apps of other homes that no route leads to; a home that does not answer is named in `homes_down`. A page compares at most 5,000 apps: it may have fewer items than `limit`, or none, and yet a `next_cursor`.",
+    query: {
+      ...QUERY_WORDS,
+      cursor: { ...QUERY_WORDS.cursor, pattern: DIVERGENT_CURSOR.source },
+    },
+    answer: { status: 200, schema: "DivergentAppPage" },
+    refusals: [404],
+    description200: "A page of apps.",
+  },
+  listAuditLog: {
+    summary: "List what operators changed",
+    description:
+      "Merged from all homes. A home that does not answer is named in `homes_down`, and its entries are missing.",
+    query: {
+      ...HOMES_CURSOR,
+      site_id: {
+        description: "Only what was done to this site.",
+        type: "integer",
+        minimum: 1,
+        maximum: 999_999_999_999_999,
+      },
+    },
+    answer: { status: 200, schema: "AuditPage" },
+    refusals: [404],
+    description200: "A page of the audit log, newest first.",
+  },
+} satisfies Partial<Record<AdminCallId, CallWords>>;

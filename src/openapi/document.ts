@@ -1,9 +1,8 @@
-import { adminPaths } from "./admin-operations.ts";
+import { adminPaths } from "./admin-paths.ts";
 import { adminSchemas } from "./admin-schemas.ts";
 import { exactly, failures, header, headers, responses, securitySchemes, string } from "./components.ts";
 import { eventSchemas, webhooks } from "./event-webhooks.ts";
 import { signedPaths, signedSchemas } from "./signed-operations.ts";
-import { webhookPaths } from "./webhook-operations.ts";
 import { webhookSchemas } from "./webhook-schemas.ts";
 
 const STATES = ["ok", "down"];
@@ -97,7 +96,7 @@ export function openApiDocument(version: string) {
       },
       { name: "Health", description: "For monitors." },
     ],
-    paths: { ...signedPaths, ...adminPaths, ...webhookPaths, ...healthPaths },
+    paths: { ...signedPaths, ...adminPaths, ...healthPaths },
     webhooks,
     components: {
       securitySchemes,

@@ -1,0 +1,96 @@
+import { APPID } from "../credentials/resolve-credentials.ts";
+import { HOME_NAME } from "../homes.ts";
+import type { AdminCall } from "../http/admin/call.ts";
+import { ADMIN_CALLS, type AdminCallId } from "../http/admin/calls.ts";
+import type { CallWords } from "./admin-call.ts";
+import { adminWords } from "./admin-operations.ts";
+import { header, problems } from "./components.ts";
+import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
+import { webhookWords } from "./webhook-operations.ts";
+
+const MAX_ID = Number.MAX_SAFE_INTEGER;
+
+const PATH_PARAMETERS: Record<string, { description: string; schema: JsonSchema; example: number | string }> = {
+  site_id: { description: "The site's id.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 1 },
+  id: { description: "The agent's id.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 10411 },
+  chat_id: { description: "The session.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 900220 },
+  appid: {
+    description: "The application identifier.",
+    schema: { type: "string", pattern: APPID.source },
+    example: "42d7c13c16e7ed0479f2418eb8894310",
+  },
+  webhook_id: {
+    description: "The webhook's id.",
+    schema: { type: "string", pattern: "^wh_[0-9a-f]{32}$" },
+    example: "wh_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42",
+  },
+  seq: { description: "The event, by its seq.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 42 },
+  name: {
+    description: "The home's name, as `GET /admin/homes` gives it.",
+    schema: { type: "string", pattern: HOME_NAME.source },
+    example: "apac",
+  },
+};
+
+const WORDS: Record<AdminCallId, CallWords> = { ...adminWords, ...webhookWords };
+
+type Method = AdminCall["method"];
+type PathItem = { parameters?: object[] } & { [Each in Method]?: ReturnType<typeof operation> };
+
+/** The paths of the admin API: what each call says of itself, and the words for it. docs/operating.md, "Admin API". */
+export const adminPaths: Record<string, PathItem> = {};
+for (const call of ADMIN_CALLS) {
+  const path = `/admin${call.path.replaceAll(/:(\w+)/g, "{$1}")}`;
+  adminPaths[path] ??= pathItem(call);
+  adminPaths[path][call.method] = operation(call, WORDS[call.id]);
+}
+
+function pathItem({ id, path }: AdminCall): PathItem {
+  const parameters = [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => {
+    const words = PATH_PARAMETERS[name];
+    if (words === undefined) throw new Error(`the path of ${id} has a parameter ${name}, which is not described`);
+    return { name, in: "path", required: true, ...words };
+  });
+  return parameters.length === 0 ? {} : { parameters };
+}
+
+function operation(
+  call: AdminCall,
+  { summary, description, answer, refusals = [], description200, ...words }: CallWords,
+) {
+  const { id, role, scope, body, bodyOptional, query } = call;
+  if ((body === undefined) !== (words.body === undefined))
+    throw new Error(`the body of ${id} is not described as it is`);
+  const content = "schema" in answer && {
+    content: { "application/json": { schema: { $ref: `#/components/schemas/${answer.schema}` } } },
+  };
+  return {
+    tags: ["Admin API"],
+    security: role === "anyone" ? [] : [{ admin: [] }],
+    operationId: id,
+    summary,
+    ...(description !== undefined && { description }),
+    ...(query !== undefined && { parameters: queryParameters(query, words.query ?? {}) }),
+    ...(body !== undefined && {
+      requestBody: {
+        required: bodyOptional === undefined,
+        description: "One JSON object in UTF-8, at most 64 KiB. Fields that are not described are refused.",
+        content: { "application/json": { schema: { $ref: `#/components/schemas/${words.body}` } } },
+      },
+    }),
+    responses: {
+      [answer.status]: { description: description200, headers: header("x-request-id"), ...content },
+      ...problems(405, 429, 500, 503, ...refusals),
+      ...(role !== "anyone" && problems(401)),
+      ...(scope !== "deployment" && problems(404, 409)),
+      ...((body !== undefined || query !== undefined) && problems(400)),
+      ...(body !== undefined && problems(413, 415)),
+    },
+  };
+}
+
+function queryParameters(...[schema, words]: Parameters<typeof jsonSchemaOf>) {
+  return Object.entries(jsonSchemaOf(schema, words, "output").properties ?? {}).map(
+    ([name, { description, ...rest }]) => ({ name, in: "query", description, schema: rest }),
+  );
+}
