@@ -1,16 +1,11 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/config.ts";
-import { ADMIN_CALLS, MAIN_DOWN, prepared, problem, read } from "../support/admin-calls.ts";
+import { CALLS, MAIN_DOWN, prepared, problem, read } from "../support/admin-calls.ts";
 import { downDb } from "../support/down-db.ts";
 import { ADMIN_TOKEN, World } from "../support/world.ts";
 
 afterEach(() => void vi.restoreAllMocks());
-
-const CALLS = ADMIN_CALLS.map(([method, path, body]) => {
-  const name = `${method} ${path({ siteId: ":site_id", appid: ":appid" } as never)}`;
-  return { name, method, path, body };
-});
 
 function request(method: string, path: string, headers: Record<string, string>, body?: unknown): Request {
   const json = body === undefined ? {} : { "content-type": "application/json" };

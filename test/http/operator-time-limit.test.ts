@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ADMIN_CALLS, MAIN_DOWN, problem, read } from "../support/admin-calls.ts";
+import { CALLS, MAIN_DOWN, problem, read } from "../support/admin-calls.ts";
 import { ConsoleVisitor } from "../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { withoutWaiting } from "../support/patient-fetch.ts";
@@ -24,11 +24,6 @@ function silent(world: World, done: boolean): { isolate: World; faults: Faults }
   );
   return { isolate: world.anotherIsolate({ DB: faultyD1(env.DB, faults) }), faults };
 }
-
-const CALLS = ADMIN_CALLS.map(([method, path, body]) => {
-  const name = `${method} ${path({ siteId: ":site_id", appid: ":appid" } as never)}`;
-  return { name, method, path, body };
-});
 
 describe("a D1 that never answers", () => {
   const ofOneDatabase = CALLS.filter(({ name }) => MAIN_DOWN[name] === undefined);

@@ -1,46 +1,114 @@
+import { env } from "cloudflare:workers";
 import { expect } from "vitest";
+import type { AdminCall } from "../../src/http/admin/call.ts";
+import { ADMIN_CALLS, type AdminCallId } from "../../src/http/admin/calls.ts";
+import { databaseOf } from "./homes.ts";
+import type { Replacements } from "./isolate.ts";
 import { newWebhook } from "./new-webhook.ts";
 import type { World } from "./world.ts";
 
 /** The id of the webhook that {@link prepared} stores. */
-const webhookId = ({ siteId }: { siteId: number }) => `wh_of_${siteId}`;
-const webhook = ({ siteId }: World) => `/admin/sites/${siteId}/webhooks/${webhookId({ siteId })}`;
+const webhookId = ({ siteId }: World) => `wh_of_${siteId}`;
+const webhook = (world: World) => `/admin/sites/${world.siteId}/webhooks/${webhookId(world)}`;
 
-/** Stores what the calls below need: a webhook, and one event of the site. */
+/** Stores what the samples below need: a webhook, and one session with its event. */
 export async function prepared(world: World): Promise<World> {
   await newWebhook(world, { id: webhookId(world) });
   await world.chatId();
   return world;
 }
 
-/** Every call of the admin API, as paths of a world. */
-export const ADMIN_CALLS: [method: string, path: (world: World) => string, body?: unknown][] = [
-  ["POST", () => "/admin/sites", { name: "Another" }],
-  ["GET", () => "/admin/sites"],
-  ["PATCH", ({ siteId }) => `/admin/sites/${siteId}`, { name: "Renamed" }],
-  ["POST", ({ siteId }) => `/admin/sites/${siteId}/apps`, { name: "Another" }],
-  ["GET", ({ siteId }) => `/admin/sites/${siteId}/apps`],
-  ["POST", ({ appid }) => `/admin/apps/${appid}/rotate`, { overlap_seconds: 60 }],
-  ["POST", () => "/admin/reseal"],
-  ["POST", ({ siteId }) => `/admin/sites/${siteId}/agents`, { id: 99, name: "Another" }],
-  ["PATCH", ({ siteId }) => `/admin/sites/${siteId}/agents/1`, { name: "Renamed" }],
-  ["GET", ({ siteId }) => `/admin/sites/${siteId}/agents`],
-  ["GET", ({ siteId }) => `/admin/sites/${siteId}/sessions`],
-  ["GET", ({ siteId }) => `/admin/sites/${siteId}/events`],
-  ["POST", ({ siteId }) => `/admin/sites/${siteId}/webhooks`, { url: "https://hooks.example.com/" }],
-  ["GET", ({ siteId }) => `/admin/sites/${siteId}/webhooks`],
-  ["PATCH", webhook, { events: ["session.created"] }],
-  ["POST", (world) => `${webhook(world)}/rotate`, { overlap_seconds: 60 }],
-  ["POST", (world) => `${webhook(world)}/ping`],
-  ["GET", (world) => `${webhook(world)}/deliveries`],
-  ["POST", (world) => `${webhook(world)}/deliveries/1/redeliver`],
-  ["DELETE", webhook],
-  ["GET", () => "/admin/audit"],
-  ["GET", () => "/admin/homes"],
-  ["POST", () => "/admin/homes/main/restored", { lift: 1, force: true }],
-  ["GET", () => "/admin/homes/main/divergent"],
-  ["DELETE", ({ appid }) => `/admin/apps/${appid}`],
-];
+/** A way to make a call that is accepted. */
+export interface Sample {
+  body?: unknown;
+  /** Done first, after {@link prepared}. */
+  before?: (world: World) => Promise<unknown>;
+  /** Bindings of the isolate that is called. */
+  bindings?: Replacements;
+}
+
+const NEWER_KEY = Uint8Array.fromBase64(env.MASTER_KEY).toReversed().toBase64();
+
+/** Every call of the admin API, made in as many ways as it takes to leave each row of the audit log that it may leave. */
+export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
+  createSite: [{ body: { name: "Another" } }],
+  listSites: [{}],
+  changeSite: [
+    { body: { name: "Renamed", status: "closed", first_chat_id: 900_220, events: false } },
+    {
+      body: { status: "open", events: true },
+      before: (world) => world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed", events: false }),
+    },
+  ],
+  issueApp: [{ body: { name: "Another" } }, { body: { name: "Another", secret: "brought-along" } }],
+  listApps: [{}],
+  rotateSecret: [{ body: { overlap_seconds: 60 } }, {}],
+  revokeApp: [
+    {},
+    { before: ({ home, appid }) => databaseOf(home).prepare("DELETE FROM apps WHERE appid = ?").bind(appid).run() },
+  ],
+  resealSecrets: [{}, { bindings: { MASTER_KEY: NEWER_KEY, MASTER_KEY_PREVIOUS: env.MASTER_KEY } }],
+  addAgent: [{ body: { id: 99, name: "Another" } }],
+  listAgents: [{}],
+  changeAgent: [
+    { body: { name: "Renamed", status: "disabled" } },
+    {
+      body: { status: "normal" },
+      before: (world) => world.admin("PATCH", `/admin/sites/${world.siteId}/agents/1`, { status: "disabled" }),
+    },
+  ],
+  listSessions: [{}],
+  readSession: [{}],
+  listHomes: [{}],
+  settleRestoredHome: [{ body: { lift: 1, force: true } }],
+  listDivergentApps: [{}],
+  listAuditLog: [{}],
+  listEvents: [{}],
+  addWebhook: [
+    {
+      body: { url: "https://hooks.example.com/" },
+      before: async (world) => {
+        await world.admin("DELETE", webhook(world));
+        await world.admin("PATCH", `/admin/sites/${world.siteId}`, { events: false });
+      },
+    },
+  ],
+  listWebhooks: [{}],
+  changeWebhook: [
+    { body: { events: ["session.created"] } },
+    { body: { status: "disabled" } },
+    {
+      body: { status: "enabled" },
+      before: (world) => world.admin("PATCH", webhook(world), { status: "disabled" }),
+    },
+  ],
+  deleteWebhook: [{}],
+  rotateWebhookSecret: [{ body: { overlap_seconds: 60 } }, {}],
+  pingWebhook: [{}],
+  listDeliveries: [{}],
+  redeliver: [{}],
+};
+
+/** The path of a call on what {@link prepared} stores; `parameters` replaces some of it. */
+export function pathOf(
+  { path }: Pick<AdminCall, "path">,
+  world: World,
+  parameters: Record<string, string> = {},
+): string {
+  const { siteId, appid } = world;
+  const ours: Record<string, string | number> = {
+    ...{ site_id: siteId, appid, id: 1, chat_id: 1, webhook_id: webhookId(world), seq: 1, name: "main" },
+    ...parameters,
+  };
+  return `/admin${path.replaceAll(/:(\w+)/g, (_, name: string) => String(ours[name]))}`;
+}
+
+/** Every call of the admin API with the body of its first sample. */
+export const CALLS = ADMIN_CALLS.map((call) => {
+  const method = call.method.toUpperCase();
+  const path = (world: World) => pathOf(call, world);
+  return { ...call, name: `${method} /admin${call.path}`, method, path, body: ADMIN_SAMPLES[call.id][0].body };
+});
 
 /**
  * What the calls over all homes answer when only the directory's database is down: what the other homes have, and which one gave

@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import type { Declaration } from "../../../src/http/operator/call.ts";
+import type { Actor } from "../../../src/store/audit.ts";
+import type { Sample } from "../../support/admin-calls.ts";
+import { databaseOf } from "../../support/homes.ts";
+import type { World } from "../../support/world.ts";
+
+/** A surface of operators, and how its calls are made. */
+export interface Surface<Each extends Declaration> {
+  actor: Actor;
+  calls: readonly Each[];
+  /** At least one; together they leave every row that the call declares. */
+  samplesOf: (call: Each) => readonly Sample[];
+  /** A fresh site with what the samples need. */
+  prepare: () => Promise<World>;
+  pathOf: (call: Each, world: World, parameters?: Record<string, string>) => string;
+  send: (world: World, call: Each, path: string, sample: Sample) => Promise<Response>;
+  sendUnsigned: (world: World, call: Each, path: string) => Promise<Response>;
+  /** Why a call that may change something leaves no row in the audit log, by its title. */
+  leavesNone: Record<string, string>;
+}
+
+const HOMES = ["main", "apac"];
+
+/** Makes every call of a surface, and holds it to what it declares. */
+export function walk<Each extends Declaration>(name: string, surface: Surface<Each>): void {
+  const { calls, samplesOf, prepare, pathOf, send, sendUnsigned, leavesNone } = surface;
+  const named = calls.map((call) => ({ title: `${call.method.toUpperCase()} ${call.path}`, call }));
+  const kept = named.filter(({ call }) => call.role !== "anyone");
+  const aboutOne = named.filter(({ call }) => call.scope !== "deployment");
+
+  describe(`every call of ${name}`, () => {
+    it.each(kept)("$title is refused without a sign-in", async ({ call }) => {
+      const world = await prepare();
+      const before = await newestRows();
+      const { status } = await sendUnsigned(world, call, pathOf(call, world));
+      expect([401, 303]).toContain(status);
+      expect(await rowsAfter(before)).toEqual([]);
+    });
+
+    it.each(aboutOne)("$title is 404 for a site or an app that does not exist", async ({ call }) => {
+      const world = await prepare();
+      const before = await newestRows();
+      const path = pathOf(call, world, { site_id: "987654321", appid: "nobodys" });
+      for (const sample of samplesOf(call)) expect((await send(world, call, path, sample)).status).toBe(404);
+      expect(await rowsAfter(before)).toEqual([]);
+    });
+
+    it.each(named)("$title leaves the rows in the audit log that it declares, and no others", async ({ call }) => {
+      const left = new Set<string>();
+      for (const sample of samplesOf(call)) {
+        const world = await prepare();
+        await sample.before?.(world);
+        const before = await newestRows();
+        const isolate = sample.bindings === undefined ? world : world.anotherIsolate(sample.bindings);
+        const { status } = await send(isolate, call, pathOf(call, world), sample);
+        expect(status).toBeLessThan(400);
+        for (const { actor, action } of await rowsAfter(before)) {
+          expect([actor, action]).toEqual([surface.actor, expect.toBeOneOf([...call.audit])]);
+          left.add(action);
+        }
+      }
+      expect([...left].sort()).toEqual([...call.audit].sort());
+    });
+
+    it("leaves a row in the audit log when it may change something, or has a reason not to", () => {
+      const silent = named.filter(({ call }) => call.method !== "get" && call.audit.length === 0);
+      expect(silent.map(({ title }) => title).sort()).toEqual(Object.keys(leavesNone).sort());
+    });
+  });
+}
+
+/** The newest row of the audit log in each home. */
+const newestRows = () =>
+  Promise.all(
+    HOMES.map((home) =>
+      databaseOf(home).prepare("SELECT coalesce(max(id), 0) AS id FROM audit_log").first<number>("id"),
+    ),
+  );
+
+async function rowsAfter(newest: (number | null)[]): Promise<{ actor: string; action: string }[]> {
+  const rows = await Promise.all(
+    HOMES.map((home, at) =>
+      databaseOf(home)
+        .prepare("SELECT actor, action FROM audit_log WHERE id > ? ORDER BY id")
+        .bind(newest[at] ?? 0)
+        .all<{ actor: string; action: string }>(),
+    ),
+  );
+  return rows.flatMap(({ results }) => results);
+}
