@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { WIRE_ERRORS } from "../src/errors.ts";
+import type { AdminCall } from "../src/http/admin/call.ts";
+import { ADMIN_CALLS } from "../src/http/admin/calls.ts";
 import { openApiDocument } from "../src/openapi/document.ts";
 import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "../src/openapi/signature-vectors.ts";
 import { IDEMPOTENCY_SECONDS } from "../src/pipeline/idempotency-key.ts";
@@ -90,6 +92,17 @@ const limitsOf = (rule: Rule): string[] =>
     ])
     .filter(([, most]) => most !== undefined)
     .map(([least, most]) => `${least} to ${most}`);
+
+/** The row of a call in the table of the admin API, without its answer. */
+function rowOf({ method, path, audit }: AdminCall): string {
+  const { requestBody } = document.paths[`/admin${path.replaceAll(/:(\w+)/g, "{$1}")}`]?.[method] ?? {};
+  const { $ref = "" } = requestBody?.content["application/json"]?.schema ?? {};
+  const { properties = {}, required = [] } = document.components.schemas[$ref.split("/").at(-1) ?? ""] ?? {};
+  const fields = Object.keys(properties).map((name) => (required.includes(name) ? name : `${name}?`));
+  const body = requestBody === undefined ? "" : ` \`{${fields.join(", ")}}\``;
+  const left = audit.map((action) => `\`${action}\``).join(", ");
+  return `| \`${method.toUpperCase()} /admin${path}\`${body} | … | ${left || "nothing"} |`;
+}
 
 /** 1860 as it stands in a sentence: 1,860. */
 const grouped = (number: number) => number.toLocaleString("en");
@@ -276,17 +289,13 @@ describe("what the pages say of the deployment", () => {
     expect(textOf("docs/architecture.md")).toContain("three tries of 3 s, and 8 s in all");
   });
 
-  it("is every call of the admin API", () => {
-    const calls = Object.entries(document.paths)
-      .filter(([path]) => !path.startsWith("/openapi/"))
-      .flatMap(([path, methods]) =>
-        Object.keys(methods)
-          .filter((method) => method !== "parameters")
-          .map((method) => `\`${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ":$1")}\``),
-      );
-    expect(calls.length).toBeGreaterThan(12);
-    const named = rowsOf(OPERATING).flatMap(([call = ""]) => call.match(/^`[A-Z]+ [^`]+`/)?.[0] ?? []);
-    expect(calls.filter((call) => !named.includes(call))).toEqual([]);
+  it("is every call of the admin API, with its fields and what it leaves in the audit log", () => {
+    const [, table = ""] = OPERATING.split("| call | answer | leaves in the [audit log](#the-audit-log) |");
+    const rows = rowsOf(table.split("\n\n")[0] ?? "").filter(([call]) => call?.includes(" /admin/"));
+    expect(rows.every(([, answer = ""]) => /^20[0-4]\b/.test(answer))).toBe(true);
+    const written = rows.map(([call, , left]) => `| ${call} | … | ${left} |`);
+    expect(written.sort()).toEqual(ADMIN_CALLS.map(rowOf).sort());
+    expect(table).toContain("| `GET /healthz`, no token |");
   });
 
   it("is no reason in the log that the code does not give", () => {
