@@ -65,8 +65,10 @@ export function mount<E extends Env>(
   door: MiddlewareHandler<E>,
 ): void {
   for (const { method, path, role, answer } of calls) {
-    if (role === "anyone") routes[method](path, answer);
-    else routes[method](path, door, answer);
+    // The request alone: hono's `next` would be taken for the site by a handler that may get one.
+    const handler = (c: Context<E>) => answer(c);
+    if (role === "anyone") routes[method](path, handler);
+    else routes[method](path, door, handler);
   }
   routes.use(door);
 }

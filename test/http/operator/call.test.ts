@@ -19,6 +19,13 @@ describe("a call of operators", () => {
     expect(() => call(declared, done)).toThrow(`get ${path} is about the ${named}, and says ${scope}`);
   });
 
+  it("gives a handler no site when it is about none", async () => {
+    const routes = newHono<AdminEnv>();
+    const seen = call({ ...READ, path: "/seen", scope: "deployment" }, (c: AdminContext, site) => c.text(String(site)));
+    mount(routes, [seen], (_, next) => next());
+    expect(await (await routes.request("/seen")).text()).toBe("undefined");
+  });
+
   it("passes the door, as everything does that is no call, unless anyone may make it", async () => {
     const routes = newHono<AdminEnv>();
     const calls = [
