@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { autoTitle } from "../../src/operations/auto-title.ts";
 
@@ -44,6 +45,29 @@ describe("autoTitle", () => {
   it("keeps one character whole that is as long as a message may be", () => {
     const tall = `e${"\u{1d165}".repeat(1_999)}`;
     expect(autoTitle(tall)).toBe(tall);
+  });
+
+  it("cuts as Intl.Segmenter does, also where it does not ask it", () => {
+    const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
+    const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+    const bySegmenter = (content: string) => {
+      const sentence = sentences.segment(content.trimStart()).containing(0)?.segment ?? "";
+      const line = sentence.replace(/\s+/g, " ").trim();
+      const all = Array.from(graphemes.segment(line), ({ segment }) => segment);
+      return all.length <= 40 ? line : `${all.slice(0, 39).join("").trimEnd()}…`;
+    };
+    const part = fc.constantFrom(
+      ...["a", "B", "word ", "3", "漢", "ا", "👍🏽", FAMILY, "\u0301", "\u00ad"],
+      ...[".", "!", "?", "。", "？", "…", "؟", "।", "\u2024", "．", ",", ";", ":"],
+      ...[" ", "  ", "\t", "\v", "\n", "\r\n", "\u0085", "\u2028", "\u3000", "\ufeff", ")", "”", "'", "-"],
+    );
+    const content = fc.array(part, { maxLength: 60 }).map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(content, (text) => {
+        expect(autoTitle(text)).toBe(bySegmenter(text));
+      }),
+      { numRuns: 5_000 },
+    );
   });
 
   it("looks past many blanks between words", () => {
