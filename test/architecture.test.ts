@@ -170,9 +170,9 @@ describe("the check of the rules", () => {
     ["http/admin/a.ts", 'import { show } from "../console/layout.tsx";'],
     ["http/admin/a.ts", 'import { fail } from "../signed/envelope.ts";'],
     ["http/admin/a.ts", 'import { findSite } from "../../store/directory/sites.ts";'],
-    ["http/console/pages/a.tsx", 'import { onError } from "../../admin/on-error.ts";'],
-    ["http/console/pages/a.tsx", 'import { succeed } from "../../signed/envelope.ts";'],
-    ["http/console/pages/a.tsx", 'import { unseal } from "../../../credentials/sealed-secret.ts";'],
+    ["http/console/sites/a.tsx", 'import { onError } from "../../admin/on-error.ts";'],
+    ["http/console/sites/a.tsx", 'import { succeed } from "../../signed/envelope.ts";'],
+    ["http/console/sites/a.tsx", 'import { unseal } from "../../../credentials/sealed-secret.ts";'],
     ["http/signed/a.ts", 'import { onError } from "../admin/on-error.ts";'],
     ["http/a.ts", 'import { createApp } from "../app.ts";'],
     ["http/a.ts", 'export * from "../client/client.ts";'],
@@ -203,7 +203,7 @@ describe("the check of the rules", () => {
   });
 
   it.each([
-    ["http/console/pages/a.tsx", 'import { jsx } from "hono/jsx";\nimport { ServiceError } from "../../../errors.ts";'],
+    ["http/console/sites/a.tsx", 'import { jsx } from "hono/jsx";\nimport { ServiceError } from "../../../errors.ts";'],
     ["credentials/a.ts", 'import { importKey } from "../signing/import-key.ts";\nimport { seal } from "./seal.ts";'],
     ["client/examples/a.ts", 'import { sign } from "../sign.ts";\nimport { createHmac } from "node:crypto";'],
     ["cli/a.ts", 'import { AgentSessionClient } from "../client/client.ts";'],

@@ -1,7 +1,7 @@
 import type { Child } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { PageContext } from "./env.ts";
-import { doneNotice } from "./messages.ts";
+import { doneNotice } from "./forms/messages.ts";
 import { Action } from "./parts/form.tsx";
 import { Notice } from "./parts/parts.tsx";
 import { type FramedSite, SiteFrame, SiteNotices } from "./parts/site-frame.tsx";

@@ -1,5 +1,5 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
-import type { Filled } from "../messages.ts";
+import type { Filled } from "../forms/messages.ts";
 import type { View } from "../view.ts";
 import { Notice } from "./parts.tsx";
 

@@ -1,0 +1,142 @@
+import { isRefusedFor } from "../../../errors.ts";
+import { readSecret, rotateSecret } from "../../../services/app-secrets.ts";
+import { findApp, revokeApp } from "../../../services/apps.ts";
+import { siteOf } from "../../operator/context.ts";
+import type { ConsoleRoutes, PageContext } from "../env.ts";
+import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
+import { isDraft, once } from "../forms/once.ts";
+import { readForm } from "../forms/read-form.ts";
+import { show } from "../layout.tsx";
+import { askPage } from "../parts/ask-page.tsx";
+import { Faults } from "../parts/form.tsx";
+import { Copyable, Time } from "../parts/parts.tsx";
+import { PreviousSecret, RotateCard, type SecretOwner, secretPages } from "../secrets/secret-pages.tsx";
+import { AppState } from "./app-table.tsx";
+import { missingAppPage, missingAppPages } from "./missing-app.tsx";
+
+const PATH = "/sites/:site_id/apps/:appid";
+
+export function appPages(routes: ConsoleRoutes): void {
+  routes.get(PATH, async (c) => {
+    try {
+      return await appPage(c);
+    } catch (error) {
+      if (isRefusedFor(error, "app_missing")) return missingAppPage(c);
+      throw error;
+    }
+  });
+
+  missingAppPages(routes);
+
+  secretPages(routes, PATH, appOf);
+
+  routes.get(`${PATH}/revoke`, async (c) => {
+    const { t } = c.var.view;
+    const { site, path, isActive, facts } = await appOf(c);
+    if (!isActive) return c.redirect(path, 303);
+    return askPage(c, site, {
+      title: t("Revoke this app?"),
+      text: t(
+        "None of its secrets will verify from then on, and it cannot be undone. Calls that use it fail at once with 401.",
+      ),
+      facts,
+      action: `${path}/revoke`,
+      button: t("Revoke for good"),
+      keep: t("Keep it"),
+      back: path,
+    });
+  });
+
+  routes.post(`${PATH}/revoke`, async (c) => {
+    const { app, path } = await appOf(c);
+    const form = await readForm(c);
+    if (await isDraft(c, form)) return c.redirect(await doneLocation(c, `${path}/revoke`, "draft"), 303);
+    return once(c, form, path, async () => {
+      await revokeApp(c.var.ctx, app);
+      return doneLocation(c, path, "revoked");
+    });
+  });
+}
+
+/** The app that a path names. @throws ServiceError `not_found` */
+async function appOf(c: PageContext) {
+  const { ctx, view } = c.var;
+  const { t } = view;
+  const site = await siteOf(c);
+  const app = await findApp(ctx, { site, appid: c.req.param("appid") ?? "" });
+  const { appid, version, previousExpiresAt } = app;
+  const owner: SecretOwner = {
+    site: { ...site, tab: "apps" },
+    path: `/console/sites/${site.id}/apps/${appid}`,
+    version,
+    previousExpiresAt,
+    isActive: app.revokedAt === null,
+    facts: (
+      <>
+        <dt>{t("Name")}</dt>
+        <dd>
+          <bdi>{app.name}</bdi>
+        </dd>
+        <Copyable view={view} id="appid" label="appid" text={appid} />
+      </>
+    ),
+    words: {
+      made: t("The app was issued"),
+      use: t("Whoever has it can call as this app: keep it out of code, chats and tickets."),
+      stopped: t(
+        "Calls signed with a secret that has stopped fail at once with 401: make sure first that no caller uses it any more.",
+      ),
+    },
+    read: () => readSecret(ctx, { site, appid, version }),
+    rotate: (overlapSeconds, expectedVersion) => rotateSecret(ctx, { appid, overlapSeconds, expectedVersion }),
+    page: (again) => appPage(c, again),
+  };
+  return { ...owner, app };
+}
+
+async function appPage(c: PageContext, again?: Filled): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const { app, ...owner } = await appOf(c);
+  const { site, path } = owner;
+  const body = (
+    <>
+      <Faults view={view} filled={again} labels={{ overlap_seconds: t("Overlap") }} />
+      <section class="card">
+        <dl class="facts">
+          {owner.facts}
+          <dt>{t("State")}</dt>
+          <dd>
+            <AppState view={view} app={app} />
+          </dd>
+          <dt>{t("Issued")}</dt>
+          <dd>
+            <Time view={view} at={app.createdAt} />
+          </dd>
+          {app.revokedAt === null ? (
+            <PreviousSecret view={view} of={app} />
+          ) : (
+            <>
+              <dt>{t("Revoked on")}</dt>
+              <dd>
+                <Time view={view} at={app.revokedAt} />
+              </dd>
+            </>
+          )}
+        </dl>
+      </section>
+      {owner.isActive && (
+        <>
+          <RotateCard view={view} owner={owner} again={again} />
+          <p>
+            <a class="button danger" href={`${path}/revoke`}>
+              {t("Revoke this app…")}
+            </a>
+          </p>
+        </>
+      )}
+    </>
+  );
+  const filled = again && { path: `${path}/rotate`, values: again.values };
+  return show(c, { title: app.name, site, back: path, body, filled }, isRefused(again) ? 400 : 200);
+}

@@ -1,0 +1,118 @@
+import { isRefusedFor } from "../../../errors.ts";
+import { MAIN_HOME } from "../../../homes.ts";
+import { findApp, releaseApp } from "../../../services/apps.ts";
+import { siteOf } from "../../operator/context.ts";
+import type { ConsoleRoutes, PageContext } from "../env.ts";
+import { doneLocation } from "../forms/messages.ts";
+import { isDraft, once } from "../forms/once.ts";
+import { readForm } from "../forms/read-form.ts";
+import { show } from "../layout.tsx";
+import { askPage } from "../parts/ask-page.tsx";
+import { Field, Form } from "../parts/form.tsx";
+import { Copyable, Notice } from "../parts/parts.tsx";
+
+const PATH = "/sites/:site_id/apps/:appid/release";
+
+/** An appid that is kept for a site which has no such app: because its home did not answer, or lost the app by a restore. */
+export function missingAppPages(routes: ConsoleRoutes): void {
+  routes.get(PATH, async (c) => {
+    const { view } = c.var;
+    const { t } = view;
+    const { site, appid, path, isMissing, isClosed } = await missingOf(c);
+    if (!isMissing || isClosed) return c.redirect(path, 303);
+    return askPage(c, site, {
+      title: t("Release this appid?"),
+      text: t("Any site can get it from then on. This site loses its claim to it."),
+      facts: <Copyable view={view} id="appid" label="appid" text={appid} />,
+      action: `${path}/release`,
+      button: t("Release the appid"),
+      keep: t("Keep it"),
+      back: path,
+    });
+  });
+
+  routes.post(PATH, async (c) => {
+    const { site, appid, path } = await keptOf(c);
+    const form = await readForm(c);
+    if (await isDraft(c, form)) return c.redirect(await doneLocation(c, `${path}/release`, "draft"), 303);
+    const list = `/console/sites/${site.id}/apps`;
+    return once(c, form, list, async () => {
+      try {
+        await releaseApp(c.var.ctx, { appid, siteId: site.id });
+      } catch (error) {
+        if (isRefusedFor(error, "app_issued", "route_claimed")) return doneLocation(c, path, "not_released");
+        throw error;
+      }
+      return doneLocation(c, list, "released");
+    });
+  });
+}
+
+/** The appid that a path names, and the path of its page. */
+async function keptOf(c: PageContext) {
+  const site = { ...(await siteOf(c)), tab: "apps" as const };
+  const appid = c.req.param("appid") ?? "";
+  return { site, appid, path: `/console/sites/${site.id}/apps/${appid}` };
+}
+
+/** @throws ServiceError `not_found` when the appid is not kept for the site */
+async function missingOf(c: PageContext) {
+  const { ctx } = c.var;
+  const kept = await keptOf(c);
+  const { site, appid } = kept;
+  const isMissing = await findApp(ctx, { site, appid }).then(
+    () => false,
+    (error) => {
+      if (isRefusedFor(error, "app_missing")) return true;
+      throw error;
+    },
+  );
+  const isClosed = [MAIN_HOME, site.home].some((home) => ctx.config.closedHomes.has(home));
+  return { ...kept, isMissing, isClosed };
+}
+
+export async function missingAppPage(c: PageContext): Promise<Response> {
+  const { view } = c.var;
+  const { t } = view;
+  const { site, appid, path, isClosed } = await missingOf(c);
+  const body = (
+    <>
+      <Notice kind="bad" title={t("This appid has no app")}>
+        <p>
+          {t(
+            "It is kept for this site: the home did not answer when the app was issued, or it lost the app when it was restored. No call that uses it verifies.",
+          )}
+        </p>
+      </Notice>
+      <section class="card">
+        <dl class="facts">
+          <Copyable view={view} id="appid" label="appid" text={appid} />
+        </dl>
+        <Form view={view} action={`/console/sites/${site.id}/apps`}>
+          <input type="hidden" name="appid" value={appid} />
+          <Field label={t("Name")} name="name" required maxlength={100} />
+          <Field
+            label={t("Secret")}
+            name="secret"
+            type="password"
+            hint={t("Only when its caller keeps the one that he has. Left empty, one is made here.")}
+            autocomplete="new-password"
+            maxlength={256}
+            code
+          />
+          <button type="submit">{t("Issue app")}</button>
+        </Form>
+      </section>
+      {isClosed ? (
+        <p>{t("The appid can be released as soon as no home of it is closed.")}</p>
+      ) : (
+        <p>
+          <a class="button danger" href={`${path}/release`}>
+            {t("Release the appid…")}
+          </a>
+        </p>
+      )}
+    </>
+  );
+  return show(c, { title: appid, site, back: path, body });
+}

@@ -1,0 +1,85 @@
+import { withParameter } from "../console-path.ts";
+import type { PageContext } from "../env.ts";
+import type { View } from "../view.ts";
+import { ticketEnd, ticketFor } from "./tickets.ts";
+
+/** The message of a schema in the reader's language. Its numbers are replaced by {0}, {1}, … before it is looked up in zh.json. */
+export function ruleText(view: View, message: string): string {
+  const numbers: string[] = [];
+  const text = message.replace(/\d+/g, (number) => `{${numbers.push(number) - 1}}`);
+  return view.t(text.charAt(0).toUpperCase() + text.slice(1), ...numbers);
+}
+
+/** The values of a form that is shown again, and their errors. Without errors the form was not sent yet. */
+export interface Filled {
+  values: Record<string, string>;
+  errors: Record<string, string>;
+}
+
+export function filled(
+  view: View,
+  values: Record<string, string>,
+  issues: { field: string; message: string }[],
+): Filled {
+  return { values, errors: Object.fromEntries(issues.map(({ field, message }) => [field, ruleText(view, message)])) };
+}
+
+export const isRefused = (form: Filled | undefined): boolean => Object.keys(form?.errors ?? {}).length > 0;
+
+/** The result of a form, told on the page that it leads to. */
+export type Done =
+  | ("site" | "revoked" | "released" | "not_released" | "agents" | "renamed" | "normal" | "disabled")
+  | ("site_renamed" | "site_opened" | "site_closed" | "first_chat_id")
+  | ("saved" | "deleted" | "sent" | "sent_in_part" | "event_gone")
+  | ("not_known" | "rotated_before" | "revoked_before" | "draft");
+
+/**
+ * The address to redirect to after a form. It holds the result and a ticket, so that a forged link cannot make a page tell a result.
+ *
+ * @param id of the element to scroll to, so that the operator is back at the same place
+ */
+export async function doneLocation(c: PageContext, path: string, done: Done, id?: string): Promise<string> {
+  const { session, now } = c.var.view;
+  if (session === undefined) return path;
+  const ticket = await ticketFor(session, ["done", path.replace(/\?.*/, ""), done], now);
+  return withParameter(path, "done", `${done}.${ticket}`) + (id === undefined ? "" : `#${id}`);
+}
+
+/** The notice on the page that {@link doneLocation} led to. */
+export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"; title: string } | undefined> {
+  const { t, session, now, here } = c.var.view;
+  const good: Partial<Record<Done, string>> = {
+    site: t("The site was created."),
+    revoked: t("The app was revoked."),
+    released: t("The appid was released."),
+    agents: t("The agents were added."),
+    renamed: t("The agent was renamed."),
+    normal: t("The agent was enabled."),
+    disabled: t("The agent was disabled."),
+    site_renamed: t("The site was renamed."),
+    site_opened: t("The site was opened."),
+    site_closed: t("The site was closed."),
+    first_chat_id: t("The next chat_id was set."),
+    saved: t("Saved."),
+    deleted: t("Deleted."),
+    sent: t("It is on its way: the deliveries below tell what comes of it."),
+    sent_in_part: t("The oldest 1,000 are on their way. Press again for the rest."),
+  };
+  const bad: Partial<Record<Done, string>> = {
+    not_known: t(
+      "This form was sent before, and it is not known what came of it. It is never done twice; look here whether it was done.",
+    ),
+    rotated_before: t("The secret was rotated since this form was shown. Nothing was changed now."),
+    revoked_before: t("The app is revoked."),
+    not_released: t(
+      "The appid was not released: somebody asked for it at this moment. Look whether it has an app now.",
+    ),
+    event_gone: t("Nothing was sent: the event is not kept any more."),
+    draft: t("Nothing was changed: press it again."),
+  };
+  const [, said = "", ticket = ""] = /^(\w+)\.(.*)$/.exec(c.req.query("done") ?? "") ?? [];
+  const purpose = ["done", here.replace(/\?.*/, ""), said];
+  if (session === undefined || (await ticketEnd(session, purpose, ticket, now)) === undefined) return undefined;
+  const done = said as Done;
+  return { kind: done in good ? "good" : "bad", title: good[done] ?? bad[done] ?? "" };
+}

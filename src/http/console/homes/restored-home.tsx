@@ -1,0 +1,241 @@
+import { fieldIssues } from "../../../fields.ts";
+import { type DivergentApp, listDivergentApps } from "../../../services/divergent-apps.ts";
+import { newSettlingId, restoredSchema, settleRestoredHome } from "../../../services/homes.ts";
+import { homeUnknown } from "../../../services/refusals.ts";
+import { noteHome } from "../../operator/context.ts";
+import type { ConsoleRoutes, PageContext } from "../env.ts";
+import { doneLocation, type Filled, filled, isRefused } from "../forms/messages.ts";
+import { isDraft, once } from "../forms/once.ts";
+import { readForm, wholeNumber } from "../forms/read-form.ts";
+import { show } from "../layout.tsx";
+import { Ask } from "../parts/ask.tsx";
+import { Faults, Field } from "../parts/form.tsx";
+import { Notice, Time } from "../parts/parts.tsx";
+import { More, Table } from "../parts/table.tsx";
+import type { View } from "../view.ts";
+import { type Settled, settledLocation, settledOf } from "./settled.ts";
+
+const DEFAULT_LIFT = "1000000";
+/** How many apps to look at a page shows. */
+const SHOWN_APPS = 50;
+
+/** What is to be done after D1's Time Travel took a home back: docs/operating.md. */
+export function restoredPages(routes: ConsoleRoutes): void {
+  routes.get("/homes/:name/restored", async (c) => {
+    const home = homeOf(c);
+    const settled = await settledOf(c, home);
+    if (settled !== undefined) return resultPage(c, home, settled);
+    const { lift, settling_id } = c.req.query();
+    if (lift === undefined) return formPage(c, home);
+    const input = settlingOf(lift, settling_id);
+    if (!input.success) return formPage(c, home, filled(c.var.view, { lift }, fieldIssues(input.error)));
+    // In the address, so that the page sent again after a lost answer is the same settling.
+    if (input.data.settling_id === undefined) return c.redirect(confirmPath(home, lift, newSettlingId(c.var.ctx)), 303);
+    return confirmPage(c, home, input.data.lift, input.data.settling_id);
+  });
+
+  routes.post("/homes/:name/restored", async (c) => {
+    const home = homeOf(c);
+    const form = await readForm(c);
+    const { lift = "", settling_id } = form;
+    const input = settlingOf(lift, settling_id);
+    if (!input.success) return formPage(c, home, filled(c.var.view, { lift }, fieldIssues(input.error)));
+    const { lift: by, settling_id: settlingId = newSettlingId(c.var.ctx) } = input.data;
+    const path = confirmPath(home, String(by), settlingId);
+    if (await isDraft(c, form)) return c.redirect(await doneLocation(c, path, "draft"), 303);
+    return once(c, form, path, async () => {
+      noteHome(c, home);
+      return settledLocation(c, home, await settleRestoredHome(c.var.ctx, { home, lift: by, settlingId }));
+    });
+  });
+}
+
+const pathOf = (home: string) => `/console/homes/${home}/restored`;
+
+const confirmPath = (home: string, lift: string, settlingId: string) =>
+  `${pathOf(home)}?lift=${encodeURIComponent(lift)}&settling_id=${settlingId}`;
+
+/** An empty field is a wrong number here, not the default. */
+const settlingOf = (lift: string, settling_id?: string) =>
+  restoredSchema.safeParse({ lift: wholeNumber(lift) ?? "", settling_id });
+
+/** @throws ServiceError `not_found` */
+function homeOf(c: PageContext): string {
+  const home = c.req.param("name") ?? "";
+  if (!c.var.ctx.config.homes.has(home)) throw homeUnknown();
+  return home;
+}
+
+async function formPage(c: PageContext, home: string, again?: Filled): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const isClosed = view.closedHomes.has(home);
+  const body = (
+    <>
+      <Faults view={view} filled={again} labels={{ lift: t("chat_ids to skip") }} />
+      {!isClosed && (
+        <Notice kind="note" title={t("The home {0} is not closed", home)}>
+          <p>
+            {t(
+              "Close it before you restore it. Otherwise sessions that it opens meanwhile may get a chat_id that was given before. While it is open, the form below is refused.",
+            )}
+          </p>
+        </Notice>
+      )}
+      <section class="card">
+        <h2>{t("In this order")}</h2>
+        <ol class="steps">
+          <li>
+            {t("Close the home:")} <code>npm run deploy -- --close {home}</code>
+          </li>
+          <li>
+            {t("Restore its database:")} <code>wrangler d1 time-travel restore</code>
+          </li>
+          <li>{t("Send the form below, and look at the apps that it lists.")}</li>
+          <li>
+            {t("Open the home, at the time that is told then:")} <code>npm run deploy -- --open {home}</code>
+          </li>
+        </ol>
+      </section>
+      <section class="card">
+        <h2>{t("This home was restored")}</h2>
+        <p>
+          {t(
+            "Each of its sites skips so many chat_ids that none is ever given to a second customer. Sites that the home lost come back, without what they held.",
+          )}
+        </p>
+        <form method="get" action={pathOf(home)}>
+          <Field
+            label={t("chat_ids to skip")}
+            name="lift"
+            value={again?.values.lift ?? DEFAULT_LIFT}
+            error={again?.errors.lift}
+            hint={t("More than any site can have given since the time that the home was restored to.")}
+            required
+            inputmode="numeric"
+            maxlength={10}
+          />
+          <div class="buttons">
+            <button type="submit">{t("Go on…")}</button>
+            <a class="button plain" href="/console/homes">
+              {t("Cancel")}
+            </a>
+          </div>
+        </form>
+      </section>
+    </>
+  );
+  return show(
+    c,
+    { title: t("Restored home {0}", home), section: "homes", back: pathOf(home), body },
+    isRefused(again) ? 400 : 200,
+  );
+}
+
+async function confirmPage(c: PageContext, home: string, lift: number, settlingId: string): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const body = (
+    <>
+      <Ask
+        view={view}
+        text={t(
+          "The chat_ids of its sites are lifted for good. This page sent again lifts nothing more and goes on where it stopped.",
+        )}
+        facts={
+          <>
+            <dt>{t("Home")}</dt>
+            <dd>{home}</dd>
+            <dt>{t("chat_ids to skip")}</dt>
+            <dd>{new Intl.NumberFormat(view.language).format(lift)}</dd>
+          </>
+        }
+        action={pathOf(home)}
+        hidden={{ lift: String(lift), settling_id: settlingId }}
+        button={t("It was restored: lift now")}
+        keep={t("Cancel")}
+        back={pathOf(home)}
+      />
+    </>
+  );
+  return show(c, { title: t("Was the home {0} restored?", home), section: "homes", body });
+}
+
+async function resultPage(c: PageContext, home: string, settled: Settled): Promise<Response> {
+  const { sites, liftedBy, reopenAfter, settlingId } = settled;
+  const view = c.var.view;
+  const { t } = view;
+  noteHome(c, home);
+  const cursor = c.req.query("cursor");
+  const { items, nextCursor, ...list } = await listDivergentApps(c.var.ctx, { home, limit: SHOWN_APPS, cursor });
+  const homesDown = [...new Set([...settled.homesDown, ...list.homesDown])];
+  const number = new Intl.NumberFormat(view.language);
+  const body = (
+    <>
+      <Notice kind="good" title={t("The chat_ids of the home {0} were lifted", home)} />
+      {homesDown.length > 0 && (
+        <Notice kind="bad" title={t("No answer from: {0}", homesDown.join(", "))}>
+          {t("Their sites and apps are not back. Do not open this home, and send the form again when they answer.")}{" "}
+          <a href={confirmPath(home, DEFAULT_LIFT, settlingId)}>{t("Send it again…")}</a>
+        </Notice>
+      )}
+      <section class="card">
+        <dl class="facts">
+          <dt>{t("Sites")}</dt>
+          <dd>{number.format(sites)}</dd>
+          <dt>{t("chat_ids skipped")}</dt>
+          <dd>{number.format(liftedBy)}</dd>
+          <dt>{t("Open it after")}</dt>
+          <dd>
+            <Time view={view} at={reopenAfter} />
+            <p class="hint">
+              {t("By then every ranstr of before has expired, so nothing that was undone can be sent again.")}
+            </p>
+          </dd>
+        </dl>
+      </section>
+      <section class="part">
+        <h2>{t("Apps to look at before that")}</h2>
+        <Table
+          label={t("Apps to look at before that")}
+          head={["appid", t("Site"), t("What to do")]}
+          rows={items.map((app) => [
+            <a
+              href={`/console/sites/${app.siteId}/apps${app.why === "missing" || app.why === "unrouted" ? "" : `/${app.appid}`}`}
+            >
+              <code>{app.appid}</code>
+            </a>,
+            <a href={`/console/sites/${app.siteId}`}>{app.siteId}</a>,
+            adviceOn(view, app),
+          ])}
+          empty={
+            nextCursor === null && cursor === undefined
+              ? t("There is none: every app is as it was.")
+              : t("There is none on this page.")
+          }
+        />
+        <More view={view} path={pathOf(home)} query={{ settled: c.req.query("settled") }} cursor={nextCursor} />
+      </section>
+      <p>
+        <a class="button plain" href="/console/homes">
+          {t("To the homes")}
+        </a>
+      </p>
+    </>
+  );
+  return show(c, { title: t("Restored home {0}", home), section: "homes", body });
+}
+
+function adviceOn({ t }: View, { why }: DivergentApp): string {
+  const texts: Record<DivergentApp["why"], string> = {
+    missing: t(
+      "The home does not have it any more: issue it again with this appid, and with the secret that its callers have or a new one.",
+    ),
+    revoked: t("It was revoked, and now is not: revoke it again."),
+    unrouted: t(
+      "Its site's id belongs to another site by now: make a new site in its home, and issue a new app for its callers.",
+    ),
+    rotated: t("It had a newer secret, and now has an older one: rotate it and give the secret to its callers."),
+  };
+  return texts[why];
+}

@@ -1,8 +1,0 @@
-import type { PageContext } from "../env.ts";
-import { show } from "../layout.tsx";
-import { Ask, type Question } from "../parts/ask.tsx";
-import type { FramedSite } from "../parts/site-frame.tsx";
-
-/** Asks an operator to confirm a dangerous change to a site, or to something of it. */
-export const askPage = (c: PageContext, site: FramedSite, { title, ...question }: Question & { title: string }) =>
-  show(c, { title, site, body: <Ask view={c.var.view} {...question} /> });

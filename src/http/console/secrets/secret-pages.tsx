@@ -1,0 +1,237 @@
+import type { Child } from "hono/jsx";
+import { isRefusedFor } from "../../../errors.ts";
+import type { ConsoleRoutes, PageContext } from "../env.ts";
+import { doneLocation, type Filled } from "../forms/messages.ts";
+import { isDraft, once } from "../forms/once.ts";
+import { readForm } from "../forms/read-form.ts";
+import { ticketEnd, ticketFor } from "../forms/tickets.ts";
+import { show } from "../layout.tsx";
+import { askPage } from "../parts/ask-page.tsx";
+import { Field, Form } from "../parts/form.tsx";
+import { Copyable, Notice, Until } from "../parts/parts.tsx";
+import type { FramedSite } from "../parts/site-frame.tsx";
+import type { View } from "../view.ts";
+import { hasOverlap, overlapOf, overlapsOf } from "./overlap.ts";
+
+/** An app or a webhook: it has a secret that is shown once and can be rotated. */
+export interface SecretOwner {
+  site: FramedSite;
+  /** Of its page. */
+  path: string;
+  version: string;
+  previousExpiresAt: number | null;
+  /** False for an app that is revoked. */
+  isActive: boolean;
+  /** What it is: terms and details. */
+  facts: Child;
+  words: {
+    /** Tells that it was made. */
+    made: string;
+    /** What its secret is for. */
+    use: string;
+    /** What happens to those who go on with a secret that has stopped. */
+    stopped: string;
+  };
+  read: () => Promise<string>;
+  /** @throws ServiceError `conflict`, reason `app_revoked`, or `version_other` when it has another version by now */
+  rotate: (overlapSeconds: number, expectedVersion: string) => Promise<{ version: string }>;
+  /** Its page, with the form of a rotation shown again. */
+  page: (again: Filled) => Promise<Response>;
+}
+
+/** The pages that rotate the secret of an app or a webhook and show the new one. @param base of their paths */
+export function secretPages(
+  routes: ConsoleRoutes,
+  base: string,
+  ownerOf: (c: PageContext) => Promise<SecretOwner>,
+): void {
+  routes.get(`${base}/rotate`, async (c) => confirmPage(c, await ownerOf(c), c.req.query("overlap_seconds")));
+  routes.post(`${base}/rotate`, async (c) => rotate(c, await ownerOf(c)));
+  routes.get(`${base}/secret`, async (c) => secretPage(c, await ownerOf(c)));
+}
+
+async function rotate(c: PageContext, owner: SecretOwner): Promise<Response> {
+  const { t, now } = c.var.view;
+  const { path } = owner;
+  const form = await readForm(c);
+  const { overlap_seconds = "", version = "", confirmed } = form;
+  const overlap = overlapOf(overlap_seconds);
+  if (overlap === undefined) {
+    return owner.page({ values: { overlap_seconds }, errors: { overlap_seconds: t("Choose one of the overlaps.") } });
+  }
+  const question = `${path}/rotate?overlap_seconds=${overlap}`;
+  if (await isDraft(c, form)) {
+    if (confirmed) return c.redirect(await doneLocation(c, question, "draft"), 303);
+    return owner.page({ values: { overlap_seconds }, errors: {} });
+  }
+  return once(c, form, path, async () => {
+    // A rotation that ends a secret which may still be in use is asked about first.
+    const endsOne = overlap === 0 || hasOverlap(owner, now);
+    if (owner.isActive && version === owner.version && !confirmed && endsOne) return question;
+    try {
+      return await secretLocation(c, path, (await owner.rotate(overlap, version)).version);
+    } catch (error) {
+      if (isRefusedFor(error, "app_revoked")) return doneLocation(c, path, "revoked_before");
+      if (isRefusedFor(error, "version_other")) return doneLocation(c, path, "rotated_before");
+      throw error;
+    }
+  });
+}
+
+/** The card of a page that rotates the secret. */
+export function RotateCard(props: { view: View; owner: Omit<SecretOwner, "page">; again: Filled | undefined }) {
+  const { view, owner, again } = props;
+  const { t } = view;
+  return (
+    <section class="card" id="rotate">
+      <h2>{t("Rotate the secret")}</h2>
+      <p>
+        {t("Makes a new secret. The one in use goes on working for the overlap, so that there is time to change over.")}
+      </p>
+      {hasOverlap(owner, view.now) && (
+        <p>
+          {t(
+            "An overlap is running: the previous secret works until {0}. Rotating now would stop it at once; you are asked first.",
+            view.time(owner.previousExpiresAt ?? 0),
+          )}
+        </p>
+      )}
+      <Form view={view} action={`${owner.path}/rotate`}>
+        <input type="hidden" name="version" value={owner.version} />
+        <Field
+          label={t("Overlap")}
+          name="overlap_seconds"
+          value={again?.values.overlap_seconds ?? "86400"}
+          error={again?.errors.overlap_seconds}
+          options={overlapsOf(view)}
+        />
+        <button type="submit">{t("Rotate")}</button>
+      </Form>
+    </section>
+  );
+}
+
+/** Asks before a rotation that ends a secret which may still be in use: tells which secret ends, and when. */
+async function confirmPage(c: PageContext, owner: SecretOwner, chosen = ""): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const overlap = overlapOf(chosen);
+  if (overlap === undefined || !owner.isActive) return c.redirect(owner.path, 303);
+  const stops = <strong>{t("Stops at once.")}</strong>;
+  return askPage(c, owner.site, {
+    title: t("Rotate the secret?"),
+    text: owner.words.stopped,
+    facts: (
+      <>
+        {owner.facts}
+        {hasOverlap(owner, view.now) && (
+          <>
+            <dt>{t("The previous secret")}</dt>
+            <dd>
+              {stops} {t("Without this rotation it works until {0}.", view.time(owner.previousExpiresAt ?? 0))}
+            </dd>
+          </>
+        )}
+        <dt>{t("The secret in use")}</dt>
+        <dd>{overlap === 0 ? stops : t("Works until {0}.", view.time(view.now + overlap))}</dd>
+        <dt>{t("The new secret")}</dt>
+        <dd>{t("Works at once.")}</dd>
+      </>
+    ),
+    action: `${owner.path}/rotate`,
+    hidden: { version: owner.version, overlap_seconds: String(overlap), confirmed: "yes" },
+    button: t("Rotate now"),
+    keep: t("Cancel"),
+    back: owner.path,
+  });
+}
+
+/**
+ * The address of the page that shows a new secret, to this console session only and for ten minutes.
+ *
+ * @param path of the owner's page
+ */
+export async function secretLocation(c: PageContext, path: string, version: string): Promise<string> {
+  const { session, now } = c.var.view;
+  return session ? `${path}/secret?ticket=${await ticketFor(session, purposeOf(path, version), now)}` : path;
+}
+
+// Names the version, so that the ticket does not show a newer secret of another operator.
+const purposeOf = (path: string, version: string) => ["secret", path, version];
+
+async function secretPage(c: PageContext, owner: SecretOwner): Promise<Response> {
+  const view = c.var.view;
+  const { t, session, now } = view;
+  const { site, path, words, previousExpiresAt } = owner;
+  const gone = () =>
+    show(c, { site, title: t("This secret is no longer shown"), body: <Gone c={c} path={path} /> }, 410);
+  const ticket = c.req.query("ticket") ?? "";
+  const end = session && (await ticketEnd(session, purposeOf(path, owner.version), ticket, now));
+  if (end === undefined) return gone();
+  let secret: string;
+  try {
+    secret = await owner.read();
+  } catch (error) {
+    if (isRefusedFor(error, "app_revoked", "version_other")) return gone();
+    throw error;
+  }
+  // Reloads an open page when the time is up, so that the secret disappears.
+  c.header("refresh", String(end - now));
+  const body = (
+    <>
+      <Notice kind="note" title={t("Copy the secret now")}>
+        <p>
+          {t(
+            "It is shown on this page alone, while you are signed in and no longer than ten minutes; it is stored sealed.",
+          )}
+        </p>
+        <p>{words.use}</p>
+      </Notice>
+      <section class="card">
+        <dl class="facts">
+          {owner.facts}
+          <Copyable view={view} id="secret" label={t("Secret")} text={secret} />
+          <dt>{t("Shown here until")}</dt>
+          <dd>
+            <Until view={view} at={end} />
+          </dd>
+          <PreviousSecret view={view} of={owner} />
+        </dl>
+        <a class="button" href={path}>
+          {t("I have saved it")}
+        </a>
+      </section>
+    </>
+  );
+  return show(c, { site, title: previousExpiresAt === null ? words.made : t("The secret was rotated"), body });
+}
+
+/** The fact how long the previous secret is valid, during an overlap. */
+export function PreviousSecret({ view, of }: { view: View; of: Pick<SecretOwner, "previousExpiresAt"> }) {
+  return hasOverlap(of, view.now) ? (
+    <>
+      <dt>{view.t("Previous secret until")}</dt>
+      <dd>
+        <Until view={view} at={of.previousExpiresAt ?? 0} />
+      </dd>
+    </>
+  ) : null;
+}
+
+function Gone({ c, path }: { c: PageContext; path: string }) {
+  const { t } = c.var.view;
+  return (
+    <section class="card">
+      <p>
+        {t(
+          "A secret is shown for ten minutes, only in the session that created it, and not after the next rotation. It is not shown again. If it was not kept, rotate: that makes a new one.",
+        )}
+      </p>
+      <p>
+        <a class="button" href={`${path}#rotate`}>
+          {t("Rotate the secret")}
+        </a>
+      </p>
+    </section>
+  );
+}

@@ -1,0 +1,126 @@
+import { listAgents } from "../../../services/agents.ts";
+import { listApps } from "../../../services/apps.ts";
+import {
+  COUNT_LIMIT,
+  countSessions,
+  listSessions,
+  SESSION_STATUSES,
+  type SessionStatus,
+} from "../../../services/sessions.ts";
+import { refusalOf } from "../../faults.ts";
+import { siteOf } from "../../operator/context.ts";
+import { AgentTable } from "../agents/agent-table.tsx";
+import { AppTable } from "../apps/app-table.tsx";
+import type { ConsoleRoutes } from "../env.ts";
+import { show } from "../layout.tsx";
+import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
+import { startsOf, type View } from "../view.ts";
+import { unfinishedPage } from "./unfinished-site.tsx";
+
+const SHOWN = 5;
+
+export function sitePage(routes: ConsoleRoutes): void {
+  routes.get("/sites/:site_id", async (c) => {
+    const view = c.var.view;
+    const { t } = view;
+    const { ctx } = c.var;
+    const site = await siteOf(c);
+    if (site.status === "creating") return unfinishedPage(c, site);
+    const part = { site, limit: SHOWN };
+    const { day, week } = startsOf(view.now, view.timeZone);
+    const parts = await Promise.allSettled([
+      countSessions(ctx, { site, since: [day, week] }),
+      listSessions(ctx, part),
+      listApps(ctx, part),
+      listAgents(ctx, part),
+    ]);
+    const faults = parts.flatMap((part) => (part.status === "rejected" ? [part.reason] : []));
+    if (faults.length === parts.length) throw faults[0];
+    // For the log: the page is shown with what could be read.
+    for (const fault of faults) refusalOf(fault, c.var.trace);
+    const [counts, sessions, apps, agents] = parts;
+    const path = `/console/sites/${site.id}`;
+    const body = (
+      <>
+        {counts.status === "rejected" ? (
+          <Unread view={view} />
+        ) : (
+          <div class="tiles">
+            <Counts view={view} label={t("Sessions today")} counts={counts.value[0]} />
+            <Counts view={view} label={t("Sessions this week")} counts={counts.value[1]} />
+          </div>
+        )}
+        <Part title={t("Latest sessions")} href={`${path}/sessions`} all={t("All sessions")}>
+          {sessions.status === "rejected" ? (
+            <Unread view={view} />
+          ) : (
+            <SessionTable view={view} siteId={site.id} sessions={sessions.value.items} />
+          )}
+        </Part>
+        <Part title={t("Apps")} href={`${path}/apps`} all={t("Manage apps")}>
+          {apps.status === "rejected" ? (
+            <Unread view={view} />
+          ) : (
+            <AppTable view={view} siteId={site.id} apps={apps.value.items} />
+          )}
+        </Part>
+        <Part title={t("Agents")} href={`${path}/agents`} all={t("Manage agents")}>
+          {agents.status === "rejected" ? (
+            <Unread view={view} />
+          ) : (
+            <AgentTable view={view} siteId={site.id} agents={agents.value.items} />
+          )}
+        </Part>
+      </>
+    );
+    return show(c, { title: site.name, site: { ...site, tab: "overview" }, body });
+  });
+}
+
+/** Stands where a part of the page could not be read, while others could. */
+const Unread = ({ view }: { view: View }) => (
+  <p class="empty">{view.t("This part could not be read. Try again in a moment.")}</p>
+);
+
+function Counts({
+  view,
+  label,
+  counts,
+}: {
+  view: View;
+  label: string;
+  counts: Record<SessionStatus, number> | undefined;
+}) {
+  const number = new Intl.NumberFormat(view.language);
+  const shown = SESSION_STATUSES.map((status) => ({ status, count: counts?.[status] ?? 0 }));
+  // The real number may be larger than a count at its limit, and so may the total.
+  const text = (count: number) => (count < COUNT_LIMIT ? number.format(count) : `${number.format(COUNT_LIMIT)}+`);
+  const isExact = shown.every(({ count }) => count < COUNT_LIMIT);
+  const total = shown.reduce((sum, { count }) => sum + count, 0);
+  return (
+    <section class="card tile">
+      <h2>{label}</h2>
+      <p class="total">{isExact ? number.format(total) : text(COUNT_LIMIT)}</p>
+      <dl>
+        {shown.map(({ status, count }) => (
+          <div class={statusKind(status)}>
+            <dt>{statusText(view, status)}</dt>
+            <dd>{text(count)}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Part({ title, href, all, children }: { title: string; href: string; all: string; children?: unknown }) {
+  return (
+    <section class="part">
+      <div class="head">
+        <h2>{title}</h2>
+        <a href={href}>{all}</a>
+      </div>
+      {children}
+    </section>
+  );
+}

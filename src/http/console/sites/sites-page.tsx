@@ -1,0 +1,139 @@
+import { fieldIssues, isVisible } from "../../../fields.ts";
+import { MAIN_HOME } from "../../../homes.ts";
+import { createSite, listSites, newSiteSchema, type Site } from "../../../services/sites.ts";
+import { noteHome } from "../../operator/context.ts";
+import type { ConsoleRoutes, PageContext } from "../env.ts";
+import { doneLocation, type Filled, filled, isRefused } from "../forms/messages.ts";
+import { isDraft, once } from "../forms/once.ts";
+import { readForm, wholeNumber } from "../forms/read-form.ts";
+import { show } from "../layout.tsx";
+import { Action, Faults, Field, Fold, Form } from "../parts/form.tsx";
+import { SiteState } from "../parts/home-state.tsx";
+import { Badge, Time } from "../parts/parts.tsx";
+import { More, Table } from "../parts/table.tsx";
+import type { View } from "../view.ts";
+
+export function sitesPages(routes: ConsoleRoutes): void {
+  routes.get("/", (c) => sitesPage(c));
+
+  // An operator may arrive here by cutting off the end of an address.
+  routes.get("/sites", (c) => c.redirect("/console", 303));
+
+  routes.post("/sites", async (c) => {
+    const form = await readForm(c);
+    const { view, ctx } = c.var;
+    const { name = "", home = MAIN_HOME, first_chat_id = "" } = form;
+    const values = { name, home, first_chat_id };
+    const input = newSiteSchema.safeParse({ name, home, first_chat_id: wholeNumber(first_chat_id) });
+    if (!input.success) return sitesPage(c, filled(view, values, fieldIssues(input.error)));
+    if (!ctx.config.homes.has(home)) {
+      return sitesPage(c, { values, errors: { home: view.t("Choose one of the homes.") } });
+    }
+    if (await isDraft(c, form)) return sitesPage(c, { values, errors: {} });
+    return once(c, form, "/console", async () => {
+      noteHome(c, home);
+      const site = await createSite(ctx, { name: input.data.name, home, firstChatId: input.data.first_chat_id });
+      return doneLocation(c, `/console/sites/${site.id}`, "site");
+    });
+  });
+}
+
+async function sitesPage(c: PageContext, again?: Filled): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const sites = await listSites(c.var.ctx, { cursor: c.req.query("cursor"), limit: 50 });
+  const homes = [...c.var.ctx.config.homes.keys()];
+  // A site may be in a home that is no longer bound.
+  const showsHomes = view.hasHomes || sites.items.some(({ home }) => home !== MAIN_HOME);
+  const body = (
+    <>
+      <p class="lead">{t("A site is one company or brand: it has its own apps, agents and sessions.")}</p>
+      <Faults
+        view={view}
+        filled={again}
+        labels={{ name: t("Name"), home: t("Home"), first_chat_id: t("First chat_id") }}
+      />
+      <Fold label={t("Create a site")} open={again !== undefined || sites.items.length === 0}>
+        <section class="card">
+          <Form view={view} action="/console/sites">
+            <Field
+              label={t("Name")}
+              name="name"
+              value={again?.values.name}
+              error={again?.errors.name}
+              required
+              maxlength={100}
+            />
+            {view.hasHomes && (
+              <Field
+                label={t("Home")}
+                name="home"
+                value={again?.values.home ?? MAIN_HOME}
+                error={again?.errors.home}
+                hint={t("The database that holds the site's data. Choose the one nearest to its callers: it stays.")}
+                options={homes.map((home) => [home, view.closedHomes.has(home) ? t("{0} (closed)", home) : home])}
+              />
+            )}
+            <details open={Boolean(again?.values.first_chat_id)}>
+              <summary>{t("Begin at another chat_id")}</summary>
+              <Field
+                label={t("First chat_id")}
+                name="first_chat_id"
+                value={again?.values.first_chat_id}
+                error={again?.errors.first_chat_id}
+                hint={t(
+                  "For callers who come from another service: above every chat_id they have. Left empty, it is 1.",
+                )}
+                inputmode="numeric"
+                maxlength={16}
+              />
+            </details>
+            <button type="submit">{t("Create site")}</button>
+          </Form>
+        </section>
+      </Fold>
+      <Table
+        label={t("Sites")}
+        head={[t("Name"), "ID", ...(showsHomes ? [t("Home")] : []), t("Status"), t("Created")]}
+        rows={sites.items.map((site) => [
+          <a href={`/console/sites/${site.id}`}>
+            <bdi>{isVisible(site.name) ? site.name : `(${site.id})`}</bdi>
+          </a>,
+          site.id,
+          ...(showsHomes ? [<HomeOf view={view} home={site.home} />] : []),
+          <StatusOf view={view} site={site} />,
+          <Time view={view} at={site.createdAt} />,
+        ])}
+        empty={t("There is no site yet. Create the first one above.")}
+      />
+      <More view={view} path="/console" cursor={sites.nextCursor} />
+    </>
+  );
+  const page = {
+    title: t("Sites"),
+    back: "/console",
+    filled: again && { path: "/console/sites", values: again.values },
+    body,
+  };
+  return show(c, page, isRefused(again) ? 400 : 200);
+}
+
+function HomeOf({ view, home }: { view: View; home: string }) {
+  return (
+    <>
+      {home} {view.closedHomes.has(home) && <Badge kind="off" label={view.t("Closed")} />}
+    </>
+  );
+}
+
+/** The status of a site, and the button that finishes it when its home did not answer while it was created. */
+function StatusOf({ view, site }: { view: View; site: Site }) {
+  return (
+    <div class="buttons">
+      <SiteState view={view} status={site.status} />
+      {site.status === "creating" && (
+        <Action view={view} action={`/console/sites/${site.id}/finish`} label={view.t("Finish")} about={site.name} />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,47 @@
+import { ServiceError } from "../../../errors.ts";
+import { readWebhookSecret, rotateWebhookSecret } from "../../../services/webhook-secrets.ts";
+import { findWebhook, type Webhook } from "../../../services/webhooks.ts";
+import { siteOf } from "../../operator/context.ts";
+import type { PageContext } from "../env.ts";
+import { Copyable } from "../parts/parts.tsx";
+import type { SecretOwner } from "../secrets/secret-pages.tsx";
+import type { View } from "../view.ts";
+
+/** The URL as it is posted to: a host name of other letters, or a sign that turns the reading direction, cannot make it look like another. */
+export const shownUrl = ({ url }: Webhook): string => URL.parse(url)?.href ?? url;
+
+export const disabledMeans = ({ t }: View): string =>
+  t(
+    "While a webhook is disabled, it gets no events, and does not get them later by itself. What was pending fails, and can be redelivered once it is enabled.",
+  );
+
+/** The webhook that a path names, as the owner of its secret. @throws ServiceError `not_found` */
+export async function webhookOf(c: PageContext) {
+  const { ctx, view } = c.var;
+  const { t } = view;
+  const site = await siteOf(c);
+  const which = { site, webhookId: c.req.param("webhook_id") ?? "" };
+  const webhook = await findWebhook(ctx, which);
+  const { version, previousExpiresAt } = webhook;
+  const owner: Omit<SecretOwner, "page"> = {
+    site: { ...site, tab: "webhooks" },
+    path: `/console/sites/${site.id}/webhooks/${webhook.id}`,
+    version,
+    previousExpiresAt,
+    isActive: true,
+    facts: <Copyable view={view} id="webhook-url" label="URL" text={shownUrl(webhook)} />,
+    words: {
+      made: t("The webhook was added"),
+      use: t(
+        "The receiver verifies deliveries with it: docs/receiving.md. Whoever has it can forge them: keep it out of code, chats and tickets.",
+      ),
+      stopped: t("A receiver that knows only a stopped secret refuses deliveries until it gets the new one."),
+    },
+    read: () => readWebhookSecret(ctx, { ...which, version }),
+    rotate: async (overlapSeconds, expectedVersion) => {
+      if (version !== expectedVersion) throw new ServiceError("conflict", { reason: "version_other" });
+      return rotateWebhookSecret(ctx, { ...which, overlapSeconds });
+    },
+  };
+  return { ...owner, which, webhook };
+}

@@ -1,0 +1,89 @@
+import { siteHasEvents } from "../../../services/sites.ts";
+import { addWebhook, listWebhooks, type Webhook } from "../../../services/webhooks.ts";
+import { siteOf } from "../../operator/context.ts";
+import type { ConsoleRoutes, PageContext } from "../env.ts";
+import { type Filled, isRefused } from "../forms/messages.ts";
+import { show } from "../layout.tsx";
+import { Fold } from "../parts/form.tsx";
+import { Badge, Notice } from "../parts/parts.tsx";
+import { Table } from "../parts/table.tsx";
+import { secretLocation } from "../secrets/secret-pages.tsx";
+import type { View } from "../view.ts";
+import { sendWebhook, WebhookFaults, WebhookForm, webhookValues } from "./webhook-form.tsx";
+import { shownUrl } from "./webhook-of.tsx";
+
+export function webhooksPages(routes: ConsoleRoutes): void {
+  routes.get("/sites/:site_id/webhooks", (c) => webhooksPage(c));
+
+  routes.post("/sites/:site_id/webhooks", async (c) => {
+    const site = await siteOf(c);
+    const { path } = c.req;
+    return sendWebhook(
+      c,
+      path,
+      (again) => webhooksPage(c, again),
+      async (input) => {
+        const { id, version } = await addWebhook(c.var.ctx, { site, ...input });
+        return secretLocation(c, `${path}/${id}`, version);
+      },
+    );
+  });
+}
+
+async function webhooksPage(c: PageContext, again?: Filled): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const { ctx } = c.var;
+  const site = await siteOf(c);
+  const path = `/console/sites/${site.id}/webhooks`;
+  const [webhooks, hasEvents] = await Promise.all([listWebhooks(ctx, { site }), siteHasEvents(ctx, { site })]);
+  const values = again?.values ?? webhookValues("");
+  const body = (
+    <>
+      <WebhookFaults view={view} again={again} />
+      {!hasEvents && webhooks.length > 0 && (
+        <Notice kind="note" title={t("The events of this site are off: its webhooks get nothing but pings.")}>
+          <a href={`/console/sites/${site.id}/settings#events`}>{t("To the settings")}</a>
+        </Notice>
+      )}
+      <Fold label={t("Add a webhook")} open={again !== undefined || webhooks.length === 0}>
+        <section class="card">
+          <p>{t("Accepted calls are posted to it as signed events. What fails is tried again for a day.")}</p>
+          <WebhookForm
+            view={view}
+            action={path}
+            values={values}
+            errors={again?.errors}
+            hint={t("https, a public host name, port 443.")}
+            button={t("Add a webhook")}
+          />
+        </section>
+      </Fold>
+      <Table
+        label="Webhooks"
+        head={["URL", t("State"), t("Events")]}
+        rows={webhooks.map((webhook) => [
+          <a class="clip" href={`${path}/${webhook.id}`}>
+            {shownUrl(webhook)}
+          </a>,
+          <WebhookState view={view} webhook={webhook} />,
+          <span class="long">{webhook.events.join(", ")}</span>,
+        ])}
+        empty={t("No webhooks yet.")}
+      />
+    </>
+  );
+  const page = { title: "Webhooks", site: { ...site, tab: "webhooks" as const }, back: path, body };
+  return show(c, { ...page, filled: again && { path, values } }, isRefused(again) ? 400 : 200);
+}
+
+export function WebhookState({ view, webhook }: { view: View; webhook: Webhook }) {
+  const { t } = view;
+  if (webhook.status === "disabled")
+    return <Badge kind={webhook.disabledReason ? "bad" : "off"} label={t("Disabled")} />;
+  return webhook.failingSince === null ? (
+    <Badge kind="good" label={t("Enabled")} />
+  ) : (
+    <Badge kind="wait" label={t("Failing since {0}", view.time(webhook.failingSince))} />
+  );
+}

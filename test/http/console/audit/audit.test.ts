@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+type Entry = { actor: string; action: string; subject: string; details: Record<string, unknown>; at: number };
+type Page = { items: (Entry & { id: number; site_id: number | null })[]; next_cursor: string | null };
+
+const log = async (world: World, query = ""): Promise<Page> =>
+  (await world.admin("GET", `/admin/audit?site_id=${world.siteId}${query}`)).json();
+
+/** What is new in the log since `before`, oldest first. */
+async function since(world: World, before: Page): Promise<Entry[]> {
+  const { items } = await log(world, "&limit=100");
+  const known = new Set(before.items.map(({ id }) => id));
+  return items
+    .filter(({ id }) => !known.has(id))
+    .reverse()
+    .map(({ actor, action, subject, details, at }) => ({ actor, action, subject, details, at }));
+}
+
+describe("the audit log", () => {
+  it("tells each change through the console and through the API, who, what, whom and when", async () => {
+    const world = await World.create();
+    const before = await log(world, "&limit=100");
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const site = `/console/sites/${world.siteId}`;
+    const app = `${site}/apps/${world.appid}`;
+    const moved = crypto.randomUUID();
+    await visitor.press(await visitor.open(`${site}/apps`), "Issue app", { Name: "Moved", appid: moved });
+    await visitor.press(await visitor.open(app), "Rotate", { Overlap: "3600" });
+    await visitor.press(await visitor.open(`${app}/revoke`), "Revoke for good");
+    const added = await visitor.press(await visitor.open(`${site}/agents`), "Add agent", { ID: "10", Name: "Ana" });
+    const renamed = await visitor.open(added.link("Rename Ana"));
+    await visitor.press(await visitor.press(renamed, "Rename", { Name: "Ana Costa" }), "Disable Ana Costa");
+    world.clock.now = NOW + 5;
+    await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/10`, { status: "normal", name: "Ana" });
+    const by = (actor: string, at = NOW) => ({ actor, at });
+    expect(await since(world, before)).toEqual([
+      { ...by("console"), action: "app.routed", subject: moved, details: { name: "Moved" } },
+      { ...by("console"), action: "app.imported", subject: moved, details: { name: "Moved", imported: ["appid"] } },
+      {
+        ...by("console"),
+        action: "app.rotated",
+        subject: world.appid,
+        details: { version: expect.stringMatching(/^[0-9a-f]{32}$/), previous_expires_at: NOW + 3600 },
+      },
+      { ...by("console"), action: "app.revoked", subject: world.appid, details: { name: "App" } },
+      { ...by("console"), action: "agent.added", subject: "10", details: { name: "Ana" } },
+      { ...by("console"), action: "agent.renamed", subject: "10", details: { from: "Ana", to: "Ana Costa" } },
+      { ...by("console"), action: "agent.disabled", subject: "10", details: { name: "Ana Costa" } },
+      {
+        ...by("admin-api", NOW + 5),
+        action: "agent.renamed",
+        subject: "10",
+        details: { from: "Ana Costa", to: "Ana" },
+      },
+      { ...by("admin-api", NOW + 5), action: "agent.enabled", subject: "10", details: { name: "Ana" } },
+    ]);
+    const page = await visitor.page(`${site}/audit`);
+    for (const text of ["App imported", "Ana → Ana Costa", "Secret rotated", "API", "Console"]) {
+      expect(page).toContain(text);
+    }
+  });
+
+  it("has no row for what did not happen", async () => {
+    const world = await World.create();
+    const { appid, siteId } = world;
+    const before = await log(world, "&limit=100");
+    const refused: [string, string, unknown?][] = [
+      ["POST", `/admin/sites/${siteId}/apps`, { name: "Again", appid }],
+      ["POST", `/admin/sites/${siteId}/agents`, { id: 1, name: "Again" }],
+      ["PATCH", `/admin/sites/${siteId}/agents/999`, { name: "Nobody" }],
+      ["PATCH", `/admin/sites/${siteId}/agents/1`, { name: "Agent 1", status: "normal" }],
+      ["POST", "/admin/apps/nothing-here/rotate", {}],
+      ["DELETE", "/admin/apps/nothing-here"],
+    ];
+    for (const [method, path, body] of refused) await world.admin(method, path, body);
+    expect(await since(world, before)).toEqual([]);
+    await world.admin("DELETE", `/admin/apps/${appid}`);
+    await world.admin("DELETE", `/admin/apps/${appid}`);
+    await world.admin("POST", `/admin/apps/${appid}/rotate`, {});
+    expect((await since(world, before)).map(({ action }) => action)).toEqual(["app.revoked"]);
+  });
+
+  it("has one row for each of two rotations at once that both got through, and none for one that did not", async () => {
+    const world = await World.create();
+    const before = await log(world, "&limit=100");
+    const answers = await Promise.all(
+      [1, 2, 3, 4, 5].map(() => world.anotherIsolate().admin("POST", `/admin/apps/${world.appid}/rotate`, {})),
+    );
+    const done = answers.filter(({ status }) => status === 200).length;
+    const versions = (await since(world, before)).map(({ details }) => details.version);
+    expect([versions.length, new Set(versions).size]).toEqual([done, done]);
+  });
+
+  it("never holds a secret, sealed or not", async () => {
+    const world = await World.create();
+    const brought = "brought-along-secret-of-mine";
+    await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Moved", secret: brought });
+    const rotated = await (await world.admin("POST", `/admin/apps/${world.appid}/rotate`, {})).json<{
+      secret: string;
+    }>();
+    const text = JSON.stringify(await world.operated().then(({ audit }) => audit));
+    for (const secret of [brought, world.secret, rotated.secret, "v1.", "v2."]) expect(text).not.toContain(secret);
+  });
+
+  it("is read in pages, newest first, of one site or of all", async () => {
+    const world = await World.create();
+    const other = await World.create();
+    for (const id of [10, 11, 12]) await world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id, name: "A" });
+    const all = await log(world, "&limit=100");
+    expect(all.items.map(({ id }) => id)).toEqual(all.items.map(({ id }) => id).sort((a, b) => b - a));
+    expect(all.items.at(-1)).toMatchObject({
+      action: "site.begun",
+      subject: String(world.siteId),
+      details: { name: "Site" },
+    });
+    const first = await log(world, "&limit=3");
+    const second = await log(world, `&limit=100&cursor=${first.next_cursor}`);
+    expect([...first.items, ...second.items]).toEqual(all.items);
+    expect([first.items.length, second.next_cursor]).toEqual([3, null]);
+    const both = await (await world.admin("GET", "/admin/audit?limit=100")).json<Page>();
+    const sites = new Set(both.items.map(({ site_id }) => site_id));
+    expect([sites.has(world.siteId), sites.has(other.siteId)]).toEqual([true, true]);
+  });
+
+  it.each(["site_id=x", "site_id=0", "limit=0", "limit=101", "cursor=x"])("refuses ?%s", async (query) => {
+    const world = await World.create();
+    const answer = await world.admin("GET", `/admin/audit?${query}`);
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([400, "application/problem+json"]);
+    expect(await answer.json()).toMatchObject({ errors: [{ field: query.split("=")[0] }] });
+  });
+});

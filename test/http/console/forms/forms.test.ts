@@ -1,0 +1,306 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+async function start() {
+  const world = await World.create();
+  const visitor = await ConsoleVisitor.signedIn(world);
+  return { world, visitor, site: `/console/sites/${world.siteId}` };
+}
+
+const NOT_KNOWN =
+  "This form was sent before, and it is not known what came of it. It is never done twice; look here whether it was done.";
+
+describe("a form that is sent again", () => {
+  it("issues one app and leads to where the first led, however often it is sent", async () => {
+    const { world, visitor, site } = await start();
+    const before = await world.operated();
+    const form = await visitor.open(`${site}/apps`);
+    const first = await visitor.submit(form, "Issue app", { Name: "Shop" });
+    expect(first.status).toBe(303);
+    for (let i = 0; i < 2; i++) {
+      const again = await visitor.submit(form, "Issue app", { Name: "Shop" });
+      expect([again.status, again.headers.get("location")]).toEqual([303, first.headers.get("location")]);
+    }
+    const { apps, audit } = await world.operated();
+    expect(apps).toHaveLength(before.apps.length + 1);
+    expect(audit.slice(before.audit.length).map(({ action }) => action)).toEqual(["app.routed", "app.issued"]);
+  });
+
+  it("does its work once when it is sent five times at once, through several isolates", async () => {
+    const { world, visitor, site } = await start();
+    const form = await visitor.open(`${site}/apps`);
+    const others = [1, 2, 3, 4].map(() => visitor.through(world.anotherIsolate()));
+    const answers = await Promise.all(
+      [visitor, ...others].map((each) => each.submit(form, "Issue app", { Name: "Shop" })),
+    );
+    const locations = new Set(answers.map((answer) => answer.headers.get("location")));
+    expect([answers.map(({ status }) => status), locations.size]).toEqual([[303, 303, 303, 303, 303], 1]);
+    expect((await world.operated()).apps).toHaveLength(2);
+  });
+
+  it("is another form once it was edited", async () => {
+    const { world, visitor, site } = await start();
+    const form = await visitor.open(`${site}/agents`);
+    await visitor.submit(form, "Add agent", { ID: "10", Name: "Ana" });
+    expect((await visitor.press(form, "Add agent", { ID: "11", Name: "Ben" })).notices).toEqual([
+      "The agents were added.",
+    ]);
+    expect((await world.operated()).agents.map(({ id }) => id)).toEqual([1, 2, 3, 4, 10, 11]);
+  });
+
+  it("may be sent again after it was refused", async () => {
+    const { world, visitor, site } = await start();
+    const form = await visitor.open(`${site}/agents`);
+    const fill = { ID: "10", Name: "Ana" };
+    await world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id: 10, name: "Earlier" });
+    expect((await visitor.press(form, "Add agent", fill)).text).toContain("The site has an agent of this id.");
+    await env.DB.prepare("DELETE FROM agents WHERE site_id = ? AND id = 10").bind(world.siteId).run();
+    expect((await visitor.press(form, "Add agent", fill)).notices).toEqual(["The agents were added."]);
+  });
+
+  it("rotates once, creates one site, and does not enable again what was disabled since", async () => {
+    const { world, visitor, site } = await start();
+    const app = await visitor.open(`${site}/apps/${world.appid}`);
+    const rotated = [await visitor.press(app, "Rotate"), await visitor.press(app, "Rotate")];
+    expect(rotated.map(({ heading }) => heading)).toEqual(["The secret was rotated", "The secret was rotated"]);
+    expect((await world.create()).status).toBe(200);
+    const name = `Twice ${world.siteId}`;
+    const sites = await visitor.open("/console");
+    const made = [
+      await visitor.press(sites, "Create site", { Name: name }),
+      await visitor.press(sites, "Create site", { Name: name }),
+    ];
+    expect(made[0]?.path).toBe(made[1]?.path);
+    const agents = await visitor.open(`${site}/agents`);
+    await visitor.press(agents, "Enable Agent 4");
+    await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/4`, { status: "disabled" });
+    await visitor.press(agents, "Enable Agent 4");
+    expect((await world.operated()).agents.at(-1)).toMatchObject({ id: 4, status: "disabled" });
+  });
+
+  it.each(["before", "after"] as const)(
+    "says that it does not know what came of the first, when that failed %s its work",
+    async (fault) => {
+      const { world, visitor, site } = await start();
+      const form = await visitor.open(`${site}/apps`);
+      // The first batch claims the form, the second makes the route, and every try to issue the app comes after.
+      const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth >= 2 ? fault : undefined));
+      const broken = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
+      const failed = await broken.press(form, "Issue app", { Name: "Shop" });
+      expect([failed.status, failed.heading]).toEqual([503, "The app is not finished"]);
+      const { apps } = await world.operated();
+      expect(apps).toHaveLength(fault === "after" ? 2 : 1);
+      const again = await visitor.press(form, "Issue app", { Name: "Shop" });
+      expect([again.path.split("?")[0], again.notices]).toEqual([`${site}/apps`, [NOT_KNOWN]]);
+      expect((await world.operated()).apps).toEqual(apps);
+    },
+  );
+
+  it("does nothing when its claim is not known to be its own", async () => {
+    const { world, visitor, site } = await start();
+    const form = await visitor.open(`${site}/apps`);
+    const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth === 0 ? "after" : undefined));
+    const broken = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
+    expect((await broken.press(form, "Issue app", { Name: "Shop" })).status).toBe(503);
+    expect((await visitor.press(form, "Issue app", { Name: "Shop" })).notices).toEqual([NOT_KNOWN]);
+    expect((await world.operated()).apps).toHaveLength(1);
+  });
+
+  it("of another console session is shown again, filled, and does nothing until it is sent from there", async () => {
+    const { world, visitor, site } = await start();
+    const form = await visitor.open(`${site}/agents`);
+    const list = { "One agent a line: id, name": "20, Ana\r\n21, Ben" };
+    const other = await ConsoleVisitor.signedIn(world);
+    const before = await world.operated();
+    const shown = await other.press(form, "Add all", list);
+    expect([shown.status, shown.notices]).toEqual([200, ["Nothing was changed yet: look the form over and send it."]]);
+    expect(shown.value("One agent a line: id, name")).toBe("20, Ana\r\n21, Ben");
+    expect(await world.operated()).toEqual(before);
+    expect((await other.press(shown, "Add all")).notices).toEqual(["The agents were added."]);
+    expect((await world.operated()).agents).toHaveLength(6);
+  });
+
+  it("made up without what a page gives does nothing", async () => {
+    const { world, visitor, site } = await start();
+    const before = await world.operated();
+    const posts: [string, Record<string, string>][] = [
+      ["/console/sites", { name: "Mine" }],
+      [`${site}/apps`, { name: "Mine" }],
+      [`${site}/apps/${world.appid}/rotate`, { overlap_seconds: "0", confirmed: "yes" }],
+      [`${site}/apps/${world.appid}/revoke`, {}],
+      [`${site}/agents`, { id: "9", name: "Mine" }],
+      [`${site}/settings`, { name: "Mine" }],
+      [`${site}/settings`, { first_chat_id: "900" }],
+      [`${site}/close`, {}],
+      [`${site}/open`, {}],
+      [`${site}/finish`, {}],
+      ["/console/homes/main/restored", { lift: "5" }],
+      [`${site}/agents/1`, { status: "disabled" }],
+      [`${site}/agents/1`, { name: "Mine" }],
+    ];
+    for (const [path, fields] of posts) {
+      for (const form of [undefined, "", "x", `${"A".repeat(43)}.${"A".repeat(43)}`]) {
+        const { status } = await visitor.post(path, { ...fields, ...(form !== undefined && { form }) });
+        expect([path, [200, 303].includes(status)]).toEqual([path, true]);
+      }
+    }
+    expect(await world.operated()).toEqual(before);
+  });
+});
+
+describe("a secret just shown", () => {
+  async function rotated() {
+    const { world, visitor, site } = await start();
+    const path = `${site}/apps/${world.appid}`;
+    const page = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
+    const secret = /<code id="secret">([^<]*)</.exec(page.html)?.[1] ?? "";
+    expect(secret).toMatch(/^[0-9a-f]{64}$/);
+    return { world, visitor, path, page, secret };
+  }
+
+  it("stays on its page for ten minutes: reloaded, in the other language, after a click and back", async () => {
+    const { world, visitor, path, page, secret } = await rotated();
+    expect(page.html).toContain(`data-until="${NOW + 600}">(00:10:00)`);
+    expect(page.headers.get("refresh")).toBe("600");
+    expect((await visitor.open(page.path)).html).toContain(secret);
+    const chinese = await visitor.press(page, "中文");
+    expect([chinese.path, chinese.heading]).toEqual([page.path, "密钥已轮换"]);
+    expect(chinese.html).toContain(secret);
+    await visitor.press(chinese, "English");
+    expect((await visitor.open(page.link("I have saved it"))).path).toBe(path);
+    world.clock.now = NOW + 599;
+    expect((await visitor.open(page.path)).html).toContain(secret);
+    world.clock.now = NOW + 600;
+    const gone = await visitor.open(page.path);
+    expect([gone.status, gone.heading]).toEqual([410, "This secret is no longer shown"]);
+    expect(gone.html).not.toContain(secret);
+    expect(gone.link("Rotate the secret")).toBe(`${path}#rotate`);
+  });
+
+  it("is not shown to another session, nor to the same person after signing out", async () => {
+    const { world, visitor, page, secret } = await rotated();
+    const other = await ConsoleVisitor.signedIn(world);
+    expect((await other.open(page.path)).status).toBe(410);
+    await visitor.press(page, "Sign out");
+    const asked = await visitor.open(page.path);
+    expect(asked.heading).toBe("Sign in to the console");
+    const back = await visitor.press(asked, "Sign in", { "Admin token": env.ADMIN_TOKEN });
+    expect([back.path, back.status]).toEqual([page.path, 410]);
+    expect(back.html).not.toContain(secret);
+  });
+
+  it("is not shown on another app's page, once it is rotated again, or once the app is revoked", async () => {
+    const { world, visitor, path, page } = await rotated();
+    const other = await World.create();
+    const elsewhere = page.path.replace(path, `/console/sites/${other.siteId}/apps/${other.appid}`);
+    expect((await visitor.open(elsewhere)).status).toBe(410);
+    const forged = page.path.replace(/\.(.)/, (_, first) => (first === "A" ? ".B" : ".A"));
+    expect((await visitor.open(forged)).status).toBe(410);
+    const [, query] = page.path.split("=");
+    expect((await visitor.open(page.path.replace(/=\d+/, `=${NOW + 10_000}`))).status).toBe(410);
+    expect(query).toMatch(/^\d+\.[\w-]{43}$/);
+    await world.admin("POST", `/admin/apps/${world.appid}/rotate`, {});
+    expect((await visitor.open(page.path)).status).toBe(410);
+    const next = await visitor.press(await visitor.open(path), "Rotate");
+    const shown = await visitor.press(next, "Rotate now");
+    expect(shown.status).toBe(200);
+    await world.admin("DELETE", `/admin/apps/${world.appid}`);
+    expect((await visitor.open(shown.path)).status).toBe(410);
+  });
+
+  it("is in no address, no cookie and no row of the console", async () => {
+    const { visitor, page, secret } = await rotated();
+    const stored = await env.DB.prepare("SELECT * FROM console_forms").all();
+    const sessions = await env.DB.prepare("SELECT * FROM console_sessions").all();
+    const seen = [page.path, ...visitor.cookies.values(), JSON.stringify([stored.results, sessions.results])];
+    for (const text of seen) expect(text).not.toContain(secret);
+  });
+});
+
+describe("what was just done", () => {
+  it("is said where it led, and by no link that anybody makes", async () => {
+    const { world, visitor, site } = await start();
+    const app = `${site}/apps/${world.appid}`;
+    const path = `${site}/agents`;
+    const disabled = await visitor.press(await visitor.open(path), "Disable Agent 1");
+    expect(disabled.notices).toEqual(["The agent was disabled."]);
+    for (const done of ["revoked", "site", "toString", "revoked.1800000600.x"]) {
+      for (const page of [app, site, path, "/console"]) {
+        expect((await visitor.open(`${page}?done=${done}`)).notices).toEqual([]);
+      }
+    }
+    const query = disabled.path.split("?")[1];
+    expect((await visitor.open(`${site}?${query}`)).notices).toEqual([]);
+    expect((await (await ConsoleVisitor.signedIn(world)).open(disabled.path)).notices).toEqual([]);
+    world.clock.now = NOW + 600;
+    expect((await visitor.open(disabled.path)).notices).toEqual([]);
+  });
+
+  it("leads back to the page of the list it was done on", async () => {
+    const { visitor, site } = await start();
+    const agents = Array.from({ length: 60 }, (_, i) => `${100 + i}, Person ${i}`).join("\n");
+    const list = await visitor.press(await visitor.open(`${site}/agents`), "Add all", {
+      "One agent a line: id, name": agents,
+    });
+    const second = await visitor.open(list.link("Next page"));
+    const disabled = await visitor.press(second, "Disable Person 59");
+    expect(disabled.text).toContain("Person 59 159 Disabled");
+    // And to the button, so that keyboard and eyes stay where they were.
+    expect(disabled.path).toMatch(/#agent-159$/);
+    expect(disabled.html).toContain('<button type="submit" id="agent-159"');
+    expect(disabled.notices).toEqual(["The agent was disabled."]);
+    expect((await visitor.open(disabled.link("Previous page"))).text).toContain("Person 1 101");
+    const rename = await visitor.open(disabled.link("Rename Person 58"));
+    expect((await visitor.open(rename.link("Cancel"))).path).toBe(second.path);
+    const renamed = await visitor.press(rename, "Rename", { Name: "Renamed" });
+    expect(renamed.text).toContain("Renamed 158 Normal");
+    // A form that is not ours leads nowhere else.
+    const answer = await visitor.post(`${site}/agents/1`, {
+      form: list.value("form"),
+      status: "disabled",
+      back: "https://evil.example/",
+    });
+    expect(answer.headers.get("location")).toMatch(new RegExp(`^${site}/agents\\?done=`));
+  });
+});
+
+describe("the language switch", () => {
+  it("keeps what a form that came back holds and what is wrong with it", async () => {
+    const { world, visitor, site } = await start();
+    const before = await world.operated();
+    const cases: [string, string, Record<string, string>, string, string][] = [
+      [`${site}/agents`, "Add agent", { ID: "x", Name: "Ana" }, "ID", "须为 1 到 9007199254740991 的整数"],
+      [`${site}/agents`, "Add agent", { ID: "1", Name: "Ana" }, "ID", "站点已有该 ID 的客服。"],
+      [`${site}/agents`, "Add all", { "One agent a line: id, name": "1, A\r\nx" }, "list", "有 2 行无法使用。"],
+      [`${site}/agents/1`, "Rename", { Name: " " }, "名称", "至少有一个可见字符"],
+      [`${site}/apps`, "Issue app", { Name: "N", appid: world.appid }, "appid", "该 appid 已被使用。"],
+      ["/console", "Create site", { Name: "x".repeat(101), Home: "apac" }, "名称", "须为 1 到 100 个字符"],
+      [
+        "/console",
+        "Create site",
+        { "First chat_id": "x", Name: "N" },
+        "首个 chat_id",
+        "须为 1 到 900000000000000 的整数",
+      ],
+      [`${site}/settings`, "Rename", { Name: " " }, "名称", "至少有一个可见字符"],
+      [`${site}/settings`, "Set the chat_id", { "Next chat_id": "x" }, "下一个 chat_id", "须为 1 到 900000000000000"],
+    ];
+    for (const [path, button, fill, field, said] of cases) {
+      const wrong = await visitor.press(await visitor.open(path), button, fill);
+      expect([path, wrong.status]).toEqual([path, 400]);
+      const chinese = await visitor.press(wrong, "中文");
+      expect(chinese.html).toContain('<html lang="zh-CN">');
+      expect(chinese.text).toContain(said);
+      const typed = Object.values(fill)[0];
+      expect([path, chinese.value(field === "list" ? "每行一名客服：ID, 名称" : field)]).toEqual([
+        path,
+        field === "appid" ? world.appid : typed,
+      ]);
+      expect((await visitor.press(chinese, "English")).status).toBe(400);
+    }
+    expect(await world.operated()).toEqual(before);
+  });
+});

@@ -1,0 +1,201 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+/** A signed-in visitor of a deployment with the homes `main` and `apac`, and a site. */
+async function start(home = "apac") {
+  const world = await World.create({}, home);
+  const visitor = await ConsoleVisitor.signedIn(world);
+  return { world, visitor, site: `/console/sites/${world.siteId}` };
+}
+
+const broken = () => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
+
+/** The page of the list that the site is on. */
+const listed = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
+
+const siteRow = (siteId: number) => env.DB.prepare("SELECT * FROM sites WHERE id = ?").bind(siteId).first();
+const homeRow = (siteId: number, db = env.HOME_APAC) =>
+  db.prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(siteId).first();
+
+describe("a deployment of one home", () => {
+  it("speaks of no home on any page", async () => {
+    const world = await World.create({ HOME_APAC: undefined });
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const site = `/console/sites/${world.siteId}`;
+    const created = await visitor.press(await visitor.open("/console"), "Create site", { Name: "Only" });
+    const tabs = ["", "/sessions", "/apps", "/agents", "/audit", "/settings", "/close"].map((tab) => site + tab);
+    const pages = await Promise.all(["/console/signature-check", ...tabs].map((path) => visitor.open(path)));
+    for (const page of [created, await listed(visitor, world.siteId), ...pages]) {
+      expect([page.path, page.status, /\bhomes?\b/i.exec(page.text)?.[0]]).toEqual([page.path, 200, undefined]);
+    }
+  });
+
+  it("says of its one home that it is closed", async () => {
+    const world = await World.create({ HOME_APAC: undefined, CLOSED_HOMES: "main" });
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const page = await visitor.open(`/console/sites/${world.siteId}`);
+    expect([page.status, page.notices]).toEqual([200, ["The home main is closed"]]);
+  });
+});
+
+describe("creating a site", () => {
+  it("takes a home and the first chat_id, and its sessions count from there", async () => {
+    const { visitor, world } = await start();
+    const form = await visitor.open("/console");
+    expect(form.value("Home")).toBe("main");
+    const name = `Tokyo ${world.siteId}`;
+    const made = await visitor.press(form, "Create site", { Name: name, Home: "apac", "First chat_id": " 5000 " });
+    expect([made.status, made.notices, made.heading]).toEqual([200, ["The site was created."], name]);
+    expect(made.text).toContain("Home apac Open");
+    const siteId = Number(/\d+/.exec(made.path)?.[0]);
+    expect(await siteRow(siteId)).toMatchObject({ name, home: "apac", status: "open", first_chat_id: 5000 });
+    expect(await homeRow(siteId)).toMatchObject({ name, status: "open", chat_id_floor: 4999 });
+    expect(await homeRow(siteId, env.DB)).toBeNull();
+    const [row] = (await listed(visitor, siteId)).rows;
+    expect(row?.slice(0, 4)).toEqual([name, String(siteId), "apac", "Open"]);
+  });
+
+  it.each(["0", "x", "1.5", "-1", "900000000000001"])(
+    "refuses the first chat_id %j at its field and keeps what was typed",
+    async (first) => {
+      const { visitor } = await start();
+      const before = await env.DB.prepare("SELECT max(id) FROM sites").first();
+      const fill = { Name: "Kept", Home: "apac", "First chat_id": first };
+      const page = await visitor.press(await visitor.open("/console"), "Create site", fill);
+      expect([page.status, page.link("First chat_id")]).toEqual([400, "#first_chat_id"]);
+      expect(page.html).toContain(
+        '<p class="error" id="first_chat_id-error">Must be an integer from 1 to 900000000000000</p>',
+      );
+      expect(["Name", "Home", "First chat_id"].map((field) => page.value(field))).toEqual(["Kept", "apac", first]);
+      expect(page.html.match(/<details[^>]* open/g)).toHaveLength(2);
+      expect(await env.DB.prepare("SELECT max(id) FROM sites").first()).toEqual(before);
+    },
+  );
+
+  it("refuses a home that there is not, at its field", async () => {
+    const { visitor } = await start();
+    const form = (await visitor.open("/console")).value("form");
+    const page = await visitor.follow(await visitor.post("/console/sites", { form, name: "N", home: "mars" }), "/");
+    expect([page.status, page.link("Home")]).toEqual([400, "#home"]);
+    expect(page.html).toContain('<p class="error" id="home-error">Choose one of the homes.</p>');
+  });
+
+  it("leaves a site unfinished when its home does not answer, and a button finishes that very site", async () => {
+    const { world, visitor } = await start();
+    const apart = visitor.through(world.anotherIsolate(broken()));
+    const name = `Begun ${world.siteId}`;
+    const fill = { Name: name, Home: "apac", "First chat_id": "70" };
+    const failed = await apart.press(await apart.open("/console"), "Create site", fill);
+    expect([failed.status, failed.heading]).toEqual([503, "The home apac or the directory does not answer"]);
+    const begun = await env.DB.prepare("SELECT * FROM sites WHERE name = ?").bind(name).first<{ id: number }>();
+    const siteId = begun?.id ?? 0;
+    expect(begun).toMatchObject({ status: "creating", home: "apac" });
+
+    const list = await listed(visitor, siteId);
+    expect(list.rows[0]?.[3]).toContain("Unfinished");
+    const page = await visitor.open(list.link(name));
+    expect(page.text).toContain("This site was begun, but its home does not have it yet");
+    for (const tab of ["sessions", "apps", "agents"]) {
+      const other = await visitor.open(`/console/sites/${siteId}/${tab}`);
+      expect([other.status, other.heading]).toEqual([409, "This site is unfinished"]);
+    }
+    const still = await apart.press(page, "Finish this site");
+    expect([still.status, still.heading]).toEqual([503, "The home apac or the directory does not answer"]);
+    const finished = await Promise.all([
+      visitor.press(page, "Finish this site"),
+      visitor.press(list, `Finish ${name}`),
+      visitor.press(page, "Finish this site"),
+    ]);
+    for (const each of finished) {
+      expect([each.path.split("?")[0], each.notices]).toEqual([`/console/sites/${siteId}`, ["The site was created."]]);
+    }
+    const { results } = await env.DB.prepare("SELECT id, status FROM sites WHERE name = ?").bind(name).all();
+    expect(results).toEqual([{ id: siteId, status: "open" }]);
+    expect(await homeRow(siteId)).toMatchObject({ name, chat_id_floor: 69 });
+    const { results: audit } = await env.HOME_APAC.prepare("SELECT action FROM audit_log WHERE site_id = ?")
+      .bind(siteId)
+      .all();
+    expect(audit).toEqual([{ action: "site.created" }]);
+  });
+});
+
+describe("the page Homes", () => {
+  it("is in the navigation and lists each home with its sites and its state", async () => {
+    const { visitor, world } = await start();
+    const page = await visitor.open((await visitor.open("/console")).link("Homes"));
+    expect([page.path, page.heading]).toEqual(["/console/homes", "Homes"]);
+    const counted = await env.DB.prepare("SELECT count(*) AS sites FROM sites WHERE home = 'apac'").first("sites");
+    expect(page.rows.map((row) => row.slice(0, 3))).toEqual([
+      ["main", expect.any(String), "Open"],
+      ["apac", String(counted), "Open"],
+    ]);
+    const closed = await visitor.through(world.anotherIsolate({ CLOSED_HOMES: "apac" })).open("/console/homes");
+    expect(closed.rows[1]?.[2]).toBe("Closed");
+    const down = await visitor.through(world.anotherIsolate(broken())).open("/console/homes");
+    expect(down.rows[1]?.[2]).toBe("Down");
+  });
+
+  it("makes a restored home fit for use after a page that asks, and shows what came of it", async () => {
+    const { visitor: opened, world, site } = await start();
+    const lost = await (await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Lost" })).json<{
+      appid: string;
+    }>();
+    await env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(lost.appid).run();
+    await world.chatId();
+    const before = await homeRow(world.siteId);
+    const early = await opened.open("/console/homes/apac/restored");
+    expect(early.notices).toEqual(["The home apac is not closed"]);
+    const refused = await opened.press(await opened.press(early, "Go on…"), "It was restored: lift now");
+    expect([refused.status, refused.heading, await homeRow(world.siteId)]).toEqual([409, "This home is open", before]);
+    const visitor = opened.through(world.anotherIsolate({ CLOSED_HOMES: "apac" }));
+    const homes = await visitor.open("/console/homes");
+    const form = await visitor.open(homes.link("It was restored… apac"));
+    expect([form.heading, form.value("chat_ids to skip")]).toEqual(["Restored home apac", "1000000"]);
+    expect(form.notices).toEqual([]);
+    const asked = await visitor.press(form, "Go on…", { "chat_ids to skip": "2000" });
+    expect([asked.heading, await homeRow(world.siteId)]).toEqual(["Was the home apac restored?", before]);
+    expect(asked.text).toContain("chat_ids to skip 2,000");
+    expect((await visitor.open(asked.link("Cancel"))).path).toBe("/console/homes/apac/restored");
+
+    const done = await visitor.press(asked, "It was restored: lift now");
+    expect([done.status, done.notices]).toEqual([200, ["The chat_ids of the home apac were lifted"]]);
+    expect(done.text).toContain("chat_ids skipped 2,000");
+    expect(done.html).toContain(`datetime="${new Date((NOW + 1860) * 1000).toISOString()}"`);
+    expect(done.link(lost.appid)).toBe(`${site}/apps`);
+    expect(done.rows.find(([appid]) => appid === lost.appid)?.[2]).toContain("issue it again with this appid");
+    expect(await homeRow(world.siteId)).toMatchObject({ chat_id_floor: 2001 });
+    // The same form again, and the page again, which is the same settling, lift nothing.
+    await visitor.press(asked, "It was restored: lift now");
+    const again = await visitor.press(await visitor.open(asked.path), "It was restored: lift now");
+    expect(again.text).toContain("chat_ids skipped 0");
+    const chinese = await visitor.press(done, "中文");
+    expect([chinese.path, chinese.heading]).toEqual([done.path, "恢复的数据中心 apac"]);
+    await visitor.press(chinese, "English");
+    expect(await homeRow(world.siteId)).toMatchObject({ chat_id_floor: 2001 });
+    expect(await world.chatId()).toBe(2002);
+    // No link that anybody makes tells such a result.
+    const forged = done.path.replace("~2000~", "~9000~");
+    expect(forged).not.toBe(done.path);
+    expect((await visitor.open(forged)).text).not.toContain("were lifted");
+    await env.DB.prepare("DELETE FROM app_routes WHERE appid = ?").bind(lost.appid).run();
+  });
+
+  it.each(["", "0", "1000000001", "many"])("does not lift by %j", async (lift) => {
+    const { visitor, world } = await start();
+    const before = await homeRow(world.siteId);
+    const form = await visitor.open("/console/homes/apac/restored");
+    const page = await visitor.press(form, "Go on…", { "chat_ids to skip": lift });
+    expect([page.status, page.link("chat_ids to skip")]).toEqual([400, "#lift"]);
+    const token = (await visitor.open("/console")).value("form");
+    expect((await visitor.post("/console/homes/apac/restored", { form: token, lift })).status).toBe(400);
+    expect(await homeRow(world.siteId)).toEqual(before);
+  });
+
+  it("knows no home of another name", async () => {
+    const { visitor } = await start();
+    expect((await visitor.get("/console/homes/mars/restored")).status).toBe(404);
+  });
+});

@@ -1,0 +1,122 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { downDb } from "../../../support/down-db.ts";
+import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
+import { replacing } from "../../../support/replacing.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+/** A signed-in visitor of a deployment with the homes `main` and `apac`, and a site. */
+async function start(home = "apac") {
+  const world = await World.create({}, home);
+  const visitor = await ConsoleVisitor.signedIn(world);
+  return { world, visitor, site: `/console/sites/${world.siteId}` };
+}
+
+const broken = () => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
+
+/** The directory without this table. */
+const unmigratedIn = (table: string) =>
+  replacing(env.DB, {
+    prepare: (sql: string) => (sql.includes(`from "${table}"`) ? env.UNMIGRATED : env.DB).prepare(sql),
+  });
+
+/** The page of the list that the site is on. */
+const listed = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
+
+describe("a site of a home that does not serve", () => {
+  it("says on its pages that CLOSED_HOMES names the home", async () => {
+    const { visitor, world, site } = await start();
+    const closed = visitor.through(world.anotherIsolate({ CLOSED_HOMES: "apac" }));
+    for (const tab of ["", "/apps", "/settings"]) {
+      const page = await closed.open(site + tab);
+      expect([page.status, page.notices]).toEqual([200, ["The home apac is closed"]]);
+    }
+  });
+
+  it.each(["", "/sessions", "/apps", "/agents", "/agents/1"])("names the home that is down on %j", async (tab) => {
+    const { visitor, world, site } = await start();
+    const page = await visitor.through(world.anotherIsolate(broken())).open(site + tab);
+    expect([page.status, page.heading]).toEqual([503, "The home apac or the directory does not answer"]);
+    expect(page.link("See under Homes which of them it is")).toBe("/console/homes");
+    expect(page.headers.get("retry-after")).toBe("1");
+  });
+
+  it("names the directory too, which may be the one that fails", async () => {
+    const { visitor, world } = await start();
+    const prepare = (sql: string) => (sql.includes('into "sites"') ? downDb(env.DB) : env.DB).prepare(sql);
+    const apart = visitor.through(world.anotherIsolate({ DB: replacing(env.DB, { prepare }) }));
+    const fill = { Name: "New", Home: "apac" };
+    const page = await apart.press(await apart.open("/console"), "Create site", fill);
+    expect([page.status, page.heading]).toEqual([503, "The home apac or the directory does not answer"]);
+    expect(page.link("See under Homes which of them it is")).toBe("/console/homes");
+  });
+
+  it.each([
+    ["apac", { HOME_APAC: env.UNMIGRATED }, "The home apac or the directory is not migrated"],
+    ["main", { DB: unmigratedIn("agents") }, "A database is not migrated"],
+  ])("says that a database is not migrated, for a site of %s", async (home, bindings, heading) => {
+    const { visitor, world, site } = await start(home);
+    const page = await visitor.through(world.anotherIsolate(bindings)).open(`${site}/agents`);
+    expect([page.status, page.heading]).toEqual([503, heading]);
+    expect(page.text).toContain("npm run deploy migrates all databases.");
+  });
+
+  it("says that a home is not bound", async () => {
+    const { visitor, world, site } = await start();
+    const unbound = visitor.through(world.anotherIsolate({ HOME_APAC: undefined }));
+    const page = await unbound.open(`${site}/apps`);
+    expect([page.status, page.heading]).toEqual([503, "The home apac has no database"]);
+    const list = await listed(unbound, world.siteId);
+    expect(list.rows[0]?.[2]).toBe("apac");
+    const log = await unbound.open(`${site}/audit`);
+    expect([log.status, log.notices]).toEqual([200, ["Homes that do not answer: apac"]]);
+  });
+
+  it("shows what could be read of its overview, and says so of the rest", async () => {
+    const { visitor, world, site } = await start();
+    const db = new Proxy(env.HOME_APAC, {
+      get: (target, name) =>
+        name === "prepare"
+          ? (sql: string) => {
+              if (sql.includes('from "agents"')) throw new Error("D1_ERROR: Network connection lost.");
+              return target.prepare(sql);
+            }
+          : Reflect.get(target, name).bind(target),
+    });
+    const page = await visitor.through(world.anotherIsolate({ HOME_APAC: db })).open(site);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain("Agents Manage agents This part could not be read. Try again in a moment.");
+    expect(page.text.match(/could not be read/g)).toHaveLength(1);
+    expect(page.link("App")).toBe(`${site}/apps/${world.appid}`);
+  });
+});
+
+describe("the audit pages of several homes", () => {
+  it("name the home of each entry, and homes that give none", async () => {
+    const { visitor, world, site } = await start();
+    const main = await World.create();
+    // Later than what other tests leave in the log, so that the first page has them.
+    for (const each of [world, main]) {
+      const later = each.anotherIsolate();
+      later.clock.now = NOW + 10_000_000;
+      await later.admin("PATCH", `/admin/sites/${each.siteId}`, { name: "Renamed" });
+    }
+    const all = await visitor.open("/console/audit");
+    const homes = new Set(all.rows.map((row) => row[5]));
+    expect(homes).toEqual(new Set(["main", "apac"]));
+    const ofSite = await visitor.open(`${site}/audit`);
+    expect(ofSite.rows.map((row) => [row[0], row[5]])).toEqual([
+      ["Site renamed", "apac"],
+      ["App issued", "apac"],
+      ["Site created", "apac"],
+      ["Appid kept for the site", "main"],
+      ["Site begun", "main"],
+    ]);
+    const apart = visitor.through(world.anotherIsolate(broken()));
+    const some = await apart.open("/console/audit");
+    expect([some.status, some.notices]).toEqual([200, ["Homes that do not answer: apac"]]);
+    expect(new Set(some.rows.map((row) => row[5]))).toEqual(new Set(["main"]));
+    expect((await apart.open(`/console/sites/${main.siteId}/audit`)).notices).toEqual([]);
+  });
+});

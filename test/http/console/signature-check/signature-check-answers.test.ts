@@ -1,0 +1,269 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
+import { seedSession } from "../../../support/seed-session.ts";
+import { ACCEPTS, check, checkSigned, type Operation, PARAMETERS } from "../../../support/signature-check.ts";
+import { type Body, hmac, NOW, type Replacements, World } from "../../../support/world.ts";
+
+interface Case {
+  body: string | Body;
+  operation?: Operation;
+  /** The right one unless given. */
+  signature?: string;
+}
+
+const NESTED = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
+const twice = async (world: World, operation: Operation, body: Body, first: number) => {
+  expect((await world.send(operation, body)).status).toBe(first);
+  return { operation, body };
+};
+
+const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
+  ["a good create", 200, (world) => ({ body: world.createBody() })],
+  [
+    "a create with a number beyond 2^53",
+    200,
+    (world) => ({
+      body: JSON.stringify(world.createBody({ sbs: 7 })).replace('"sbs":7', '"sbs":12345678901234567890'),
+    }),
+  ],
+  ["a create with a fraction for sbs", 400, (world) => ({ body: world.createBody({ sbs: 1.5 }) })],
+  [
+    "a create with a stray chat_id and kefu_ids",
+    200,
+    (world) => ({ body: world.createBody({ chat_id: 1, kefu_ids: "x" }) }),
+  ],
+  ["a create with 2,000 brackets in one another", 200, (world) => ({ body: world.createBody({ x: NESTED(2_000) }) })],
+  [
+    "an agent list with 2,000 brackets in one another",
+    400,
+    (world) => ({ body: world.createBody({ kefu_id: NESTED(2_000) }) }),
+  ],
+  ["a create with an unknown agent", 400, (world) => ({ body: world.createBody({ kefu_id: [1, 99] }) })],
+  ["a create with a disabled agent", 400, (world) => ({ body: world.createBody({ kefu_id: [1, 4] }) })],
+  ["a create whose agents are a text", 400, (world) => ({ body: world.createBody({ kefu_id: "1,2" }) })],
+  ["a create with wrong types", 400, (world) => ({ body: world.createBody({ fzr_uid: "1", sender_type: "2" }) })],
+  ["a create whose responsible agent is not listed", 400, (world) => ({ body: world.createBody({ fzr_uid: 3 }) })],
+  ["a create with half a character", 400, (world) => ({ body: world.createBody({ content: "\ud83d" }) })],
+  ["a create without fields", 400, (world) => ({ body: world.createBody({ sbs: undefined, ip: undefined }) })],
+  ["a body of add_kf", 400, (world) => ({ body: world.addBody(1) })],
+  ["a timestamp that is a text", 400, (world) => ({ body: world.createBody({ timestamp: String(NOW) }) })],
+  ["a ranstr of 129 characters", 400, (world) => ({ body: world.createBody({ ranstr: "x".repeat(129) }) })],
+  ["a timestamp 300 seconds old", 200, (world) => ({ body: world.createBody({ timestamp: NOW - 300 }) })],
+  ["a timestamp 301 seconds old", 401, (world) => ({ body: world.createBody({ timestamp: NOW - 301 }) })],
+  [
+    "a timestamp 301 seconds ahead, and no sbs",
+    401,
+    (world) => ({ body: world.createBody({ timestamp: NOW + 301, sbs: "" }) }),
+  ],
+  ["a ranstr used with success", 401, (world) => twice(world, "create_gd", world.createBody(), 200)],
+  [
+    "a ranstr used without success",
+    401,
+    (world) => twice(world, "create_gd", world.createBody({ kefu_id: [1, 99] }), 400),
+  ],
+  [
+    "a ranstr that another create used",
+    401,
+    async (world) => {
+      await world.chatId({ ranstr: "shared" });
+      return { body: world.createBody({ ranstr: "shared", content: "Another", sbs: "" }) };
+    },
+  ],
+  [
+    "a wrong secret",
+    401,
+    async (world) => {
+      const body = JSON.stringify(world.createBody());
+      return { body, signature: await hmac("wrong", body) };
+    },
+  ],
+  ["no signature", 401, (world) => ({ body: world.createBody(), signature: "" })],
+  [
+    "a signature in capitals",
+    200,
+    async (world) => {
+      const body = JSON.stringify(world.createBody());
+      return { body, signature: (await hmac(world.secret, body)).toUpperCase() };
+    },
+  ],
+  [
+    "a signature in base64",
+    401,
+    async (world) => {
+      const body = JSON.stringify(world.createBody());
+      return { body, signature: Uint8Array.fromHex(await hmac(world.secret, body)).toBase64() };
+    },
+  ],
+  [
+    "a line end that was not signed",
+    401,
+    async (world) => {
+      const body = JSON.stringify(world.createBody());
+      return { body: `${body}\r\n`, signature: await hmac(world.secret, body) };
+    },
+  ],
+  [
+    "the previous secret within its overlap",
+    200,
+    async (world) => {
+      await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 100 });
+      return { body: world.createBody() };
+    },
+  ],
+  [
+    "the previous secret without an overlap",
+    401,
+    async (world) => {
+      await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
+      return { body: world.createBody({ sbs: "" }) };
+    },
+  ],
+  ["an unknown app", 401, (world) => ({ body: world.createBody({ appid: "nobody" }) })],
+  [
+    "a revoked app and a bad field",
+    401,
+    async (world) => {
+      await world.admin("DELETE", `/admin/apps/${world.appid}`);
+      return { body: world.createBody({ sbs: "" }) };
+    },
+  ],
+  ["an appid that is a number", 400, (world) => ({ body: world.createBody({ appid: 7 }) })],
+  ["an appid of 65 characters", 400, (world) => ({ body: world.createBody({ appid: "x".repeat(65) }) })],
+  ["65,536 bytes", 400, (world) => ({ body: padded(world, 65_536) })],
+  ["65,537 bytes", 413, (world) => ({ body: padded(world, 65_537) })],
+  ["a byte order mark", 400, (world) => ({ body: `\ufeff${JSON.stringify(world.createBody())}` })],
+  ["nothing", 400, () => ({ body: "" })],
+  ["an array", 400, (world) => ({ body: JSON.stringify([world.createBody()]) })],
+  ["30,000 open brackets", 400, () => ({ body: "[".repeat(30_000) })],
+  ["a URL-encoded body", 400, (world) => ({ body: `appid=${world.appid}` })],
+  ["a good add", 200, async (world) => add(world, await world.chatId())],
+  [
+    "an add of one new agent among others",
+    200,
+    async (world) => add(world, await world.chatId(), { kefu_ids: [1, 3, 4, 99] }),
+  ],
+  ["a body of create_gd", 400, (world) => ({ operation: "add_kf", body: world.createBody() })],
+  ["an add to an unknown session", 404, (world) => add(world, 999_999)],
+  ["an add to another site's session", 404, async (world) => add(world, await (await World.create()).chatId())],
+  ["an add to a chat", 409, async (world) => add(world, await seedSession(world, { kind: "chat" }))],
+  [
+    "an add to a session without a responsible agent",
+    409,
+    async (world) => add(world, await seedSession(world, { responsibleAgentId: null })),
+  ],
+  ["an add of none that is new", 409, async (world) => add(world, await world.chatId(), { kefu_ids: "1, 2,4,99" })],
+  ["an add of no number", 400, async (world) => add(world, await world.chatId(), { kefu_ids: "3;4" })],
+  ["an add to a text", 400, (world) => ({ operation: "add_kf", body: world.addBody(1, { chat_id: "1" }) })],
+  [
+    "an add whose ranstr was used with success",
+    401,
+    async (world) => twice(world, "add_kf", world.addBody(await world.chatId()), 200),
+  ],
+  [
+    "an add whose ranstr was used without success",
+    401,
+    async (world) => twice(world, "add_kf", world.addBody(999_999), 404),
+  ],
+];
+
+const add = (world: World, chatId: number, change: Body = {}): Case => ({
+  operation: "add_kf",
+  body: world.addBody(chatId, change),
+});
+
+/** A create of that many bytes that lacks a field. */
+function padded(world: World, bytes: number): string {
+  const body = JSON.stringify(world.createBody({ ip: undefined, note: "" }));
+  return body.replace('"note":""', `"note":"${"x".repeat(bytes - body.length)}"`);
+}
+
+describe("the signature check says what the server answers", () => {
+  it.each(CASES)("to %s: %d", async (_, status, make) => {
+    // KV is waited for, so that replays are seen before fields are looked at.
+    const world = await World.create({ REPLAY_LOOK_MS: "1000" });
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const { operation = "create_gd", ...made } = await make(world);
+    const body = typeof made.body === "string" ? made.body : JSON.stringify(made.body);
+    const { signature = await hmac(world.secret, body) } = made;
+    const said = await check(visitor, { operation, body, signature });
+    const sent = await world.sendRaw(operation, body, signature === "" ? {} : { "x-chat-signature": signature });
+    expect(sent.status).toBe(status);
+    expect(said.answer).toBe(status === 200 ? ACCEPTS : `Sent now, the server answers ${status} ${sent.envelope.msg}`);
+    const [about, cause] = Object.entries(said.lines).find(([, { state }]) => state === "Cause") ?? [];
+    if (about?.startsWith("Fields of")) expect(cause?.text).toContain(sent.headers.get("x-error-detail"));
+  });
+
+  it("with status 200 where every failure has it", async () => {
+    const world = await World.create({ ERROR_STATUS: "always-200" });
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const { answer } = await checkSigned(world, visitor, { sbs: "" });
+    expect(answer).toBe("Sent now, the server answers 200 参数错误");
+  });
+});
+
+describe("the signature check of a site that does not serve", () => {
+  const UNAVAILABLE = "Sent now, the server answers 503 服务暂时不可用";
+
+  async function begin(home = "apac") {
+    const world = await World.create({}, home);
+    return { world, visitor: await ConsoleVisitor.signedIn(world) };
+  }
+
+  /** What an isolate with these bindings says and answers to the same request, in this order. */
+  async function compare(world: World, visitor: ConsoleVisitor, bindings: Replacements, change: Body = {}) {
+    const other = world.anotherIsolate(bindings);
+    const said = await checkSigned(world, visitor.through(other), change);
+    return { said, sent: await other.create(change) };
+  }
+
+  it("says of a closed site what the server answers, after what the server looks at first", async () => {
+    const { world, visitor } = await begin();
+    await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
+    const before = await world.stored();
+    const { said, sent } = await compare(world, visitor, {});
+    expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
+    expect(said.lines.Site).toEqual({
+      state: "Cause",
+      text: "The site is closed: its calls are answered 503 until it is opened.",
+    });
+    const wrong = await compare(world, visitor, {}, { sbs: "" });
+    expect([wrong.sent.status, wrong.said.answer]).toEqual([400, PARAMETERS]);
+    expect(wrong.said.lines.Site?.state).toBe("Also");
+    // The site is asked before the rules of the call.
+    const unknown = await compare(world, visitor, {}, { kefu_id: [1, 99] });
+    expect([unknown.sent.status, unknown.said.answer]).toEqual([503, UNAVAILABLE]);
+    expect(await world.stored()).toEqual(before);
+  });
+
+  it.each(["main", "apac"])(
+    "says of the closed home %s what the server answers, whatever the request is",
+    async (home) => {
+      const { world, visitor } = await begin(home);
+      for (const change of [{}, { sbs: "" }, { timestamp: NOW - 9_999 }]) {
+        const { said, sent } = await compare(world, visitor, { CLOSED_HOMES: home }, change);
+        expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
+        expect(said.lines.Home?.text).toContain(`The home ${home} is closed: CLOSED_HOMES names it.`);
+        expect(said.lines.Signature?.text).toBe("Valid.");
+      }
+    },
+  );
+
+  it.each([
+    ["does not answer", { HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) }],
+    ["is not bound", { HOME_APAC: undefined }],
+  ])("says of a home that %s what the server answers", async (_, bindings) => {
+    const { world, visitor } = await begin();
+    const { said, sent } = await compare(world, visitor, bindings);
+    expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
+    expect(Object.keys(said.lines)).toEqual(["Body", "Home"]);
+    expect(said.lines.Home?.state).toBe("Cause");
+  });
+
+  it("says nothing of either when both serve", async () => {
+    const { world, visitor } = await begin();
+    const { answer, lines } = await checkSigned(world, visitor);
+    expect([answer, lines.Home, lines.Site]).toEqual([ACCEPTS, undefined, undefined]);
+  });
+});

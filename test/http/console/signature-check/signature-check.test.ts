@@ -1,0 +1,437 @@
+import { describe, expect, it, vi } from "vitest";
+import { plain } from "../../../support/console-page.ts";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { seedAgents } from "../../../support/seed-agents.ts";
+import { ACCEPTS, check, checkSigned, PARAMETERS, pressCheck, verdictOf } from "../../../support/signature-check.ts";
+import { type Body, hmac, NOW, World } from "../../../support/world.ts";
+
+async function start() {
+  const world = await World.create();
+  return { world, visitor: await ConsoleVisitor.signedIn(world) };
+}
+
+const TOKEN = "Sent now, the server answers 401 token验证失败!";
+const OTHER_BYTES = "If you sent this ranstr before with other bytes, this one was answered 401 token验证失败!";
+
+describe("the signature check", () => {
+  it("accepts what the server accepts, and leaves the ranstr unused, nothing stored and nothing logged", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody({ content: "a very private message" }));
+    const signature = await hmac(world.secret, body);
+    const before = await world.stored();
+    const log = vi.spyOn(console, "log");
+    const { answer, lines } = await check(visitor, { appid: world.appid, body, signature });
+    const logged = log.mock.calls.flat().join("\n");
+    log.mockRestore();
+    expect(answer).toBe(ACCEPTS);
+    expect(Object.values(lines).map(({ state }) => state)).toEqual([
+      ...Array(5).fill("Fine"),
+      "Not evaluated",
+      ...Array(2).fill("Fine"),
+    ]);
+    expect(await world.stored()).toEqual(before);
+    expect(logged).toContain("/console/signature-check");
+    for (const secret of ["private", signature, world.appid]) expect(logged).not.toContain(secret);
+    expect((await world.sendRaw("create_gd", body, { "x-chat-signature": signature })).status).toBe(200);
+  });
+
+  it("names an unknown appid, a revoked one, and one that differs from the body's", async () => {
+    const { world, visitor } = await start();
+    const unknown = await checkSigned(world, visitor, { appid: "nobody" });
+    expect([unknown.answer, unknown.lines.App]).toEqual([
+      TOKEN,
+      { state: "Cause", text: expect.stringContaining("no app nobody") },
+    ]);
+    const body = JSON.stringify(world.createBody());
+    const two = await check(visitor, { appid: "another", body, signature: await hmac(world.secret, body) });
+    expect(two.answer).toBe(ACCEPTS);
+    expect(two.lines["Two appids"]?.text).toContain(`You pasted another, the body says ${world.appid}`);
+    await world.admin("DELETE", `/admin/apps/${world.appid}`);
+    const revoked = await checkSigned(world, visitor);
+    expect([revoked.answer, revoked.lines.App?.state]).toEqual([TOKEN, "Cause"]);
+    expect(revoked.lines["Agents and session"]?.text).toContain("Nothing stands in the way.");
+    expect(revoked.lines.App?.text).toContain("The app was revoked on");
+    expect(revoked.lines.Signature?.state).toBe("Fine");
+  });
+
+  it("names a wrong secret and a previous one, inside its overlap and after it", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody());
+    const wrong = await check(visitor, { body, signature: await hmac("wrong", body) });
+    expect([wrong.answer, wrong.lines.Signature?.text]).toEqual([
+      TOKEN,
+      expect.stringContaining("No secret of this app"),
+    ]);
+    await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 100 });
+    const inside = await checkSigned(world, visitor);
+    expect(inside.answer).toBe(ACCEPTS);
+    expect(inside.lines.Signature?.text).toContain("Signed with the previous secret, which still works until");
+    world.clock.now = NOW + 100;
+    const after = await checkSigned(world, visitor);
+    expect(after.answer).toBe(TOKEN);
+    expect(after.lines.Signature?.text).toContain("which stopped working on");
+  });
+
+  it("tells which line ends the signature fits, because a form makes all of them CRLF", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody(), null, 2);
+    const sent = body.replaceAll("\n", "\r\n");
+    const lf = await check(visitor, { body: sent, signature: await hmac(world.secret, body) });
+    expect(lf.answer).toBe("Sent now, the server accepts this request if its line ends are LF (\\n)");
+    expect(lf.lines.Signature?.state).toBe("Depends");
+    expect(lf.lines.Signature?.text).toContain(
+      "fits LF (\\n). If the body is sent with CRLF (\\r\\n), the server refuses it",
+    );
+    const crlf = await check(visitor, { body: sent, signature: await hmac(world.secret, sent) });
+    expect(crlf.answer).toBe("Sent now, the server accepts this request if its line ends are CRLF (\\r\\n)");
+    expect(crlf.lines.Signature?.text).toContain("fits CRLF (\\r\\n)");
+    // A body of one line has no line ends to choose between.
+    const one = JSON.stringify(world.createBody());
+    const line = await check(visitor, { body: `${one}\r\n`, signature: await hmac(world.secret, one) });
+    expect([line.answer, line.lines.Signature?.state]).toEqual([TOKEN, "Cause"]);
+    expect(line.lines.Signature?.text).not.toContain("both were tried");
+  });
+
+  it("takes the signature with its header's name, as a log shows it", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody());
+    const signature = `X-Chat-Signature: ${await hmac(world.secret, body)}`;
+    expect((await check(visitor, { body, signature })).answer).toBe(ACCEPTS);
+  });
+
+  it("tells a hash without a key, and an HMAC with key and message swapped", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody());
+    const hash = async (text: string) =>
+      new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))).toHex();
+    for (const text of [body, world.secret + body, body + world.secret]) {
+      const { answer, lines } = await check(visitor, { body, signature: await hash(text) });
+      expect([answer, lines.Signature?.text]).toEqual([TOKEN, expect.stringContaining("a plain SHA-256 hash")]);
+    }
+    const { lines } = await check(visitor, { body, signature: await hmac(body, world.secret) });
+    expect(lines.Signature?.text).toBe(
+      "Key and message are swapped: the secret is the key of the HMAC, the body its message.",
+    );
+  });
+
+  it("shows what was signed when the JSON was written anew, and names the other forms of a signature", async () => {
+    const { world, visitor } = await start();
+    const fields = world.createBody();
+    const body = JSON.stringify(fields);
+    const sorted = JSON.stringify(Object.fromEntries(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1))));
+    const rewritten = await check(visitor, { body, signature: await hmac(world.secret, sorted) });
+    expect(rewritten.answer).toBe(TOKEN);
+    expect(rewritten.lines.Signature?.text).toContain("keys sorted");
+    expect(rewritten.lines.Signature?.text).toContain(sorted);
+    const hex = await hmac(world.secret, body);
+    const texts: [string, string][] = [
+      [`sha256=${hex}`, "without a prefix like “sha256=”"],
+      [Uint8Array.fromHex(hex).toBase64(), "It is base64. Send hex"],
+      [hex.slice(0, 40), "It has 40 hex digits; HMAC-SHA256 has 64. That many is SHA-1."],
+      ["", "There is no signature"],
+    ];
+    for (const [signature, text] of texts) {
+      const { answer, lines } = await check(visitor, { body, signature });
+      expect([answer, lines.Signature]).toEqual([TOKEN, { state: "Cause", text: expect.stringContaining(text) }]);
+    }
+    const newline = await check(visitor, { body, signature: await hmac(world.secret, `${body}\n`) });
+    expect(newline.lines.Signature?.text).toContain("ends with a line end that the pasted body does not have");
+  });
+
+  it("names a stale timestamp, one ahead, milliseconds, and what is no timestamp", async () => {
+    const { world, visitor } = await start();
+    const at = async (timestamp: unknown) => checkSigned(world, visitor, { timestamp });
+    const stale = await at(NOW - 301);
+    expect([stale.answer, stale.lines.timestamp?.text]).toEqual([
+      TOKEN,
+      expect.stringContaining("It is 5 min old; 300 s"),
+    ]);
+    expect((await at(NOW - 300)).answer).toBe(ACCEPTS);
+    expect((await at(NOW + 301)).lines.timestamp?.text).toContain("It is 5 min ahead");
+    const milliseconds = await at(NOW * 1000);
+    expect([milliseconds.answer, milliseconds.lines.timestamp?.text]).toEqual([
+      TOKEN,
+      `It is in milliseconds. Send Unix seconds: ${NOW}.`,
+    ]);
+    const text = await at(String(NOW));
+    expect([text.answer, text.lines["timestamp and ranstr"]?.text]).toEqual([
+      PARAMETERS,
+      "timestamp: must be an integer, Unix seconds, not a string",
+    ]);
+  });
+
+  it("says first that a call was accepted, and only then that its ranstr is used", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody());
+    const sent = await world.send("create_gd", body);
+    const { chat_id } = sent.envelope.data as { chat_id: number };
+    const signature = await hmac(world.secret, body);
+    const { was, answer, note, lines } = await check(visitor, { body, signature });
+    expect([was, answer]).toEqual([
+      `A call with this ranstr was accepted: session ${chat_id}: ${OTHER_BYTES} To the session`,
+      TOKEN,
+    ]);
+    expect(note).toContain("A ranstr can be used once");
+    expect(Object.values(lines).map(({ state }) => state)).not.toContain("Cause");
+    expect(lines.ranstr?.state).toBe("If sent again");
+    const { html } = await pressCheck(visitor, { operation: "create_gd", body, signature });
+    expect(html).toContain(`href="/console/sites/${world.siteId}/sessions/${chat_id}"`);
+    const add = JSON.stringify(world.addBody(chat_id));
+    await world.send("add_kf", add);
+    const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
+    expect(added.was).toContain(`A call with this ranstr was accepted: session ${chat_id}`);
+  });
+
+  it("says first what a call was refused for, and does not blame the ranstr for it", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody({ kefu_id: [1, 99] }));
+    expect((await world.send("create_gd", body)).status).toBe(400);
+    const signature = await hmac(world.secret, body);
+    // However long ago, while it is remembered.
+    for (const now of [NOW, NOW + 400]) {
+      world.clock.now = now;
+      const { was, answer, lines } = await check(visitor, { body, signature });
+      expect(was).toBe(`A call with this ranstr was answered 400 参数错误: kefu_id: 99 unknown ${OTHER_BYTES}`);
+      expect(answer).toBe(TOKEN);
+      expect([lines["Agents and session"]?.state, lines.ranstr?.state]).toEqual(["Cause", "If sent again"]);
+    }
+    await seedAgents(world, [99]);
+    const mended = await check(visitor, { body, signature });
+    expect(mended.was).toBe(
+      `A call with this ranstr was answered 400 参数错误: What it was refused for has changed since: An agent was unknown, foreign or disabled. ${OTHER_BYTES}`,
+    );
+    const add = JSON.stringify(world.addBody(999_999));
+    expect((await world.send("add_kf", add)).status).toBe(404);
+    const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
+    expect(added.was).toBe(
+      `A call with this ranstr was answered 404 会话不存在: chat_id: no such session on this site ${OTHER_BYTES}`,
+    );
+  });
+
+  it("does not take a call that used the ranstr before for this one", async () => {
+    const { world, visitor } = await start();
+    const ranstr = "shared";
+    const id = await world.chatId({ ranstr });
+    const others: Parameters<typeof check>[1][] = [
+      { body: JSON.stringify(world.createBody({ ranstr, content: "Another" })), signature: "" },
+      { body: JSON.stringify(world.createBody({ ranstr, sbs: "another" })), signature: "" },
+      { operation: "add_kf", body: JSON.stringify(world.addBody(id + 1, { ranstr })), signature: "" },
+      { body: JSON.stringify(world.createBody({ ranstr, sbs_mc: "" })), signature: "" },
+    ];
+    for (const other of others) {
+      const { was, lines } = await check(visitor, { ...other, signature: await hmac(world.secret, other.body) });
+      expect([was, lines.ranstr?.state]).toEqual([undefined, "Cause"]);
+      expect(lines.ranstr?.text).toContain(`That request was accepted: session ${id}.`);
+    }
+    await world.create({ ranstr: "refused", kefu_id: [1, 99] });
+    const add = JSON.stringify(world.addBody(id, { ranstr: "refused" }));
+    const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
+    expect([added.was, added.lines.ranstr?.text]).toEqual([
+      undefined,
+      expect.stringContaining("That request was refused: An agent was unknown, foreign or disabled."),
+    ]);
+  });
+
+  it("says nothing of what a call was answered whose signature does not fit", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody());
+    await world.send("create_gd", body);
+    expect(await check(visitor, { body, signature: "0".repeat(64) })).toMatchObject({ was: undefined, answer: TOKEN });
+  });
+
+  it("says of a request that is no longer fresh what else is wrong with it", async () => {
+    const { world, visitor } = await start();
+    const old = { timestamp: NOW - 7_200 };
+    expect((await checkSigned(world, visitor, old)).note).toBe("With a fresh timestamp it accepts the request.");
+    const { note, lines } = await checkSigned(world, visitor, { ...old, sbs: "" });
+    expect([note, lines.timestamp?.text]).toEqual([
+      "With a fresh timestamp it answers 400 参数错误.",
+      expect.stringContaining("It is 2 h old"),
+    ]);
+  });
+
+  it("takes a timestamp some whole hours ahead for a local time", async () => {
+    const { world, visitor } = await start();
+    const said = async (ahead: number) =>
+      (await checkSigned(world, visitor, { timestamp: NOW + ahead })).lines.timestamp;
+    const text = "It is 8 h ahead; 300 s are allowed. Set the sender's clock.";
+    expect((await said(28_790))?.text).toBe(`${text} Is it a local time, taken for UTC?`);
+    expect((await said(27_900))?.text).toBe(text);
+    expect((await said(301))?.text).not.toContain("local time");
+  });
+
+  it("names field errors as the server does, agents and sessions too", async () => {
+    const { world, visitor } = await start();
+    const answers: [Body, string, string][] = [
+      [{ sbs: undefined, ip: "x" }, "Fields of create_gd", "sbs: is required; ip: must be an IPv4 or IPv6 address"],
+      [{ kefu_id: [1, 4, 99] }, "Agents and session", "kefu_id: 99 unknown, 4 disabled"],
+    ];
+    for (const [change, about, detail] of answers) {
+      const sent = await world.create(change);
+      expect(sent.headers.get("x-error-detail")).toBe(detail);
+      const { answer, lines } = await checkSigned(world, visitor, change);
+      expect([answer, lines[about]]).toEqual([PARAMETERS, { state: "Cause", text: detail }]);
+    }
+  });
+
+  it("names the agents that add_kf ignores, each with why, and refuses when none is left", async () => {
+    const { world, visitor } = await start();
+    const id = await world.chatId({ kefu_id: [1, 2] });
+    const said = async (kefu_ids: unknown) => {
+      const body = JSON.stringify(world.addBody(id, { kefu_ids }));
+      const verdict = await check(visitor, { operation: "add_kf", body, signature: await hmac(world.secret, body) });
+      return [verdict.answer, verdict.lines["Agents and session"]];
+    };
+    const ignored = "99 unknown, 4 disabled, 1 already on the session, 2 already on the session";
+    expect(await said("1,2,3,4,99")).toEqual([
+      ACCEPTS,
+      { state: "Fine", text: `These are ignored, the others are added: ${ignored}` },
+    ]);
+    expect(await said([99, 4, 2, 1])).toEqual([
+      "Sent now, the server answers 409 当前状态不允许操作",
+      { state: "Cause", text: `kefu_ids: nobody to add: ${ignored}` },
+    ]);
+    const [, many] = await said(Array.from({ length: 53 }, (_, i) => 1_000 + i));
+    expect(many).toEqual({ state: "Cause", text: expect.stringMatching(/ 1052 unknown$/) });
+  });
+
+  it("judges by the chosen call, and says when the body looks like one of the other", async () => {
+    const { world, visitor } = await start();
+    const create = JSON.stringify(world.createBody());
+    const asAdd = await check(visitor, {
+      operation: "add_kf",
+      body: create,
+      signature: await hmac(world.secret, create),
+    });
+    expect([asAdd.answer, asAdd.lines["Fields of add_kf"]]).toEqual([
+      PARAMETERS,
+      {
+        state: "Cause",
+        text: expect.stringMatching(/^chat_id: .*; kefu_ids: .* The body looks like one of create_gd, but was checked/),
+      },
+    ]);
+    const add = JSON.stringify(world.addBody(1));
+    const asCreate = await check(visitor, { body: add, signature: await hmac(world.secret, add) });
+    expect(asCreate.lines["Fields of create_gd"]?.text).toContain("looks like one of add_kf");
+    const stray = await checkSigned(world, visitor, { chat_id: 1 });
+    expect([stray.answer, stray.lines["Fields of create_gd"]?.text]).toEqual([ACCEPTS, "All as they should be."]);
+  });
+
+  it("checks nothing until the call is chosen, which only a link chooses beforehand", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody());
+    for (const operation of ["", "constructor", "no_such_gd"]) {
+      const answer = await visitor.post("/console/signature-check", { operation, appid: "", body, signature: "" });
+      const page = await answer.text();
+      expect([answer.status, page.includes('class="checks"')]).toEqual([400, false]);
+      expect(page).toMatch(
+        /<select id="operation" [^>]*autofocus[^>]* aria-invalid="true" aria-describedby="operation-error"/,
+      );
+      expect(plain(page)).toContain(body);
+    }
+    expect(await visitor.page("/console/signature-check")).not.toContain("selected");
+    expect(await visitor.page("/console/signature-check?operation=add_kf")).toMatch(/<option selected[^>]*>add_kf</);
+  });
+
+  it("says of a body nested too deep to rewrite, and of a URL-encoded one, what they are", async () => {
+    const { world, visitor } = await start();
+    const deep = JSON.stringify(world.createBody()).replace("{", `{"x":${"[".repeat(2_000)}${"]".repeat(2_000)},`);
+    const { answer, lines } = await check(visitor, { body: deep, signature: await hmac("wrong", deep) });
+    expect([answer, lines.Signature?.text]).toEqual([TOKEN, expect.stringContaining("Rewritings were not tried")]);
+    const form = await check(visitor, { body: `appid=${world.appid}&timestamp=1`, signature: "" });
+    expect([form.answer, form.lines.Body?.text]).toEqual([PARAMETERS, expect.stringContaining("URL-encoded")]);
+  });
+
+  /** Presses the language switch of a page that shows the form as filled; `typed` is what stands in it. */
+  it("keeps the request and its verdict when the language is switched, and puts neither into an address or a log", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody({ content: "a very private message" }));
+    const signature = await hmac("wrong", body);
+    const checked = await pressCheck(visitor, { operation: "create_gd", body, signature });
+    const log = vi.spyOn(console, "log");
+    const page = await visitor.press(checked, "中文");
+    const logged = log.mock.calls.flat().join("\n");
+    log.mockRestore();
+    expect([page.status, page.path]).toEqual([200, "/console/signature-check?draft=1"]);
+    expect(page.html).toContain('<html lang="zh-CN">');
+    expect(page.text).toContain("现在发送，服务器会返回 401 token验证失败!");
+    const again = await visitor.press(page, "English");
+    expect(again.text).toContain(TOKEN);
+    expect(again.value("Which call is it?")).toBe("create_gd");
+    expect(again.value("Body, as it was sent")).toBe(body);
+    expect(again.value("Signature (x-chat-signature)")).toBe(signature);
+    for (const secret of ["private", signature, world.appid]) expect(logged).not.toContain(secret);
+  });
+
+  it("names what is wrong with a body that is no JSON object", async () => {
+    const { world, visitor } = await start();
+    const said = async (body: string) =>
+      (await check(visitor, { appid: world.appid, body, signature: "" })).lines.Body?.text;
+    expect(await said("")).toBe("The body is empty.");
+    expect(await said('{"a":1,}')).toMatch(/^The body is not a JSON object\. .*position 7/);
+    expect(await said('\ufeff{"a":1}')).toContain("byte order mark");
+    expect(await said('{"a":1}')).toContain("no appid");
+    expect(await said(`{"a":"${"x".repeat(65_536)}"}`)).toBe("The body is over 64 KiB.");
+  });
+
+  it("names every cause, the first as the cause", async () => {
+    const { world, visitor } = await start();
+    const body = JSON.stringify(world.createBody({ timestamp: NOW - 999, sbs: "" }));
+    const { lines } = await check(visitor, { body, signature: await hmac("wrong", body) });
+    expect([lines.Signature?.state, lines.timestamp?.state, lines["Fields of create_gd"]?.state]).toEqual([
+      "Cause",
+      "If sent again",
+      "Also",
+    ]);
+  });
+
+  it("takes for the cause what was wrong when it was sent, not that it is pasted later", async () => {
+    const { world, visitor } = await start();
+    const states = async (change: Body) => {
+      const { lines } = await checkSigned(world, visitor, change);
+      return [lines.timestamp?.state, lines["Fields of create_gd"]?.state];
+    };
+    expect(await states({ timestamp: NOW - 999, sbs: "" })).toEqual(["If sent again", "Cause"]);
+    expect(await states({ timestamp: NOW - 999 })).toEqual(["Cause", "Fine"]);
+    // A clock ahead was wrong then too.
+    expect(await states({ timestamp: NOW + 999, sbs: "" })).toEqual(["Cause", "Also"]);
+  });
+
+  it("does not claim that another call of the same ranstr was accepted", async () => {
+    const { world, visitor } = await start();
+    const first = world.createBody();
+    await world.send("create_gd", JSON.stringify(first));
+    const again = JSON.stringify({ ...first, timestamp: NOW - 1 });
+    expect((await world.send("create_gd", again)).status).toBe(401);
+    const { was } = await check(visitor, { body: again, signature: await hmac(world.secret, again) });
+    expect(was).toContain(OTHER_BYTES);
+  });
+
+  it("says in words that an Idempotency-Key was used before", async () => {
+    const { world, visitor } = await start();
+    const key = { "idempotency-key": "one-key" };
+    const sent = async (change: Body) => {
+      const body = JSON.stringify(world.createBody(change));
+      const signature = await hmac(world.secret, body);
+      const { status } = await world.sendRaw("create_gd", body, { "x-chat-signature": signature, ...key });
+      return { body, signature, status };
+    };
+    expect((await sent({})).status).toBe(200);
+    const { status, ...second } = await sent({ content: "Another" });
+    expect(status).toBe(422);
+    const page = await pressCheck(visitor, { operation: "create_gd", ...second });
+    expect(verdictOf(page.html).was).toBe(
+      `A call with this ranstr was answered 422 参数错误: The Idempotency-Key was used before for a call that meant something else. ${OTHER_BYTES}`,
+    );
+    expect(page.text).not.toContain("key_reused");
+  });
+
+  it("puts back what was pasted, escaped", async () => {
+    const { visitor } = await start();
+    const body = "</textarea><script>1</script>";
+    const { html } = await pressCheck(visitor, { operation: "create_gd", body });
+    expect(html).toContain("&lt;/textarea&gt;&lt;script&gt;1&lt;/script&gt;</textarea>");
+  });
+});
+
+/** A request of either call, and what the server answers to it. */

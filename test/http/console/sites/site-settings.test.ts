@@ -1,0 +1,167 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
+import { databaseOf } from "../../../support/homes.ts";
+import { lateDb } from "../../../support/late-db.ts";
+import { World } from "../../../support/world.ts";
+
+const NAME_RULE =
+  "Must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override";
+
+/** The site as the directory and as its home has it, and what its audit log says of it. */
+async function siteOf({ siteId, home }: World) {
+  const db = databaseOf(home);
+  return {
+    directory: await env.DB.prepare("SELECT name, status FROM sites WHERE id = ?").bind(siteId).first(),
+    home: await db.prepare("SELECT name, status, chat_id_floor FROM home_sites WHERE site_id = ?").bind(siteId).first(),
+    audit: (
+      await db
+        .prepare("SELECT action, details FROM audit_log WHERE site_id = ? AND subject = ? ORDER BY id")
+        .bind(siteId, String(siteId))
+        .all<{ action: string; details: string }>()
+    ).results
+      .filter(({ action }) => action !== "site.begun" && action !== "site.created")
+      .map(({ action, details }) => [action, JSON.parse(details)]),
+  };
+}
+
+describe.each([
+  ["main", "one home", { HOME_APAC: undefined }],
+  ["main", "two homes", {}],
+  ["apac", "two homes", {}],
+] as const)("the settings of a site in %s, of %s", (home, _, bindings) => {
+  async function start() {
+    const world = await World.create({}, home);
+    const deployment = world.anotherIsolate(bindings);
+    const visitor = await ConsoleVisitor.signedIn(deployment);
+    return { world: deployment, visitor, site: `/console/sites/${world.siteId}` };
+  }
+
+  it("rename it in both databases", async () => {
+    const { world, visitor, site } = await start();
+    const form = await visitor.open((await visitor.open(site)).link("Settings"));
+    expect([form.path, form.value("Name")]).toEqual([`${site}/settings`, "Site"]);
+    const page = await visitor.press(form, "Rename", { Name: "Northwind" });
+    expect([page.path.split("?")[0], page.notices, page.value("Name")]).toEqual([
+      `${site}/settings`,
+      ["The site was renamed."],
+      "Northwind",
+    ]);
+    expect(await siteOf(world)).toMatchObject({
+      directory: { name: "Northwind" },
+      home: { name: "Northwind" },
+      audit: [["site.renamed", { from: "Site", to: "Northwind" }]],
+    });
+    expect((await visitor.open(`${site}/audit`)).text).toContain("Site renamed");
+  });
+
+  it("refuse a name that cannot be seen at its field", async () => {
+    const { world, visitor, site } = await start();
+    const before = await siteOf(world);
+    for (const name of ["", " ", "x".repeat(101), "a\u202eb"]) {
+      const page = await visitor.press(await visitor.open(`${site}/settings`), "Rename", { Name: name });
+      expect([page.status, page.link("Name"), page.value("Name")]).toEqual([400, "#name", name]);
+      expect(page.html).toContain(`<p class="error" id="name-error">${NAME_RULE}</p>`);
+    }
+    expect(await siteOf(world)).toEqual(before);
+  });
+
+  it("close it after a page that says what callers get, and open it again", async () => {
+    const { world, visitor, site } = await start();
+    const asked = await visitor.open((await visitor.open(`${site}/settings`)).link("Close this site…"));
+    expect(asked.heading).toBe("Close this site?");
+    expect(asked.text).toContain("503 with Retry-After: 30.");
+    expect((await visitor.open(asked.link("Cancel"))).path).toBe(`${site}/settings`);
+    expect((await world.create()).status).toBe(200);
+
+    const closed = await visitor.press(asked, "Close now");
+    expect(closed.notices).toEqual(["This site is closed", "The site was closed."]);
+    const refused = await world.create({ ranstr: "kept" });
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
+    expect(await siteOf(world)).toMatchObject({ directory: { status: "closed" }, home: { status: "closed" } });
+    for (const tab of ["", "/apps", "/agents", "/sessions", "/audit"]) {
+      const page = await visitor.open(site + tab);
+      expect([page.notices, page.link("To the settings")]).toEqual([["This site is closed"], `${site}/settings`]);
+    }
+    // There is nothing left to ask about.
+    expect((await visitor.open(`${site}/close`)).path).toBe(`${site}/settings`);
+
+    const opened = await visitor.press(closed, "Open this site");
+    expect(opened.notices).toEqual(["The site was opened."]);
+    expect((await world.create({ ranstr: "kept" })).status).toBe(200);
+    expect((await siteOf(world)).audit.map(([action]) => action)).toEqual(["site.closed", "site.opened"]);
+    const log = await visitor.open(`${site}/audit`);
+    for (const said of ["Site closed", "Site opened"]) expect(log.text).toContain(said);
+  });
+
+  it("set the next chat_id, never to one that was given", async () => {
+    const { world, visitor, site } = await start();
+    expect(await world.chatId()).toBe(1);
+    const form = await visitor.open(`${site}/settings`);
+    const page = await visitor.press(form, "Set the chat_id", { "Next chat_id": "500" });
+    expect(page.notices).toEqual(["The next chat_id was set."]);
+    expect(await world.chatId()).toBe(500);
+    const before = await siteOf(world);
+    expect(before.audit).toEqual([["site.first_chat_id_set", { first_chat_id: 500 }]]);
+    const low = await visitor.press(form, "Set the chat_id", { "Next chat_id": "400" });
+    expect([low.status, low.link("Next chat_id"), low.value("Next chat_id")]).toEqual([400, "#first_chat_id", "400"]);
+    expect(low.html).toContain(
+      '<p class="error" id="first_chat_id-error">Must be above 500, the highest chat_id that the site has given or skipped</p>',
+    );
+    for (const wrong of ["", "x", "0", "1.5"]) {
+      const refused = await visitor.press(form, "Set the chat_id", { "Next chat_id": wrong });
+      expect([refused.status, refused.link("Next chat_id")]).toEqual([400, "#first_chat_id"]);
+    }
+    expect(await siteOf(world)).toEqual(before);
+    expect((await visitor.open(`${site}/audit`)).text).toContain("First chat_id set");
+  });
+});
+
+describe("a change that the directory did not take", () => {
+  it("is said to be made, and is whole when it is sent again", async () => {
+    const world = await World.create({}, "apac");
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const path = `/console/sites/${world.siteId}/settings`;
+    const form = await visitor.open(path);
+    const faults = new Faults(({ name }) => (name === "DB.run" ? "before" : undefined));
+    const apart = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
+    const failed = await apart.press(form, "Rename", { Name: "Renamed" });
+    expect([failed.status, failed.heading]).toEqual([
+      503,
+      "The site is changed, but the list of sites does not show it yet",
+    ]);
+    expect(await siteOf(world)).toMatchObject({ directory: { name: "Site" }, home: { name: "Renamed" } });
+    const again = await visitor.press(await visitor.open(path), "Rename", { Name: "Renamed" });
+    expect(again.notices).toEqual(["The site was renamed."]);
+    expect(await siteOf(world)).toMatchObject({
+      directory: { name: "Renamed" },
+      audit: [["site.renamed", { from: "Site", to: "Renamed" }]],
+    });
+  });
+});
+
+describe("a change that another one came between while the database lost an answer", () => {
+  it.each([
+    ["en", "Somebody else changed it meanwhile", "Look at it, and send yours again if it is still wanted."],
+    ["zh", "其间有其他人更改了它", "若仍需要您的更改，请重新提交。"],
+  ])("is told in words, and changes nothing more: %s", async (language, heading, words) => {
+    const world = await World.create({}, "apac");
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const path = `/console/sites/${world.siteId}/settings`;
+    const form = await visitor.open(path);
+    const others = async () => {
+      for (const name of ["Theirs", "Theirs too"]) await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name });
+    };
+    const { db, commitLate } = lateDb(env.HOME_APAC, "late", others);
+    const apart = visitor.through(world.anotherIsolate({ HOME_APAC: db }));
+    apart.cookies.set("__Host-language", language);
+    const refused = await apart.press(form, "Rename", { Name: "Mine" });
+    expect([refused.status, refused.heading]).toEqual([409, heading]);
+    expect(refused.text).toContain(words);
+    await commitLate();
+    expect(await siteOf(world)).toMatchObject({ directory: { name: "Theirs too" }, home: { name: "Theirs too" } });
+    const again = await visitor.press(await visitor.open(path), "Rename", { Name: "Mine" });
+    expect(again.notices).toEqual(["The site was renamed."]);
+  });
+});

@@ -1,0 +1,335 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { OPERATIONS } from "../../../../src/operations/index.ts";
+import type { ConsolePage } from "../../../support/console-page.ts";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { deliveriesOf } from "../../../support/deliveries.ts";
+import { newWebhook } from "../../../support/new-webhook.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+const URL_OF = "https://hooks.example.com/agent-session";
+const ALL = OPERATIONS.map(({ eventType }) => eventType);
+/** All but the first, which forms below leave unticked. */
+const [FIRST = "", ...OTHERS] = ALL;
+const WITHOUT_FIRST = { [FIRST]: "" };
+
+async function start(bindings = {}) {
+  const world = await World.create({ EVENTS: undefined, ...bindings });
+  const visitor = await ConsoleVisitor.signedIn(world);
+  return { world, visitor, site: `/console/sites/${world.siteId}` };
+}
+
+/** The site's webhooks and whether it has events, as stored, and the actions of its audit log. */
+async function storedOf({ siteId }: World) {
+  const rows = async (sql: string) => (await env.DB.prepare(sql).bind(siteId).all<Record<string, unknown>>()).results;
+  const webhooks = await rows(
+    "SELECT url, events, status, disabled_reason FROM webhooks WHERE site_id = ? ORDER BY id",
+  );
+  const audit = await rows("SELECT action, details FROM audit_log WHERE site_id = ? ORDER BY id");
+  return {
+    webhooks: webhooks.map((each) => ({ ...each, events: JSON.parse(String(each.events)) })),
+    events: (await rows("SELECT events FROM home_sites WHERE site_id = ?"))[0]?.events,
+    audit: audit.map(({ action }) => action).filter((action) => /webhook|events/.test(String(action))),
+  };
+}
+
+const secretOf = (page: ConsolePage) => /<code id="secret">([^<]*)</.exec(page.html)?.[1] ?? "";
+
+describe("a webhook", () => {
+  it("is added with a secret that is shown on its own page only, and turns the site's events on", async () => {
+    const { world, visitor, site } = await start();
+    const list = await visitor.open((await visitor.open(site)).link("Webhooks"));
+    expect(list.text).toContain("No webhooks yet.");
+    expect(ALL.map((type) => list.value(type))).toEqual(ALL.map(() => "on"));
+    const page = await visitor.press(list, "Add a webhook", { URL: URL_OF });
+    expect([page.status, page.heading]).toEqual([200, "The webhook was added"]);
+    expect(secretOf(page)).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(page.text).toContain("docs/receiving.md");
+    expect(page.headers.get("refresh")).toBe("600");
+    expect(await storedOf(world)).toEqual({
+      webhooks: [{ url: URL_OF, events: ALL, status: "enabled", disabled_reason: null }],
+      events: 1,
+      audit: ["webhook.added", "site.events_on"],
+    });
+    const own = await visitor.open(page.link("I have saved it"));
+    expect([own.heading, own.text.includes(URL_OF)]).toEqual(["hooks.example.com", true]);
+    const all = await visitor.open(`${site}/webhooks`);
+    expect(all.rows).toEqual([[URL_OF, "Enabled", ALL.join(", ")]]);
+    const log = await visitor.open(`${site}/audit`);
+    expect(log.text).toContain("Webhook added");
+    expect(log.text).not.toContain("/agent-session");
+    for (const { html } of [own, all, log]) expect(html).not.toContain(secretOf(page));
+    world.clock.now += 601;
+    const late = await visitor.open(page.path);
+    expect([late.status, late.heading]).toEqual([410, "This secret is no longer shown"]);
+  });
+
+  it("gets the events that were ticked", async () => {
+    const { world, visitor, site } = await start();
+    const form = await visitor.open(`${site}/webhooks`);
+    await visitor.press(form, "Add a webhook", { URL: URL_OF, ...WITHOUT_FIRST });
+    expect((await storedOf(world)).webhooks).toMatchObject([{ events: OTHERS }]);
+  });
+
+  it.each([
+    ["http://hooks.example.com/", "Must be an absolute https URL"],
+    ["hooks.example.com", "Must be an absolute https URL"],
+    ["", "Must be an absolute https URL"],
+    ["https://user:word@hooks.example.com/", "Must hold no user and no password"],
+    ["https://hooks.example.com/#top", "Must have no fragment"],
+    ["https://127.0.0.1/", "Must name a host, not an IP address"],
+    ["https://[::1]/", "Must name a host, not an IP address"],
+    ["https://intranet/", "Must have a public host name"],
+    ["https://hooks.example.com:8443/", "Must use port 443"],
+  ])(
+    "is not added for the URL %j: the rule stands at the field, what was typed and ticked stays",
+    async (url, rule) => {
+      const { world, visitor, site } = await start();
+      const form = await visitor.open(`${site}/webhooks`);
+      const page = await visitor.press(form, "Add a webhook", { URL: url, ...WITHOUT_FIRST });
+      expect([page.status, page.notices, page.link("URL")]).toEqual([400, ["Nothing was changed."], "#url"]);
+      expect(page.html).toContain(`<p class="error" id="url-error">${rule}</p>`);
+      expect([page.value("URL"), ...ALL.map((type) => page.value(type))]).toEqual([url, "", ...OTHERS.map(() => "on")]);
+      expect(await storedOf(world)).toEqual({ webhooks: [], events: 0, audit: [] });
+      // In the other language the form comes back as it was typed.
+      const chinese = await visitor.press(page, "中文");
+      expect([chinese.value("URL"), ...ALL.map((type) => chinese.value(type))]).toEqual([
+        url,
+        "",
+        ...OTHERS.map(() => "on"),
+      ]);
+      expect(chinese.text).not.toContain(rule);
+    },
+  );
+
+  it("needs one type of event", async () => {
+    const { world, visitor, site } = await start();
+    const none = { URL: URL_OF, ...Object.fromEntries(ALL.map((type) => [type, ""])) };
+    const page = await visitor.press(await visitor.open(`${site}/webhooks`), "Add a webhook", none);
+    expect([page.status, page.link("Events"), page.value("URL")]).toEqual([400, "#events", URL_OF]);
+    expect(page.html).toContain('<fieldset id="events" aria-describedby="events-error">');
+    expect((await storedOf(world)).webhooks).toEqual([]);
+  });
+
+  it("is refused as the eleventh", async () => {
+    const { world, visitor, site } = await start();
+    for (let count = 0; count < 10; count++) await newWebhook(world);
+    const page = await visitor.press(await visitor.open(`${site}/webhooks`), "Add a webhook", { URL: URL_OF });
+    expect([page.status, page.text.includes("URL : A site has at most 10 webhooks")]).toEqual([400, true]);
+    expect((await storedOf(world)).webhooks).toHaveLength(10);
+  });
+
+  it("is added once by a form that is sent twice", async () => {
+    const { world, visitor, site } = await start();
+    const form = await visitor.open(`${site}/webhooks`);
+    const [first, second] = [
+      await visitor.press(form, "Add a webhook", { URL: URL_OF }),
+      await visitor.press(form, "Add a webhook", { URL: URL_OF }),
+    ];
+    expect([secretOf(second), second.path]).toEqual([secretOf(first), first.path]);
+    expect((await storedOf(world)).webhooks).toHaveLength(1);
+  });
+
+  it("is not added by a form of another session: it is shown again, to be looked over", async () => {
+    const { world, visitor, site } = await start();
+    const form = await visitor.open(`${site}/webhooks`);
+    const other = await ConsoleVisitor.signedIn(world);
+    const page = await other.press(form, "Add a webhook", { URL: URL_OF, ...WITHOUT_FIRST });
+    expect(page.notices).toEqual(["Nothing was changed yet: look the form over and send it."]);
+    expect([page.value("URL"), page.value(FIRST)]).toEqual([URL_OF, ""]);
+    expect((await storedOf(world)).webhooks).toEqual([]);
+  });
+
+  it("is changed on its page, and the audit log names no more than the URL's origin", async () => {
+    const { world, visitor, site } = await start();
+    const { id, url } = await newWebhook(world);
+    const form = await visitor.open(`${site}/webhooks/${id}`);
+    expect([form.value("URL"), ...ALL.map((type) => form.value(type))]).toEqual([url, ...ALL.map(() => "on")]);
+    const change = { URL: "https://new.example.com/token-in-path", ...WITHOUT_FIRST };
+    const page = await visitor.press(form, "Save", change);
+    expect([page.notices, page.heading]).toEqual([["Saved."], "new.example.com"]);
+    expect(await storedOf(world)).toMatchObject({
+      webhooks: [{ url: change.URL, events: OTHERS }],
+      audit: ["webhook.changed"],
+    });
+    const log = await visitor.open(`${site}/audit`);
+    expect(log.text).toContain("Webhook changed");
+    expect(log.text).toContain("origin https://new.example.com");
+    expect(log.text).not.toContain("token-in-path");
+    const bad = await visitor.press(page, "Save", { URL: "https://10.0.0.1/" });
+    expect([bad.status, bad.link("URL"), bad.value("URL")]).toEqual([400, "#url", "https://10.0.0.1/"]);
+    expect((await storedOf(world)).webhooks).toMatchObject([{ url: change.URL }]);
+  });
+
+  it("shows the URL that is posted to: no sign turns it round, no other letters pass for ASCII", async () => {
+    const { world, visitor, site } = await start();
+    const { id } = await newWebhook(world, { url: "https://ex\u0430mple.com/\u202egpj.exe" });
+    for (const path of [`${site}/webhooks`, `${site}/webhooks/${id}/delete`]) {
+      expect((await visitor.open(path)).text).toContain("https://xn--exmple-4nf.com/%E2%80%AEgpj.exe");
+    }
+  });
+
+  it("is disabled after a page that says what becomes of pending deliveries, and enabled again", async () => {
+    const { world, visitor, site } = await start();
+    const { id } = await newWebhook(world);
+    const path = `${site}/webhooks/${id}`;
+    await world.chatId();
+    const asked = await visitor.open((await visitor.open(path)).link("Disable…"));
+    expect(asked.heading).toBe("Disable this webhook?");
+    expect(asked.text).toContain("What was pending fails, and can be redelivered once it is enabled.");
+    expect((await visitor.open(asked.link("Cancel"))).path).toBe(path);
+    const page = await visitor.press(asked, "Disable");
+    expect([page.path.split("?")[0], page.notices]).toEqual([path, ["Saved.", "Disabled by an operator."]]);
+    expect(page.rows).toEqual([["1 session.created Session 1", "Failed", "0", "The webhook is disabled", "–", "–"]]);
+    for (const button of ["Send a ping", "Redeliver all failed"]) expect(page.has(button)).toBe(false);
+    expect((await visitor.open(`${site}/webhooks`)).rows[0]?.[1]).toBe("Disabled");
+    // There is nothing left to ask about.
+    expect((await visitor.open(`${path}/disable`)).path).toBe(path);
+    const enabled = await visitor.press(page, "Enable");
+    expect([enabled.notices, enabled.has("Redeliver all failed")]).toEqual([["Saved."], true]);
+    expect((await storedOf(world)).audit).toEqual(["webhook.disabled", "webhook.enabled"]);
+  });
+
+  it.each([
+    ["gone", "Disabled: the receiver answered 410.", "已停用：接收方返回了 410。"],
+    ["failing", "Disabled: nothing but failures for 5 days.", "已停用：连续 5 天全部推送失败。"],
+  ])("says that the Worker disabled it, and why: %s", async (reason, english, chinese) => {
+    const { world, visitor, site } = await start();
+    const { id } = await newWebhook(world, { status: "disabled", disabled_reason: reason });
+    const page = await visitor.open(`${site}/webhooks/${id}`);
+    expect(page.notices).toEqual([english]);
+    expect((await visitor.press(page, "中文")).notices).toEqual([chinese]);
+  });
+
+  it("says since when it fails", async () => {
+    const { world, visitor, site } = await start();
+    const { id } = await newWebhook(world, { failing_since: NOW - 3_600 });
+    expect((await visitor.open(`${site}/webhooks`)).rows[0]?.[1]).toBe("Failing since 15 Jan 2027, 07:00");
+    expect((await visitor.open(`${site}/webhooks/${id}`)).text).toContain("Failing since 15 Jan 2027, 07:00");
+  });
+
+  it("is deleted after a page that asks; the same form again leads to the same place", async () => {
+    const { world, visitor, site } = await start();
+    const { id } = await newWebhook(world);
+    await world.chatId();
+    const path = `${site}/webhooks/${id}`;
+    const asked = await visitor.open((await visitor.open(path)).link("Delete…"));
+    expect(asked.heading).toBe("Delete this webhook?");
+    expect((await storedOf(world)).webhooks).toHaveLength(1);
+    for (const _ of [1, 2]) {
+      const page = await visitor.press(asked, "Delete");
+      expect([page.path.split("?")[0], page.notices]).toEqual([`${site}/webhooks`, ["Deleted."]]);
+    }
+    expect(await storedOf(world)).toMatchObject({ webhooks: [], audit: ["webhook.deleted"] });
+    expect((await visitor.open(path)).status).toBe(404);
+  });
+
+  it("of another site is not found", async () => {
+    const { world, visitor, site } = await start();
+    const other = await World.create();
+    const { id } = await newWebhook(other);
+    for (const end of ["", "/delete", "/disable", "/secret", "/rotate?overlap_seconds=0"]) {
+      expect((await visitor.open(`${site}/webhooks/${id}${end}`)).status).toBe(404);
+    }
+    const asked = await visitor.open(`/console/sites/${other.siteId}/webhooks/${id}/delete`);
+    const { body } = asked.submission("Delete");
+    const fields = Object.fromEntries(new URLSearchParams(body));
+    for (const action of ["delete", "disable", "enable", "ping", "redeliver"]) {
+      expect((await visitor.post(`${site}/webhooks/${id}/${action}`, fields)).status).toBe(404);
+    }
+    expect((await storedOf(other)).webhooks).toMatchObject([{ status: "enabled" }]);
+    expect((await storedOf(world)).audit).toEqual([]);
+  });
+});
+
+describe("the secret of a webhook", () => {
+  it("is rotated with an overlap, and the new one shown on its own page only", async () => {
+    const { world, visitor, site } = await start();
+    const { id, secret } = await newWebhook(world);
+    const path = `${site}/webhooks/${id}`;
+    const page = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
+    expect(page.heading).toBe("The secret was rotated");
+    expect(secretOf(page)).toMatch(/^whsec_/);
+    expect(secretOf(page)).not.toBe(secret);
+    expect(page.text).toContain("Previous secret until 15 Jan 2027, 09:00");
+    expect((await visitor.open(path)).html).not.toContain(secretOf(page));
+    expect((await visitor.open(`${site}/audit`)).text).toContain("Webhook secret rotated");
+  });
+
+  it("is rotated only after a page that asks when a secret stops at once", async () => {
+    const { world, visitor, site } = await start();
+    const { id } = await newWebhook(world);
+    const path = `${site}/webhooks/${id}`;
+    const asked = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "0" });
+    expect([asked.heading, (await storedOf(world)).audit]).toEqual(["Rotate the secret?", []]);
+    expect(asked.text).toContain("A receiver that knows only a stopped secret refuses deliveries");
+    const two = await visitor.press(asked, "Rotate now");
+    expect([two.heading, (await storedOf(world)).audit]).toEqual(["The secret was rotated", ["webhook.rotated"]]);
+    const first = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
+    const again = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
+    expect([first.heading, again.heading]).toEqual(["The secret was rotated", "Rotate the secret?"]);
+    // What was asked about before is another secret by now.
+    const late = await visitor.press(asked, "Rotate now", { form: (await visitor.open(path)).value("form") });
+    expect(late.notices).toEqual(["The secret was rotated since this form was shown. Nothing was changed now."]);
+    expect((await storedOf(world)).audit).toEqual(["webhook.rotated", "webhook.rotated"]);
+  });
+
+  it("is not rotated for an overlap that is none", async () => {
+    const { world, visitor, site } = await start();
+    const { id } = await newWebhook(world);
+    const path = `${site}/webhooks/${id}`;
+    const form = (await visitor.open(path)).value("form");
+    const refused = await visitor.post(`${path}/rotate`, { form, overlap_seconds: "604801" });
+    expect([refused.status, (await refused.text()).includes('href="#overlap_seconds"')]).toEqual([400, true]);
+    expect((await storedOf(world)).audit).toEqual([]);
+  });
+});
+
+describe("a form about webhooks that is made up", () => {
+  it.each([undefined, "x", `${"A".repeat(43)}.${"A".repeat(43)}`])("does nothing by the token %j", async (form) => {
+    const { world, visitor, site } = await start();
+    const webhook = await newWebhook(world);
+    await world.chatId();
+    const before = [await storedOf(world), await deliveriesOf(webhook)];
+    const own = `${site}/webhooks/${webhook.id}`;
+    const posts: [string, Record<string, string>][] = [
+      [`${site}/webhooks`, { url: URL_OF, [FIRST]: "on" }],
+      [own, { url: URL_OF, [FIRST]: "on" }],
+      [`${own}/rotate`, { overlap_seconds: "0", confirmed: "yes" }],
+      ...["ping", "redeliver", "disable", "enable", "delete"].map((end): [string, Record<string, string>] => [
+        `${own}/${end}`,
+        { seq: "1" },
+      ]),
+      [`${site}/events/off`, {}],
+      [`${site}/events/on`, {}],
+    ];
+    for (const [path, fields] of posts) {
+      const { status } = await visitor.post(path, { ...fields, ...(form !== undefined && { form }) });
+      expect([path, [200, 303].includes(status)]).toEqual([path, true]);
+    }
+    expect([await storedOf(world), await deliveriesOf(webhook)]).toEqual(before);
+  });
+});
+
+describe("the events of a site", () => {
+  it("are turned off and on in its settings, with what it means", async () => {
+    const { world, visitor, site } = await start();
+    await newWebhook(world);
+    const settings = await visitor.open(`${site}/settings`);
+    expect(settings.text).toContain("While they are off, calls leave none, not even for later.");
+    const off = await visitor.press(settings, "Turn events off");
+    expect([off.path.split("?")[0], off.notices, (await storedOf(world)).events]).toEqual([
+      `${site}/settings`,
+      ["Saved."],
+      0,
+    ]);
+    const list = await visitor.open(`${site}/webhooks`);
+    expect(list.notices).toEqual(["The events of this site are off: its webhooks get nothing but pings."]);
+    const on = await visitor.press(await visitor.open(list.link("To the settings")), "Turn events on");
+    expect([on.notices, on.has("Turn events off"), (await storedOf(world)).events]).toEqual([["Saved."], true, 1]);
+    expect((await visitor.open(`${site}/webhooks`)).notices).toEqual([]);
+    expect((await storedOf(world)).audit).toEqual(["site.events_off", "site.events_on"]);
+    const log = await visitor.open(`${site}/audit`);
+    for (const said of ["Events turned off", "Events turned on"]) expect(log.text).toContain(said);
+  });
+});
