@@ -1,28 +1,15 @@
 import { ServiceError } from "../../errors.ts";
 import { checkConsoleSession } from "../../services/console-sessions.ts";
 import { newHono } from "../new-hono.ts";
+import { mount } from "../operator/call.ts";
 import { answerInTime, serviceContext } from "../operator/context.ts";
 import { refuseOtherPaths } from "../refuse-other-methods.ts";
-import { agentPages } from "./agents/agent-page.tsx";
-import { agentsPages } from "./agents/agents-page.tsx";
-import { appPages } from "./apps/app-page.tsx";
-import { appsPages } from "./apps/apps-page.tsx";
-import { auditPages } from "./audit/audit-page.tsx";
+import { CONSOLE_CALLS } from "./calls.ts";
 import { readCookie, SESSION_COOKIE } from "./cookies.ts";
 import type { ConsoleEnv, ConsoleRoutes } from "./env.ts";
-import { homesPage } from "./homes/homes-page.tsx";
-import { restoredPages } from "./homes/restored-home.tsx";
 import { onError } from "./on-error.tsx";
-import { sessionsPages } from "./sessions/sessions-pages.tsx";
-import { askToSignIn, signInPages } from "./sign-in/sign-in-pages.tsx";
-import { signatureCheckPage } from "./signature-check/signature-check-page.tsx";
-import { sitePage } from "./sites/site-page.tsx";
-import { siteSettingsPages } from "./sites/site-settings.tsx";
-import { sitesPages } from "./sites/sites-page.tsx";
-import { finishPages } from "./sites/unfinished-site.tsx";
+import { askToSignIn } from "./sign-in/sign-in-pages.tsx";
 import { viewOf } from "./view.ts";
-import { webhookPages } from "./webhooks/webhook-page.tsx";
-import { webhooksPages } from "./webhooks/webhooks-page.tsx";
 
 const SELF_ONLY = ["style-src", "script-src", "form-action"].map((directive) => `${directive} 'self'`);
 const NOTHING = ["default-src", "frame-ancestors", "base-uri"].map((directive) => `${directive} 'none'`);
@@ -74,25 +61,9 @@ export function operatorConsole(): ConsoleRoutes {
     if (!isOwn(c.req.raw)) throw new ServiceError("forbidden", { reason: "form_from_elsewhere" });
     await next();
   });
-  signInPages(routes);
-  routes.use(async (c, next) => {
+  mount(routes, CONSOLE_CALLS, async (c, next) => {
     return c.var.view.session === undefined ? askToSignIn(c) : next();
   });
-  sitesPages(routes);
-  sitePage(routes);
-  finishPages(routes);
-  siteSettingsPages(routes);
-  appsPages(routes);
-  appPages(routes);
-  agentsPages(routes);
-  agentPages(routes);
-  webhooksPages(routes);
-  webhookPages(routes);
-  sessionsPages(routes);
-  signatureCheckPage(routes);
-  homesPage(routes);
-  restoredPages(routes);
-  auditPages(routes);
   refuseOtherPaths(routes);
   return routes;
 }

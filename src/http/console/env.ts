@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { Routes } from "../new-hono.ts";
+import type { Call } from "../operator/call.ts";
 import type { OperatorVariables } from "../operator/context.ts";
 import type { App } from "../request-context.ts";
 import type { View } from "./view.ts";
@@ -11,4 +12,5 @@ export type ConsoleEnv = {
 };
 
 export type PageContext = Context<ConsoleEnv>;
+export type ConsoleCall = Call<PageContext>;
 export type ConsoleRoutes = Routes<ConsoleEnv>;

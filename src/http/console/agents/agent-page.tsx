@@ -1,44 +1,39 @@
-import { fieldIssues } from "../../../fields.ts";
 import { agentChangeSchema, changeAgent, findAgent } from "../../../services/agents.ts";
 import { agentUnknown } from "../../../services/refusals.ts";
-import { siteOf } from "../../operator/context.ts";
+import type { Site } from "../../../services/sites.ts";
 import { pathId } from "../../path-id.ts";
 import { consolePath } from "../console-path.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
-import { doneLocation, type Filled, filled, isRefused } from "../forms/messages.ts";
-import { isDraft, once } from "../forms/once.ts";
+import type { PageContext } from "../env.ts";
+import { entered, formAction } from "../forms/form-action.ts";
+import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { show } from "../layout.tsx";
 import { Faults, Field, Form } from "../parts/form.tsx";
 import { buttonId } from "./agent-table.tsx";
 
-export function agentPages(routes: ConsoleRoutes): void {
-  routes.get("/sites/:site_id/agents/:id", (c) => agentPage(c));
-
-  routes.post("/sites/:site_id/agents/:id", async (c) => {
-    const site = await siteOf(c);
-    const form = await readForm(c);
-    const { name, status } = form;
-    const list = consolePath(form.back, `/console/sites/${site.id}/agents`);
-    const change = agentChangeSchema.safeParse({ name, status });
-    const values = { name: name ?? "", back: list };
-    if (!change.success) return agentPage(c, filled(c.var.view, values, fieldIssues(change.error)));
-    const id = pathId(c, "id", agentUnknown);
-    if (await isDraft(c, form)) {
-      if (name !== undefined) return agentPage(c, { values, errors: {} });
-      return c.redirect(await doneLocation(c, list, "draft", buttonId(id)), 303);
-    }
-    return once(c, form, list, async () => {
-      await changeAgent(c.var.ctx, { site, id, change: change.data });
-      return doneLocation(c, list, change.data.status ?? "renamed", buttonId(id));
-    });
+/** The form that renames an agent, and the buttons of the list that disable and enable one. */
+export async function postAgent(c: PageContext, site: Site): Promise<Response> {
+  const form = await readForm(c);
+  const { name, status } = form;
+  const id = pathId(c, "id", agentUnknown);
+  const list = consolePath(form.back, `/console/sites/${site.id}/agents`);
+  const button = { path: list, id: buttonId(id) };
+  return formAction(c, form, {
+    values: { name: name ?? "", back: list },
+    entered: entered(c.var.view, agentChangeSchema.safeParse({ name, status })),
+    page: (again) => agentPage(c, site, again),
+    draft: name === undefined ? button : undefined,
+    list,
+    work: async (change) => {
+      await changeAgent(c.var.ctx, { site, id, change });
+      return doneLocation(c, list, change.status ?? "renamed", button.id);
+    },
   });
 }
 
-async function agentPage(c: PageContext, again?: Filled): Promise<Response> {
+export async function agentPage(c: PageContext, site: Site, again?: Filled): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
-  const site = await siteOf(c);
   const id = pathId(c, "id", agentUnknown);
   const agent = await findAgent(c.var.ctx, { site, id });
   const path = `/console/sites/${site.id}/agents/${id}`;

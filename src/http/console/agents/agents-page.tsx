@@ -1,12 +1,10 @@
 import { isRefusedFor } from "../../../errors.ts";
-import { fieldIssues } from "../../../fields.ts";
 import { type BadLine, checkAgentList, importAgents, MOST_LISTED_AGENTS } from "../../../services/agent-list.ts";
 import { checkAgents, createAgents, listAgents, newAgentSchema } from "../../../services/agents.ts";
 import type { Site } from "../../../services/sites.ts";
-import { siteOf } from "../../operator/context.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
-import { doneLocation, type Filled, filled, isRefused } from "../forms/messages.ts";
-import { isDraft, once } from "../forms/once.ts";
+import type { PageContext } from "../env.ts";
+import { entered, formAction } from "../forms/form-action.ts";
+import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { show } from "../layout.tsx";
 import { Faults, Field, Fold, Form } from "../parts/form.tsx";
@@ -17,75 +15,61 @@ import { BadLines } from "./bad-lines.tsx";
 /** How many characters of a refused list are shown again in its form. */
 const KEPT_LIST_LENGTH = 120_000;
 
-export function agentsPages(routes: ConsoleRoutes): void {
-  routes.get("/sites/:site_id/agents", (c) => agentsPage(c));
-
-  routes.post("/sites/:site_id/agents", async (c) => {
-    const site = await siteOf(c);
-    const form = await readForm(c);
-    return form.list === undefined ? addOne(c, site, form) : addMany(c, site, form, form.list);
-  });
+/** The two forms that add agents: one by its fields, or many by a list. */
+export async function postAgents(c: PageContext, site: Site): Promise<Response> {
+  const form = await readForm(c);
+  const { list } = form;
+  return list === undefined ? addOne(c, site, form) : addMany(c, site, form, list);
 }
 
-async function addOne(c: PageContext, site: Site, form: Record<string, string>): Promise<Response> {
+function addOne(c: PageContext, site: Site, form: Record<string, string>): Promise<Response> {
   const { ctx, view } = c.var;
   const { id = "", name = "" } = form;
   const values = { id, name: name.trim() };
-  const input = newAgentSchema.safeParse({ ...values, id: /^\s*\d+\s*$/.test(id) ? Number(id) : id });
-  if (!input.success) return agentsPage(c, { filled: filled(view, values, fieldIssues(input.error)) });
-  const agents = [input.data];
-  const sayTaken = (error: unknown) => {
-    if (!isRefusedFor(error, "agent_taken")) throw error;
-    return agentsPage(c, { filled: { values, errors: { id: view.t("The site has an agent of this id.") } } });
-  };
-  if (await isDraft(c, form)) {
-    try {
-      await checkAgents(ctx, { site, agents });
-    } catch (error) {
-      return sayTaken(error);
-    }
-    return agentsPage(c, { filled: { values, errors: {} } });
-  }
-  return once(c, form, c.req.path, async () => {
-    try {
-      await createAgents(ctx, { site, agents });
-    } catch (error) {
-      return sayTaken(error);
-    }
-    return doneLocation(c, c.req.path, "agents");
+  return formAction(c, form, {
+    values,
+    entered: entered(view, newAgentSchema.safeParse({ ...values, id: /^\s*\d+\s*$/.test(id) ? Number(id) : id })),
+    page: (filled) => agentsPage(c, site, { filled }),
+    look: (agent) => checkAgents(ctx, { site, agents: [agent] }),
+    refused: (error) =>
+      isRefusedFor(error, "agent_taken") ? { id: view.t("The site has an agent of this id.") } : undefined,
+    list: c.req.path,
+    work: async (agent) => {
+      await createAgents(ctx, { site, agents: [agent] });
+      return doneLocation(c, c.req.path, "agents");
+    },
   });
 }
 
-async function addMany(c: PageContext, site: Site, form: Record<string, string>, list: string): Promise<Response> {
+function addMany(c: PageContext, site: Site, form: Record<string, string>, list: string): Promise<Response> {
   const { ctx, view } = c.var;
   const { t } = view;
-  const values = { list: list.slice(0, KEPT_LIST_LENGTH) };
-  const sayRefused = (bad: BadLine[]) => {
-    const errors = {
-      list: bad.length === 0 ? t("Enter at least one line.") : t("Lines that cannot be used: {0}.", bad.length),
-    };
-    return agentsPage(c, { filled: { values, errors }, bad });
-  };
-  if (await isDraft(c, form)) {
-    const bad = await checkAgentList(ctx, { site, list });
-    return bad.length > 0 ? sayRefused(bad) : agentsPage(c, { filled: { values, errors: {} } });
-  }
-  return once(c, form, c.req.path, async () => {
-    try {
+  return formAction(c, form, {
+    values: { list: list.slice(0, KEPT_LIST_LENGTH) },
+    entered: { input: list },
+    page: async ({ values, errors }) => {
+      const bad = await checkAgentList(ctx, { site, list });
+      const wrong = bad.length === 0 ? errors : { list: t("Lines that cannot be used: {0}.", bad.length) };
+      return agentsPage(c, site, { filled: { values, errors: wrong }, bad });
+    },
+    refused: (error) =>
+      isRefusedFor(error, "agent_list_invalid", "agent_taken") ? { list: t("Enter at least one line.") } : undefined,
+    list: c.req.path,
+    work: async () => {
       await importAgents(ctx, { site, list });
-    } catch (error) {
-      if (!isRefusedFor(error, "agent_list_invalid", "agent_taken")) throw error;
-      return sayRefused(await checkAgentList(ctx, { site, list }));
-    }
-    return doneLocation(c, c.req.path, "agents");
+      return doneLocation(c, c.req.path, "agents");
+    },
   });
 }
 
 /** @param again the form to show again, and the bad lines of its list */
-async function agentsPage(c: PageContext, again?: { filled: Filled; bad?: BadLine[] }): Promise<Response> {
+export async function agentsPage(
+  c: PageContext,
+  site: Site,
+  again?: { filled: Filled; bad?: BadLine[] },
+): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
-  const site = await siteOf(c);
   const path = `/console/sites/${site.id}/agents`;
   const agents = await listAgents(c.var.ctx, { site, cursor: c.req.query("cursor"), limit: 50 });
   const { values = {}, errors = {} } = again?.filled ?? {};

@@ -7,6 +7,7 @@ const SHOWN_LINE_LENGTH = 120;
 
 /** The lines of a list of agents that cannot be used, each with why. */
 export function BadLines({ view, bad }: { view: View; bad: BadLine[] }) {
+  if (bad.length === 0) return null;
   const more = bad.length - SHOWN_LINES;
   return (
     <ul class="lines" tabindex={0} aria-label={view.t("Lines that cannot be used")}>

@@ -1,68 +1,63 @@
 import { isRefusedFor } from "../../../errors.ts";
 import { readSecret, rotateSecret } from "../../../services/app-secrets.ts";
 import { findApp, revokeApp } from "../../../services/apps.ts";
-import { siteOf } from "../../operator/context.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
+import type { Site } from "../../../services/sites.ts";
+import type { PageContext } from "../env.ts";
+import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
-import { isDraft, once } from "../forms/once.ts";
 import { readForm } from "../forms/read-form.ts";
 import { show } from "../layout.tsx";
 import { askPage } from "../parts/ask-page.tsx";
 import { Faults } from "../parts/form.tsx";
 import { Copyable, Time } from "../parts/parts.tsx";
-import { PreviousSecret, RotateCard, type SecretOwner, secretPages } from "../secrets/secret-pages.tsx";
+import { PreviousSecret, RotateCard, type SecretOwner } from "../secrets/secret-pages.tsx";
 import { AppState } from "./app-table.tsx";
-import { missingAppPage, missingAppPages } from "./missing-app.tsx";
+import { missingAppPage } from "./missing-app.tsx";
 
-const PATH = "/sites/:site_id/apps/:appid";
+/** The page of an app, or of an appid that has none. */
+export async function appPageOrMissing(c: PageContext, site: Site): Promise<Response> {
+  try {
+    return await appPage(c, site);
+  } catch (error) {
+    if (isRefusedFor(error, "app_missing")) return missingAppPage(c, site);
+    throw error;
+  }
+}
 
-export function appPages(routes: ConsoleRoutes): void {
-  routes.get(PATH, async (c) => {
-    try {
-      return await appPage(c);
-    } catch (error) {
-      if (isRefusedFor(error, "app_missing")) return missingAppPage(c);
-      throw error;
-    }
+export async function revokePage(c: PageContext, named: Site): Promise<Response> {
+  const { t } = c.var.view;
+  const { site, path, isActive, facts } = await appOf(c, named);
+  if (!isActive) return c.redirect(path, 303);
+  return askPage(c, site, {
+    title: t("Revoke this app?"),
+    text: t(
+      "None of its secrets will verify from then on, and it cannot be undone. Calls that use it fail at once with 401.",
+    ),
+    facts,
+    action: `${path}/revoke`,
+    button: t("Revoke for good"),
+    keep: t("Keep it"),
+    back: path,
   });
+}
 
-  missingAppPages(routes);
-
-  secretPages(routes, PATH, appOf);
-
-  routes.get(`${PATH}/revoke`, async (c) => {
-    const { t } = c.var.view;
-    const { site, path, isActive, facts } = await appOf(c);
-    if (!isActive) return c.redirect(path, 303);
-    return askPage(c, site, {
-      title: t("Revoke this app?"),
-      text: t(
-        "None of its secrets will verify from then on, and it cannot be undone. Calls that use it fail at once with 401.",
-      ),
-      facts,
-      action: `${path}/revoke`,
-      button: t("Revoke for good"),
-      keep: t("Keep it"),
-      back: path,
-    });
-  });
-
-  routes.post(`${PATH}/revoke`, async (c) => {
-    const { app, path } = await appOf(c);
-    const form = await readForm(c);
-    if (await isDraft(c, form)) return c.redirect(await doneLocation(c, `${path}/revoke`, "draft"), 303);
-    return once(c, form, path, async () => {
+export async function postRevoke(c: PageContext, site: Site): Promise<Response> {
+  const { app, path } = await appOf(c, site);
+  const form = await readForm(c);
+  return buttonAction(c, form, {
+    draft: { path: `${path}/revoke` },
+    list: path,
+    work: async () => {
       await revokeApp(c.var.ctx, app);
       return doneLocation(c, path, "revoked");
-    });
+    },
   });
 }
 
 /** The app that a path names. @throws ServiceError `not_found` */
-async function appOf(c: PageContext) {
+export async function appOf(c: PageContext, site: Site) {
   const { ctx, view } = c.var;
   const { t } = view;
-  const site = await siteOf(c);
   const app = await findApp(ctx, { site, appid: c.req.param("appid") ?? "" });
   const { appid, version, previousExpiresAt } = app;
   const owner: SecretOwner = {
@@ -89,15 +84,15 @@ async function appOf(c: PageContext) {
     },
     read: () => readSecret(ctx, { site, appid, version }),
     rotate: (overlapSeconds, expectedVersion) => rotateSecret(ctx, { appid, overlapSeconds, expectedVersion }),
-    page: (again) => appPage(c, again),
+    page: (again) => appPage(c, site, again),
   };
   return { ...owner, app };
 }
 
-async function appPage(c: PageContext, again?: Filled): Promise<Response> {
+async function appPage(c: PageContext, named: Site, again?: Filled): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
-  const { app, ...owner } = await appOf(c);
+  const { app, ...owner } = await appOf(c, named);
   const { site, path } = owner;
   const body = (
     <>

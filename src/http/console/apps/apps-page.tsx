@@ -1,10 +1,9 @@
 import { isRefusedFor } from "../../../errors.ts";
-import { fieldIssues } from "../../../fields.ts";
 import { checkAppid, issueApp, issueAppSchema, listApps } from "../../../services/apps.ts";
-import { siteOf } from "../../operator/context.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
-import { type Filled, filled, isRefused } from "../forms/messages.ts";
-import { isDraft, once } from "../forms/once.ts";
+import type { Site } from "../../../services/sites.ts";
+import type { PageContext } from "../env.ts";
+import { entered, formAction } from "../forms/form-action.ts";
+import { type Filled, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { show } from "../layout.tsx";
 import { Faults, Field, Fold, Form } from "../parts/form.tsx";
@@ -12,47 +11,30 @@ import { More } from "../parts/table.tsx";
 import { secretLocation } from "../secrets/secret-pages.tsx";
 import { AppTable } from "./app-table.tsx";
 
-export function appsPages(routes: ConsoleRoutes): void {
-  routes.get("/sites/:site_id/apps", (c) => appsPage(c));
-
-  routes.post("/sites/:site_id/apps", async (c) => {
-    const view = c.var.view;
-    const { ctx } = c.var;
-    const site = await siteOf(c);
-    const form = await readForm(c);
-    const { name = "", appid = "", secret = "" } = form;
-    // A form that is shown again must not hold the secret.
-    const kept = { name, appid };
-    const sayTaken = (error: unknown) => {
-      if (!isRefusedFor(error, "appid_taken")) throw error;
-      return appsPage(c, { values: kept, errors: { appid: view.t("This appid is taken.") } });
-    };
-    const input = issueAppSchema.safeParse({ name, ...(appid && { appid }), ...(secret && { secret }) });
-    if (!input.success) return appsPage(c, filled(view, kept, fieldIssues(input.error)));
-    if (await isDraft(c, form)) {
-      try {
-        if (appid !== "") await checkAppid(ctx, { site, appid });
-      } catch (error) {
-        return sayTaken(error);
-      }
-      return appsPage(c, { values: kept, errors: {} });
-    }
-    const path = `/console/sites/${site.id}/apps`;
-    return once(c, form, path, async () => {
-      try {
-        const { appid, version } = await issueApp(ctx, { site, ...input.data });
-        return await secretLocation(c, `${path}/${appid}`, version);
-      } catch (error) {
-        return sayTaken(error);
-      }
-    });
+/** The form that issues an app. */
+export async function postApp(c: PageContext, site: Site): Promise<Response> {
+  const form = await readForm(c);
+  const { name = "", appid = "", secret = "" } = form;
+  const { ctx, view } = c.var;
+  const path = `/console/sites/${site.id}/apps`;
+  const input = { name, ...(appid && { appid }), ...(secret && { secret }) };
+  return formAction(c, form, {
+    values: { name, appid },
+    entered: entered(view, issueAppSchema.safeParse(input)),
+    page: (again) => appsPage(c, site, again),
+    look: async () => appid !== "" && checkAppid(ctx, { site, appid }),
+    refused: (error) => (isRefusedFor(error, "appid_taken") ? { appid: view.t("This appid is taken.") } : undefined),
+    list: path,
+    work: async (app) => {
+      const { appid, version } = await issueApp(ctx, { site, ...app });
+      return secretLocation(c, `${path}/${appid}`, version);
+    },
   });
 }
 
-async function appsPage(c: PageContext, again?: Filled): Promise<Response> {
+export async function appsPage(c: PageContext, site: Site, again?: Filled): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
-  const site = await siteOf(c);
   const path = `/console/sites/${site.id}/apps`;
   const apps = await listApps(c.var.ctx, { site, cursor: c.req.query("cursor"), limit: 50 });
   const { values = {}, errors = {} } = again ?? {};

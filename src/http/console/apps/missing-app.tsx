@@ -1,42 +1,41 @@
 import { isRefusedFor } from "../../../errors.ts";
 import { MAIN_HOME } from "../../../homes.ts";
 import { findApp, releaseApp } from "../../../services/apps.ts";
-import { siteOf } from "../../operator/context.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
+import type { Site } from "../../../services/sites.ts";
+import type { PageContext } from "../env.ts";
+import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
-import { isDraft, once } from "../forms/once.ts";
 import { readForm } from "../forms/read-form.ts";
 import { show } from "../layout.tsx";
 import { askPage } from "../parts/ask-page.tsx";
 import { Field, Form } from "../parts/form.tsx";
 import { Copyable, Notice } from "../parts/parts.tsx";
 
-const PATH = "/sites/:site_id/apps/:appid/release";
-
-/** An appid that is kept for a site which has no such app: because its home did not answer, or lost the app by a restore. */
-export function missingAppPages(routes: ConsoleRoutes): void {
-  routes.get(PATH, async (c) => {
-    const { view } = c.var;
-    const { t } = view;
-    const { site, appid, path, isMissing, isClosed } = await missingOf(c);
-    if (!isMissing || isClosed) return c.redirect(path, 303);
-    return askPage(c, site, {
-      title: t("Release this appid?"),
-      text: t("Any site can get it from then on. This site loses its claim to it."),
-      facts: <Copyable view={view} id="appid" label="appid" text={appid} />,
-      action: `${path}/release`,
-      button: t("Release the appid"),
-      keep: t("Keep it"),
-      back: path,
-    });
+/** Asks about an appid that is kept for a site which has no such app: because its home did not answer, or lost the app by a restore. */
+export async function releasePage(c: PageContext, named: Site): Promise<Response> {
+  const { view } = c.var;
+  const { t } = view;
+  const { site, appid, path, isMissing, isClosed } = await missingOf(c, named);
+  if (!isMissing || isClosed) return c.redirect(path, 303);
+  return askPage(c, site, {
+    title: t("Release this appid?"),
+    text: t("Any site can get it from then on. This site loses its claim to it."),
+    facts: <Copyable view={view} id="appid" label="appid" text={appid} />,
+    action: `${path}/release`,
+    button: t("Release the appid"),
+    keep: t("Keep it"),
+    back: path,
   });
+}
 
-  routes.post(PATH, async (c) => {
-    const { site, appid, path } = await keptOf(c);
-    const form = await readForm(c);
-    if (await isDraft(c, form)) return c.redirect(await doneLocation(c, `${path}/release`, "draft"), 303);
-    const list = `/console/sites/${site.id}/apps`;
-    return once(c, form, list, async () => {
+export async function postRelease(c: PageContext, site: Site): Promise<Response> {
+  const form = await readForm(c);
+  const { appid, path } = keptOf(c, site);
+  const list = `/console/sites/${site.id}/apps`;
+  return buttonAction(c, form, {
+    draft: { path: `${path}/release` },
+    list,
+    work: async () => {
       try {
         await releaseApp(c.var.ctx, { appid, siteId: site.id });
       } catch (error) {
@@ -44,21 +43,21 @@ export function missingAppPages(routes: ConsoleRoutes): void {
         throw error;
       }
       return doneLocation(c, list, "released");
-    });
+    },
   });
 }
 
 /** The appid that a path names, and the path of its page. */
-async function keptOf(c: PageContext) {
-  const site = { ...(await siteOf(c)), tab: "apps" as const };
+function keptOf(c: PageContext, named: Site) {
+  const site = { ...named, tab: "apps" as const };
   const appid = c.req.param("appid") ?? "";
   return { site, appid, path: `/console/sites/${site.id}/apps/${appid}` };
 }
 
 /** @throws ServiceError `not_found` when the appid is not kept for the site */
-async function missingOf(c: PageContext) {
+async function missingOf(c: PageContext, named: Site) {
   const { ctx } = c.var;
-  const kept = await keptOf(c);
+  const kept = keptOf(c, named);
   const { site, appid } = kept;
   const isMissing = await findApp(ctx, { site, appid }).then(
     () => false,
@@ -71,10 +70,10 @@ async function missingOf(c: PageContext) {
   return { ...kept, isMissing, isClosed };
 }
 
-export async function missingAppPage(c: PageContext): Promise<Response> {
+export async function missingAppPage(c: PageContext, named: Site): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
-  const { site, appid, path, isClosed } = await missingOf(c);
+  const { site, appid, path, isClosed } = await missingOf(c, named);
   const body = (
     <>
       <Notice kind="bad" title={t("This appid has no app")}>

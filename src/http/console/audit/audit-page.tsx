@@ -1,18 +1,13 @@
 import { type AuditAction, listAuditLog } from "../../../services/audit.ts";
 import type { Site } from "../../../services/sites.ts";
-import { siteOf } from "../../operator/context.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
+import type { PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { Notice, Time } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 
-export function auditPages(routes: ConsoleRoutes): void {
-  routes.get("/audit", (c) => auditPage(c));
-  routes.get("/sites/:site_id/audit", async (c) => auditPage(c, await siteOf(c)));
-}
-
-async function auditPage(c: PageContext, site?: Site): Promise<Response> {
+/** The audit log of a site; of all sites when it is undefined. */
+export async function auditPage(c: PageContext, site?: Site): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
   const log = await listAuditLog(c.var.ctx, { siteId: site?.id, cursor: c.req.query("cursor"), limit: 50 });

@@ -16,13 +16,9 @@ export interface Filled {
   errors: Record<string, string>;
 }
 
-export function filled(
-  view: View,
-  values: Record<string, string>,
-  issues: { field: string; message: string }[],
-): Filled {
-  return { values, errors: Object.fromEntries(issues.map(({ field, message }) => [field, ruleText(view, message)])) };
-}
+/** What is wrong with a form, by field, in the reader's language. */
+export const errorTexts = (view: View, issues: { field: string; message: string }[]): Record<string, string> =>
+  Object.fromEntries(issues.map(({ field, message }) => [field, ruleText(view, message)]));
 
 export const isRefused = (form: Filled | undefined): boolean => Object.keys(form?.errors ?? {}).length > 0;
 

@@ -3,9 +3,9 @@ import { type DivergentApp, listDivergentApps } from "../../../services/divergen
 import { newSettlingId, restoredSchema, settleRestoredHome } from "../../../services/homes.ts";
 import { homeUnknown } from "../../../services/refusals.ts";
 import { noteHome } from "../../operator/context.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
-import { doneLocation, type Filled, filled, isRefused } from "../forms/messages.ts";
-import { isDraft, once } from "../forms/once.ts";
+import type { PageContext } from "../env.ts";
+import { entered, formAction } from "../forms/form-action.ts";
+import { errorTexts, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { show } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
@@ -20,33 +20,38 @@ const DEFAULT_LIFT = "1000000";
 const SHOWN_APPS = 50;
 
 /** What is to be done after D1's Time Travel took a home back: docs/operating.md. */
-export function restoredPages(routes: ConsoleRoutes): void {
-  routes.get("/homes/:name/restored", async (c) => {
-    const home = homeOf(c);
-    const settled = await settledOf(c, home);
-    if (settled !== undefined) return resultPage(c, home, settled);
-    const { lift, settling_id } = c.req.query();
-    if (lift === undefined) return formPage(c, home);
-    const input = settlingOf(lift, settling_id);
-    if (!input.success) return formPage(c, home, filled(c.var.view, { lift }, fieldIssues(input.error)));
-    // In the address, so that the page sent again after a lost answer is the same settling.
-    if (input.data.settling_id === undefined) return c.redirect(confirmPath(home, lift, newSettlingId(c.var.ctx)), 303);
-    return confirmPage(c, home, input.data.lift, input.data.settling_id);
-  });
+export async function restoredPage(c: PageContext): Promise<Response> {
+  const home = homeOf(c);
+  const settled = await settledOf(c, home);
+  if (settled !== undefined) return resultPage(c, home, settled);
+  const { lift, settling_id } = c.req.query();
+  if (lift === undefined) return formPage(c, home);
+  const input = settlingOf(lift, settling_id);
+  if (!input.success) {
+    return formPage(c, home, { values: { lift }, errors: errorTexts(c.var.view, fieldIssues(input.error)) });
+  }
+  // In the address, so that the page sent again after a lost answer is the same settling.
+  if (input.data.settling_id === undefined) return c.redirect(confirmPath(home, lift, newSettlingId(c.var.ctx)), 303);
+  return confirmPage(c, home, input.data.lift, input.data.settling_id);
+}
 
-  routes.post("/homes/:name/restored", async (c) => {
-    const home = homeOf(c);
-    const form = await readForm(c);
-    const { lift = "", settling_id } = form;
-    const input = settlingOf(lift, settling_id);
-    if (!input.success) return formPage(c, home, filled(c.var.view, { lift }, fieldIssues(input.error)));
-    const { lift: by, settling_id: settlingId = newSettlingId(c.var.ctx) } = input.data;
-    const path = confirmPath(home, String(by), settlingId);
-    if (await isDraft(c, form)) return c.redirect(await doneLocation(c, path, "draft"), 303);
-    return once(c, form, path, async () => {
+export async function postRestored(c: PageContext): Promise<Response> {
+  const home = homeOf(c);
+  const form = await readForm(c);
+  const { lift = "", settling_id } = form;
+  const checked = settlingOf(lift, settling_id);
+  const { lift: by = 0, settling_id: settlingId = newSettlingId(c.var.ctx) } = checked.data ?? {};
+  const path = confirmPath(home, String(by), settlingId);
+  return formAction(c, form, {
+    values: { lift },
+    entered: entered(c.var.view, checked),
+    page: (again) => formPage(c, home, again),
+    draft: { path },
+    list: path,
+    work: async () => {
       noteHome(c, home);
       return settledLocation(c, home, await settleRestoredHome(c.var.ctx, { home, lift: by, settlingId }));
-    });
+    },
   });
 }
 

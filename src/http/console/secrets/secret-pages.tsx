@@ -1,8 +1,11 @@
 import type { Child } from "hono/jsx";
 import { isRefusedFor } from "../../../errors.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
+import type { AuditAction } from "../../../services/audit.ts";
+import type { Site } from "../../../services/sites.ts";
+import { call } from "../../operator/call.ts";
+import type { ConsoleCall, PageContext } from "../env.ts";
+import { formAction } from "../forms/form-action.ts";
 import { doneLocation, type Filled } from "../forms/messages.ts";
-import { isDraft, once } from "../forms/once.ts";
 import { readForm } from "../forms/read-form.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 import { show } from "../layout.tsx";
@@ -39,42 +42,56 @@ export interface SecretOwner {
   page: (again: Filled) => Promise<Response>;
 }
 
-/** The pages that rotate the secret of an app or a webhook and show the new one. @param base of their paths */
-export function secretPages(
-  routes: ConsoleRoutes,
+/**
+ * The calls that rotate the secret of an app or a webhook and show the new one.
+ *
+ * @param base of their paths
+ */
+export function secretCalls(
   base: string,
-  ownerOf: (c: PageContext) => Promise<SecretOwner>,
-): void {
-  routes.get(`${base}/rotate`, async (c) => confirmPage(c, await ownerOf(c), c.req.query("overlap_seconds")));
-  routes.post(`${base}/rotate`, async (c) => rotate(c, await ownerOf(c)));
-  routes.get(`${base}/secret`, async (c) => secretPage(c, await ownerOf(c)));
+  rotated: AuditAction,
+  ownerOf: (c: PageContext, site: Site) => Promise<SecretOwner>,
+): ConsoleCall[] {
+  const of = { role: "owner", scope: "site" } as const;
+  return [
+    call({ ...of, method: "get", path: `${base}/rotate`, audit: [] }, async (c: PageContext, site) =>
+      confirmPage(c, await ownerOf(c, site), c.req.query("overlap_seconds")),
+    ),
+    call({ ...of, method: "post", path: `${base}/rotate`, audit: [rotated] }, async (c: PageContext, site) =>
+      rotate(c, await ownerOf(c, site)),
+    ),
+    call({ ...of, method: "get", path: `${base}/secret`, audit: [] }, async (c: PageContext, site) =>
+      secretPage(c, await ownerOf(c, site)),
+    ),
+  ];
 }
 
 async function rotate(c: PageContext, owner: SecretOwner): Promise<Response> {
-  const { t, now } = c.var.view;
-  const { path } = owner;
   const form = await readForm(c);
   const { overlap_seconds = "", version = "", confirmed } = form;
-  const overlap = overlapOf(overlap_seconds);
-  if (overlap === undefined) {
-    return owner.page({ values: { overlap_seconds }, errors: { overlap_seconds: t("Choose one of the overlaps.") } });
-  }
-  const question = `${path}/rotate?overlap_seconds=${overlap}`;
-  if (await isDraft(c, form)) {
-    if (confirmed) return c.redirect(await doneLocation(c, question, "draft"), 303);
-    return owner.page({ values: { overlap_seconds }, errors: {} });
-  }
-  return once(c, form, path, async () => {
-    // A rotation that ends a secret which may still be in use is asked about first.
-    const endsOne = overlap === 0 || hasOverlap(owner, now);
-    if (owner.isActive && version === owner.version && !confirmed && endsOne) return question;
-    try {
-      return await secretLocation(c, path, (await owner.rotate(overlap, version)).version);
-    } catch (error) {
-      if (isRefusedFor(error, "app_revoked")) return doneLocation(c, path, "revoked_before");
-      if (isRefusedFor(error, "version_other")) return doneLocation(c, path, "rotated_before");
-      throw error;
-    }
+  const { t, now } = c.var.view;
+  const { path } = owner;
+  const chosen = overlapOf(overlap_seconds);
+  const question = `${path}/rotate?overlap_seconds=${chosen}`;
+  return formAction(c, form, {
+    values: { overlap_seconds },
+    entered:
+      chosen === undefined ? { errors: { overlap_seconds: t("Choose one of the overlaps.") } } : { input: chosen },
+    page: owner.page,
+    draft: confirmed ? { path: question } : undefined,
+    list: path,
+    work: async (overlap) => {
+      // A rotation that ends a secret which may still be in use is asked about first.
+      const endsOne = overlap === 0 || hasOverlap(owner, now);
+      if (owner.isActive && version === owner.version && !confirmed && endsOne) return question;
+      try {
+        return await secretLocation(c, path, (await owner.rotate(overlap, version)).version);
+      } catch (error) {
+        if (isRefusedFor(error, "app_revoked")) return doneLocation(c, path, "revoked_before");
+        if (isRefusedFor(error, "version_other")) return doneLocation(c, path, "rotated_before");
+        throw error;
+      }
+    },
   });
 }
 

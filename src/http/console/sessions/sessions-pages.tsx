@@ -2,9 +2,8 @@ import { isRefusedFor } from "../../../errors.ts";
 import { sessionUnknown } from "../../../services/refusals.ts";
 import { listSessions, readSession, SESSION_STATUSES } from "../../../services/sessions.ts";
 import type { Site } from "../../../services/sites.ts";
-import { siteOf } from "../../operator/context.ts";
 import { pathId } from "../../path-id.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
+import type { PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { Field } from "../parts/form.tsx";
 import { Notice } from "../parts/parts.tsx";
@@ -12,55 +11,51 @@ import { More } from "../parts/table.tsx";
 import { Conversation } from "./conversation.tsx";
 import { SessionTable, statusText } from "./session-table.tsx";
 
-export function sessionsPages(routes: ConsoleRoutes): void {
-  routes.get("/sites/:site_id/sessions", async (c) => {
-    const view = c.var.view;
-    const { t } = view;
-    const { ctx } = c.var;
-    const site = await siteOf(c);
-    const path = `/console/sites/${site.id}/sessions`;
-    // A browser also sends empty fields: they do not filter.
-    const { sbs = "", chat_id = "" } = c.req.query();
-    const chatId = chat_id.trim();
-    if (chatId) {
-      const found = /^[1-9]\d{0,14}$/.test(chatId) && (await hasSession(c, site, Number(chatId)));
-      if (found) return c.redirect(`${path}/${chatId}`, 303);
-    }
-    const status = SESSION_STATUSES.find((each) => each === c.req.query("status"));
-    const page = { cursor: c.req.query("cursor"), limit: 20 };
-    const sessions = await listSessions(ctx, { site, status, sbs: sbs || undefined, ...page });
-    const statuses = SESSION_STATUSES.map((each): [string, string] => [each, statusText(view, each)]);
-    const body = (
-      <>
-        {chatId && <Notice kind="bad" title={t("This site has no session {0}", chatId)} />}
-        <search>
-          <form method="get" action={path} class="filter">
-            <Field label={t("Status")} name="status" value={status} options={[["", t("Any")], ...statuses]} />
-            <Field label={t("Customer (sbs)")} name="sbs" value={sbs} maxlength={64} />
-            <Field label={t("Session (chat_id)")} name="chat_id" value={chatId} maxlength={16} />
-            <button type="submit">{t("Find")}</button>
-          </form>
-        </search>
-        <SessionTable view={view} siteId={site.id} sessions={sessions.items} />
-        <More view={view} path={path} query={{ status, sbs }} cursor={sessions.nextCursor} />
-      </>
-    );
-    return show(c, { title: t("Sessions"), site: { ...site, tab: "sessions" }, body });
-  });
+export async function sessionsPage(c: PageContext, site: Site): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const { ctx } = c.var;
+  const path = `/console/sites/${site.id}/sessions`;
+  // A browser also sends empty fields: they do not filter.
+  const { sbs = "", chat_id = "" } = c.req.query();
+  const chatId = chat_id.trim();
+  if (chatId) {
+    const found = /^[1-9]\d{0,14}$/.test(chatId) && (await hasSession(c, site, Number(chatId)));
+    if (found) return c.redirect(`${path}/${chatId}`, 303);
+  }
+  const status = SESSION_STATUSES.find((each) => each === c.req.query("status"));
+  const page = { cursor: c.req.query("cursor"), limit: 20 };
+  const sessions = await listSessions(ctx, { site, status, sbs: sbs || undefined, ...page });
+  const statuses = SESSION_STATUSES.map((each): [string, string] => [each, statusText(view, each)]);
+  const body = (
+    <>
+      {chatId && <Notice kind="bad" title={t("This site has no session {0}", chatId)} />}
+      <search>
+        <form method="get" action={path} class="filter">
+          <Field label={t("Status")} name="status" value={status} options={[["", t("Any")], ...statuses]} />
+          <Field label={t("Customer (sbs)")} name="sbs" value={sbs} maxlength={64} />
+          <Field label={t("Session (chat_id)")} name="chat_id" value={chatId} maxlength={16} />
+          <button type="submit">{t("Find")}</button>
+        </form>
+      </search>
+      <SessionTable view={view} siteId={site.id} sessions={sessions.items} />
+      <More view={view} path={path} query={{ status, sbs }} cursor={sessions.nextCursor} />
+    </>
+  );
+  return show(c, { title: t("Sessions"), site: { ...site, tab: "sessions" }, body });
+}
 
-  routes.get("/sites/:site_id/sessions/:chat_id", async (c) => {
-    const site = await siteOf(c);
-    const chatId = pathId(c, "chat_id", sessionUnknown);
-    const stored = await readSession(c.var.ctx, { site, chatId });
-    const title = c.var.view.t("Session {0}", stored.session.id);
-    const body = (
-      <>
-        <p class="lead">{stored.session.agentTitle ?? stored.session.autoTitle}</p>
-        <Conversation view={c.var.view} siteId={site.id} stored={stored} />
-      </>
-    );
-    return show(c, { title, site: { ...site, tab: "sessions" }, body });
-  });
+export async function sessionPage(c: PageContext, site: Site): Promise<Response> {
+  const chatId = pathId(c, "chat_id", sessionUnknown);
+  const stored = await readSession(c.var.ctx, { site, chatId });
+  const title = c.var.view.t("Session {0}", stored.session.id);
+  const body = (
+    <>
+      <p class="lead">{stored.session.agentTitle ?? stored.session.autoTitle}</p>
+      <Conversation view={c.var.view} siteId={site.id} stored={stored} />
+    </>
+  );
+  return show(c, { title, site: { ...site, tab: "sessions" }, body });
 }
 
 async function hasSession(c: PageContext, site: Site, chatId: number): Promise<boolean> {

@@ -3,7 +3,7 @@ import { closeConsoleSession, openConsoleSession, SIGNED_IN_SECONDS } from "../.
 import { clientAddress } from "../../client-address.ts";
 import { consolePath, withParameter } from "../console-path.ts";
 import { hostCookie, LANGUAGE_COOKIE, SESSION_COOKIE } from "../cookies.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
+import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
 import { show } from "../layout.tsx";
 import { Field } from "../parts/form.tsx";
@@ -15,48 +15,45 @@ const YEAR_SECONDS = 31_536_000;
 /** The fields and the path of a form that was sent after the session had ended. */
 type Kept = { path: string; values: Record<string, string> };
 
-/** The pages that need no sign-in: signing in and out, and the choice of language. */
-export function signInPages(routes: ConsoleRoutes): void {
-  routes.get("/sign-in", async (c) => {
-    const next = consolePath(c.req.query("next"));
-    return c.var.view.session === undefined ? signInPage(c, 200, { next }) : c.redirect(next, 303);
-  });
+export async function getSignIn(c: PageContext): Promise<Response> {
+  const next = consolePath(c.req.query("next"));
+  return c.var.view.session === undefined ? signInPage(c, 200, { next }) : c.redirect(next, 303);
+}
 
-  routes.post("/sign-in", async (c) => {
-    const { t } = c.var.view;
-    const { ctx } = c.var;
-    const { next: asked, kept: keptPath, token = "", ...form } = await readForm(c);
-    const next = consolePath(asked);
-    const kept = keptPath === undefined ? undefined : { path: consolePath(keptPath), values: withoutSecrets(form) };
-    if (ctx.config.adminTokenFault !== undefined) return signInPage(c, 401, { next, kept });
-    try {
-      const cookie = await openConsoleSession(ctx, { token: token.trim(), client: clientAddress(c.req.raw) });
-      c.header("set-cookie", hostCookie(SESSION_COOKIE, cookie, SIGNED_IN_SECONDS));
-    } catch (error) {
-      if (isRefusedFor(error, "admin_token_wrong")) {
-        return signInPage(c, 401, { next, kept, error: t("This is not the admin token.") });
-      }
-      if (!isRefusedFor(error, "client_limit")) throw error;
-      c.header("retry-after", String(error.context.retryAfter));
-      return signInPage(c, 429, { next, kept, error: t("Too many attempts. Try again in a minute.") });
+export async function postSignIn(c: PageContext): Promise<Response> {
+  const { t } = c.var.view;
+  const { ctx } = c.var;
+  const { next: asked, kept: keptPath, token = "", ...form } = await readForm(c);
+  const next = consolePath(asked);
+  const kept = keptPath === undefined ? undefined : { path: consolePath(keptPath), values: withoutSecrets(form) };
+  if (ctx.config.adminTokenFault !== undefined) return signInPage(c, 401, { next, kept });
+  try {
+    const cookie = await openConsoleSession(ctx, { token: token.trim(), client: clientAddress(c.req.raw) });
+    c.header("set-cookie", hostCookie(SESSION_COOKIE, cookie, SIGNED_IN_SECONDS));
+  } catch (error) {
+    if (isRefusedFor(error, "admin_token_wrong")) {
+      return signInPage(c, 401, { next, kept, error: t("This is not the admin token.") });
     }
-    return kept === undefined ? c.redirect(next, 303) : showAgain(c, kept.path);
-  });
+    if (!isRefusedFor(error, "client_limit")) throw error;
+    c.header("retry-after", String(error.context.retryAfter));
+    return signInPage(c, 429, { next, kept, error: t("Too many attempts. Try again in a minute.") });
+  }
+  return kept === undefined ? c.redirect(next, 303) : showAgain(c, kept.path);
+}
 
-  routes.post("/sign-out", async (c) => {
-    const { ctx, view } = c.var;
-    if (view.session !== undefined) await closeConsoleSession(ctx, view.session);
-    c.header("set-cookie", hostCookie(SESSION_COOKIE, "", 0));
-    return c.redirect("/console/sign-in", 303);
-  });
+export async function postSignOut(c: PageContext): Promise<Response> {
+  const { ctx, view } = c.var;
+  if (view.session !== undefined) await closeConsoleSession(ctx, view.session);
+  c.header("set-cookie", hostCookie(SESSION_COOKIE, "", 0));
+  return c.redirect("/console/sign-in", 303);
+}
 
-  routes.post("/language", async (c) => {
-    // When a form is sent along, the choice is in the address, because the body holds that form.
-    const draft = c.req.query("draft");
-    const { language, back } = draft === undefined ? await readForm(c) : c.req.query();
-    c.header("set-cookie", hostCookie(LANGUAGE_COOKIE, language === "zh" ? "zh" : "en", YEAR_SECONDS));
-    return draft === undefined ? c.redirect(consolePath(back), 303) : showAgain(c, consolePath(draft));
-  });
+export async function postLanguage(c: PageContext): Promise<Response> {
+  // When a form is sent along, the choice is in the address, because the body holds that form.
+  const draft = c.req.query("draft");
+  const { language, back } = draft === undefined ? await readForm(c) : c.req.query();
+  c.header("set-cookie", hostCookie(LANGUAGE_COOKIE, language === "zh" ? "zh" : "en", YEAR_SECONDS));
+  return draft === undefined ? c.redirect(consolePath(back), 303) : showAgain(c, consolePath(draft));
 }
 
 /** Shows the sign-in page. The fields of a sent form are kept and shown again afterwards. */

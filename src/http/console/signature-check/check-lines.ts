@@ -1,7 +1,11 @@
 import type { SignedErrorCode } from "../../../errors.ts";
 import { MAX_BODY_BYTES } from "../../../parse-json.ts";
-import type { CheckedRequest, PastedRequest } from "../../../services/check-pasted-request.ts";
-import { describeLeftOut, OPERATIONS } from "../../../services/check-pasted-request.ts";
+import {
+  type CheckedRequest,
+  describeLeftOut,
+  OPERATIONS,
+  type PastedRequest,
+} from "../../../services/check-pasted-request.ts";
 import type { View } from "../view.ts";
 import { lineEndsOf, signatureTexts, timestampText } from "./signature-texts.ts";
 

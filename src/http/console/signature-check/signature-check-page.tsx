@@ -2,7 +2,7 @@ import { alwaysStatus200 } from "../../../config.ts";
 
 import { type SignedErrorCode, WIRE_ERRORS } from "../../../errors.ts";
 import { checkPastedRequest, OPERATIONS } from "../../../services/check-pasted-request.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
+import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
 
 import { show } from "../layout.tsx";
@@ -14,21 +14,19 @@ const PATH = "/console/signature-check";
 
 type Form = Record<string, string>;
 
-export function signatureCheckPage(routes: ConsoleRoutes): void {
-  routes.get("/signature-check", (c) => checkPage(c, c.req.query()));
+export const signatureCheckPage = (c: PageContext): Promise<Response> => checkPage(c, c.req.query());
 
-  // Answers with the page, not a redirect: that would have to store what was pasted or put it into the address.
-  routes.post("/signature-check", async (c) => {
-    const form = await readForm(c);
-    const { appid = "", body = "", signature = "" } = form;
-    const operation = OPERATIONS.find(({ wireName }) => wireName === form.operation);
-    if (operation === undefined) return checkPage(c, form, c.var.view.t("Choose the call."));
-    const { ctx, view } = c.var;
-    // Copied from a log or from `curl -v`, the header comes with its name.
-    const pasted = { operation, appid, body, signature: signature.replace(/^\s*x-chat-signature:/i, "") };
-    const checked = await checkPastedRequest(ctx, pasted);
-    return checkPage(c, form, checkLines(view, pasted, checked, ctx.config.timestampToleranceSeconds));
-  });
+/** Answers with the page, not a redirect: that would have to store what was pasted or put it into the address. */
+export async function postSignatureCheck(c: PageContext): Promise<Response> {
+  const form = await readForm(c);
+  const { appid = "", body = "", signature = "" } = form;
+  const operation = OPERATIONS.find(({ wireName }) => wireName === form.operation);
+  if (operation === undefined) return checkPage(c, form, c.var.view.t("Choose the call."));
+  const { ctx, view } = c.var;
+  // Copied from a log or from `curl -v`, the header comes with its name.
+  const pasted = { operation, appid, body, signature: signature.replace(/^\s*x-chat-signature:/i, "") };
+  const checked = await checkPastedRequest(ctx, pasted);
+  return checkPage(c, form, checkLines(view, pasted, checked, ctx.config.timestampToleranceSeconds));
 }
 
 /** @param result the findings, or what is wrong with the chosen call; undefined before the first check */

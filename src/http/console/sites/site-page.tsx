@@ -7,11 +7,11 @@ import {
   SESSION_STATUSES,
   type SessionStatus,
 } from "../../../services/sessions.ts";
+import type { Site } from "../../../services/sites.ts";
 import { refusalOf } from "../../faults.ts";
-import { siteOf } from "../../operator/context.ts";
 import { AgentTable } from "../agents/agent-table.tsx";
 import { AppTable } from "../apps/app-table.tsx";
-import type { ConsoleRoutes } from "../env.ts";
+import type { PageContext } from "../env.ts";
 import { show } from "../layout.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
 import { startsOf, type View } from "../view.ts";
@@ -19,62 +19,59 @@ import { unfinishedPage } from "./unfinished-site.tsx";
 
 const SHOWN = 5;
 
-export function sitePage(routes: ConsoleRoutes): void {
-  routes.get("/sites/:site_id", async (c) => {
-    const view = c.var.view;
-    const { t } = view;
-    const { ctx } = c.var;
-    const site = await siteOf(c);
-    if (site.status === "creating") return unfinishedPage(c, site);
-    const part = { site, limit: SHOWN };
-    const { day, week } = startsOf(view.now, view.timeZone);
-    const parts = await Promise.allSettled([
-      countSessions(ctx, { site, since: [day, week] }),
-      listSessions(ctx, part),
-      listApps(ctx, part),
-      listAgents(ctx, part),
-    ]);
-    const faults = parts.flatMap((part) => (part.status === "rejected" ? [part.reason] : []));
-    if (faults.length === parts.length) throw faults[0];
-    // For the log: the page is shown with what could be read.
-    for (const fault of faults) refusalOf(fault, c.var.trace);
-    const [counts, sessions, apps, agents] = parts;
-    const path = `/console/sites/${site.id}`;
-    const body = (
-      <>
-        {counts.status === "rejected" ? (
+export async function sitePage(c: PageContext, site: Site): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  const { ctx } = c.var;
+  if (site.status === "creating") return unfinishedPage(c, site);
+  const part = { site, limit: SHOWN };
+  const { day, week } = startsOf(view.now, view.timeZone);
+  const parts = await Promise.allSettled([
+    countSessions(ctx, { site, since: [day, week] }),
+    listSessions(ctx, part),
+    listApps(ctx, part),
+    listAgents(ctx, part),
+  ]);
+  const faults = parts.flatMap((part) => (part.status === "rejected" ? [part.reason] : []));
+  if (faults.length === parts.length) throw faults[0];
+  // For the log: the page is shown with what could be read.
+  for (const fault of faults) refusalOf(fault, c.var.trace);
+  const [counts, sessions, apps, agents] = parts;
+  const path = `/console/sites/${site.id}`;
+  const body = (
+    <>
+      {counts.status === "rejected" ? (
+        <Unread view={view} />
+      ) : (
+        <div class="tiles">
+          <Counts view={view} label={t("Sessions today")} counts={counts.value[0]} />
+          <Counts view={view} label={t("Sessions this week")} counts={counts.value[1]} />
+        </div>
+      )}
+      <Part title={t("Latest sessions")} href={`${path}/sessions`} all={t("All sessions")}>
+        {sessions.status === "rejected" ? (
           <Unread view={view} />
         ) : (
-          <div class="tiles">
-            <Counts view={view} label={t("Sessions today")} counts={counts.value[0]} />
-            <Counts view={view} label={t("Sessions this week")} counts={counts.value[1]} />
-          </div>
+          <SessionTable view={view} siteId={site.id} sessions={sessions.value.items} />
         )}
-        <Part title={t("Latest sessions")} href={`${path}/sessions`} all={t("All sessions")}>
-          {sessions.status === "rejected" ? (
-            <Unread view={view} />
-          ) : (
-            <SessionTable view={view} siteId={site.id} sessions={sessions.value.items} />
-          )}
-        </Part>
-        <Part title={t("Apps")} href={`${path}/apps`} all={t("Manage apps")}>
-          {apps.status === "rejected" ? (
-            <Unread view={view} />
-          ) : (
-            <AppTable view={view} siteId={site.id} apps={apps.value.items} />
-          )}
-        </Part>
-        <Part title={t("Agents")} href={`${path}/agents`} all={t("Manage agents")}>
-          {agents.status === "rejected" ? (
-            <Unread view={view} />
-          ) : (
-            <AgentTable view={view} siteId={site.id} agents={agents.value.items} />
-          )}
-        </Part>
-      </>
-    );
-    return show(c, { title: site.name, site: { ...site, tab: "overview" }, body });
-  });
+      </Part>
+      <Part title={t("Apps")} href={`${path}/apps`} all={t("Manage apps")}>
+        {apps.status === "rejected" ? (
+          <Unread view={view} />
+        ) : (
+          <AppTable view={view} siteId={site.id} apps={apps.value.items} />
+        )}
+      </Part>
+      <Part title={t("Agents")} href={`${path}/agents`} all={t("Manage agents")}>
+        {agents.status === "rejected" ? (
+          <Unread view={view} />
+        ) : (
+          <AgentTable view={view} siteId={site.id} agents={agents.value.items} />
+        )}
+      </Part>
+    </>
+  );
+  return show(c, { title: site.name, site: { ...site, tab: "overview" }, body });
 }
 
 /** Stands where a part of the page could not be read, while others could. */

@@ -1,11 +1,8 @@
 import { CLOSED_RETRY_SECONDS } from "../../../config.ts";
-import { ServiceError } from "../../../errors.ts";
-import { fieldIssues } from "../../../fields.ts";
 import { changeSite, type Site, type SiteChange, siteChangeSchema, siteHasEvents } from "../../../services/sites.ts";
-import { siteOf } from "../../operator/context.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
-import { type Done, doneLocation, type Filled, filled, isRefused } from "../forms/messages.ts";
-import { isDraft, once } from "../forms/once.ts";
+import type { PageContext } from "../env.ts";
+import { buttonAction, entered, formAction } from "../forms/form-action.ts";
+import { type Done, doneLocation, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { show } from "../layout.tsx";
 import { askPage } from "../parts/ask-page.tsx";
@@ -13,54 +10,45 @@ import { Faults, Field, Form } from "../parts/form.tsx";
 
 const pathOf = (site: Site) => `/console/sites/${site.id}/settings`;
 
-/** Renames, closes and opens a site, sets its next chat_id, and turns its events on and off. */
-export function siteSettingsPages(routes: ConsoleRoutes): void {
-  routes.get("/sites/:site_id/settings", async (c) => settingsPage(c, await siteOf(c)));
-
-  // The page has two forms, each with one of the fields.
-  routes.post("/sites/:site_id/settings", async (c) => {
-    const site = await siteOf(c);
-    const form = await readForm(c);
-    const { name, first_chat_id } = form;
-    const values: Record<string, string> = first_chat_id === undefined ? { name: name ?? "" } : { first_chat_id };
-    // An empty number must be named as a wrong one, not as a form that changes nothing.
-    const number = first_chat_id === undefined ? undefined : (wholeNumber(first_chat_id) ?? "");
-    const input = siteChangeSchema.safeParse({ name, first_chat_id: number });
-    const refuse = (issues: { field: string; message: string }[]) =>
-      settingsPage(c, site, filled(c.var.view, values, issues));
-    if (!input.success) return refuse(fieldIssues(input.error));
-    if (await isDraft(c, form)) return settingsPage(c, site, { values, errors: {} });
-    const { first_chat_id: firstChatId, ...change } = input.data;
-    return once(c, form, pathOf(site), async () => {
-      try {
-        await changeSite(c.var.ctx, { site, change: { ...change, firstChatId } });
-      } catch (error) {
-        if (error instanceof ServiceError && error.context.issues !== undefined) return refuse(error.context.issues);
-        throw error;
-      }
+/** Renames a site or sets its next chat_id: the page has two forms, each with one of the fields. */
+export async function postSettings(c: PageContext, site: Site): Promise<Response> {
+  const form = await readForm(c);
+  const { name, first_chat_id } = form;
+  // An empty number must be named as a wrong one, not as a form that changes nothing.
+  const number = first_chat_id === undefined ? undefined : (wholeNumber(first_chat_id) ?? "");
+  return formAction(c, form, {
+    values: first_chat_id === undefined ? { name: name ?? "" } : { first_chat_id },
+    entered: entered(c.var.view, siteChangeSchema.safeParse({ name, first_chat_id: number })),
+    page: (again) => settingsPage(c, site, again),
+    list: pathOf(site),
+    work: async ({ first_chat_id: firstChatId, ...change }) => {
+      await changeSite(c.var.ctx, { site, change: { ...change, firstChatId } });
       return doneLocation(c, pathOf(site), firstChatId === undefined ? "site_renamed" : "first_chat_id");
-    });
+    },
   });
-
-  routes.get("/sites/:site_id/close", (c) => confirmClosingPage(c));
-  const button = (step: string, change: SiteChange, done: Done) =>
-    routes.post(`/sites/:site_id/${step}`, async (c) => {
-      const site = await siteOf(c);
-      const form = await readForm(c);
-      const draft = step === "close" ? c.req.path : pathOf(site);
-      if (await isDraft(c, form)) return c.redirect(await doneLocation(c, draft, "draft"), 303);
-      return once(c, form, pathOf(site), async () => {
-        await changeSite(c.var.ctx, { site, change });
-        return doneLocation(c, pathOf(site), done);
-      });
-    });
-  button("close", { status: "closed" }, "site_closed");
-  button("open", { status: "open" }, "site_opened");
-  button("events/on", { events: true }, "saved");
-  button("events/off", { events: false }, "saved");
 }
 
-async function settingsPage(c: PageContext, site: Site, again?: Filled): Promise<Response> {
+/** What answers a button that changes a site. @param draft path of the page that the button is on */
+const siteButton = async (c: PageContext, site: Site, change: SiteChange, done: Done, draft = pathOf(site)) =>
+  buttonAction(c, await readForm(c), {
+    draft: { path: draft },
+    list: pathOf(site),
+    work: async () => {
+      await changeSite(c.var.ctx, { site, change });
+      return doneLocation(c, pathOf(site), done);
+    },
+  });
+
+export const postClose = (c: PageContext, site: Site): Promise<Response> =>
+  siteButton(c, site, { status: "closed" }, "site_closed", c.req.path);
+export const postOpen = (c: PageContext, site: Site): Promise<Response> =>
+  siteButton(c, site, { status: "open" }, "site_opened");
+export const postEventsOn = (c: PageContext, site: Site): Promise<Response> =>
+  siteButton(c, site, { events: true }, "saved");
+export const postEventsOff = (c: PageContext, site: Site): Promise<Response> =>
+  siteButton(c, site, { events: false }, "saved");
+
+export async function settingsPage(c: PageContext, site: Site, again?: Filled): Promise<Response> {
   if (site.status === "creating") return c.redirect(`/console/sites/${site.id}`, 303);
   const view = c.var.view;
   const { t } = view;
@@ -139,9 +127,8 @@ async function settingsPage(c: PageContext, site: Site, again?: Filled): Promise
   return show(c, { ...page, filled: again && { path, values: again.values } }, isRefused(again) ? 400 : 200);
 }
 
-async function confirmClosingPage(c: PageContext): Promise<Response> {
+export async function closePage(c: PageContext, site: Site): Promise<Response> {
   const { t } = c.var.view;
-  const site = await siteOf(c);
   if (site.status !== "open") return c.redirect(pathOf(site), 303);
   return askPage(
     c,

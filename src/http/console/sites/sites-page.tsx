@@ -1,10 +1,10 @@
-import { fieldIssues, isVisible } from "../../../fields.ts";
+import { isVisible } from "../../../fields.ts";
 import { MAIN_HOME } from "../../../homes.ts";
 import { createSite, listSites, newSiteSchema, type Site } from "../../../services/sites.ts";
 import { noteHome } from "../../operator/context.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
-import { doneLocation, type Filled, filled, isRefused } from "../forms/messages.ts";
-import { isDraft, once } from "../forms/once.ts";
+import type { PageContext } from "../env.ts";
+import { entered, formAction } from "../forms/form-action.ts";
+import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { show } from "../layout.tsx";
 import { Action, Faults, Field, Fold, Form } from "../parts/form.tsx";
@@ -13,32 +13,27 @@ import { Badge, Time } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 
-export function sitesPages(routes: ConsoleRoutes): void {
-  routes.get("/", (c) => sitesPage(c));
-
-  // An operator may arrive here by cutting off the end of an address.
-  routes.get("/sites", (c) => c.redirect("/console", 303));
-
-  routes.post("/sites", async (c) => {
-    const form = await readForm(c);
-    const { view, ctx } = c.var;
-    const { name = "", home = MAIN_HOME, first_chat_id = "" } = form;
-    const values = { name, home, first_chat_id };
-    const input = newSiteSchema.safeParse({ name, home, first_chat_id: wholeNumber(first_chat_id) });
-    if (!input.success) return sitesPage(c, filled(view, values, fieldIssues(input.error)));
-    if (!ctx.config.homes.has(home)) {
-      return sitesPage(c, { values, errors: { home: view.t("Choose one of the homes.") } });
-    }
-    if (await isDraft(c, form)) return sitesPage(c, { values, errors: {} });
-    return once(c, form, "/console", async () => {
+/** The form that creates a site. */
+export async function postSite(c: PageContext): Promise<Response> {
+  const form = await readForm(c);
+  const { name = "", home = MAIN_HOME, first_chat_id = "" } = form;
+  const { view, ctx } = c.var;
+  const checked = newSiteSchema.safeParse({ name, home, first_chat_id: wholeNumber(first_chat_id) });
+  const isUnknown = checked.success && !ctx.config.homes.has(home);
+  return formAction(c, form, {
+    values: { name, home, first_chat_id },
+    entered: isUnknown ? { errors: { home: view.t("Choose one of the homes.") } } : entered(view, checked),
+    page: (again) => sitesPage(c, again),
+    list: "/console",
+    work: async ({ name, first_chat_id: firstChatId }) => {
       noteHome(c, home);
-      const site = await createSite(ctx, { name: input.data.name, home, firstChatId: input.data.first_chat_id });
+      const site = await createSite(ctx, { name, home, firstChatId });
       return doneLocation(c, `/console/sites/${site.id}`, "site");
-    });
+    },
   });
 }
 
-async function sitesPage(c: PageContext, again?: Filled): Promise<Response> {
+export async function sitesPage(c: PageContext, again?: Filled): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
   const sites = await listSites(c.var.ctx, { cursor: c.req.query("cursor"), limit: 50 });

@@ -1,6 +1,5 @@
 import { finishSite, type Site } from "../../../services/sites.ts";
-import { siteOf } from "../../operator/context.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
+import type { PageContext } from "../env.ts";
 import { doneLocation } from "../forms/messages.ts";
 import { isDraft } from "../forms/once.ts";
 import { readForm } from "../forms/read-form.ts";
@@ -8,16 +7,15 @@ import { show } from "../layout.tsx";
 import { Form } from "../parts/form.tsx";
 import { Time } from "../parts/parts.tsx";
 
-/** A site whose home did not answer while it was created. */
-export function finishPages(routes: ConsoleRoutes): void {
-  // Not carried out once only: the operator presses it until the home answers, and repeated it changes nothing.
-  routes.post("/sites/:site_id/finish", async (c) => {
-    const site = await siteOf(c);
-    const path = `/console/sites/${site.id}`;
-    if (await isDraft(c, await readForm(c))) return c.redirect(await doneLocation(c, path, "draft"), 303);
-    if (site.status === "creating") await finishSite(c.var.ctx, { site });
-    return c.redirect(await doneLocation(c, path, "site"), 303);
-  });
+/**
+ * The button that finishes a site whose home did not answer while it was created. Not carried out once only: the operator presses it
+ * until the home answers, and repeated it changes nothing.
+ */
+export async function postFinish(c: PageContext, site: Site): Promise<Response> {
+  const path = `/console/sites/${site.id}`;
+  if (await isDraft(c, await readForm(c))) return c.redirect(await doneLocation(c, path, "draft"), 303);
+  if (site.status === "creating") await finishSite(c.var.ctx, { site });
+  return c.redirect(await doneLocation(c, path, "site"), 303);
 }
 
 export async function unfinishedPage(c: PageContext, site: Site): Promise<Response> {

@@ -1,10 +1,6 @@
-import { ServiceError } from "../../../errors.ts";
-import { fieldIssues } from "../../../fields.ts";
 import { EVENT_TYPES, newWebhookSchema } from "../../../services/webhooks.ts";
-import type { PageContext } from "../env.ts";
-import { type Filled, filled } from "../forms/messages.ts";
-import { isDraft, once } from "../forms/once.ts";
-import { readForm } from "../forms/read-form.ts";
+import { entered } from "../forms/form-action.ts";
+import type { Filled } from "../forms/messages.ts";
 import { Faults, Field, Form } from "../parts/form.tsx";
 import type { View } from "../view.ts";
 
@@ -14,34 +10,11 @@ export const webhookValues = (url: string, events: readonly string[] = EVENT_TYP
   ...Object.fromEntries(events.map((type) => [type, "on"])),
 });
 
-/**
- * Carries out a {@link WebhookForm}.
- *
- * @param list path of the page to redirect to when the result is not known
- * @param page shows the form again
- * @param work returns the path to redirect to
- */
-export async function sendWebhook(
-  c: PageContext,
-  list: string,
-  page: (again: Filled) => Promise<Response>,
-  work: (input: { url: string; events: string[] }) => Promise<string>,
-): Promise<Response> {
-  const form = await readForm(c);
+/** What a sent {@link WebhookForm} holds, as `formAction` takes it. */
+export function sentWebhook(view: View, form: Record<string, string>) {
   const { url = "" } = form;
   const events = EVENT_TYPES.filter((type) => form[type] !== undefined);
-  const values = webhookValues(url, events);
-  const input = newWebhookSchema.safeParse({ url, events });
-  if (!input.success) return page(filled(c.var.view, values, fieldIssues(input.error)));
-  if (await isDraft(c, form)) return page({ values, errors: {} });
-  return once(c, form, list, async () => {
-    try {
-      return await work({ url, events });
-    } catch (error) {
-      if (!(error instanceof ServiceError && error.context.issues)) throw error;
-      return page(filled(c.var.view, values, error.context.issues));
-    }
-  });
+  return { values: webhookValues(url, events), entered: entered(view, newWebhookSchema.safeParse({ url, events })) };
 }
 
 export const WebhookFaults = ({ view, again }: { view: View; again: Filled | undefined }) => (

@@ -1,7 +1,7 @@
 import { ServiceError } from "../../../errors.ts";
+import type { Site } from "../../../services/sites.ts";
 import { readWebhookSecret, rotateWebhookSecret } from "../../../services/webhook-secrets.ts";
 import { findWebhook, type Webhook } from "../../../services/webhooks.ts";
-import { siteOf } from "../../operator/context.ts";
 import type { PageContext } from "../env.ts";
 import { Copyable } from "../parts/parts.tsx";
 import type { SecretOwner } from "../secrets/secret-pages.tsx";
@@ -16,10 +16,9 @@ export const disabledMeans = ({ t }: View): string =>
   );
 
 /** The webhook that a path names, as the owner of its secret. @throws ServiceError `not_found` */
-export async function webhookOf(c: PageContext) {
+export async function webhookOf(c: PageContext, site: Site) {
   const { ctx, view } = c.var;
   const { t } = view;
-  const site = await siteOf(c);
   const which = { site, webhookId: c.req.param("webhook_id") ?? "" };
   const webhook = await findWebhook(ctx, which);
   const { version, previousExpiresAt } = webhook;

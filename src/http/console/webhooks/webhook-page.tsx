@@ -1,46 +1,46 @@
 import { DELIVERY_STATUSES, listDeliveries } from "../../../services/events.ts";
+import type { Site } from "../../../services/sites.ts";
 import { changeWebhook } from "../../../services/webhooks.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
+import type { PageContext } from "../env.ts";
+import { formAction } from "../forms/form-action.ts";
 import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
+import { readForm } from "../forms/read-form.ts";
 import { show } from "../layout.tsx";
 import { Action, Field, Fold } from "../parts/form.tsx";
 import { Notice, Time } from "../parts/parts.tsx";
 import { More } from "../parts/table.tsx";
-import { PreviousSecret, RotateCard, secretPages } from "../secrets/secret-pages.tsx";
+import { PreviousSecret, RotateCard, type SecretOwner } from "../secrets/secret-pages.tsx";
 import { statusText } from "../sessions/session-table.tsx";
 import type { View } from "../view.ts";
 import { DeliveryTable } from "./delivery-table.tsx";
-import { webhookActions } from "./webhook-actions.tsx";
-import { sendWebhook, WebhookFaults, WebhookForm, webhookValues } from "./webhook-form.tsx";
+import { sentWebhook, WebhookFaults, WebhookForm, webhookValues } from "./webhook-form.tsx";
 import { disabledMeans, shownUrl, webhookOf } from "./webhook-of.tsx";
 import { WebhookState } from "./webhooks-page.tsx";
 
-const PATH = "/sites/:site_id/webhooks/:webhook_id";
-
-export function webhookPages(routes: ConsoleRoutes): void {
-  routes.get(PATH, (c) => webhookPage(c));
-
-  routes.post(PATH, async (c) => {
-    const { which, path } = await webhookOf(c);
-    return sendWebhook(
-      c,
-      path,
-      (again) => webhookPage(c, again),
-      async (change) => {
-        await changeWebhook(c.var.ctx, { ...which, change });
-        return doneLocation(c, path, "saved");
-      },
-    );
+/** The form that changes a webhook. */
+export async function postWebhook(c: PageContext, site: Site): Promise<Response> {
+  const { which, path } = await webhookOf(c, site);
+  const form = await readForm(c);
+  return formAction(c, form, {
+    ...sentWebhook(c.var.view, form),
+    page: (again) => webhookPage(c, site, again),
+    list: path,
+    work: async (change) => {
+      await changeWebhook(c.var.ctx, { ...which, change });
+      return doneLocation(c, path, "saved");
+    },
   });
-
-  secretPages(routes, PATH, async (c) => ({ ...(await webhookOf(c)), page: (again) => webhookPage(c, again) }));
-  webhookActions(routes, PATH);
 }
 
-async function webhookPage(c: PageContext, again?: Filled): Promise<Response> {
+export const webhookSecretOf = async (c: PageContext, site: Site): Promise<SecretOwner> => ({
+  ...(await webhookOf(c, site)),
+  page: (again) => webhookPage(c, site, again),
+});
+
+export async function webhookPage(c: PageContext, named: Site, again?: Filled): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
-  const { webhook, which, ...owner } = await webhookOf(c);
+  const { webhook, which, ...owner } = await webhookOf(c, named);
   const { site, path } = owner;
   const isEnabled = webhook.status === "enabled";
   const status = DELIVERY_STATUSES.find((each) => each === c.req.query("status"));

@@ -1,40 +1,37 @@
-import { siteHasEvents } from "../../../services/sites.ts";
+import { type Site, siteHasEvents } from "../../../services/sites.ts";
 import { addWebhook, listWebhooks, type Webhook } from "../../../services/webhooks.ts";
-import { siteOf } from "../../operator/context.ts";
-import type { ConsoleRoutes, PageContext } from "../env.ts";
+import type { PageContext } from "../env.ts";
+import { formAction } from "../forms/form-action.ts";
 import { type Filled, isRefused } from "../forms/messages.ts";
+import { readForm } from "../forms/read-form.ts";
 import { show } from "../layout.tsx";
 import { Fold } from "../parts/form.tsx";
 import { Badge, Notice } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { secretLocation } from "../secrets/secret-pages.tsx";
 import type { View } from "../view.ts";
-import { sendWebhook, WebhookFaults, WebhookForm, webhookValues } from "./webhook-form.tsx";
+import { sentWebhook, WebhookFaults, WebhookForm, webhookValues } from "./webhook-form.tsx";
 import { shownUrl } from "./webhook-of.tsx";
 
-export function webhooksPages(routes: ConsoleRoutes): void {
-  routes.get("/sites/:site_id/webhooks", (c) => webhooksPage(c));
-
-  routes.post("/sites/:site_id/webhooks", async (c) => {
-    const site = await siteOf(c);
-    const { path } = c.req;
-    return sendWebhook(
-      c,
-      path,
-      (again) => webhooksPage(c, again),
-      async (input) => {
-        const { id, version } = await addWebhook(c.var.ctx, { site, ...input });
-        return secretLocation(c, `${path}/${id}`, version);
-      },
-    );
+/** The form that adds a webhook. */
+export async function postWebhooks(c: PageContext, site: Site): Promise<Response> {
+  const form = await readForm(c);
+  const { path } = c.req;
+  return formAction(c, form, {
+    ...sentWebhook(c.var.view, form),
+    page: (again) => webhooksPage(c, site, again),
+    list: path,
+    work: async (webhook) => {
+      const { id, version } = await addWebhook(c.var.ctx, { site, ...webhook });
+      return secretLocation(c, `${path}/${id}`, version);
+    },
   });
 }
 
-async function webhooksPage(c: PageContext, again?: Filled): Promise<Response> {
+export async function webhooksPage(c: PageContext, site: Site, again?: Filled): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
   const { ctx } = c.var;
-  const site = await siteOf(c);
   const path = `/console/sites/${site.id}/webhooks`;
   const [webhooks, hasEvents] = await Promise.all([listWebhooks(ctx, { site }), siteHasEvents(ctx, { site })]);
   const values = again?.values ?? webhookValues("");

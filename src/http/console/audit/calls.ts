@@ -1,0 +1,10 @@
+import { call } from "../../operator/call.ts";
+import type { ConsoleCall, PageContext } from "../env.ts";
+import { auditPage } from "./audit-page.tsx";
+
+export const AUDIT_CALLS: ConsoleCall[] = [
+  call({ role: "owner", scope: "deployment", method: "get", path: "/audit", audit: [] }, (c: PageContext) =>
+    auditPage(c),
+  ),
+  call({ role: "owner", scope: "site", method: "get", path: "/sites/:site_id/audit", audit: [] }, auditPage),
+];

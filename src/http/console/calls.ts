@@ -1,0 +1,23 @@
+import { AGENTS_CALLS } from "./agents/calls.ts";
+import { APPS_CALLS } from "./apps/calls.ts";
+import { AUDIT_CALLS } from "./audit/calls.ts";
+import type { ConsoleCall } from "./env.ts";
+import { HOMES_CALLS } from "./homes/calls.ts";
+import { SESSIONS_CALLS } from "./sessions/calls.ts";
+import { SIGN_IN_CALLS } from "./sign-in/calls.ts";
+import { SIGNATURE_CHECK_CALLS } from "./signature-check/calls.ts";
+import { SITES_CALLS } from "./sites/calls.ts";
+import { WEBHOOKS_CALLS } from "./webhooks/calls.ts";
+
+/** Every call of the console: who may make it, what it is about, and what it may leave in the audit log. */
+export const CONSOLE_CALLS: readonly ConsoleCall[] = [
+  ...SIGN_IN_CALLS,
+  ...SITES_CALLS,
+  ...APPS_CALLS,
+  ...AGENTS_CALLS,
+  ...WEBHOOKS_CALLS,
+  ...SESSIONS_CALLS,
+  ...SIGNATURE_CHECK_CALLS,
+  ...HOMES_CALLS,
+  ...AUDIT_CALLS,
+];

@@ -1,0 +1,10 @@
+import { call } from "../../operator/call.ts";
+import type { ConsoleCall } from "../env.ts";
+import { sessionPage, sessionsPage } from "./sessions-pages.tsx";
+
+const SITE = { role: "owner", scope: "site" } as const;
+
+export const SESSIONS_CALLS: ConsoleCall[] = [
+  call({ ...SITE, method: "get", path: "/sites/:site_id/sessions", audit: [] }, sessionsPage),
+  call({ ...SITE, method: "get", path: "/sites/:site_id/sessions/:chat_id", audit: [] }, sessionPage),
+];
