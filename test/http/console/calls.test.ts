@@ -1,0 +1,224 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { CONSOLE_CALLS } from "../../../src/http/console/calls.ts";
+import type { Declaration } from "../../../src/http/operator/call.ts";
+import { OPERATIONS } from "../../../src/operations/index.ts";
+import { pathOf as adminPathOf, prepared, type Sample } from "../../support/admin-calls.ts";
+import { ConsolePage } from "../../support/console-page.ts";
+import { ConsoleVisitor } from "../../support/console-visitor.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { ADMIN_TOKEN, World } from "../../support/world.ts";
+import { walk } from "../operator/walk.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+type Path = Pick<Declaration, "path">;
+
+const pathOf = (call: Path, world: World, parameters: Record<string, string> = {}) =>
+  adminPathOf(call, world, parameters).replace("/admin", "/console").replace(/\/$/, "");
+
+const APP = "/sites/:site_id/apps/:appid";
+const WEBHOOK = "/sites/:site_id/webhooks/:webhook_id";
+const [{ eventType, wireName }] = OPERATIONS as readonly [(typeof OPERATIONS)[number]];
+
+/** Has the admin API change something first: its rows in the audit log come before those of the form. */
+const changed = (path: string, change: unknown) => (world: World) =>
+  world.admin("PATCH", adminPathOf({ path }, world), change);
+
+/** The session of each world, and the query that lets it see a new secret. */
+const visitors = new WeakMap<World, ConsoleVisitor>();
+const queries = new WeakMap<World, string>();
+
+async function visitorOf(world: World): Promise<ConsoleVisitor> {
+  const visitor = visitors.get(world) ?? (await ConsoleVisitor.signedIn(world));
+  visitors.set(world, visitor);
+  return visitor;
+}
+
+/** Rotates a secret, so that the page that shows the new one has something to show. */
+const rotated = (path: string) => async (world: World) => {
+  const visitor = await visitorOf(world);
+  const { path: shown } = await visitor.press(await visitor.open(pathOf({ path }, world)), "Rotate");
+  queries.set(world, new URL(shown, "https://worker").search);
+};
+
+/** Makes the site one that its home does not have yet. */
+const unfinished = ({ siteId }: World) =>
+  env.DB.prepare("UPDATE sites SET status = 'creating', home = 'apac' WHERE id = ?").bind(siteId).run();
+
+const withoutApp = ({ home, appid }: World) =>
+  databaseOf(home).prepare("DELETE FROM apps WHERE appid = ?").bind(appid).run();
+
+const withoutWebhooks = async (world: World) => {
+  await world.admin("DELETE", adminPathOf({ path: WEBHOOK }, world));
+  await world.admin("PATCH", `/admin/sites/${world.siteId}`, { events: false });
+};
+
+/** What the form of a rotation holds: which secret it is about. */
+const rotating = (path: string, filled: Record<string, string>) => async (world: World) => {
+  const page = await (await visitorOf(world)).open(pathOf({ path }, world));
+  return { version: page.value("version"), ...filled };
+};
+
+/** What is filled into each form, or how to know, in as many ways as it takes to leave each row of the audit log that it may leave. */
+const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
+  "POST /sign-in": [{ body: { token: ADMIN_TOKEN } }],
+  "POST /sign-out": [{}],
+  "POST /language": [{ body: { language: "zh" } }],
+  "POST /sites": [{ body: { name: "Another" } }],
+  "POST /sites/:site_id/finish": [{ before: unfinished }],
+  "POST /sites/:site_id/settings": [{ body: { name: "Renamed" } }, { body: { first_chat_id: "900220" } }],
+  "POST /sites/:site_id/close": [{}],
+  "POST /sites/:site_id/open": [{ before: changed("/sites/:site_id", { status: "closed" }) }],
+  "POST /sites/:site_id/events/on": [{ before: changed("/sites/:site_id", { events: false }) }],
+  "POST /sites/:site_id/events/off": [{}],
+  "POST /sites/:site_id/apps": [{ body: { name: "Another" } }, { body: { name: "Another", secret: "brought-along" } }],
+  [`POST ${APP}/release`]: [{ before: withoutApp }],
+  [`POST ${APP}/rotate`]: [
+    { body: rotating(APP, { overlap_seconds: "60" }) },
+    { body: rotating(APP, { overlap_seconds: "0", confirmed: "yes" }) },
+  ],
+  [`GET ${APP}/secret`]: [{ before: rotated(APP) }],
+  [`POST ${APP}/revoke`]: [{}],
+  "POST /sites/:site_id/agents": [{ body: { id: "98", name: "Another" } }, { body: { list: "99, Another" } }],
+  "POST /sites/:site_id/agents/:id": [
+    { body: { name: "Renamed" } },
+    { body: { status: "disabled" } },
+    { body: { status: "normal" }, before: changed("/sites/:site_id/agents/:id", { status: "disabled" }) },
+  ],
+  "POST /sites/:site_id/webhooks": [
+    { body: { url: "https://hooks.example.com/", [eventType]: "on" }, before: withoutWebhooks },
+  ],
+  [`POST ${WEBHOOK}`]: [{ body: { url: "https://hooks.example.com/new", [eventType]: "on" } }],
+  [`POST ${WEBHOOK}/rotate`]: [{ body: rotating(WEBHOOK, { overlap_seconds: "60" }) }],
+  [`GET ${WEBHOOK}/secret`]: [{ before: rotated(WEBHOOK) }],
+  [`POST ${WEBHOOK}/ping`]: [{}],
+  [`POST ${WEBHOOK}/redeliver`]: [{ body: { seq: "1" } }, {}],
+  [`POST ${WEBHOOK}/enable`]: [{ before: changed(WEBHOOK, { status: "disabled" }) }],
+  [`POST ${WEBHOOK}/disable`]: [{}],
+  [`POST ${WEBHOOK}/delete`]: [{}],
+  "POST /signature-check": [{ body: { operation: wireName, body: "{}" } }],
+  "POST /homes/:name/restored": [{ body: { lift: "1" }, bindings: { CLOSED_HOMES: "main" } }],
+};
+
+const titleOf = ({ method, path }: Declaration) => `${method.toUpperCase()} ${path}`;
+
+function samplesOf(call: Declaration): [Sample, ...Sample[]] {
+  const samples = SAMPLES[titleOf(call)] ?? (call.method === "get" ? [{}] : undefined);
+  if (samples === undefined) throw new Error(`${titleOf(call)} has no sample`);
+  return samples;
+}
+
+/** What a form of a page sends, filled in. */
+async function formOf(world: World, { body = {} }: Sample): Promise<Record<string, string>> {
+  const filled = typeof body === "function" ? await body(world) : body;
+  return { form: (await (await visitorOf(world)).open("/console")).value("form"), ...filled };
+}
+
+async function send(world: World, { method }: Declaration, path: string, sample: Sample): Promise<Response> {
+  const visitor = await visitorOf(world);
+  if (method === "get") return visitor.get(path + (queries.get(world) ?? ""));
+  const answer = await visitor.post(path, await formOf(world, sample));
+  expect(answer.headers.get("location") ?? "").not.toMatch(/[?&]done=(draft|not_known)\./);
+  return answer;
+}
+
+const prepare = async () => prepared(await World.create({ EVENTS: undefined }));
+
+const NOTHING_SET = "It changes nothing that operators set.";
+const SHOWN_AS_DELIVERY = "Nothing that operators set is changed, and the list of deliveries shows it.";
+
+walk("the console", {
+  actor: "console",
+  calls: CONSOLE_CALLS,
+  samplesOf,
+  prepare,
+  pathOf,
+  send,
+  sendUnsigned: (world, { method }, path) => {
+    const visitor = new ConsoleVisitor(world);
+    return method === "get" ? visitor.get(path) : visitor.post(path, {});
+  },
+  leavesNone: {
+    "POST /sign-in": NOTHING_SET,
+    "POST /sign-out": NOTHING_SET,
+    "POST /language": NOTHING_SET,
+    "POST /signature-check": NOTHING_SET,
+    [`POST ${WEBHOOK}/ping`]: SHOWN_AS_DELIVERY,
+    [`POST ${WEBHOOK}/redeliver`]: SHOWN_AS_DELIVERY,
+  },
+});
+
+describe("the calls of the console", () => {
+  it("are each there once, and every sample belongs to one", () => {
+    const titles = CONSOLE_CALLS.map(titleOf);
+    expect(titles.filter((title, at) => titles.indexOf(title) !== at)).toEqual([]);
+    expect(Object.keys(SAMPLES).filter((title) => !titles.includes(title))).toEqual([]);
+  });
+
+  it("are open to anyone for signing in and out and for the language alone", () => {
+    expect(CONSOLE_CALLS.filter(({ role }) => role === "anyone").map(titleOf)).toEqual([
+      ...["GET /sign-in", "POST /sign-in", "POST /sign-out", "POST /language"],
+    ]);
+  });
+
+  it("lead whoever is not signed in to the sign-in page, and back to where he was", async () => {
+    const world = await prepare();
+    const visitor = new ConsoleVisitor(world);
+    for (const call of CONSOLE_CALLS.filter(({ role }) => role === "owner")) {
+      const path = pathOf(call, world);
+      if (call.method === "get") {
+        const led = (await visitor.get(path)).headers.get("location");
+        expect(led).toBe(`/console/sign-in?${new URLSearchParams({ next: path })}`);
+      } else {
+        const page = await ConsolePage.read(await visitor.post(path, {}), path);
+        expect([page.status, page.heading, page.value("kept")]).toEqual([401, "Sign in to the console", path]);
+      }
+    }
+  });
+
+  it("refuse a form that comes from elsewhere, filled in as it may be", async () => {
+    const world = await prepare();
+    const visitor = await visitorOf(world);
+    const before = await world.operated();
+    const forged = { origin: "https://elsewhere.example", "sec-fetch-site": "cross-site" };
+    for (const call of CONSOLE_CALLS.filter(({ method }) => method !== "get")) {
+      for (const sample of samplesOf(call)) {
+        const answer = await visitor.post(pathOf(call, world), await formOf(world, sample), forged);
+        expect([titleOf(call), answer.status]).toEqual([titleOf(call), 403]);
+      }
+    }
+    expect(await world.operated()).toEqual(before);
+  });
+
+  it("do nothing for a form that is made up without what a page gives", async () => {
+    const world = await prepare();
+    const visitor = await visitorOf(world);
+    const before = await world.operated();
+    for (const call of CONSOLE_CALLS.filter(({ method, role }) => method !== "get" && role === "owner")) {
+      for (const sample of samplesOf(call)) {
+        const { form: _, ...fields } = await formOf(world, sample);
+        for (const form of [undefined, "", "x", `${"A".repeat(43)}.${"A".repeat(43)}`]) {
+          const { status } = await visitor.post(pathOf(call, world), {
+            ...fields,
+            ...(form !== undefined && { form }),
+          });
+          expect([titleOf(call), [200, 303].includes(status)]).toEqual([titleOf(call), true]);
+        }
+      }
+    }
+    expect(await world.operated()).toEqual(before);
+  });
+
+  it("are named in the log by their pattern", async () => {
+    const world = await prepare();
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const log = vi.spyOn(console, "log").mockReturnValue();
+    for (const call of CONSOLE_CALLS.filter(({ method }) => method === "get")) {
+      log.mockClear();
+      await visitor.get(pathOf(call, world));
+      const routes = log.mock.calls.map(([line]) => (JSON.parse(String(line)) as { route?: string }).route);
+      expect(routes).toEqual([`/console${call.path}`.replace(/\/$/, "")]);
+    }
+  });
+});
