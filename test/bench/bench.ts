@@ -23,6 +23,7 @@ import { measureEvents } from "./events.ts";
 import { measureGeography } from "./geography.ts";
 import { measureLook } from "./look.ts";
 import type { Goal, Measure, Measurement, Table } from "./measurement.ts";
+import { measureModuleLoad } from "./module-load.ts";
 import { buildProductionBundle } from "./production-bundle.ts";
 import { measureSize } from "./size.ts";
 import { closeAll } from "./start-worker.ts";
@@ -43,6 +44,7 @@ const MEASURES: Record<string, Measure> = {
   cpu: measureCpu,
   cost: measureCost,
   events: measureEvents,
+  module: measureModuleLoad,
   size: measureSize,
 };
 

@@ -49,8 +49,7 @@ export async function startWorker(
   homes: readonly string[] = [],
   consumes = true,
 ): Promise<RunningWorker> {
-  const before = childrenNamedWorkerd();
-  const miniflare = new Miniflare(
+  const { miniflare, url, pid } = await launch(
     convertV4MiniflareOptions({
       modules: modules.map(({ name, code }) => ({ type: "ESModule", path: name, contents: code })),
       modulesRoot: ".",
@@ -72,10 +71,9 @@ export async function startWorker(
       handleStructuredLogs: logged,
     }),
   );
-  await miniflare.ready;
   const worker: RunningWorker = {
-    url: (await miniflare.unsafeGetDirectURL()).origin,
-    pid: childrenNamedWorkerd().find((pid) => !before.includes(pid)) ?? 0,
+    url,
+    pid,
     db: (await miniflare.getD1Database("DB")) as unknown as D1Database,
     credentials: (await miniflare.getKVNamespace("CREDENTIALS")) as unknown as KVNamespace,
     nonces: (await miniflare.getKVNamespace("NONCES")) as unknown as KVNamespace,
@@ -91,6 +89,17 @@ export async function startWorker(
     await provision(db, { id: place + 2, home }, worker.db);
   }
   return worker;
+}
+
+/** Starts a workerd, and finds its process and its address, with no proxy before it. */
+export async function launch(
+  options: ConstructorParameters<typeof Miniflare>[0],
+): Promise<{ miniflare: Miniflare; url: string; pid: number }> {
+  const before = childrenNamedWorkerd();
+  const miniflare = new Miniflare(options);
+  await miniflare.ready;
+  const pid = childrenNamedWorkerd().find((each) => !before.includes(each)) ?? 0;
+  return { miniflare, pid, url: (await miniflare.unsafeGetDirectURL()).origin };
 }
 
 /** Gone when the bench ends. In memory where the system offers it: a disk's flushes would be what is measured, on every side. */

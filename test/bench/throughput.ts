@@ -30,7 +30,8 @@ interface Round {
 type Rounds = Record<Compared, Round>[];
 
 /**
- * create_gd as fast as this machine does it, beside a floor Worker: same KV calls, same SQL, nothing else; and beside the careful peer.
+ * create_gd as fast as this machine does it, beside a floor Worker: same KV calls, same SQL, one line in the log, nothing else; and beside the
+ * careful peer.
  * Each side has a workerd and a database of its own; they take turns, and what counts is the median of the rounds' ratios.
  */
 export async function measureThroughput(bundle: ProductionBundle): Promise<Measurement> {
@@ -61,13 +62,20 @@ export async function measureThroughput(bundle: ProductionBundle): Promise<Measu
       {
         what: "Throughput beside a hand-written floor Worker",
         goal: "≥ 0.95",
-        result: `${decimals(ratioTo("floor"))} (95 %: ${decimals(low)} to ${decimals(high)}), CPU × ${decimals(cpuRatioTo("floor"))}`,
+        result: `${decimals(ratioTo("floor"))} (95 %: ${decimals(low)} to ${decimals(high)})`,
         met: ratioTo("floor") >= 0.95,
+        enforced: false,
+      },
+      {
+        what: "CPU of a create beside that floor, D1 and KV included",
+        goal: "≤ 1.08 ×",
+        result: `${decimals(cpuRatioTo("floor"))} ×`,
+        met: cpuRatioTo("floor") <= 1.08,
         enforced: false,
       },
     ],
     notes: [
-      `${rounds.length} rounds in ${STARTS} starts, each of ${PER_ROUND} requests a side in turns, over ${CONNECTIONS} connections; a ratio is the median of the rounds'. workerd's CPU holds the simulation of D1 and KV on all sides; the Worker's own is under "CPU". Rate limits are bound: counters in the isolate. Production and the careful peer write a line to the log, the floor none; whatever reads the log here needs the same two cores.`,
+      `${rounds.length} rounds in ${STARTS} starts, each of ${PER_ROUND} requests a side in turns, over ${CONNECTIONS} connections; a ratio is the median of the rounds'. workerd's CPU holds the simulation of D1 and KV on all sides; the Worker's own is under "CPU". Rate limits are bound: counters in the isolate. Each side writes its line to the log; whatever reads the log here needs the same two cores.`,
     ],
   };
 }

@@ -1,0 +1,74 @@
+import { convertV4MiniflareOptions } from "miniflare";
+import type { Measurement } from "./measurement.ts";
+import { bundleBenchWorker, type ProductionBundle } from "./production-bundle.ts";
+import { lastRelease } from "./sides.ts";
+import { benchModule, cpuMs, launch } from "./start-worker.ts";
+import { median } from "./statistics.ts";
+
+/** Each Worker is started so often, in turns. */
+const STARTS = 15;
+
+const SIDES = ["this Worker", "the last release", "hono and the schema", "an empty Worker"] as const;
+type Side = (typeof SIDES)[number];
+
+/**
+ * What an isolate pays before its first request: workerd's CPU from its start until a first answer that reads nothing, less that of an
+ * empty Worker. Cold isolates are the rule at hundreds of edges.
+ */
+export async function measureModuleLoad(bundle: ProductionBundle): Promise<Measurement> {
+  const codes: Record<Side, string> = {
+    "this Worker": bundle.code,
+    "the last release": lastRelease(),
+    "hono and the schema": bundleBenchWorker("schema-worker.ts"),
+    "an empty Worker": benchModule("empty-worker.ts").code,
+  };
+  const took = Object.fromEntries(SIDES.map((side) => [side, [] as number[]])) as Record<Side, number[]>;
+  for (let start = 0; start < STARTS; start++) {
+    // Who goes first changes, so that nobody always follows the same other.
+    for (const side of start % 2 === 0 ? SIDES : SIDES.toReversed())
+      took[side].push(await startCpu(bundle, codes[side]));
+  }
+  const own = (side: Side) => median(took[side]) - median(took["an empty Worker"]);
+  const ratio = own("this Worker") / own("the last release");
+  return {
+    title: "Loading the module",
+    tables: [
+      {
+        head: ["side", "CPU until its first answer, ms", "above an empty Worker, ms", "÷ the last release"],
+        rows: SIDES.map((side) => [
+          side,
+          median(took[side]).toFixed(1),
+          own(side).toFixed(1),
+          (own(side) / own("the last release")).toFixed(2),
+        ]),
+      },
+    ],
+    goals: [
+      {
+        what: "CPU of loading the module, beside the last release",
+        goal: "as little as can be",
+        result: `${own("this Worker").toFixed(1)} ms, ${ratio.toFixed(2)} ×; hono and the schema alone ${own("hono and the schema").toFixed(1)} ms`,
+        met: ratio <= 1,
+        enforced: false,
+      },
+    ],
+    notes: [`workerd's CPU, all threads, median of ${STARTS} starts in turns; no database, no KV.`],
+  };
+}
+
+async function startCpu({ compatibilityDate, compatibilityFlags }: ProductionBundle, code: string): Promise<number> {
+  const { pid, url, miniflare } = await launch(
+    convertV4MiniflareOptions({
+      modules: [{ type: "ESModule", path: "worker.js", contents: code }],
+      modulesRoot: ".",
+      compatibilityDate,
+      compatibilityFlags,
+      unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
+      cf: false,
+    }),
+  );
+  await (await fetch(`${url}/openapi/chat/none`)).arrayBuffer();
+  const cpu = cpuMs(pid);
+  await miniflare.dispose();
+  return cpu;
+}

@@ -1,0 +1,9 @@
+/** Runs in workerd. What a Worker of this kind cannot do without: hono with its router, and the schema of the tables. */
+import { HonoBase } from "hono/hono-base";
+import { TrieRouter } from "hono/router/trie-router";
+import * as schema from "../../src/store/schema.ts";
+
+const app = new HonoBase({ router: new TrieRouter() });
+app.get("/tables", (c) => c.json(Object.keys(schema)));
+
+export default app;
