@@ -1,6 +1,6 @@
+import { getPath } from "hono/utils/url";
+import type { Bindings } from "./config.ts";
 import { CredentialResolver } from "./credentials/resolve-credentials.ts";
-import { admin } from "./http/admin/routes.ts";
-import { operatorConsole } from "./http/console/console.tsx";
 import { health } from "./http/health.ts";
 import { newHono, type Routes } from "./http/new-hono.ts";
 import { refuseOtherMethods, routeNotFound } from "./http/refuse-other-methods.ts";
@@ -17,13 +17,17 @@ import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 /** For whoever calls another path. */
 const CALLS = `the calls are ${OPERATIONS.map(({ path }) => `POST ${path}`).join(" and ")}`;
 
+/** The paths of operators' surfaces. Everything else is for callers. */
+const OF_OPERATORS = /^\/(?:admin|console)(?:\/|$)/;
+
 /**
- * Builds the application: its middleware and faces, in their order.
+ * Builds the application. The surfaces of operators are loaded when the first of their requests comes: an isolate that serves signed calls
+ * only never pays for them.
  *
  * @param runtime   time and chance; tests give their own
  * @param telemetry where records go
  */
-export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry): Routes {
+export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry) {
   const isolate: Isolate = {
     runtime,
     telemetry,
@@ -31,16 +35,25 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
     nonces: new NonceMemory(runtime),
     limits: new PassedLimits(runtime),
   };
+  const callers = callersApp(isolate);
+  let operators: Routes | undefined;
+  return {
+    async fetch(request: Request, env: Bindings, ctx: ExecutionContext): Promise<Response> {
+      if (!OF_OPERATORS.test(getPath(request))) return callers.fetch(request, env, ctx);
+      const { operatorsApp } = await import("./http/operators.ts");
+      operators ??= operatorsApp(isolate);
+      return operators.fetch(request, env, ctx);
+    },
+  };
+}
+
+function callersApp(isolate: Isolate): Routes {
   const app = newHono();
   app.onError(onError);
   app.notFound((c) => onError(routeNotFound(CALLS), c));
   app.use(requestLog(isolate));
-
   for (const operation of OPERATIONS) app.post(operation.path, signedRoute(operation));
   app.get("/healthz", health());
   refuseOtherMethods(app);
-
-  app.route("/admin", admin());
-  app.route("/console", operatorConsole());
   return app;
 }

@@ -1,17 +1,15 @@
 import { createApp } from "./app.ts";
 import { type Bindings, type Config, readConfig, type Wake } from "./config.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
-import { prune } from "./store/prune.ts";
 import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
-import { deliver } from "./webhooks/deliver.ts";
-import { sweep } from "./webhooks/sweep.ts";
 
 /** The crons as wrangler.toml spells them. */
 const SWEEP_CRON = "* * * * *";
 const PRUNE_CRON = "*/5 * * * *";
 
 /**
- * Everything that the platform calls, with one isolate's memory.
+ * Everything that the platform calls, with one isolate's memory. What the first signed request does not need is loaded when it is asked for:
+ * many isolates serve signed calls only, and each pays for what it loads.
  *
  * @param runtime   time and chance; the simulator gives its own
  * @param telemetry where records go
@@ -20,6 +18,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
   const app = createApp(runtime, telemetry);
 
   async function runPruning(config: Config, now: number): Promise<string[]> {
+    const { prune } = await import("./store/prune.ts");
     const since = runtime.elapsed();
     const { removed, faults, next } = await prune(runtime, config, now);
     const failed = Object.entries(removed).flatMap(([home, tables]) =>
@@ -42,6 +41,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
     /** What the queue holds: which webhooks have something due. */
     async queue(batch, env, ctx) {
       const config = readConfig(env, telemetry);
+      const { deliver } = await import("./webhooks/deliver.ts");
       await deliver({ runtime, telemetry, config }, batch.messages, (work) => ctx.waitUntil(work));
     },
 
@@ -51,6 +51,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
      */
     async scheduled({ cron, scheduledTime }, env) {
       const config = readConfig(env, telemetry);
+      const { sweep } = await import("./webhooks/sweep.ts");
       const unswept = cron === PRUNE_CRON ? {} : await sweep({ runtime, telemetry, config });
       const unpruned = cron === SWEEP_CRON ? [] : await runPruning(config, Math.floor(scheduledTime / 1000));
       const failed = Object.entries({ "not swept": Object.keys(unswept), "not pruned": unpruned })

@@ -178,9 +178,9 @@ describe("what the other pages say of events", () => {
     expect(WRANGLER).not.toContain("WEBHOOK_LOOPBACK");
   });
 
-  it("is how long an attempt is its claim's own, and how many webhooks a site has", () => {
+  it("is how long a lease lasts, and how many webhooks a site has", () => {
     const architecture = pageOf("architecture.md").replaceAll(/\s+/g, " ");
-    expect(architecture).toContain(`makes the attempt its own for ${LEASE_SECONDS} s`);
+    expect(architecture).toContain(`A lease is a random id that makes an attempt its holder's for ${LEASE_SECONDS} s`);
     expect(pageOf("operating.md")).toContain(`A site has up to ${MOST_WEBHOOKS}.`);
   });
 });

@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { ADMIN_CALLS } from "../../src/http/admin/calls.ts";
+import { CONSOLE_CALLS } from "../../src/http/console/calls.ts";
+import { OPERATIONS } from "../../src/operations/index.ts";
 import { problem, read } from "../support/admin-calls.ts";
 import { ConsoleVisitor } from "../support/console-visitor.ts";
 import { ADMIN_TOKEN, World } from "../support/world.ts";
@@ -32,8 +35,14 @@ const ODD = ["%0d%0aX", "%00", "%E4%B8%AD", "%FF", "%", "%2f%2fevil.example", "\
 
 /** The address of every route, with an odd part for each of its parameters; and odd parts where no route is. */
 function oddAddresses(world: World): { method: string; path: string }[] {
-  const known = world.app.routes.filter(({ path }) => !path.includes("*"));
-  const patterns = [...new Set(known.map(({ method, path }) => `${method === "ALL" ? "GET" : method} ${path}`))];
+  const below = (prefix: string) => (call: { method: string; path: string }) =>
+    `${call.method.toUpperCase()} ${prefix}${call.path}`;
+  const patterns = [
+    ...OPERATIONS.map(({ path }) => `POST ${path}`),
+    "GET /healthz",
+    ...ADMIN_CALLS.map(below("/admin")),
+    ...CONSOLE_CALLS.map(below("/console")),
+  ];
   return patterns.flatMap((pattern) => {
     const [method = "", path = ""] = pattern.split(" ");
     return ODD.flatMap((odd) => {

@@ -17,8 +17,8 @@ export const OPERATION_DEFECTS: Defect[] = [
     edits: [
       {
         file: TITLE,
-        find: 'sentences.segment(content.trimStart()).containing(0)?.segment ?? ""',
-        replace: 'sentences.segment(content) === undefined ? "" : content',
+        find: 'return segmenter("sentence").segment(text).containing(0)?.segment ?? "";',
+        replace: "return text;",
       },
     ],
   },
