@@ -4,7 +4,7 @@ import { MAX_TOLERANCE_SECONDS } from "./replay/kv-nonces.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
 /** A message of the queue: the webhook has something due. What it is stands in the webhook's home. */
-export interface Wake {
+export interface Notice {
   home: string;
   site: number;
   webhook: string;
@@ -12,7 +12,7 @@ export interface Wake {
 
 /** Bindings, vars and secrets as the runtime gives them. Any may be missing, because a deployment can be half configured. */
 export type Bindings = Partial<Omit<Env, "EVENTS">> & {
-  EVENTS?: Queue<Wake>;
+  EVENTS?: Queue<Notice>;
   MASTER_KEY_PREVIOUS?: string;
   WEBHOOK_LOOPBACK?: string;
 };
@@ -33,8 +33,8 @@ export interface Config {
   appLimit: RateLimit | undefined;
   siteLimit: RateLimit | undefined;
   clientLimit: RateLimit | undefined;
-  /** The queue that wakes the delivery of events. */
-  events: Queue<Wake> | undefined;
+  /** The queue that is notified of what is due for webhooks. */
+  events: Queue<Notice> | undefined;
   /** Whether webhooks may be http URLs of this machine. The var WEBHOOK_LOOPBACK, which no deployment has. */
   webhookLoopback: boolean;
   /** How long events and their deliveries are kept. The var EVENT_RETENTION_DAYS. */

@@ -1,5 +1,5 @@
 import { createApp } from "./app.ts";
-import { type Bindings, type Config, readConfig, type Wake } from "./config.ts";
+import { type Bindings, type Config, type Notice, readConfig } from "./config.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 
@@ -59,5 +59,5 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
         .map(([what, names]) => `${what}: ${names.join(", ")}`);
       if (failed.length > 0) throw new Error(failed.join("; "));
     },
-  } satisfies ExportedHandler<Bindings, Wake>;
+  } satisfies ExportedHandler<Bindings, Notice>;
 }

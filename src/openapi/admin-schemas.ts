@@ -3,7 +3,7 @@ import { SESSION_PROPERTIES } from "../operations/describe-session.ts";
 import { agentChangeSchema, newAgentSchema } from "../services/agents.ts";
 import { rotateSecretSchema } from "../services/app-secrets.ts";
 import { issueAppSchema } from "../services/apps.ts";
-import { restoredSchema } from "../services/homes.ts";
+import { reconcileSchema } from "../services/homes.ts";
 import { newSiteSchema, siteChangeSchema } from "../services/sites.ts";
 import { ACTORS, AGENT_STATUSES, AUDIT_ACTIONS, SITE_STATUSES } from "../store/schema.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
@@ -105,7 +105,7 @@ export const adminSchemas = {
       examples: [true],
     },
   }),
-  Restored: jsonSchemaOf(restoredSchema, {
+  Restored: jsonSchemaOf(reconcileSchema, {
     lift: {
       description:
         "How many chat ids each site skips: more than any site can have given since the time that the home was restored to.",

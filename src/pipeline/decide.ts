@@ -7,7 +7,7 @@ import { sleep } from "../runtime.ts";
 import { hereOrElsewhere } from "../store/here-or-elsewhere.ts";
 import type { ClaimRequest } from "../store/home/claim.ts";
 import { runBatch, TRIES, type Tries } from "../store/run-batch.ts";
-import { wake } from "../webhooks/wake.ts";
+import { notifyQueue } from "../webhooks/notify-queue.ts";
 import { replayed } from "./check-replay.ts";
 import { claimOf } from "./claim-of.ts";
 import type { Tools } from "./tools.ts";
@@ -101,8 +101,8 @@ async function decideAt(
   const batch = (attempt: number) => operation.batch(db, request, asked, attempt);
   const outcome = operation.outcomeOf(await runBatch(runtime, db, batch, { ...tries, answerBy: lookUp.answerBy }));
   if (outcome.kind === "accepted" && outcome.webhooks.length > 0) {
-    const wakes = outcome.webhooks.map((webhook) => ({ home, site: siteId, webhook }));
-    lookUp.waitUntil(wake(tools, wakes));
+    const notices = outcome.webhooks.map((webhook) => ({ home, site: siteId, webhook }));
+    lookUp.waitUntil(notifyQueue(tools, notices));
   }
   return outcome;
 }

@@ -15,7 +15,7 @@ import { DELIVERY_STATUSES } from "../store/schema.ts";
 import { newEventId } from "../webhooks/event-id.ts";
 import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema } from "./page.ts";
 import { eventUnknown, webhookDisabled } from "./refusals.ts";
-import { homeOf, type ServiceContext, wakeWebhook } from "./service-context.ts";
+import { homeOf, notifyQueueOf, type ServiceContext } from "./service-context.ts";
 import { findWebhook, requireEnabled, type WebhookOf } from "./webhooks.ts";
 
 export type { Delivery, DeliveryStatus } from "../store/home/events.ts";
@@ -85,7 +85,7 @@ export async function pingWebhook(ctx: ServiceContext, which: WebhookOf): Promis
   const eventId = newEventId(ctx.runtime);
   const seq = await insertPing(homeOf(ctx, site), { siteId: site.id, id }, eventId, ctx.now);
   if (seq === undefined) throw webhookDisabled();
-  wakeWebhook(ctx, site, id);
+  notifyQueueOf(ctx, site, id);
   return { eventId, seq };
 }
 
@@ -101,7 +101,7 @@ export async function redeliver(ctx: ServiceContext, input: WebhookOf & { seq: n
   if (event === undefined) throw eventUnknown();
   if (!event.isEnabled) throw webhookDisabled();
   if (event.isErased) throw new ServiceError("conflict", { reason: "event_erased", detail: "The event was erased." });
-  wakeWebhook(ctx, site, id);
+  notifyQueueOf(ctx, site, id);
   return { eventId: event.id, seq };
 }
 
@@ -117,6 +117,6 @@ export async function redeliverFailed(
   await requireEnabled(ctx, which);
   const { site, webhookId: id } = which;
   const done = await renewFailedDeliveries(homeOf(ctx, site), { siteId: site.id, id }, ctx.now);
-  wakeWebhook(ctx, site, id);
+  notifyQueueOf(ctx, site, id);
   return done;
 }

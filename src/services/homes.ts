@@ -2,11 +2,18 @@ import * as z from "zod/mini";
 import { ServiceError } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
 import { NONCE_SECONDS } from "../replay/kv-nonces.ts";
+import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../store/copy-sites.ts";
 import { countSitesByHome } from "../store/directory/sites.ts";
 import { probeHome } from "../store/home/sites.ts";
-import { readFloors, writeSettledFloors } from "../store/kv-floors.ts";
-import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../store/reconcile.ts";
-import { keepInDirectory, liftHome, notCopied, noteCopied, selectFloors, settledAt } from "../store/settlings.ts";
+import { readFloors, writeReconciledFloors } from "../store/kv-floors.ts";
+import {
+  keepInDirectory,
+  notCopied,
+  noteCopied,
+  reconciledAt,
+  selectFloors,
+  skipIds,
+} from "../store/reconciliations.ts";
 import { askHomes } from "./ask-homes.ts";
 import { homeUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
@@ -44,32 +51,34 @@ export async function listHomes(ctx: ServiceContext): Promise<Home[]> {
   return [...names].map((name) => ({ name, sites: sites.get(name) ?? 0, status: statusOf(name) }));
 }
 
-const LIFT_RULE = "must be an integer from 1 to 1000000000";
-const SETTLING_ID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";
+const SKIP_RULE = "must be an integer from 1 to 1000000000";
+const RECONCILIATION_ID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";
 
 /** Body of POST /admin/homes/:name/restored. */
-export const restoredSchema = z.strictObject({
-  lift: z._default(z.int(LIFT_RULE).check(z.minimum(1, LIFT_RULE), z.maximum(1_000_000_000, LIFT_RULE)), 1_000_000),
-  settling_id: z.optional(z.string(SETTLING_ID_RULE).check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, SETTLING_ID_RULE))),
+export const reconcileSchema = z.strictObject({
+  lift: z._default(z.int(SKIP_RULE).check(z.minimum(1, SKIP_RULE), z.maximum(1_000_000_000, SKIP_RULE)), 1_000_000),
+  settling_id: z.optional(
+    z.string(RECONCILIATION_ID_RULE).check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, RECONCILIATION_ID_RULE)),
+  ),
   force: z._default(z.boolean("must be true or false"), false),
 });
 
-export interface SettleRestoredHome {
+export interface ReconcileHome {
   home: string;
   /** How many chat ids and event counts each site skips. */
-  lift: number;
-  /** A new one for each restore, the same for each try of its settling. A random one unless given. */
-  settlingId?: string | undefined;
-  /** Settles an open home too. Sessions that it opens before that may get ids that were given before. */
+  skip: number;
+  /** A new one for each restore, the same for each try of its reconciliation. A random one unless given. */
+  reconciliationId?: string | undefined;
+  /** Reconciles an open home too. Sessions that it opens before that may get ids that were given before. */
   force?: boolean;
 }
 
-export interface RestoredHome {
-  settlingId: string;
+export interface ReconciledHome {
+  reconciliationId: string;
   /** How many sites the home has. */
   sites: number;
-  /** How many chat ids this call made each of them skip: 0 when the settling had lifted them before. */
-  liftedBy: number;
+  /** How many chat ids this call made each of them skip: 0 when an earlier try did. */
+  skippedBy: number;
   /** Unix seconds. By then every ranstr that was used before has expired, so none of the undone requests can be sent again. */
   reopenAfter: number;
   /** Of a restored directory: homes that were not reached. Their sites and routes are not back: do not open `main`, and send it again. */
@@ -79,57 +88,57 @@ export interface RestoredHome {
 /** Less than an operator waits (WHOLE_LIMIT_MS): what the other homes of a restored directory get, together with what came before. */
 const HOMES_LIMIT_MS = 7_000;
 
-/** A random id of a settling, for {@link settleRestoredHome}. */
-export const newSettlingId = ({ runtime }: ServiceContext): string => runtime.bytes(16).toHex();
+/** A random id of a reconciliation, for {@link reconcileHome}. */
+export const newReconciliationId = ({ runtime }: ServiceContext): string => runtime.bytes(16).toHex();
 
 /**
- * Makes a home that D1's Time Travel took back fit for use: gives it back the sites that it lost, and lifts the ids of every site
- * above all that may have been given. What it lifts to is kept where the next restore of this home does not reach: in the directory and
- * in KV. Of the directory, it also brings back the sites and routes of the other homes. Close the home first, and open it at
- * `reopenAfter`. The same settling sent again lifts nothing more and goes on where it stopped.
+ * Reconciles a home that D1's Time Travel took back with what the other databases and KV know: gives it back the sites that it lost, and makes
+ * every site skip all ids that may have been given. The floors are kept where the next restore of this home does not reach: in the directory
+ * and in KV. The directory also gets back the sites and routes of the other homes. Close the home first, and open it at `reopenAfter`. The
+ * same reconciliation sent again skips nothing more and goes on where it stopped.
  *
  * @throws ServiceError `not_found` for an unknown home; `conflict`, reason `home_open`, for a home that is not closed, unless forced, or
  *   `settling_ended`, when all of it was done so long ago that it is no retry; `unavailable` when the directory, the home or KV does not answer
  */
-export async function settleRestoredHome(
+export async function reconcileHome(
   ctx: ServiceContext,
-  { home, lift, settlingId = newSettlingId(ctx), force = false }: SettleRestoredHome,
-): Promise<RestoredHome> {
+  { home, skip, reconciliationId = newReconciliationId(ctx), force = false }: ReconcileHome,
+): Promise<ReconciledHome> {
   const { runtime, now } = ctx;
   const { directory, homes, closedHomes, credentials } = ctx.config;
   const answerBy = runtime.elapsed() + HOMES_LIMIT_MS;
   const db = homes.get(home);
   if (db === undefined) throw homeUnknown();
   if (!closedHomes.has(home) && !force) throw homeIsOpen(home);
-  const settling = { id: settlingId, home, lift };
+  const reconciliation = { id: reconciliationId, home, skip };
   const askKv = fromKv(ctx);
-  const begunAt = await settledAt(db, settling);
+  const begunAt = await reconciledAt(db, reconciliation);
   const others = [...homes].filter(([name]) => home === MAIN_HOME && name !== MAIN_HOME);
-  const left = await notCopied(directory, settlingId, others);
-  if (begunAt !== undefined && now >= begunAt + NONCE_SECONDS && left.length === 0) throw settlingEnded();
+  const left = await notCopied(directory, reconciliationId, others);
+  if (begunAt !== undefined && now >= begunAt + NONCE_SECONDS && left.length === 0) throw reconciliationEnded();
   const remembered = await readFloors(credentials, home, askKv);
-  // The lift comes once: a site that only a later try finds brings its own.
-  if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : lift);
-  const { lifted, sites, at } = await liftHome(db, settling, remembered, authorOf(ctx));
+  // Ids are skipped once: a site that only a later try finds skips its own.
+  if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);
+  const { skipped, sites, at } = await skipIds(db, reconciliation, remembered, authorOf(ctx));
   const floors = await selectFloors(db);
-  if (home !== MAIN_HOME) await keepInDirectory(directory, settling, floors, authorOf(ctx));
-  await askKv(() => writeSettledFloors(credentials, home, settlingId, floors));
+  if (home !== MAIN_HOME) await keepInDirectory(directory, reconciliation, floors, authorOf(ctx));
+  await askKv(() => writeReconciledFloors(credentials, home, reconciliationId, floors));
   const copyHome = async (other: D1Database, name: string) => {
     await copySitesToDirectory(directory, name, other);
     await copyRoutesToDirectory(directory, name, other);
-    await noteCopied(directory, settlingId, name, now);
+    await noteCopied(directory, reconciliationId, name, now);
   };
-  // A large home takes longer than it is waited for. Its copy goes on after the answer, and the same settling finds it done.
+  // A large home takes longer than it is waited for. Its copy goes on after the answer, and the same reconciliation finds it done.
   const copyAndGoOn = (other: D1Database, name: string) => {
     const copying = copyHome(other, name);
     ctx.waitUntil(copying.catch(() => {}));
     return copying;
   };
   const { down } = await askHomes(ctx, copyAndGoOn, left, answerBy);
-  return { settlingId, sites, liftedBy: lifted ? lift : 0, reopenAfter: at + NONCE_SECONDS, homesDown: down };
+  return { reconciliationId, sites, skippedBy: skipped ? skip : 0, reopenAfter: at + NONCE_SECONDS, homesDown: down };
 }
 
-const settlingEnded = () =>
+const reconciliationEnded = () =>
   new ServiceError("conflict", {
     reason: "settling_ended",
     detail:

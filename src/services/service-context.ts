@@ -8,7 +8,7 @@ import type { Runtime } from "../runtime.ts";
 import type { Actor, Author } from "../store/audit.ts";
 import type { Site } from "../store/directory/sites.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { wake } from "../webhooks/wake.ts";
+import { notifyQueue } from "../webhooks/notify-queue.ts";
 
 /**
  * The first argument of every service, a function `verbEntity(ctx, input)`. A service refuses by throwing a ServiceError; errors of D1 pass
@@ -62,6 +62,10 @@ export function publishApp({ credentials, config, waitUntil }: ServiceContext, a
 }
 
 /** Has what is due for a webhook delivered, after the answer. */
-export function wakeWebhook(ctx: ServiceContext, { home, id: site }: Pick<Site, "home" | "id">, webhook: string): void {
-  ctx.waitUntil(wake(ctx, [{ home, site, webhook }]));
+export function notifyQueueOf(
+  ctx: ServiceContext,
+  { home, id: site }: Pick<Site, "home" | "id">,
+  webhook: string,
+): void {
+  ctx.waitUntil(notifyQueue(ctx, [{ home, site, webhook }]));
 }

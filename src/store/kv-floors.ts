@@ -1,7 +1,7 @@
 /**
  * Up to which number ids were given or skipped, kept in KV: a restore of D1 does not undo it there. Floors only rise, so an old one harms
  * nothing, and no key is ever deleted or written over with a lower one. Keys: `floors:<home>:site:<id>:<floor>` for a first_chat_id that
- * an operator set, `floors:<home>:settling:<id>` for all sites of a home that a settling lifted, and `site-ids:<…>` for each site.
+ * an operator set, `floors:<home>:settling:<id>` for all sites of a reconciled home, and `site-ids:<…>` for each site.
  */
 
 /** No id up to these is given again. */
@@ -25,7 +25,7 @@ const HIGHEST_SITE = 1_000_000_000;
 
 const prefixOf = (home: string) => `floors:${home}:`;
 const siteKey = (home: string, { siteId, chatId }: Floors) => `${prefixOf(home)}site:${siteId}:${chatId}`;
-const settlingKey = (home: string, settlingId: string) => `${prefixOf(home)}settling:${settlingId}`;
+const reconciliationKey = (home: string, reconciliationId: string) => `${prefixOf(home)}settling:${reconciliationId}`;
 const SITE_IDS = "site-ids:";
 /** KV lists keys in the order of their bytes: this way the highest id comes first. */
 const siteIdKey = (siteId: number) => `${SITE_IDS}${String(HIGHEST_SITE - siteId).padStart(10, "0")}`;
@@ -55,12 +55,12 @@ export async function readFloors(kv: KVNamespace | undefined, home: string, askK
       eventSeq: Math.max(known.eventSeq, floors.eventSeq),
     });
   };
-  const settlings = prefixOf(home).concat("settling:");
+  const reconciliations = prefixOf(home).concat("settling:");
   for (let cursor: string | null | undefined = null; cursor !== undefined; ) {
     const asked: { prefix: string; cursor: string | null } = { prefix: prefixOf(home), cursor };
     const page: KVNamespaceListResult<unknown> = await askKv(() => kv.list(asked));
     for (const { name, metadata } of page.keys) {
-      if (!name.startsWith(settlings)) take(metadata);
+      if (!name.startsWith(reconciliations)) take(metadata);
       else for (const entry of parsed(await askKv(() => kv.get(name, "text")))) take(entry);
     }
     cursor = page.list_complete ? undefined : page.cursor;
@@ -80,14 +80,14 @@ export async function writeSiteId(kv: KVNamespace | undefined, siteId: number): 
   await kv?.put(siteIdKey(siteId), "");
 }
 
-/** Remembers the floors of all sites of a settled home. */
-export async function writeSettledFloors(
+/** Remembers the floors of all sites of a reconciled home. */
+export async function writeReconciledFloors(
   kv: KVNamespace | undefined,
   home: string,
-  settlingId: string,
+  reconciliationId: string,
   floors: Floors[],
 ): Promise<void> {
-  await kv?.put(settlingKey(home, settlingId), JSON.stringify(floors.map(entryOf)));
+  await kv?.put(reconciliationKey(home, reconciliationId), JSON.stringify(floors.map(entryOf)));
 }
 
 const entryOf = ({ siteId, chatId, eventSeq }: Floors): Entry => [siteId, chatId, eventSeq];

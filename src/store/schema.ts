@@ -403,7 +403,7 @@ export const auditLog = sqliteTable(
  * Which homes were settled after a restore. Written in the batch that lifts the home, so that the same settling lifts it once. The
  * directory also has a row for each further home that was settled, and one named `main:<home>` for each that a settling of `main` copied.
  */
-export const settlings = sqliteTable(
+export const reconciliations = sqliteTable(
   "settlings",
   {
     /** The operator's id of the settling, or a random one. */

@@ -1,9 +1,9 @@
-import type { Wake } from "../config.ts";
+import type { Notice } from "../config.ts";
 import { importKeyring, type Keyring } from "../credentials/sealed-secret.ts";
 import { withinTime } from "../runtime.ts";
 import { Budget, MOST_HOMES } from "./budget.ts";
 import { type DeliveryTools, HomeRun } from "./home-run.ts";
-import { wake } from "./wake.ts";
+import { notifyQueue } from "./notify-queue.ts";
 
 /** The first attempts have begun by then, unless a database is slow. */
 const BEGIN_LIMIT_MS = 1_000;
@@ -21,16 +21,16 @@ export async function deliver(
 ): Promise<void> {
   const { runtime, telemetry, config } = tools;
   const since = runtime.elapsed();
-  const wakes = messages.flatMap(({ body }) => (isWake(body) ? [body] : []));
-  if (wakes.length < messages.length) telemetry.warn({ warning: "a message of the queue names no webhook" });
-  const homes = byHome(wakes);
+  const notices = messages.flatMap(({ body }) => (isNotice(body) ? [body] : []));
+  if (notices.length < messages.length) telemetry.warn({ warning: "a message of the queue names no webhook" });
+  const homes = byHome(notices);
   const open = [...homes].flatMap(([home, webhooks]) => {
     const db = config.closedHomes.has(home) ? undefined : config.homes.get(home);
     return db === undefined ? [] : [{ home, db, webhooks: [...webhooks.values()] }];
   });
   const served = open.splice(0, MOST_HOMES);
   // Further homes have their turn in another invocation.
-  const told = wake(
+  const told = notifyQueue(
     tools,
     open.flatMap(({ webhooks }) => webhooks),
   );
@@ -72,16 +72,16 @@ export async function deliver(
 }
 
 /** The webhooks of each home, each once. */
-function byHome(wakes: Wake[]): Map<string, Map<string, Wake>> {
-  const homes = new Map<string, Map<string, Wake>>();
-  for (const wake of wakes) {
-    const webhooks = homes.get(wake.home) ?? new Map<string, Wake>();
-    homes.set(wake.home, webhooks.set(`${wake.site} ${wake.webhook}`, wake));
+function byHome(notices: Notice[]): Map<string, Map<string, Notice>> {
+  const homes = new Map<string, Map<string, Notice>>();
+  for (const notice of notices) {
+    const webhooks = homes.get(notice.home) ?? new Map<string, Notice>();
+    homes.set(notice.home, webhooks.set(`${notice.site} ${notice.webhook}`, notice));
   }
   return homes;
 }
 
-function isWake(body: unknown): body is Wake {
-  const { home, site, webhook } = (body ?? {}) as Partial<Record<keyof Wake, unknown>>;
+function isNotice(body: unknown): body is Notice {
+  const { home, site, webhook } = (body ?? {}) as Partial<Record<keyof Notice, unknown>>;
   return typeof home === "string" && Number.isSafeInteger(site) && typeof webhook === "string";
 }

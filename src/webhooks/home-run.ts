@@ -15,8 +15,8 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import { attempt, type Ended } from "./attempt.ts";
 import type { Budget } from "./budget.ts";
 import { healthOf } from "./health-of.ts";
+import { type DelayedNotice, notifyQueue } from "./notify-queue.ts";
 import { tryToOpenKeys } from "./open-keys.ts";
-import { type DelayedWake, wake } from "./wake.ts";
 
 /** What the delivery works with. */
 export interface DeliveryTools {
@@ -125,16 +125,16 @@ export class HomeRun {
       return;
     }
     for (const { result } of ended) this.#count(result.status);
-    const wakes: DelayedWake[] = [];
+    const notices: DelayedNotice[] = [];
     for (const { target, wanted } of asked) {
       const own = rows.filter((row) => row.siteId === target.siteId && row.webhookId === target.id);
       this.#budget.giveBack(wanted - this.#start(target, own));
-      if (target.inFlight === 0) wakes.push(...this.#leave(target, own[0]?.nextDue ?? null, isStopped, now));
+      if (target.inFlight === 0) notices.push(...this.#leave(target, own[0]?.nextDue ?? null, isStopped, now));
     }
-    if (wakes.length === 0) return;
+    if (notices.length === 0) return;
     this.#budget.call();
     // Nothing here waits for the queue: a slow one would hold up the recording of results.
-    this.#told.push(wake(this.#tools, wakes));
+    this.#told.push(notifyQueue(this.#tools, notices));
   }
 
   async #batch(
@@ -198,7 +198,7 @@ export class HomeRun {
    * @param isStopped whether the budget is used up
    * @returns what to tell the queue
    */
-  #leave(target: Target, nextDue: number | null, isStopped: boolean, now: number): DelayedWake[] {
+  #leave(target: Target, nextDue: number | null, isStopped: boolean, now: number): DelayedNotice[] {
     this.#targets.delete(target);
     this.#budget.leave();
     if (nextDue === null || !(nextDue <= now ? isStopped : target.retries)) return [];

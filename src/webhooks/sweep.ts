@@ -3,7 +3,7 @@ import { removeOrphans, selectWaiting, type WaitingRow } from "../store/home/wai
 import { endPending, MOST_ENDED } from "../store/home/webhooks.ts";
 import { rootOf, withRetries } from "../store/run-batch.ts";
 import type { DeliveryTools } from "./home-run.ts";
-import { wake } from "./wake.ts";
+import { notifyQueue } from "./notify-queue.ts";
 
 /** What is due for so long, nobody is about to deliver: its message was lost, or whoever had it has ended. */
 const OVERDUE_SECONDS = 5;
@@ -15,7 +15,7 @@ const MOST_WEBHOOKS = 1_000;
 const AT_ONCE = 5;
 
 /**
- * Wakes what is overdue in every home that is not closed, and ends what is left of webhooks that are disabled or deleted. A home that fails stops
+ * Notifies the queue of what is overdue in every home that is not closed, and ends what is left of webhooks that are disabled or deleted. A home that fails stops
  * no other.
  *
  * @returns the homes that failed, each with what their database said
@@ -32,9 +32,9 @@ export async function sweep(tools: DeliveryTools): Promise<Record<string, string
       try {
         const waiting = await listWaiting(tools, db);
         const due = waiting.filter(({ status }) => status === "enabled");
-        const wakes = due.map(({ siteId, webhookId }) => ({ home, site: siteId, webhook: webhookId }));
-        await wake(tools, wakes);
-        woken[home] = wakes.length;
+        const notices = due.map(({ siteId, webhookId }) => ({ home, site: siteId, webhook: webhookId }));
+        await notifyQueue(tools, notices);
+        woken[home] = notices.length;
         ended[home] = await endLeftovers(tools, db, waiting);
       } catch (error) {
         faults[home] = rootOf(error).message;

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { type DivergentApp, listDivergentApps } from "../../src/services/divergent-apps.ts";
-import { settleRestoredHome } from "../../src/services/homes.ts";
+import { reconcileHome } from "../../src/services/homes.ts";
 import { createSite } from "../../src/services/sites.ts";
 import { databaseOf } from "../support/homes.ts";
 import { contextAt } from "../support/service-context.ts";
@@ -81,8 +81,8 @@ describe("the apps to look at after a restore", () => {
     await env.CREDENTIALS.put(`app:${bad.appid}`, "{not JSON");
     const { items } = await listDivergentApps(context(), { home: "apac", limit: 100 });
     expect(items).toEqual([{ appid: revoked.appid, siteId: revoked.siteId, why: "revoked" }]);
-    const { liftedBy } = await settleRestoredHome(context({ CLOSED_HOMES: "apac" }), { home: "apac", lift: 5 });
-    expect(liftedBy).toBe(5);
+    const { skippedBy } = await reconcileHome(context({ CLOSED_HOMES: "apac" }), { home: "apac", skip: 5 });
+    expect(skippedBy).toBe(5);
     await env.HOME_APAC.prepare("UPDATE apps SET revoked_at = 1 WHERE appid = ?").bind(revoked.appid).run();
     await env.CREDENTIALS.delete(`app:${bad.appid}`);
   });
@@ -117,22 +117,22 @@ describe("settling main with many homes", () => {
   }
 
   it("reaches 14 far homes beside one that is silent, which it names, and asks only that one again", async () => {
-    const settlingId = crypto.randomUUID();
+    const reconciliationId = crypto.randomUUID();
     const asked: string[] = [];
     const names = Array.from({ length: 14 }, (_, i) => `HOME_FAR_${i}`);
     const homes = Object.fromEntries(names.map((name) => [name, far(env.HOME_APAC, 20, asked, name)]));
     const { bindings, names: silent } = silentHomes(1);
     const settle = (more: Replacements) =>
-      settleRestoredHome(context({ CLOSED_HOMES: "main", HOME_APAC: undefined, ...homes, ...more }), {
+      reconcileHome(context({ CLOSED_HOMES: "main", HOME_APAC: undefined, ...homes, ...more }), {
         home: "main",
-        lift: 5,
-        settlingId,
+        skip: 5,
+        reconciliationId,
       });
     const first = await settle(bindings as Replacements);
-    expect([first.liftedBy, first.homesDown]).toEqual([5, silent]);
+    expect([first.skippedBy, first.homesDown]).toEqual([5, silent]);
     expect(new Set(asked)).toEqual(new Set(names));
     asked.length = 0;
     const again = await settle({});
-    expect([again.liftedBy, again.homesDown, asked]).toEqual([0, [], []]);
+    expect([again.skippedBy, again.homesDown, asked]).toEqual([0, [], []]);
   }, 30_000);
 });

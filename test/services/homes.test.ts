@@ -4,7 +4,7 @@ import { NONCE_SECONDS } from "../../src/replay/kv-nonces.ts";
 import { systemRuntime } from "../../src/runtime.ts";
 import { issueApp } from "../../src/services/apps.ts";
 import { listDivergentApps } from "../../src/services/divergent-apps.ts";
-import { listHomes, restoredSchema, settleRestoredHome } from "../../src/services/homes.ts";
+import { listHomes, reconcileHome, reconcileSchema } from "../../src/services/homes.ts";
 import { changeSite, createSite, findSite } from "../../src/services/sites.ts";
 import { updateSiteCopy } from "../../src/store/directory/sites.ts";
 import { downDb } from "../support/down-db.ts";
@@ -16,8 +16,8 @@ import { NOW, type Replacements, World } from "../support/world.ts";
 
 /** On the real KV: what operators publish is what a settled home is compared with. */
 const context = (bindings: Replacements = {}) => contextAt(NOW, { CREDENTIALS: env.CREDENTIALS, ...bindings });
-const settle = (home: string, lift = 1_000_000, bindings: Replacements = {}) =>
-  settleRestoredHome(context({ CLOSED_HOMES: home as never, ...bindings }), { home, lift });
+const settle = (home: string, skip = 1_000_000, bindings: Replacements = {}) =>
+  reconcileHome(context({ CLOSED_HOMES: home as never, ...bindings }), { home, skip });
 const divergent = async (home: string, bindings: Replacements = {}) =>
   (await listDivergentApps(context(bindings), { home, limit: 100 })).items;
 
@@ -80,9 +80,9 @@ describe("a home that was restored", () => {
 
     const settled = await settle("apac");
     expect(settled).toEqual({
-      settlingId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      reconciliationId: expect.stringMatching(/^[0-9a-f]{32}$/),
       sites: await count(env.HOME_APAC, "home_sites"),
-      liftedBy: 1_000_000,
+      skippedBy: 1_000_000,
       reopenAfter: NOW + NONCE_SECONDS,
       homesDown: [],
     });
@@ -93,7 +93,7 @@ describe("a home that was restored", () => {
     const next = await kept.anotherIsolate().chatId({ sbs: "d" });
     expect([given, next]).toEqual([[2, 3], 1_000_002]);
     const entry = "SELECT site_id, subject, details FROM audit_log WHERE action = 'home.restored' ORDER BY id DESC";
-    const details = JSON.stringify({ lifted_by: 1_000_000, settling_id: settled.settlingId });
+    const details = JSON.stringify({ lifted_by: 1_000_000, settling_id: settled.reconciliationId });
     for (const db of [env.HOME_APAC, env.DB]) {
       expect(await db.prepare(entry).first()).toEqual({ site_id: null, subject: "apac", details });
     }
@@ -201,10 +201,10 @@ describe("a home that was restored", () => {
   });
 
   it("is lifted by 1,000,000 unless told otherwise, and by up to 1,000,000,000", () => {
-    expect(restoredSchema.parse({})).toEqual({ lift: 1_000_000, force: false });
-    for (const lift of [1, 1_000_000_000]) expect(restoredSchema.safeParse({ lift }).success).toBe(true);
+    expect(reconcileSchema.parse({})).toEqual({ lift: 1_000_000, force: false });
+    for (const lift of [1, 1_000_000_000]) expect(reconcileSchema.safeParse({ lift }).success).toBe(true);
     for (const lift of [0, 1_000_000_001, 1.5, "1", null])
-      expect(restoredSchema.safeParse({ lift }).success).toBe(false);
+      expect(reconcileSchema.safeParse({ lift }).success).toBe(false);
   });
 });
 

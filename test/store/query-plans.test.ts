@@ -5,7 +5,7 @@ import { rotateSecret } from "../../src/services/app-secrets.ts";
 import { issueApp, listApps, revokeApp } from "../../src/services/apps.ts";
 import { listAuditLog } from "../../src/services/audit.ts";
 import { listDeliveries, listEvents, pingWebhook, redeliver, redeliverFailed } from "../../src/services/events.ts";
-import { listHomes, settleRestoredHome } from "../../src/services/homes.ts";
+import { listHomes, reconcileHome } from "../../src/services/homes.ts";
 import { resealSecrets } from "../../src/services/reseal-secrets.ts";
 import type { ServiceContext } from "../../src/services/service-context.ts";
 import { countSessions, listSessions, readSession } from "../../src/services/sessions.ts";
@@ -229,11 +229,11 @@ describe("the query plans of what operators do", () => {
     ["create a site", ["app_routes", "sites"], (ctx) => createSite(ctx, { name: "New", home: "apac", firstChatId: 1 })],
     ["list homes", ["sites", "sqlite_master"], (ctx) => listHomes(ctx)],
     ["re-seal", ["apps", "webhooks"], (ctx) => resealSecrets(ctx)],
-    ["settle the home apac", ["home_sites"], (ctx) => settleRestoredHome(ctx, { home: "apac", lift: 1, force: true })],
+    ["settle the home apac", ["home_sites"], (ctx) => reconcileHome(ctx, { home: "apac", skip: 1, force: true })],
     [
       "settle the home main",
       ["app_routes", "home_sites"],
-      (ctx) => settleRestoredHome(ctx, { home: "main", lift: 1, force: true }),
+      (ctx) => reconcileHome(ctx, { home: "main", skip: 1, force: true }),
     ],
   ])("scan only tables of sites and apps: %s", async (_, tables, act) => {
     const scans = await scansOf(await operated(act, "apac"));

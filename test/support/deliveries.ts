@@ -1,7 +1,7 @@
 import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { vi } from "vitest";
-import type { Bindings, Wake } from "../../src/config.ts";
+import type { Bindings, Notice } from "../../src/config.ts";
 import type { Runtime } from "../../src/runtime.ts";
 import { createWorker } from "../../src/worker.ts";
 import { databaseOf } from "./homes.ts";
@@ -37,7 +37,7 @@ export class DeliveringWorker {
   /** What the queue was told, each with its delay in seconds. */
   /** How often the queue was told something. */
   tellings = 0;
-  readonly wakes: (Wake & { delay: number })[] = [];
+  readonly wakes: (Notice & { delay: number })[] = [];
   readonly kept = keptTelemetry();
   /** Of the runtime's chance: 0.5 is no jitter. */
   chance = 0.5;
@@ -50,7 +50,7 @@ export class DeliveringWorker {
   readonly #worker;
 
   constructor(bindings: Replacements = {}) {
-    const sendBatch = async (messages: { body: Wake; delaySeconds?: number }[]) => {
+    const sendBatch = async (messages: { body: Notice; delaySeconds?: number }[]) => {
       this.tellings += 1;
       for (const { body, delaySeconds = 0 } of messages) this.wakes.push({ ...body, delay: delaySeconds });
     };

@@ -1,4 +1,4 @@
-import type { Wake } from "../../src/config.ts";
+import type { Notice } from "../../src/config.ts";
 import { call } from "./admin-calls.ts";
 import { databaseOf } from "./homes.ts";
 import type { World } from "./world.ts";
@@ -29,11 +29,11 @@ export async function eventStore({ siteId, home }: { siteId: number; home: strin
 
 /** A queue that takes messages and keeps them. */
 export function keepingQueue() {
-  const sent: Wake[] = [];
-  const sendBatch = async (messages: Iterable<{ body: Wake }>) => {
+  const sent: Notice[] = [];
+  const sendBatch = async (messages: Iterable<{ body: Notice }>) => {
     for (const { body } of messages) sent.push(body);
   };
-  return { sent, EVENTS: { sendBatch } as unknown as Queue<Wake> };
+  return { sent, EVENTS: { sendBatch } as unknown as Queue<Notice> };
 }
 
 export interface AddedWebhook {

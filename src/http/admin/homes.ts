@@ -1,5 +1,5 @@
 import { type DivergentApp, listDivergentApps } from "../../services/divergent-apps.ts";
-import { listHomes, type RestoredHome, restoredSchema, settleRestoredHome } from "../../services/homes.ts";
+import { listHomes, type ReconciledHome, reconcileHome, reconcileSchema } from "../../services/homes.ts";
 import { pageQuerySchema } from "../../services/page.ts";
 import { noteHome } from "../operator/context.ts";
 import { adminCall } from "./call.ts";
@@ -13,10 +13,10 @@ function homeOf(c: AdminContext): string {
   return home;
 }
 
-const shownRestoredHome = ({ settlingId, sites, liftedBy, reopenAfter, homesDown }: RestoredHome) => ({
-  settling_id: settlingId,
+const shownReconciledHome = ({ reconciliationId, sites, skippedBy, reopenAfter, homesDown }: ReconciledHome) => ({
+  settling_id: reconciliationId,
   sites,
-  lifted_by: liftedBy,
+  lifted_by: skippedBy,
   reopen_after: reopenAfter,
   homes_down: homesDown,
 });
@@ -37,12 +37,12 @@ export const homeCalls = [
       role: "owner",
       scope: "deployment",
       audit: ["home.restored"],
-      body: restoredSchema,
+      body: reconcileSchema,
       bodyOptional: true,
     },
-    async (c, { body: { settling_id: settlingId, ...input } }) => {
-      const settled = await settleRestoredHome(c.var.ctx, { home: homeOf(c), settlingId, ...input });
-      return c.json(shownRestoredHome(settled));
+    async (c, { body: { settling_id: reconciliationId, lift: skip, force } }) => {
+      const input = { home: homeOf(c), reconciliationId, skip, force };
+      return c.json(shownReconciledHome(await reconcileHome(c.var.ctx, input)));
     },
   ),
 

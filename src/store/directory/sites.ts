@@ -3,7 +3,7 @@ import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { withRetries } from "../run-batch.ts";
-import { settlings, sites } from "../schema.ts";
+import { reconciliations, sites } from "../schema.ts";
 
 /** A site as the directory knows it. `createdAt` in Unix seconds. */
 export type Site = typeof sites.$inferSelect;
@@ -16,7 +16,7 @@ export type SiteCopy = Pick<Site, "name" | "status" | "revision" | "firstChatId"
 /** Above every id that is there, and above those that a restore of the directory has made it forget. */
 const nextSiteId = sql`max(
   coalesce((SELECT max(${sites.id}) FROM ${sites}), 0),
-  coalesce((SELECT max(${settlings.siteIdFloor}) FROM ${settlings}), 0)
+  coalesce((SELECT max(${reconciliations.siteIdFloor}) FROM ${reconciliations}), 0)
 ) + 1`;
 
 /**
@@ -75,7 +75,7 @@ export async function updateSiteOpen(runtime: Runtime, db: D1Database, id: numbe
   });
 }
 
-/** Stores a copy of a site, unless a newer one is there. What a settling lifted the next chat id to stays. */
+/** Stores a copy of a site, unless a newer one is there. A higher next chat id of a reconciliation stays. */
 export async function updateSiteCopy(runtime: Runtime, db: D1Database, id: number, copy: SiteCopy): Promise<void> {
   const older = and(eq(sites.id, id), lt(sites.revision, copy.revision));
   const kept = { ...copy, firstChatId: sql`max(${sites.firstChatId}, ${copy.firstChatId})` };

@@ -80,7 +80,7 @@ const HIGHEST_ID = sql<number>`max(${homeSites.chatIdFloor}, ${newestSessionId(h
 function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
   const isOlder = before.revision < known.revision;
   const { name, status } = isOlder ? known : before;
-  // The settling of a restored home lifts both without another revision, and the next restore undoes the one here.
+  // Reconciling a restored home raises both without another revision, and the next restore undoes the one here.
   const leastFloor = known.chatIdFloor;
   const floor = wanted.chatIdFloor;
   const next = {
@@ -97,7 +97,7 @@ function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
 
 /**
  * Changes a site. The change is whole or nothing: a floor below an id that was given changes nothing. What a restored home has
- * forgotten comes from the directory, and the row becomes newer than both, so that the settling of the home does not undo the change.
+ * forgotten comes from the directory, and the row becomes newer than both, so that reconciling the home does not undo the change.
  *
  * @param answerBy see {@link withRetries}
  * @returns the site as it is now; `givenId` is the highest id that was given or skipped when the floor was too low, and then nothing is

@@ -171,7 +171,13 @@ export const DELIVERY_DEFECTS: Defect[] = [
   {
     name: "no-sweep",
     what: "What the queue has lost is never delivered.",
-    edits: [{ file: SWEEP, find: "await wake(tools, wakes);", replace: "await wake(tools, wakes.slice(0, 0));" }],
+    edits: [
+      {
+        file: SWEEP,
+        find: "await notifyQueue(tools, notices);",
+        replace: "await notifyQueue(tools, notices.slice(0, 0));",
+      },
+    ],
   },
   {
     name: "sweep-forgets-leases",

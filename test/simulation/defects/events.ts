@@ -106,8 +106,8 @@ export const EVENT_DEFECTS: Defect[] = [
     what: "Settling a restored home does not lift the events' seqs: those that were given since the point are given again.",
     edits: [
       {
-        file: "src/store/settlings.ts",
-        find: "eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${lift}`",
+        file: "src/store/reconciliations.ts",
+        find: "eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`",
         replace: "eventSeqFloor: sql`${homeSites.eventSeqFloor} + ${newestSeq} * 0`",
       },
     ],
@@ -279,7 +279,7 @@ export const EVENT_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/events.ts",
-        find: "  if (seq === undefined) throw webhookDisabled();\n  wakeWebhook(ctx, site, id);\n",
+        find: "  if (seq === undefined) throw webhookDisabled();\n  notifyQueueOf(ctx, site, id);\n",
         replace: "  if (seq === undefined) throw webhookDisabled();\n",
       },
     ],

@@ -74,9 +74,9 @@ export const AUDIT_DEFECTS: Defect[] = [
     what: "The audit log does not say how far a restored home was lifted.",
     edits: [
       {
-        file: "src/store/settlings.ts",
-        find: "{ lifted_by: lift, settling_id: id }",
-        replace: "{ lifted_by: lift && 0, settling_id: id }",
+        file: "src/store/reconciliations.ts",
+        find: "{ lifted_by: skip, settling_id: id }",
+        replace: "{ lifted_by: skip && 0, settling_id: id }",
       },
     ],
   },

@@ -10,7 +10,7 @@ export const RESTORE_DEFECTS: Defect[] = [
     what: "Settling a restored home lifts the floor and forgets ids of sessions above it.",
     edits: [
       {
-        file: "src/store/settlings.ts",
+        file: "src/store/reconciliations.ts",
         find: "const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;",
         replace: "const highest = sql`${homeSites.chatIdFloor}`;",
       },
@@ -22,8 +22,8 @@ export const RESTORE_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/homes.ts",
-        find: "const settling = { id: settlingId, home, lift };",
-        replace: "const settling = { id: settlingId, home, lift: 0 };",
+        find: "const reconciliation = { id: reconciliationId, home, skip };",
+        replace: "const reconciliation = { id: reconciliationId, home, skip: 0 };",
       },
     ],
   },
@@ -33,8 +33,8 @@ export const RESTORE_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/homes.ts",
-        find: "if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : lift);",
-        replace: "if (home === '') await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : lift);",
+        find: "if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);",
+        replace: "if (home === '') await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);",
       },
     ],
   },
@@ -44,8 +44,8 @@ export const RESTORE_DEFECTS: Defect[] = [
     what: "A restored home forgets a first_chat_id that was set after the point.",
     edits: [
       {
-        file: "src/store/reconcile.ts",
-        find: 'chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")} - ${lift})`,',
+        file: "src/store/copy-sites.ts",
+        find: 'chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")} - ${skip})`,',
         replace: "",
       },
       {
@@ -61,7 +61,7 @@ export const RESTORE_DEFECTS: Defect[] = [
     what: "A restored directory does not get back the routes of the other homes.",
     edits: [
       {
-        file: "src/store/reconcile.ts",
+        file: "src/store/copy-sites.ts",
         find: `.innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, home))),`,
         replace: `.innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, ''))),`,
       },
@@ -74,13 +74,13 @@ export const RESTORE_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/homes.ts",
-        find: "if (home !== MAIN_HOME) await keepInDirectory(directory, settling, floors, authorOf(ctx));",
-        replace: "if (home === '') await keepInDirectory(directory, settling, floors, authorOf(ctx));",
+        find: "if (home !== MAIN_HOME) await keepInDirectory(directory, reconciliation, floors, authorOf(ctx));",
+        replace: "if (home === '') await keepInDirectory(directory, reconciliation, floors, authorOf(ctx));",
       },
       {
         file: "src/services/homes.ts",
-        find: "await askKv(() => writeSettledFloors(credentials, home, settlingId, floors));",
-        replace: "await askKv(() => writeSettledFloors(credentials, home, settlingId, []));",
+        find: "await askKv(() => writeReconciledFloors(credentials, home, reconciliationId, floors));",
+        replace: "await askKv(() => writeReconciledFloors(credentials, home, reconciliationId, []));",
       },
     ],
   },
@@ -91,8 +91,8 @@ export const RESTORE_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/homes.ts",
-        find: "await askKv(() => writeSettledFloors(credentials, home, settlingId, floors));",
-        replace: "await askKv(() => writeSettledFloors(credentials, home, settlingId, []));",
+        find: "await askKv(() => writeReconciledFloors(credentials, home, reconciliationId, floors));",
+        replace: "await askKv(() => writeReconciledFloors(credentials, home, reconciliationId, []));",
       },
     ],
   },
@@ -114,9 +114,9 @@ export const RESTORE_DEFECTS: Defect[] = [
     what: "The same settling sent again lifts again.",
     edits: [
       {
-        file: "src/store/settlings.ts",
-        find: "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${lift}`,\n      })\n      .where(CHANGED),",
-        replace: "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${lift}`,\n      }),",
+        file: "src/store/reconciliations.ts",
+        find: "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,\n      })\n      .where(CHANGED),",
+        replace: "        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,\n      }),",
       },
     ],
   },
@@ -192,12 +192,12 @@ export const RESTORE_DEFECTS: Defect[] = [
     what: "Settling a restored home gives a site the name and the status of the directory, also where the home has newer ones.",
     edits: [
       {
-        file: "src/store/reconcile.ts",
+        file: "src/store/copy-sites.ts",
         find: "name: newer(homeSites.revision, homeSites.name),",
         replace: 'name: excluded("name"),',
       },
       {
-        file: "src/store/reconcile.ts",
+        file: "src/store/copy-sites.ts",
         find: "status: newer(homeSites.revision, homeSites.status),",
         replace: 'status: excluded("status"),',
       },

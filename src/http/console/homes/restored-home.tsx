@@ -1,6 +1,6 @@
 import { fieldIssues } from "../../../fields.ts";
 import { type DivergentApp, listDivergentApps } from "../../../services/divergent-apps.ts";
-import { newSettlingId, restoredSchema, settleRestoredHome } from "../../../services/homes.ts";
+import { newReconciliationId, reconcileHome, reconcileSchema } from "../../../services/homes.ts";
 import { homeUnknown } from "../../../services/refusals.ts";
 import { noteHome } from "../../operator/context.ts";
 import type { PageContext } from "../env.ts";
@@ -31,7 +31,8 @@ export async function restoredPage(c: PageContext): Promise<Response> {
     return formPage(c, home, { values: { lift }, errors: errorTexts(c.var.view, fieldIssues(input.error)) });
   }
   // In the address, so that the page sent again after a lost answer is the same settling.
-  if (input.data.settling_id === undefined) return c.redirect(confirmPath(home, lift, newSettlingId(c.var.ctx)), 303);
+  if (input.data.settling_id === undefined)
+    return c.redirect(confirmPath(home, lift, newReconciliationId(c.var.ctx)), 303);
   return confirmPage(c, home, input.data.lift, input.data.settling_id);
 }
 
@@ -40,8 +41,8 @@ export async function postRestored(c: PageContext): Promise<Response> {
   const form = await readForm(c);
   const { lift = "", settling_id } = form;
   const checked = settlingOf(lift, settling_id);
-  const { lift: by = 0, settling_id: settlingId = newSettlingId(c.var.ctx) } = checked.data ?? {};
-  const path = confirmPath(home, String(by), settlingId);
+  const { lift: by = 0, settling_id: reconciliationId = newReconciliationId(c.var.ctx) } = checked.data ?? {};
+  const path = confirmPath(home, String(by), reconciliationId);
   return formAction(c, form, {
     values: { lift },
     entered: entered(c.var.view, checked),
@@ -50,19 +51,19 @@ export async function postRestored(c: PageContext): Promise<Response> {
     list: path,
     work: async () => {
       noteHome(c, home);
-      return settledLocation(c, home, await settleRestoredHome(c.var.ctx, { home, lift: by, settlingId }));
+      return settledLocation(c, home, await reconcileHome(c.var.ctx, { home, skip: by, reconciliationId }));
     },
   });
 }
 
 const pathOf = (home: string) => `/console/homes/${home}/restored`;
 
-const confirmPath = (home: string, lift: string, settlingId: string) =>
-  `${pathOf(home)}?lift=${encodeURIComponent(lift)}&settling_id=${settlingId}`;
+const confirmPath = (home: string, lift: string, reconciliationId: string) =>
+  `${pathOf(home)}?lift=${encodeURIComponent(lift)}&settling_id=${reconciliationId}`;
 
 /** An empty field is a wrong number here, not the default. */
 const settlingOf = (lift: string, settling_id?: string) =>
-  restoredSchema.safeParse({ lift: wholeNumber(lift) ?? "", settling_id });
+  reconcileSchema.safeParse({ lift: wholeNumber(lift) ?? "", settling_id });
 
 /** @throws ServiceError `not_found` */
 function homeOf(c: PageContext): string {
@@ -137,7 +138,7 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
   );
 }
 
-async function confirmPage(c: PageContext, home: string, lift: number, settlingId: string): Promise<Response> {
+async function confirmPage(c: PageContext, home: string, lift: number, reconciliationId: string): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
   const body = (
@@ -156,7 +157,7 @@ async function confirmPage(c: PageContext, home: string, lift: number, settlingI
           </>
         }
         action={pathOf(home)}
-        hidden={{ lift: String(lift), settling_id: settlingId }}
+        hidden={{ lift: String(lift), settling_id: reconciliationId }}
         button={t("It was restored: lift now")}
         keep={t("Cancel")}
         back={pathOf(home)}
@@ -167,7 +168,7 @@ async function confirmPage(c: PageContext, home: string, lift: number, settlingI
 }
 
 async function resultPage(c: PageContext, home: string, settled: Settled): Promise<Response> {
-  const { sites, liftedBy, reopenAfter, settlingId } = settled;
+  const { sites, skippedBy, reopenAfter, reconciliationId } = settled;
   const view = c.var.view;
   const { t } = view;
   noteHome(c, home);
@@ -181,7 +182,7 @@ async function resultPage(c: PageContext, home: string, settled: Settled): Promi
       {homesDown.length > 0 && (
         <Notice kind="bad" title={t("No answer from: {0}", homesDown.join(", "))}>
           {t("Their sites and apps are not back. Do not open this home, and send the form again when they answer.")}{" "}
-          <a href={confirmPath(home, DEFAULT_LIFT, settlingId)}>{t("Send it again…")}</a>
+          <a href={confirmPath(home, DEFAULT_LIFT, reconciliationId)}>{t("Send it again…")}</a>
         </Notice>
       )}
       <section class="card">
@@ -189,7 +190,7 @@ async function resultPage(c: PageContext, home: string, settled: Settled): Promi
           <dt>{t("Sites")}</dt>
           <dd>{number.format(sites)}</dd>
           <dt>{t("chat_ids skipped")}</dt>
-          <dd>{number.format(liftedBy)}</dd>
+          <dd>{number.format(skippedBy)}</dd>
           <dt>{t("Open it after")}</dt>
           <dd>
             <Time view={view} at={reopenAfter} />

@@ -1,9 +1,9 @@
-import type { RestoredHome } from "../../../services/homes.ts";
+import type { ReconciledHome } from "../../../services/homes.ts";
 import type { PageContext } from "../env.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 
 /** What was done to a restored home, as the address of its page holds it. The apps to look at are read anew. */
-export type Settled = RestoredHome;
+export type Settled = ReconciledHome;
 
 /** Longer than an operator waits before he opens the home. */
 const SHOWN_SECONDS = 7_200;
@@ -14,12 +14,12 @@ const purposeOf = (home: string, told: string) => ["settled", home, told];
 export async function settledLocation(
   c: PageContext,
   home: string,
-  { sites, liftedBy, reopenAfter, settlingId, homesDown }: Settled,
+  { sites, skippedBy, reopenAfter, reconciliationId, homesDown }: Settled,
 ): Promise<string> {
   const { session, now } = c.var.view;
   const path = `/console/homes/${home}/restored`;
   if (session === undefined) return path;
-  const told = [sites, liftedBy, reopenAfter, settlingId, homesDown.join(",")].join("~");
+  const told = [sites, skippedBy, reopenAfter, reconciliationId, homesDown.join(",")].join("~");
   return `${path}?settled=${told}.${await ticketFor(session, purposeOf(home, told), now, SHOWN_SECONDS)}`;
 }
 
@@ -30,7 +30,13 @@ export async function settledOf(c: PageContext, home: string): Promise<Settled |
   if (session === undefined || (await ticketEnd(session, purposeOf(home, told), ticket, now)) === undefined) {
     return undefined;
   }
-  const [sites, liftedBy, reopenAfter, settlingId = "", homes = ""] = told.split("~");
+  const [sites, skippedBy, reopenAfter, reconciliationId = "", homes = ""] = told.split("~");
   const homesDown = homes === "" ? [] : homes.split(",");
-  return { sites: Number(sites), liftedBy: Number(liftedBy), reopenAfter: Number(reopenAfter), settlingId, homesDown };
+  return {
+    sites: Number(sites),
+    skippedBy: Number(skippedBy),
+    reopenAfter: Number(reopenAfter),
+    reconciliationId,
+    homesDown,
+  };
 }

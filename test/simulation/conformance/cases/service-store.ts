@@ -1,5 +1,6 @@
 import type { Runtime } from "../../../../src/runtime.ts";
 import { selectAuditEntries } from "../../../../src/store/audit.ts";
+import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../../../../src/store/copy-sites.ts";
 import {
   deleteRoute,
   reserveRoute,
@@ -34,15 +35,14 @@ import { countSealedOtherwise, replaceSeals, selectSealedOtherwise } from "../..
 import { selectSession, selectSessionCounts, selectSessions } from "../../../../src/store/home/sessions.ts";
 import { insertHomeSite, probeHome, selectHomeSite, updateHomeSite } from "../../../../src/store/home/sites.ts";
 import { prune } from "../../../../src/store/prune.ts";
-import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../../../../src/store/reconcile.ts";
 import {
   keepInDirectory,
-  liftHome,
   notCopied,
   noteCopied,
+  reconciledAt,
   selectFloors,
-  settledAt,
-} from "../../../../src/store/settlings.ts";
+  skipIds,
+} from "../../../../src/store/reconciliations.ts";
 import { type Cases, errorOf } from "../case.ts";
 import { APP, everything, madeHome, NOW, type Store } from "./home.ts";
 
@@ -66,7 +66,7 @@ const changeAgent = (db: D1Database, id: number, change: Parameters<typeof agent
   agents.updateAgent(runtime, db, { siteId: 7, id }, change, author, Number.POSITIVE_INFINITY);
 
 const SEALED = { secret: "sealed 1", previousSecret: "sealed 0" };
-const SETTLING = { id: "s", home: "main", lift: 1000 };
+const RECONCILIATION = { id: "s", home: "main", skip: 1000 };
 /** Of one site more than it has, and of one that is not there. */
 const REMEMBERED = {
   floors: [
@@ -346,13 +346,13 @@ export const storeCases: Cases<Store> = {
       await db.prepare("INSERT INTO app_routes VALUES ('lost', 9, NULL)").run();
     },
     (db) => copySitesToHome(db, "main", db, 0),
-    (db) => settledAt(db, SETTLING),
-    (db) => liftHome(db, SETTLING, REMEMBERED, author),
-    (db) => liftHome(db, SETTLING, REMEMBERED, { ...author, now: NOW + 9 }),
-    (db) => settledAt(db, SETTLING),
+    (db) => reconciledAt(db, RECONCILIATION),
+    (db) => skipIds(db, RECONCILIATION, REMEMBERED, author),
+    (db) => skipIds(db, RECONCILIATION, REMEMBERED, { ...author, now: NOW + 9 }),
+    (db) => reconciledAt(db, RECONCILIATION),
     (db) => copySitesToHome(db, "main", db, 7),
     (db) => selectFloors(db),
-    async (db) => keepInDirectory(db, SETTLING, await selectFloors(db), author),
+    async (db) => keepInDirectory(db, RECONCILIATION, await selectFloors(db), author),
     async (db) => selectAppsOf(db, await selectRoutesAfter(db, "main", "", 9)),
     async (db) => {
       await db.batch([db.prepare("DELETE FROM app_routes"), db.prepare("DELETE FROM sites WHERE id <> 7")]);

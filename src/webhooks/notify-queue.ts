@@ -1,21 +1,21 @@
-import type { Config, Wake } from "../config.ts";
+import type { Config, Notice } from "../config.ts";
 import { rootOf } from "../store/run-batch.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** A message, and when what it tells of is due, in seconds from now; at most 43,200, and 0 unless given. */
-export type DelayedWake = Wake & { delaySeconds?: number };
+export type DelayedNotice = Notice & { delaySeconds?: number };
 
 /** The most messages that a queue takes at once. */
 const MOST_MESSAGES = 100;
 
 /** Tells the queue which webhooks have something due. Never throws: the sweep finds what the queue was not told. */
-export async function wake(
+export async function notifyQueue(
   { config, telemetry }: { config: Pick<Config, "events">; telemetry: Telemetry },
-  wakes: DelayedWake[],
+  notices: DelayedNotice[],
 ): Promise<void> {
   try {
-    for (let at = 0; at < wakes.length; at += MOST_MESSAGES) {
-      const messages = wakes
+    for (let at = 0; at < notices.length; at += MOST_MESSAGES) {
+      const messages = notices
         .slice(at, at + MOST_MESSAGES)
         .map(({ delaySeconds = 0, ...body }) => ({ body, contentType: "json" as const, delaySeconds }));
       await config.events?.sendBatch(messages);

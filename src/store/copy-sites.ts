@@ -20,13 +20,13 @@ const newer = (revision: Column, column: Column) =>
 /**
  * Gives a restored home the sites that it lost, and the directory's copy of a site where that is newer than the restored row.
  *
- * @param lift by how much the ids of a site that it lost are lifted
+ * @param skip how many ids a site that it lost skips
  */
 export async function copySitesToHome(
   directory: D1Database,
   home: string,
   db: D1Database,
-  lift: number,
+  skip: number,
 ): Promise<void> {
   const mine = and(eq(sites.home, home), inArray(sites.status, ["open", "closed"]));
   const page = (after: number) =>
@@ -46,12 +46,12 @@ export async function copySitesToHome(
             siteId: field("id").as("site_id"),
             name: field("name").as("name"),
             status: field("status").as("status"),
-            chatIdFloor: sql`${field("firstChatId")} - 1 + ${lift}`.as("chat_id_floor"),
+            chatIdFloor: sql`${field("firstChatId")} - 1 + ${skip}`.as("chat_id_floor"),
             revision: field("revision").as("revision"),
             createdAt: field("createdAt").as("created_at"),
             // Only the home knew, as it knew the webhooks.
             events: sql`0`.as("events"),
-            eventSeqFloor: sql`${field("eventSeqFloor")} + ${lift}`.as("event_seq_floor"),
+            eventSeqFloor: sql`${field("eventSeqFloor")} + ${skip}`.as("event_seq_floor"),
           })
           .from(each(rows))
           .where(sql`true`),
@@ -63,8 +63,8 @@ export async function copySitesToHome(
           status: newer(homeSites.revision, homeSites.status),
           revision: sql`max(${homeSites.revision}, ${excluded("revision")})`,
           // A first_chat_id that was set after the time of the restore: ids from there on were given.
-          chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")} - ${lift})`,
-          eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${excluded("event_seq_floor")} - ${lift})`,
+          chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")} - ${skip})`,
+          eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${excluded("event_seq_floor")} - ${skip})`,
         },
       })
       .run();

@@ -5,38 +5,38 @@ import { type Author, auditOf, CHANGED, ONE_ROW } from "./audit.ts";
 import { newestSessionId } from "./home/claim.ts";
 import { each, field } from "./json-rows.ts";
 import type { Floors, RememberedFloors } from "./kv-floors.ts";
-import { events, homeSites, settlings, sites } from "./schema.ts";
+import { events, homeSites, reconciliations, sites } from "./schema.ts";
 
-/** One settling of a restored home. */
-export interface Settling {
+/** One reconciliation of a restored home. The table `settlings` holds them. */
+export interface Reconciliation {
   id: string;
   home: string;
   /** How many chat ids and event counts each site skips. */
-  lift: number;
+  skip: number;
 }
 
 /** How many floors one statement takes: as JSON they stay far below the 2 MB that D1 binds. */
 const FLOORS_AT_ONCE = 10_000;
 const PAGE = 5_000;
-/** How many ids of sites the settling of `main` skips: KV may not have heard of the last ones. */
+/** How many ids of sites the reconciliation of `main` skips: KV may not have heard of the last ones. */
 const SKIPPED_SITES = 100;
 const newestSite = sql`coalesce((SELECT max(${sites.id}) FROM ${sites}), 0)`;
 
 /**
- * Lifts every site of a home above all ids and event counts that it may have given, so that none is given twice. A settling lifts
+ * Makes every site of a home skip all ids and event counts that it may have given, so that none is given twice. A reconciliation skips
  * once: the same id again only raises floors to what is remembered.
  *
  * @param remembered floors that the restore did not undo
- * @returns whether this call lifted; how many sites the home has; when the settling first lifted, in Unix seconds
+ * @returns whether this call skipped ids; how many sites the home has; when the reconciliation first did, in Unix seconds
  */
-export async function liftHome(
+export async function skipIds(
   db: D1Database,
-  { id, home, lift }: Settling,
+  { id, home, skip }: Reconciliation,
   { floors, highestSite }: RememberedFloors,
   author: Author,
-): Promise<{ lifted: boolean; sites: number; at: number }> {
+): Promise<{ skipped: boolean; sites: number; at: number }> {
   const store = drizzle(db);
-  const isThis = and(eq(settlings.id, id), eq(settlings.home, home));
+  const isThis = and(eq(reconciliations.id, id), eq(reconciliations.home, home));
   const highest = sql`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
   const newestSeq = sql`coalesce((SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${homeSites.siteId}), 0)`;
   const batch = [
@@ -50,30 +50,30 @@ export async function liftHome(
         .from(table)
         .where(sql`${homeSites.siteId} = ${field("siteId")}`),
     ),
-    store.insert(settlings).values({ id, home, at: author.now, siteIdFloor: null }).onConflictDoNothing(),
-    auditOf(db, author, restored({ id, home, lift }), ONE_ROW, CHANGED),
+    store.insert(reconciliations).values({ id, home, at: author.now, siteIdFloor: null }).onConflictDoNothing(),
+    auditOf(db, author, restored({ id, home, skip }), ONE_ROW, CHANGED),
     store
       .update(homeSites)
       .set({
-        chatIdFloor: sql`${highest} + ${lift}`,
-        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${lift}`,
+        chatIdFloor: sql`${highest} + ${skip}`,
+        eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,
       })
       .where(CHANGED),
     // Ids of sites are the directory's. In another home nobody reads it.
     store
-      .update(settlings)
+      .update(reconciliations)
       .set({ siteIdFloor: sql`max(${highestSite}, ${newestSite} + ${SKIPPED_SITES})` })
       .where(isThis),
   ] as const;
-  const isLifting = batch.length - 4;
+  const isSkipping = batch.length - 4;
   const [found, ...results] = await store.batch([
-    store.select({ at: settlings.at }).from(settlings).where(isThis),
+    store.select({ at: reconciliations.at }).from(reconciliations).where(isThis),
     ...batch,
     store.select({ sites: sql<number>`count(*)` }).from(homeSites),
   ]);
   const counted = results.at(-1) as { sites: number }[];
-  const inserted = results[isLifting] as D1Result;
-  return { lifted: inserted.meta.changes === 1, sites: counted[0]?.sites ?? 0, at: found[0]?.at ?? author.now };
+  const inserted = results[isSkipping] as D1Result;
+  return { skipped: inserted.meta.changes === 1, sites: counted[0]?.sites ?? 0, at: found[0]?.at ?? author.now };
 }
 
 /** A table for FROM, one row for each of these floors; several when they do not fit one. */
@@ -85,31 +85,31 @@ function tablesOf(floors: Floors[]): SQL[] {
   return tables;
 }
 
-const restored = ({ id, home, lift }: Settling) => ({
+const restored = ({ id, home, skip }: Reconciliation) => ({
   siteId: sql`NULL`,
   action: "home.restored" as const,
   subject: sql`${home}`,
-  details: sql`${JSON.stringify({ lifted_by: lift, settling_id: id })}`,
+  details: sql`${JSON.stringify({ lifted_by: skip, settling_id: id })}`,
 });
 
-/** When a home was settled under this id, in Unix seconds; undefined when it was not. */
-export async function settledAt(db: D1Database, { id, home }: Settling): Promise<number | undefined> {
-  const isThis = and(eq(settlings.id, id), eq(settlings.home, home));
-  return (await drizzle(db).select({ at: settlings.at }).from(settlings).where(isThis).get())?.at;
+/** When a home was reconciled under this id, in Unix seconds; undefined when it was not. */
+export async function reconciledAt(db: D1Database, { id, home }: Reconciliation): Promise<number | undefined> {
+  const isThis = and(eq(reconciliations.id, id), eq(reconciliations.home, home));
+  return (await drizzle(db).select({ at: reconciliations.at }).from(reconciliations).where(isThis).get())?.at;
 }
 
-/** Keeps in the directory what a further home was lifted to, because the next restore of that home undoes it there. */
+/** Keeps a further home's floors in the directory: the next restore of that home undoes them there. */
 export async function keepInDirectory(
   directory: D1Database,
-  settling: Settling,
+  reconciliation: Reconciliation,
   floors: Floors[],
   author: Author,
 ): Promise<void> {
   const store = drizzle(directory);
-  const { id, home } = settling;
+  const { id, home } = reconciliation;
   await store.batch([
-    store.insert(settlings).values({ id, home, at: author.now, siteIdFloor: null }).onConflictDoNothing(),
-    auditOf(directory, author, restored(settling), ONE_ROW, CHANGED),
+    store.insert(reconciliations).values({ id, home, at: author.now, siteIdFloor: null }).onConflictDoNothing(),
+    auditOf(directory, author, restored(reconciliation), ONE_ROW, CHANGED),
     ...tablesOf(floors).map((table) =>
       store
         .update(sites)
@@ -123,25 +123,25 @@ export async function keepInDirectory(
   ]);
 }
 
-/** How `settlings` names a home that the settling of `main` has copied into the directory. */
+/** How `settlings` names a home that the reconciliation of `main` has copied into the directory. */
 const copied = (home: string) => `${MAIN_HOME}:${home}`;
 
-/** Notes that the directory has got back what a home knows. The same settling need not copy it again. */
+/** Notes that the directory has got back what a home knows. The same reconciliation need not copy it again. */
 export async function noteCopied(directory: D1Database, id: string, home: string, now: number): Promise<void> {
   const row = { id, home: copied(home), at: now, siteIdFloor: null };
-  await drizzle(directory).insert(settlings).values(row).onConflictDoNothing().run();
+  await drizzle(directory).insert(reconciliations).values(row).onConflictDoNothing().run();
 }
 
-/** Of these homes, those that the directory has not copied for this settling. */
+/** Of these homes, those that the directory has not copied for this reconciliation. */
 export async function notCopied<Home extends readonly [string, D1Database]>(
   directory: D1Database,
   id: string,
   homes: Home[],
 ): Promise<Home[]> {
   const rows = await drizzle(directory)
-    .select({ home: settlings.home })
-    .from(settlings)
-    .where(eq(settlings.id, id))
+    .select({ home: reconciliations.home })
+    .from(reconciliations)
+    .where(eq(reconciliations.id, id))
     .all();
   return homes.filter(([name]) => !rows.some(({ home }) => home === copied(name)));
 }
