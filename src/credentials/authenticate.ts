@@ -1,7 +1,7 @@
 import { importKey } from "../signing/import-key.ts";
 import { verifySignature } from "../signing/verify-signature.ts";
 import type { Credentials } from "./open-secrets.ts";
-import type { Found, Source } from "./resolve-credentials.ts";
+import type { Found, Source } from "./question.ts";
 
 /** An app whose signature was valid, and the version of the secret that made it. */
 export interface Caller {

@@ -34,46 +34,36 @@ export async function findApp(
 }
 
 /**
- * Reads a known app anew. Asks its home; only when that does not have it, has it revoked, or leaves a try without an answer, the directory
- * says where it is now. So a rotated secret works at once while the directory is down.
+ * Reads anew an app that may be elsewhere than is known. By the word of `home`: its home has it, and only when that does not, has it
+ * revoked, or leaves a try without an answer, the directory says where it is now; so a rotated secret works at once while the directory
+ * is down. By the word of `directory`: its home may not be asked or does not answer; null when the directory names no other one.
  *
  * @throws as {@link findApp}
  */
-export async function findAppAgain(
+export async function findKnownApp(
   runtime: Runtime,
   databases: Databases,
   known: KnownPlace,
+  trust: "home" | "directory",
   answerBy?: number,
   closed?: ReadonlySet<string>,
 ): Promise<AppRecord | null> {
   const { appid, home } = known;
+  const elsewhere = () => findRouteElsewhere(runtime, databases, known, answerBy);
+  const followed = (route: Route) => follow(runtime, databases, appid, route, answerBy, closed);
+  if (trust === "directory") {
+    // The directory's own database is the one that may not be asked or does not answer.
+    const route = home === MAIN_HOME ? undefined : await elsewhere();
+    return route === undefined ? null : followed(route);
+  }
   const db = databases.homes.get(home);
   if (home === MAIN_HOME || db === undefined) return findApp(runtime, databases, appid, answerBy, closed);
-  const elsewhere = () => findRouteElsewhere(runtime, databases, known, answerBy);
   const found = await hereOrElsewhere((watch) => apps.selectApp(runtime, db, known, answerBy, watch), elsewhere);
-  if ("elsewhere" in found) return follow(runtime, databases, appid, found.elsewhere, answerBy, closed);
+  if ("elsewhere" in found) return followed(found.elsewhere);
   const app = found.answer ?? null;
   if (app !== null && app.revokedAt === null) return { ...app, home };
   const route = await elsewhere();
-  return route === undefined ? app && { ...app, home } : follow(runtime, databases, appid, route, answerBy, closed);
-}
-
-/**
- * Finds an app whose home may not be asked or does not answer in the home that the directory names now; null when that is the same.
- *
- * @throws as {@link findApp}
- */
-export async function findAppElsewhere(
-  runtime: Runtime,
-  databases: Databases,
-  known: KnownPlace,
-  answerBy?: number,
-  closed?: ReadonlySet<string>,
-): Promise<AppRecord | null> {
-  // The directory's own database is the one that does not answer or may not be asked.
-  if (known.home === MAIN_HOME) return null;
-  const route = await findRouteElsewhere(runtime, databases, known, answerBy);
-  return route === undefined ? null : follow(runtime, databases, known.appid, route, answerBy, closed);
+  return route === undefined ? app && { ...app, home } : followed(route);
 }
 
 /** Where the directory has an app; undefined when it knows no other place than is known. */

@@ -13,6 +13,13 @@ export interface Credentials {
   keys: { version: string; key: CryptoKey; expiresAt: number }[];
 }
 
+/** Whether two records accept the same signatures. */
+export function sameCredentials(a: Credentials, b: Credentials): boolean {
+  const gist = ({ siteId, home, revoked, keys }: Credentials) =>
+    JSON.stringify([siteId, home, revoked, keys.map(({ version, expiresAt }) => [version, expiresAt])]);
+  return gist(a) === gist(b);
+}
+
 /** A secret in clear text. Only for use in memory: it must not reach an answer or a log. */
 export interface OpenSecret {
   slot: Slot;

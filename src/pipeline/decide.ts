@@ -11,10 +11,10 @@ import { notifyQueue } from "../webhooks/notify-queue.ts";
 import { replayed } from "./check-replay.ts";
 import { claimOf } from "./claim-of.ts";
 import type { Tools } from "./tools.ts";
-import { type Claimant, verifyAgain, verifyElsewhere } from "./verify-caller.ts";
+import { type Claimant, verifyAtHome, verifyElsewhere } from "./verify-caller.ts";
 
 /** A request that waits for another one with its ranstr checks this often whether it has ended. */
-const UNDER_WAY_POLL_MS = 5;
+const IN_FLIGHT_POLL_MS = 5;
 
 /** A verified request that only the database can still refuse. */
 export interface Ready {
@@ -34,16 +34,16 @@ export interface Ready {
  */
 export async function decide(tools: Tools, claimant: Claimant, caller: Caller, ready: Ready): Promise<Result<Outcome>> {
   const { runtime, nonces, trace } = tools;
-  const { appid, lookUp, signed } = claimant;
+  const { appid, lifetime, signed } = claimant;
   const { ranstr, staleAt } = ready;
   const claim = await claimOf(runtime, caller, ready, signed.now);
   // Nothing is awaited between the last look and the mark. Replays that arrive while the
-  // first one is under way wait for its outcome: D1 is asked once.
-  while (nonces.isUnderWay(appid, ranstr) && runtime.elapsed() < lookUp.answerBy) {
-    await sleep(runtime, UNDER_WAY_POLL_MS);
+  // first one is in flight wait for its outcome: D1 is asked once.
+  while (nonces.isInFlight(appid, ranstr) && runtime.elapsed() < lifetime.answerBy) {
+    await sleep(runtime, IN_FLIGHT_POLL_MS);
   }
   if (nonces.has(appid, ranstr)) return replayed("ranstr_seen_here");
-  const ended = nonces.begin(appid, ranstr, lookUp.answerBy);
+  const ended = nonces.begin(appid, ranstr, lifetime.answerBy);
   const since = runtime.elapsed();
   try {
     const decided = await decideAnywhere(tools, claimant, caller, ready, claim);
@@ -79,14 +79,14 @@ async function decideAnywhere(
   if ("elsewhere" in decided) return ok(await again(decided.elsewhere));
   const outcome = decided.answer;
   if (outcome.kind !== "credentials_stale") return ok(outcome);
-  const fresh = await verifyAgain(tools, claimant, caller);
+  const fresh = await verifyAtHome(tools, claimant, caller);
   if (!fresh.ok) return fresh;
   return ok(fresh.value === null ? outcome : await again(fresh.value));
 }
 
 async function decideAt(
   tools: Tools,
-  { lookUp }: Claimant,
+  { lifetime }: Claimant,
   { siteId, home, secretVersion }: Caller,
   { operation, asked }: Ready,
   claim: ClaimRequest,
@@ -99,10 +99,10 @@ async function decideAt(
   const db = homeDatabase(config, home);
   const request = { ...claim, siteId, secretVersion };
   const batch = (attempt: number) => operation.batch(db, request, asked, attempt);
-  const outcome = operation.outcomeOf(await runBatch(runtime, db, batch, { ...tries, answerBy: lookUp.answerBy }));
+  const outcome = operation.outcomeOf(await runBatch(runtime, db, batch, { ...tries, answerBy: lifetime.answerBy }));
   if (outcome.kind === "accepted" && outcome.webhooks.length > 0) {
     const notices = outcome.webhooks.map((webhook) => ({ home, site: siteId, webhook }));
-    lookUp.waitUntil(notifyQueue(tools, notices));
+    lifetime.waitUntil(notifyQueue(tools, notices));
   }
   return outcome;
 }

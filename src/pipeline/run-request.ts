@@ -63,7 +63,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const { appid } = fields.value;
   const now = unixSeconds(runtime);
   const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
-  const claimant: Claimant = { appid, client, signed: { signature, body, now }, lookUp: { waitUntil, answerBy } };
+  const claimant: Claimant = { appid, client, signed: { signature, body, now }, lifetime: { waitUntil, answerBy } };
   // A malformed request uses up no ranstr either, and has a count of its own too. Over that limit it costs no read of KV.
   const malformedKey = `malformed ${appid}`;
   const tooManyMalformed = limits.isPassed(malformedKey) && isMalformed(tools, operation, request, fields.value, now);

@@ -1,6 +1,6 @@
 import { homeClosed } from "../config.ts";
 import { authenticate, type Caller, type SignedBytes } from "../credentials/authenticate.ts";
-import type { Found, LookUp } from "../credentials/resolve-credentials.ts";
+import type { Found, Lifetime } from "../credentials/question.ts";
 import { ServiceError } from "../errors.ts";
 import { CLIENT_LIMIT_PERIOD, failureKey } from "../rate-limit.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
@@ -16,31 +16,24 @@ export interface Claimant {
   signed: SignedBytes;
   /** The address that failures are counted under. */
   client: string;
-  lookUp: LookUp;
+  lifetime: Lifetime;
 }
 
 /**
  * Verifies who sent a request. Credentials come from the caches, else from D1. When the signature fails on a cached record, or the
  * cached record is revoked, a fresh record is read and tried once. Only failures count for the client's limit. The apps of a closed
- * home are refused before anything is verified: whether a secret was replaced is known only to the home. That a closed home is theirs
- * says the directory, if it answers: a record of KV alone could be forged.
+ * home are refused before anything is verified: whether a secret was replaced is known only to the home.
  *
- * @throws ServiceError as CredentialResolver.load does
+ * @throws ServiceError as CredentialResolver.lookUp does
  */
 export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Result<Caller>> {
   const { runtime, config, credentials, limits, trace } = tools;
-  const { appid, signed, client, lookUp } = claimant;
+  const { appid, signed, client, lifetime } = claimant;
   const since = runtime.elapsed();
-  let found: Found | undefined = credentials.cached(appid);
-  if (found === undefined) {
-    // The look-up of an invented appid costs one read of KV and one of D1.
-    if (!limits.isPassed(failureKey("unknown", client))) found = await credentials.load(config, appid, lookUp);
-    else {
-      // Over its limit a client gets no look-up, only what this isolate already knows.
-      found = credentials.known(appid);
-      if (found === undefined) return tooManyFailures();
-    }
-  }
+  // The look-up of an invented appid costs one read of KV and one of D1. Over its limit a client gets only what this isolate knows.
+  const inMemory = limits.isPassed(failureKey("unknown", client));
+  let found = await credentials.lookUp(config, lifetime, { trust: "cache", appid, inMemory });
+  if (found === undefined && inMemory) return tooManyFailures();
   found = found && (await atItsHome(tools, claimant, found));
   if (found !== undefined && config.closedHomes.has(found.credentials.home)) {
     const { home } = found.credentials;
@@ -50,7 +43,9 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
   let result = await authenticate(found, signed);
   const mayBeStale = !result.ok && (result.reason === "signature_mismatch" || result.reason === "app_revoked");
   if (mayBeStale && found !== undefined && found.source !== "d1") {
-    const fresh = await credentials.refresh(config, found.credentials, client, lookUp);
+    const than = found.credentials;
+    const question = { trust: "home", because: "signature_failed", than, client } as const;
+    const fresh = await credentials.lookUp(config, lifetime, question);
     if (fresh !== undefined) result = await authenticate(fresh, signed);
   }
   trace.credentialsMs = Math.round(runtime.elapsed() - since);
@@ -58,41 +53,44 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
 }
 verifyCaller.kind = "writes" as const;
 
-/** What was found; or when its home is closed and the directory has the app in another, what that has. */
+/**
+ * What was found; or when its home is closed and the directory has the app in another, what that has. That a closed home is the app's
+ * says the directory, if it answers: a record of KV alone could be forged.
+ */
 async function atItsHome({ runtime, config, credentials }: Tools, claimant: Claimant, found: Found): Promise<Found> {
   if (!config.closedHomes.has(found.credentials.home) || found.source === "d1") return found;
-  const { client, lookUp } = claimant;
-  const answerBy = Math.min(lookUp.answerBy, runtime.elapsed() + CONFIRM_LIMIT_MS);
-  const elsewhere = credentials.relocate(config, found.credentials, client, { ...lookUp, answerBy });
-  return (await elsewhere.catch(() => undefined)) ?? found;
+  const { client, lifetime } = claimant;
+  const answerBy = Math.min(lifetime.answerBy, runtime.elapsed() + CONFIRM_LIMIT_MS);
+  const question = { trust: "directory", than: found.credentials, client } as const;
+  return (await credentials.lookUp(config, { ...lifetime, answerBy }, question).catch(() => undefined)) ?? found;
 }
 
 /**
- * Verifies the caller once more on D1's record, after the home did not know the caller as the caches do. Null when D1 has the same as
- * before.
+ * Verifies the caller once more by the word of its home, after the gate did not know the caller as the caches do. Null when the home
+ * has the same as before.
  *
- * @throws ServiceError as CredentialResolver.load does
+ * @throws ServiceError as CredentialResolver.lookUp does
  */
-export async function verifyAgain(tools: Tools, claimant: Claimant, caller: Caller): Promise<Result<Caller | null>> {
+export async function verifyAtHome(tools: Tools, claimant: Claimant, caller: Caller): Promise<Result<Caller | null>> {
   const { config, credentials } = tools;
-  const fresh =
-    credentials.newer(caller.credentials) ?? (await credentials.reload(config, caller.credentials, claimant.lookUp));
-  const result = await authenticate(fresh, claimant.signed);
+  const question = { trust: "home", because: "gate_refused", than: caller.credentials } as const;
+  const result = await authenticate(await credentials.lookUp(config, claimant.lifetime, question), claimant.signed);
   if (!result.ok) return countFailure(tools, claimant, "credentials_stale");
-  return ok(isSame(result.caller, caller) ? null : result.caller);
+  return ok(sameCaller(result.caller, caller) ? null : result.caller);
 }
-verifyAgain.kind = "writes" as const;
+verifyAtHome.kind = "writes" as const;
 
-/** Verifies the caller once more where the directory has the app now, after its home did not answer. Undefined when that changes nothing. */
+/** Verifies the caller once more by the word of the directory, after its home did not answer. Undefined when that changes nothing. */
 export async function verifyElsewhere(tools: Tools, claimant: Claimant, caller: Caller): Promise<Caller | undefined> {
   const { config, credentials } = tools;
-  const found = await credentials.relocate(config, caller.credentials, claimant.client, claimant.lookUp);
-  const result = found && (await authenticate(found, claimant.signed));
-  return result?.ok && !isSame(result.caller, caller) ? result.caller : undefined;
+  const { client, lifetime, signed } = claimant;
+  const found = await credentials.lookUp(config, lifetime, { trust: "directory", than: caller.credentials, client });
+  const result = found && (await authenticate(found, signed));
+  return result?.ok && !sameCaller(result.caller, caller) ? result.caller : undefined;
 }
 verifyElsewhere.kind = "writes" as const;
 
-const isSame = (a: Caller, b: Caller): boolean =>
+const sameCaller = (a: Caller, b: Caller): boolean =>
   a.siteId === b.siteId && a.home === b.home && a.secretVersion === b.secretVersion;
 
 /**
@@ -104,16 +102,18 @@ const isSame = (a: Caller, b: Caller): boolean =>
 export async function confirmCaller(tools: Tools, claimant: Claimant, caller: Caller): Promise<Result<null>> {
   if (caller.source === "d1") return ok(null);
   const { runtime, config, credentials } = tools;
-  const answerBy = Math.min(claimant.lookUp.answerBy, runtime.elapsed() + CONFIRM_LIMIT_MS);
+  const { lifetime, signed } = claimant;
+  const answerBy = Math.min(lifetime.answerBy, runtime.elapsed() + CONFIRM_LIMIT_MS);
+  const [than, signature] = [caller.credentials, String(signed.signature)];
+  const question = { trust: "home", because: "refused_anyway", than, signature } as const;
   let fresh: Found | undefined;
   try {
-    const signature = String(claimant.signed.signature);
-    fresh = await credentials.confirm(config, caller.credentials, signature, { ...claimant.lookUp, answerBy });
+    fresh = await credentials.lookUp(config, { ...lifetime, answerBy }, question);
   } catch (error) {
     if (error instanceof ServiceError && error.code === "unavailable") return ok(null);
     throw error;
   }
-  const result = await authenticate(fresh, claimant.signed);
+  const result = await authenticate(fresh, signed);
   return result.ok ? ok(null) : countFailure(tools, claimant, result.reason);
 }
 confirmCaller.kind = "writes" as const;

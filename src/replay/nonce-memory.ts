@@ -13,7 +13,7 @@ export class NonceMemory {
   #newer = new Map<string, number>();
   #older = new Map<string, number>();
   /** The ranstr of requests of this isolate that wait for D1, each with the mark of its request. */
-  readonly #underWay = new Map<string, { until: number }>();
+  readonly #inFlight = new Map<string, { until: number }>();
 
   constructor(runtime: Pick<Runtime, "now" | "elapsed">) {
     this.#runtime = runtime;
@@ -34,25 +34,25 @@ export class NonceMemory {
     this.#newer.set(name(appid, ranstr), expiresAt);
   }
 
-  isUnderWay(appid: string, ranstr: string): boolean {
-    const mark = this.#underWay.get(name(appid, ranstr));
+  isInFlight(appid: string, ranstr: string): boolean {
+    const mark = this.#inFlight.get(name(appid, ranstr));
     return mark !== undefined && mark.until > this.#runtime.elapsed();
   }
 
   /**
-   * Marks a ranstr as under way, unless another request's mark stands: that one is left alone.
+   * Marks a ranstr as in flight, unless another request's mark stands: that one is left alone.
    *
    * @param until when the request gives up, in milliseconds of the runtime's `elapsed`: a request that is cut off never ends its mark
    * @returns the function that ends the mark, and no other one
    */
   begin(appid: string, ranstr: string, until: number): () => void {
-    if (this.isUnderWay(appid, ranstr)) return () => {};
-    if (this.#underWay.size >= MOST) this.#underWay.clear();
+    if (this.isInFlight(appid, ranstr)) return () => {};
+    if (this.#inFlight.size >= MOST) this.#inFlight.clear();
     const key = name(appid, ranstr);
     const mark = { until };
-    this.#underWay.set(key, mark);
+    this.#inFlight.set(key, mark);
     return () => {
-      if (this.#underWay.get(key) === mark) this.#underWay.delete(key);
+      if (this.#inFlight.get(key) === mark) this.#inFlight.delete(key);
     };
   }
 }

@@ -22,11 +22,11 @@ function find(appid: string) {
     credentials: undefined,
     masterKeys: [Uint8Array.fromBase64(env.MASTER_KEY)] as [Uint8Array<ArrayBuffer>],
   };
-  const lookUp = { waitUntil: () => {}, answerBy: Date.now() + 8_000 };
+  const lifetime = { waitUntil: () => {}, answerBy: Date.now() + 8_000 };
   return new CredentialResolver(
     runtimeAt(() => NOW * 1000),
     consoleTelemetry,
-  ).load(bindings, appid, lookUp);
+  ).lookUp(bindings, lifetime, { trust: "cache", appid, inMemory: false });
 }
 
 const check = async (appid: string, signature: string | undefined, now = NOW) =>

@@ -41,8 +41,8 @@ const until = async (condition: () => boolean) => {
   expect(condition()).toBe(true);
 };
 
-const cold = (isolate: ResolvingIsolate, appid: string) =>
-  isolate.resolver.load(isolate.bindings, appid, isolate.lookUp);
+const cold = (isolate: ResolvingIsolate, appid: string, more?: number) =>
+  isolate.lookUp({ trust: "cache", appid, inMemory: false }, more);
 
 describe("a cold look-up", () => {
   it.each(["main", "apac"])("asks no D1 when KV answers within 15 ms: home %s", async (home) => {
@@ -71,7 +71,7 @@ describe("a cold look-up", () => {
     expect(await cold(isolate, world.appid)).toMatchObject({ source: "d1", credentials: { revoked: false } });
     answer({ ...record, revokedAt: 1 });
     await isolate.settled();
-    expect(isolate.resolver.cached(world.appid)).toMatchObject({ credentials: { revoked: false } });
+    expect(await isolate.remembered(world.appid)).toMatchObject({ credentials: { revoked: false } });
     expect(puts).toEqual([record]);
   });
 
@@ -86,7 +86,7 @@ describe("a cold look-up", () => {
     expect(await found).toMatchObject({ source: "kv", credentials: { revoked: true } });
     await d1.answer();
     await isolate.settled();
-    expect(isolate.resolver.cached(world.appid)).toMatchObject({ credentials: { revoked: false } });
+    expect(await isolate.remembered(world.appid)).toMatchObject({ credentials: { revoked: false } });
     expect(puts).toEqual([record]);
   });
 
@@ -121,9 +121,8 @@ describe("a cold look-up", () => {
   it("waits for neither beyond the request's time", async () => {
     const { appid } = await World.create();
     const isolate = new ResolvingIsolate({ credentials: heldKv().kv, directory: downDb(env.DB), hedged: true });
-    const lookUp = { ...isolate.lookUp, answerBy: Date.now() + 200 };
     const since = Date.now();
-    const { code } = await refusalOf(isolate.resolver.load(isolate.bindings, appid, lookUp));
+    const { code } = await refusalOf(cold(isolate, appid, 200));
     expect([code, Date.now() - since < 2_000]).toEqual(["unavailable", true]);
   });
 
@@ -161,7 +160,7 @@ describe("a cold look-up", () => {
     const known = (await new ResolvingIsolate().resolve(world.appid))?.credentials;
     if (known === undefined) throw new Error("the app is not there");
     const slow = cold(isolate, world.appid);
-    await isolate.resolver.reload(isolate.bindings, known, isolate.lookUp);
+    await isolate.lookUp({ trust: "home", because: "gate_refused", than: known });
     answer({ ...record, revokedAt: 1 });
     expect(await slow).toMatchObject({ source: "isolate", credentials: { revoked: false } });
   });

@@ -19,7 +19,7 @@ describe("looking for an app whose home does not answer", () => {
     await env.CREDENTIALS.put(`app:${world.appid}`, JSON.stringify({ ...(await recordOf(world.appid)), home: "eu" }));
     expect(await isolate.relocate(believed)).toMatchObject({ source: "d1", credentials: { home: "apac", keys: [{}] } });
     expect(await recordOf(world.appid)).toMatchObject({ home: "apac" });
-    expect(isolate.resolver.cached(world.appid)).toMatchObject({ credentials: { home: "apac" } });
+    expect(await isolate.remembered(world.appid)).toMatchObject({ credentials: { home: "apac" } });
   });
 
   it("shares one read among requests at the same moment: all of them find it", async () => {

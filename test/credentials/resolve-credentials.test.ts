@@ -473,7 +473,8 @@ describe("confirming", () => {
   it("asks D1 once in a second for one signature, ten times for an app, however many there are at once", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
-    const confirm = (signature: string) => isolate.resolver.confirm(isolate.bindings, known, signature, isolate.lookUp);
+    const confirm = (signature: string) =>
+      isolate.lookUp({ trust: "home", because: "refused_anyway", than: known, signature });
     expect(await confirm("ab")).toMatchObject({ source: "d1" });
     expect(await confirm("AB")).toMatchObject({ source: "isolate", credentials: known });
     expect(isolate.trips.single).toBe(1);
@@ -490,7 +491,7 @@ describe("confirming", () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
-    const found = await isolate.resolver.confirm(isolate.bindings, known, "ab", isolate.lookUp);
+    const found = await isolate.lookUp({ trust: "home", because: "refused_anyway", than: known, signature: "ab" });
     expect(found?.credentials.revoked).toBe(true);
     expect(await isolate.resolve(world.appid)).toMatchObject({ credentials: { revoked: true } });
   });

@@ -25,7 +25,7 @@ describe("the steps of a signed request", () => {
       expect.arrayContaining(["readFields", "readStamp", "readIdempotencyKey", "claimOf"]),
     );
     expect(stepsOf("writes")).toEqual(
-      expect.arrayContaining(["verifyCaller", "confirmCaller", "verifyAgain", "checkReplay", "decide"]),
+      expect.arrayContaining(["verifyCaller", "confirmCaller", "verifyAtHome", "checkReplay", "decide"]),
     );
   });
 

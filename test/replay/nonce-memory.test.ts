@@ -35,26 +35,26 @@ describe("the memory of used ranstr", () => {
     expect(known()).toEqual([false, false, true, true, true]);
   });
 
-  it("knows what is under way until it has ended, and lets all go when five thousand never ended", () => {
+  it("knows what is in flight until it has ended, and lets all go when five thousand never ended", () => {
     const { nonces } = memory();
     const ended = nonces.begin("app", "abc", 8_000);
-    expect([nonces.isUnderWay("app", "abc"), nonces.isUnderWay("other", "abc")]).toEqual([true, false]);
+    expect([nonces.isInFlight("app", "abc"), nonces.isInFlight("other", "abc")]).toEqual([true, false]);
     expect(nonces.has("app", "abc")).toBe(false);
     ended();
-    expect(nonces.isUnderWay("app", "abc")).toBe(false);
+    expect(nonces.isInFlight("app", "abc")).toBe(false);
     for (let i = 0; i < 5_000; i++) nonces.begin("app", String(i), 8_000);
-    expect([nonces.isUnderWay("app", "0"), nonces.isUnderWay("app", "4999")]).toEqual([true, true]);
+    expect([nonces.isInFlight("app", "0"), nonces.isInFlight("app", "4999")]).toEqual([true, true]);
     nonces.begin("app", "last", 8_000);
-    expect([nonces.isUnderWay("app", "0"), nonces.isUnderWay("app", "last")]).toEqual([false, true]);
+    expect([nonces.isInFlight("app", "0"), nonces.isInFlight("app", "last")]).toEqual([false, true]);
   });
 
-  it("takes what never ended as under way until it gives up, and no longer", () => {
+  it("takes what never ended as in flight until it gives up, and no longer", () => {
     const { clock, nonces } = memory();
     nonces.begin("app", "abc", 8_000);
     clock.elapsed = 7_999;
-    expect(nonces.isUnderWay("app", "abc")).toBe(true);
+    expect(nonces.isInFlight("app", "abc")).toBe(true);
     clock.elapsed = 8_000;
-    expect(nonces.isUnderWay("app", "abc")).toBe(false);
+    expect(nonces.isInFlight("app", "abc")).toBe(false);
   });
 
   it("leaves the mark of the next request when one ends after it has given up", () => {
@@ -63,15 +63,15 @@ describe("the memory of used ranstr", () => {
     clock.elapsed = 8_000;
     nonces.begin("app", "abc", 16_000);
     first();
-    expect(nonces.isUnderWay("app", "abc")).toBe(true);
+    expect(nonces.isInFlight("app", "abc")).toBe(true);
   });
 
   it("leaves the mark of another request when one that has waited in vain gives up", () => {
     const { nonces } = memory();
     const ended = nonces.begin("app", "abc", 8_000);
     nonces.begin("app", "abc", 9_000)();
-    expect(nonces.isUnderWay("app", "abc")).toBe(true);
+    expect(nonces.isInFlight("app", "abc")).toBe(true);
     ended();
-    expect(nonces.isUnderWay("app", "abc")).toBe(false);
+    expect(nonces.isInFlight("app", "abc")).toBe(false);
   });
 });

@@ -1,7 +1,8 @@
 import { env } from "cloudflare:workers";
 import type { AppRecord } from "../../src/credentials/find-app.ts";
 import type { Credentials } from "../../src/credentials/open-secrets.ts";
-import { CredentialResolver, type Found } from "../../src/credentials/resolve-credentials.ts";
+import type { Found, Question } from "../../src/credentials/question.ts";
+import { CredentialResolver } from "../../src/credentials/resolve-credentials.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { systemRuntime } from "../../src/runtime.ts";
 import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
@@ -69,25 +70,34 @@ export class ResolvingIsolate {
     };
   }
 
-  get lookUp() {
-    return { waitUntil: this.waitUntil, answerBy: Date.now() + 8_000 };
+  /** @param more milliseconds of the request's time */
+  lookUp(question: Question, more = 8_000): Promise<Found | undefined> {
+    const lifetime = { waitUntil: this.waitUntil, answerBy: Date.now() + more };
+    return this.resolver.lookUp(this.bindings, lifetime, question);
   }
 
-  /** As a request asks: the isolate's own cache, then the others. */
+  /** As a request asks first. */
   async resolve(appid: string): Promise<Found | undefined> {
-    const found = this.resolver.cached(appid) ?? (await this.resolver.load(this.bindings, appid, this.lookUp));
+    const found = await this.lookUp({ trust: "cache", appid, inMemory: false });
     await this.settled();
     return found;
   }
 
+  /** What the isolate remembers. */
+  remembered(appid: string): Promise<Found | undefined> {
+    return this.lookUp({ trust: "cache", appid, inMemory: true });
+  }
+
+  /** As a request asks whose home does not answer. */
   async relocate(than: Credentials, client = "192.0.2.1"): Promise<Found | undefined> {
-    const found = await this.resolver.relocate(this.bindings, than, client, this.lookUp);
+    const found = await this.lookUp({ trust: "directory", than, client });
     await this.settled();
     return found;
   }
 
+  /** As a request asks whose signature failed. */
   async refresh(than: Credentials, client = "192.0.2.1"): Promise<Credentials | undefined> {
-    const fresh = await this.resolver.refresh(this.bindings, than, client, this.lookUp);
+    const fresh = await this.lookUp({ trust: "home", because: "signature_failed", than, client });
     await this.settled();
     return fresh?.credentials;
   }

@@ -77,8 +77,8 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/credentials/resolve-credentials.ts",
-        find: "this.#readOnce(`${than.appid} ${client}`,",
-        replace: "this.#readOnce(`${than.appid} ${client.slice(0, 0)}`,",
+        find: "this.#once(`${appid} ${question.client}`,",
+        replace: "this.#once(`${appid} ${question.client.slice(0, 0)}`,",
       },
     ],
   },
@@ -87,9 +87,9 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "Each forgery costs a read of D1.",
     edits: [
       {
-        file: "src/credentials/resolve-credentials.ts",
-        find: "    if (this.#wasInVain(whose)) return undefined;\n",
-        replace: "    void this.#wasInVain;\n",
+        file: "src/credentials/lookup-bounds.ts",
+        find: "    if (this.#isInNegativeCache(whose)) return undefined;\n",
+        replace: "    void this.#isInNegativeCache;\n",
       },
     ],
   },
@@ -98,9 +98,9 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "Forgeries at the same moment cost a read of D1 each.",
     edits: [
       {
-        file: "src/credentials/resolve-credentials.ts",
-        find: "    while (isUnderWay()) await sleep(this.#runtime, REFRESH_POLL_MS);\n",
-        replace: "    void isUnderWay;\n    void sleep;\n",
+        file: "src/credentials/lookup-bounds.ts",
+        find: "    while (this.#isInFlight(whose) && this.#runtime.elapsed() < answerBy) await sleep(this.#runtime, IN_FLIGHT_POLL_MS);\n",
+        replace: "    void [this.#isInFlight, answerBy, sleep, IN_FLIGHT_POLL_MS];\n",
       },
     ],
   },
@@ -164,9 +164,9 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/pipeline/verify-caller.ts",
-        find: "  let found: Found | undefined = credentials.cached(appid);\n",
+        find: "  const since = runtime.elapsed();\n",
         replace:
-          '  let found: Found | undefined = credentials.cached(appid);\n  if (limits.isPassed(failureKey("signed", client))) return tooManyFailures();\n',
+          '  const since = runtime.elapsed();\n  if (limits.isPassed(failureKey("signed", client))) return tooManyFailures();\n',
       },
     ],
   },
@@ -233,8 +233,8 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/pipeline/verify-caller.ts",
-        find: 'if (!limits.isPassed(failureKey("unknown", client)))',
-        replace: "if (limits !== undefined)",
+        find: 'const inMemory = limits.isPassed(failureKey("unknown", client));',
+        replace: "const inMemory = limits === undefined;",
       },
     ],
   },
@@ -266,8 +266,8 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/pipeline/decide.ts",
-        find: "while (nonces.isUnderWay(appid, ranstr) && runtime",
-        replace: "while (nonces.isUnderWay(appid, ranstr) && !claimant && runtime",
+        find: "while (nonces.isInFlight(appid, ranstr) && runtime",
+        replace: "while (nonces.isInFlight(appid, ranstr) && !claimant && runtime",
       },
     ],
   },
@@ -419,9 +419,9 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/credentials/resolve-credentials.ts",
-        find: "    const isNews = ({ siteId, home }: Credentials) => siteId",
+        find: '    if (question.trust === "directory") {\n',
         replace:
-          "    if (this.#wasInVain(`${client} elsewhere`)) return undefined;\n    remember(this.#refreshedInVain, `${client} elsewhere`, this.#runtime.now());\n    const isNews = ({ siteId, home }: Credentials) => siteId",
+          '    if (question.trust === "directory") {\n      const asked = this as unknown as { at?: Map<string, number> };\n      asked.at ??= new Map();\n      if (this.#runtime.now() < (asked.at.get(question.client) ?? 0) + 5_000) return undefined;\n      asked.at.set(question.client, this.#runtime.now());\n',
       },
     ],
   },
@@ -430,9 +430,9 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "Each request looks its app up anew.",
     edits: [
       {
-        file: "src/pipeline/verify-caller.ts",
-        find: "let found: Found | undefined = credentials.cached(appid);",
-        replace: "let found = undefined as Found | undefined;",
+        file: "src/credentials/resolve-credentials.ts",
+        find: "this.#cache.fresh(appid) ?? this.#askKvAndD1(",
+        replace: "this.#askKvAndD1(",
       },
     ],
   },

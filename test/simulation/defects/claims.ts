@@ -201,9 +201,9 @@ export const CLAIM_DEFECTS: Defect[] = [
     what: "A cold request waits for KV alone.",
     edits: [
       {
-        file: "src/credentials/resolve-credentials.ts",
-        find: "const early = await this.#within(KV_HEAD_START_MS, fromKv, null);",
-        replace: "const early = await this.#within(60_000, fromKv, null);",
+        file: "src/credentials/hedge.ts",
+        find: "const early = await within(runtime, KV_HEAD_START_MS, fromKv, null);",
+        replace: "const early = await within(runtime, 60_000, fromKv, null);",
       },
     ],
   },
@@ -324,9 +324,9 @@ export const CLAIM_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/credentials/resolve-credentials.ts",
-        find: "    if (!APPID.test(appid)) return undefined;\n    const fromKv",
+        find: "    if (!APPID.test(appid)) return undefined;\n",
         replace:
-          "    if (!APPID.test(appid)) return undefined;\n    const shared = this as unknown as { looks?: Map<string, Promise<Found | undefined>> };\n    shared.looks ??= new Map();\n    const under = shared.looks.get(appid);\n    if (under !== undefined) return under;\n    const look = this.loadAlone(bindings, appid, lookUp).finally(() => shared.looks?.delete(appid));\n    shared.looks.set(appid, look);\n    return look;\n  }\n\n  async loadAlone(bindings: CredentialBindings, appid: string, lookUp: LookUp): Promise<Found | undefined> {\n    const fromKv",
+          "    if (!APPID.test(appid)) return undefined;\n    const shared = this as unknown as { looks?: Map<string, Promise<Found | undefined>> };\n    shared.looks ??= new Map();\n    const inFlight = shared.looks.get(appid);\n    if (inFlight !== undefined) return inFlight;\n    const look = this.askAlone(bindings, appid, lifetime).finally(() => shared.looks?.delete(appid));\n    shared.looks.set(appid, look);\n    return look;\n  }\n\n  async askAlone(bindings: CredentialBindings, appid: string, lifetime: Lifetime): Promise<Found | undefined> {\n",
       },
     ],
   },

@@ -66,7 +66,7 @@ export const HOME_DEFECTS: Defect[] = [
     what: "Callers of a closed home wait for KV.",
     edits: [
       {
-        file: "src/credentials/resolve-credentials.ts",
+        file: "src/credentials/hedge.ts",
         find: `isRefusedFor(error, "home_closed") && refuse(error)`,
         replace: `isRefusedFor(error, "") && refuse(error)`,
       },

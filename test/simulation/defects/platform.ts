@@ -23,8 +23,8 @@ const FORGOTTEN = [
     RUN_REQUEST,
     "waitUntil(limits.count(config.appLimit, malformedKey",
   ],
-  ["wake", "what tells the queue of an event", "src/pipeline/decide.ts", "lookUp.waitUntil(wake"],
-  ["late-look-up", "the look-up in D1 that KV has outrun", RESOLVE, "lookUp.waitUntil(fromD1"],
+  ["wake", "what tells the queue of an event", "src/pipeline/decide.ts", "lifetime.waitUntil(notifyQueue"],
+  ["late-look-up", "the look-up in D1 that KV has outrun", "src/credentials/hedge.ts", "waitUntil(fromD1"],
   ["correction", "what puts a right record into KV", RESOLVE, "waitUntil(this.#correctKv"],
   ["publishing", "what tells KV of a change", RESOLVE, "waitUntil(writeRecord"],
   ["new-site", "what remembers a new site", "src/services/sites.ts", "ctx.waitUntil(rememberSite"],
@@ -32,7 +32,7 @@ const FORGOTTEN = [
     "operator-wake",
     "what tells the queue of a delivery by hand",
     "src/services/service-context.ts",
-    "ctx.waitUntil(wake",
+    "ctx.waitUntil(notifyQueue",
   ],
   ["deliveries", "what delivers", "src/webhooks/deliver.ts", "waitUntil(\n    Promise.all([told"],
 ] as const;
@@ -64,7 +64,7 @@ const SLOW: Defect[] = [
     edits: [
       {
         file: "src/pipeline/decide.ts",
-        find: "{ ...tries, answerBy: lookUp.answerBy }",
+        find: "{ ...tries, answerBy: lifetime.answerBy }",
         replace: "{ ...tries, answerBy: runtime.elapsed() + 8_000 }",
       },
     ],

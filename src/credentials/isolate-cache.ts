@@ -1,0 +1,37 @@
+import type { Runtime } from "../runtime.ts";
+import type { Credentials } from "./open-secrets.ts";
+import type { Found } from "./question.ts";
+import { remember } from "./remember.ts";
+
+const CACHED_MS = 300_000;
+
+/** The credentials that this isolate has read. A stale entry is harmless: each batch checks the app in its home. */
+export class IsolateCache {
+  readonly #runtime: Runtime;
+  readonly #entries = new Map<string, { credentials: Credentials; until: number }>();
+
+  constructor(runtime: Runtime) {
+    this.#runtime = runtime;
+  }
+
+  /** The entry, unless it has expired. */
+  fresh(appid: string): Found | undefined {
+    const entry = this.#entries.get(appid);
+    return entry !== undefined && entry.until > this.#runtime.now() ? this.any(appid) : undefined;
+  }
+
+  /** The entry, even when it has expired. */
+  any(appid: string): Found | undefined {
+    const entry = this.#entries.get(appid);
+    return entry && { credentials: entry.credentials, source: "isolate" };
+  }
+
+  keep(credentials: Credentials): Credentials {
+    remember(this.#entries, credentials.appid, { credentials, until: this.#runtime.now() + CACHED_MS });
+    return credentials;
+  }
+
+  drop(appid: string): void {
+    this.#entries.delete(appid);
+  }
+}

@@ -1,0 +1,12 @@
+/** How many apps, or apps and addresses, an isolate remembers something of. */
+const MOST = 1_000;
+
+/** Sets an entry as the newest, and removes the oldest ones beyond 1,000. */
+export function remember<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key);
+  map.set(key, value);
+  for (const oldest of map.keys()) {
+    if (map.size <= MOST) break;
+    map.delete(oldest);
+  }
+}
