@@ -1,15 +1,16 @@
 import { sql } from "drizzle-orm";
 import * as z from "zod/mini";
-import { POSITIVE_ID, positiveId, rule } from "../fields.ts";
+import { POSITIVE_ID, positiveId } from "../fields.ts";
 import { insertAccepted, wasAcceptedBefore } from "../store/home/claim.ts";
-import { agents, nonces, participants, sessions } from "../store/schema.ts";
+import { agents, participants, sessions } from "../store/schema.ts";
 import type { Placeholders } from "../store/statement.ts";
+import { defineOperation } from "./define-operation.ts";
 import { orString } from "./describe-fields.ts";
 import { describeLeftOut } from "./describe-left-out.ts";
-import { type Documentation, defineOperation } from "./operation.ts";
+import type { Documentation } from "./operation.ts";
+import { chatIdField, onSession, SESSION_NOT_FOUND, session, sessionNotFound } from "./session-rules.ts";
 
 const MOST_AGENTS = 100;
-const CHAT_ID_RULE = rule("must be an integer");
 const IDS_RULE = `must be 1 to ${MOST_AGENTS} agent ids (one named twice counts once), as positive integers between commas or as an array`;
 
 /** Positive integers between commas, with or without blanks around them: "10427, 10428". */
@@ -42,8 +43,6 @@ const listedIds = z.pipe(
 /** `agents` is a JSON array of distinct ids. */
 type Values = Placeholders<{ siteId: number; chatId: number; agents: string }>;
 
-const session = (v: Values) => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} = ${v.chatId}`;
-
 /** The asked-for agents of this site in normal status. CROSS JOIN keeps the order: left to itself, SQLite walks all agents of the site. */
 const askedToJoin = (v: Values) => sql`CROSS JOIN json_each(${v.agents}) AS asked
   CROSS JOIN ${sessions} ON ${session(v)}
@@ -64,7 +63,7 @@ export default defineOperation({
   wireName: "add_kf",
 
   fields: z.object({
-    chat_id: z.int(CHAT_ID_RULE),
+    chat_id: chatIdField,
     kefu_ids: z
       .pipe(
         z.union([listedIds, z.array(positiveId)], {
@@ -87,16 +86,10 @@ export default defineOperation({
 
   bind: (input) => ({ chatId: input.sessionId, agents: JSON.stringify(input.agentIds) }),
 
-  sessionId: (v) => sql`${v.chatId}`,
-  mayBeItself: (v) => sql`${nonces.sessionId} = ${v.chatId}`,
+  ...onSession,
 
   refusals: {
-    session_not_found: {
-      when: (v) => sql`NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)})`,
-      code: "session_not_found",
-      detail: () => "chat_id: no such session on this site",
-      past: "The site had no such session.",
-    },
+    session_not_found: sessionNotFound,
     not_a_ticket: {
       when: (v) => sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.kind} <> 'ticket')`,
       code: "state_forbids",
@@ -231,10 +224,7 @@ export const documentation: Documentation = {
     example: { chat_id: 900220, agent_ids: [10427, 10428], added_by: 10411 },
   },
   refusals: {
-    session_not_found: {
-      cause: "No session of this app's site has this `chat_id`. Another site's session is not found either.",
-      cure: "Use the `chat_id` that `create_gd` answered to an app of the same site.",
-    },
+    session_not_found: SESSION_NOT_FOUND,
     no_new_agents: {
       cause: "None of the agents in `kefu_ids` is new to the session, of this site and in normal status.",
       cure: "`x-error-detail` names each and why. Nothing to repeat when they are on the session already; otherwise ask the operator about the agents.",

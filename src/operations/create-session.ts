@@ -1,13 +1,15 @@
 import { sql } from "drizzle-orm";
 import * as z from "zod/mini";
-import { isText, positiveId, rule, text } from "../fields.ts";
+import { positiveId, rule, text } from "../fields.ts";
 import { insertAccepted, nextSessionId } from "../store/home/claim.ts";
 import { agents, customers, messages, nonces, participants, SESSION_FIELDS, sessions } from "../store/schema.ts";
 import { type Placeholders, takeExcluded } from "../store/statement.ts";
 import { autoTitle } from "./auto-title.ts";
+import { defineOperation } from "./define-operation.ts";
 import { describeLeftOut } from "./describe-left-out.ts";
 import { SESSION_PROPERTIES } from "./describe-session.ts";
-import { type Documentation, defineOperation } from "./operation.ts";
+import { metadataField, sortedByName } from "./metadata.ts";
+import type { Documentation } from "./operation.ts";
 
 const MOST_AGENTS = 100;
 const AGENTS_RULE = `must be an array of 1 to ${MOST_AGENTS} agent ids (one named twice counts once)`;
@@ -23,27 +25,6 @@ const OPENINGS = {
   // Nobody has replied yet: the session keeps the status it starts with.
   system: { status: "waiting", messageSender: "agent" },
 } as const;
-
-const METADATA_NAME = /^[A-Za-z0-9_.-]{1,40}$/;
-const METADATA_RULE =
-  "must be an object of up to 20 strings of up to 500 characters, under names of 1 to 40 characters of A-Za-z0-9_.-";
-
-const isMetadata = (value: unknown): value is Record<string, string> => metadataFault(value) === undefined;
-
-/** What is wrong with metadata, without quoting any of it; undefined when nothing is. */
-function metadataFault(value: unknown): string | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return METADATA_RULE;
-  const pairs = Object.entries(value);
-  if (pairs.length > 20) return "must have at most 20 keys";
-  const wrong = pairs.findIndex(([name, each]) => !METADATA_NAME.test(name) || !isText(each, 0, 500));
-  const [name] = pairs[wrong] ?? [];
-  if (name === undefined) return undefined;
-  // JSON.parse puts names that are whole numbers first: then the position is not the sender's.
-  const which = pairs.some(([each]) => /^\d+$/.test(each)) ? "one key" : `key ${wrong + 1}`;
-  return METADATA_NAME.test(name)
-    ? `${which} must have a string of up to 500 characters`
-    : `${which} must be a name of 1 to 40 characters of A-Za-z0-9_.-`;
-}
 
 /** The agents of the request who are unknown, of another site or disabled. */
 const unfitAgents = (v: Placeholders<{ siteId: number; agents: string }>) =>
@@ -74,10 +55,7 @@ export default defineOperation({
       ),
       fzr_uid: positiveId,
       sender_type: z._default(z.union([z.literal(1), z.literal(2), z.literal(3)], SENDER_RULE), 2),
-      // An extension: docs/contract.md, "metadata".
-      metadata: z.optional(
-        z.custom<Record<string, string>>(isMetadata, { error: ({ input }) => metadataFault(input) }),
-      ),
+      metadata: z.optional(metadataField),
     })
     .check(
       z.refine((fields) => fields.kefu_id.includes(fields.fzr_uid), {
@@ -214,10 +192,6 @@ export default defineOperation({
 
   answer: (sessionId) => ({ chat_id: sessionId }),
 });
-
-/** Sorted, so that the order of the pairs does not change the fingerprint. */
-const sortedByName = (pairs: Record<string, string>) =>
-  Object.fromEntries(Object.entries(pairs).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, ""]));
 

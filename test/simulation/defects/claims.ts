@@ -94,7 +94,7 @@ export const CLAIM_DEFECTS: Defect[] = [
     what: "The key is remembered by a call of its own after the session's batch.",
     edits: [
       {
-        file: "src/operations/operation.ts",
+        file: "src/operations/define-operation.ts",
         find: "        ...(request.key === null ? [] : [remember(db, values)]),\n",
         replace: "        ...(request.key === null ? [] : (void remember(db, values).run().catch(() => {}), [])),\n",
       },
@@ -234,7 +234,7 @@ export const CLAIM_DEFECTS: Defect[] = [
     what: "add_kf adds agents to a session of another site.",
     edits: [
       {
-        file: "src/operations/add-agents.ts",
+        file: "src/operations/session-rules.ts",
         find: "sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} = ${v.chatId}`",
         replace: "sql`${v.siteId} > 0 AND ${sessions.id} = ${v.chatId}`",
       },

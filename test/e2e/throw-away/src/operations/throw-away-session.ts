@@ -1,34 +1,30 @@
 import { sql } from "drizzle-orm";
 import * as z from "zod/mini";
-import { rule } from "../../../../../src/fields.ts";
-import { type Documentation, defineOperation } from "../../../../../src/operations/operation.ts";
+import { defineOperation } from "../../../../../src/operations/define-operation.ts";
+import type { Documentation } from "../../../../../src/operations/operation.ts";
+import {
+  chatIdField,
+  onSession,
+  SESSION_NOT_FOUND,
+  session,
+  sessionNotFound,
+} from "../../../../../src/operations/session-rules.ts";
 import { updateAccepted } from "../../../../../src/store/home/claim.ts";
-import { nonces, sessions } from "../../../../../src/store/schema.ts";
-import type { Placeholders } from "../../../../../src/store/statement.ts";
-
-type Values = Placeholders<{ siteId: number; chatId: number }>;
-
-const session = (v: Values) => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} = ${v.chatId}`;
+import { sessions } from "../../../../../src/store/schema.ts";
 
 /** Throws a session away. Nobody will build it: it tries the recipe for an operation, in a copy of the tree. */
 export default defineOperation({
   name: "throw_away_session",
   wireName: "throw_away_gd",
 
-  fields: z.object({ chat_id: z.int(rule("must be an integer")) }),
+  fields: z.object({ chat_id: chatIdField }),
   read: (fields) => ({ sessionId: fields.chat_id }),
   bind: (input) => ({ chatId: input.sessionId }),
 
-  sessionId: (v) => sql`${v.chatId}`,
-  mayBeItself: (v) => sql`${nonces.sessionId} = ${v.chatId}`,
+  ...onSession,
 
   refusals: {
-    session_not_found: {
-      when: (v) => sql`NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)})`,
-      code: "session_not_found",
-      detail: () => "chat_id: no such session on this site",
-      past: "The site had no such session.",
-    },
+    session_not_found: sessionNotFound,
     binned_before: {
       when: (v) => sql`EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)} AND ${sessions.status} = 'binned')`,
       code: "state_forbids",
@@ -64,10 +60,7 @@ export const documentation: Documentation = {
     example: { chat_id: 900220, status: "binned" },
   },
   refusals: {
-    session_not_found: {
-      cause: "No session of this app's site has this `chat_id`.",
-      cure: "Use the `chat_id` that `create_gd` answered to an app of the same site.",
-    },
+    session_not_found: SESSION_NOT_FOUND,
     binned_before: { cause: "The session was thrown away before.", cure: "Nothing to repeat." },
   },
 };

@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { sql } from "drizzle-orm";
 import { describe, expect, it } from "vitest";
 import * as z from "zod/mini";
-import { defineOperation } from "../../src/operations/operation.ts";
+import { defineOperation } from "../../src/operations/define-operation.ts";
 
 const refusal = { when: () => sql`true`, code: "state_forbids", detail: () => "detail", past: "Past." } as const;
 

@@ -1,0 +1,34 @@
+import { sql } from "drizzle-orm";
+import * as z from "zod/mini";
+import { rule } from "../fields.ts";
+import { nonces, sessions } from "../store/schema.ts";
+import type { Placeholders } from "../store/statement.ts";
+import type { Definition, RefusalRule } from "./operation.ts";
+
+/** What every operation on one session shares. Such an operation has a field `chat_id` and binds it as `chatId`. */
+
+export const chatIdField = z.int(rule("must be an integer"));
+
+/** The session's row, as a condition. */
+export const session = (v: Placeholders<{ siteId: number; chatId: number }>) =>
+  sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} = ${v.chatId}`;
+
+/** The parts of a definition that say which session the request is about. */
+export const onSession: Pick<Definition<never, never, { chatId: number }>, "sessionId" | "mayBeItself"> = {
+  sessionId: (v) => sql`${v.chatId}`,
+  mayBeItself: (v) => sql`${nonces.sessionId} = ${v.chatId}`,
+};
+
+/** The first refusal: its name in `refusals` is `session_not_found`. */
+export const sessionNotFound: RefusalRule<{ chatId: number }> = {
+  when: (v) => sql`NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)})`,
+  code: "session_not_found",
+  detail: () => "chat_id: no such session on this site",
+  past: "The site had no such session.",
+};
+
+/** Its words in the documentation. */
+export const SESSION_NOT_FOUND = {
+  cause: "No session of this app's site has this `chat_id`. Another site's session is not found either.",
+  cure: "Use the `chat_id` that `create_gd` answered to an app of the same site.",
+};
