@@ -9,9 +9,9 @@ import { requestLog } from "./http/request-log.ts";
 import { onError } from "./http/signed/on-error.ts";
 import { signedRoute } from "./http/signed/route.ts";
 import { OPERATIONS } from "./operations/index.ts";
-import { PassedLimits } from "./rate-limit.ts";
-import { NonceMemory } from "./replay/nonce-memory.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
+import { NonceMemory } from "./signed/nonce-memory.ts";
+import { PassedLimits } from "./signed/rate-limit.ts";
 import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 
 /** For whoever calls another path. */

@@ -1,6 +1,6 @@
 import { ServiceError } from "./errors.ts";
 import { BINDING_RULE, bindingOfHome, homeOfBinding, isMisnamed, MAIN_HOME, namesIn } from "./homes.ts";
-import { MAX_TOLERANCE_SECONDS } from "./replay/kv-nonces.ts";
+import { MAX_TOLERANCE_SECONDS } from "./signed/kv-nonces.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
 /** A message of the queue: the webhook has something due. What it is stands in the webhook's home. */

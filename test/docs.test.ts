@@ -4,8 +4,8 @@ import type { AdminCall } from "../src/http/admin/call.ts";
 import { ADMIN_CALLS } from "../src/http/admin/calls.ts";
 import { openApiDocument } from "../src/openapi/document.ts";
 import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "../src/openapi/signature-vectors.ts";
-import { IDEMPOTENCY_SECONDS } from "../src/pipeline/idempotency-key.ts";
-import { MAX_TOLERANCE_SECONDS, NONCE_SECONDS } from "../src/replay/kv-nonces.ts";
+import { IDEMPOTENCY_SECONDS } from "../src/signed/idempotency-key.ts";
+import { MAX_TOLERANCE_SECONDS, NONCE_SECONDS } from "../src/signed/kv-nonces.ts";
 import { TRIES, TRY_LIMIT_MS, WHOLE_LIMIT_MS } from "../src/store/run-batch.ts";
 import { anchorsOf, brokenLinks, linksOf, rowsOf } from "./support/markdown.ts";
 

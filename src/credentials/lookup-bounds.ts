@@ -17,7 +17,7 @@ const CONFIRMATIONS_PER_SECOND = 10;
  */
 export class LookUpBounds {
   readonly #runtime: Runtime;
-  /** When each look-up in vain ended. */
+  /** When each look-up ended that found nothing new. */
   readonly #negative = new Map<string, number>();
   /** Until when each look-up in flight holds others back. */
   readonly #inFlight = new Map<string, number>();
@@ -28,7 +28,7 @@ export class LookUpBounds {
   }
 
   /**
-   * Looks up once for all requests that come while it is in flight, and not at all for 5 s after a look-up in vain.
+   * Looks up once for all requests that come while it is in flight, and not at all for 5 s after one that found nothing new.
    *
    * @param whose    the appid and the address that are looked up for
    * @param answerBy when this request stops waiting for another one's look-up

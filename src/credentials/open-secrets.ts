@@ -1,5 +1,5 @@
-import { importKey } from "../signing/import-key.ts";
 import type { AppRecord } from "./find-app.ts";
+import { importKey } from "./import-key.ts";
 import { type Keyring, type Slot, unseal } from "./sealed-secret.ts";
 
 /** What an app's requests are verified with. */
@@ -58,7 +58,6 @@ export async function openCredentials(keyring: Keyring, app: AppRecord, now: num
   }
   return credentials;
 }
-openCredentials.kind = "pure" as const;
 
 /**
  * An app's secrets, also an expired one, so that the signature check can recognise a signature that was made with it.

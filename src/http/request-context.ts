@@ -1,9 +1,9 @@
 import type { Context } from "hono";
 import { type Bindings, type Config, readConfig } from "../config.ts";
 import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
-import type { PassedLimits } from "../rate-limit.ts";
-import type { NonceMemory } from "../replay/nonce-memory.ts";
 import type { Runtime } from "../runtime.ts";
+import type { NonceMemory } from "../signed/nonce-memory.ts";
+import type { PassedLimits } from "../signed/rate-limit.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Trace } from "../telemetry/trace.ts";
 

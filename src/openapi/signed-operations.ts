@@ -1,7 +1,7 @@
 import type { SignedErrorCode } from "../errors.ts";
 import { DOCUMENTED } from "../operations/index.ts";
 import type { Documentation, Operation } from "../operations/operation.ts";
-import { stampSchema } from "../pipeline/read-stamp.ts";
+import { freshnessSchema } from "../signed/check-freshness.ts";
 import { envelope, failures, header, string } from "./components.ts";
 import { type JsonSchema, jsonSchemaOf, type Words } from "./json-schema.ts";
 
@@ -11,7 +11,7 @@ const STAMP_EXAMPLE = {
   ranstr: "codex1033048655",
 };
 
-/** Written by hand, because no schema checks appid: see src/pipeline/read-fields.ts. */
+/** Written by hand, because no schema checks appid: see src/signed/read-fields.ts. */
 const APPID = string("The application identifier that the operator issued.", {
   minLength: 1,
   maxLength: 64,
@@ -32,7 +32,7 @@ const STAMP_WORDS: Words = {
 
 /** A signed body, with appid, timestamp and ranstr first, as in the documented examples. It allows unknown fields, which are ignored. */
 function signedBody(operation: JsonSchema): JsonSchema {
-  const stamp = jsonSchemaOf(stampSchema, STAMP_WORDS);
+  const stamp = jsonSchemaOf(freshnessSchema, STAMP_WORDS);
   return {
     type: "object",
     properties: { appid: APPID, ...stamp.properties, ...operation.properties },

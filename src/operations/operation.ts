@@ -123,7 +123,7 @@ export interface Operation {
   digitsOf: string | undefined;
   /** The rules of this operation, by their names. */
   refusals: Record<string, Pick<RefusalRule<Row>, "code" | "past">>;
-  /** A pure step of the pipeline: checks the fields and translates them. */
+  /** A pure step of the signed path: checks the fields and translates them. */
   read: (fields: Record<string, unknown>) => Result<Asked>;
   /** The type of the event that an accepted call leaves. */
   eventType: string;

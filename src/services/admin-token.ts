@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors.ts";
-import { CLIENT_LIMIT_PERIOD, failureKey, withinRate } from "../rate-limit.ts";
+import { CLIENT_LIMIT_PERIOD, failureKey, withinRate } from "../signed/rate-limit.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 export interface GivenToken {

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { ServiceError } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
-import { NONCE_SECONDS } from "../replay/kv-nonces.ts";
+import { NONCE_SECONDS } from "../signed/kv-nonces.ts";
 import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../store/copy-sites.ts";
 import { countSitesByHome } from "../store/directory/sites.ts";
 import { probeHome } from "../store/home/sites.ts";

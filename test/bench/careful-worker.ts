@@ -7,12 +7,12 @@
  * replays as production. What it does not have: a retry after a lost answer, Idempotency-Key, and a revoked app or a disabled
  * agent noticed between its two batches.
  */
+
+import { importKey } from "../../src/credentials/import-key.ts";
 import { autoTitle } from "../../src/operations/auto-title.ts";
 import createSessionOperation from "../../src/operations/create-session.ts";
-import { stampSchema } from "../../src/pipeline/read-stamp.ts";
-import { checkFreshness } from "../../src/signing/check-freshness.ts";
-import { importKey } from "../../src/signing/import-key.ts";
-import { verifySignature } from "../../src/signing/verify-signature.ts";
+import { checkFreshness } from "../../src/signed/check-freshness.ts";
+import { verifySignature } from "../../src/signed/verify-signature.ts";
 
 /** What a create_gd asks for. */
 interface CreateSession {
@@ -69,17 +69,16 @@ async function createSession(request: Request, env: Env, context: ExecutionConte
   if (app === undefined) return refuse(401);
   const signature = request.headers.get("x-chat-signature") ?? undefined;
   if (!(await verifySignature(body, signature, app.keys)).ok) return refuse(401);
-  const stamp = stampSchema.safeParse(fields);
-  if (!stamp.success) return refuse(400);
   const now = Math.floor(Date.now() / 1000);
-  if (!checkFreshness(stamp.data.timestamp, now, 300).ok) return refuse(401);
+  const fresh = checkFreshness(fields, now, 300);
+  if (!fresh.ok) return refuse(fresh.code === "invalid_parameters" ? 400 : 401);
   if (!(await env.APP_LIMIT.limit({ key: appid })).success) return refuse(429);
   if (typeof fields.sbs === "number") fields.sbs = String(fields.sbs);
   const asked = createSessionOperation.read(fields);
   if (!asked.ok) return refuse(400);
   const input = asked.value.input as CreateSession;
 
-  const { ranstr } = stamp.data;
+  const { ranstr } = fresh.value;
   const reads = readAll(env.DB, { appid, siteId: app.siteId, ranstr, agents: JSON.stringify(input.agentIds) });
   // Whoever knows first that the ranstr was used; for all else D1's answer counts, and a slow KV holds nothing back.
   const seen = look.then(async (value) => (value === null ? reads : { used: true, appIsGood: true, agents: 0 }));

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { experimental_readRawConfig, unstable_readConfig } from "wrangler";
 import { withDatabase, withoutFurtherHomes, withVar } from "../../src/cli/wrangler-toml.ts";
 import { homeOfBinding, MAIN_HOME, namesIn } from "../../src/homes.ts";
-import { CLIENT_LIMIT_PERIOD, LIMIT_PERIOD } from "../../src/rate-limit.ts";
+import { CLIENT_LIMIT_PERIOD, LIMIT_PERIOD } from "../../src/signed/rate-limit.ts";
 import { workerOptions } from "../support/worker-options.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

@@ -16,7 +16,7 @@ const TESTS = [
   ...["architecture", "docs", "docs-receiving", "docs-zh", "client/verify-event", "openapi/events", "openapi/limits"],
   ...["http/admin-lists", "http/admin-webhooks", "http/documented-examples", "http/envelope", "http/signed-routes"],
   ...["http/console/language", "http/console/webhooks/webhooks", "operations/add-agents", "operations/create-session"],
-  ...["operations/events", "pipeline/fingerprint", "store/schema", "store/home/read-session"],
+  ...["operations/events", "signed/fingerprint", "store/schema", "store/home/read-session"],
   ...["simulation/operations", "simulation/defects", "simulation/seeds"],
 ].map((name) => `test/${name}.test.ts`);
 

@@ -1,8 +1,8 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { clientAddress } from "../../src/http/client-address.ts";
-import { CLIENT_LIMIT_PERIOD, LIMIT_PERIOD, PassedLimits, withinRate } from "../../src/rate-limit.ts";
 import { systemRuntime } from "../../src/runtime.ts";
+import { CLIENT_LIMIT_PERIOD, LIMIT_PERIOD, PassedLimits, withinRate } from "../../src/signed/rate-limit.ts";
 import { Counted } from "../support/counted.ts";
 import { FAULTS, Faults, faultyD1, faultyLimit } from "../support/faulty-bindings.ts";
 import { startCall, withoutWaiting } from "../support/patient-fetch.ts";

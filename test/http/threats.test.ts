@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { nonceKey } from "../../src/replay/kv-nonces.ts";
+import { nonceKey } from "../../src/signed/kv-nonces.ts";
 import { ConsoleVisitor } from "../support/console-visitor.ts";
 import { forgeRecord } from "../support/forge-record.ts";
 import { databaseOf } from "../support/homes.ts";

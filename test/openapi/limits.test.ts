@@ -8,10 +8,10 @@ import type { JsonSchema } from "../../src/openapi/json-schema.ts";
 import createSession from "../../src/operations/create-session.ts";
 import { DOCUMENTED } from "../../src/operations/index.ts";
 import type { Operation } from "../../src/operations/operation.ts";
-import { readIdempotencyKey } from "../../src/pipeline/idempotency-key.ts";
-import { stampSchema } from "../../src/pipeline/read-stamp.ts";
 import { idCursorSchema } from "../../src/services/page.ts";
 import { newSiteSchema } from "../../src/services/sites.ts";
+import { freshnessSchema } from "../../src/signed/check-freshness.ts";
+import { readIdempotencyKey } from "../../src/signed/idempotency-key.ts";
 import { World } from "../support/world.ts";
 
 const document = openApiDocument("1.0.0");
@@ -28,7 +28,7 @@ const BODIES: [string, JsonSchema, z.ZodMiniType[], Record<string, unknown>][] =
   [
     "CreateSession",
     without(schemaOf("CreateSession"), "appid", "sbs"),
-    [stampSchema, createSession.fields],
+    [freshnessSchema, createSession.fields],
     {
       timestamp: 1,
       ranstr: "r",
@@ -51,7 +51,7 @@ function otherOperations(): typeof BODIES {
     const name = schemaName(operation);
     const [example] = Object.values(documentation.examples);
     const schema = without(schemaOf(name), "appid", ...(operation.digitsOf === undefined ? [] : [operation.digitsOf]));
-    return [name, schema, [stampSchema, operation.fields], { timestamp: 1, ranstr: "r", ...example?.fields }];
+    return [name, schema, [freshnessSchema, operation.fields], { timestamp: 1, ranstr: "r", ...example?.fields }];
   });
 }
 

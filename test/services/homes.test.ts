@@ -1,11 +1,11 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { NONCE_SECONDS } from "../../src/replay/kv-nonces.ts";
 import { systemRuntime } from "../../src/runtime.ts";
 import { issueApp } from "../../src/services/apps.ts";
 import { listDivergentApps } from "../../src/services/divergent-apps.ts";
 import { listHomes, reconcileHome, reconcileSchema } from "../../src/services/homes.ts";
 import { changeSite, createSite, findSite } from "../../src/services/sites.ts";
+import { NONCE_SECONDS } from "../../src/signed/kv-nonces.ts";
 import { updateSiteCopy } from "../../src/store/directory/sites.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";

@@ -41,3 +41,12 @@ async function readAll<Name extends string>(
   const results = await db.batch<Row>(asked.map(([, [sql, parameter]]) => db.prepare(sql).bind(parameter)));
   return Object.fromEntries(asked.map(([name], i) => [name, results[i]?.results ?? []])) as Record<Name, Row[]>;
 }
+
+/** Every row of every table of a database. */
+export async function tablesOf(db: D1Database): Promise<Record<string, Row[]>> {
+  const named =
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE '_cf_%'";
+  const { results: tables } = await db.prepare(named).all<{ name: string }>();
+  const rows = await db.batch<Row>(tables.map(({ name }) => db.prepare(`SELECT * FROM "${name}"`)));
+  return Object.fromEntries(tables.map(({ name }, i) => [name, rows[i]?.results ?? []]));
+}

@@ -1,13 +1,13 @@
 import type { Handler } from "hono";
 import { describeLeftOut } from "../../operations/describe-left-out.ts";
 import type { Operation } from "../../operations/operation.ts";
-import { runRequest } from "../../pipeline/run-request.ts";
+import { runRequest } from "../../signed/run-request.ts";
 import { clientAddress } from "../client-address.ts";
 import { readBody } from "../read-body.ts";
 import { type App, configOf } from "../request-context.ts";
 import { fail, succeed } from "./envelope.ts";
 
-/** The route of one signed operation: reads HTTP, runs the pipeline, answers HTTP. */
+/** The route of one signed operation: reads HTTP, runs the request, answers HTTP. */
 export function signedRoute(operation: Operation): Handler<App> {
   return async function signedRequest(c) {
     const { isolate, trace } = c.var;

@@ -29,7 +29,7 @@ export type Claim = {
   nonceExpiresAt: number;
   /** The caller's Idempotency-Key, or null without one. */
   key: string | null;
-  /** See pipeline/fingerprint.ts. Compared only when there is a key. */
+  /** See signed/fingerprint.ts. Compared only when there is a key. */
   fingerprint: string;
   keyExpiresAt: number;
   /** The id of the event that the request leaves when it is accepted. */

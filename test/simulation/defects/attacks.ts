@@ -8,7 +8,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A replay counts for the limit of the app.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: "  if (!unused.ok) return unused;",
         replace:
           "  if (!unused.ok) {\n    waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));\n    return unused;\n  }",
@@ -20,7 +20,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A replay that D1 refuses counts for the limits.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: "  replayed: false,",
         replace: "  replayed: true,",
       },
@@ -31,7 +31,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "An isolate remembers a ranstr for all apps.",
     edits: [
       {
-        file: "src/replay/nonce-memory.ts",
+        file: "src/signed/nonce-memory.ts",
         find: "const name = (appid: string, ranstr: string) => `${appid}\\0${ranstr}`;",
         replace: "const name = (_appid: string, ranstr: string) => ranstr;",
       },
@@ -42,7 +42,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "KV keeps a ranstr for all apps.",
     edits: [
       {
-        file: "src/replay/kv-nonces.ts",
+        file: "src/signed/kv-nonces.ts",
         find: "JSON.stringify([appid, ranstr])",
         replace: "JSON.stringify([appid.length, ranstr])",
       },
@@ -53,8 +53,8 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A timestamp may be as far ahead as it likes.",
     edits: [
       {
-        file: "src/signing/check-freshness.ts",
-        find: 'if (timestamp > now + toleranceSeconds) return { ok: false, reason: "timestamp_ahead" };',
+        file: "src/signed/check-freshness.ts",
+        find: '  if (timestamp > now + toleranceSeconds) return refused("token_invalid", "timestamp_ahead", { detail });\n',
         replace: "",
       },
     ],
@@ -64,7 +64,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A timestamp at the edge of the tolerance is refused.",
     edits: [
       {
-        file: "src/signing/check-freshness.ts",
+        file: "src/signed/check-freshness.ts",
         find: "timestamp < now - toleranceSeconds",
         replace: "timestamp <= now - toleranceSeconds",
       },
@@ -136,7 +136,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A secret verifies after the end of its overlap, and the gate lets it through.",
     edits: [
       {
-        file: "src/credentials/authenticate.ts",
+        file: "src/signed/authenticate.ts",
         find: "keys.filter((key) => key.expiresAt > request.now)",
         replace: "keys",
       },
@@ -152,7 +152,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A refusal before the batch tells a revoked app more than that its signature is wrong.",
     edits: [
       {
-        file: "src/pipeline/verify-caller.ts",
+        file: "src/signed/verify-caller.ts",
         find: '  if (caller.source === "d1") return ok(null);',
         replace: "  if (caller.source !== undefined) return ok(null);",
       },
@@ -163,7 +163,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "An address over its limit is refused before its signature is verified.",
     edits: [
       {
-        file: "src/pipeline/verify-caller.ts",
+        file: "src/signed/verify-caller.ts",
         find: "  const since = runtime.elapsed();\n",
         replace:
           '  const since = runtime.elapsed();\n  if (limits.isPassed(failureKey("signed", client))) return tooManyFailures();\n',
@@ -186,7 +186,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "An unknown appid gets an answer of its own.",
     edits: [
       {
-        file: "src/pipeline/verify-caller.ts",
+        file: "src/signed/verify-caller.ts",
         find: 'return refused("token_invalid", reason, detail === undefined ? {} :',
         replace:
           'return refused("token_invalid", reason, reason === "app_unknown" ? { retryAfter: 1 } : detail === undefined ? {} :',
@@ -198,7 +198,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "An exceeded limit of an app refuses nobody.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: 'const passed = limits.isPassed(appid) ? "app_limit" : limits.isPassed(siteKey) ? "site_limit" : undefined;',
         replace: "const passed = undefined as string | undefined;\n  void siteKey;",
       },
@@ -210,7 +210,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "The limit of a site is not looked at.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: 'limits.isPassed(siteKey) ? "site_limit" : undefined',
         replace: "undefined",
       },
@@ -221,7 +221,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "An address may fail as often as it likes.",
     edits: [
       {
-        file: "src/pipeline/verify-caller.ts",
+        file: "src/signed/verify-caller.ts",
         find: "  if (!within) return tooManyFailures();\n",
         replace: "  void within;\n",
       },
@@ -232,7 +232,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "An address over its limit goes on costing look-ups.",
     edits: [
       {
-        file: "src/pipeline/verify-caller.ts",
+        file: "src/signed/verify-caller.ts",
         find: 'const inMemory = limits.isPassed(failureKey("unknown", client));',
         replace: "const inMemory = limits === undefined;",
       },
@@ -243,7 +243,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "An address over its limit goes on costing reads of NONCES.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: '!limits.isPassed(failureKey("signed", client))',
         replace: "true",
       },
@@ -265,7 +265,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "Identical requests in flight go to D1 each.",
     edits: [
       {
-        file: "src/pipeline/decide.ts",
+        file: "src/signed/decide.ts",
         find: "while (nonces.isInFlight(appid, ranstr) && runtime",
         replace: "while (nonces.isInFlight(appid, ranstr) && !claimant && runtime",
       },
@@ -276,7 +276,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "An isolate does not remember the ranstrs that it used.",
     edits: [
       {
-        file: "src/pipeline/decide.ts",
+        file: "src/signed/decide.ts",
         find: 'nonces.add(appid, ranstr, kind === "replayed" ? staleAt : claim.nonceExpiresAt);',
         replace: "void staleAt;",
       },
@@ -287,7 +287,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A replay that the isolate knows costs a read of KV.",
     edits: [
       {
-        file: "src/pipeline/check-replay.ts",
+        file: "src/signed/check-replay.ts",
         find: "early && !nonces.has(appid, ranstr)",
         replace: "early",
       },
@@ -298,7 +298,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "The detail of a failed signature is logged with the signature.",
     edits: [
       {
-        file: "src/pipeline/verify-caller.ts",
+        file: "src/signed/verify-caller.ts",
         find: "else trace.appid = appid;",
         replace:
           'else trace.appid = appid;\n  if (reason === "signature_mismatch") trace.detail = "a signature of " + appid + appid;',
@@ -310,7 +310,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "What a caller sent as appid is logged.",
     edits: [
       {
-        file: "src/pipeline/verify-caller.ts",
+        file: "src/signed/verify-caller.ts",
         find: 'if (reason === "app_unknown") delete trace.appid;',
         replace: 'if (reason === "app_unknown") trace.appid = appid;',
       },
@@ -321,7 +321,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A signature in upper case is refused.",
     edits: [
       {
-        file: "src/signing/verify-signature.ts",
+        file: "src/signed/verify-signature.ts",
         find: "/^[0-9a-f]{64}$/i",
         replace: "/^[0-9a-f]{64}$/",
       },
@@ -332,10 +332,10 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "Who cannot sign is told that the timestamp is stale.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: "  const verified = await verifyCaller(tools, claimant);",
         replace:
-          '  const dated = readStamp(fields.value, now, config.timestampToleranceSeconds);\n  if (!dated.ok && dated.code === "token_invalid") return dated;\n  const verified = await verifyCaller(tools, claimant);',
+          '  const dated = checkFreshness(fields.value, now, config.timestampToleranceSeconds);\n  if (!dated.ok && dated.code === "token_invalid") return dated;\n  const verified = await verifyCaller(tools, claimant);',
       },
     ],
   },
@@ -344,7 +344,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A forgery uses up the ranstr in the isolate.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: "  const verified = await verifyCaller(tools, claimant);\n  if (!verified.ok) return verified;",
         replace:
           "  const verified = await verifyCaller(tools, claimant);\n  if (!verified.ok) {\n    tools.nonces.add(appid, String(fields.value.ranstr), now + 900);\n    return verified;\n  }",
@@ -356,7 +356,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A replay is told to be one without a valid signature.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: "  const verified = await verifyCaller(tools, claimant);\n",
         replace:
           '  if (tools.nonces.has(appid, String(fields.value.ranstr))) return replayed("ranstr_seen_here");\n  const verified = await verifyCaller(tools, claimant);\n',
@@ -368,12 +368,12 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "All apps share one limit.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: "limits.count(config.appLimit, appid, PAUSE_SECONDS)",
         replace: 'limits.count(config.appLimit, "app", PAUSE_SECONDS)',
       },
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: "limits.isPassed(appid) ?",
         replace: 'limits.isPassed("app") ?',
       },
@@ -384,7 +384,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A refusal of who cannot sign says why.",
     edits: [
       {
-        file: "src/pipeline/verify-caller.ts",
+        file: "src/signed/verify-caller.ts",
         find: 'return refused("token_invalid", reason, detail === undefined ? {} :',
         replace: 'return refused("token_invalid", reason, detail === undefined ? { detail: reason, tell: true } :',
       },
@@ -395,7 +395,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A gate that does not know the caller is the last word: nobody reads the record anew.",
     edits: [
       {
-        file: "src/pipeline/decide.ts",
+        file: "src/signed/decide.ts",
         find: '  if (outcome.kind !== "credentials_stale") return ok(outcome);\n',
         replace: "  if (outcome.kind !== undefined) return ok(outcome);\n",
       },
@@ -452,7 +452,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A home that there is not stops an app whose record names it.",
     edits: [
       {
-        file: "src/pipeline/decide.ts",
+        file: "src/signed/decide.ts",
         find: "    () => verifyElsewhere(tools, claimant, caller),\n",
         replace: "    () => verifyElsewhere(tools, claimant, caller).then(() => undefined),\n",
       },
@@ -463,7 +463,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A record of KV that names a closed home stops the app, and nobody asks the directory.",
     edits: [
       {
-        file: "src/pipeline/verify-caller.ts",
+        file: "src/signed/verify-caller.ts",
         find: '|| found.source === "d1") return found;',
         replace: "|| found !== undefined) return found;",
       },
@@ -475,7 +475,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "Calls that meet a closed site count for the limit of the app, however often a captured one is sent.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: "  if (USED_ITS_NONCE[outcome.kind]) {\n",
         replace:
           '  if (outcome.kind === "site_closed") waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));\n  if (USED_ITS_NONCE[outcome.kind]) {\n',
@@ -487,7 +487,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "Signed calls with a bad field count for no limit, however often one is sent.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: '    if (refusal.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, PAUSE_SECONDS));\n',
         replace: "",
       },
@@ -498,7 +498,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "Signed calls with a bad field count for the limit of the app.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: "const malformedKey = `malformed ${appid}`;",
         replace: "const malformedKey = appid;",
       },
@@ -509,7 +509,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     what: "A signed call with a bad field costs a read of KV also when too many of them came.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: "const early = !tooManyMalformed && !limits",
         replace: "const early = !limits",
       },

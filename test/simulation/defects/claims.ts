@@ -17,7 +17,7 @@ export const CLAIM_DEFECTS: Defect[] = [
     what: "A second try takes the commit of the first for a replay.",
     edits: [
       {
-        file: "src/pipeline/decide.ts",
+        file: "src/signed/decide.ts",
         find: "const request = { ...claim, siteId, secretVersion };\n  const batch = (attempt: number) => operation.batch(db, request, asked, attempt);",
         replace:
           "const request = { ...claim, siteId, secretVersion };\n  const batch = (attempt: number) => operation.batch(db, { ...request, owner: request.owner + attempt }, asked, attempt);",
@@ -103,7 +103,7 @@ export const CLAIM_DEFECTS: Defect[] = [
   {
     name: "key-kept-too-short",
     what: "A key is forgotten after an hour.",
-    edits: [{ file: "src/pipeline/idempotency-key.ts", find: "= 86_400;", replace: "= 3_600;" }],
+    edits: [{ file: "src/signed/idempotency-key.ts", find: "= 86_400;", replace: "= 3_600;" }],
   },
   {
     name: "floor-ignored",
@@ -160,14 +160,14 @@ export const CLAIM_DEFECTS: Defect[] = [
   {
     name: "nonces-forgotten-early",
     what: "A ranstr is remembered for eleven minutes.",
-    edits: [{ file: "src/replay/kv-nonces.ts", find: "= 2 * MAX_TOLERANCE_SECONDS + 60;", replace: "= 660;" }],
+    edits: [{ file: "src/signed/kv-nonces.ts", find: "= 2 * MAX_TOLERANCE_SECONDS + 60;", replace: "= 660;" }],
   },
   {
     name: "nonce-told-before-the-batch",
     what: "KV is told of a ranstr before D1 has it, so that a retry after a fault is refused.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: "  const decided = await decide(tools, claimant, caller, ready);\n",
         replace:
           "  waitUntil(rememberNonce(config.nonces, kvCheck.key, telemetry));\n  const decided = await decide(tools, claimant, caller, ready);\n",
@@ -179,7 +179,7 @@ export const CLAIM_DEFECTS: Defect[] = [
     what: "A request waits until KV has kept its ranstr.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: "waitUntil(rememberNonce(config.nonces, kvCheck.key, telemetry));",
         replace: "await rememberNonce(config.nonces, kvCheck.key, telemetry);",
       },
@@ -190,7 +190,7 @@ export const CLAIM_DEFECTS: Defect[] = [
     what: "A request waits for KV's answer for as long as it takes.",
     edits: [
       {
-        file: "src/pipeline/check-replay.ts",
+        file: "src/signed/check-replay.ts",
         find: "if (await answerWithin(runtime, answer ?? isKnownToKv(config.nonces, key), left)) {",
         replace: "void answerWithin; void left; if (await (answer ?? isKnownToKv(config.nonces, key))) {",
       },

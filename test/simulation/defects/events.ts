@@ -98,7 +98,7 @@ export const EVENT_DEFECTS: Defect[] = [
     name: "queue-not-told",
     what: "A call leaves it to the sweep that something is due.",
     edits: [
-      { file: "src/pipeline/decide.ts", find: "outcome.webhooks.length > 0", replace: "outcome.webhooks.length > 99" },
+      { file: "src/signed/decide.ts", find: "outcome.webhooks.length > 0", replace: "outcome.webhooks.length > 99" },
     ],
   },
   {

@@ -43,7 +43,7 @@ export const OPERATION_DEFECTS: Defect[] = [
     what: "What is inside an object of the request does not count for its key.",
     edits: [
       {
-        file: "src/pipeline/fingerprint.ts",
+        file: "src/signed/fingerprint.ts",
         find: "JSON.stringify(input)",
         replace:
           'JSON.stringify(Object.entries(input as object).map(([name, value]) => [name, Array.isArray(value) || typeof value !== "object" ? value : Object.keys(value)]))',

@@ -50,12 +50,12 @@ export const HOME_DEFECTS: Defect[] = [
     what: "A closed home is served.",
     edits: [
       {
-        file: "src/pipeline/verify-caller.ts",
+        file: "src/signed/verify-caller.ts",
         find: "if (found !== undefined && config.closedHomes.has(found.credentials.home)) {",
         replace: "if (found !== undefined && config.closedHomes.has('')) {",
       },
       {
-        file: "src/pipeline/decide.ts",
+        file: "src/signed/decide.ts",
         find: "if (config.closedHomes.has(home)) throw",
         replace: "if (config.closedHomes.has('')) throw",
       },

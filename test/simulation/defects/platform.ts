@@ -1,6 +1,6 @@
 import type { Defect } from "./defect.ts";
 
-const RUN_REQUEST = "src/pipeline/run-request.ts";
+const RUN_REQUEST = "src/signed/run-request.ts";
 const RESOLVE = "src/credentials/resolve-credentials.ts";
 const NONCE_PUT = "waitUntil(rememberNonce";
 const APP_COUNT = "waitUntil(limits.count(config.appLimit, appid";
@@ -23,7 +23,7 @@ const FORGOTTEN = [
     RUN_REQUEST,
     "waitUntil(limits.count(config.appLimit, malformedKey",
   ],
-  ["wake", "what tells the queue of an event", "src/pipeline/decide.ts", "lifetime.waitUntil(notifyQueue"],
+  ["wake", "what tells the queue of an event", "src/signed/decide.ts", "lifetime.waitUntil(notifyQueue"],
   ["late-look-up", "the look-up in D1 that KV has outrun", "src/credentials/hedge.ts", "waitUntil(fromD1"],
   ["correction", "what puts a right record into KV", RESOLVE, "waitUntil(this.#correctKv"],
   ["publishing", "what tells KV of a change", RESOLVE, "waitUntil(writeRecord"],
@@ -63,7 +63,7 @@ const SLOW: Defect[] = [
     what: "The tries of the batch get 8 s of their own, however long the look-up took.",
     edits: [
       {
-        file: "src/pipeline/decide.ts",
+        file: "src/signed/decide.ts",
         find: "{ ...tries, answerBy: lifetime.answerBy }",
         replace: "{ ...tries, answerBy: runtime.elapsed() + 8_000 }",
       },

@@ -23,13 +23,13 @@ export const REVIEWED_DEFECTS: Defect[] = [
     what: "A request counts for the limit of its app before D1 has said that it is no replay.",
     edits: [
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: "  const decided = await decide(tools, claimant, caller, ready);\n",
         replace:
           "  waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));\n  const decided = await decide(tools, claimant, caller, ready);\n",
       },
       {
-        file: "src/pipeline/run-request.ts",
+        file: "src/signed/run-request.ts",
         find: "    waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));\n    waitUntil(limits.count(config.siteLimit",
         replace: "    waitUntil(limits.count(config.siteLimit",
       },
@@ -51,7 +51,7 @@ export const REVIEWED_DEFECTS: Defect[] = [
     what: "A ranstr is remembered as long as the tolerance asks for at that time: a higher one admits it again.",
     edits: [
       {
-        file: "src/pipeline/decide.ts",
+        file: "src/signed/decide.ts",
         find: "const claim = await claimOf(runtime, caller, ready, signed.now);",
         replace:
           "const claim = { ...(await claimOf(runtime, caller, ready, signed.now)), nonceExpiresAt: signed.now + 2 * tools.config.timestampToleranceSeconds + 60 };",
@@ -63,7 +63,7 @@ export const REVIEWED_DEFECTS: Defect[] = [
     what: "An app that was revoked, and restored by Time Travel, stays refused until KV forgets the revocation.",
     edits: [
       {
-        file: "src/pipeline/verify-caller.ts",
+        file: "src/signed/verify-caller.ts",
         find: '(result.reason === "signature_mismatch" || result.reason === "app_revoked")',
         replace: 'result.reason === "signature_mismatch"',
       },

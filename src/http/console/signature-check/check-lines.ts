@@ -29,7 +29,7 @@ export interface Line {
 export interface Diagnosis {
   /** The answer that the request got, while its ranstr is remembered. */
   answered?: { siteId: number; sessionId: number | null; refusedFor?: string };
-  /** In the order of the pipeline. The service would answer the first `refusal` now. */
+  /** In the order of the checks. The service would answer the first `refusal` now. */
   lines: Line[];
 }
 
@@ -135,17 +135,17 @@ function notJson(t: View["t"], body: string): string {
 
 function stampLines(view: View, { fields, report }: CheckedRequest, tolerance: number): Line[] {
   const { t } = view;
-  const stamp = report?.stamp;
-  if (stamp === undefined || !fields.ok) return [];
-  if (!stamp.ok && stamp.code === "invalid_parameters") {
-    return [line(t("timestamp and ranstr"), stamp.detail ?? "", stamp.code)];
+  const freshness = report?.freshness;
+  if (freshness === undefined || !fields.ok) return [];
+  if (!freshness.ok && freshness.code === "invalid_parameters") {
+    return [line(t("timestamp and ranstr"), freshness.detail ?? "", freshness.code)];
   }
   const timestamp = Number(fields.value.timestamp);
   const lines: Line[] = [
     {
-      ...line("timestamp", stamp.ok ? t("Fresh.") : timestampText(view, timestamp, tolerance)),
-      refusal: stamp.ok ? undefined : stamp.code,
-      outdated: stamp.ok ? undefined : timestamp < view.now ? "late" : "early",
+      ...line("timestamp", freshness.ok ? t("Fresh.") : timestampText(view, timestamp, tolerance)),
+      refusal: freshness.ok ? undefined : freshness.code,
+      outdated: freshness.ok ? undefined : timestamp < view.now ? "late" : "early",
     },
   ];
   const used = report?.used;

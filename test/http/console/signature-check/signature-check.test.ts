@@ -1,6 +1,10 @@
+import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { plain } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { Counted } from "../../../support/counted.ts";
+import { tablesOf } from "../../../support/read-store.ts";
+import { replacing } from "../../../support/replacing.ts";
 import { seedAgents } from "../../../support/seed-agents.ts";
 import { ACCEPTS, check, checkSigned, PARAMETERS, pressCheck, verdictOf } from "../../../support/signature-check.ts";
 import { type Body, hmac, NOW, World } from "../../../support/world.ts";
@@ -33,6 +37,46 @@ describe("the signature check", () => {
     expect(logged).toContain("/console/signature-check");
     for (const secret of ["private", signature, world.appid]) expect(logged).not.toContain(secret);
     expect((await world.sendRaw("create_gd", body, { "x-chat-signature": signature })).status).toBe(200);
+  });
+
+  it("changes nothing in any table or in KV, and counts for no limit, whatever is pasted", async () => {
+    const [writes, limit] = [[] as string[], new Counted(1_000)];
+    const recording = (kv: KVNamespace) =>
+      replacing(kv, {
+        put: async (key: string) => void writes.push(`put ${key}`),
+        delete: async (key: string) => void writes.push(`delete ${key}`),
+      });
+    const world = await World.create(
+      {
+        ...{ CREDENTIALS: recording(env.CREDENTIALS), NONCES: recording(env.NONCES) },
+        ...{ APP_LIMIT: limit, SITE_LIMIT: limit, CLIENT_LIMIT: limit },
+      },
+      "apac",
+    );
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const chatId = await world.chatId();
+    const used = JSON.stringify(world.createBody());
+    await world.send("create_gd", used);
+    const pasted: [operation: "create_gd" | "add_kf", body: string, secret?: string][] = [
+      ["create_gd", JSON.stringify(world.createBody())],
+      ["create_gd", JSON.stringify(world.createBody()), "wrong"],
+      ["create_gd", used],
+      ["create_gd", JSON.stringify(world.createBody({ content: "" }))],
+      ["create_gd", JSON.stringify(world.createBody({ kefu_id: [404], fzr_uid: 404 }))],
+      ["create_gd", JSON.stringify(world.createBody({ timestamp: NOW - 1_000 }))],
+      ["create_gd", JSON.stringify(world.createBody({ appid: "nobody" }))],
+      ["add_kf", JSON.stringify(world.addBody(chatId))],
+      ["add_kf", JSON.stringify(world.addBody(404_404))],
+    ];
+    const stored = async () => [await tablesOf(env.DB), await tablesOf(env.HOME_APAC)];
+    const before = await stored();
+    writes.length = 0;
+    limit.keys.length = 0;
+    for (const [operation, body, secret = world.secret] of pasted) {
+      await check(visitor, { operation, body, signature: await hmac(secret, body) });
+    }
+    expect(await stored()).toEqual(before);
+    expect([writes, limit.keys]).toEqual([[], []]);
   });
 
   it("names an unknown appid, a revoked one, and one that differs from the body's", async () => {

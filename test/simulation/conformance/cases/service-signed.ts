@@ -1,7 +1,7 @@
 import addAgents from "../../../../src/operations/add-agents.ts";
 import createSession from "../../../../src/operations/create-session.ts";
 import type { Operation, Outcome } from "../../../../src/operations/operation.ts";
-import { claimOf } from "../../../../src/pipeline/claim-of.ts";
+import { claimOf } from "../../../../src/signed/claim-of.ts";
 import { type ClaimRequest, selectUse } from "../../../../src/store/home/claim.ts";
 import type { Cases } from "../case.ts";
 import { seen } from "./ask.ts";

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { OPERATIONS } from "../../src/operations/index.ts";
-import { decide } from "../../src/pipeline/decide.ts";
-import { PassedLimits } from "../../src/rate-limit.ts";
-import { NonceMemory } from "../../src/replay/nonce-memory.ts";
+import { decide } from "../../src/signed/decide.ts";
+import { NonceMemory } from "../../src/signed/nonce-memory.ts";
+import { PassedLimits } from "../../src/signed/rate-limit.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
 import { contextAt } from "../support/service-context.ts";

@@ -1,10 +1,10 @@
 import type { Config } from "../config.ts";
 import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
-import type { PassedLimits } from "../rate-limit.ts";
-import type { NonceMemory } from "../replay/nonce-memory.ts";
 import type { Runtime } from "../runtime.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Trace } from "../telemetry/trace.ts";
+import type { NonceMemory } from "./nonce-memory.ts";
+import type { PassedLimits } from "./rate-limit.ts";
 
 /** What every step is given: the isolate's memory, the configuration, and the trace of this request. */
 export interface Tools {

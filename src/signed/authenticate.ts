@@ -1,7 +1,7 @@
-import { importKey } from "../signing/import-key.ts";
-import { verifySignature } from "../signing/verify-signature.ts";
-import type { Credentials } from "./open-secrets.ts";
-import type { Found, Source } from "./question.ts";
+import { importKey } from "../credentials/import-key.ts";
+import type { Credentials } from "../credentials/open-secrets.ts";
+import type { Found, Source } from "../credentials/question.ts";
+import { verifySignature } from "./verify-signature.ts";
 
 /** An app whose signature was valid, and the version of the secret that made it. */
 export interface Caller {
@@ -51,4 +51,3 @@ export async function authenticate(found: Found | undefined, request: SignedByte
   if (!result.ok) return result;
   return { ok: true, caller: { appid, siteId, home, source, credentials, secretVersion: result.key.version } };
 }
-authenticate.kind = "pure" as const;

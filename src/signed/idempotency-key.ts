@@ -12,4 +12,3 @@ export function readIdempotencyKey(header: string | undefined): Result<string | 
   const detail = "Idempotency-Key: must be 1 to 255 visible ASCII characters";
   return refused("invalid_parameters", "idempotency_key_malformed", { detail });
 }
-readIdempotencyKey.kind = "pure" as const;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { IDEMPOTENCY_SECONDS, readIdempotencyKey } from "../../src/pipeline/idempotency-key.ts";
+import { IDEMPOTENCY_SECONDS, readIdempotencyKey } from "../../src/signed/idempotency-key.ts";
 import { World } from "../support/world.ts";
 
 const everyVisible = Array.from({ length: 94 }, (_, i) => String.fromCharCode(0x21 + i)).join("");

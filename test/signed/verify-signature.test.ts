@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { importKey } from "../../src/signing/import-key.ts";
-import { verifySignature } from "../../src/signing/verify-signature.ts";
+import { importKey } from "../../src/credentials/import-key.ts";
+import { verifySignature } from "../../src/signed/verify-signature.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text).buffer as ArrayBuffer;
 

@@ -1,16 +1,16 @@
 import { CLOSED_RETRY_SECONDS } from "../config.ts";
-import type { Caller } from "../credentials/authenticate.ts";
 import type { LeftOutAgent, Operation, Outcome } from "../operations/operation.ts";
-import { failureKey, LIMIT_PERIOD } from "../rate-limit.ts";
-import { MAX_TOLERANCE_SECONDS, rememberNonce } from "../replay/kv-nonces.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import { unixSeconds } from "../runtime.ts";
 import { WHOLE_LIMIT_MS } from "../store/run-batch.ts";
+import type { Caller } from "./authenticate.ts";
+import { checkFreshness } from "./check-freshness.ts";
 import { checkReplay, replayed, startReplayCheck } from "./check-replay.ts";
 import { decide } from "./decide.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
+import { MAX_TOLERANCE_SECONDS, rememberNonce } from "./kv-nonces.ts";
+import { failureKey, LIMIT_PERIOD } from "./rate-limit.ts";
 import { type Fields, readFields } from "./read-fields.ts";
-import { readStamp } from "./read-stamp.ts";
 import type { Tools } from "./tools.ts";
 import { type Claimant, confirmCaller, verifyCaller } from "./verify-caller.ts";
 
@@ -83,11 +83,11 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   if (tooManyMalformed) {
     return refuse(refused("too_many_requests", "malformed_limit", { retryAfter: LIMIT_PERIOD }));
   }
-  const stamp = readStamp(fields.value, now, config.timestampToleranceSeconds);
-  if (!stamp.ok) return refuse(stamp);
-  const { timestamp, ranstr } = stamp.value;
+  const fresh = checkFreshness(fields.value, now, config.timestampToleranceSeconds);
+  if (!fresh.ok) return refuse(fresh);
+  const { timestamp, ranstr } = fresh.value;
   const staleAt = timestamp + MAX_TOLERANCE_SECONDS;
-  const unused = await checkReplay(tools, appid, stamp.value, staleAt, kvCheck);
+  const unused = await checkReplay(tools, appid, fresh.value, staleAt, kvCheck);
   // Returned without asking D1 about the caller: the answer to a replay tells nothing that the first request was not told.
   if (!unused.ok) return unused;
   const siteKey = `site ${caller.siteId}`;
@@ -139,7 +139,7 @@ const isMalformed = (
   now: number,
 ): boolean =>
   [
-    readStamp(fields, now, config.timestampToleranceSeconds),
+    checkFreshness(fields, now, config.timestampToleranceSeconds),
     operation.read(fields),
     readIdempotencyKey(idempotencyKey),
   ].some((read) => !read.ok && read.code === "invalid_parameters");

@@ -1,7 +1,7 @@
-import { answerWithin, isKnownToKv, nonceKey } from "../replay/kv-nonces.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
+import type { Freshness } from "./check-freshness.ts";
+import { answerWithin, isKnownToKv, nonceKey } from "./kv-nonces.ts";
 import type { Fields } from "./read-fields.ts";
-import type { Stamp } from "./read-stamp.ts";
 import type { Tools } from "./tools.ts";
 
 /** KV's answer about a ranstr, which may have been asked for already. */
@@ -30,13 +30,12 @@ export function startReplayCheck(
   const askNow = early && !nonces.has(appid, ranstr);
   return { key, answer: askNow ? isKnownToKv(config.nonces, key) : undefined, since };
 }
-startReplayCheck.kind = "reads" as const;
 
 /** Whether this isolate or KV knows that the ranstr was used. Both only help: D1 decides. The isolate keeps what KV said. */
 export async function checkReplay(
   { runtime, config, nonces, trace }: Tools,
   appid: string,
-  { ranstr }: Stamp,
+  { ranstr }: Freshness,
   staleAt: number,
   { key, answer, since }: KvCheck,
 ): Promise<Result<null>> {
@@ -50,7 +49,6 @@ export async function checkReplay(
   trace.kvMs = Math.round(runtime.elapsed() - since);
   return ok(null);
 }
-checkReplay.kind = "writes" as const;
 
 /** The refusal of a used ranstr, told to callers whose signature was valid. Contract section 5, rule 6. */
 export const replayed = (reason: string): Refused =>

@@ -1,10 +1,10 @@
 import { homeClosed } from "../config.ts";
-import { authenticate, type Caller, type SignedBytes } from "../credentials/authenticate.ts";
 import type { Found, Lifetime } from "../credentials/question.ts";
 import { ServiceError } from "../errors.ts";
-import { CLIENT_LIMIT_PERIOD, failureKey } from "../rate-limit.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
-import { describeShape } from "../signing/describe-shape.ts";
+import { authenticate, type Caller, type SignedBytes } from "./authenticate.ts";
+import { describeShape } from "./describe-shape.ts";
+import { CLIENT_LIMIT_PERIOD, failureKey } from "./rate-limit.ts";
 import type { Tools } from "./tools.ts";
 
 /** Timeout of D1 when it confirms a caller whose request is refused anyway, or that a closed home is the app's. */
@@ -51,7 +51,6 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
   trace.credentialsMs = Math.round(runtime.elapsed() - since);
   return result.ok ? ok(result.caller) : countFailure(tools, claimant, result.reason);
 }
-verifyCaller.kind = "writes" as const;
 
 /**
  * What was found; or when its home is closed and the directory has the app in another, what that has. That a closed home is the app's
@@ -78,7 +77,6 @@ export async function verifyAtHome(tools: Tools, claimant: Claimant, caller: Cal
   if (!result.ok) return countFailure(tools, claimant, "credentials_stale");
   return ok(sameCaller(result.caller, caller) ? null : result.caller);
 }
-verifyAtHome.kind = "writes" as const;
 
 /** Verifies the caller once more by the word of the directory, after its home did not answer. Undefined when that changes nothing. */
 export async function verifyElsewhere(tools: Tools, claimant: Claimant, caller: Caller): Promise<Caller | undefined> {
@@ -88,7 +86,6 @@ export async function verifyElsewhere(tools: Tools, claimant: Claimant, caller: 
   const result = found && (await authenticate(found, signed));
   return result?.ok && !sameCaller(result.caller, caller) ? result.caller : undefined;
 }
-verifyElsewhere.kind = "writes" as const;
 
 const sameCaller = (a: Caller, b: Caller): boolean =>
   a.siteId === b.siteId && a.home === b.home && a.secretVersion === b.secretVersion;
@@ -116,7 +113,6 @@ export async function confirmCaller(tools: Tools, claimant: Claimant, caller: Ca
   const result = await authenticate(fresh, signed);
   return result.ok ? ok(null) : countFailure(tools, claimant, result.reason);
 }
-confirmCaller.kind = "writes" as const;
 
 async function countFailure(tools: Tools, { appid, client, signed }: Claimant, reason: string): Promise<Refused> {
   const { config, limits, trace } = tools;

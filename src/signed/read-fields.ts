@@ -23,7 +23,6 @@ export function readFields(body: ArrayBuffer, digitsOf: string | undefined): Res
   const { object } = parsed;
   return isAppid(object.appid) ? ok(object as Fields) : unreadable("appid_missing");
 }
-readFields.kind = "pure" as const;
 
 const unreadable = (fault: keyof typeof FAULTS) =>
   refused("invalid_parameters", `body_${fault}`, { detail: FAULTS[fault], tell: true });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NonceMemory } from "../../src/replay/nonce-memory.ts";
+import { NonceMemory } from "../../src/signed/nonce-memory.ts";
 import { NOW } from "../support/test-runtime.ts";
 
 function memory() {

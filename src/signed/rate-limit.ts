@@ -1,4 +1,4 @@
-import { type Runtime, withinTime } from "./runtime.ts";
+import { type Runtime, withinTime } from "../runtime.ts";
 
 /** A limiter answers without network. One that takes longer than this has failed. */
 const TIMEOUT_MS = 500;

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { answerWithin, isKnownToKv, nonceKey, rememberNonce } from "../../src/replay/kv-nonces.ts";
 import { systemRuntime } from "../../src/runtime.ts";
+import { answerWithin, isKnownToKv, nonceKey, rememberNonce } from "../../src/signed/kv-nonces.ts";
 import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
 import { replacing } from "../support/replacing.ts";
 

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { authenticate } from "../../src/credentials/authenticate.ts";
 import { CredentialResolver } from "../../src/credentials/resolve-credentials.ts";
+import { authenticate } from "../../src/signed/authenticate.ts";
 import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
 import { runtimeAt } from "../support/test-runtime.ts";
 import { hmac, NOW, World } from "../support/world.ts";

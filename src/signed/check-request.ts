@@ -1,5 +1,4 @@
 import { type Config, homeDatabase } from "../config.ts";
-import { type Authentication, authenticate } from "../credentials/authenticate.ts";
 import type { AppRecord } from "../credentials/find-app.ts";
 import { openCredentials } from "../credentials/open-secrets.ts";
 import type { Keyring } from "../credentials/sealed-secret.ts";
@@ -7,16 +6,16 @@ import type { Asked, Operation, Outcome, Preview, Use } from "../operations/oper
 import type { Result } from "../result.ts";
 import { type Runtime, unixSeconds } from "../runtime.ts";
 import { selectUse } from "../store/home/claim.ts";
+import { type Authentication, authenticate } from "./authenticate.ts";
+import { checkFreshness, type Freshness } from "./check-freshness.ts";
 import { claimOf } from "./claim-of.ts";
 import { type Fields, readFields } from "./read-fields.ts";
-import { readStamp, type Stamp } from "./read-stamp.ts";
-import type { Step } from "./step.ts";
 
 /** The result of each step. A step is undefined when it needs the value of an earlier step that refused: it was not evaluated. */
 export interface Report {
   fields: Result<Fields>;
   authentication: Authentication;
-  stamp?: Result<Stamp>;
+  freshness?: Result<Freshness>;
   /** The request that used the ranstr before; null when none did. */
   used?: Use | null;
   asked?: Result<Asked>;
@@ -24,12 +23,9 @@ export interface Report {
   outcome?: Outcome;
 }
 
-/** Takes only steps that change nothing: the compiler refuses any other. */
-const readOnly = <Arguments extends unknown[], Output>(step: Step<"pure" | "reads", Arguments, Output>) => step;
-
 /**
- * Runs the pure and the reading steps of the pipeline and collects the result of each, also after a refusal. It uses up no nonce,
- * counts for no limit and caches nothing.
+ * Runs the steps of a signed request that only look, and collects the result of each, also after a refusal. It uses up no nonce,
+ * counts for no limit and caches nothing: test/http/console/signature-check/signature-check.test.ts compares all that is stored.
  *
  * @param app the app that the request names, as stored
  * @throws UnsealError when MASTER_KEY does not open the app's secrets; what D1 throws
@@ -41,23 +37,23 @@ export async function checkRequest(
   { app, body, signature }: { app: AppRecord; body: ArrayBuffer; signature: string },
 ): Promise<Report> {
   const now = unixSeconds(runtime);
-  const fields = readOnly(readFields)(body, operation.digitsOf);
-  const credentials = await readOnly(openCredentials)(keyring, app, now);
-  const authentication = await readOnly(authenticate)({ credentials, source: "d1" }, { signature, body, now });
+  const fields = readFields(body, operation.digitsOf);
+  const credentials = await openCredentials(keyring, app, now);
+  const authentication = await authenticate({ credentials, source: "d1" }, { signature, body, now });
   if (!fields.ok) return { fields, authentication };
-  const stamp = readOnly(readStamp)(fields.value, now, config.timestampToleranceSeconds);
+  const freshness = checkFreshness(fields.value, now, config.timestampToleranceSeconds);
   const asked = operation.read(fields.value);
-  const report: Report = { fields, authentication, stamp, asked };
-  if (!stamp.ok && stamp.code === "invalid_parameters") return report;
+  const report: Report = { fields, authentication, freshness, asked };
+  if (!freshness.ok && freshness.code === "invalid_parameters") return report;
   const ranstr = String(fields.value.ranstr);
   const db = homeDatabase(config, app.home);
-  if (!asked.ok) return { ...report, used: await readOnly(findUse)(db, app, ranstr, now) };
+  if (!asked.ok) return { ...report, used: await findUse(db, app, ranstr, now) };
   // The preview does not ask whether the app is good, so that the later refusals show without a valid signature too.
   const { appid, siteId, version: secretVersion } = app;
   const caller = { appid, siteId, secretVersion };
   const ready = { asked: asked.value, ranstr, idempotencyKey: null };
-  const claim = await readOnly(claimOf)(runtime, caller, ready, now);
-  return { ...report, ...(await readOnly(preview)(db, operation, claim, asked.value)) };
+  const claim = await claimOf(runtime, caller, ready, now);
+  return { ...report, ...(await preview(db, operation, claim, asked.value)) };
 }
 
 async function preview(
@@ -69,7 +65,6 @@ async function preview(
   const results = await db.batch<unknown>(operation.preview(db, claim, asked));
   return operation.previewOf(results.map(({ results }) => results));
 }
-preview.kind = "reads" as const;
 
 async function findUse(db: D1Database, { siteId, appid }: AppRecord, ranstr: string, now: number): Promise<Use | null> {
   const row = await selectUse(db, { siteId, appid, ranstr, now }).first<{
@@ -78,4 +73,3 @@ async function findUse(db: D1Database, { siteId, appid }: AppRecord, ranstr: str
   }>();
   return row && { outcome: row.outcome, sessionId: row.session_id, mayBeItself: false };
 }
-findUse.kind = "reads" as const;

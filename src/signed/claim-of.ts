@@ -1,11 +1,11 @@
-import type { Caller } from "../credentials/authenticate.ts";
 import type { Asked } from "../operations/operation.ts";
-import { NONCE_SECONDS } from "../replay/kv-nonces.ts";
 import type { Runtime } from "../runtime.ts";
 import type { ClaimRequest } from "../store/home/claim.ts";
 import { newEventId } from "../webhooks/event-id.ts";
+import type { Caller } from "./authenticate.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { IDEMPOTENCY_SECONDS } from "./idempotency-key.ts";
+import { NONCE_SECONDS } from "./kv-nonces.ts";
 
 /**
  * The values of the claim that a request makes, with an owner drawn for it.
@@ -28,4 +28,3 @@ export async function claimOf(
     keyExpiresAt: now + IDEMPOTENCY_SECONDS,
   };
 }
-claimOf.kind = "pure" as const;

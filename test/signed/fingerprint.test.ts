@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import addAgents from "../../src/operations/add-agents.ts";
 import createSession from "../../src/operations/create-session.ts";
 import type { Operation } from "../../src/operations/operation.ts";
-import { fingerprintOf } from "../../src/pipeline/fingerprint.ts";
+import { fingerprintOf } from "../../src/signed/fingerprint.ts";
 
 const CREATE = {
   sbs: "customer_001",

@@ -1,5 +1,4 @@
 import { homeClosed, homeDatabase } from "../config.ts";
-import type { Caller } from "../credentials/authenticate.ts";
 import { ServiceError } from "../errors.ts";
 import type { Asked, Operation, Outcome } from "../operations/operation.ts";
 import { ok, type Result } from "../result.ts";
@@ -8,6 +7,7 @@ import { hereOrElsewhere } from "../store/here-or-elsewhere.ts";
 import type { ClaimRequest } from "../store/home/claim.ts";
 import { runBatch, TRIES, type Tries } from "../store/run-batch.ts";
 import { notifyQueue } from "../webhooks/notify-queue.ts";
+import type { Caller } from "./authenticate.ts";
 import { replayed } from "./check-replay.ts";
 import { claimOf } from "./claim-of.ts";
 import type { Tools } from "./tools.ts";
@@ -58,7 +58,6 @@ export async function decide(tools: Tools, claimant: Claimant, caller: Caller, r
     ended();
   }
 }
-decide.kind = "writes" as const;
 
 /**
  * Runs the batch, and once more when the home does not know the caller or leaves a try without an answer, and D1 has another record of
