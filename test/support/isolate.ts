@@ -2,6 +2,8 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { createApp } from "../../src/app.ts";
 import type { Bindings } from "../../src/config.ts";
+// Loaded with the file: otherwise its first test pays for it.
+import "../../src/http/operators.ts";
 import { NOW, runtimeAt } from "./test-runtime.ts";
 
 export const ADMIN_TOKEN = env.ADMIN_TOKEN;
