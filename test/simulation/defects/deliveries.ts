@@ -186,7 +186,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
       {
         file: "src/store/home/waiting-webhooks.ts",
         find: "AND ${deliveries.nextAttemptAt} <= ${v.dueBefore}))",
-        replace: "AND ${deliveries.nextAttemptAt} <= ${v.dueBefore} AND ${deliveries.claim} IS NULL))",
+        replace: "AND ${deliveries.nextAttemptAt} <= ${v.dueBefore} AND ${deliveries.lease} IS NULL))",
       },
     ],
   },
