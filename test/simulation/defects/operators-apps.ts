@@ -3,6 +3,17 @@ import { type Defect, LONGER } from "./defect.ts";
 /** Of apps, their appids and their secrets. */
 export const APP_DEFECTS: Defect[] = [
   {
+    name: "door-left-open",
+    what: "Calls that delete pass no door: whoever knows an appid revokes its app.",
+    edits: [
+      {
+        file: "src/http/operator/call.ts",
+        find: 'if (role === "anyone") routes',
+        replace: 'if (role === "anyone" || method === "delete") routes',
+      },
+    ],
+  },
+  {
     name: "rotate-without-overlap",
     what: "A rotation ends the secret before at once.",
     edits: [
