@@ -1,13 +1,13 @@
 /** `npm run call`: one signed call of a running server, to find out why an integration fails. */
 import { readFileSync } from "node:fs";
-import { OPERATIONS, type OperationName } from "../client/operations.ts";
 import { sign } from "../client/sign.ts";
+import { OPERATIONS } from "../operations/index.ts";
 import { curlCommand } from "./curl-command.ts";
 import { BodyError, fillFields, parseObject } from "./fill-fields.ts";
 import { readOptions, UsageError } from "./known-options.ts";
 import { postSigned, type SignedAnswer, signedHeaders } from "./post-signed.ts";
 
-const NAMES = Object.keys(OPERATIONS);
+const NAMES = OPERATIONS.map(({ wireName }) => wireName);
 
 const USAGE = `npm run call -- OPERATION BODY [options]
 
@@ -40,7 +40,7 @@ const OPTIONS = {
 } as const;
 
 /** Names that people give as options although they belong into BODY. */
-const FIELDS = [...new Set([...Object.values(OPERATIONS).flatMap(({ fields }) => fields), "timestamp", "ranstr"])];
+const FIELDS = [...new Set([...OPERATIONS.flatMap(({ fieldNames }) => fieldNames), "timestamp", "ranstr"])];
 
 process.exitCode = await main(process.argv.slice(2));
 
@@ -66,14 +66,15 @@ async function call(args: string[]): Promise<number> {
     console.log(USAGE);
     return 0;
   }
-  const [operation, given, ...rest] = positionals;
-  if (operation === undefined) throw new UsageError(`Which operation? ${choice(NAMES)}.`);
-  if (!isOperation(operation)) throw new UsageError(`"${operation}" is no operation. It is ${choice(NAMES)}.`);
+  const [name, given, ...rest] = positionals;
+  if (name === undefined) throw new UsageError(`Which operation? ${choice(NAMES)}.`);
+  const operation = OPERATIONS.find(({ wireName }) => wireName === name);
+  if (operation === undefined) throw new UsageError(`"${name}" is no operation. It is ${choice(NAMES)}.`);
   if (given === undefined) throw new UsageError("The body is missing: JSON, @FILE or - for standard input.");
   if (rest.length > 0)
     throw new UsageError(`One body, please; in quotes, so that the shell leaves it whole. Left over: ${rest[0]}`);
 
-  const url = `${baseUrl(values.url ?? process.env.BASE_URL ?? "http://localhost:8787")}${OPERATIONS[operation].path}`;
+  const url = `${baseUrl(values.url ?? process.env.BASE_URL ?? "http://localhost:8787")}${operation.path}`;
   const secret = values.secret ?? process.env.SECRET;
   if (!secret) throw new UsageError("The secret is missing: --secret SECRET, or SECRET in the environment.");
   const key = values["idempotency-key"];
@@ -90,10 +91,6 @@ async function call(args: string[]): Promise<number> {
   const answer = await postSigned(url, headers, body);
   show(answer);
   return answer.envelope?.code === 1 ? 0 : 1;
-}
-
-function isOperation(name: string): name is OperationName {
-  return Object.hasOwn(OPERATIONS, name);
 }
 
 /** "a, b or c" */

@@ -1,4 +1,4 @@
-import { OPERATIONS, type OperationName } from "../client/operations.ts";
+import { type OperationName, pathOf } from "../client/operations.ts";
 import { prepare } from "../client/sign.ts";
 import type { DemoReport } from "./demo-report.ts";
 import { postSigned, type SignedAnswer, signedHeaders } from "./post-signed.ts";
@@ -131,7 +131,7 @@ export class DemoWorld {
   async #send(title: string, request: SignedRequest): Promise<SignedAnswer> {
     const { operation, body, signature, idempotencyKey } = request;
     this.#report.step(`${operation}: ${title}`);
-    const { path } = OPERATIONS[operation];
+    const path = pathOf(operation);
     const headers = signedHeaders(signature, idempotencyKey);
     const { "content-type": _, ...shown } = headers;
     this.#report.request(path, body, shown);

@@ -2,7 +2,7 @@ import { AgentSessionError } from "./agent-session-error.ts";
 import { type ApiPromise, apiPromise, type WithResponse } from "./api-promise.ts";
 import { type AddedAgents, addFields, createFields, type NewSession } from "./arguments.ts";
 import { OWN_NAMES, type OwnNames } from "./field-names.ts";
-import { OPERATIONS, type OperationName } from "./operations.ts";
+import { OPERATION_NAMES, type OperationName, pathOf } from "./operations.ts";
 import {
   type CallOptions,
   type ClientOptions,
@@ -180,8 +180,8 @@ export class AgentSessionClient {
 
   /** Each try has a new timestamp, ranstr and signature, so that the service does not take it for a replay. */
   async #try({ operation, fields, names, key, signal, limits }: Attempt, clockOffset: number): Promise<WireAnswer> {
-    if (!Object.hasOwn(OPERATIONS, operation)) {
-      throw new TypeError(`operation: must be one of ${Object.keys(OPERATIONS).join(", ")}`);
+    if (!OPERATION_NAMES.includes(operation)) {
+      throw new TypeError(`operation: must be one of ${OPERATION_NAMES.join(", ")}`);
     }
     const { body, signature } = await prepareAt(machineClock() + clockOffset, this.#app, fields, names);
     signal?.throwIfAborted();
@@ -211,7 +211,7 @@ export class AgentSessionClient {
   }
 
   #urlOf(operation: OperationName): string {
-    return `${this.#baseUrl}${OPERATIONS[operation].path}`;
+    return `${this.#baseUrl}${pathOf(operation)}`;
   }
 
   /** What was called, for messages. The address has neither user nor query, so nothing secret. */

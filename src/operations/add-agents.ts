@@ -163,7 +163,6 @@ const NOT_OPENED_HERE = {
 const longIds = (count: number) => Array.from({ length: count }, (_, i) => 999_999_999_999_999 - i);
 
 export const documentation: Documentation = {
-  section: "4.2",
   summary: "Add agents to a session",
   description:
     "Adds agents to a ticket session as participants; its responsible agent acts as the operating user. The session must belong to this app's site.",

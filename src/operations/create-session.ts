@@ -196,7 +196,6 @@ export default defineOperation({
 const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, ""]));
 
 export const documentation: Documentation = {
-  section: "4.1",
   summary: "Create a session",
   description:
     "Opens a ticket session: makes or refreshes the customer, sets the responsible agent, adds the other agents as participants and stores the first message. All of it or none. Each accepted request opens a new session.",

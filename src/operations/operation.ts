@@ -8,8 +8,8 @@ import type { Bindable, Placeholders } from "../store/statement.ts";
 
 /**
  * A signed operation is one file of this folder with two exports: the operation, made by `defineOperation` of a {@link Definition},
- * and its {@link Documentation}. `npm run generate` lists them in index.ts. Routes, OpenAPI, `npm run call`, the signature check, the
- * client's paths and the shared test suites all go through that list.
+ * and its {@link Documentation}. index.ts lists them: routes, OpenAPI, `npm run call`, the signature check and the shared test suites
+ * all go through that list.
  */
 
 /** Values that an operation binds, by their names in its SQL. */
@@ -145,8 +145,6 @@ export interface JsonSchema {
 
 /** What only the documentation says about an operation. Plain data, which the Worker's bundle leaves out. */
 export interface Documentation {
-  /** The section of the contract, "4.1", by which operations are ordered. Absent when the contract does not have the operation. */
-  section?: string;
   summary: string;
   description: string;
   /** Merged into the JSON Schema of each field. Every field needs a `description`. Give a keyword as undefined to remove it. */

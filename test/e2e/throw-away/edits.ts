@@ -74,6 +74,18 @@ export const FIELD: Edit[] = [
 
 /** The operation `throw_away_gd`, whose file stands beside this one, by the recipe of CONTRIBUTING.md. */
 export const OPERATION: Edit[] = [
+  [
+    "src/operations/index.ts",
+    /\n(import type .*)/,
+    '\nimport throwAwaySession, { documentation as throwAwaySessionDocumentation } from "./throw-away-session.ts";\n$1',
+  ],
+  ["src/operations/index.ts", /(OPERATIONS: .*)\]/, "$1, throwAwaySession]"],
+  [
+    "src/operations/index.ts",
+    /\n\];\n$/,
+    "\n  { operation: throwAwaySession, documentation: throwAwaySessionDocumentation },$&",
+  ],
+  ["src/client/operations.ts", /(OPERATION_NAMES = .*)\]/, '$1, "throw_away_gd"]'],
   ["src/store/schema.ts", /(SESSION_STATUSES = \[[^\]]*)\]/, '$1, "binned"]'],
   [
     "src/operations/add-agents.ts",
