@@ -8,7 +8,7 @@ const WRITTEN_INTEGER = /^-?(0|[1-9][0-9]*)$/;
 
 export type JsonFault = "not_utf8" | "byte_order_mark" | "not_json" | "not_an_object";
 
-export type ParsedJson = { ok: true; object: Record<string, unknown> } | { ok: false; reason: JsonFault };
+type ParsedJson = { ok: true; object: Record<string, unknown> } | { ok: false; reason: JsonFault };
 
 /**
  * Reads a body that must be one JSON object in strict UTF-8 without BOM. `not_json` stands for everything that JSON.parse throws at,

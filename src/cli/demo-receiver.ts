@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface ReceivedEvent {
+interface ReceivedEvent {
   path: string;
   headers: IncomingHttpHeaders;
   /** As it came: the signature is over these bytes. */

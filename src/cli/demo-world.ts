@@ -9,7 +9,7 @@ export interface DemoSite {
   app: { appid: string; secret: string };
 }
 
-export interface SignedRequest {
+interface SignedRequest {
   operation: OperationName;
   body: string;
   signature: string;
@@ -17,7 +17,7 @@ export interface SignedRequest {
 }
 
 /** An answer as docs/contract.md and docs/decisions.md define it. */
-export interface Expected {
+interface Expected {
   status: number;
   msg: string;
   /** The field that `x-error-detail` names; undefined when there must be no such header. */

@@ -12,14 +12,14 @@ export interface Database {
 }
 
 /** Which copy of a database: the one of Cloudflare, or the one on this machine. */
-export type Where = "--remote" | "--local";
+type Where = "--remote" | "--local";
 
 /**
  * What came of a migration.
  * - `ahead`: nothing is to be applied, and the database has migrations that this version does not have: a later one was here.
  * - `diverged`: it has migrations that this version does not have, and lacks some of this version. Nothing was applied.
  */
-export type Migration =
+type Migration =
   | { result: "up-to-date" }
   | { result: "migrated" }
   | { result: "ahead" | "diverged"; foreign: string[] }

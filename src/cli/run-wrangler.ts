@@ -18,7 +18,7 @@ const QUIET = {
 
 const env = () => ({ ...QUIET, ...process.env });
 
-export interface WranglerResult {
+interface WranglerResult {
   /** As in a shell: 128 + the signal's number when a signal ended wrangler. */
   exitCode: number;
   stdout: string;

@@ -9,7 +9,7 @@ export const ACCOUNT_OPTIONS = {
   "env-file": { type: "string", multiple: true },
 } as const;
 
-export interface AccountOptions {
+interface AccountOptions {
   config?: string | undefined;
   cwd?: string | undefined;
   profile?: string | undefined;

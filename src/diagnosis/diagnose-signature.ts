@@ -4,7 +4,7 @@ import { type BodyVariant, bodyVariants, isTooMuchToRewrite } from "./body-varia
 import { type ReadSignature, readSignature } from "./read-signature.ts";
 
 /** How the caller made a key of the secret. The contract's way is `as_it_is`: its UTF-8 bytes. */
-export type KeyForm = "as_it_is" | "hex_decoded" | "newline_added";
+type KeyForm = "as_it_is" | "hex_decoded" | "newline_added";
 
 export interface SignatureMatch {
   body: BodyVariant;

@@ -2,12 +2,12 @@ import type { SignedErrorCode } from "../errors.ts";
 import { DOCUMENTED } from "../operations/index.ts";
 
 /** Why a request was refused, and what to do about it. */
-export interface Cause {
+interface Cause {
   cause: string;
   cure: string;
 }
 
-export interface Failure {
+interface Failure {
   /** The heading of the refusal. */
   name: string;
   causes: readonly Cause[];

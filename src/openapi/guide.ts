@@ -4,7 +4,7 @@ import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "./signature-v
 import { signedPaths } from "./signed-operations.ts";
 
 /** An example program: the name and the source of its file. */
-export interface Example {
+interface Example {
   file: string;
   source: string;
 }

@@ -7,7 +7,7 @@ import { homeOf, type ServiceContext } from "./service-context.ts";
 /** How many agents one list may hold. */
 export const MOST_LISTED_AGENTS = 1_000;
 
-export type ListedAgent = NewAgent & { line: number };
+type ListedAgent = NewAgent & { line: number };
 
 export interface BadLine {
   /** From 1, as an editor counts. */

@@ -26,7 +26,7 @@ export const rotateSecretSchema = z.strictObject({
   expected_version: z.optional(text(1, 100)),
 });
 
-export interface RotateSecret {
+interface RotateSecret {
   appid: string;
   /** How long the previous secret stays valid. */
   overlapSeconds: number;

@@ -41,7 +41,7 @@ export const issueAppSchema = z.strictObject({
   secret: z.optional(z.string(SECRET_RULE).check(z.regex(/^[\x20-\x7e]{8,256}$/, SECRET_RULE))),
 });
 
-export type IssueApp = z.infer<typeof issueAppSchema> & { site: Site };
+type IssueApp = z.infer<typeof issueAppSchema> & { site: Site };
 
 /** The new app with its secret, which no later answer shows. */
 export interface IssuedApp {

@@ -10,7 +10,7 @@ const AT_ONCE = 5;
 const ALL_LIMIT_MS = 6_000;
 
 /** What the homes answered, by their names, and the names of those that did not answer. */
-export interface HomeAnswers<T> {
+interface HomeAnswers<T> {
   answers: Map<string, T>;
   down: string[];
 }
@@ -79,5 +79,5 @@ export async function inItsTurn<T, Late>(
 }
 
 /** A missing table counts too: the database of such a home was not migrated. */
-export const isUnavailable = (error: unknown): boolean =>
+const isUnavailable = (error: unknown): boolean =>
   (error instanceof ServiceError && error.code === "unavailable") || databaseFault(error) !== undefined;

@@ -20,7 +20,7 @@ export const auditQuerySchema = z.extend(pageQuerySchema, {
 /** What an operator did, and the home whose database says so. Ids count per home. */
 export type AuditLogEntry = Omit<AuditEntry, "details"> & { details: Record<string, unknown>; home: string };
 
-export interface AuditPage extends Page<AuditLogEntry> {
+interface AuditPage extends Page<AuditLogEntry> {
   /** Homes that gave nothing, because they do not answer or are not bound. Each page asks them again. */
   homesDown: string[];
 }

@@ -8,7 +8,7 @@ const POLLS = 10;
 const POLL_MS = 200;
 
 /** `location` is where the first submit led to; undefined when that is not known. */
-export type BegunForm = { isFirst: true } | { isFirst: false; location: string | undefined };
+type BegunForm = { isFirst: true } | { isFirst: false; location: string | undefined };
 
 /**
  * Claims a form of the console, so that it is carried out once. A second submit waits up to two seconds for the first.

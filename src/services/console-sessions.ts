@@ -22,7 +22,7 @@ const LABEL = "agent-session console v2";
 const BASE64URL = { alphabet: "base64url", omitPadding: true } as const;
 const encoder = new TextEncoder();
 
-export const randomText = (runtime: Runtime): string => runtime.bytes(32).toBase64(BASE64URL);
+const randomText = (runtime: Runtime): string => runtime.bytes(32).toBase64(BASE64URL);
 
 /** SHA-256 in hex. */
 export async function sha256(text: string): Promise<string> {
@@ -43,7 +43,7 @@ export async function isMac(key: CryptoKey, parts: string[], mac: string): Promi
 const bytesOf = (parts: string[]) => encoder.encode(JSON.stringify(parts));
 
 /** A key derived by HKDF, so that a cookie tells nothing about the token, and a new token gives a new key. */
-export async function consoleKey(adminToken: string): Promise<CryptoKey> {
+async function consoleKey(adminToken: string): Promise<CryptoKey> {
   const token = await crypto.subtle.importKey("raw", encoder.encode(adminToken), "HKDF", false, ["deriveKey"]);
   const derivation = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: encoder.encode(LABEL) };
   const purpose = { name: "HMAC", hash: "SHA-256", length: 256 };

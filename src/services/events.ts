@@ -69,7 +69,7 @@ export async function listDeliveries(
 }
 
 /** An event that was given to a webhook. */
-export interface Told {
+interface Told {
   eventId: string;
   seq: number;
 }

@@ -63,7 +63,7 @@ export const reconcileSchema = z.strictObject({
   force: z._default(z.boolean("must be true or false"), false),
 });
 
-export interface ReconcileHome {
+interface ReconcileHome {
   home: string;
   /** How many chat ids and event counts each site skips. */
   skip: number;

@@ -29,7 +29,7 @@ export type { Site } from "../store/directory/sites.ts";
 const FIRST_ID_RULE = `must be an integer from 1 to ${HIGHEST_FIRST_CHAT_ID}`;
 
 /** The first chat_id that a site gives. */
-export const firstChatId = z
+const firstChatId = z
   .int(FIRST_ID_RULE)
   .check(z.minimum(1, FIRST_ID_RULE), z.maximum(HIGHEST_FIRST_CHAT_ID, FIRST_ID_RULE));
 
@@ -40,7 +40,7 @@ export const newSiteSchema = z.strictObject({
   first_chat_id: z._default(firstChatId, 1),
 });
 
-export interface NewSite {
+interface NewSite {
   name: string;
   home: string;
   firstChatId: number;

@@ -30,16 +30,16 @@ const MOST_TYPES = 100;
 const TYPES_RULE = `must be a list of 1 to ${MOST_TYPES} types of events`;
 const TYPE_RULE = `must be ${EVENT_TYPES.join(" or ")}`;
 
-export const webhookUrl = text(1, MOST_URL_CHARACTERS, "must be an absolute https URL");
+const webhookUrl = text(1, MOST_URL_CHARACTERS, "must be an absolute https URL");
 
-export const webhookEvents = z
+const webhookEvents = z
   .array(z.enum(EVENT_TYPES, TYPE_RULE), TYPES_RULE)
   .check(z.minLength(1, TYPES_RULE), z.maxLength(MOST_TYPES, TYPES_RULE));
 
 /** Body of POST /admin/sites/:site_id/webhooks. */
 export const newWebhookSchema = z.strictObject({ url: webhookUrl, events: z.optional(webhookEvents) });
 
-export type AddWebhook = z.infer<typeof newWebhookSchema> & { site: Site };
+type AddWebhook = z.infer<typeof newWebhookSchema> & { site: Site };
 
 /**
  * Adds a webhook, which gets the events from now on. The first one of a site turns the site's events on.
@@ -68,7 +68,7 @@ export async function addWebhook(ctx: ServiceContext, input: AddWebhook): Promis
 }
 
 /** @throws ServiceError `invalid_input` */
-export function requirePostable({ config }: ServiceContext, url: string): void {
+function requirePostable({ config }: ServiceContext, url: string): void {
   const fault = webhookUrlFault(url, { loopback: config.webhookLoopback });
   if (fault !== undefined) throw refusedUrl(fault);
 }
@@ -76,7 +76,7 @@ export function requirePostable({ config }: ServiceContext, url: string): void {
 const refusedUrl = (message: string) => invalidInput([{ field: "url", message }]);
 
 /** What the audit log says of a webhook. The path and the query of its URL may hold a token. */
-export const webhookDetails = ({ url, events }: Pick<Webhook, "url" | "events">): string =>
+const webhookDetails = ({ url, events }: Pick<Webhook, "url" | "events">): string =>
   JSON.stringify({ origin: URL.parse(url)?.origin ?? null, events });
 
 /** A webhook of a site. */

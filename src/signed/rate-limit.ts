@@ -15,7 +15,7 @@ const MOST = 10_000;
  * `signed`: a signed call whose signature did not verify. `unknown`: a signed call whose appid does not exist as well.
  * `operator`: a wrong admin token.
  */
-export type Failure = "signed" | "unknown" | "operator";
+type Failure = "signed" | "unknown" | "operator";
 
 /** The key that a client's failures of one kind are counted under. */
 export const failureKey = (failure: Failure, client: string): string => `${failure} ${client}`;

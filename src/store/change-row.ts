@@ -4,7 +4,7 @@ import { ServiceError } from "../errors.ts";
 const ROUNDS = 3;
 
 /** What a try found, or left. */
-export interface Tried<Row> {
+interface Tried<Row> {
   /** Whether this try changed the row. */
   changed: boolean;
   /** The row as it is after the try; undefined when there is none. */

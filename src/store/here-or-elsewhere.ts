@@ -2,7 +2,7 @@ import { ServiceError } from "../errors.ts";
 import type { Watch } from "./run-batch.ts";
 
 /** What a database answered, or the place where to ask instead. */
-export type HereOrElsewhere<T, Place> = { answer: T } | { elsewhere: Place };
+type HereOrElsewhere<T, Place> = { answer: T } | { elsewhere: Place };
 
 /**
  * Asks a database that may be the wrong one, because a cache named it. After the first try without an answer, `look` looks for the right

@@ -51,7 +51,7 @@ interface Settings {
 }
 
 /** What a run did: by home, then by table. */
-export interface Pruned {
+interface Pruned {
   /** How many rows were removed. */
   removed: Record<string, Record<string, number>>;
   /** D1's message for each table that failed. */

@@ -8,7 +8,7 @@ import type { Floors, RememberedFloors } from "./kv-floors.ts";
 import { events, homeSites, reconciliations, sites } from "./schema.ts";
 
 /** One reconciliation of a restored home. The table `settlings` holds them. */
-export interface Reconciliation {
+interface Reconciliation {
   id: string;
   home: string;
   /** How many chat ids and event counts each site skips. */

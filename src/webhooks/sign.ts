@@ -3,7 +3,7 @@ import { signingBytes } from "./secret.ts";
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
 /** What one attempt is signed for. */
-export interface Signed {
+interface Signed {
   id: string;
   /** Unix seconds. */
   timestamp: number;

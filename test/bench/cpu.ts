@@ -12,7 +12,7 @@ const ROUNDS = 15;
 const CONNECTIONS = 8;
 
 /** Milliseconds of a workerd's CPU per create_gd, D1 and KV not in them. */
-export interface OwnCpu {
+interface OwnCpu {
   empty: number;
   floor: number;
   careful: number;

@@ -12,7 +12,7 @@ export const PEERS = {
 } as const;
 
 /** The production bundle, and the Workers it is compared with, behind bindings that take simulated trips and write calls down. */
-export interface ObservedWorker {
+interface ObservedWorker {
   running: RunningWorker;
   /** Sends a signed request that must be accepted. */
   call: (

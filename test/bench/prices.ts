@@ -20,7 +20,7 @@ export const QUEUE_OPERATIONS_PER_MILLION = 0.4;
 export const OPERATIONS_A_MESSAGE = 3;
 
 /** The subscription. */
-export const DOLLARS_A_MONTH = 5;
+const DOLLARS_A_MONTH = 5;
 /** For each GB of D1 and month, beyond those that are included. */
 export const DOLLARS_PER_GB = 0.75;
 export const INCLUDED_GB = 5;

@@ -6,13 +6,13 @@ import type { ProductionBundle } from "./production-bundle.ts";
 import { benchModule, startWorker } from "./start-worker.ts";
 import { median } from "./statistics.ts";
 
-export const WAYS = { production: PRODUCTION, careful: PEERS.careful, usual: PEERS.usual } as const;
+const WAYS = { production: PRODUCTION, careful: PEERS.careful, usual: PEERS.usual } as const;
 export type Way = keyof typeof WAYS;
 
 /** For each request, how long D1 worked on each of its calls, in milliseconds. */
-export type ServiceTimes = Record<Way, number[][]>;
+type ServiceTimes = Record<Way, number[][]>;
 
-export interface MeasuredD1 {
+interface MeasuredD1 {
   times: ServiceTimes;
   /** What one session with its customer, one participant and a first message of 87 letters adds to the file, indexes included. */
   bytesPerSession: number;

@@ -103,7 +103,7 @@ export async function launch(
 }
 
 /** Gone when the bench ends. In memory where the system offers it: a disk's flushes would be what is measured, on every side. */
-export function temporaryFolder(): string {
+function temporaryFolder(): string {
   const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "agent-session-bench-"));
   storages.push(folder);
   return folder;

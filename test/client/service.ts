@@ -2,7 +2,7 @@ import { AgentSessionClient, type ClientOptions } from "../../src/client/client.
 import { World } from "../support/world.ts";
 
 /** One request as it left the client. */
-export interface Sent {
+interface Sent {
   url: string;
   headers: Headers;
   redirect: string;
@@ -14,7 +14,7 @@ export interface Sent {
  * What the network does to one try: answers something else without asking the service, loses the answer of a request that did reach
  * it, or (undefined) nothing.
  */
-export type Mishap = "drop_answer" | "never" | Error | (() => Response) | undefined;
+type Mishap = "drop_answer" | "never" | Error | (() => Response) | undefined;
 
 /** The real service behind a network that goes wrong as told: the first mishap befalls the first try. */
 export async function service(mishaps: Mishap[] = [], options: Partial<ClientOptions> = {}, bindings = {}) {

@@ -1,7 +1,7 @@
 /** A page as a person has it before them: found by what it says, filled in, and sent as a browser sends it. */
 
 /** What a browser would send, and where to. */
-export interface Submission {
+interface Submission {
   method: "GET" | "POST";
   /** Path and query; of a GET with the fields in the query. */
   path: string;

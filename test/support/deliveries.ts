@@ -10,7 +10,7 @@ import { keptTelemetry, NOW, runtimeAt } from "./test-runtime.ts";
 import type { Replacements } from "./world.ts";
 
 /** A request that a receiver got. */
-export interface Posted {
+interface Posted {
   url: string;
   headers: Headers;
   body: string;
@@ -19,7 +19,7 @@ export interface Posted {
 type Receiver = (posted: Posted) => Response | Promise<Response>;
 
 /** A delivery as stored. */
-export interface Stored {
+interface Stored {
   seq: number;
   status: string;
   attempts: number;

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type Call, failure, type Reply } from "./fake-api.ts";
 import { FakeQueues } from "./fake-queues.ts";
 
-export interface FakeDatabase {
+interface FakeDatabase {
   uuid: string;
   name: string;
   location: string | undefined;
@@ -16,7 +16,7 @@ export interface FakeDatabase {
   fault?: string | undefined;
 }
 
-export interface FakeWorker {
+interface FakeWorker {
   secrets: Set<string>;
   /** What was given for them: the real one never tells. */
   secretValues: Map<string, string>;

@@ -1,7 +1,7 @@
 /** What the project's Markdown pages say, as far as tests ask: links, headings, tables. */
 
 /** Pages by their paths from the project's folder. */
-export type Pages = Record<string, string>;
+type Pages = Record<string, string>;
 
 /** A page without its blocks of code. */
 const withoutBlocks = (text: string) => text.replaceAll(/^( *)```.*?^\1```$/gms, "");

@@ -27,7 +27,7 @@ const OWN_HEADERS = [
 const ajv = new Ajv2020({ allErrors: true, formats: { uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/ } });
 const compiled = new Map<string, ValidateFunction>();
 
-export interface Exchange {
+interface Exchange {
   method: string;
   /** Without origin and query. */
   path: string;
@@ -54,20 +54,6 @@ export function undocumented({ method, path, status, headers, text }: Exchange):
   return [...wrongHeaders(response.headers ?? {}, headers), ...wrongBody(response, headers, text)].map(
     (fault) => `${method} ${template} ${status}: ${fault}`,
   );
-}
-
-/** A fetch that throws when an answer on a documented path is not as documented; for clients that take a fetch. */
-export function documentedFetch(through: typeof fetch = fetch): typeof fetch {
-  return async (input, init) => {
-    const request = new Request(input, init);
-    const path = new URL(request.url).pathname;
-    const answer = await through(request);
-    if (templateOf(path) === undefined) return answer;
-    const text = await answer.clone().text();
-    const faults = undocumented({ method: request.method, path, status: answer.status, headers: answer.headers, text });
-    if (faults.length > 0) throw new Error(faults.join("\n"));
-    return answer;
-  };
 }
 
 /** The path as the document writes it. */

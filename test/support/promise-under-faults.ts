@@ -6,7 +6,7 @@ import { seedSession } from "./seed-session.ts";
 import type { Answer, Body, World } from "./world.ts";
 
 /** An operation, and what of it is in the store: 0 for nothing, 1 for one whole, anything else is a broken promise. */
-export interface Subject {
+interface Subject {
   operation: "create_gd" | "add_kf";
   /** What one request means, under a name of its own so that worlds can be shared; each call of `body` signs it afresh. */
   begin: (world: World) => Promise<{ body: () => Body; count: () => Promise<number> }>;

@@ -3,14 +3,14 @@ import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 
 /** An event that arrived, with what the sender said of it. */
-export interface Arrived {
+interface Arrived {
   path: string;
   headers: Record<string, string>;
   body: string;
 }
 
 /** What an event's body holds, as far as tests look at it. */
-export interface EventBody {
+interface EventBody {
   type: string;
   timestamp: string;
   data: Record<string, unknown> & { seq: number; chat_id?: number };

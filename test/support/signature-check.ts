@@ -7,7 +7,7 @@ import { type Body, hmac, type World } from "./world.ts";
 
 export type Operation = "create_gd" | "add_kf";
 
-export interface Verdict {
+interface Verdict {
   /** What the call was answered, when the page knows, with what stands under it. */
   was: string | undefined;
   /** What it would be answered now. */

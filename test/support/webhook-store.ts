@@ -36,7 +36,7 @@ export function keepingQueue() {
   return { sent, EVENTS: { sendBatch } as unknown as Queue<Notice> };
 }
 
-export interface AddedWebhook {
+interface AddedWebhook {
   id: string;
   secret: string;
 }

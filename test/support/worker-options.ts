@@ -14,7 +14,7 @@ type WorkerOptions = Record<string, unknown> & {
 };
 
 /** The tests' homes, whichever ones wrangler.toml has: `main` and `apac`. */
-export const TEST_HOMES = ["DB", "HOME_APAC"] as const;
+const TEST_HOMES = ["DB", "HOME_APAC"] as const;
 
 /**
  * What wrangler makes of wrangler.toml, without what tests have no use for: secrets, crons and the reading of the queue; with {@link TEST_HOMES}, open, in

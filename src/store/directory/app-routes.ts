@@ -38,7 +38,7 @@ export async function selectRoute(
 }
 
 /** A route as it is stored, the home that it leads to, and the revision of its site as the directory knows it. */
-export type StoredRoute = typeof appRoutes.$inferSelect & { home: string; siteRevision: number };
+type StoredRoute = typeof appRoutes.$inferSelect & { home: string; siteRevision: number };
 
 /** The route of an appid; undefined when it has none. */
 export function selectRouteToRelease(

@@ -8,10 +8,8 @@ import { reconciliations, sites } from "../schema.ts";
 /** A site as the directory knows it. `createdAt` in Unix seconds. */
 export type Site = typeof sites.$inferSelect;
 
-export type SiteStatus = Site["status"];
-
 /** What the directory copies from a site's home. */
-export type SiteCopy = Pick<Site, "name" | "status" | "revision" | "firstChatId">;
+type SiteCopy = Pick<Site, "name" | "status" | "revision" | "firstChatId">;
 
 /** Above every id that is there, and above those that a restore of the directory has made it forget. */
 const nextSiteId = sql`max(

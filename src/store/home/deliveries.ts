@@ -38,7 +38,7 @@ export const recordResults: Statement<{ results: string }> = statement(
 );
 
 /** The values that {@link leaseDue} binds. */
-export type Lease = {
+type Lease = {
   siteId: number;
   webhookId: string;
   /** Unix seconds. */

@@ -22,7 +22,7 @@ import {
 import { newestSessionId } from "./claim.ts";
 
 /** A site as its home knows it. */
-export type HomeSite = typeof homeSites.$inferSelect;
+type HomeSite = typeof homeSites.$inferSelect;
 
 /** The highest chat_id that any site may start with: it leaves room for sessions below 2^53. */
 export const HIGHEST_FIRST_CHAT_ID = 900_000_000_000_000;
@@ -67,7 +67,7 @@ export async function insertHomeSite(
 export type KnownSite = Pick<HomeSite, "siteId" | "name" | "status" | "chatIdFloor" | "revision">;
 
 /** The floor of a site must not be lowered, so another one is set only when it is above every id that was given. */
-export interface HomeSiteChange {
+interface HomeSiteChange {
   name?: string | undefined;
   status?: HomeSite["status"] | undefined;
   chatIdFloor?: number | undefined;

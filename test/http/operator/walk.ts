@@ -6,7 +6,7 @@ import { databaseOf } from "../../support/homes.ts";
 import type { World } from "../../support/world.ts";
 
 /** A surface of operators, and how its calls are made. */
-export interface Surface<Each extends Declaration> {
+interface Surface<Each extends Declaration> {
   actor: Actor;
   calls: readonly Each[];
   /** At least one; together they leave every row that the call declares. */

@@ -2,7 +2,7 @@
  * A case asks a platform something and gives what can be seen of the answer. Its name is a rule. It never throws: an error that the rule
  * is about is caught by {@link errorOf}, so that two platforms cannot agree by failing alike for another reason.
  */
-export type Case<Platform> = (platform: Platform) => unknown;
+type Case<Platform> = (platform: Platform) => unknown;
 
 export type Cases<Platform> = Record<string, Case<Platform>>;
 
@@ -44,7 +44,7 @@ export async function errorOf(call: () => unknown): Promise<{ name: string; mess
 }
 
 /** A value as JSON, with a form of its own for each that JSON would lose. */
-export function plain(value: unknown): unknown {
+function plain(value: unknown): unknown {
   if (value === undefined || Object.is(value, -0)) return { is: Object.is(value, -0) ? "-0" : "undefined" };
   if (typeof value === "bigint") return { bigint: String(value) };
   if (typeof value === "number") return Number.isFinite(value) ? value : { is: String(value) };

@@ -1,5 +1,5 @@
 /** What the gate asks of an operation of src/operations/index.ts. */
-export interface Listed {
+interface Listed {
   wireName: string;
   refusals: object;
 }

@@ -15,7 +15,7 @@ interface ClientProgram {
 }
 
 /** A machine's clock: it may be ahead of virtual time or behind it. */
-export interface Clock {
+interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
 }

@@ -11,7 +11,7 @@ interface ConsumerSettings {
 }
 
 /** What a queue needs of the world. */
-export interface QueueWorld {
+interface QueueWorld {
   /** Milliseconds since the epoch. */
   now(): number;
   after(milliseconds: number, run: () => void): unknown;

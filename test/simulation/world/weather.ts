@@ -39,7 +39,7 @@ export interface QueueWeather {
 }
 
 /** What receivers of events are like. */
-export interface ReceiverWeather {
+interface ReceiverWeather {
   /** What they may do when they are unwell. */
   moods: Partial<Record<Mood, number>>;
   /** Share of changes for the better. */

@@ -10,7 +10,7 @@ export const sorted = (value: object): string => JSON.stringify(value, Object.ke
 /** Of a webhook's URL; null when it cannot be read. */
 export const originOf = (url: unknown): string | null => URL.parse(String(url))?.origin ?? null;
 
-export const originAndTypes = ({ url, events }: Row) => ({
+const originAndTypes = ({ url, events }: Row) => ({
   origin: originOf(url),
   events: JSON.parse(String(events)) as string[],
 });

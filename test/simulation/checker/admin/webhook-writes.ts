@@ -99,7 +99,7 @@ function wrongChange({ intent }: OperationOf<"changeWebhook">, change: Written):
 }
 
 /** Why a change is not that of a delivery which fails because its webhook is disabled. */
-export const fails = (change: Written): string | undefined =>
+const fails = (change: Written): string | undefined =>
   becomes(change, { status: "failed", next_attempt_at: null, claim: null, last_error: DISABLED });
 
 function wrongRotate(model: Model, { call, intent, changes }: OperationOf<"rotateWebhook">, change: Written) {

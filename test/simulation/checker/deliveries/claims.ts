@@ -44,5 +44,5 @@ export function placesLeft(outbox: OutboxModel, webhook: Row, now: number): numb
   return most - outbox.deliveriesOf(webhook).filter((each) => isUnderWay(each, now)).length;
 }
 
-export const isUnderWay = ({ status, claim, next_attempt_at }: Row, now: number): boolean =>
+const isUnderWay = ({ status, claim, next_attempt_at }: Row, now: number): boolean =>
   status === "pending" && claim !== null && Number(next_attempt_at) > now;

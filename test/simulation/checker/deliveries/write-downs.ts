@@ -54,7 +54,7 @@ function wrongRefusal(before: Row, after: Row, own: Attempt): Broken {
 }
 
 /** Whether an attempt's URL may not be posted to, or a secret that it needs does not open in its isolate. */
-export const isRefused = ({ post, webhooks, call }: Attempt): boolean =>
+const isRefused = ({ post, webhooks, call }: Attempt): boolean =>
   post === undefined &&
   webhooks.some(
     ({ url, secret, previous_secret }) =>

@@ -3,7 +3,7 @@ import type { HomeModel } from "../home-model.ts";
 import { wants } from "./outbox-model.ts";
 
 /** The event of an accepted call, as its row has to be: docs/receiving.md. What only the row tells, its id, has rules of its own. */
-export interface ExpectedEvent {
+interface ExpectedEvent {
   siteId: number;
   type: string;
   sessionId: number | null;

@@ -1,6 +1,6 @@
 import { type Cases, errorOf } from "../case.ts";
 
-export interface Limits {
+interface Limits {
   /** Two calls in 10 s. */
   two: RateLimit;
   /** Three calls in 60 s. */

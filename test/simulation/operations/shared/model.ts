@@ -36,14 +36,14 @@ export interface ExpectedRow {
 }
 
 /** What an accepted call does. */
-export interface Accepted {
+interface Accepted {
   sessionId: number;
   /** Agents who were asked for and are left out, each with why: "777 unknown". */
   ignored?: string[];
 }
 
 /** At one home, when a call is decided and written. */
-export interface Moment {
+interface Moment {
   home: HomeModel;
   app: App;
   /** The isolate's clock, in Unix seconds. */
