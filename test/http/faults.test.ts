@@ -2,9 +2,9 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { FAULTS, type Fault, Faults } from "../support/faulty-bindings.ts";
 import { startCall, withoutWaiting } from "../support/patient-fetch.ts";
-import { isolateWith, PromiseKeeper, SUBJECTS } from "../support/promise-under-faults.ts";
 import { replacing } from "../support/replacing.ts";
 import { World } from "../support/world.ts";
+import { isolateWith, PromiseKeeper, SUBJECTS } from "./promise-under-faults.ts";
 
 // Each of these tests sends many requests; a machine that is busy with others needs more than the usual time.
 vi.setConfig({ testTimeout: 30_000 });

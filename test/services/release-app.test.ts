@@ -11,8 +11,8 @@ import type { Replacements } from "../support/isolate.ts";
 import { withoutWaiting } from "../support/patient-fetch.ts";
 import { readStored } from "../support/read-store.ts";
 import { contextAt } from "../support/service-context.ts";
-import { ordersOf, TakingTurns } from "../support/taking-turns.ts";
 import { NOW, World } from "../support/world.ts";
+import { ordersOf, TakingTurns } from "./taking-turns.ts";
 
 const newSite = (home: string): Promise<Site> =>
   createSite(contextAt(NOW), { name: crypto.randomUUID(), home, firstChatId: 1 });

@@ -6,10 +6,10 @@ import { systemRuntime } from "../../src/runtime.ts";
 import { nonceKey } from "../../src/signed/kv-nonces.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
-import { NOTHING, observedHomes } from "../support/observed-homes.ts";
 import { replacing } from "../support/replacing.ts";
 import { SIGNED_ROUTES } from "../support/signed-routes.ts";
 import { type Answer, type Replacements, World } from "../support/world.ts";
+import { NOTHING, observedHomes } from "./observed-homes.ts";
 
 const HOMES = ["main", "apac"];
 const otherThan = (home: string) => (home === "main" ? "apac" : "main");

@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
 import type { Row } from "../platform/database.ts";
-import { ADDRESSES, SENTENCES } from "../world/people/texts.ts";
 import { titleOf } from "./shared/auto-title.ts";
 import type { Asker, ExpectedRow, Fields, OperationModel } from "./shared/model.ts";
 import { agentsIn, ids, isId, isText, LONE_SURROGATE, text, written } from "./shared/rules.ts";
@@ -16,6 +15,17 @@ interface Asked {
   /** The optional fields below, as they were sent. */
   plain: Record<string, string | null>;
 }
+
+/** What customers write: one sentence or more, in several scripts. */
+const SENTENCES = [
+  "is late.",
+  "is late. Please help me! It was promised for Monday.",
+  "没有到。请帮我看一下。",
+  "came broken 😭, and nobody answers",
+  "is  not\nwhat I ordered?",
+] as const;
+
+const ADDRESSES = ["203.0.113.7", "2001:db8::17", "198.51.100.200"] as const;
 
 /**
  * Optional texts that are stored with the session as they are sent, and shown under the names of their columns. What is right and wrong

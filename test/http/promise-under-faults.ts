@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import { type Call, type Fault, Faults, faultyD1, faultyKv } from "./faulty-bindings.ts";
-import { startCall, withoutWaiting } from "./patient-fetch.ts";
-import { seedSession } from "./seed-session.ts";
-import type { Answer, Body, World } from "./world.ts";
+import { type Call, type Fault, Faults, faultyD1, faultyKv } from "../support/faulty-bindings.ts";
+import { startCall, withoutWaiting } from "../support/patient-fetch.ts";
+import { seedSession } from "../support/seed-session.ts";
+import type { Answer, Body, World } from "../support/world.ts";
 
 /** An operation, and what of it is in the store: 0 for nothing, 1 for one whole, anything else is a broken promise. */
 interface Subject {

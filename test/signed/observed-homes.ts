@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { replacing } from "./replacing.ts";
+import { replacing } from "../support/replacing.ts";
 
 /** What is asked of a database: statements that are prepared, and batches. */
 interface Asked {

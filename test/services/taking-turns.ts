@@ -1,4 +1,4 @@
-import { replacing } from "./replacing.ts";
+import { replacing } from "../support/replacing.ts";
 
 /** Lets several calls take turns at the database: each trip waits until the order names its caller. */
 export class TakingTurns {
