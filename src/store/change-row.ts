@@ -17,8 +17,8 @@ interface RowChange<Row> {
   write: (before: Row) => Promise<Tried<Row>>;
   /** Whether a row that the try did not change needs no other: it has all that is wanted, or may not be changed so. */
   isSettled: (now: Row, before: Row) => boolean;
-  /** Makes the tries of one transaction. Without it there is one. */
-  retry?: <T>(call: () => Promise<T>) => Promise<T>;
+  /** Makes the tries of one transaction. */
+  retry: <T>(call: () => Promise<T>) => Promise<T>;
 }
 
 /**
@@ -31,7 +31,7 @@ interface RowChange<Row> {
  *   them, or when they came first three times; what `read` and `write` throw
  */
 export async function changeRow<Row>(change: RowChange<Row>): Promise<Row | undefined> {
-  const { read, write, isSettled, retry = (call) => call() } = change;
+  const { read, write, isSettled, retry } = change;
   let before: Row | undefined = await retry(read);
   for (let round = 0; round < ROUNDS && before !== undefined; round++) {
     const row = before;

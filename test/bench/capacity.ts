@@ -28,7 +28,6 @@ const MODELLED_SECONDS = 30;
 const TRIP_MS = 20;
 /** As long as the Worker gives one try. */
 const PATIENCE_MS = 3_000;
-const SEED = 1;
 /** The most that a D1 holds. */
 const GIGABYTES = 10;
 const DAY_S = 86_400;
@@ -169,7 +168,7 @@ async function serveSlowed(bundle: ProductionBundle, serviceMs: number[]): Promi
 }
 
 function modelServed(batches: number[], homes: number, perSecond: number): Served {
-  const random = seededRandom(SEED);
+  const random = seededRandom();
   const free = Array.from({ length: homes }, () => 0);
   const took: number[] = [];
   const [from, until] = [MODELLED_SECONDS * 1000, MODELLED_SECONDS * 2000];

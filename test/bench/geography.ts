@@ -15,7 +15,6 @@ const COLD_PER_CELL = 5;
 const KV_HOT_MS = 10;
 const KV_MISS_MS = 100;
 const MOST_FACTOR = 1.25;
-const SEED = 1;
 
 /** What is measured for the callers of each region, warm. */
 const WARM = ["bare", "one", "six", "sixWithoutNonces"] as const;
@@ -51,7 +50,7 @@ export async function measureGeography(bundle: ProductionBundle): Promise<Measur
   for (const { region, cell } of turns) await send(region, cell, moduleOf(cell));
 
   const underWay: Promise<unknown>[] = [];
-  const random = seededRandom(SEED);
+  const random = seededRandom();
   for (let i = 0; i < PER_CELL; i++) {
     // In another order each time, so that nobody always follows the same other.
     for (const { region, cell } of shuffled(turns, random)) {

@@ -15,8 +15,8 @@ export function medianInterval(values: readonly number[]): { low: number; high: 
 }
 
 /** The same numbers from 0 to 1 at each run, so that a model gives the same answer for the same measurements. */
-export function seededRandom(seed: number): () => number {
-  let state = seed;
+export function seededRandom(): () => number {
+  let state = 1;
   return () => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);

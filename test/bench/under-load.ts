@@ -9,7 +9,6 @@ const KV_TRIP_MS = 15;
 /** How much of the one database production's creates keep busy. */
 const LOADS = [0.15, 0.5, 0.8];
 const REQUESTS = 20_000;
-const SEED = 1;
 
 /** What a way waits for beside D1, in milliseconds. */
 interface Before {
@@ -88,7 +87,7 @@ export async function measureUnderLoad(bundle: ProductionBundle): Promise<Measur
 
 /** How long each request waits for its answer. */
 function answersIn(measured: number[][], before: Before, perSecond: number): number[] {
-  const random = seededRandom(SEED);
+  const random = seededRandom();
   const draw = () => measured[Math.floor(random() * measured.length)] ?? [];
   const took: number[] = [];
   /** On their way to D1 again. One queue and a constant trip keep them in order. */

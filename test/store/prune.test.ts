@@ -528,9 +528,9 @@ describe("two runs at once", () => {
 });
 
 describe("the scheduled handler", () => {
-  const runAt = (seconds: number, db = env.DB, bindings: Partial<Bindings> = {}) => {
+  const runAt = (seconds: number, db = env.DB) => {
     const controller = createScheduledController({ cron: "*/5 * * * *", scheduledTime: seconds * 1000 + 999 });
-    return worker.scheduled(controller, { ...env, DB: db, ...bindings } as Bindings);
+    return worker.scheduled(controller, { ...env, DB: db } as Bindings);
   };
   const lines = (spy: { mock: { calls: unknown[][] } }) => spy.mock.calls.map(([line]) => JSON.parse(String(line)));
 

@@ -18,7 +18,7 @@ export function readOperated(siteId: number, db = env.DB) {
 }
 
 /** What signed calls stored of a site and its app, whole: for "nothing was written" and for "exactly this was". */
-export function readStored({ siteId, appid }: { siteId: number; appid: string }, db = env.DB) {
+export function readStored({ siteId, appid }: { siteId: number; appid: string }, db: D1Database) {
   return readAll(
     {
       customers: ["SELECT * FROM customers WHERE site_id = ? ORDER BY created_at, external_id", siteId],

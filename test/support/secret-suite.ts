@@ -114,7 +114,7 @@ export function secretSuite(route: SignedRoute): void {
   });
 
   describe("an appid that is gone and was issued again, with its secret, to another site", () => {
-    async function reissued(change: Replacements = {}) {
+    async function reissued(change: Replacements) {
       const before = await World.create(change);
       const next = await World.create();
       await send(before);

@@ -6,13 +6,13 @@ import { WHOLE_LIMIT_MS } from "../../src/store/run-batch.ts";
 import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
 import { replacing } from "./replacing.ts";
 import { runtimeAt } from "./test-runtime.ts";
-import { NOW, type Replacements } from "./world.ts";
+import type { Replacements } from "./world.ts";
 
 /**
  * What services are given, at a time of the test's own (Unix seconds), on the real bindings or on some that are replaced.
  * `published` are the apps whose records KV was given.
  */
-export function contextAt(now = NOW, bindings: Replacements = {}): ServiceContext & { published: string[] } {
+export function contextAt(now: number, bindings: Replacements = {}): ServiceContext & { published: string[] } {
   const published: string[] = [];
   const CREDENTIALS = replacing(env.CREDENTIALS, {
     put: async (key: string) => void published.push(key.replace("app:", "")),

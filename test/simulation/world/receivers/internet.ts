@@ -134,7 +134,6 @@ export class Internet {
           scheduler.after(travel(), lose);
           return;
         }
-        post.takenAt = scheduler.now;
         post.verified = receiver.verify(post);
         const answer = !post.verified && typeof reply === "object" ? refusalOf(reply) : reply;
         if (typeof answer === "object") {

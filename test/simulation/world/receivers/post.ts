@@ -16,8 +16,6 @@ export class Post {
   /** What the Worker asks for when it is answered with another URL. */
   readonly redirect: string;
   readonly sentAt: number;
-  /** When the receiver had all of it. */
-  takenAt: number | undefined;
   /** Whether one of the secrets that the receiver had then verifies it. */
   verified: boolean | undefined;
   /** What the receiver did with it, as a word: "well", "error", "hangs", … */
