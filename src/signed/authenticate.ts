@@ -3,11 +3,10 @@ import type { Credentials } from "../credentials/open-secrets.ts";
 import type { Found, Source } from "../credentials/question.ts";
 import { verifySignature } from "./verify-signature.ts";
 
-/** An app whose signature was valid, and the version of the secret that made it. */
+/** An app whose signature was valid, and the version of the secret that it signed with. */
 export interface Caller {
   appid: string;
   siteId: number;
-  /** The home of the site. */
   home: string;
   secretVersion: string;
   source: Source;
@@ -31,12 +30,12 @@ export interface SignedBytes {
   now: number;
 }
 
-/** Verified for an unknown or revoked appid too, so that the time an answer takes does not tell whether an appid exists. */
+/** The key that verifies for an unknown or revoked appid. Without it the time of an answer would tell whether an appid exists. */
 let dummyKey: CryptoKey | undefined;
 
 /**
- * Verifies a request's signature with the credentials of the appid that it names. Contract section 5. An unknown appid, a revoked
- * one and a wrong signature give different reasons for the log; the caller gets one and the same answer.
+ * Verifies a request's signature with the credentials of the appid that the request names. Contract section 5. The log tells an
+ * unknown appid, a revoked app and a wrong signature apart; the caller gets the same answer for all three.
  */
 export async function authenticate(found: Found | undefined, request: SignedBytes): Promise<Authentication> {
   if (found === undefined || found.credentials.revoked) {

@@ -3,7 +3,10 @@ import { rule, text } from "../fields.ts";
 import { describeFields } from "../operations/describe-fields.ts";
 import { ok, type Result, refused } from "../result.ts";
 
-/** The fields by which a request is fresh and can be used once. Contract section 4; the length of ranstr: docs/decisions.md, "Signing and freshness". */
+/**
+ * The fields that make a request fresh and good for one use. Contract section 4; for the length of ranstr see docs/decisions.md,
+ * "Signing and freshness".
+ */
 export const freshnessSchema = z.object({
   timestamp: z.int(rule("must be an integer, Unix seconds")),
   ranstr: text(1, 128),
@@ -12,8 +15,8 @@ export const freshnessSchema = z.object({
 export type Freshness = z.infer<typeof freshnessSchema>;
 
 /**
- * Contract section 5, rule 5: an expired timestamp is rejected. A timestamp at either edge of the tolerance is accepted. One too
- * far in the future is rejected too: it could be sent again after its nonce was forgotten.
+ * Checks the timestamp. Contract section 5, rule 5. Both edges of the tolerance are accepted. A timestamp too far in the future is
+ * rejected: otherwise the request could be sent again after its nonce has expired.
  *
  * @param now Unix seconds
  */

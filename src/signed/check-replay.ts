@@ -4,7 +4,7 @@ import { answerWithin, isKnownToKv, nonceKey } from "./kv-nonces.ts";
 import type { Fields } from "./read-fields.ts";
 import type { Tools } from "./tools.ts";
 
-/** KV's answer about a ranstr, which may have been asked for already. */
+/** The question to KV whether a ranstr was used. KV may have been asked already, or not yet. */
 export interface KvCheck {
   /** The nonce's key in KV; undefined when the ranstr is not a string. */
   key: Promise<string> | undefined;
@@ -15,9 +15,9 @@ export interface KvCheck {
 }
 
 /**
- * Asks KV before the caller is verified, so that a miss, KV's slowest answer, arrives while other steps run.
+ * Asks KV before the caller is verified. A miss is KV's slowest answer, and so it arrives while other steps run.
  *
- * @param early false to compute the key only: a client that failed too often must not cause a read of KV
+ * @param early false computes only the key: a client with too many failures must not cause reads of KV
  */
 export function startReplayCheck(
   { runtime, config, nonces }: Tools,
@@ -31,7 +31,10 @@ export function startReplayCheck(
   return { key, answer: askNow ? isKnownToKv(config.nonces, key) : undefined, since };
 }
 
-/** Whether this isolate or KV knows that the ranstr was used. Both only help: D1 decides. The isolate keeps what KV said. */
+/**
+ * Refuses a ranstr that this isolate or KV knows as used. A miss proves nothing: D1 decides. A hit in KV is remembered in the
+ * isolate.
+ */
 export async function checkReplay(
   { runtime, config, nonces, trace }: Tools,
   appid: string,
@@ -40,7 +43,8 @@ export async function checkReplay(
   { key, answer, since }: KvCheck,
 ): Promise<Result<null>> {
   if (nonces.has(appid, ranstr)) return replayed("ranstr_seen_here");
-  // KV has had the time of the steps before: an honest ranstr is always a miss, for which nobody should wait long.
+  // KV had the time of the earlier steps to answer. An honest ranstr is always a miss, so nearly every request would pay for a
+  // longer wait.
   const left = config.replayCheckMs - (runtime.elapsed() - since);
   if (await answerWithin(runtime, answer ?? isKnownToKv(config.nonces, key), left)) {
     nonces.add(appid, ranstr, staleAt);
@@ -50,6 +54,6 @@ export async function checkReplay(
   return ok(null);
 }
 
-/** The refusal of a used ranstr, told to callers whose signature was valid. Contract section 5, rule 6. */
+/** The refusal of a used ranstr. Contract section 5, rule 6. The detail may be told, because the signature was valid. */
 export const replayed = (reason: string): Refused =>
   refused("token_invalid", reason, { detail: "ranstr: was already used", tell: true });

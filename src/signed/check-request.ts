@@ -11,24 +11,24 @@ import { checkFreshness, type Freshness } from "./check-freshness.ts";
 import { claimOf } from "./claim-of.ts";
 import { type Fields, readFields } from "./read-fields.ts";
 
-/** The result of each step. A step is undefined when it needs the value of an earlier step that refused: it was not evaluated. */
+/** The result of each step. Undefined for a step that needs the value of an earlier step that was refused. */
 export interface Report {
   fields: Result<Fields>;
   authentication: Authentication;
   freshness?: Result<Freshness>;
-  /** The request that used the ranstr before; null when none did. */
+  /** The earlier request that used the ranstr; null when there is none. */
   used?: Use | null;
   asked?: Result<Asked>;
-  /** What the database would decide for an app that is good. */
+  /** What the database would decide, if the app's credentials are in force. */
   outcome?: Outcome;
 }
 
 /**
- * Runs the steps of a signed request that only look, and collects the result of each, also after a refusal. It uses up no nonce,
- * counts for no limit and caches nothing: test/http/console/signature-check/signature-check.test.ts compares all that is stored.
+ * Runs the read-only steps of a signed request and collects all results, also after a refusal. Uses up no nonce, charges no limit
+ * and caches nothing: test/http/console/signature-check/signature-check.test.ts compares everything that is stored.
  *
  * @param app the app that the request names, as stored
- * @throws UnsealError when MASTER_KEY does not open the app's secrets; what D1 throws
+ * @throws UnsealError when MASTER_KEY does not open the app's secrets; any error of D1
  */
 export async function checkRequest(
   { runtime, config }: { runtime: Runtime; config: Config },
@@ -48,7 +48,7 @@ export async function checkRequest(
   const ranstr = String(fields.value.ranstr);
   const db = homeDatabase(config, app.home);
   if (!asked.ok) return { ...report, used: await findUse(db, app, ranstr, now) };
-  // The preview does not ask whether the app is good, so that the later refusals show without a valid signature too.
+  // The preview skips the gate, so that the operation's refusals show even when the signature is wrong.
   const { appid, siteId, version: secretVersion } = app;
   const caller = { appid, siteId, secretVersion };
   const ready = { asked: asked.value, ranstr, idempotencyKey: null };

@@ -8,7 +8,7 @@ import { IDEMPOTENCY_SECONDS } from "./idempotency-key.ts";
 import { NONCE_SECONDS } from "./kv-nonces.ts";
 
 /**
- * The values of the claim that a request makes, with an owner drawn for it.
+ * The values of a request's claim, with a new random owner.
  *
  * @param now Unix seconds
  */

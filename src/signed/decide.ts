@@ -13,32 +13,32 @@ import { claimOf } from "./claim-of.ts";
 import type { Tools } from "./tools.ts";
 import { type Claimant, verifyAtHome, verifyElsewhere } from "./verify-caller.ts";
 
-/** A request that waits for another one with its ranstr checks this often whether it has ended. */
+/** How often a request checks whether another request with the same ranstr has ended. */
 const IN_FLIGHT_POLL_MS = 5;
 
-/** A verified request that only the database can still refuse. */
+/** A request that passed all steps before the database. */
 export interface Ready {
   operation: Operation;
   asked: Asked;
   ranstr: string;
   idempotencyKey: string | null;
-  /** Unix seconds; from then on no tolerance accepts this timestamp. */
+  /** Unix seconds. From then on this timestamp is outside every tolerance. */
   staleAt: number;
 }
 
 /**
- * Runs the operation's batch in the home of the caller's site: claims the ranstr, decides and writes, in one trip to D1.
+ * Runs the operation's batch in the home of the caller's site: it claims the ranstr, decides and writes, in one trip to D1.
  *
- * @returns refused when the home no longer knows the caller, or when another request of this isolate has used the ranstr meanwhile
- * @throws ServiceError `unavailable` when it is unknown whether the batch was applied, or there is no database for the home
+ * @returns a refusal when the home no longer knows the caller, or when another request of this isolate used the ranstr meanwhile
+ * @throws ServiceError `unavailable` when it is unknown whether the batch was applied, or the home has no database
  */
 export async function decide(tools: Tools, claimant: Claimant, caller: Caller, ready: Ready): Promise<Result<Outcome>> {
   const { runtime, nonces, trace } = tools;
   const { appid, lifetime, signed } = claimant;
   const { ranstr, staleAt } = ready;
   const claim = await claimOf(runtime, caller, ready, signed.now);
-  // Nothing is awaited between the last look and the mark. Replays that arrive while the
-  // first one is in flight wait for its outcome: D1 is asked once.
+  // There must be no `await` between the last check and `begin`: otherwise two requests with one ranstr could both go on. Replays
+  // that arrive while the first request is in flight wait for its outcome, so D1 is asked once.
   while (nonces.isInFlight(appid, ranstr) && runtime.elapsed() < lifetime.answerBy) {
     await sleep(runtime, IN_FLIGHT_POLL_MS);
   }
@@ -60,8 +60,9 @@ export async function decide(tools: Tools, claimant: Claimant, caller: Caller, r
 }
 
 /**
- * Runs the batch, and once more when the home does not know the caller or leaves a try without an answer, and D1 has another record of
- * the app. Both runs have one owner: with two, the second could take the commit of the first for a replay.
+ * Runs the batch, and a second time when D1 has a newer record of the app. D1 is asked for that record when the home does not know
+ * the caller, or leaves a try without an answer. Both runs have the same owner: with two owners, the second run could take the
+ * commit of the first for a replay.
  */
 async function decideAnywhere(
   tools: Tools,
@@ -93,7 +94,7 @@ async function decideAt(
 ): Promise<Outcome> {
   const { runtime, config, trace } = tools;
   trace.home = home;
-  // A record that came from the caches meanwhile may name a closed home.
+  // A record that the caches gave meanwhile may name a closed home.
   if (config.closedHomes.has(home)) throw new ServiceError("unavailable", homeClosed(home));
   const db = homeDatabase(config, home);
   const request = { ...claim, siteId, secretVersion };

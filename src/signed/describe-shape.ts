@@ -1,11 +1,11 @@
 const RIGHT = /^[0-9a-f]{64}$/i;
 const PREFIX = /^(?:hmac[-_ ]?)?sha-?256[=: ] *|^0x/i;
-/** Base64 of 32 bytes, or of the 64 digits. */
+/** Base64 of the 32 bytes, or of the 64 hex digits. */
 const BASE64 = /^(?:[\w+/-]{43}=?|[\w+/-]{86}(?:==)?)$/;
 
 /**
- * What is wrong with the form of a signature, for `x-error-detail`; undefined for 64 hex digits, right or wrong. It looks at nothing
- * else, so it may be told before the signature is verified, and alike for every appid. It quotes nothing of it.
+ * What is wrong with the form of a signature, for `x-error-detail`. Undefined for 64 hex digits, right or wrong. The text depends
+ * only on the header and quotes nothing of it, so every caller may read it before the signature is verified.
  */
 export function describeShape(signature: string | undefined): string | undefined {
   if (signature === undefined || signature === "") return "x-chat-signature: is required";

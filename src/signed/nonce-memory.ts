@@ -1,18 +1,18 @@
 import type { Runtime } from "../runtime.ts";
 
-/** Entries in each of the two halves. One half takes about 1 MB with ranstr of a usual length, 4 MB with the longest. */
+/** The most entries of each of the two Maps. One Map takes about 1 MB with usual ranstr, 4 MB with the longest. */
 const MOST = 5_000;
 
 /**
- * The used ranstr that this isolate knows, so that their replays cost no call of KV or D1. Holds the last 5,000 at least, 10,000 at
- * most; D1 decides about all others. Two Maps, because one Map that deletes its oldest entry at each new one becomes slow:
- * to find its oldest entry it walks over the places of those deleted before.
+ * The used ranstr that this isolate knows; their replays cost no call of KV or D1. It holds at least the last 5,000 and at most
+ * 10,000; D1 decides about all others. There are two Maps because deleting the oldest entry of one Map again and again gets slow:
+ * finding it means stepping over all earlier deletions.
  */
 export class NonceMemory {
   readonly #runtime: Pick<Runtime, "now" | "elapsed">;
   #newer = new Map<string, number>();
   #older = new Map<string, number>();
-  /** The ranstr of requests of this isolate that wait for D1, each with the mark of its request. */
+  /** The ranstr of requests of this isolate that wait for D1. The object identifies the request that set the mark. */
   readonly #inFlight = new Map<string, { until: number }>();
 
   constructor(runtime: Pick<Runtime, "now" | "elapsed">) {
@@ -40,10 +40,11 @@ export class NonceMemory {
   }
 
   /**
-   * Marks a ranstr as in flight, unless another request's mark stands: that one is left alone.
+   * Marks a ranstr as in flight. Does nothing while another request's mark stands.
    *
-   * @param until when the request gives up, in milliseconds of the runtime's `elapsed`: a request that is cut off never ends its mark
-   * @returns the function that ends the mark, and no other one
+   * @param until when the request gives up, in milliseconds of the runtime's `elapsed`; the platform may cut a request off before
+   *   it ends its mark
+   * @returns a function that ends this mark, but not the mark of another request
    */
   begin(appid: string, ranstr: string, until: number): () => void {
     if (this.isInFlight(appid, ranstr)) return () => {};
@@ -57,5 +58,5 @@ export class NonceMemory {
   }
 }
 
-/** NUL separates the two without ambiguity: an appid consists of `A-Za-z0-9_-`. */
+/** NUL keeps the key unambiguous: an appid has only `A-Za-z0-9_-`. */
 const name = (appid: string, ranstr: string) => `${appid}\0${ranstr}`;

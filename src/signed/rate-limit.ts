@@ -1,9 +1,12 @@
 import { type Runtime, withinTime } from "../runtime.ts";
 
-/** A limiter answers without network. One that takes longer than this has failed. */
+/** A rate-limit binding answers without network, so a slower answer counts as a failure of the binding. */
 const TIMEOUT_MS = 500;
 
-/** Seconds until a limited caller may try again: the periods of the limits in wrangler.toml. The first is that of apps and of sites. */
+/**
+ * Seconds until a limited caller may try again. They equal the periods in wrangler.toml: the first is for apps and sites, the
+ * second for clients.
+ */
 export const LIMIT_PERIOD = 10;
 export const CLIENT_LIMIT_PERIOD = 60;
 
@@ -11,16 +14,17 @@ export const CLIENT_LIMIT_PERIOD = 60;
 const MOST = 10_000;
 
 /**
- * The kinds of a client's failures. Each kind is counted apart, so that one exceeded limit leaves the others open.
- * `signed`: a signed call whose signature did not verify. `unknown`: a signed call whose appid does not exist as well.
- * `operator`: a wrong admin token.
+ * The kinds of a client's failures. Each kind has its own count, so that an exceeded limit of one kind leaves the others open.
+ * - `signed`: a signed call whose signature was not valid, for any reason;
+ * - `unknown`: a signed call with an appid that does not exist; it counts as `signed` too;
+ * - `operator`: a wrong admin token.
  */
 type Failure = "signed" | "unknown" | "operator";
 
 /** The key that a client's failures of one kind are counted under. */
 export const failureKey = (failure: Failure, client: string): string => `${failure} ${client}`;
 
-/** Counts one call; true while the limit is not exceeded. A limit that is not bound, fails or hangs refuses nobody. */
+/** Counts one call; true while the limit is not exceeded. Also true when the limit is not bound, fails or hangs. */
 export async function withinRate(runtime: Runtime, limit: RateLimit | undefined, key: string): Promise<boolean> {
   if (limit === undefined) return true;
   try {
@@ -36,8 +40,8 @@ export async function withinRate(runtime: Runtime, limit: RateLimit | undefined,
 }
 
 /**
- * The limits that this isolate knows to be exceeded. A rate-limit binding cannot be asked without counting, and a request is counted
- * only when its result is known. So an exceeded limit is remembered for a while and checked before any work is done.
+ * The limits that this isolate knows to be exceeded. A rate-limit binding cannot be asked without counting, and a request is
+ * counted only at its end. So an exceeded limit is remembered for some time, and the next requests are refused before any work.
  */
 export class PassedLimits {
   readonly #runtime: Runtime;
@@ -52,9 +56,9 @@ export class PassedLimits {
   }
 
   /**
-   * Counts one; true while the limit is not exceeded.
+   * Counts one call; true while the limit is not exceeded.
    *
-   * @param seconds how long {@link isPassed} stays true after the limit was exceeded
+   * @param seconds how long {@link isExceeded} stays true after the limit was exceeded
    */
   async count(limit: RateLimit | undefined, key: string, seconds: number): Promise<boolean> {
     if (await withinRate(this.#runtime, limit, key)) return true;

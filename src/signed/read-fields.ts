@@ -1,7 +1,7 @@
 import { type JsonFault, parseJsonObject } from "../parse-json.ts";
 import { ok, type Result, refused } from "../result.ts";
 
-/** The fields of a body; `appid` is checked, the others are not. */
+/** The fields of a body. `appid` is checked; the others are not. */
 export type Fields = Record<string, unknown> & { appid: string };
 
 const FAULTS: Record<JsonFault | "appid_missing", string> = {
@@ -13,7 +13,8 @@ const FAULTS: Record<JsonFault | "appid_missing", string> = {
 };
 
 /**
- * Reads the body as one JSON object with an appid. Its refusals depend on no secret, so every caller may read their details.
+ * Reads the body as one JSON object with an appid. Every caller may read the details of these refusals, because they depend on no
+ * secret.
  *
  * @param digitsOf a field whose integers are returned as strings of their digits
  */

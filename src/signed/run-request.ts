@@ -24,15 +24,15 @@ export interface SignedRequest {
   client: string;
 }
 
-/** A request that was done. */
+/** The result of an accepted request. */
 export interface Done {
   sessionId: number;
-  /** True when it was done before, under the same Idempotency-Key. */
+  /** True when an earlier request did it, under the same Idempotency-Key. */
   repeated: boolean;
   leftOut: LeftOutAgent[];
 }
 
-/** Seconds for which an isolate refuses an app or a site that exceeded its limit, before it asks the limit again. */
+/** How long an isolate refuses an app or a site after its limit was exceeded, before it asks the limit again. */
 const PAUSE_SECONDS = 1;
 
 const SITE_CLOSED = refused("unavailable", "site_closed", {
@@ -40,7 +40,7 @@ const SITE_CLOSED = refused("unavailable", "site_closed", {
   retryAfter: CLOSED_RETRY_SECONDS,
 });
 
-/** Whether a batch with this outcome has used up the ranstr for this very request. */
+/** Whether this outcome means that this very request has used up its ranstr. */
 const USED_ITS_NONCE: Record<Outcome["kind"], boolean> = {
   accepted: true,
   repeated: true,
@@ -51,7 +51,7 @@ const USED_ITS_NONCE: Record<Outcome["kind"], boolean> = {
 };
 
 /**
- * Runs the steps of a signed request until one refuses, in the order of docs/architecture.md, "The way of a signed request".
+ * Runs the steps of a signed request until one refuses. Their order: docs/architecture.md, "The way of a signed request".
  *
  * @throws ServiceError `unavailable` when D1 does not answer, `internal` for a fault of the deployment
  */
@@ -64,7 +64,8 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const now = unixSeconds(runtime);
   const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
   const claimant: Claimant = { appid, client, signed: { signature, body, now }, lifetime: { waitUntil, answerBy } };
-  // A malformed request uses up no ranstr either, and has a count of its own too. Over that limit it costs no read of KV.
+  // Malformed requests have a limit of their own: they use up no ranstr, so one captured request could be sent again and again.
+  // Over that limit a malformed request costs no read of KV.
   const malformedKey = `malformed ${appid}`;
   const tooManyMalformed = limits.isPassed(malformedKey) && isMalformed(tools, operation, request, fields.value, now);
   const early = !tooManyMalformed && !limits.isPassed(failureKey("signed", client));
@@ -88,7 +89,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const { timestamp, ranstr } = fresh.value;
   const staleAt = timestamp + MAX_TOLERANCE_SECONDS;
   const unused = await checkReplay(tools, appid, fresh.value, staleAt, kvCheck);
-  // Returned without asking D1 about the caller: the answer to a replay tells nothing that the first request was not told.
+  // Returned without asking D1 about the caller: the answer to a replay tells nothing that the first answer did not tell.
   if (!unused.ok) return unused;
   const siteKey = `site ${caller.siteId}`;
   const passed = limits.isPassed(appid) ? "app_limit" : limits.isPassed(siteKey) ? "site_limit" : undefined;
@@ -98,8 +99,8 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const key = readIdempotencyKey(request.idempotencyKey);
   if (!key.ok) return refuse(key);
 
-  // A request that met a closed site has not used up its ranstr: one that was captured could be sent again without end. So these have a
-  // count of their own, which leaves the app's quota alone.
+  // A request to a closed site does not use up its ranstr, so a captured one could be sent again and again. These requests have a
+  // limit of their own, so that they leave the app's limit alone.
   const closedKey = `closed ${appid}`;
   if (limits.isPassed(closedKey)) return refuse(SITE_CLOSED);
 
@@ -109,7 +110,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const outcome = decided.value;
   if (USED_ITS_NONCE[outcome.kind]) {
     waitUntil(rememberNonce(config.nonces, kvCheck.key, telemetry));
-    // Counted after the replay check: otherwise one captured request could exhaust the app's quota.
+    // Counted after the replay check: otherwise replays of one captured request could exhaust the app's limit.
     waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));
     waitUntil(limits.count(config.siteLimit, siteKey, PAUSE_SECONDS));
   }
@@ -130,7 +131,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   }
 }
 
-/** Whether a field or the Idempotency-Key breaks a rule, so that the request is refused before the batch whenever it is sent. */
+/** Whether a field or the Idempotency-Key breaks a rule: such a request is refused before the batch, whenever it is sent. */
 const isMalformed = (
   { config }: Tools,
   operation: Operation,
@@ -144,10 +145,10 @@ const isMalformed = (
     readIdempotencyKey(idempotencyKey),
   ].some((read) => !read.ok && read.code === "invalid_parameters");
 
-/** The signature was valid, so the caller may read what is wrong. */
+/** The detail may be told, because the signature was valid. */
 const told = (why: Refused): Refused => ({ ...why, tell: true });
 
-/** A refusal before the batch: D1 is asked first whether it still knows the caller. */
+/** Refuses a request before the batch. D1 is asked first whether it still knows the caller. */
 async function refuseKnown(tools: Tools, claimant: Claimant, caller: Caller, why: Refused): Promise<Refused> {
   const confirmed = await confirmCaller(tools, claimant, caller);
   return confirmed.ok ? told(why) : confirmed;

@@ -6,7 +6,7 @@ import type { Trace } from "../telemetry/trace.ts";
 import type { NonceMemory } from "./nonce-memory.ts";
 import type { PassedLimits } from "./rate-limit.ts";
 
-/** What every step is given: the isolate's memory, the configuration, and the trace of this request. */
+/** What every step gets: the memory of the isolate, the configuration, and the trace of this request. */
 export interface Tools {
   runtime: Runtime;
   telemetry: Telemetry;

@@ -7,10 +7,13 @@ import { describeShape } from "./describe-shape.ts";
 import { CLIENT_LIMIT_PERIOD, failureKey } from "./rate-limit.ts";
 import type { Tools } from "./tools.ts";
 
-/** Timeout of D1 when it confirms a caller whose request is refused anyway, or that a closed home is the app's. */
+/**
+ * Timeout of D1 for confirming one of two things: the caller of a request that is refused anyway, or that an app is in a closed
+ * home.
+ */
 const CONFIRM_LIMIT_MS = 1_000;
 
-/** The appid that a request names, before its signature is verified. */
+/** A request's sender as the request names it, before its signature is verified. */
 export interface Claimant {
   appid: string;
   signed: SignedBytes;
@@ -20,9 +23,9 @@ export interface Claimant {
 }
 
 /**
- * Verifies who sent a request. Credentials come from the caches, else from D1. When the signature fails on a cached record, or the
- * cached record is revoked, a fresh record is read and tried once. Only failures count for the client's limit. The apps of a closed
- * home are refused before anything is verified: whether a secret was replaced is known only to the home.
+ * Verifies who sent a request. Credentials come from the caches, else from D1. When the signature fails on a cached record, or that
+ * record is revoked, a fresh record is read and tried once. Only failures count for the client's limit. The apps of a closed home
+ * are refused unverified, because only the home knows which secret is in force.
  *
  * @throws ServiceError as CredentialResolver.lookUp does
  */
@@ -30,7 +33,8 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
   const { runtime, config, credentials, limits, trace } = tools;
   const { appid, signed, client, lifetime } = claimant;
   const since = runtime.elapsed();
-  // The look-up of an invented appid costs one read of KV and one of D1. Over its limit a client gets only what this isolate knows.
+  // The look-up of an unknown appid costs a read of KV and a read of D1. A client over its limit gets only what this isolate has in
+  // memory.
   const inMemory = limits.isPassed(failureKey("unknown", client));
   let found = await credentials.lookUp(config, lifetime, { trust: "cache", appid, inMemory });
   if (found === undefined && inMemory) return tooManyFailures();
@@ -53,8 +57,8 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
 }
 
 /**
- * What was found; or when its home is closed and the directory has the app in another, what that has. That a closed home is the app's
- * says the directory, if it answers: a record of KV alone could be forged.
+ * Follows an app out of a closed home: the directory's record, when it names another home; else `found`. The directory is asked
+ * because a record of KV could be forged; while the directory does not answer, KV's record counts.
  */
 async function atItsHome({ runtime, config, credentials }: Tools, claimant: Claimant, found: Found): Promise<Found> {
   if (!config.closedHomes.has(found.credentials.home) || found.source === "d1") return found;
@@ -65,8 +69,8 @@ async function atItsHome({ runtime, config, credentials }: Tools, claimant: Clai
 }
 
 /**
- * Verifies the caller once more by the word of its home, after the gate did not know the caller as the caches do. Null when the home
- * has the same as before.
+ * Verifies the caller again with the record of its home, after the gate refused the cached record. Null when the home has the same
+ * record.
  *
  * @throws ServiceError as CredentialResolver.lookUp does
  */
@@ -78,7 +82,9 @@ export async function verifyAtHome(tools: Tools, claimant: Claimant, caller: Cal
   return ok(sameCaller(result.caller, caller) ? null : result.caller);
 }
 
-/** Verifies the caller once more by the word of the directory, after its home did not answer. Undefined when that changes nothing. */
+/**
+ * Verifies the caller again with the record of the directory, after its home did not answer. Undefined when that changes nothing.
+ */
 export async function verifyElsewhere(tools: Tools, claimant: Claimant, caller: Caller): Promise<Caller | undefined> {
   const { config, credentials } = tools;
   const { client, lifetime, signed } = claimant;
@@ -91,8 +97,9 @@ const sameCaller = (a: Caller, b: Caller): boolean =>
   a.siteId === b.siteId && a.home === b.home && a.secretVersion === b.secretVersion;
 
 /**
- * Confirms the caller of a request that is refused before the batch checks its app: a revoked app, or one whose secret was replaced,
- * must get the answer for a wrong signature here too. When D1 may not be asked or does not answer, the caller counts as confirmed.
+ * Confirms the caller of a request that is refused before the batch. Without it, a caller with a revoked app or a replaced secret
+ * would get another answer than that of a wrong signature. The caller counts as confirmed when D1 may not be asked or does not
+ * answer.
  *
  * @throws ServiceError `internal`
  */
@@ -116,14 +123,14 @@ export async function confirmCaller(tools: Tools, claimant: Claimant, caller: Ca
 
 async function countFailure(tools: Tools, { appid, client, signed }: Claimant, reason: string): Promise<Refused> {
   const { config, limits, trace } = tools;
-  // An unknown appid is not logged: a caller who mixes up fields may have sent a secret there.
+  // An unknown appid is not logged: a caller who confuses the fields may have sent a secret as appid.
   if (reason === "app_unknown") delete trace.appid;
   else trace.appid = appid;
   const count = (failure: "signed" | "unknown") =>
     limits.count(config.clientLimit, failureKey(failure, client), CLIENT_LIMIT_PERIOD);
   const [within] = await Promise.all([count("signed"), reason === "app_unknown" && count("unknown")]);
   if (!within) return tooManyFailures();
-  // The same for every appid, known or not: it depends on the header alone.
+  // The detail depends only on the header, so it is the same for every appid, known or not.
   const detail = describeShape(signed.signature);
   return refused("token_invalid", reason, detail === undefined ? {} : { detail, tell: true });
 }

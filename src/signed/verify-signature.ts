@@ -2,12 +2,12 @@ export type SignatureResult<Key> =
   | { ok: true; key: Key }
   | { ok: false; reason: "signature_missing" | "signature_malformed" | "signature_mismatch" };
 
-/** HMAC-SHA256 is 32 bytes: 64 hex digits, in either case. */
+/** HMAC-SHA256 is 32 bytes: 64 hex digits, in upper or lower case. */
 const HEX_SHA256 = /^[0-9a-f]{64}$/i;
 
 /**
  * Verifies `x-chat-signature` over the exact bytes received, with each key in turn. Contract section 5, rules 1 to 3.
- * `crypto.subtle.verify` compares in constant time, so timing does not tell a forger which digits are right.
+ * `crypto.subtle.verify` compares in constant time: a forger cannot learn from timing which digits are right.
  */
 export async function verifySignature<Key extends { key: CryptoKey }>(
   body: ArrayBuffer,
