@@ -6,20 +6,20 @@ import { type Route, selectRoute } from "../store/directory/app-routes.ts";
 import { hereOrElsewhere } from "../store/here-or-elsewhere.ts";
 import * as apps from "../store/home/apps.ts";
 
-/** An app as stored, with sealed secrets, and the home that it is in. KV keeps it in this form. */
+/** An app as stored, with sealed secrets, and its home. KV keeps it in this form. */
 export type AppRecord = apps.AppRow & { home: string };
 
 type Databases = Pick<Config, "directory" | "homes">;
 
-/** What is known of an app: where it was found the last time. */
+/** The site and the home where an app was found the last time. */
 export type KnownPlace = Pick<AppRecord, "appid" | "siteId" | "home">;
 
 /**
- * Finds an app: the directory says where it is. One trip when it is in the directory's own database, two otherwise.
+ * Finds an app: the directory says where it is. One trip when the app's home is the directory's own database, two otherwise.
  *
  * @param answerBy deadline in milliseconds of the runtime's `elapsed`
  * @param closed   homes that must not be asked
- * @throws ServiceError `unavailable` when the directory or the home does not answer, no database is bound for the home, or it is closed
+ * @throws ServiceError `unavailable` when the directory or the home does not answer, or the home is unbound or closed
  */
 export async function findApp(
   runtime: Runtime,
@@ -34,9 +34,10 @@ export async function findApp(
 }
 
 /**
- * Reads anew an app that may be elsewhere than is known. By the word of `home`: its home has it, and only when that does not, has it
- * revoked, or leaves a try without an answer, the directory says where it is now; so a rotated secret works at once while the directory
- * is down. By the word of `directory`: its home may not be asked or does not answer; null when the directory names no other one.
+ * Reads an app again that may have moved. `trust` says whose answer is good enough:
+ * - `home`: the known home is asked first, so a rotated secret works at once even while the directory is down. When that home does
+ *   not have the app, has it revoked, or leaves a try without an answer, the directory is asked where the app is now.
+ * - `directory`: the known home is not asked. Null when the directory names no other place.
  *
  * @throws as {@link findApp}
  */
@@ -52,7 +53,7 @@ export async function findKnownApp(
   const elsewhere = () => findRouteElsewhere(runtime, databases, known, answerBy);
   const followed = (route: Route) => follow(runtime, databases, appid, route, answerBy, closed);
   if (trust === "directory") {
-    // The directory's own database is the one that may not be asked or does not answer.
+    // The home that is closed or does not answer is the directory itself, so there is no other database to ask.
     const route = home === MAIN_HOME ? undefined : await elsewhere();
     return route === undefined ? null : followed(route);
   }
@@ -66,7 +67,7 @@ export async function findKnownApp(
   return route === undefined ? app && { ...app, home } : followed(route);
 }
 
-/** Where the directory has an app; undefined when it knows no other place than is known. */
+/** The place of an app in the directory. Undefined when it is the known place, or the directory has no route. */
 async function findRouteElsewhere(
   runtime: Runtime,
   { directory }: Databases,

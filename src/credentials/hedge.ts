@@ -2,15 +2,15 @@ import { isRefusedFor } from "../errors.ts";
 import { type Runtime, withinTime } from "../runtime.ts";
 import type { Found, Lifetime } from "./question.ts";
 
-/** A cold look-up gives KV this long before it asks D1 too. */
+/** How long a cold look-up waits for KV before it asks D1 too. */
 const KV_HEAD_START_MS = 15;
-/** When D1 does not know the app, KV gets this long to say that it does. */
+/** How long a look-up waits for KV's record after D1 answered that there is no such app. */
 const KV_LATE_MS = 300;
 
 /**
- * KV's answer, and D1's as well when KV does not have the app or takes long: the first wins.
+ * The first answer of KV and D1. D1 is asked when KV does not have the app or takes long.
  *
- * @throws what `askD1` throws, when KV does not have the app or its home is closed
+ * @throws any error of `askD1`, when KV does not have the app or its home is closed
  */
 export async function firstOfKvAndD1(
   runtime: Runtime,
@@ -24,10 +24,11 @@ export async function firstOfKvAndD1(
   // When KV wins, D1's answer still refreshes the caches.
   waitUntil(fromD1.catch(() => {}));
   const kvHit = fromKv.then((found) => found ?? fromD1);
-  // The directory may have been put back to before the app: its "no such app" waits a little for KV, and the gate judges KV's record.
+  // A directory restored to an earlier time does not know newer apps. So its "no such app" waits a little for KV's record, which
+  // the gate then checks.
   const orKv = (found: Found | undefined) => found ?? within(runtime, KV_LATE_MS, kvHit, undefined);
   const first = Promise.any([kvHit, fromD1.then(orKv)]).catch(() => fromD1);
-  // No record of KV opens a closed home: nothing is left to wait for.
+  // A closed home refuses all requests, so KV's record would not help.
   const closed = new Promise<never>((_, refuse) => {
     fromD1.catch((error: unknown) => isRefusedFor(error, "home_closed") && refuse(error));
   });

@@ -1,9 +1,10 @@
 const HMAC_SHA256 = { name: "HMAC", hash: "SHA-256" };
 
 /**
- * Imports an application secret as the key of contract section 5: its UTF-8 bytes, as they are. Verify-only and not extractable.
+ * Imports an app's secret as the key of contract section 5: its UTF-8 bytes, unchanged. The key can only verify, and cannot be
+ * exported.
  *
- * @throws what WebCrypto throws for an empty secret
+ * @throws the error of WebCrypto for an empty secret
  */
 export function importKey(secret: string): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", new TextEncoder().encode(secret), HMAC_SHA256, false, ["verify"]);

@@ -5,7 +5,7 @@ import { remember } from "./remember.ts";
 
 const CACHED_MS = 300_000;
 
-/** The credentials that this isolate has read. A stale entry is harmless: each batch checks the app in its home. */
+/** The credentials that this isolate has read. A stale entry is harmless, because each batch checks the app in its home. */
 export class IsolateCache {
   readonly #runtime: Runtime;
   readonly #entries = new Map<string, { credentials: Credentials; until: number }>();
@@ -14,13 +14,12 @@ export class IsolateCache {
     this.#runtime = runtime;
   }
 
-  /** The entry, unless it has expired. */
   fresh(appid: string): Found | undefined {
     const entry = this.#entries.get(appid);
     return entry !== undefined && entry.until > this.#runtime.now() ? this.any(appid) : undefined;
   }
 
-  /** The entry, even when it has expired. */
+  /** The entry, even after it has expired. */
   any(appid: string): Found | undefined {
     const entry = this.#entries.get(appid);
     return entry && { credentials: entry.credentials, source: "isolate" };

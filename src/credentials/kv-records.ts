@@ -3,26 +3,26 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { AppRecord } from "./find-app.ts";
 
 /**
- * Apps' records in KV. A change puts the new record and nothing deletes one, because a location may keep an old record or a miss for an
- * hour: the gate in the app's home knows better, and whoever finds a miss or an old record there puts the right one.
+ * The records of apps in KV. A change puts the new record; nothing deletes a record, because a location caches a miss for an hour.
+ * An old record is harmless: the gate in the app's home refuses it, and the request that meets it puts the right one.
  */
 
 const TTL_SECONDS = 86_400;
-/** How long a location may keep what it read, a miss too. Long, so that a caller who comes once in a while finds it there. */
+/** How long a location of KV caches an answer, a miss too. Long, so that rare callers find their record cached. */
 const CACHE_SECONDS = 3_600;
-/** The most that KV reads in one call. */
+/** The most keys that KV reads in one call. */
 const KEYS_PER_READ = 100;
 
 const keyOf = (appid: string) => `app:${appid}`;
 
-/** Undefined when KV is not bound, or does not have a whole record of the app. Rejects when KV fails. */
+/** The record of an app; undefined when KV is not bound or has no complete record. Rejects when KV fails. */
 export async function readRecord(kv: KVNamespace | undefined, appid: string): Promise<AppRecord | undefined> {
   const record = await kv?.get(keyOf(appid), { type: "json", cacheTtl: CACHE_SECONDS });
   return isRecordOf(appid, record) ? record : undefined;
 }
 
 /**
- * The records of several apps; without those that KV does not have.
+ * The records of several apps, without the apps that KV does not have.
  *
  * @throws ServiceError `unavailable` when KV fails
  */
@@ -31,7 +31,7 @@ export async function readRecords(kv: KVNamespace | undefined, appids: string[])
   if (kv === undefined) return records;
   const parts: string[][] = [];
   for (let at = 0; at < appids.length; at += KEYS_PER_READ) parts.push(appids.slice(at, at + KEYS_PER_READ));
-  // As text: one value that is no JSON would fail all that are read with it.
+  // Read as text: with "json", one damaged value would fail the whole call.
   const read = Promise.all(parts.map((part) => kv.get(part.map(keyOf), "text")));
   const found = await read.catch((cause: unknown) => {
     throw new ServiceError("unavailable", { reason: "kv_unavailable", detail: "KV does not answer.", cause });
@@ -51,7 +51,7 @@ function parsed(text: string | null | undefined): unknown {
   }
 }
 
-/** For `waitUntil`: never rejects, because D1 is asked again. */
+/** For `waitUntil`: never rejects, because a missing record only means that D1 is asked again. */
 export async function writeRecord(kv: KVNamespace | undefined, record: AppRecord, telemetry: Telemetry): Promise<void> {
   try {
     await kv?.put(keyOf(record.appid), JSON.stringify(record), { expirationTtl: TTL_SECONDS });
@@ -60,7 +60,7 @@ export async function writeRecord(kv: KVNamespace | undefined, record: AppRecord
   }
 }
 
-/** Whether KV's value is a whole record. It may be damaged or have an older form: `{}` would read as a revoked app. */
+/** Whether KV's value is a complete record. A damaged or older value must not count: `{}` would read as a revoked app. */
 function isRecordOf(appid: string, value: unknown): value is AppRecord {
   if (typeof value !== "object" || value === null) return false;
   const record = value as Partial<AppRecord>;

@@ -2,24 +2,24 @@ import { type Runtime, sleep } from "../runtime.ts";
 import { TRY_LIMIT_MS } from "../store/run-batch.ts";
 import { remember } from "./remember.ts";
 
-/** A look-up that found nothing new is the last one of its appid and address for this long: otherwise forgers keep D1 busy. */
+/** How long a look-up that found nothing new blocks further ones of its appid and address: otherwise forgers keep D1 busy. */
 const NEGATIVE_CACHE_MS = 5_000;
-/** A look-up in flight holds others back for one try of D1 at most, because a request that is cut off never ends its own. */
+/** How long a look-up in flight holds others back: one try of D1. A request that the platform cuts off never ends its own entry. */
 const IN_FLIGHT_MS = TRY_LIMIT_MS;
-/** Polled, because Workers forbid a request to await the promise of another one. */
+/** The look-up in flight is polled, because Workers forbid a request to await a promise of another request. */
 const IN_FLIGHT_POLL_MS = 5;
-/** Confirmations of one app in a second: otherwise one captured request, sent again and again, keeps D1 busy. */
+/** Confirmations of one app per second: otherwise one captured request, sent again and again, keeps D1 busy. */
 const CONFIRMATIONS_PER_SECOND = 10;
 
 /**
- * What keeps callers whose signature fails, or whose request is refused anyway, from making this isolate ask D1 at will. Everything is
- * counted per appid and address, or per appid and signature, so that a forger delays nobody else.
+ * Bounds on the look-ups in D1 for callers whose signature fails or whose request is refused anyway. Each bound counts per appid
+ * and address, or per appid and signature, so that a forger delays nobody else.
  */
 export class LookUpBounds {
   readonly #runtime: Runtime;
-  /** When each look-up ended that found nothing new. */
+  /** The negative cache: when each look-up ended that found nothing new. */
   readonly #negative = new Map<string, number>();
-  /** Until when each look-up in flight holds others back. */
+  /** The time until which each look-up in flight holds others back. */
   readonly #inFlight = new Map<string, number>();
   readonly #confirmed = new Map<string, { second: number; signatures: Set<string> }>();
 
@@ -28,12 +28,12 @@ export class LookUpBounds {
   }
 
   /**
-   * Looks up once for all requests that come while it is in flight, and not at all for 5 s after one that found nothing new.
+   * Runs one look-up for all requests that come while it is in flight. Runs none for 5 s after a look-up that found nothing new.
    *
-   * @param whose    the appid and the address that are looked up for
-   * @param answerBy when this request stops waiting for another one's look-up
-   * @param heard    what another request has found meanwhile
-   * @param look     undefined when it finds nothing new
+   * @param whose      the appid and the address that the look-up is for
+   * @param answerBy   when this request stops waiting for another request's look-up
+   * @param cachedNews returns what another request has found meanwhile; undefined when there is nothing new
+   * @param look       runs the look-up; undefined when it finds nothing new
    */
   async once<T>(
     whose: string,
@@ -56,14 +56,17 @@ export class LookUpBounds {
     return undefined;
   }
 
-  /** Whether D1 may confirm an app for this signature: once a second for one signature, ten times for one app. Counts it. */
+  /**
+   * Whether D1 may be asked to confirm an app: once a second for one signature, ten times a second for one app. A permitted call is
+   * counted.
+   */
   mayConfirm(appid: string, signature: string): boolean {
     const digits = signature.toLowerCase();
     const second = Math.floor(this.#runtime.now() / 1000);
     const counted = this.#confirmed.get(appid);
     const signatures = counted?.second === second ? counted.signatures : new Set<string>();
     if (signatures.has(digits) || signatures.size >= CONFIRMATIONS_PER_SECOND) return false;
-    // Counted before D1 answers: requests at the same moment cause one read.
+    // Counted before D1 answers, so that requests at the same moment cause one read.
     remember(this.#confirmed, appid, { second, signatures: signatures.add(digits) });
     return true;
   }

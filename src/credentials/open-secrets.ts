@@ -2,14 +2,13 @@ import type { AppRecord } from "./find-app.ts";
 import { importKey } from "./import-key.ts";
 import { type Keyring, type Slot, unseal } from "./sealed-secret.ts";
 
-/** What an app's requests are verified with. */
+/** The keys that verify an app's requests, and the app's place. */
 export interface Credentials {
   appid: string;
   siteId: number;
-  /** The home of the site. */
   home: string;
   revoked: boolean;
-  /** The current secret's key, and during an overlap the previous one's. `expiresAt` is in Unix seconds. */
+  /** The key of the current secret, and during an overlap the key of the previous one. `expiresAt` is in Unix seconds. */
   keys: { version: string; key: CryptoKey; expiresAt: number }[];
 }
 
@@ -20,7 +19,7 @@ export function sameCredentials(a: Credentials, b: Credentials): boolean {
   return gist(a) === gist(b);
 }
 
-/** A secret in clear text. Only for use in memory: it must not reach an answer or a log. */
+/** A secret in clear text. Only for use in memory: it must never reach an answer or a log. */
 export interface OpenSecret {
   slot: Slot;
   secret: string;
@@ -60,7 +59,7 @@ export async function openCredentials(keyring: Keyring, app: AppRecord, now: num
 }
 
 /**
- * An app's secrets, also an expired one, so that the signature check can recognise a signature that was made with it.
+ * An app's secrets, an expired one too: the signature check recognises a signature that was made with it.
  *
  * @throws UnsealError when MASTER_KEY does not open them
  */

@@ -1,9 +1,11 @@
 import type { Credentials } from "./open-secrets.ts";
 
 /**
- * What a look-up is asked: an app, and whose word is good enough. `cache`: that of the isolate, else KV's, else D1's. `home`: that of
- * the app's home, else the directory's. `directory`: only that, about another home than is known. `than` is what the caches said, and
- * `because` says why that is not enough: it picks the bound in lookup-bounds.ts.
+ * A question for an app's credentials. `cached` is the record that the caches had. `because` says why that record is not enough,
+ * and picks the bound in lookup-bounds.ts. `trust` says whose answer is good enough:
+ * - `cache`: the answer of the isolate, else of KV, else of D1;
+ * - `home`: the answer of the app's home, else of the directory;
+ * - `directory`: the answer of the directory, if it names another home.
  */
 export type Question =
   | { trust: "cache"; appid: string; inMemory: boolean }
@@ -20,9 +22,9 @@ export interface Found {
   source: Source;
 }
 
-/** How long the request lives that a look-up serves. */
+/** What a look-up may use of the request that it serves. */
 export interface Lifetime {
-  /** Registers what goes on after the answer. */
+  /** Registers work that goes on after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
   /** Deadline for D1's answer, in milliseconds of the runtime's `elapsed`. */
   answerBy: number;

@@ -1,7 +1,7 @@
-/** How many apps, or apps and addresses, an isolate remembers something of. */
+/** The most entries of each Map that an isolate keeps per app, or per app and address. */
 const MOST = 1_000;
 
-/** Sets an entry as the newest, and removes the oldest ones beyond 1,000. */
+/** Sets an entry as the newest, and removes the oldest entries beyond 1,000. */
 export function remember<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key);
   map.set(key, value);

@@ -13,13 +13,16 @@ import { importKeyring, type Keyring, UnsealError } from "./sealed-secret.ts";
 
 export type CredentialBindings = Pick<Config, "directory" | "homes" | "closedHomes" | "credentials" | "masterKeys">;
 
-/** The form of appids that this service issues or imports. No other appid can exist, so none is looked up. */
+/** The form of all appids that this service issues or imports. Other appids are never looked up, because none can exist. */
 export const APPID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** After D1's answer, KV gets this long to say what it holds. */
+/** How long the correction of KV waits, after D1's answer, for the record that KV holds. */
 const KV_ANSWER_MS = 2_000;
 
-/** Keeps no promise and no stream between requests, because Workers forbid a request to use another request's I/O. */
+/**
+ * Looks up the credentials of apps. Keeps no promise and no stream between requests, because Workers forbid a request to use
+ * another request's I/O.
+ */
 export class CredentialResolver {
   readonly #runtime: Runtime;
   readonly #telemetry: Telemetry;
@@ -43,11 +46,11 @@ export class CredentialResolver {
   }
 
   /**
-   * Finds an app's credentials by the word of whom the question trusts, within the bounds of lookup-bounds.ts, and updates the caches
-   * with what it read; undefined when there is no such app, or no newer record than the one that was not enough.
+   * Finds an app's credentials where the question asks, within the bounds of lookup-bounds.ts, and updates the caches. Undefined
+   * when there is no such app, or no newer record than the cached one.
    *
-   * @throws ServiceError `unavailable` when D1 is needed and does not answer, or the app's home is closed; `internal` when MASTER_KEY
-   *   does not open the record
+   * @throws ServiceError `unavailable` when D1 is needed and does not answer, or the app's home is closed; `internal` when
+   *   MASTER_KEY does not open the record
    */
   async lookUp(bindings: CredentialBindings, lifetime: Lifetime, question: Question): Promise<Found | undefined> {
     if (question.trust === "cache") {
@@ -75,7 +78,10 @@ export class CredentialResolver {
     }
   }
 
-  /** Tells the caches of a change: this isolate at once, KV after the answer. Other isolates learn of it from D1's gate. */
+  /**
+   * Tells the caches of a change: this isolate at once, KV after the answer. Other isolates learn of it when the gate in D1 refuses
+   * their record.
+   */
   publish(bindings: CredentialBindings, record: AppRecord, waitUntil: Lifetime["waitUntil"]): void {
     this.#cache.drop(record.appid);
     waitUntil(writeRecord(bindings.credentials, record, this.#telemetry));
@@ -95,7 +101,7 @@ export class CredentialResolver {
     return this.#bounds.once(whose, answerBy, () => this.#heard(appid, isNews), lookForNews);
   }
 
-  /** What another request has read meanwhile, if it is news. */
+  /** The record that another request has read meanwhile; undefined unless it is news. */
   #heard(appid: string, isNews: (found: Credentials) => boolean): Found | undefined {
     const cached = this.#cache.fresh(appid);
     return cached !== undefined && isNews(cached.credentials) ? cached : undefined;
@@ -104,7 +110,7 @@ export class CredentialResolver {
   async #askKvAndD1(bindings: CredentialBindings, appid: string, lifetime: Lifetime): Promise<Found | undefined> {
     if (!APPID.test(appid)) return undefined;
     const held = this.#readKv(bindings, appid);
-    // A record of KV must not replace what another request has read of D1 meanwhile.
+    // A record of KV must not replace a record that another request has read from D1 meanwhile.
     const keep = (found: Credentials): Found =>
       this.#cache.fresh(appid) ?? { credentials: this.#cache.keep(found), source: "kv" };
     const fromKv = held.then((found) => found && keep(found));
@@ -133,17 +139,17 @@ export class CredentialResolver {
       const record = await readRecord(bindings.credentials, appid);
       return record && (await this.#open(bindings, record));
     } catch {
-      // KV failed, or its record is damaged or sealed with a retired master key. D1 has the right one.
+      // KV failed, or its record is damaged or sealed with a retired master key. D1 has the right record.
       return undefined;
     }
   }
 
-  /** The newest that this isolate has read of an app, from KV or since: KV is taken to hold it. */
+  /** The newest record that this isolate has read. KV is assumed to hold the same, so that it need not be read again. */
   async #believedOfKv(than: Credentials): Promise<Credentials> {
     return this.#cache.any(than.appid)?.credentials ?? than;
   }
 
-  /** Takes what D1 has of an app; null is an app that there is no more. */
+  /** Caches the record of D1, or forgets the app when D1 has none. */
   async #takeOrDrop(
     bindings: CredentialBindings,
     appid: string,
@@ -173,7 +179,9 @@ export class CredentialResolver {
     return { credentials: this.#cache.keep(credentials), source: "d1" };
   }
 
-  /** Gives KV the record of D1, unless it holds the same or does not say what it holds: then it is slow, not empty. */
+  /**
+   * Puts the record of D1 into KV, unless KV holds the same. Nothing is put when KV does not answer: then KV is slow, not empty.
+   */
   async #correctKv(
     bindings: CredentialBindings,
     record: AppRecord,

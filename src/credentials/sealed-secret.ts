@@ -1,16 +1,16 @@
 import type { Runtime } from "../runtime.ts";
 
 /**
- * Secrets of apps and webhooks at rest: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key. Site, owner, version and slot
- * are associated data, so a sealed secret does not open for another site, app, webhook, slot or version of the secret.
+ * The secrets of apps and webhooks as stored: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key. Site, owner, version
+ * and slot are associated data: a sealed secret does not open for another site, app, webhook, version or slot.
  */
 
 export type Slot = "current" | "previous";
 
-/** What a secret belongs to, and its version, which stays the same when the secret moves to the previous slot. */
+/** The owner of a secret, and the secret's version. The version stays the same when the secret moves to the previous slot. */
 export type SecretOwner = { siteId: number; version: string } & ({ appid: string } | { webhookId: string });
 
-/** The master keys. One of them seals, all of them unseal. */
+/** The master keys. One of them seals; all of them unseal. */
 export interface Keyring {
   sealing: MasterKey;
   byId: ReadonlyMap<string, MasterKey>;
@@ -21,7 +21,7 @@ interface MasterKey {
   key: CryptoKey;
 }
 
-/** No configured master key opens a sealed secret: MASTER_KEY is wrong or the data is damaged. The message holds no secret. */
+/** No configured master key opens the sealed secret: MASTER_KEY is wrong, or the data is damaged. The message holds no secret. */
 export class UnsealError extends Error {
   override readonly name = "UnsealError";
 }
@@ -76,10 +76,10 @@ export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, s
   }
 }
 
-/** The start of every seal that is made now, with the current master key. */
+/** The start of every secret that is sealed with the current master key. */
 export const sealMark = (keyring: Keyring): string => `v2.${keyring.sealing.id}.`;
 
-/** No appid holds a blank, so an app's secret never opens as a webhook's. */
+/** The prefix `webhook ` keeps the secrets of apps and webhooks apart, because no appid holds a blank. */
 const associated = (owner: SecretOwner, slot: Slot): string =>
   `v2|${owner.siteId}|${"webhookId" in owner ? `webhook ${owner.webhookId}` : owner.appid}|${owner.version}|${slot}`;
 
