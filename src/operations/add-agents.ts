@@ -13,11 +13,11 @@ import { chatIdField, onSession, SESSION_NOT_FOUND, session, sessionNotFound } f
 const MOST_AGENTS = 100;
 const IDS_RULE = `must be 1 to ${MOST_AGENTS} agent ids (one named twice counts once), as positive integers between commas or as an array`;
 
-/** Positive integers between commas, with or without blanks around them: "10427, 10428". */
+/** Positive integers between commas. Blanks around them are allowed: "10427, 10428". */
 const LISTED_ID = /^[ \t]*[1-9][0-9]*[ \t]*$/;
 const LISTED_IDS = /^[ \t]*[1-9][0-9]*[ \t]*(,[ \t]*[1-9][0-9]*[ \t]*)*$/;
 
-/** The first item that is no id, by its position, and what is wrong with it; the whole rule where there is none. */
+/** The fault of the first wrong item, with its position; the whole rule when no single item is wrong. */
 function idsFault(ids: unknown): string {
   if (Array.isArray(ids)) {
     const wrong = ids.findIndex((id) => !positiveId.safeParse(id).success);
@@ -43,21 +43,27 @@ const listedIds = z.pipe(
 /** `agents` is a JSON array of distinct ids. */
 type Values = Placeholders<{ siteId: number; chatId: number; agents: string }>;
 
-/** The asked-for agents of this site in normal status. CROSS JOIN keeps the order: left to itself, SQLite walks all agents of the site. */
+/**
+ * The requested agents of this site in normal status. CROSS JOIN keeps the order of the tables: otherwise SQLite scans all agents
+ * of the site.
+ */
 const askedToJoin = (v: Values) => sql`CROSS JOIN json_each(${v.agents}) AS asked
   CROSS JOIN ${sessions} ON ${session(v)}
   CROSS JOIN ${agents} ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value AND ${agents.status} = 'normal'`;
 
-/** The row of `participants` of an asked-for agent. */
+/** Condition for the row of `participants` of a requested agent. */
 const isParticipant = (v: Values) => sql`${participants.siteId} = ${v.siteId}
   AND ${participants.sessionId} = ${v.chatId} AND ${participants.agentId} = asked.value`;
 
-/** Of these, who is neither responsible for the session nor on it yet. */
+/** Condition for {@link askedToJoin}: the agent is neither responsible for the session nor a participant yet. */
 const mayJoin = (v: Values) => sql`${agents.id} <> ${sessions.responsibleAgentId}
   AND NOT EXISTS (SELECT 1 FROM ${participants}
     WHERE ${isParticipant(v)})`;
 
-/** Adds agents to a ticket session, in one transaction. Contract section 4.2. Agents who may not join are left out and named. */
+/**
+ * Adds agents to a ticket session, in one transaction. Contract section 4.2. Agents who may not join are left out, and the answer
+ * names them.
+ */
 export default defineOperation({
   name: "add_agents",
   wireName: "add_kf",
@@ -111,8 +117,8 @@ export default defineOperation({
     },
   },
 
-  // If an earlier try of this request was accepted, it added the agents who joined in this second: they are not left out,
-  // even if they were disabled since.
+  // A participant with this very time was added by an earlier try of this request, if one was accepted. Such an agent is not left
+  // out, even when it was disabled since.
   leftOut: (v) => sql`SELECT asked.value AS id, CASE
       WHEN ${participants.addedAt} = ${v.now} AND ${wasAcceptedBefore(v)} THEN NULL
       WHEN asked.value = ${sessions.responsibleAgentId} OR ${participants.agentId} IS NOT NULL THEN 'already on the session'
@@ -148,7 +154,7 @@ export default defineOperation({
       added_by: sessions.responsibleAgentId,
     }),
     join: (v) => sql`CROSS JOIN ${sessions} ON ${session(v)}`,
-    // Afterwards those who join now look like those who joined before.
+    // After the writes, agents who join by this call could not be told from earlier participants.
     beforeWrites: true,
   },
 
@@ -174,7 +180,7 @@ export const documentation: Documentation = {
     kefu_ids: {
       description:
         "Agents to add: 1 to 100 ids, between commas (recommended; blanks around them are allowed) or as an array. One named twice counts once. Agents that are on the session already, unknown, disabled or another site's are ignored; when none is left, 409.",
-      // Narrower than what is accepted: with ids of up to 15 digits a pattern can state every rule.
+      // Narrower than the check: for ids of up to 15 digits a pattern can state the whole rule.
       anyOf: [
         { type: "string", pattern: "^[ \\t]*[1-9][0-9]{0,14}[ \\t]*(,[ \\t]*[1-9][0-9]{0,14}[ \\t]*){0,99}$" },
         {

@@ -1,19 +1,19 @@
-/** The largest length of an automatic title in graphemes, with the ellipsis. */
+/** The largest length of an automatic title in graphemes, the ellipsis included. */
 const MOST_GRAPHEMES = 40;
 
 /**
- * A text that is one sentence by UAX #29: nothing that ends a sentence or a line stands in it, but at its end. Asked first, because the
- * first Intl.Segmenter of an isolate costs 9 ms of CPU.
+ * A text that is certainly one sentence by UAX #29, because only its end holds a character that ends a sentence or a line. Tested
+ * first: the first Intl.Segmenter of an isolate costs 9 ms of CPU.
  */
 const ONE_SENTENCE =
   /^[^\p{Sentence_Terminal}.\u2024\ufe52\uff0e\r\n\u0085\u2028\u2029]*[\p{Sentence_Terminal}.]*\s*$/u;
 
-/** Characters that are graphemes of their own. */
+/** Printable ASCII: each character is one grapheme, so no Intl.Segmenter is needed. */
 const PLAIN = /^[\x20-\x7e]*$/;
 
 /**
- * The automatic title of a session: the first sentence of its first message, on one line. It is cut between graphemes, never inside
- * an emoji or a combining sequence. Empty when the message is blank.
+ * The automatic title of a session: the first sentence of its first message, on one line. A cut is always between graphemes, never
+ * inside an emoji or a combining sequence. Empty when the message is blank.
  */
 export function autoTitle(content: string): string {
   const line = firstSentence(content.trimStart()).replace(/\s+/g, " ").trim();
@@ -40,7 +40,7 @@ function* graphemesOf(line: string): Iterable<string> {
 const segmenters = new Map<string, Intl.Segmenter>();
 
 function segmenter(granularity: "sentence" | "grapheme"): Intl.Segmenter {
-  // The locale of Workers, said so that no other machine cuts elsewhere.
+  // Workers' locale, given explicitly: otherwise another machine could cut differently.
   const made = segmenters.get(granularity) ?? new Intl.Segmenter("en", { granularity });
   segmenters.set(granularity, made);
   return made;

@@ -15,18 +15,18 @@ const MOST_AGENTS = 100;
 const AGENTS_RULE = `must be an array of 1 to ${MOST_AGENTS} agent ids (one named twice counts once)`;
 const SENDER_RULE = "must be the integer 1, 2 or 3";
 const IP_RULE = rule("must be an IPv4 or IPv6 address");
-/** Contract section 4.1, by `sender_type`. */
+/** The values of `sender_type`. Contract section 4.1. */
 const SENDERS = { 1: "customer", 2: "responsible_agent", 3: "system" } as const;
 
-/** Contract section 3: what the sender of the first message makes of the session's status. */
+/** The session's first status, by the sender of the first message. Contract section 3. */
 const OPENINGS = {
   customer: { status: "waiting", messageSender: "visitor" },
   responsible_agent: { status: "replied", messageSender: "agent" },
-  // Nobody has replied yet: the session keeps the status it starts with.
+  // Nobody has replied yet, so the session keeps its initial status.
   system: { status: "waiting", messageSender: "agent" },
 } as const;
 
-/** The agents of the request who are unknown, of another site or disabled. */
+/** The requested agents that are unknown, of another site or disabled. */
 const unfitAgents = (v: Placeholders<{ siteId: number; agents: string }>) =>
   sql`FROM json_each(${v.agents}) AS asked LEFT JOIN ${agents}
     ON ${agents.siteId} = ${v.siteId} AND ${agents.id} = asked.value
@@ -171,12 +171,12 @@ export default defineOperation({
       }),
   ],
 
-  // As GET /admin/sites/:site_id/sessions/:chat_id answers it: http/admin/sessions.ts.
+  // The same shape as the answer to GET /admin/sites/:site_id/sessions/:chat_id, see http/admin/sessions.ts.
   event: {
     type: "session.created",
     data: () => ({
       ...Object.fromEntries(SESSION_FIELDS.map(([column, name]) => [name, sessions[column]])),
-      // It keeps its place among the fields.
+      // Replaces the column of SESSION_FIELDS, and keeps its place among the fields.
       metadata: sql`json(coalesce(${sessions.metadata}, '{}'))`,
       customer: sql`json_object('sbs', ${customers.externalId}, 'name', ${customers.name}, 'ip', ${customers.ip})`,
       participants: sql`(SELECT json_group_array(json_object('agent_id', agent_id, 'added_by', added_by)) FROM (
@@ -203,7 +203,7 @@ export const documentation: Documentation = {
     sbs: {
       description:
         'Your identifier of the customer, who is created when there is none of it yet. A string, or an integer: digits without fraction or exponent, as many as the string may have characters, the sign included, and kept digit for digit. 1001 and "1001" are the same customer.',
-      // The schema sees text only, because a numeric sbs is turned into its digits before.
+      // The Zod schema sees only text, because a numeric sbs becomes its digits before.
       type: undefined,
       minLength: undefined,
       maxLength: undefined,

@@ -15,7 +15,7 @@ import type { Placeholders } from "../store/statement.ts";
 import { describeFields } from "./describe-fields.ts";
 import type { Definition, LeftOutAgent, Operation, Outcome, Row } from "./operation.ts";
 
-/** The outcome for a request that has no claim, by the gate. */
+/** The outcome of a request that does not hold the claim, by the gate's answer. */
 const NOT_MINE = { open: "replayed", closed: "site_closed", unknown_caller: "credentials_stale" } as const;
 
 /** Outcomes that every operation has. */
@@ -26,7 +26,7 @@ const KEY_REUSED = "Idempotency-Key: was used for a request that meant something
 /**
  * Compiles an operation when the module loads, so that a request only binds values.
  *
- * @throws TypeError for a refusal with a name that means something else
+ * @throws TypeError for a refusal whose name is an outcome of every operation
  */
 export function defineOperation<Fields, Input, Own extends Row>(definition: Definition<Fields, Input, Own>): Operation {
   type Values = Claim & Own;
@@ -80,7 +80,7 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
     },
 
     batch(db, request, { bound }, attempt) {
-      // The claim last: an operation binds values beside it and never replaces one of it.
+      // The claim's values come last, so that an operation's value never replaces one of them.
       const values = { ...bound, ...request, attempt } as unknown as Values;
       return [
         claimIt(db, values),
@@ -94,7 +94,7 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
 
     outcomeOf(rows) {
       const row = rows.at(-1)?.[0] as OutcomeRow;
-      // A claim of this request counts even if the app was revoked since: it was decided while the app was valid.
+      // The claim's decision counts even when the app was revoked since, because it was made while the app was valid.
       if (row.mine !== 1) return { kind: NOT_MINE[row.gate ?? "unknown_caller"] };
       const due = rows.at(-2) as { webhook_id: string }[];
       const leftOut = readLeftOut === undefined ? [] : (rows[1] as LeftOutAgent[]);

@@ -1,12 +1,13 @@
 import type * as z from "zod/mini";
 import { fieldIssues } from "../fields.ts";
 
-/** Added to a rule about integers or lists: the usual slip. */
+/** Added to the rule of an integer or a list, because sending a string is the usual mistake. */
 export const orString = (value: unknown): string => (typeof value === "string" ? ", not a string" : "");
 
 /**
- * What is wrong with the fields of a signed call, in one line for `x-error-detail`: `fzr_uid: is required; kefu_id: item 2 must be an
- * integer`. An element of a list is named by its position, counted from 1. What the caller sent is looked at and never quoted.
+ * The faults of a signed call's fields, in one line for `x-error-detail`:
+ * `fzr_uid: is required; kefu_id: item 2 must be an integer`. Items of a list count from 1. The values that were sent are never
+ * quoted.
  */
 export function describeFields(
   { shape }: { shape: Record<string, z.ZodMiniType> },

@@ -2,8 +2,8 @@ import { SESSION_STATUSES, type SessionField } from "../store/schema.ts";
 import type { JsonSchema } from "./operation.ts";
 
 /**
- * A session as the admin API answers it and as its event tells it, in JSON Schema: http/admin/sessions.ts makes the one, create-session.ts
- * the other, both by SESSION_FIELDS of store/schema.ts. Only the documentation uses it, so the Worker's bundle leaves it out.
+ * The JSON Schema of a session, for the admin API and for the event. http/admin/sessions.ts and create-session.ts make the data,
+ * both from SESSION_FIELDS of store/schema.ts. Only the documentation uses this schema, so the Worker's bundle leaves it out.
  */
 export const SESSION_PROPERTIES = {
   chat_id: {

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { isText } from "../fields.ts";
 
-/** The pairs of name and value that a caller gives a session. An extension: docs/contract.md, "metadata". */
+/** Pairs of name and value that a caller gives to a session. An extension of the contract: docs/contract.md, "metadata". */
 
 const NAME = /^[A-Za-z0-9_.-]{1,40}$/;
 const RULE =
@@ -9,7 +9,7 @@ const RULE =
 
 const isMetadata = (value: unknown): value is Record<string, string> => faultOf(value) === undefined;
 
-/** What is wrong with metadata, without quoting any of it; undefined when nothing is. */
+/** The fault of metadata, without a quote from it; undefined when there is none. */
 function faultOf(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return RULE;
   const pairs = Object.entries(value);
@@ -17,7 +17,7 @@ function faultOf(value: unknown): string | undefined {
   const wrong = pairs.findIndex(([name, each]) => !NAME.test(name) || !isText(each, 0, 500));
   const [name] = pairs[wrong] ?? [];
   if (name === undefined) return undefined;
-  // JSON.parse puts names that are whole numbers first: then the position is not the sender's.
+  // JSON.parse puts names that are whole numbers first, so a position would mislead the caller.
   const which = pairs.some(([each]) => /^\d+$/.test(each)) ? "one key" : `key ${wrong + 1}`;
   return NAME.test(name)
     ? `${which} must have a string of up to 500 characters`

@@ -5,11 +5,11 @@ import { nonces, sessions } from "../store/schema.ts";
 import type { Placeholders } from "../store/statement.ts";
 import type { Definition, RefusalRule } from "./operation.ts";
 
-/** What every operation on one session shares. Such an operation has a field `chat_id` and binds it as `chatId`. */
+/** Shared by all operations on one session. Such an operation has the field `chat_id` and binds it as `chatId`. */
 
 export const chatIdField = z.int(rule("must be an integer"));
 
-/** The session's row, as a condition. */
+/** Condition for the session's row. */
 export const session = (v: Placeholders<{ siteId: number; chatId: number }>) =>
   sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} = ${v.chatId}`;
 
@@ -19,7 +19,7 @@ export const onSession: Pick<Definition<never, never, { chatId: number }>, "sess
   mayBeItself: (v) => sql`${nonces.sessionId} = ${v.chatId}`,
 };
 
-/** The first refusal: its name in `refusals` is `session_not_found`. */
+/** Put it first among the refusals, under the name `session_not_found`. */
 export const sessionNotFound: RefusalRule<{ chatId: number }> = {
   when: (v) => sql`NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${session(v)})`,
   code: "session_not_found",
@@ -27,7 +27,7 @@ export const sessionNotFound: RefusalRule<{ chatId: number }> = {
   past: "The site had no such session.",
 };
 
-/** Its words in the documentation. */
+/** The documentation of that refusal. */
 export const SESSION_NOT_FOUND = {
   cause: "No session of this app's site has this `chat_id`. Another site's session is not found either.",
   cure: "Use the `chat_id` that `create_gd` answered to an app of the same site.",

@@ -51,7 +51,7 @@ export const EVENT_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/operations/add-agents.ts",
-        find: "    // Afterwards those who join now look like those who joined before.\n    beforeWrites: true,\n",
+        find: "    // After the writes, agents who join by this call could not be told from earlier participants.\n    beforeWrites: true,\n",
         replace: "",
       },
     ],
