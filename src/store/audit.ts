@@ -5,12 +5,12 @@ import { auditLog } from "./schema.ts";
 
 export type AuditEntry = typeof auditLog.$inferSelect;
 
-/** The face that a change came through. */
+/** The surface that a change came through. */
 export type Actor = AuditEntry["actor"];
 
 export type AuditAction = AuditEntry["action"];
 
-/** Who makes a change, and when, in Unix seconds. */
+/** Who makes a change, and when. `now` in Unix seconds. */
 export type Author = { actor: Actor; now: number };
 
 /** The columns of an audit row that say who and when. */
@@ -19,12 +19,12 @@ export const auditedBy = ({ actor, now }: Author) => ({ actor, at: now });
 /** A `from` for {@link auditOf} that gives one row and reads no table. */
 export const ONE_ROW = sql`(SELECT 1)`;
 
-/** A `where` for {@link auditOf}, right after the change in the batch: the statement before it changed a row. */
+/** A `where` for {@link auditOf}: the previous statement of the batch changed a row. The audit must come right after the change. */
 export const CHANGED = sql`changes() > 0`;
 
 /**
- * An INSERT of one audit row for each row of `from` that meets `where`. Put it in the batch of the change, so that either both are
- * stored or none.
+ * An INSERT of one audit row for each row of `from` that meets `where`. Put it into the batch of the change, so that both are
+ * stored or neither.
  *
  * @param row values or columns of `from`; `details` is JSON and must not hold a secret
  */
@@ -53,7 +53,7 @@ export function auditOf(
     );
 }
 
-/** The entries of one database with an id below `before`, newest first; of all sites when `siteId` is undefined. */
+/** The entries of one database with an id below `before`, newest first. Of all sites when `siteId` is undefined. */
 export function selectAuditEntries(
   db: D1Database,
   siteId: number | undefined,

@@ -1,34 +1,34 @@
 import { ServiceError } from "../errors.ts";
 
-/** How often a change is begun again because another one came first. */
+/** How often a change is begun, when other changes keep coming first. */
 const ROUNDS = 3;
 
-/** What a try found, or left. */
+/** The result of one try. */
 interface Tried<Row> {
   /** Whether this try changed the row. */
   changed: boolean;
-  /** The row as it is after the try; undefined when there is none. */
+  /** The row after the try; undefined when there is none. */
   now: Row | undefined;
 }
 
 interface RowChange<Row> {
   read: () => Promise<Row | undefined>;
-  /** One transaction, which changes the row only while it has the revision that was read, and gives it the next one. */
+  /** One transaction. It changes the row only while the row has the revision of `before`, and gives it the next revision. */
   write: (before: Row) => Promise<Tried<Row>>;
-  /** Whether a row that the try did not change needs no other: it has all that is wanted, or may not be changed so. */
+  /** True when a row that the try did not change needs no further try: it has all wanted values, or the change is not allowed. */
   isSettled: (now: Row, before: Row) => boolean;
-  /** Makes the tries of one transaction. */
+  /** Runs the read or the write with retries. */
   retry: <T>(call: () => Promise<T>) => Promise<T>;
 }
 
 /**
- * Changes a row for an operator. The change is made over the row that was read, or not at all: a try that commits late, also after the
- * call was answered, undoes nothing that was changed meanwhile. Every change gives the row another revision, also one to the values
- * that it has, so that nothing sent before it commits after it.
+ * Changes a row for an operator. The change applies to the row that was read, or not at all. So a late try, even one after the
+ * answer, undoes no newer change. Every change gives the row a new revision, even a change that keeps the values: no try that was
+ * sent before it can commit after it.
  *
  * @returns the row as it is now; undefined when there is none
- * @throws ServiceError `conflict`, reason `changed_meanwhile`, when others changed the row and this change may have been made before
- *   them, or when they came first three times; what `read` and `write` throw
+ * @throws ServiceError `conflict`, reason `changed_meanwhile`: others changed the row, and this change may have been made before
+ *   theirs; or others came first three times. Also whatever `read` and `write` throw
  */
 export async function changeRow<Row>(change: RowChange<Row>): Promise<Row | undefined> {
   const { read, write, isSettled, retry } = change;
@@ -52,7 +52,7 @@ export async function changeRow<Row>(change: RowChange<Row>): Promise<Row | unde
   throw changedMeanwhile();
 }
 
-/** Whether a row has every value that is wanted; what is undefined is not asked for. */
+/** Whether a row has every wanted value. An undefined value is not wanted. */
 export const hasAll = <Row extends object>(
   row: Row,
   wanted: { [Name in keyof Row]?: Row[Name] | undefined },
@@ -61,7 +61,7 @@ export const hasAll = <Row extends object>(
     ([name, value]) => value === undefined || JSON.stringify(value) === JSON.stringify(row[name as keyof Row]),
   );
 
-/** The refusal of a change that another one came between. */
+/** The refusal of a change that crossed another operator's change. */
 export const changedMeanwhile = (): ServiceError =>
   new ServiceError("conflict", {
     reason: "changed_meanwhile",

@@ -5,22 +5,22 @@ import { each, field } from "./json-rows.ts";
 import { appRoutes, homeSites, sites } from "./schema.ts";
 
 /**
- * What makes a directory and its homes fit together again after D1's Time Travel took one of them back. Each function changes one
- * database and may be repeated; the floors of ids only rise.
+ * Copies between a directory and its homes, after D1's Time Travel took one of them back. Each function changes one database and
+ * may be repeated; floors only rise.
  */
 
-/** How many rows are read and written at a time. */
+/** How many rows one statement reads or writes. */
 const CHUNK = 5_000;
 
 const excluded = (column: string) => sql`excluded.${sql.identifier(column)}`;
-/** The value of the row that could not be inserted, when that row is not older. */
+/** In an upsert: the new row's value unless the new row is older, else the stored value. */
 const newer = (revision: Column, column: Column) =>
   sql`CASE WHEN ${excluded("revision")} >= ${revision} THEN ${excluded(column.name)} ELSE ${column} END`;
 
 /**
- * Gives a restored home the sites that it lost, and the directory's copy of a site where that is newer than the restored row.
+ * Gives a restored home the sites that it lost. For the sites that it still has, newer values of the directory's copy are taken.
  *
- * @param skip how many ids a site that it lost skips
+ * @param skip how many ids a lost site skips
  */
 export async function copySitesToHome(
   directory: D1Database,
@@ -49,7 +49,7 @@ export async function copySitesToHome(
             chatIdFloor: sql`${field("firstChatId")} - 1 + ${skip}`.as("chat_id_floor"),
             revision: field("revision").as("revision"),
             createdAt: field("createdAt").as("created_at"),
-            // Only the home knew, as it knew the webhooks.
+            // Only the home knew whether events were on. Its webhooks are lost too.
             events: sql`0`.as("events"),
             eventSeqFloor: sql`${field("eventSeqFloor")} + ${skip}`.as("event_seq_floor"),
           })
@@ -62,7 +62,8 @@ export async function copySitesToHome(
           name: newer(homeSites.revision, homeSites.name),
           status: newer(homeSites.revision, homeSites.status),
           revision: sql`max(${homeSites.revision}, ${excluded("revision")})`,
-          // A first_chat_id that was set after the time of the restore: ids from there on were given.
+          // The directory's first_chat_id may have been set after the time of the restore. Then ids from there on were already
+          // given.
           chatIdFloor: sql`max(${homeSites.chatIdFloor}, ${excluded("chat_id_floor")} - ${skip})`,
           eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${excluded("event_seq_floor")} - ${skip})`,
         },
@@ -72,8 +73,8 @@ export async function copySitesToHome(
 }
 
 /**
- * Gives the directory the sites of a home that it lost, newer names and statuses, and higher floors. A site whose id another home's
- * site has meanwhile stays lost.
+ * Gives the directory the sites of a home that it lost, newer names and statuses, and higher floors. A lost site stays lost when
+ * another home's site has got its id meanwhile.
  */
 export async function copySitesToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
   const siteRows = (after: number) =>
@@ -112,14 +113,17 @@ export async function copySitesToDirectory(directory: D1Database, home: string, 
           firstChatId: sql`max(${sites.firstChatId}, ${excluded("first_chat_id")})`,
           eventSeqFloor: sql`max(${sites.eventSeqFloor}, ${excluded("event_seq_floor")})`,
         },
-        // A site that was begun in another home, and never finished, gives way to the one that has its id.
+        // A site that was begun in another home and never finished loses its row: this home's site has the same id.
         setWhere: sql`${sites.home} = ${home} OR ${sites.status} = 'creating'`,
       })
       .run();
   }
 }
 
-/** Gives the directory the routes of a home that it lost, but those of sites that stay lost: they are `unrouted`. */
+/**
+ * Gives the directory the routes of a home that it lost. The routes of sites that stay lost are left out: their apps are listed as
+ * `unrouted`.
+ */
 export async function copyRoutesToDirectory(directory: D1Database, home: string, db: D1Database): Promise<void> {
   for await (const rows of routesOf(db)) {
     await drizzle(directory)
@@ -139,7 +143,7 @@ export async function copyRoutesToDirectory(directory: D1Database, home: string,
   }
 }
 
-/** The routes that a home's apps need, in pages. */
+/** The routes that a home's apps need, page by page. */
 async function* routesOf(db: D1Database): AsyncGenerator<Route[]> {
   for (let last: Route | undefined = { siteId: 0, appid: "" }; last !== undefined; ) {
     const rows: Route[] = await selectAppsAfter(db, last, CHUNK);

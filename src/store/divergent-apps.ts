@@ -3,11 +3,11 @@ import { drizzle } from "drizzle-orm/d1";
 import { each, field, place } from "./json-rows.ts";
 import { appRoutes, apps, sites } from "./schema.ts";
 
-/** Apps that the directory and a home know differently. Nothing here writes. */
+/** Finds apps about which the directory and a home differ. Nothing here writes. */
 
 export type Route = Pick<typeof appRoutes.$inferSelect, "appid" | "siteId">;
 
-/** The routes that a home's apps need, after the one that is given. */
+/** The routes that a home's apps need, in order, after the given one. */
 export function selectAppsAfter(db: D1Database, { siteId, appid }: Route, limit: number): Promise<Route[]> {
   return drizzle(db)
     .select({ siteId: apps.siteId, appid: apps.appid })
@@ -18,7 +18,7 @@ export function selectAppsAfter(db: D1Database, { siteId, appid }: Route, limit:
     .all();
 }
 
-/** Of these apps of a home, those that the directory does not lead to, in the same order. */
+/** The apps among `rows` that the directory does not route to their home, in the same order. */
 export function selectUnroutedOf(directory: D1Database, home: string, rows: Route[]): Promise<Route[]> {
   const route = and(eq(appRoutes.appid, field("appid")), eq(appRoutes.siteId, field("siteId")));
   return drizzle(directory)
@@ -31,7 +31,7 @@ export function selectUnroutedOf(directory: D1Database, home: string, rows: Rout
     .all();
 }
 
-/** The directory's routes to a home, after an appid. */
+/** The directory's routes to a home with an appid above `after`, in the order of their appids. */
 export function selectRoutesAfter(directory: D1Database, home: string, after: string, limit: number): Promise<Route[]> {
   return drizzle(directory)
     .select({ appid: appRoutes.appid, siteId: appRoutes.siteId })
@@ -43,7 +43,7 @@ export function selectRoutesAfter(directory: D1Database, home: string, after: st
     .all();
 }
 
-/** An app as a home has it; nulls where the home does not have an app that the directory leads to. */
+/** An app as a home has it. Nulls when the home does not have the app. */
 export interface RoutedApp extends Route {
   version: string | null;
   revokedAt: number | null;

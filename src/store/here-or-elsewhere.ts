@@ -1,17 +1,17 @@
 import { ServiceError } from "../errors.ts";
 import type { Watch } from "./run-batch.ts";
 
-/** What a database answered, or the place where to ask instead. */
+/** The answer of a database, or another place to ask. */
 type HereOrElsewhere<T, Place> = { answer: T } | { elsewhere: Place };
 
 /**
- * Asks a database that may be the wrong one, because a cache named it. After the first try without an answer, `look` looks for the right
- * one, beside the other tries: a slow database loses none of them, and one that hangs does not use up the time. When `look` finds a
- * place, no further try begins here.
+ * Asks a database that may be the wrong one, because a cache named it. `look` starts after the first try without an answer and runs
+ * beside the further tries: so a slow database keeps all its tries, and a database that hangs does not use up the time. No further
+ * try begins here after `look` has found a place.
  *
- * @param ask  asks with retries, and gives them the watch
- * @param look finds another place, or undefined when this one is right; called once at most. What it throws counts as undefined
- * @throws what `ask` throws, when no other place was found
+ * @param ask  asks with retries and passes them the watch
+ * @param look finds another place, or undefined when this one is right. Called at most once. Its errors count as undefined
+ * @throws any error of `ask`, when no other place was found
  */
 export async function hereOrElsewhere<T, Place>(
   ask: (watch: Watch) => Promise<T>,

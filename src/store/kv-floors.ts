@@ -1,25 +1,27 @@
 /**
- * Up to which number ids were given or skipped, kept in KV: a restore of D1 does not undo it there. Floors only rise, so an old one harms
- * nothing, and no key is ever deleted or written over with a lower one. Keys: `floors:<home>:site:<id>:<floor>` for a first_chat_id that
- * an operator set, `floors:<home>:settling:<id>` for all sites of a reconciled home, and `site-ids:<…>` for each site.
+ * Floors of ids, kept in KV because a restore of D1 does not undo them there. No id up to a floor may be given again. Floors only
+ * rise, so an old one is harmless, and no key is ever deleted or lowered. Keys:
+ * - `floors:<home>:site:<id>:<floor>`: a first_chat_id that an operator set;
+ * - `floors:<home>:settling:<id>`: all sites of a reconciled home;
+ * - `site-ids:<…>`: the id of each site.
  */
 
-/** No id up to these is given again. */
+/** The floors of one site. */
 export interface Floors {
   siteId: number;
   chatId: number;
   eventSeq: number;
 }
 
-/** What KV remembers of a home. */
+/** The floors of a home that KV has. */
 export interface RememberedFloors {
-  /** One for each site that KV knows. */
+  /** At most one for each site. */
   floors: Floors[];
-  /** The highest site id of any home, or 0. */
+  /** The highest site id of all homes; 0 when KV knows none. */
   highestSite: number;
 }
 
-/** Half of what a number holds exactly: whatever KV says, a site has ids left. */
+/** Half of the integers that a number holds exactly. A higher value in KV is ignored: it would leave the site too few ids. */
 const HIGHEST_FLOOR = 2 ** 52;
 const HIGHEST_SITE = 1_000_000_000;
 
@@ -27,20 +29,20 @@ const prefixOf = (home: string) => `floors:${home}:`;
 const siteKey = (home: string, { siteId, chatId }: Floors) => `${prefixOf(home)}site:${siteId}:${chatId}`;
 const reconciliationKey = (home: string, reconciliationId: string) => `${prefixOf(home)}settling:${reconciliationId}`;
 const SITE_IDS = "site-ids:";
-/** KV lists keys in the order of their bytes: this way the highest id comes first. */
+/** KV lists keys in byte order, so the highest id must have the lowest key. */
 const siteIdKey = (siteId: number) => `${SITE_IDS}${String(HIGHEST_SITE - siteId).padStart(10, "0")}`;
 
 /** As KV holds it: the site, its chat_id floor, its event floor. */
 type Entry = [siteId: number, chatId: number, eventSeq: number];
 
-/** Asks KV once, and gives up after a while. @throws ServiceError `unavailable`, reason `kv_unavailable` */
+/** Calls KV once, with a timeout. @throws ServiceError `unavailable`, reason `kv_unavailable` */
 export type AskKv = <T>(ask: () => Promise<T>) => Promise<T>;
 
 /**
- * What KV remembers of the sites of a home, and of all site ids. What is no floor is passed over.
+ * Reads KV's floors of a home, and the highest site id. Damaged entries are ignored.
  *
- * @param askKv is given each call of its own
- * @throws what `askKv` throws
+ * @param askKv makes each call to KV
+ * @throws any error of `askKv`
  */
 export async function readFloors(kv: KVNamespace | undefined, home: string, askKv: AskKv): Promise<RememberedFloors> {
   const found = new Map<number, Floors>();
@@ -70,17 +72,14 @@ export async function readFloors(kv: KVNamespace | undefined, home: string, askK
   return { floors: [...found.values()], highestSite: isWithin(highestSite, HIGHEST_SITE) ? highestSite : 0 };
 }
 
-/** Remembers the floors of one site. */
 export async function writeSiteFloors(kv: KVNamespace | undefined, home: string, floors: Floors): Promise<void> {
   await kv?.put(siteKey(home, floors), "", { metadata: entryOf(floors) });
 }
 
-/** Remembers that a site has this id. */
 export async function writeSiteId(kv: KVNamespace | undefined, siteId: number): Promise<void> {
   await kv?.put(siteIdKey(siteId), "");
 }
 
-/** Remembers the floors of all sites of a reconciled home. */
 export async function writeReconciledFloors(
   kv: KVNamespace | undefined,
   home: string,

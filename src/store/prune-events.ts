@@ -4,19 +4,19 @@ import { counted, type Run } from "./pruner.ts";
 import { deliveries, events, homeSites, webhooks } from "./schema.ts";
 
 /**
- * Events and deliveries are kept for weeks, so that reading all of them at each run would cost more than they do. Within a site the
- * oldest come first, so only the sites and webhooks whose first one is too old are read, and of these the first {@link WINDOW}. CROSS
- * JOIN keeps SQLite from reading the long table first.
+ * Events and deliveries are kept for weeks, so reading all of them in each run would cost more than deleting them. The oldest of a
+ * site come first: so only sites and webhooks whose first row is too old are read, and of these only the first {@link WINDOW} rows.
+ * CROSS JOIN is needed: otherwise SQLite reads the long table first.
  */
 const WINDOW = 1_000;
 
-/** Something of all events of a site, or of all deliveries to a webhook. */
+/** The value of `what` over all events of a site, or over all deliveries to a webhook. */
 const ofSite = (what: SQL) =>
   sql`(SELECT ${what} FROM ${events} AS other WHERE other.site_id = ${homeSites.siteId} ORDER BY seq LIMIT 1)`;
 const ofWebhook = (what: SQL) => sql`(SELECT ${what} FROM ${deliveries} AS other
   WHERE other.site_id = ${webhooks.siteId} AND other.webhook_id = ${webhooks.id} ORDER BY seq LIMIT 1)`;
 
-/** Deletes the events that were kept long enough. The newest event of a site stays: without it its seq would be given again. */
+/** Deletes the events that were kept long enough. A site's newest event stays: without it, its seq would be given again. */
 export function pruneEvents(run: Run, db: D1Database): AsyncGenerator<number, void> {
   const store = drizzle(db);
   const old = store
@@ -37,8 +37,8 @@ export function pruneEvents(run: Run, db: D1Database): AsyncGenerator<number, vo
 }
 
 /**
- * Deletes the deliveries of such events, except pending ones, which end first: as skipped when their event is gone. And all of deleted
- * webhooks.
+ * Deletes the deliveries that were kept long enough, and all deliveries of deleted webhooks. A pending delivery stays until its
+ * next attempt skips it, because its event is gone.
  */
 export async function* pruneDeliveries(run: Run, db: D1Database): AsyncGenerator<number, void> {
   const store = drizzle(db);
@@ -63,11 +63,14 @@ export async function* pruneDeliveries(run: Run, db: D1Database): AsyncGenerator
   }
 }
 
-/** The webhook of the first delivery that meets a condition, as JSON. */
+/** The site and the webhook of the first delivery that meets a condition, as JSON. */
 const firstWebhook = (where: SQL) =>
   sql`(SELECT json_array(site_id, webhook_id) FROM ${deliveries} AS next WHERE ${where} ORDER BY site_id, webhook_id, seq LIMIT 1)`;
 
-/** Deliveries of webhooks that were deleted: the deletion takes only some. Goes from one webhook to the next by the key. */
+/**
+ * Deliveries of deleted webhooks: deleting a webhook deletes only the first of them. The recursion jumps from one webhook to the
+ * next in the key.
+ */
 const orphans = (limit: number) => sql`(
   WITH RECURSIVE owner(key) AS (
     SELECT ${firstWebhook(sql`true`)}
@@ -80,7 +83,7 @@ const orphans = (limit: number) => sql`(
   SELECT other.site_id, other.webhook_id, other.seq FROM gone CROSS JOIN ${deliveries} AS other
   WHERE other.site_id = gone.site_id AND other.webhook_id = gone.webhook_id LIMIT ${limit})`;
 
-/** Yields how many rows each chunk removed, until one removed none. */
+/** Yields the number of rows that each chunk removed, until a chunk removed none. */
 async function* inChunks(run: Run, remove: () => Promise<D1Result>): AsyncGenerator<number, void> {
   for (let removed = 1; removed > 0; ) {
     removed = (await counted(run, 1, remove)).meta.changes;

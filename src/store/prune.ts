@@ -6,23 +6,23 @@ import { counted, pruner, type Run, STATEMENTS_PER_CHUNK } from "./pruner.ts";
 import { rootOf, TRIES } from "./run-batch.ts";
 import { consoleForms, consoleSessions, idempotencyKeys, jobs, nonces } from "./schema.ts";
 
-/** The most that one run does, over all tables of all homes. The next runs do the rest. */
+/** The limits of one run, over all tables of all homes. The next runs do the rest. */
 export interface PruneLimits {
   /** Rows read at a time. D1 runs one statement at a time, so a long one would delay signed calls. */
   chunkRows: number;
-  /** Statements of one run: D1 allows 1,000 in one invocation. */
+  /** Statements of one run. D1 allows 1,000 per invocation. */
   statements: number;
 }
 
 const LIMITS: PruneLimits = { chunkRows: 10_000, statements: 900 };
 
 /**
- * A run says after so many statements how far it has come. Workers Free allows 50 an invocation, and no word after them: the next run
- * starts at the last word.
+ * A run saves its place after this many statements. Workers Free cuts a run off after 50 calls without warning, and the next run
+ * starts at the saved place.
  */
 const STATEMENTS_PER_WORD = 20;
 
-/** What Workers says when an invocation has made all the calls that its plan allows. */
+/** The error of Workers when an invocation has made all the calls that its plan allows. */
 const ALL_CALLS_MADE = /too many (api requests|subrequests)/i;
 
 const HOME_PRUNERS = {
@@ -42,7 +42,6 @@ const DIRECTORY_PRUNERS = {
   console_forms: pruner(consoleForms, consoleForms.expiresAt, [consoleForms.id]),
 };
 
-/** What of the Config is needed. */
 interface Settings {
   directory: D1Database;
   homes: ReadonlyMap<string, D1Database>;
@@ -50,17 +49,17 @@ interface Settings {
   eventRetentionDays: number;
 }
 
-/** What a run did: by home, then by table. */
+/** The result of a run, by home and by table. */
 interface Pruned {
-  /** How many rows were removed. */
+  /** The number of removed rows. */
   removed: Record<string, Record<string, number>>;
   /** D1's message for each table that failed. */
   faults: Record<string, Record<string, string>>;
-  /** `home.table` that a run which ended early did not get to. */
+  /** The `home.table` that the next run starts with. Set when this run ended early. */
   next?: string;
 }
 
-/** A table of a home, on its way through its rows. */
+/** The pruning of one table of a home. */
 interface Walk {
   home: string;
   table: string;
@@ -70,9 +69,9 @@ interface Walk {
 const nameOf = ({ home, table }: Walk): string => `${home}.${table}`;
 
 /**
- * Deletes the rows that have expired at `now`, Unix seconds, and the events that were kept long enough, in every home that is not closed. The tables take turns, one chunk each,
- * so that none uses up the whole run, and a table or a home that fails stops only itself. The directory knows the table of which home is
- * next, also when a run is cut off; while `main` is closed or does not answer, each run starts with any.
+ * Deletes the rows that have expired at `now` (Unix seconds), and the events that were kept long enough, in every home that is not
+ * closed. The tables take turns, one chunk each, so that no table uses up the whole run. A table or a home that fails stops no
+ * other. The directory stores which table comes next; while `main` is closed or does not answer, each run starts at a random table.
  */
 export async function prune(
   runtime: Runtime,
@@ -119,10 +118,10 @@ export async function prune(
   return pruned;
 }
 
-/** The job that keeps where the next run starts. */
+/** The name of the job whose row keeps the place where the next run starts. */
 const START = "prune";
 
-/** The walks from the one on that this run starts with, and then those before it. Any will do when the directory does not say. */
+/** All walks, beginning with the one where this run starts. A random one when the directory does not say. */
 async function fromItsStart(run: Run, directory: D1Database | undefined, walks: Walk[]): Promise<Walk[]> {
   const any = Math.floor(run.runtime.random() * walks.length);
   const start = directory && (await readStart(run, directory).catch(() => null));

@@ -5,7 +5,9 @@ import type { Runtime } from "../runtime.ts";
 import { TRIES, withRetries } from "./run-batch.ts";
 import { jobs } from "./schema.ts";
 
-/** At most four, each with its tries: read the place, find the end of the chunk, delete, store the new place. */
+/**
+ * A chunk has at most four statements, each with its tries: read the place, find the end of the chunk, delete, store the new place.
+ */
 export const STATEMENTS_PER_CHUNK = 4 * TRIES;
 
 /** A run of the job. */
@@ -13,20 +15,20 @@ export interface Run {
   runtime: Runtime;
   /** Unix seconds. */
   now: number;
-  /** Events of then and before were kept long enough; Unix seconds. */
+  /** Unix seconds. Events created then or earlier were kept long enough. */
   keptUntil: number;
   chunkRows: number;
-  /** Statements that this run may still use. */
+  /** The statements that this run may still use. */
   left: number;
 }
 
-/** The key of a row, column by column. Zeros and empty texts stand for the start of the table. */
+/** The key of a row, column by column. Zeros and empty texts are the start of the table. */
 type Place = (string | number)[];
 
 /** A column of a key. All keys here consist of texts and positive integers. */
 type KeyColumn = AnySQLiteColumn<{ data: string | number; notNull: true }>;
 
-/** `(a, b)`: SQLite compares such row values from left to right, the order in which the key sorts rows. */
+/** `(a, b)`: SQLite compares row values from left to right, which is the order of the key. */
 const row = (parts: (KeyColumn | string | number)[]) =>
   sql`(${sql.join(
     parts.map((part) => sql`${part}`),
@@ -34,9 +36,9 @@ const row = (parts: (KeyColumn | string | number)[]) =>
   )})`;
 
 /**
- * Deletes a table's expired rows chunk by chunk, until every row was read once; yields how many rows each chunk removed.
- * An index on expires_at would cost every request a written row. So the table is read in the order of its key: from the place where
- * the last run stopped to the end, then from the start to that place.
+ * Deletes a table's expired rows chunk by chunk until every row was read once. Yields the number of rows that each chunk removed.
+ * The table is read in the order of its key: from the place where the last run stopped to the end, then from the start to that
+ * place. An index on expires_at would cost every request a written row.
  */
 export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn, key: KeyColumn[]) {
   const name = `prune ${getTableName(table)}`;
@@ -64,7 +66,7 @@ export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn, key: KeyColu
     const readPlace = () => store.select({ place: jobs.place }).from(jobs).where(eq(jobs.name, name)).get();
     let kept = (await counted(run, 1, readPlace))?.place;
     const began = placeIn(kept, start);
-    // Two runs at the same time are harmless: they read rows twice and store the place of either.
+    // Two runs at the same time are harmless: rows are read twice, and one of the two places is stored.
     const legs = began === start ? [{ from: start }] : [{ from: began }, { from: start, to: began }];
     for (const { from, to } of legs) {
       let place: Place | undefined = from;
@@ -85,7 +87,7 @@ export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn, key: KeyColu
   };
 }
 
-/** Runs a database call with retries and counts the statements of each try. */
+/** Runs a database call with retries, and counts the statements of each try. */
 export function counted<T>(run: Run, statements: number, call: () => Promise<T>): Promise<T> {
   return withRetries(run.runtime, () => {
     run.left -= statements;
@@ -93,7 +95,7 @@ export function counted<T>(run: Run, statements: number, call: () => Promise<T>)
   });
 }
 
-/** The stored place; `start` itself when there is none or when it does not fit the key. */
+/** The stored place; `start` itself when there is none or it does not fit the key. */
 function placeIn(text: string | undefined, start: Place): Place {
   try {
     const place = JSON.parse(text ?? "") as unknown;

@@ -7,27 +7,27 @@ import { each, field } from "./json-rows.ts";
 import type { Floors, RememberedFloors } from "./kv-floors.ts";
 import { events, homeSites, reconciliations, sites } from "./schema.ts";
 
-/** One reconciliation of a restored home. The table `settlings` holds them. */
+/** One reconciliation of a restored home, stored in the table `settlings`. */
 interface Reconciliation {
   id: string;
   home: string;
-  /** How many chat ids and event counts each site skips. */
+  /** How many chat ids and event seqs each site skips. */
   skip: number;
 }
 
-/** How many floors one statement takes: as JSON they stay far below the 2 MB that D1 binds. */
+/** How many floors one statement takes: their JSON stays far below the 2 MB that D1 binds. */
 const FLOORS_AT_ONCE = 10_000;
 const PAGE = 5_000;
-/** How many ids of sites the reconciliation of `main` skips: KV may not have heard of the last ones. */
+/** How many site ids the reconciliation of `main` skips, because KV may not know the newest ones. */
 const SKIPPED_SITES = 100;
 const newestSite = sql`coalesce((SELECT max(${sites.id}) FROM ${sites}), 0)`;
 
 /**
- * Makes every site of a home skip all ids and event counts that it may have given, so that none is given twice. A reconciliation skips
- * once: the same id again only raises floors to what is remembered.
+ * Skips all ids and event seqs that the sites of a home may have given before its restore, so that none is given twice. A
+ * reconciliation skips once: with the same id again, it only raises floors to the remembered ones.
  *
  * @param remembered floors that the restore did not undo
- * @returns whether this call skipped ids; how many sites the home has; when the reconciliation first did, in Unix seconds
+ * @returns whether this call skipped ids; the number of the home's sites; when the reconciliation first skipped, in Unix seconds
  */
 export async function skipIds(
   db: D1Database,
@@ -59,7 +59,7 @@ export async function skipIds(
         eventSeqFloor: sql`max(${homeSites.eventSeqFloor}, ${newestSeq}) + ${skip}`,
       })
       .where(CHANGED),
-    // Ids of sites are the directory's. In another home nobody reads it.
+    // Only the directory gives site ids. In another home nobody reads this floor.
     store
       .update(reconciliations)
       .set({ siteIdFloor: sql`max(${highestSite}, ${newestSite} + ${SKIPPED_SITES})` })
@@ -76,7 +76,7 @@ export async function skipIds(
   return { skipped: inserted.meta.changes === 1, sites: counted[0]?.sites ?? 0, at: found[0]?.at ?? author.now };
 }
 
-/** A table for FROM, one row for each of these floors; several when they do not fit one. */
+/** These floors as tables for FROM, one row for each; several tables when one would be too large. */
 function tablesOf(floors: Floors[]): SQL[] {
   const tables: SQL[] = [];
   for (let at = 0; at < floors.length; at += FLOORS_AT_ONCE) {
@@ -98,7 +98,7 @@ export async function reconciledAt(db: D1Database, { id, home }: Reconciliation)
   return (await drizzle(db).select({ at: reconciliations.at }).from(reconciliations).where(isThis).get())?.at;
 }
 
-/** Keeps a further home's floors in the directory: the next restore of that home undoes them there. */
+/** Keeps a further home's floors in the directory, because the next restore of that home would undo them in the home. */
 export async function keepInDirectory(
   directory: D1Database,
   reconciliation: Reconciliation,
@@ -123,16 +123,16 @@ export async function keepInDirectory(
   ]);
 }
 
-/** How `settlings` names a home that the reconciliation of `main` has copied into the directory. */
+/** The name in `settlings` for a home that the reconciliation of `main` has copied into the directory. */
 const copied = (home: string) => `${MAIN_HOME}:${home}`;
 
-/** Notes that the directory has got back what a home knows. The same reconciliation need not copy it again. */
+/** Records that the directory has got back a home's sites and routes. The same reconciliation need not copy them again. */
 export async function noteCopied(directory: D1Database, id: string, home: string, now: number): Promise<void> {
   const row = { id, home: copied(home), at: now, siteIdFloor: null };
   await drizzle(directory).insert(reconciliations).values(row).onConflictDoNothing().run();
 }
 
-/** Of these homes, those that the directory has not copied for this reconciliation. */
+/** The homes among `homes` that this reconciliation has not copied into the directory yet. */
 export async function notCopied<Home extends readonly [string, D1Database]>(
   directory: D1Database,
   id: string,
@@ -146,7 +146,7 @@ export async function notCopied<Home extends readonly [string, D1Database]>(
   return homes.filter(([name]) => !rows.some(({ home }) => home === copied(name)));
 }
 
-/** The floors of every site of a home. */
+/** The floors of all sites of a home. */
 export async function selectFloors(db: D1Database): Promise<Floors[]> {
   const all: Floors[] = [];
   const page = (after: number) =>

@@ -1,7 +1,7 @@
 import { ServiceError } from "../errors.ts";
 import { type Runtime, sleep, withinTime } from "../runtime.ts";
 
-/** A call is tried at most this often. Each try has a timeout, and all tries together have one, in milliseconds. */
+/** A database call is tried at most this often. Timeouts of each try and of all tries together, in milliseconds. */
 export const TRIES = 3;
 export const TRY_LIMIT_MS = 3_000;
 export const WHOLE_LIMIT_MS = 8_000;
@@ -12,38 +12,42 @@ const TRANSIENT =
 
 /**
  * SQLite or D1 refused the statement: the transaction is certainly rolled back, and a retry would fail too. SQLite's other codes
- * (busy, full, out of memory, input/output, interrupted) are about the database's state and leave the outcome unknown.
+ * (busy, full, out of memory, input/output, interrupted) leave the outcome unknown.
  */
 const STATEMENT_REFUSED =
   /SQLITE_(ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE|AUTH)\b|constraint failed|^D1_TYPE_ERROR|wrong number of parameter/i;
 
-/** The database has another schema than this version needs: it was not migrated, or was restored to before. Nothing was written. */
+/**
+ * The database has another schema than this version needs: it was not migrated, or was restored to an earlier schema. Nothing was
+ * written.
+ */
 const NOT_MIGRATED = /no such (table|column)|has no column named/i;
 
-/** `D1_` is D1's own prefix; the others come from the transport. */
+/** `D1_` is D1's own prefix. The other messages come from the transport. */
 const FROM_D1 = /^D1_|network connection lost|^internal error/i;
 
 class TryTimedOut extends Error {
   override readonly name = "TryTimedOut";
 }
 
-/** Follows the tries of a call. */
+/** Observes the tries of a call. */
 export interface Watch {
   /** A try got no answer, and another one may follow. */
   onFault(): void;
-  /** Nobody waits for the call any more: no further try begins. */
+  /** True when nobody waits for the call any more. No further try begins then. */
   isOver(): boolean;
 }
 
 /**
- * Runs one database call with retries. The call must be safe to run twice: a try whose answer was lost may have committed, and a
- * try that timed out may still commit later. Batches are safe, because a claim holds its owner and its try (claim.ts).
+ * Runs one database call with retries. The call must be safe to run twice: a try with a lost answer may have committed, and a try
+ * that timed out may still commit later. Batches of signed calls are safe, because their claim holds the owner and the try
+ * (home/claim.ts).
  *
- * @param call     gets the number of the try, `before` + 1 for the first
+ * @param call     gets the number of the try; `before` + 1 for the first
  * @param answerBy deadline in milliseconds of the runtime's `elapsed`; several calls of one request share it
- * @param before   how many tries of the same request came before
- * @param watch    is told of each try that another one may follow, and may end them
- * @throws ServiceError `unavailable` when the outcome is unknown or the database was not migrated, `internal` when it refused the
+ * @param before   the number of earlier tries of the same request
+ * @param watch    is called after each failed try that may be retried, and may stop further tries
+ * @throws ServiceError `unavailable` when the outcome is unknown or the database was not migrated, `internal` when D1 refused the
  *   statement
  */
 export async function withRetries<T>(
@@ -66,7 +70,7 @@ export async function withRetries<T>(
     } catch (error) {
       fault = error;
       const { message } = rootOf(error);
-      // Only on the first try is the outcome certain: later, an earlier try may have committed or may still commit.
+      // The outcome is certain only on the first try: otherwise an earlier try may have committed or may still commit.
       if (before + attempt === 1 && STATEMENT_REFUSED.test(message)) throw refused(error, message);
       if (!(error instanceof TryTimedOut || TRANSIENT.test(message))) break;
       if (attempt === TRIES) break;
@@ -82,21 +86,24 @@ export async function withRetries<T>(
  * Runs one database call without retries, unless the deadline is over.
  *
  * @param answerBy see {@link withRetries}
- * @throws ServiceError `unavailable` when it is over; what the call throws
+ * @throws ServiceError `unavailable` when the deadline is over; any error of the call
  */
 export async function inOneTry<T>(runtime: Runtime, call: () => Promise<T>, answerBy: number): Promise<T> {
   if (runtime.elapsed() >= answerBy) throw unanswered(undefined);
   return call();
 }
 
-/** The refusal for a database error thrown outside {@link withRetries}; undefined when it is no database error. */
+/** The refusal for a database error that was thrown outside {@link withRetries}; undefined for any other error. */
 export function databaseFault(error: unknown): ServiceError | undefined {
   const { message } = rootOf(error);
   if (!FROM_D1.test(message)) return undefined;
   return STATEMENT_REFUSED.test(message) ? refused(error, message) : unanswered(error);
 }
 
-/** The innermost error: drizzle's wrappers quote parameters. Stops at D1's error, whose cause repeats its text without the prefix. */
+/**
+ * The innermost error, because drizzle's wrappers quote parameters. Stops at D1's error: its cause repeats the text without the
+ * prefix.
+ */
 export function rootOf(error: unknown): Error {
   let first = error;
   while (first instanceof Error && first.cause !== undefined && !first.message.startsWith("D1_")) first = first.cause;
@@ -112,7 +119,7 @@ const refused = (cause: unknown, message: string) =>
         cause,
       })
     : new ServiceError("internal", { reason: "d1_statement_refused", cause });
-/** A deployment that migrates a database takes about this long. */
+/** The usual duration of a deployment that migrates a database. */
 const MIGRATION_RETRY_SECONDS = 30;
 
 const unanswered = (cause: unknown) =>
@@ -122,7 +129,7 @@ const unanswered = (cause: unknown) =>
 export interface Tries {
   /** Deadline, see {@link withRetries}. */
   answerBy: number;
-  /** How many tries of the same request came before. */
+  /** The number of earlier tries of the same request. */
   before: number;
   watch?: Watch;
 }
@@ -132,7 +139,8 @@ export interface Tries {
  *
  * @param batch makes the statements of a try from its number, see {@link withRetries}
  * @returns the rows of each statement
- * @throws as {@link withRetries} does; ServiceError `unavailable` also when the last statement, which reads the outcome, gave no row
+ * @throws as {@link withRetries} does; ServiceError `unavailable` also when the last statement, which reads the outcome, gave no
+ *   row
  */
 export async function runBatch(
   runtime: Runtime,
@@ -148,7 +156,7 @@ export async function runBatch(
   return rows;
 }
 
-/** Waits 25–50 ms after the first try and 50–100 ms after the second: enough for a failover, little compared to the timeout. */
+/** Waits 25–50 ms after the first try and 50–100 ms after the second: long enough for a failover, short compared to the timeout. */
 function jitteredPause(runtime: Runtime, attempt: number): Promise<void> {
   const base = 25 * 2 ** (attempt - 1);
   return sleep(runtime, base + runtime.random() * base);

@@ -11,55 +11,60 @@ import {
 
 /**
  * The tables. Every database has all of them: the directory, which is also the home `main`, and each further home. Times are Unix
- * seconds. D1 charges by written rows, so:
+ * seconds. D1 charges for written rows, so:
  * - tables whose key is not a single integer are WITHOUT ROWID. drizzle-kit cannot write that, so it is added to the migration by
  *   hand, and test/store/schema.test.ts checks it;
  * - there is no AUTOINCREMENT, and no index that no query uses.
  */
 
-// The directory. In a further home these tables are empty.
+// Tables of the directory. In a further home they are empty.
 
 export const SITE_STATUSES = ["open", "closed"] as const;
 
-/** Which sites there are, and where. Name, status and first_chat_id are copies: the home has the last word. */
+/** All sites and their homes. Name, status and first_chat_id are copies; the home's values count. */
 export const sites = sqliteTable("sites", {
   id: integer().primaryKey(),
   name: text().notNull(),
   /** The name of the home: `main`, or `apac` for the binding HOME_APAC. */
   home: text().notNull(),
-  /** The first chat_id that was asked for, or a later one: a home that was restored to before it had the site starts there again. */
+  /**
+   * The first chat_id that the operator asked for, or a later floor. A home that was restored to a time before the site existed
+   * starts there again.
+   */
   firstChatId: integer("first_chat_id").notNull(),
   /** `creating` until the home has the site. */
   status: text({ enum: ["creating", ...SITE_STATUSES] }).notNull(),
-  /** The revision of the home's row that was copied. An older copy that comes late changes nothing. */
+  /** The revision of the home's row that was copied. An older copy that arrives late changes nothing. */
   revision: integer().notNull(),
   createdAt: integer("created_at").notNull(),
-  /** What the settling of a restored home lifted the site's event_seq_floor to. The next restore of the home does not undo it here. */
+  /** The event_seq_floor that reconciling the home has set, kept here because the next restore of the home does not undo it. */
   eventSeqFloor: integer("event_seq_floor").notNull().default(0),
 });
 
 /**
- * The site of each appid that was asked for. The route of an app is never deleted, so no other site can get the appid. A route without
- * an app can be released: then it is deleted, and the appid is free again.
+ * The site of each reserved appid. The route of an app is never deleted, so no other site can get its appid. A route without an app
+ * can be released: it is deleted, and the appid is free again.
  */
 export const appRoutes = sqliteTable("app_routes", {
   appid: text().primaryKey(),
   siteId: integer("site_id")
     .notNull()
     .references(() => sites.id),
-  /** A random id of the try that last asked for the route. A route without an app is deleted only while it is still this one. */
+  /** A random id of the try that last reserved the route. Releasing deletes the route only while it still has this id. */
   claim: text(),
 });
 
 /** The open sessions of the console. Signing out ends the row, so that a copied cookie becomes useless too. */
 export const consoleSessions = sqliteTable("console_sessions", {
-  /** SHA-256, in hex, of the cookie's random value, so that a copy of the table signs nobody in. */
+  /** SHA-256, in hex, of the cookie's random value: a copy of the table signs nobody in. */
   id: text().primaryKey(),
   createdAt: integer("created_at").notNull(),
   expiresAt: integer("expires_at").notNull(),
 });
 
-/** The console's forms that were sent. The same form sent again changes nothing and leads to the result of the first. */
+/**
+ * The submitted forms of the console. A form that is submitted again changes nothing, and leads to the result of the first submit.
+ */
 export const consoleForms = sqliteTable("console_forms", {
   /** SHA-256, in hex, of the form: its path and its fields, among them a random token. */
   id: text().primaryKey(),
@@ -70,22 +75,25 @@ export const consoleForms = sqliteTable("console_forms", {
   expiresAt: integer("expires_at").notNull(),
 });
 
-// A home. Everything a site has is in its home, keyed by the site, and nothing refers out of it.
+// Tables of a home. All data of a site is in its home, with the site in its key. No row refers to another home.
 
 /** The sites of this home. */
 export const homeSites = sqliteTable("home_sites", {
   siteId: integer("site_id").primaryKey(),
   name: text().notNull(),
-  /** Signed calls of a closed site are refused, and use up no nonce. */
+  /** While the site is closed, signed calls are refused and use up no nonce. */
   status: text({ enum: SITE_STATUSES }).notNull(),
-  /** No session gets an id up to this one. Whatever deletes the newest sessions of a site lifts it in the same batch. */
+  /** No new session gets an id up to this one. Code that deletes the newest sessions of a site must raise it in the same batch. */
   chatIdFloor: integer("chat_id_floor").notNull(),
-  /** Counts the changes of this row, and how often an appid of the site was to be released: no app is made that was begun before. */
+  /**
+   * Counts the changes of this row and the releases of the site's appids. An app is inserted only while the site has the revision
+   * that was read before.
+   */
   revision: integer().notNull(),
   createdAt: integer("created_at").notNull(),
-  /** Whether accepted calls leave events. Without it they write nothing more than without this feature. */
+  /** Whether accepted calls leave events. While false, they write no row for events at all. */
   events: integer({ mode: "boolean" }).notNull().default(false),
-  /** No event gets a seq up to this one. */
+  /** No new event gets a seq up to this one. */
   eventSeqFloor: integer("event_seq_floor").notNull().default(0),
 });
 
@@ -100,7 +108,10 @@ export const apps = sqliteTable(
     siteId: siteId(),
     appid: text().notNull(),
     name: text().notNull(),
-    /** A random id of the current secret. Not a counter: after D1's Time Travel, a counter would give an old version to another secret. */
+    /**
+     * A random id of the current secret. Not a counter: after a restore by D1's Time Travel, a counter would give another secret
+     * the same version.
+     */
     version: text().notNull(),
     secret: text().notNull(),
     previousVersion: text("previous_version"),
@@ -140,7 +151,7 @@ export const customers = sqliteTable(
   (t) => [primaryKey({ columns: [t.siteId, t.externalId] })],
 );
 
-/** The only list of statuses: all code that lists, counts or checks statuses uses it. */
+/** The only list of statuses. All code that lists, counts or checks statuses uses it. */
 export const SESSION_STATUSES = ["waiting", "replied"] as const;
 
 export const sessions = sqliteTable(
@@ -168,9 +179,9 @@ export const sessions = sqliteTable(
       columns: [t.siteId, t.customerExternalId],
       foreignColumns: [customers.siteId, customers.externalId],
     }),
-    // Serves the list and the count of one status.
+    // For the list and the count of one status.
     index("sessions_by_status").on(t.siteId, t.status),
-    // Serves the search for a customer's sessions.
+    // For the search by customer.
     index("sessions_by_customer").on(t.siteId, t.customerExternalId),
   ],
 );
@@ -186,7 +197,7 @@ const SESSION_NAMES = {
   metadata: "metadata",
   createdAt: "created_at",
 } as const satisfies Record<
-  // Said elsewhere: the site by the address, the app beside an event's data, the customer as an object.
+  // The answer has these elsewhere: the site in the URL, the app beside an event's data, the customer as an object.
   Exclude<keyof typeof sessions.$inferSelect, "siteId" | "appid" | "customerExternalId">,
   string
 >;
@@ -194,7 +205,7 @@ const SESSION_NAMES = {
 type SessionColumn = keyof typeof SESSION_NAMES;
 export type SessionField = (typeof SESSION_NAMES)[SessionColumn];
 
-/** What is told of a session's row: each column and its name, in this order, in `session.created` and in the admin API. */
+/** The columns of a session for `session.created` and the admin API, with their names on the wire, in this order. */
 export const SESSION_FIELDS = Object.entries(SESSION_NAMES) as [SessionColumn, SessionField][];
 
 const sessionOf = (t: { siteId: AnySQLiteColumn; sessionId: AnySQLiteColumn }) =>
@@ -219,7 +230,7 @@ export const messages = sqliteTable(
     sessionId: integer("session_id").notNull(),
     seq: integer().notNull(),
     sender: text({ enum: ["visitor", "agent"] }).notNull(),
-    /** The agent's id; 0 for system-generated text; null for the visitor. */
+    /** The agent's id; 0 for text by the system; null for the visitor. */
     senderUid: integer("sender_uid"),
     content: text().notNull(),
     createdAt: integer("created_at").notNull(),
@@ -239,7 +250,7 @@ export const nonces = sqliteTable(
     ranstr: text().notNull(),
     /** A random id of the request that made the claim. It never leaves the Worker. */
     owner: text().notNull(),
-    /** The number of the try that made the row, from 1. Only that try writes anything else. */
+    /** The number of the try that inserted the row, from 1. Only that try writes other rows. */
     attempt: integer().notNull(),
     expiresAt: integer("expires_at").notNull(),
     outcome: text().notNull(),
@@ -264,20 +275,20 @@ export const idempotencyKeys = sqliteTable(
   (t) => [primaryKey({ columns: [t.siteId, t.appid, t.operation, t.key] })],
 );
 
-/** What happened on a site: one row for each accepted call, written in the call's own batch. Pings are events too. */
+/** The events of each site: one row for each accepted call, written in the call's own batch. Pings are events too. */
 export const events = sqliteTable(
   "events",
   {
     siteId: integer("site_id").notNull(),
-    /** Counts per site, from 1. The newest event of a site is never deleted, so no seq is given twice. */
+    /** Counts per site, from 1. A site's newest event is never deleted, so no seq is given twice. */
     seq: integer().notNull(),
-    /** A random id: the `webhook-id` of every attempt to deliver it. */
+    /** A random id: the `webhook-id` of every attempt to deliver the event. */
     id: text().notNull(),
     type: text().notNull(),
-    /** The session that it is about; null for a ping. */
+    /** The session that the event is about; null for a ping. */
     sessionId: integer("session_id"),
     createdAt: integer("created_at").notNull(),
-    /** JSON, the same bytes for every receiver and at every attempt; null once it was erased. */
+    /** JSON, the same bytes for every receiver and at every attempt; null after it was erased. */
     data: text(),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.seq] })],
@@ -292,18 +303,18 @@ export const webhooks = sqliteTable(
     siteId: siteId(),
     id: text().notNull(),
     url: text().notNull(),
-    /** The types of events that it gets, as a JSON array. */
+    /** The event types that the webhook gets, as a JSON array. */
     events: text({ mode: "json" }).$type<string[]>().notNull(),
     status: text({ enum: WEBHOOK_STATUSES }).notNull(),
-    /** Why the Worker disabled it; null when an operator did, or when it is enabled. */
+    /** Why the Worker disabled the webhook; null when an operator disabled it, or when it is enabled. */
     disabledReason: text("disabled_reason"),
-    /** A random id of the current secret, as that of an app. */
+    /** A random id of the current secret, as for apps. */
     version: text().notNull(),
     secret: text().notNull(),
     previousVersion: text("previous_version"),
     previousSecret: text("previous_secret"),
     previousExpiresAt: integer("previous_expires_at"),
-    /** The first failure since the last success; null when the last attempt succeeded or there was none. */
+    /** The time of the first failure since the last success; null when the last attempt succeeded or there was none. */
     failingSince: integer("failing_since"),
     createdAt: integer("created_at").notNull(),
     /** Counts the changes of URL, events and status. */
@@ -314,39 +325,38 @@ export const webhooks = sqliteTable(
 
 export const DELIVERY_STATUSES = ["pending", "delivered", "failed", "skipped"] as const;
 
-/** An event on its way to one webhook. D1 is the truth: a message of the queue only says that a webhook has something due. */
+/** An event for one webhook. D1 is the truth: a message of the queue only says that a webhook has something due. */
 export const deliveries = sqliteTable(
   "deliveries",
   {
     siteId: integer("site_id").notNull(),
     webhookId: text("webhook_id").notNull(),
-    /** The event. */
     seq: integer().notNull(),
     status: text({ enum: DELIVERY_STATUSES }).notNull(),
-    /** How many attempts were begun. */
+    /** How many attempts have begun. */
     attempts: integer().notNull(),
-    /** When the next attempt is due, or the lease of the one in flight ends; null unless it is pending. */
+    /** When the next attempt is due, or when the lease of the attempt in flight ends; null unless the delivery is pending. */
     nextAttemptAt: integer("next_attempt_at"),
-    /** A random id, the lease of the attempt in flight; null when there is none. Only its holder may record a failure. */
+    /** A random id: the lease of the attempt in flight. Null when there is none. Only its holder may record a failure. */
     lease: text("claim"),
-    /** The HTTP status of the last attempt's answer; null without one. */
+    /** The HTTP status of the last attempt's answer; null without an answer. */
     lastStatus: integer("last_status"),
-    /** Why the last attempt failed. May hold what the receiver answered. */
+    /** Why the last attempt failed. May hold text of the receiver. */
     lastError: text("last_error"),
     createdAt: integer("created_at").notNull(),
   },
   (t) => [
     primaryKey({ columns: [t.siteId, t.webhookId, t.seq] }),
-    // Serves leasing and the sweep: what of a webhook is due, and how much of it is in flight.
+    // For leasing and the sweep: the deliveries of a webhook that are due or in flight.
     index("deliveries_due").on(t.siteId, t.webhookId, t.nextAttemptAt).where(sql`${t.status} = 'pending'`),
-    // Serves the list of what failed, and sending all of it again. What succeeds has no row here.
+    // For listing failed deliveries and sending them again. A delivery that succeeds has no row in this index.
     index("deliveries_failed").on(t.siteId, t.webhookId, t.seq).where(sql`${t.status} = 'failed'`),
   ],
 );
 
-// In every database.
+// Tables that every database uses.
 
-/** The face that an operator used; `worker` for what the Worker does by itself. */
+/** The surface that an operator used; `worker` for changes by the Worker itself. */
 export const ACTORS = ["admin-api", "console", "worker"] as const;
 
 export const AUDIT_ACTIONS = [
@@ -379,19 +389,19 @@ export const AUDIT_ACTIONS = [
 ] as const;
 
 /**
- * What operators did. Each row is written in the batch of the operator's change, so it is in the database that was changed. Copies that
- * are made between the directory and a home leave no rows: the settling of a restored home leaves one for all of them.
+ * The changes by operators. Each row is written in the batch of its change, so it is in the database that was changed. Copies
+ * between the directory and a home leave no rows: reconciling a restored home leaves one row for all of them.
  */
 export const auditLog = sqliteTable(
   "audit_log",
   {
     id: integer().primaryKey(),
-    /** Null for what concerns the whole database. */
+    /** Null for a change of the whole database. */
     siteId: integer("site_id"),
     at: integer().notNull(),
     actor: text({ enum: ACTORS }).notNull(),
     action: text({ enum: AUDIT_ACTIONS }).notNull(),
-    /** The appid, or the id, of the thing that was changed. */
+    /** The appid or the id of the changed thing. */
     subject: text().notNull(),
     /** JSON. Never holds a secret. */
     details: text().notNull(),
@@ -400,23 +410,27 @@ export const auditLog = sqliteTable(
 );
 
 /**
- * Which homes were settled after a restore. Written in the batch that lifts the home, so that the same settling lifts it once. The
- * directory also has a row for each further home that was settled, and one named `main:<home>` for each that a settling of `main` copied.
+ * The reconciliations of restored homes. The row is written in the batch that skips the home's ids, so the same reconciliation
+ * skips them once. The directory also has a row for each further home that was reconciled, and a row `main:<home>` for each home
+ * that a reconciliation of `main` has copied.
  */
 export const reconciliations = sqliteTable(
   "settlings",
   {
-    /** The operator's id of the settling, or a random one. */
+    /** The id that the operator gave to the reconciliation, or a random one. */
     id: text().notNull(),
     home: text().notNull(),
     at: integer().notNull(),
-    /** No new site gets an id up to this one; null unless the directory was restored. */
+    /**
+     * No new site gets an id up to this one. Only the reconciliation of `main` needs it; null in the directory's rows for other
+     * homes.
+     */
     siteIdFloor: integer("site_id_floor"),
   },
   (t) => [primaryKey({ columns: [t.id, t.home] })],
 );
 
-/** Where a job that works over several runs continues: the key of the last row it read, as JSON, or the next home and its table. */
+/** The place where a job over several runs continues: the key of the last row that it read, as JSON; or the next home and table. */
 export const jobs = sqliteTable("jobs", {
   name: text().primaryKey(),
   place: text().notNull(),

@@ -1,13 +1,13 @@
 import { type Column, Placeholder, type SQL, sql } from "drizzle-orm";
 import { SQLiteSyncDialect, type SQLiteTable } from "drizzle-orm/sqlite-core";
 
-/** The values that D1 binds as they are. On `undefined`, BigInt and booleans it throws, or it stores something else. */
+/** The values that D1 binds unchanged. Undefined, BigInt and booleans throw or are stored as something else. */
 export type Bindable = string | number | null;
 
 /** A compiled statement: a request only binds its values. */
 export type Statement<Values> = (db: D1Database, values: Values) => D1PreparedStatement;
 
-/** A placeholder for each value, under its name. */
+/** A placeholder for each value, by its name. */
 export type Placeholders<Values> = { readonly [K in keyof Values]: Placeholder };
 
 const DIALECT = new SQLiteSyncDialect();
@@ -33,7 +33,7 @@ export function statement<Values extends Record<string, Bindable>>(
   return (db, values) => db.prepare(text).bind(...names.map((name) => values[name]));
 }
 
-/** `(a, b, c)`: bare column names, as INSERT needs them. Drizzle would write `table.column`. */
+/** `(a, b, c)`: bare column names, because INSERT refuses drizzle's `table.column`. */
 function columns(...list: Column[]): SQL {
   return sql`(${sql.join(
     list.map((column) => sql.identifier(column.name)),
@@ -41,7 +41,7 @@ function columns(...list: Column[]): SQL {
   )})`;
 }
 
-/** `a = excluded.a, b = excluded.b`: the SET of an upsert, with the values of the row that could not be inserted. */
+/** `a = excluded.a, b = excluded.b`: the SET of an upsert that takes the new row's values. */
 export function takeExcluded(...list: Column[]): SQL {
   return sql.join(
     list.map((column) => sql`${sql.identifier(column.name)} = excluded.${sql.identifier(column.name)}`),
@@ -49,7 +49,7 @@ export function takeExcluded(...list: Column[]): SQL {
   );
 }
 
-/** `INSERT INTO table (columns)`, to be followed by a SELECT. */
+/** `INSERT INTO table (columns)`. A SELECT must follow. */
 export function insertInto(table: SQLiteTable, ...list: Column[]): SQL {
   return sql`INSERT INTO ${table} ${columns(...list)}`;
 }

@@ -6,16 +6,15 @@ import { APP_ROW, type AppRow } from "../home/apps.ts";
 import { withRetries } from "../run-batch.ts";
 import { appRoutes, apps, sites } from "../schema.ts";
 
-/** Where an app is. */
 export interface Route {
   siteId: number;
   home: string;
-  /** The app itself, when its home is the directory's own database and has it; else null. */
+  /** The app itself, when its home is the directory's own database; else null. Also null when that home does not have the app. */
   app: AppRow | null;
 }
 
 /**
- * Finds where an app is, in one statement.
+ * Finds the site and the home of an app, in one statement.
  *
  * @param answerBy see {@link withRetries}
  */
@@ -37,7 +36,7 @@ export async function selectRoute(
   return withRetries(runtime, find, answerBy);
 }
 
-/** A route as it is stored, the home that it leads to, and the revision of its site as the directory knows it. */
+/** A route as stored, with the home that it leads to, and the revision of its site in the directory. */
 type StoredRoute = typeof appRoutes.$inferSelect & { home: string; siteRevision: number };
 
 /** The route of an appid; undefined when it has none. */
@@ -57,11 +56,12 @@ export function selectRouteToRelease(
 }
 
 /**
- * Routes an appid to a site, unless it has a route. A route of this very site becomes the one that `claim` asked for last.
+ * Reserves the route of an appid for a site, unless the appid has a route to another site. A route to this site gets the new
+ * reservation.
  *
- * @param claim    a new random id for each call: a release that read the route before must not delete it
- * @param name     of the app that is asked for, for the audit log
- * @param answerBy see {@link withRetries}
+ * @param reservation a new random id for each call: a release that read the route before must not delete it
+ * @param name        the name of the app to be made, for the audit log
+ * @param answerBy    see {@link withRetries}
  * @returns the id of the site that the appid leads to
  */
 export async function reserveRoute(
@@ -80,7 +80,7 @@ export async function reserveRoute(
     details: sql`${JSON.stringify({ name })}`,
   };
   const batch = (attempt: number) => {
-    // Each try has a claim of its own, so that one that comes late never brings back a claim that was replaced.
+    // Each try has a reservation of its own, so that a late try never restores a reservation that was replaced.
     const mine = `${claim}.${attempt}`;
     return store.batch([
       store.insert(appRoutes).values({ appid, siteId, claim: mine }).onConflictDoNothing(),
@@ -97,7 +97,7 @@ export async function reserveRoute(
 }
 
 /**
- * Deletes a route, unless somebody asked for it since it was read.
+ * Deletes a route, unless it has got another reservation since it was read.
  *
  * @returns whether the appid has no route now
  */

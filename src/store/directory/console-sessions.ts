@@ -21,16 +21,17 @@ export async function isConsoleSession(runtime: Runtime, db: D1Database, id: str
   return (await withRetries(runtime, find)) !== undefined;
 }
 
-/** Ends a session. Its row stays until it is pruned, so that a late try of the signing in does not bring it back. */
+/** Ends a session. Its row stays until it is pruned, so that a late try of the sign-in does not bring the session back. */
 export async function updateSessionEnded(runtime: Runtime, db: D1Database, id: string): Promise<void> {
   const end = () => drizzle(db).update(consoleSessions).set({ expiresAt: 0 }).where(eq(consoleSessions.id, id)).run();
   await withRetries(runtime, end);
 }
 
 /**
- * Claims a form, so that it is carried out once. Not retried: a try whose answer was lost may have claimed it.
+ * Inserts the row that lets a form be carried out only once. Not retried: after a lost answer, the retry could find its own row and
+ * take the form for done.
  *
- * @returns true when it is claimed now; else the location that the first submit led to, undefined while that is not known
+ * @returns true when the row was inserted now; else the location that the first submit led to, undefined while it is not known
  */
 export async function insertForm(
   runtime: Runtime,
@@ -54,8 +55,8 @@ export async function updateForm(runtime: Runtime, db: D1Database, id: string, l
 }
 
 /**
- * Deletes the claim of a form that changed nothing, so that it may be sent again. Not retried: a late try would delete the claim of
- * a second submit.
+ * Deletes the row of a form that changed nothing, so that the form may be sent again. Not retried: a late try would delete the row
+ * of a second submit.
  */
 export async function deleteForm(runtime: Runtime, db: D1Database, id: string): Promise<void> {
   await inOneTry(runtime, () => drizzle(db).delete(consoleForms).where(eq(consoleForms.id, id)).run());

@@ -8,18 +8,16 @@ import { reconciliations, sites } from "../schema.ts";
 /** A site as the directory knows it. `createdAt` in Unix seconds. */
 export type Site = typeof sites.$inferSelect;
 
-/** What the directory copies from a site's home. */
+/** The data of a site that the directory copies from its home. */
 type SiteCopy = Pick<Site, "name" | "status" | "revision" | "firstChatId">;
 
-/** Above every id that is there, and above those that a restore of the directory has made it forget. */
+/** Higher than every stored id, and than every id that a restore of the directory has undone. */
 const nextSiteId = sql`max(
   coalesce((SELECT max(${sites.id}) FROM ${sites}), 0),
   coalesce((SELECT max(${reconciliations.siteIdFloor}) FROM ${reconciliations}), 0)
 ) + 1`;
 
-/**
- * Begins a site, or finds the one that the same call began before and did not finish. Its status is `creating`.
- */
+/** Inserts a site with the status `creating`, or finds the one that an earlier, unfinished call inserted with the same values. */
 export async function insertSite(
   runtime: Runtime,
   db: D1Database,
@@ -64,7 +62,10 @@ export async function insertSite(
   return site;
 }
 
-/** Opens a site whose home has it. @returns false when another call has opened it; a try whose answer was lost counts as this call's */
+/**
+ * Opens a site after its home has stored it. @returns false when another call has opened it. After a lost answer this call counts
+ * as the opener
+ */
 export async function updateSiteOpen(runtime: Runtime, db: D1Database, id: number): Promise<boolean> {
   const begun = and(eq(sites.id, id), eq(sites.status, "creating"));
   return withRetries(runtime, async (attempt) => {
@@ -73,7 +74,10 @@ export async function updateSiteOpen(runtime: Runtime, db: D1Database, id: numbe
   });
 }
 
-/** Stores a copy of a site, unless a newer one is there. A higher next chat id of a reconciliation stays. */
+/**
+ * Stores a site's copy if it is newer than the stored one. firstChatId is never lowered, because a reconciliation may have raised
+ * it.
+ */
 export async function updateSiteCopy(runtime: Runtime, db: D1Database, id: number, copy: SiteCopy): Promise<void> {
   const older = and(eq(sites.id, id), lt(sites.revision, copy.revision));
   const kept = { ...copy, firstChatId: sql`max(${sites.firstChatId}, ${copy.firstChatId})` };
@@ -84,7 +88,7 @@ export function selectSite(db: D1Database, id: number): Promise<Site | undefined
   return drizzle(db).select().from(sites).where(eq(sites.id, id)).get();
 }
 
-/** Sites with an id above `after`, in the order of their ids; only of one home when it is given. */
+/** Sites with an id above `after`, in the order of their ids. Only of one home when `home` is given. */
 export function selectSites(db: D1Database, after: number, limit: number, home?: string): Promise<Site[]> {
   return drizzle(db)
     .select()
@@ -95,7 +99,7 @@ export function selectSites(db: D1Database, after: number, limit: number, home?:
     .all();
 }
 
-/** How many sites each home has; a home without sites is left out. */
+/** The number of sites of each home, without homes that have none. */
 export async function countSitesByHome(db: D1Database): Promise<Map<string, number>> {
   const rows = await drizzle(db).select({ home: sites.home, sites: count() }).from(sites).groupBy(sites.home).all();
   return new Map(rows.map(({ home, sites }) => [home, sites]));

@@ -12,7 +12,6 @@ const AGENT = { id: agents.id, name: agents.name, status: agents.status };
 export type Agent = Pick<typeof agents.$inferSelect, keyof typeof AGENT>;
 export type AgentStatus = Agent["status"];
 
-/** The status of a new agent. */
 const NEW_AGENT: AgentStatus = "normal";
 
 const taken = (db: D1Database, siteId: number, newcomers: { id: number }[]) =>
@@ -22,7 +21,7 @@ const taken = (db: D1Database, siteId: number, newcomers: { id: number }[]) =>
     .innerJoin(agents, and(eq(agents.siteId, siteId), eq(agents.id, field("id"))))
     .orderBy(place);
 
-/** The ids of `newcomers` that the site has already. */
+/** The ids of `newcomers` that the site already has. */
 export async function selectTakenAgents(
   db: D1Database,
   siteId: number,
@@ -32,10 +31,10 @@ export async function selectTakenAgents(
 }
 
 /**
- * Inserts agents in normal status: all of them, or none when the site has one of the ids already.
+ * Inserts agents in normal status. Inserts none when the site already has one of the ids.
  *
  * @param newcomers with distinct ids
- * @returns the ids that the site has already; empty when all were inserted
+ * @returns the ids that the site already has; empty when all were inserted
  */
 export async function insertAgents(
   db: D1Database,
@@ -70,9 +69,9 @@ export async function insertAgents(
 }
 
 /**
- * Renames, enables or disables an agent. Not tried again, but what the database does late undoes nothing either.
+ * Renames, enables or disables an agent. Not retried. A late commit undoes no newer change.
  *
- * @param answerBy deadline in milliseconds of the runtime's `elapsed`: nothing is begun after it
+ * @param answerBy deadline in milliseconds of the runtime's `elapsed`; nothing begins after it
  * @returns the changed agent; undefined when the site has no such agent
  * @throws ServiceError `conflict` as {@link changeRow} does
  */
@@ -102,7 +101,7 @@ export async function updateAgent(
       action: status === "normal" ? ("agent.enabled" as const) : ("agent.disabled" as const),
       details: sql`json_object('name', ${name})`,
     };
-    // The audits run before the update, while the row has its old values.
+    // The audit statements come before the update, because they need the row's old values.
     const [, , { meta }, [now]] = await store.batch([
       auditOf(db, author, renamed, agents, and(unchanged, ne(agents.name, name))),
       auditOf(db, author, switched, agents, and(unchanged, ne(agents.status, status))),

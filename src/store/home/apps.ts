@@ -7,12 +7,11 @@ import { apps, homeSites } from "../schema.ts";
 
 type App = typeof apps.$inferSelect;
 
-/** An app is named by its site too: the same appid in another home is another app. */
+/** The site belongs to an app's key: the same appid in another home is another app. */
 export type AppKey = Pick<App, "siteId" | "appid">;
 
 const { name, createdAt, ...ROW } = getTableColumns(apps);
 
-/** The columns of an {@link AppRow}. */
 export const APP_ROW = ROW;
 
 /** An app as stored, with sealed secrets. Times are Unix seconds. */
@@ -27,6 +26,8 @@ export type AppSummary = Pick<App, keyof typeof SUMMARY>;
 const isApp = (key: AppKey) => and(eq(apps.siteId, key.siteId), eq(apps.appid, key.appid));
 
 /**
+ * An app of this home; undefined when the home does not have it.
+ *
  * @param answerBy see {@link withRetries}
  * @param watch    see {@link withRetries}
  */
@@ -41,14 +42,14 @@ export async function selectApp(
   return withRetries(runtime, find, answerBy, 0, watch);
 }
 
-/** A new app. `secret` sealed; `imported` names what the operator gave instead of having it issued. */
+/** A new app. `secret` is sealed. `imported` says which of appid and secret the operator brought along. */
 export type NewApp = AppKey & Pick<App, "name" | "version" | "secret"> & { imported: ("appid" | "secret")[] };
 
 /**
- * Inserts an app, unless its site was changed since it had `revision`: then an appid of it may have been released.
+ * Inserts an app, unless its site has another revision than `revision`: then the route of the appid may have been released.
  *
  * @param answerBy see {@link withRetries}
- * @returns `taken` when the site has this appid already, `stale` when the site was changed
+ * @returns `taken` when the site already has this appid, `stale` when the site has another revision
  */
 export async function insertApp(
   runtime: Runtime,
@@ -90,18 +91,19 @@ export async function insertApp(
       auditOf(db, author, audited, ONE_ROW, CHANGED),
       store.select({ version }).from(apps).where(isApp(app)),
     ]);
-  // The version was drawn for this call: a try whose answer was lost finds its own.
+  // The version is random and drawn once per call, so a retry after a lost answer recognises its own row.
   const [, , [stored]] = await withRetries(runtime, batch, answerBy);
   if (stored === undefined) return "stale";
   return stored.version === app.version ? "inserted" : "taken";
 }
 
 /**
- * Sees to it that no app of this appid is made any more by a call that read its site before, unless the site has the app. A site of
- * before a restore is left as it is: with another revision it would look newer than what the restore undid.
+ * Fences an appid: a call that read the site before can no longer make this app. Does nothing when the site has the app. Also does
+ * nothing when the home's revision is lower than the directory's, as after a restore: a higher revision would make the restored row
+ * look newer than the changes that the restore undid.
  *
  * @param least the revision that the directory knows
- * @returns `issued` when the site has the app, `behind` when the home knows less of the site than the directory
+ * @returns `issued` when the site has the app, `behind` when the home's revision is lower than `least`
  */
 export async function fenceAppid(
   runtime: Runtime,
@@ -126,7 +128,7 @@ export async function fenceAppid(
   return site !== undefined && site.revision >= least ? "fenced" : "behind";
 }
 
-/** `previousVersion` is the version that the app had when the rotation began. */
+/** `previousVersion` is the app's version when the rotation began. */
 type Rotation = AppKey &
   Pick<App, "version" | "secret"> & {
     previousVersion: string;
@@ -166,7 +168,7 @@ export async function updateSecret(
 }
 
 /**
- * Revokes an app for good; an earlier revocation keeps its time.
+ * Revokes an app for good. An earlier revocation keeps its time.
  *
  * @returns the app as it is now; undefined when there is no such app
  */

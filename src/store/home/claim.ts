@@ -5,12 +5,11 @@ import { type Bindable, insertInto, type Placeholders, type Statement, statement
 
 /**
  * The claim on a ranstr, the first statement of every batch. It has a gate and a decision.
- *
- * The gate checks the home, not a cache: the site is here and open, the app is its own and not revoked, and the secret that verified
- * is still valid.
- * The decision is computed once, by the try that makes the claim, and kept in the nonce row. Every later statement requires that this
- * same try made the row and that its outcome is `accepted`. So a replay (another owner) changes nothing, and a second try of the
- * Worker (same owner, another attempt) only reads the decision: it cannot restore what was deleted in between.
+ * The gate checks the home, not a cache: the site is here and open, the app belongs to it and is not revoked, and the secret that
+ * verified is still valid.
+ * The decision is made once, by the try that makes the claim, and is kept in the nonce row. Every later statement requires that
+ * this same try made the row, and that its outcome is `accepted`. So a replay (another owner) changes nothing. A second try of the
+ * Worker (same owner, another attempt) only reads the decision: it cannot bring back what was deleted in between.
  */
 
 /** The values that the claim of a request binds. */
@@ -20,9 +19,9 @@ export type Claim = {
   /** The version of the secret that verified the signature. */
   secretVersion: string;
   ranstr: string;
-  /** A random id that the Worker made for this request: it tells the Worker's own retry from a replay. */
+  /** A random id of this request. It tells the Worker's own retry from a replay. */
   owner: string;
-  /** The number of the try, from 1. Two tries of one owner never have the same. */
+  /** The number of the try, from 1. No two tries of one owner have the same number. */
   attempt: number;
   /** Unix seconds. */
   now: number;
@@ -32,41 +31,41 @@ export type Claim = {
   /** See signed/fingerprint.ts. Compared only when there is a key. */
   fingerprint: string;
   keyExpiresAt: number;
-  /** The id of the event that the request leaves when it is accepted. */
+  /** The id of the event that an accepted request leaves. */
   eventId: string;
 };
 
-/** A claim without the number of the try. */
+/** A claim without the number of its try. */
 export type ClaimRequest<Values extends Claim = Claim> = Omit<Values, "attempt">;
 
-/** The rules that an operation decides by, in SQL. */
+/** The rules of an operation's decision, in SQL. */
 export interface Decision<Values> {
   /** The operation's name in the table of idempotency keys. */
   name: string;
-  /** Checked in order, after the idempotency key. The first rule whose condition holds gives the outcome its name. */
+  /** Checked in order, after the idempotency key. The name of the first rule whose condition holds is the outcome. */
   refusals: Record<
     string,
     { when: (value: Placeholders<Values>) => SQL; named?: (value: Placeholders<Values>) => SQL }
   >;
   /** The id of the session that an accepted request creates or changes. */
   sessionId: (value: Placeholders<Values>) => SQL;
-  /** Whether the accepted request that used the ranstr may be this same request. May refer to its row of `nonces`. */
+  /** Whether the accepted request that used the ranstr may be this same request. It may use that request's row of `nonces`. */
   mayBeItself: (value: Placeholders<Values>) => SQL;
 }
 
 /** FROM for {@link appIsGood}. */
 const SITE_AND_APP = sql`${homeSites} JOIN ${apps} ON ${apps.siteId} = ${homeSites.siteId}`;
 
-/** The gate, but for the site's status. The secret that verified is the current one, or the previous one during an overlap. */
+/** The gate without the site's status. The secret that verified must be the current one, or the previous one during an overlap. */
 const appIsGood = (v: Placeholders<Claim>): SQL => sql`${homeSites.siteId} = ${v.siteId} AND ${apps.appid} = ${v.appid}
   AND ${apps.revokedAt} IS NULL
   AND (${apps.version} = ${v.secretVersion}
     OR (${apps.previousVersion} = ${v.secretVersion} AND ${apps.previousExpiresAt} > ${v.now}))`;
 
-/** A constant of the code as an SQL string. Never use it for a value of a caller. */
+/** A constant of the code as an SQL string. Never use it for a caller's value. */
 export const literal = (text: string): SQL => sql.raw(`'${text.replaceAll("'", "''")}'`);
 
-/** The outcome as a column, with the first session of a repeated request; `idempotency_keys` must be in FROM. */
+/** The outcome as a column, with the first session of a repeated request. Needs `idempotency_keys` in FROM. */
 function decided<Values extends Claim>(decision: Decision<Values>, v: Placeholders<Values>): SQL {
   const arms = Object.entries(decision.refusals).map(([outcome, { when }]) => {
     return sql`WHEN ${when(v)} THEN ${literal(outcome)}`;
@@ -78,7 +77,7 @@ function decided<Values extends Claim>(decision: Decision<Values>, v: Placeholde
       ELSE 'accepted' END AS outcome`;
 }
 
-/** Joins what is remembered under the caller's key: nothing without one. */
+/** Joins the row of the caller's idempotency key; no row without a key. */
 const joinKey = (
   { name }: Pick<Decision<never>, "name">,
   v: Placeholders<Claim>,
@@ -86,7 +85,7 @@ const joinKey = (
   ON ${idempotencyKeys.siteId} = ${v.siteId} AND ${idempotencyKeys.appid} = ${v.appid} AND ${idempotencyKeys.operation} = ${literal(name)}
   AND ${idempotencyKeys.key} = ${v.key} AND ${idempotencyKeys.expiresAt} > ${v.now}`;
 
-/** The agents that the words of the outcome name, as JSON; evaluated only for that outcome. */
+/** The agents that the outcome's detail names, as JSON. Evaluated only for outcomes that name agents. */
 function namedBy<Values extends Claim>(decision: Decision<Values>, outcome: SQL, v: Placeholders<Values>): SQL {
   const arms = Object.entries(decision.refusals).flatMap(([name, { named }]) => {
     return named === undefined ? [] : [sql`WHEN ${literal(name)} THEN (${named(v)})`];
@@ -94,7 +93,7 @@ function namedBy<Values extends Claim>(decision: Decision<Values>, outcome: SQL,
   return arms.length === 0 ? sql`NULL` : sql`CASE ${outcome} ${sql.join(arms, sql.raw(" "))} END`;
 }
 
-/** Claims the ranstr and decides. An expired nonce of the same ranstr is replaced; a valid one stays as it is. */
+/** Claims the ranstr and decides. An expired nonce of the same ranstr is replaced; a valid one stays. */
 export function claim<Values extends Claim & Record<string, Bindable>>(decision: Decision<Values>): Statement<Values> {
   return statement<Values>(
     (v) => sql`WITH decision AS MATERIALIZED (
@@ -121,18 +120,18 @@ export function claim<Values extends Claim & Record<string, Bindable>>(decision:
   );
 }
 
-/** The row of `nonces` of this ranstr. */
+/** Condition for the row of `nonces` of this ranstr. */
 const sameNonce = (v: Placeholders<Pick<Claim, "siteId" | "appid" | "ranstr">>): SQL =>
   sql`${nonces.siteId} = ${v.siteId} AND ${nonces.appid} = ${v.appid} AND ${nonces.ranstr} = ${v.ranstr}`;
 
-/** This request made the claim and was accepted. Needs `nonces` in its FROM. */
+/** Condition: this request made the claim and was accepted. Needs `nonces` in FROM. */
 const mine = (v: Placeholders<Claim>): SQL => sql`${sameNonce(v)} AND ${nonces.owner} = ${v.owner}
   AND ${nonces.outcome} = 'accepted'`;
 
-/** This very try made the claim and was accepted. */
+/** Condition: this very try made the claim and was accepted. */
 const accepted = (v: Placeholders<Claim>): SQL => sql`${mine(v)} AND ${nonces.attempt} = ${v.attempt}`;
 
-/** An earlier try of this request was accepted; its answer was lost. */
+/** Condition: an earlier try of this request was accepted, and its answer was lost. */
 export const wasAcceptedBefore = (v: Placeholders<Claim>): SQL =>
   sql`EXISTS (SELECT 1 FROM ${nonces} WHERE ${mine(v)} AND ${nonces.attempt} <> ${v.attempt})`;
 
@@ -141,8 +140,8 @@ export const newestSessionId = (siteId: Column | Placeholder): SQL =>
   sql`coalesce((SELECT max(${sessions.id}) FROM ${sessions} WHERE ${sessions.siteId} = ${siteId}), 0)`;
 
 /**
- * The id of a site's next session. Chosen inside the transaction and kept in the nonce row, so that a second try finds the same. A
- * counter would cost a written row.
+ * The id of a site's next session. Computed inside the transaction and kept in the nonce row, so that a second try finds the same
+ * id. A counter would cost a written row.
  */
 export const nextSessionId = (v: Placeholders<Pick<Claim, "siteId">>): SQL =>
   sql`(SELECT max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)}) + 1
@@ -150,14 +149,14 @@ export const nextSessionId = (v: Placeholders<Pick<Claim, "siteId">>): SQL =>
 
 const GATED = Symbol("gated");
 
-/** A statement that writes only in the try that made the claim and was accepted. Nothing but the two functions below makes one. */
+/** A write that does nothing unless this very try made the claim and was accepted. Only the two functions below can make one. */
 export interface GatedWrite {
   readonly [GATED]: SQL;
 }
 
 type ColumnValues<Table extends SQLiteTable> = { [Name in keyof Table["_"]["columns"]]?: SQL | Placeholder | Column };
 
-/** The columns of a table that values are given for, and the values in their order. */
+/** The columns that have values, and the values in the same order. */
 function columnsOf<Table extends SQLiteTable>(table: Table, values: ColumnValues<Table>): [Column[], SQL[]] {
   const known: Record<string, Column> = getTableColumns(table);
   const pairs = Object.entries(values).map(([name, value]): [Column, SQL] => {
@@ -169,13 +168,13 @@ function columnsOf<Table extends SQLiteTable>(table: Table, values: ColumnValues
 }
 
 /**
- * Inserts rows when the request is accepted. `nonces.sessionId` is the session it is about.
+ * Inserts rows when the request is accepted. `nonces.sessionId` is the request's session.
  *
- * @param values   for each row; a column that is left out gets its default
- * @param join     what further tables the rows come from; without it there is one row
- * @param where    which of these rows
- * @param conflict what to do where the row exists; nothing unless told otherwise
- * @param returning a column of the inserted rows that the statement gives back
+ * @param values    of each row; a missing column gets its default
+ * @param join      further tables for the rows; without it there is one row
+ * @param where     which of these rows
+ * @param conflict  what to do when the row exists; by default nothing
+ * @param returning a column of the inserted rows that the statement returns
  */
 export function insertAccepted<Table extends SQLiteTable>(
   v: Placeholders<Claim>,
@@ -192,7 +191,7 @@ export function insertAccepted<Table extends SQLiteTable>(
   };
 }
 
-/** Changes rows when the request is accepted. A second try changes nothing, so no time or count may depend on it. */
+/** Updates rows when the request is accepted. A second try updates nothing. */
 export function updateAccepted<Table extends SQLiteTable>(
   v: Placeholders<Claim>,
   table: Table,
@@ -207,17 +206,17 @@ export function updateAccepted<Table extends SQLiteTable>(
   };
 }
 
-/** Compiles a statement that writes. */
+/** Compiles a write. */
 export const gated = <Values extends Claim & Record<string, Bindable>>(
   write: (value: Placeholders<Values>) => GatedWrite,
 ): Statement<Values> => statement<Values>((v) => write(v)[GATED]);
 
-/** Compiles a statement that only reads: as the rows of a SELECT it cannot be one that writes. */
+/** Compiles a read. It is wrapped into a SELECT, so it cannot write. */
 export const reading = <Values extends Record<string, Bindable>>(
   read: (value: Placeholders<Values>) => SQL,
 ): Statement<Values> => statement<Values>((v) => sql`SELECT * FROM (${read(v)})`);
 
-/** Remembers the answer under the caller's Idempotency-Key; part of a batch only when there is one. */
+/** Stores the answer under the caller's Idempotency-Key. Part of the batch only when there is a key. */
 export const rememberKey = ({ name }: Pick<Decision<never>, "name">): Statement<Claim> =>
   gated<Claim>((v) =>
     insertAccepted(
@@ -242,9 +241,9 @@ export const rememberKey = ({ name }: Pick<Decision<never>, "name">): Statement<
 
 /** The row that {@link selectOutcome} reads, the last of a batch. */
 export type OutcomeRow = {
-  /** The status of the site when the app is good; else null. */
+  /** The site's status when the app's credentials are in force; else null. */
   gate: "open" | "closed" | null;
-  /** 1 when the claim is this request's; null when nobody holds one. */
+  /** 1 when this request holds the claim, 0 when another request does, null when there is no claim. */
   mine: number | null;
   outcome: string | null;
   session_id: number | null;
@@ -252,7 +251,7 @@ export type OutcomeRow = {
   named: string | null;
 };
 
-/** The last statement of a batch: reads who holds the claim and what was decided. */
+/** The last statement of a batch: reads who holds the claim, and what was decided. */
 export function selectOutcome<Values extends Claim & Record<string, Bindable>>(
   decision: Decision<Values>,
 ): Statement<Values> {
@@ -266,16 +265,13 @@ export function selectOutcome<Values extends Claim & Record<string, Bindable>>(
 
 /** The row that {@link previewOutcome} reads. */
 export type PreviewRow = Pick<OutcomeRow, "outcome" | "session_id" | "named"> & {
-  /** What became of the request that used the ranstr; null when none did, or when that is forgotten. */
+  /** The outcome of the request that used the ranstr; null when none did, or its nonce has expired. */
   used_outcome: string | null;
   used_session_id: number | null;
   may_be_itself: number | null;
 };
 
-/**
- * What {@link claim} would decide now for an app that is good, and who used the ranstr before: the same decision as a SELECT. Writes
- * nothing.
- */
+/** The decision of {@link claim} as a SELECT, without the gate, and the earlier request with the same ranstr. Writes nothing. */
 export function previewOutcome<Values extends Claim & Record<string, Bindable>>(
   decision: Decision<Values>,
 ): Statement<Values> {
@@ -289,7 +285,7 @@ export function previewOutcome<Values extends Claim & Record<string, Bindable>>(
   );
 }
 
-/** Reads the outcome of the request that used a ranstr, while the ranstr is remembered. */
+/** Reads the outcome of the request that used a ranstr, until its nonce expires. */
 export const selectUse = statement<Pick<Claim, "siteId" | "appid" | "ranstr" | "now">>(
   (v) => sql`SELECT ${nonces.outcome} AS outcome, ${nonces.sessionId} AS session_id FROM ${nonces}
     WHERE ${sameNonce(v)} AND ${nonces.expiresAt} > ${v.now}`,

@@ -4,26 +4,26 @@ import { deliveries, events, webhooks } from "../schema.ts";
 import { type Statement, statement } from "../statement.ts";
 
 /**
- * How deliveries are leased, and their results recorded. A lease makes the attempts that it begins its own until a time; then they count as
- * lost, and are due again. Each statement may run twice.
+ * Leases of deliveries, and the results of their attempts. A lease reserves the attempts that it begins for a limited time. When
+ * that time is over, they count as lost and are due again. Each statement may run twice.
  */
 
-/** The length of a lease: more than the timeouts of leasing, posting and recording together. */
+/** The length of a lease: longer than the timeouts of leasing, posting and recording together. */
 export const LEASE_SECONDS = 60;
 
-/** The most attempts in flight to one webhook, in all of the service; fewer while the webhook fails. */
+/** The most attempts in flight to one webhook, over all invocations. Lower while the webhook fails. */
 export const MOST_IN_FLIGHT = 20;
 export const MOST_IN_FLIGHT_FAILING = 3;
 
 type Delivery = typeof deliveries.$inferSelect;
 
-/** The result of an attempt, for its delivery's row. */
+/** The result of an attempt, as columns of its delivery's row. */
 export type AttemptResult = Pick<Delivery, "siteId" | "webhookId" | "seq" | "status" | "nextAttemptAt"> &
   Pick<Delivery, "lease" | "lastStatus" | "lastError">;
 
 /**
- * Records the results of attempts. A success counts whoever has the lease now, because the receiver has the event. Anything else counts only
- * while the attempt's own lease is the delivery's.
+ * Records the results of attempts. A success always counts, because the receiver has the event. Any other result counts only while
+ * the delivery still has this attempt's lease.
  */
 export const recordResults: Statement<{ results: string }> = statement(
   (
@@ -55,9 +55,9 @@ const due = alias(deliveries, "due");
 const leased = alias(deliveries, "leased");
 
 /**
- * Begins attempts of what is due, the longest due first: as many as are wanted, unless the webhook is disabled or has its most in
- * flight. In flight is what another lease, or an earlier try of this one, holds. No lease lasts longer than {@link LEASE_SECONDS} by the clock
- * of its holder, which may be ahead of this one: twice that bounds what is read.
+ * Begins attempts of deliveries that are due, the longest due first: as many as are wanted, up to the webhook's limit in flight,
+ * and none while the webhook is disabled. Attempts with another lease, or of an earlier try of this lease, are in flight. Another
+ * holder's clock may be ahead, so leases that end up to twice LEASE_SECONDS from now count; the limit keeps the index scan short.
  */
 export const leaseDue: Statement<Lease> = statement(
   (v) => sql`UPDATE ${deliveries} SET attempts = attempts + 1, next_attempt_at = ${v.until}, claim = ${v.lease}
@@ -79,29 +79,32 @@ export const leaseDue: Statement<Lease> = statement(
 
 type Webhook = typeof webhooks.$inferSelect;
 
-/** A webhook that was asked for. */
+/** A webhook of the batch. */
 export type AskedRow = Pick<Webhook, "siteId" | "url" | "version" | "secret" | "failingSince"> &
   Pick<Webhook, "previousVersion" | "previousSecret" | "previousExpiresAt"> & {
     webhookId: string;
-    /** When the next attempt is due without a lease; null when there is none, or the webhook is disabled. */
+    /** When the next attempt without a lease is due. Null when there is none, or the webhook is disabled. */
     nextDue: number | null;
   };
 
-/** An attempt that the lease has begun. `eventId` is null when the event was pruned, `data` also when it was erased. */
+/**
+ * An attempt that the lease has begun. `eventId` is null when the event was pruned; `data` is null when the event was pruned or
+ * erased.
+ */
 export type Attempt = AskedRow & { seq: number; lease: string; attempts: number } & (
     | { eventId: null; type: null; at: null; data: null }
     | { eventId: string; type: string; at: number; data: string | null }
   );
 
-/** A webhook with an attempt of the lease, or without any. */
+/** A webhook with one attempt of the lease, or with none. */
 export type LeasedRow = Attempt | (AskedRow & { seq: null });
 
 const held = alias(deliveries, "held");
 const later = alias(deliveries, "later");
 
 /**
- * Reads webhooks, and the attempts of a lease, as {@link LeasedRow}s. INDEXED BY is needed: otherwise SQLite scans all deliveries of a
- * webhook.
+ * Reads webhooks, and the attempts of a lease, as {@link LeasedRow}s. INDEXED BY is needed: otherwise SQLite scans all deliveries
+ * of a webhook.
  */
 export const selectLeased: Statement<{ asked: string; lease: string; until: number; now: number }> = statement(
   (

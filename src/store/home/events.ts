@@ -7,15 +7,15 @@ import { literal } from "./claim.ts";
 import { eventData, nextEvent } from "./outbox.ts";
 import { isDeliveryOf, isWebhook, type WebhookKey } from "./webhooks.ts";
 
-/** The most deliveries that one call sets pending again. */
+/** The most deliveries that one call sets to pending again. */
 const MOST_REDELIVERED = 1_000;
 
 export type DeliveryStatus = (typeof deliveries.$inferSelect)["status"];
 
-/** A delivery, with what its event says. */
+/** A delivery with the id and the type of its event. */
 export type Delivery = Awaited<ReturnType<typeof selectDeliveries>>[number];
 
-/** An event as stored. `data` is JSON; null once it was erased. */
+/** An event as stored. `data` is JSON; null after it was erased. */
 export type EventRow = Awaited<ReturnType<typeof selectEvents>>[number];
 
 /** A site's events with a seq above `after`, the oldest first. */
@@ -30,12 +30,12 @@ export function selectEvents(db: D1Database, siteId: number, after: number, limi
     .all();
 }
 
-/** The status stands in the statement, because SQLite uses a partial index only for what it knows beforehand. */
+/** The status must stand in the SQL itself: with a bound value SQLite does not use a partial index. */
 const hasStatus = (status: DeliveryStatus) => sql`${deliveries.status} = ${literal(status)}`;
 
 const itsEvent = and(eq(events.siteId, deliveries.siteId), eq(events.seq, deliveries.seq));
 
-/** The deliveries to a webhook with a seq below `before`, newest first, of one status when it is given. */
+/** The deliveries to a webhook with a seq below `before`, newest first. Of one status when `status` is given. */
 export function selectDeliveries(
   db: D1Database,
   key: WebhookKey,
@@ -45,7 +45,7 @@ export function selectDeliveries(
 ) {
   const { seq, attempts, lastStatus, lastError, nextAttemptAt } = deliveries;
   const store = drizzle(db);
-  // Apart from what is shown, so that an index that holds no more than this serves it.
+  // The page of seqs is a query of its own, because an index alone can serve it.
   const page = store
     .select({ seq })
     .from(deliveries)
@@ -72,7 +72,7 @@ const isEnabled = (db: D1Database, key: WebhookKey) =>
       .where(and(isWebhook(key), eq(webhooks.status, "enabled"))),
   );
 
-/** A delivery that is due, as a row for INSERT. The event must be in FROM; both are kept as long. */
+/** A due delivery as a row for INSERT. Needs the event in FROM. It has the event's time, so that both are pruned together. */
 const dueDelivery = ({ siteId, id }: WebhookKey, now: number) => ({
   siteId: sql`${siteId}`.as("site_id"),
   webhookId: sql`${id}`.as("webhook_id"),
@@ -86,14 +86,14 @@ const dueDelivery = ({ siteId, id }: WebhookKey, now: number) => ({
   createdAt: events.createdAt,
 });
 
-/** A delivery begins anew. */
+/** The columns of a delivery that starts again. */
 const anew = (now: number) =>
   ({ status: "pending", attempts: 0, nextAttemptAt: now, lease: null, lastStatus: null, lastError: null }) as const;
 
 /**
- * Writes a ping and its delivery to one webhook. Not tried again when the answer is lost, because that would be another ping.
+ * Inserts a ping and its delivery to one webhook. Not retried, because a second try would be another ping.
  *
- * @returns its seq; undefined when the webhook is not enabled
+ * @returns the ping's seq; undefined when the webhook is not enabled
  */
 export async function insertPing(
   db: D1Database,
@@ -133,9 +133,9 @@ export async function insertPing(
 }
 
 /**
- * Sets the delivery of an event to an enabled webhook pending again, or makes it. One that is under way stays as it is.
+ * Sets the delivery of an event to an enabled webhook to pending again, or inserts it. An attempt in flight is left alone.
  *
- * @returns the event's id, and whether it was erased or the webhook is not enabled, in which cases nothing is set; undefined when the
+ * @returns the event's id and two flags: nothing is set when the event is erased or the webhook is not enabled. Undefined when the
  *   site has no such event
  */
 export async function renewDelivery(
@@ -177,10 +177,10 @@ export async function renewDelivery(
 }
 
 /**
- * Sets failed deliveries to an enabled webhook pending again, the oldest first, up to 1,000. Those whose event is erased or pruned
- * cannot be.
+ * Sets failed deliveries to an enabled webhook to pending again, the oldest first, up to 1,000. Deliveries whose event was erased
+ * or pruned stay failed.
  *
- * @returns how many were set pending, and how many more can be
+ * @returns how many were set to pending, and how many more could be
  */
 export async function renewFailedDeliveries(
   db: D1Database,

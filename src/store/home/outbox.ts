@@ -4,30 +4,30 @@ import type { Placeholders, Statement } from "../statement.ts";
 import { type Claim, type GatedWrite, gated, insertAccepted, literal } from "./claim.ts";
 
 /**
- * The outbox: an accepted call of a site with events leaves an event and its deliveries in the call's own batch. So there is no event
- * without its session, and no session without its event. For other sites the statements find no row and write nothing.
+ * The outbox: on a site with events, an accepted call writes an event and its deliveries in its own batch. So there is no event
+ * without its session, and no session without its event. On other sites these statements write nothing.
  */
 
-/** The seq that a site's next event gets, as a table of one row `next_event`; without a row when `where` does not hold. */
+/** The seq of a site's next event, as a table `next_event` of one row; of no row when `where` does not hold. */
 export const nextEvent = (siteId: Placeholder | number, where: SQL): SQL => sql`(SELECT
     max(${homeSites.eventSeqFloor}, coalesce((SELECT max(${events.seq}) FROM ${events} WHERE ${events.siteId} = ${siteId}), 0)) + 1 AS seq
   FROM ${homeSites} WHERE ${homeSites.siteId} = ${siteId} AND ${where}) AS next_event`;
 
-/** JSON that starts with the event's seq: `{"seq":7,…}`. Needs `next_event` in its FROM. */
+/** JSON that starts with the event's seq: `{"seq":7,…}`. Needs `next_event` in FROM. */
 export const eventData = (fields: Record<string, SQL | Column | Placeholder>): SQL =>
   sql`json_object('seq', next_event.seq${sql.join(Object.entries(fields).map(([name, value]) => sql`, ${literal(name)}, ${value}`))})`;
 
-/** What an operation says of an accepted call. */
+/** The event of an operation's accepted call. */
 export interface EventOf<Values> {
-  /** `session.created`. Receivers choose events by it. */
+  /** The event's type, such as `session.created`. Receivers choose events by type. */
   type: string;
-  /** The fields of `data` beside `seq` and `appid`. `nonces.sessionId` is the session. */
+  /** The fields of `data` besides `seq` and `appid`. `nonces.sessionId` is the session. */
   data: (value: Placeholders<Values>) => Record<string, SQL | Column | Placeholder>;
-  /** Further tables that `data` names, each with one row for an accepted call. */
+  /** Further tables that `data` uses. Each must give exactly one row for an accepted call. */
   join?: (value: Placeholders<Values>) => SQL;
 }
 
-/** Writes the event. Its data is frozen here. */
+/** Inserts the event. Its data never changes afterwards, but may be erased. */
 export const insertEvent = <Values extends Claim>(
   { type, data, join }: EventOf<Values>,
   v: Placeholders<Values>,
@@ -47,7 +47,7 @@ export const insertEvent = <Values extends Claim>(
     { join: sql`CROSS JOIN ${nextEvent(v.siteId, sql`${homeSites.events}`)} ${join?.(v) ?? sql``}` },
   );
 
-/** Writes a delivery for each enabled webhook that wants the event, due at once; gives the ids of these webhooks. */
+/** Inserts a delivery for each enabled webhook that wants the event, due at once. Returns the ids of these webhooks. */
 export const insertDeliveries: Statement<Claim> = gated<Claim>((v) =>
   insertAccepted(
     v,
@@ -62,7 +62,7 @@ export const insertDeliveries: Statement<Claim> = gated<Claim>((v) =>
       createdAt: v.now,
     },
     {
-      // The event of this very batch is the site's newest.
+      // Within this batch, its own event is the newest of the site.
       join: sql`CROSS JOIN ${events} ON ${events.siteId} = ${v.siteId}
           AND ${events.seq} = (SELECT max(seq) FROM ${events} AS newest WHERE newest.site_id = ${v.siteId}) AND ${events.id} = ${v.eventId}
         CROSS JOIN ${webhooks} ON ${webhooks.siteId} = ${v.siteId} AND ${webhooks.status} = 'enabled'

@@ -4,25 +4,25 @@ import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { type Author, auditedBy } from "../audit.ts";
 import { apps, auditLog, webhooks } from "../schema.ts";
 
-/** What has secrets, by the table: each has the same columns for them, and a name that is unique on its site. */
+/** The tables with sealed secrets. They have the same columns for secrets, and a name that is unique on its site. */
 const OWNERS = { apps: { table: apps, name: apps.appid }, webhooks: { table: webhooks, name: webhooks.id } };
 
 export type Owners = keyof typeof OWNERS;
 
-/** An owner of secrets is named by its site too. */
+/** The site belongs to the key, because the name is unique only on its site. */
 export type OwnerKey = { siteId: number; name: string };
 
 /** The sealed secrets of an app or a webhook, with their versions. */
 export type SealedSecrets = OwnerKey &
   Pick<typeof apps.$inferSelect, "version" | "secret" | "previousVersion" | "previousSecret">;
 
-/** Whether a sealed secret does not start with `mark`; null when there is no secret. */
+/** Whether a sealed secret starts differently from `mark`; null when there is no secret. */
 const differs = (column: SQLiteColumn, mark: string) =>
   sql<number | null>`substr(${column}, 1, length(${mark})) <> ${mark}`;
 
 /**
- * The owners above `after` that have a secret whose seal does not start with `mark`, by site and name. Reads every owner: the call is too
- * rare to pay for an index.
+ * The apps or webhooks above `after` with a secret that is sealed with another key than `mark` names, by site and name. Scans the
+ * whole table: the call is too rare for an index.
  */
 export function selectSealedOtherwise(
   db: D1Database,
@@ -47,10 +47,10 @@ export function selectSealedOtherwise(
     .all();
 }
 
-/** The statements of {@link replaceSeals}. */
+/** The number of statements of {@link replaceSeals}. */
 export const REPLACING_QUERIES = 3;
 
-/** Counts the secrets whose seal does not start with `mark`. */
+/** Counts the secrets that are sealed with another key than `mark` names. */
 export async function countSealedOtherwise(db: D1Database, mark: string): Promise<number> {
   const store = drizzle(db);
   const count = (column: SQLiteColumn) => sql`coalesce(sum(${differs(column, mark)}), 0)`;
@@ -62,10 +62,10 @@ export async function countSealedOtherwise(db: D1Database, mark: string): Promis
 }
 
 /**
- * Stores new seals of the same secrets, in one transaction. What was rotated or sealed anew since it was read is
- * left as it is: a late try would bring back the seal of a master key that is gone.
+ * Replaces seals of the same secrets, in one transaction. A secret is left alone when it was rotated or resealed since it was read:
+ * otherwise a late try could bring back the seal of a retired master key.
  *
- * @returns the versions of what was changed, which are unique
+ * @returns the versions of the changed rows; versions are unique
  */
 export async function replaceSeals(
   db: D1Database,
@@ -75,7 +75,7 @@ export async function replaceSeals(
   if (renewed.apps.length + renewed.webhooks.length === 0) return new Set();
   const store = drizzle(db);
   const details = JSON.stringify({ apps: renewed.apps.length, webhooks: renewed.webhooks.length });
-  // One statement for all of them: Workers Free allows 50 an invocation.
+  // One statement for all rows, because Workers Free allows 50 queries per invocation.
   const replacing = (owners: Owners) => {
     const { table, name } = OWNERS[owners];
     const rows = renewed[owners].map((owner) => [

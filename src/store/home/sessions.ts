@@ -4,16 +4,16 @@ import { agents, customers, messages, participants, SESSION_STATUSES, sessions }
 
 export type SessionStatus = (typeof SESSION_STATUSES)[number];
 
-/** The customer of a session. */
+/** Condition for the customer of a session. */
 const isCustomer = and(eq(customers.siteId, sessions.siteId), eq(customers.externalId, sessions.customerExternalId));
 
 /** A session in a list. */
 export type SessionRow = Awaited<ReturnType<typeof selectSessions>>[number];
 
-/** Everything stored of one session. An agent's name is null when the site no longer knows the agent. */
+/** All stored data of one session. An agent's name is null when the site no longer has the agent. */
 export type StoredSession = NonNullable<Awaited<ReturnType<typeof selectSession>>>;
 
-/** A site's sessions with an id below `before`, newest first, filtered by status and customer when given. */
+/** A site's sessions with an id below `before`, newest first. Filtered by status and customer when given. */
 export function selectSessions(
   db: D1Database,
   siteId: number,
@@ -47,13 +47,13 @@ export function selectSessions(
     .all();
 }
 
-/** Reads everything stored of one session, in one round trip. @returns undefined when the site has no such session */
+/** Reads all stored data of one session, in one round trip. @returns undefined when the site has no such session */
 export async function selectSession(db: D1Database, siteId: number, id: number) {
   const store = drizzle(db);
   const agentIs = (column: SQL | typeof messages.senderUid | typeof participants.agentId) =>
     and(eq(agents.siteId, siteId), eq(agents.id, column));
   const { siteId: _, customerExternalId: __, ...sessionColumns } = getTableColumns(sessions);
-  // A batch gives rows by column name, so no two columns of one SELECT may have the same: hence the names of its own.
+  // A batch returns rows by column name, so each column of a SELECT needs a name of its own.
   const agentName = sql<string | null>`${agents.name}`.as("agent_name");
   const [[found], joined, said] = await store.batch([
     store
@@ -105,12 +105,12 @@ export async function selectSession(db: D1Database, siteId: number, id: number) 
   };
 }
 
-/** A count stops here. It reads one index row for each session, and signed calls wait for the same database. */
+/** The highest count. Counting reads one index row for each session, and signed calls wait for the same database meanwhile. */
 export const COUNT_LIMIT = 10_000;
 
 /**
- * The id of the first session of a site created at or after `since`. Ids grow with time, so a binary search finds it, and the index by site
- * and status, which is sorted by id, counts from there. An index on time would cost every create a written row.
+ * The id of the first session of a site that was created at or after `since`. Ids grow with time, so a binary search finds it; the
+ * index by site and status then counts from that id. An index on time would cost every create a written row.
  */
 function firstSince(siteId: number, since: number) {
   const ofSite = sql`${sessions.siteId} = ${siteId}`;
@@ -126,7 +126,7 @@ function firstSince(siteId: number, since: number) {
 }
 
 /**
- * Counts a site's sessions created at or after each time, by status, in one round trip. No count exceeds {@link COUNT_LIMIT}.
+ * Counts a site's sessions since each given time, by status, in one round trip. No count exceeds {@link COUNT_LIMIT}.
  *
  * @param since Unix seconds
  */

@@ -24,11 +24,11 @@ import { newestSessionId } from "./claim.ts";
 /** A site as its home knows it. */
 type HomeSite = typeof homeSites.$inferSelect;
 
-/** The highest chat_id that any site may start with: it leaves room for sessions below 2^53. */
+/** The highest chat_id that a site may start with. It leaves room for sessions below 2^53. */
 export const HIGHEST_FIRST_CHAT_ID = 900_000_000_000_000;
 
 /**
- * Stores a site in its home, unless the same call has done so before.
+ * Inserts a site into its home, unless an earlier run of the same call has done so.
  *
  * @returns false when the home has another site under this id
  */
@@ -63,10 +63,10 @@ export async function insertHomeSite(
   return found.length === 1;
 }
 
-/** What the directory knows of a site. A home that was restored may know less. */
+/** The directory's copy of a site. A restored home may be older than this copy. */
 export type KnownSite = Pick<HomeSite, "siteId" | "name" | "status" | "chatIdFloor" | "revision">;
 
-/** The floor of a site must not be lowered, so another one is set only when it is above every id that was given. */
+/** The wanted changes. A chatIdFloor must be above every given id, because lowering it would give ids twice. */
 interface HomeSiteChange {
   name?: string | undefined;
   status?: HomeSite["status"] | undefined;
@@ -76,11 +76,12 @@ interface HomeSiteChange {
 
 const HIGHEST_ID = sql<number>`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
 
-/** What a site becomes by a change of the row that was read, and the condition on the floor that is wanted. */
+/** The values of the site after the change, and the condition for the wanted floor. */
 function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
   const isOlder = before.revision < known.revision;
   const { name, status } = isOlder ? known : before;
-  // Reconciling a restored home raises both without another revision, and the next restore undoes the one here.
+  // The directory's floor counts even when its revision is not newer. Reconciling raises the floor in both databases without a new
+  // revision, and the next restore undoes it in the home.
   const leastFloor = known.chatIdFloor;
   const floor = wanted.chatIdFloor;
   const next = {
@@ -90,18 +91,19 @@ function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
     events: wanted.events ?? before.events,
     revision: Math.max(before.revision, known.revision) + 1,
   };
-  // Sessions may have been opened since the same floor was set.
+  // The same floor may be set again even after sessions were opened above it.
   const isFree = or(sql`${HIGHEST_ID} <= ${floor}`, eq(homeSites.chatIdFloor, floor ?? 0));
   return { next, allowed: floor === undefined ? undefined : and(sql`${floor} >= ${leastFloor}`, isFree) };
 }
 
 /**
- * Changes a site. The change is whole or nothing: a floor below an id that was given changes nothing. What a restored home has
- * forgotten comes from the directory, and the row becomes newer than both, so that reconciling the home does not undo the change.
+ * Changes a site completely or not at all: a floor below a given id changes nothing. When a restored home is older than the
+ * directory's copy, the change starts from that copy. The new revision is higher than both, so that reconciling the home does not
+ * undo the change.
  *
  * @param answerBy see {@link withRetries}
- * @returns the site as it is now; `givenId` is the highest id that was given or skipped when the floor was too low, and then nothing is
- *   changed. Undefined when the home does not have the site
+ * @returns the site as it is now; undefined when the home does not have it. `givenId` is set when the wanted floor was too low, and
+ *   then nothing was changed: it is the highest id that was given or skipped
  * @throws ServiceError as {@link changeRow} does
  */
 export async function updateHomeSite(
@@ -123,13 +125,13 @@ export async function updateHomeSite(
 
   const write = async (before: Found) => {
     const { next, allowed } = over(before, known, wanted);
-    // The first webhook turns events on and gives the row no other revision.
+    // The condition names `events`, because the first webhook turns events on without a new revision.
     const unchanged = and(named, eq(homeSites.revision, before.revision), eq(homeSites.events, before.events), allowed);
     const subject = sql`CAST(${homeSites.siteId} AS TEXT)`;
     const audit = (action: AuditAction, details: SQL, changes: SQL) =>
       auditOf(db, author, { siteId: homeSites.siteId, action, subject, details }, homeSites, and(unchanged, changes));
     const itsName = sql`json_object('name', ${next.name})`;
-    // The audits run before the update, while the row has its old values.
+    // The audit statements come before the update, because they need the row's old values.
     const [, , , , { meta }, [now]] = await store.batch([
       audit(
         "site.renamed",
@@ -183,9 +185,9 @@ const TABLES = [
 ];
 
 /**
- * Asks whether the home serves.
+ * Checks that a home can serve signed calls.
  *
- * @throws ServiceError `unavailable`, reason `d1_not_migrated`, when a table that signed calls use is missing; what D1 throws
+ * @throws ServiceError `unavailable`, reason `d1_not_migrated`, when a table is missing; any error of D1
  */
 export async function probeHome(db: D1Database): Promise<void> {
   const isOurs = inArray(sql`name`, TABLES.map(getTableName));

@@ -3,7 +3,7 @@ import { alias } from "drizzle-orm/sqlite-core";
 import { deliveries, webhooks } from "../schema.ts";
 import { type Statement, statement } from "../statement.ts";
 
-/** A webhook with pending deliveries. `status` is null when it was deleted. */
+/** A webhook with pending deliveries. `status` is null when the webhook was deleted. */
 export interface WaitingRow {
   siteId: number;
   webhookId: string;
@@ -15,12 +15,16 @@ const next = alias(deliveries, "next");
 const nextPending = (after: ReturnType<typeof sql>) => sql`(SELECT json_array(${next.siteId}, ${next.webhookId})
   FROM ${deliveries} AS ${next} WHERE ${next.status} = 'pending' AND ${after} ORDER BY ${next.siteId}, ${next.webhookId} LIMIT 1)`;
 
-/** Past every time of the webhook: SQLite seeks to what is equal to such a row of values, and would read all of the webhook's. */
+/**
+ * The last value is higher than any time, so the search jumps past all rows of the webhook. Without it SQLite would read each of
+ * them.
+ */
 const AFTER = sql`(${next.siteId}, ${next.webhookId}, ${next.nextAttemptAt}) > (waiting.key ->> 0, waiting.key ->> 1, 9007199254740991)`;
 
 /**
- * The webhooks with something that was due at `dueBefore`, and the disabled and deleted ones with anything pending. Goes from one webhook
- * with pending deliveries to the next by the index, so it reads a few rows for each and none of the others.
+ * The webhooks with a delivery that was due at `dueBefore`, and the disabled and deleted ones with any pending delivery. The
+ * recursion jumps from one webhook to the next in the index, so it reads a few rows for each webhook with pending deliveries, and
+ * none for the others.
  */
 export const selectWaiting: Statement<{ dueBefore: number; limit: number }> = statement(
   (v) => sql`WITH RECURSIVE waiting(key) AS (
@@ -36,7 +40,7 @@ export const selectWaiting: Statement<{ dueBefore: number; limit: number }> = st
     LIMIT ${v.limit}`,
 );
 
-/** Deletes pending deliveries to a webhook that was deleted. */
+/** Deletes pending deliveries of a deleted webhook. */
 export const removeOrphans: Statement<{ siteId: number; webhookId: string; limit: number }> = statement(
   (
     v,

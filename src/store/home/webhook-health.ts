@@ -3,19 +3,19 @@ import { auditLog, webhooks } from "../schema.ts";
 import { insertInto, type Statement, statement } from "../statement.ts";
 import { endPending } from "./webhooks.ts";
 
-/** A webhook that has failed for so long, without a success in between, is disabled. */
+/** A webhook that fails for this long without any success is disabled. */
 export const FAILING_DAYS = 5;
 const FAILING_SECONDS = FAILING_DAYS * 86_400;
 
-/** What the attempts that end together say of their webhook. */
+/** The common result of attempts that ended together, for one webhook. */
 export type Health = {
   siteId: number;
   webhookId: string;
-  /** Where they were posted to. Says nothing of another URL that the webhook has got since. */
+  /** The URL that was posted to. The result does not count for a URL that the webhook has got since. */
   url: string;
-  /** When they failed; null when one succeeded. */
+  /** When the attempts failed, in Unix seconds; null when one of them succeeded. */
   failingSince: number | null;
-  /** Whether a receiver answered that it is gone. */
+  /** Whether a receiver answered 410 Gone. */
   gone: boolean;
 };
 
@@ -34,7 +34,7 @@ const disable: Statement<Disabling> = statement(
     WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${v.reason} = 'gone' OR ${webhooks.failingSince} <= ${v.failingBefore})`,
 );
 
-/** Follows {@link disable}. */
+/** Must come right after {@link disable} in the batch, because it uses changes(). */
 const auditDisabling: Statement<Disabling & { details: string }> = statement(
   (
     v,
@@ -43,9 +43,10 @@ const auditDisabling: Statement<Disabling & { details: string }> = statement(
 );
 
 /**
- * Notes whether a webhook fails. Disables one that is gone or has failed for {@link FAILING_DAYS}, and ends what is pending for it.
+ * Records whether a webhook fails. A webhook that is gone, or has failed for {@link FAILING_DAYS}, is disabled and its pending
+ * deliveries end.
  *
- * @param known since when it fails, as far as the caller knows: spares statements that would find nothing
+ * @param known since when the webhook fails, as far as the caller knows. Saves statements that would change nothing
  */
 export function judge(db: D1Database, health: Health, known: number | null, now: number): D1PreparedStatement[] {
   const { siteId, webhookId, url, gone, failingSince } = health;

@@ -6,10 +6,13 @@ import { changedMeanwhile, changeRow, hasAll } from "../change-row.ts";
 import { withRetries } from "../run-batch.ts";
 import { auditLog, deliveries, homeSites, webhooks } from "../schema.ts";
 
-/** How many webhooks a site may have. */
+/** The most webhooks of a site. */
 export const MOST_WEBHOOKS = 10;
 
-/** The most deliveries that one batch ends or removes, because D1 runs one statement at a time. The sweep does the rest. */
+/**
+ * The most deliveries that one statement ends or deletes. D1 runs one statement at a time, so a longer one would delay signed
+ * calls. The sweep does the rest.
+ */
 export const MOST_ENDED = 5_000;
 
 /** A webhook as stored, with sealed secrets. */
@@ -28,13 +31,13 @@ export const isDeliveryOf = (key: WebhookKey) =>
   and(eq(deliveries.siteId, key.siteId), eq(deliveries.webhookId, key.id));
 
 /**
- * Inserts a webhook, enabled. The first one of a site turns the site's events on. The directory knows nothing of events, so that the
- * site gets no other revision by it.
+ * Inserts an enabled webhook. The first webhook of a site turns the site's events on. The site's revision stays, because the
+ * directory does not copy `events`.
  *
- * @param webhook its id must be a random one of this call
+ * @param webhook its id must be random, and new for each call
  * @param details for the audit log, as JSON
- * @returns undefined when the home does not have the site; `webhook` is null when the site has as many as it may have
- * @throws ServiceError `conflict`, reason `changed_meanwhile`, when somebody deleted it while this call was tried again
+ * @returns undefined when the home does not have the site. `webhook` is null when the site already has the most webhooks
+ * @throws ServiceError `conflict`, reason `changed_meanwhile`, when the webhook was deleted between two tries of this call
  */
 export async function insertWebhook(
   runtime: Runtime,
@@ -45,7 +48,7 @@ export async function insertWebhook(
 ): Promise<{ webhook: Webhook | null } | undefined> {
   const store = drizzle(db);
   const isSite = eq(homeSites.siteId, webhook.siteId);
-  // A try that comes late must not bring back what was deleted since.
+  // A late try must not bring back a webhook that was deleted since.
   const wasAdded = exists(
     store
       .select({ one: sql`1` })
@@ -92,7 +95,7 @@ export async function insertWebhook(
             .where(and(isSite, sql`${present} < ${MOST_WEBHOOKS}`, not(wasAdded))),
         )
         .onConflictDoNothing(),
-      // Each of these runs only when the one before it changed a row, so a second try changes nothing.
+      // Each of these statements runs only when the previous one changed a row, so a second try changes nothing.
       auditOf(db, author, { ...audited, action: "webhook.added" }, ONE_ROW, CHANGED),
       auditOf(db, author, eventsOn, homeSites, and(isSite, eq(homeSites.events, false), sql`${present} = 1`, CHANGED)),
       store.update(homeSites).set({ events: true }).where(and(isSite, CHANGED)),
@@ -110,10 +113,10 @@ export async function insertWebhook(
 export type WebhookChange = { [Field in "url" | "events" | "status"]?: Webhook[Field] | undefined };
 
 /**
- * Changes a webhook. Disabling it ends what is pending for it.
+ * Changes a webhook. Disabling it ends its pending deliveries.
  *
- * @param detailsOf for the audit log, as JSON: of the webhook as it will be
- * @param answerBy see {@link withRetries}
+ * @param detailsOf makes the details for the audit log, as JSON, from the changed webhook
+ * @param answerBy  see {@link withRetries}
  * @returns the webhook as it is now; undefined when the site has no such webhook
  * @throws ServiceError as {@link changeRow} does
  */
@@ -140,7 +143,7 @@ export async function updateWebhook(
     const audited = { siteId, subject: webhooks.id, details: sql`${detailsOf({ url, events })}` };
     const action = status === "disabled" ? ("webhook.disabled" as const) : ("webhook.enabled" as const);
     const changed = or(moved, ne(webhooks.events, events));
-    // The audits run before the update, while the row has its old values.
+    // The audit statements come before the update, because they need the row's old values.
     const [, , { meta }, [now]] = await store.batch([
       auditOf(db, author, { ...audited, action: "webhook.changed" }, webhooks, and(unchanged, changed)),
       auditOf(db, author, { ...audited, action }, webhooks, and(unchanged, switched)),
@@ -149,7 +152,7 @@ export async function updateWebhook(
         .set({
           ...{ url, events, status, revision: before.revision + 1 },
           disabledReason: wanted.status === "enabled" ? null : before.disabledReason,
-          // Another receiver, or another try with the same one.
+          // A new URL, or enabling the webhook again, starts without failures.
           failingSince: sql`CASE WHEN ${moved} OR ${switched} THEN NULL ELSE ${webhooks.failingSince} END`,
         })
         .where(unchanged),
@@ -166,10 +169,10 @@ export async function updateWebhook(
   });
 }
 
-/** Ends what is pending for a webhook if it is disabled, up to {@link MOST_ENDED} deliveries. */
+/** Ends the pending deliveries of a disabled webhook, up to {@link MOST_ENDED}. */
 export function endPending(db: D1Database, key: WebhookKey) {
   const store = drizzle(db);
-  // The index of what is due serves only a status that stands in the SQL itself.
+  // The status must stand in the SQL itself: with a bound value SQLite does not use the partial index.
   const pending = and(isDeliveryOf(key), sql`${deliveries.status} = 'pending'`);
   const some = store.select({ seq: deliveries.seq }).from(deliveries).where(pending).limit(MOST_ENDED);
   const disabled = store
@@ -185,7 +188,7 @@ export function endPending(db: D1Database, key: WebhookKey) {
 /**
  * Stores a rotation.
  *
- * @param change `previousVersion` is the version that the webhook had when the rotation began
+ * @param change   `previousVersion` is the webhook's version when the rotation began
  * @param answerBy see {@link withRetries}
  * @returns false when the webhook was rotated or deleted since then
  */
