@@ -6,23 +6,22 @@ import { nextAttemptAt } from "./schedule.ts";
 import { signatureHeaders } from "./sign.ts";
 import { webhookUrlFault } from "./url.ts";
 
-/** The answer of a receiver that wants nothing more, ever. */
+/** The answer of a receiver that wants no more events, ever. */
 const GONE = 410;
 
-/** An attempt that has ended. */
 export interface Ended {
   held: Attempt;
   result: AttemptResult;
-  /** Whether anything was posted. Otherwise it says nothing of the receiver. */
+  /** Whether anything was posted. If not, the result says nothing about the receiver. */
   posted: boolean;
-  /** Whether the receiver is gone. */
+  /** Whether the receiver answered 410 Gone. */
   gone: boolean;
 }
 
 /**
- * Makes an attempt that was begun. Never rejects.
+ * Makes one attempt of a leased delivery. Never rejects.
  *
- * @param keys     what signs; undefined when MASTER_KEY does not open it
+ * @param keys     the signing keys; undefined when MASTER_KEY does not open the secrets
  * @param loopback see {@link webhookUrlFault}
  */
 export async function attempt(

@@ -1,8 +1,8 @@
 /**
- * The body that is posted: the same bytes at every attempt.
+ * The body of a post: the same bytes at every attempt.
  *
- * @param at   Unix seconds of the event
- * @param data the event's JSON, as it was frozen
+ * @param at   the event's time in Unix seconds
+ * @param data the event's JSON as stored
  */
 export const webhookBody = ({ type, at, data }: { type: string; at: number; data: string }): string =>
   `{"type":${JSON.stringify(type)},"timestamp":"${new Date(at * 1000).toISOString()}","data":${data}}`;

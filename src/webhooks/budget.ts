@@ -1,24 +1,35 @@
 import type { Runtime } from "../runtime.ts";
 
-/** Workers lets six calls of an invocation wait for an answer and queues the others. */
+/** Workers lets six calls of an invocation be in flight, and queues the others. */
 const AT_ONCE = 6;
 
-/** The most homes of an invocation: each needs a place. */
+/** The most homes of an invocation: each home needs a place. */
 export const MOST_HOMES = AT_ONCE;
 
-/** Workers allows 50 calls of one invocation on the free plan: posts, batches of D1, and messages to the queue. Some are left for the last. */
+/**
+ * Workers Free allows 50 calls per invocation: posts, batches of D1, and messages to the queue. Four are kept for the last calls.
+ */
 const MOST_CALLS = 46;
 
-/** The post, the batch that records its result, and the message that tells the queue of the next attempt. */
+/**
+ * The calls of an attempt: the post, the batch that records its result, and the message that notifies the queue of the next
+ * attempt.
+ */
 const CALLS_OF_AN_ATTEMPT = 3;
 
-/** The batch and the message of the next turn: no attempt may take them. */
+/** The calls of the next turn: a batch and a message. No attempt may take them. */
 const CALLS_OF_A_TURN = 2;
 
-/** So long an invocation begins attempts. The last of them ends, and its result is recorded, before Workers stops what goes on in `waitUntil`. */
+/**
+ * How long an invocation begins attempts. The last attempt must end, and its result be recorded, before Workers stops the work in
+ * `waitUntil`.
+ */
 const BEGINNING_MS = 8_000;
 
-/** How many attempts one home of an invocation may begin, shared fairly between its webhooks: one that hangs takes few places of the others. */
+/**
+ * How many attempts one home of an invocation may begin. The places are shared fairly between the home's webhooks, so that a
+ * webhook that hangs takes few of them.
+ */
 export class Budget {
   readonly #runtime: Pick<Runtime, "elapsed">;
   readonly #until: number;
@@ -28,8 +39,8 @@ export class Budget {
   #webhooks: number;
 
   /**
-   * @param homes    how many homes share what the invocation may do; at most {@link MOST_HOMES}
-   * @param webhooks of this home
+   * @param homes    the number of homes that share the invocation; at most {@link MOST_HOMES}
+   * @param webhooks the number of this home's webhooks
    */
   constructor(runtime: Pick<Runtime, "elapsed">, homes: number, webhooks: number) {
     this.#runtime = runtime;
@@ -39,7 +50,7 @@ export class Budget {
     this.#webhooks = webhooks;
   }
 
-  /** For how long attempts may begin, in milliseconds. */
+  /** How long attempts may still begin, in milliseconds. */
   get timeLeft(): number {
     return Math.max(0, this.#until - this.#runtime.elapsed());
   }
@@ -55,8 +66,11 @@ export class Budget {
   }
 
   /**
-   * Takes places for a webhook that has some attempts in flight. A call of the database goes on in the place of an attempt that has
-   * ended, so both together never exceed the limit.
+   * Takes places for new attempts of a webhook. A database call uses the place of an attempt that has ended, so attempts and calls
+   * together never exceed the limit.
+   *
+   * @param inFlight how many attempts the webhook has in flight
+   * @returns how many attempts may begin
    */
   take(inFlight: number): number {
     if (this.isUsedUp) return 0;
@@ -70,24 +84,27 @@ export class Budget {
     return taken;
   }
 
-  /** Gives back places in which no attempt was begun. */
+  /** Gives back places that were taken but not used. */
   giveBack(places: number): void {
     this.#free += places;
     this.#calls += CALLS_OF_AN_ATTEMPT * places;
   }
 
-  /** One batch of D1, or one call that tells the queue. */
+  /** Counts one batch of D1, or one message to the queue. */
   call(): void {
     this.#calls -= 1;
   }
 
-  /** An attempt has ended: what is called for several of them at once is paid once. */
+  /**
+   * Frees the place of an attempt that has ended. Its other two calls are given back: they are counted when they are made, once for
+   * several attempts.
+   */
   end(): void {
     this.#free += 1;
     this.#calls += CALLS_OF_AN_ATTEMPT - 1;
   }
 
-  /** A webhook needs no more: the others share its part. */
+  /** Removes a webhook that needs no more places, so that the others share its part. */
   leave(): void {
     this.#webhooks -= 1;
   }

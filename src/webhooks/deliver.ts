@@ -5,14 +5,14 @@ import { Budget, MOST_HOMES } from "./budget.ts";
 import { type DeliveryTools, HomeRun } from "./home-run.ts";
 import { notifyQueue } from "./notify-queue.ts";
 
-/** The first attempts have begun by then, unless a database is slow. */
+/** How long a message waits for the first attempts to begin. */
 const BEGIN_LIMIT_MS = 1_000;
 
 /**
- * Delivers what is due to the webhooks that the messages name. D1 says what that is, so all messages count as handled, whatever comes of
- * them: what is lost, or in a home that is closed or does not answer, the sweep finds.
+ * Delivers what is due to the webhooks that the messages name. All messages count as handled, because D1 holds what is due: the
+ * sweep finds deliveries that were missed, for example because their home is closed or does not answer.
  *
- * @returns once the first attempts have begun; the others go on in `waitUntil`, so that a slow receiver holds up no other message
+ * @returns after the first attempts have begun. The others go on in `waitUntil`, so that a slow receiver delays no other message
  */
 export async function deliver(
   tools: DeliveryTools,
@@ -29,7 +29,7 @@ export async function deliver(
     return db === undefined ? [] : [{ home, db, webhooks: [...webhooks.values()] }];
   });
   const served = open.splice(0, MOST_HOMES);
-  // Further homes have their turn in another invocation.
+  // The homes beyond the limit are delivered by another invocation.
   const told = notifyQueue(
     tools,
     open.flatMap(({ webhooks }) => webhooks),
@@ -47,7 +47,7 @@ export async function deliver(
   });
   waitUntil(
     Promise.all([told, ...ended]).then(() => {
-      // Under load most messages find that others are at it.
+      // Nothing is logged when nothing began: under load most messages find that other invocations deliver already.
       if (runs.every(({ run }) => run.counts.begun === 0 && run.fault === undefined)) return;
       const of = ({ run: { fault, counts }, webhooks }: (typeof runs)[number]) => ({
         webhooks: webhooks.map(({ webhook }) => webhook),
@@ -62,7 +62,7 @@ export async function deliver(
       });
     }),
   );
-  // A database that does not answer keeps no other message waiting.
+  // A database that does not answer must not keep other messages waiting.
   await withinTime(
     runtime,
     BEGIN_LIMIT_MS,
@@ -71,7 +71,7 @@ export async function deliver(
   );
 }
 
-/** The webhooks of each home, each once. */
+/** The webhooks of each home, without duplicates. */
 function byHome(notices: Notice[]): Map<string, Map<string, Notice>> {
   const homes = new Map<string, Map<string, Notice>>();
   for (const notice of notices) {

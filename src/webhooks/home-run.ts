@@ -18,14 +18,14 @@ import { healthOf } from "./health-of.ts";
 import { type DelayedNotice, notifyQueue } from "./notify-queue.ts";
 import { tryToOpenKeys } from "./open-keys.ts";
 
-/** What the delivery works with. */
+/** The tools of a delivery. */
 export interface DeliveryTools {
   runtime: Runtime;
   telemetry: Telemetry;
   config: Pick<Config, "homes" | "closedHomes" | "events" | "masterKeys" | "webhookLoopback">;
 }
 
-/** A message of the queue holds at most this delay. */
+/** The longest delay of a message that the queue accepts. */
 const LONGEST_DELAY_SECONDS = 43_200;
 
 /** A webhook that is being delivered to. */
@@ -33,18 +33,18 @@ interface Target {
   siteId: number;
   id: string;
   inFlight: number;
-  /** Whether an attempt failed or was not the first: only then has nobody told the queue of the next one. */
+  /** Whether the queue may need a notice of the next attempt: true after an attempt that failed or was not the first. */
   retries: boolean;
 }
 
 /**
- * Delivers what is due to some webhooks of one home, as many at once as there are places. Each turn is one batch of D1: it records the
- * results since the last turn and begins as many new attempts. So one call of D1 is made at a time, and the results of
- * that time are recorded together.
+ * Delivers what is due to some webhooks of one home, with as many attempts at once as there are places. Each turn is one batch of
+ * D1: it records the results since the last turn and leases new attempts. So only one call of D1 is in flight, and the results that
+ * come meanwhile are recorded together.
  */
 export class HomeRun {
   readonly counts = { begun: 0, delivered: 0, failed: 0, skipped: 0 };
-  /** What the database said when it failed; nothing is begun any more then. */
+  /** The message of the database when it failed. No attempt begins after that. */
   fault: string | undefined;
   readonly #tools: DeliveryTools;
   readonly #db: D1Database;
@@ -78,7 +78,9 @@ export class HomeRun {
     return this.#turn();
   }
 
-  /** Goes on until nothing is due and nothing in flight, or the budget is used up, and the queue is told. Never rejects. */
+  /**
+   * Goes on until nothing is due or in flight, or the budget is used up. Then waits until the queue was notified. Never rejects.
+   */
   async finish(): Promise<void> {
     while (this.#inFlight > 0 || this.#ended.length > 0 || (this.#targets.size > 0 && this.fault === undefined)) {
       await this.#work();
@@ -87,10 +89,10 @@ export class HomeRun {
     await Promise.all(this.#told);
   }
 
-  /** Waits until there is a result to record, or an attempt may begin, or none may begin any more. */
+  /** Waits until the next turn has something to do: a result to record, an attempt that may begin, or the end of the budget. */
   async #work(): Promise<void> {
     if (this.#inFlight === 0) return;
-    // After a fault results are recorded with the next one: asking again at once would load a database that fails already.
+    // After a fault, results wait for the next result: asking at once would load a database that already fails.
     if (this.#ended.length > 0 && this.fault === undefined) return;
     const nextEnd = () => new Promise<void>((resolve) => (this.#attemptEnded = resolve));
     const isAnyWaiting = [...this.#targets].some(({ inFlight }) => inFlight === 0);
@@ -105,9 +107,9 @@ export class HomeRun {
     const isStopped = this.fault !== undefined || this.#budget.isUsedUp;
     const asked = [...this.#targets]
       .map((target) => ({ target, wanted: isStopped ? 0 : this.#budget.take(target.inFlight) }))
-      // The others wait for a place, or have attempts in flight.
+      // The other webhooks wait for a place, or have attempts in flight.
       .filter(({ target, wanted }) => wanted > 0 || (isStopped && target.inFlight === 0));
-    // Who is served goes to the end of the line.
+    // A served webhook goes to the end of the line.
     for (const { target } of asked) {
       this.#targets.delete(target);
       this.#targets.add(target);
@@ -119,7 +121,8 @@ export class HomeRun {
       rows = await this.#batch(ended, asked, lease);
     } catch (error) {
       this.fault = rootOf(error).message;
-      // Recorded with what is still in flight. Later the lease is over: the sweep finds it.
+      // The next turn records these results, if attempts are in flight. Otherwise they are dropped: the lease ends, and the sweep
+      // finds the deliveries.
       if (this.#inFlight > 0) this.#ended.unshift(...ended);
       for (const { wanted } of asked) this.#budget.giveBack(wanted);
       return;
@@ -133,7 +136,7 @@ export class HomeRun {
     }
     if (notices.length === 0) return;
     this.#budget.call();
-    // Nothing here waits for the queue: a slow one would hold up the recording of results.
+    // The queue is not awaited here: a slow queue would delay the recording of results.
     this.#told.push(notifyQueue(this.#tools, notices));
   }
 
@@ -192,11 +195,11 @@ export class HomeRun {
   }
 
   /**
-   * A webhook with nothing in flight here, and nothing due that may begin here. The queue is told of what comes next, but not of what is due
-   * while other invocations have the most in flight: they go on by themselves.
+   * Removes a webhook that has nothing in flight here and nothing more to begin here. The queue is notified of its next attempt,
+   * except when other invocations have the most in flight: those go on with the webhook themselves.
    *
-   * @param isStopped whether the budget is used up
-   * @returns what to tell the queue
+   * @param isStopped whether the budget is used up or the database failed
+   * @returns the notice for the queue, or none
    */
   #leave(target: Target, nextDue: number | null, isStopped: boolean, now: number): DelayedNotice[] {
     this.#targets.delete(target);

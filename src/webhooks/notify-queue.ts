@@ -2,13 +2,16 @@ import type { Config, Notice } from "../config.ts";
 import { rootOf } from "../store/run-batch.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
-/** A message, and when what it tells of is due, in seconds from now; at most 43,200, and 0 unless given. */
+/** A message, and the delay until its deliveries are due, in seconds: 0 by default, at most 43,200. */
 export type DelayedNotice = Notice & { delaySeconds?: number };
 
-/** The most messages that a queue takes at once. */
+/** The most messages that a queue takes in one call. */
 const MOST_MESSAGES = 100;
 
-/** Tells the queue which webhooks have something due. Never throws: the sweep finds what the queue was not told. */
+/**
+ * Notifies the queue which webhooks have something due. Never throws: the sweep finds everything that the queue was not notified
+ * of.
+ */
 export async function notifyQueue(
   { config, telemetry }: { config: Pick<Config, "events">; telemetry: Telemetry },
   notices: DelayedNotice[],

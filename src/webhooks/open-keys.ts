@@ -6,7 +6,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import { importSigningKey } from "./sign.ts";
 
 /**
- * The keys that sign for a webhook: that of the current secret, and during an overlap also that of the previous one.
+ * The keys that sign for a webhook: of the current secret, and during an overlap also of the previous one.
  *
  * @param now Unix seconds
  * @throws UnsealError when MASTER_KEY does not open them
@@ -22,7 +22,7 @@ async function openKeys(keyring: Keyring, webhook: AskedRow, now: number): Promi
   ]);
 }
 
-/** The same; undefined, with a warning, when they do not open. */
+/** Like {@link openKeys}, but logs a warning and returns undefined when the secrets do not open. */
 export async function tryToOpenKeys(
   { runtime, telemetry }: { runtime: Runtime; telemetry: Telemetry },
   home: string,

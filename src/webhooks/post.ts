@@ -1,7 +1,7 @@
 import { type Runtime, unixSeconds, withinTime } from "../runtime.ts";
 import { readRetryAfter } from "./schedule.ts";
 
-/** A receiver has so long to answer. */
+/** How long a receiver may take to answer. */
 export const POST_LIMIT_MS = 15_000;
 
 const ERROR_BODY_BYTES = 1_024;
@@ -9,17 +9,20 @@ const ERROR_CHARACTERS = 200;
 
 const REDIRECTS = [301, 302, 303, 307, 308];
 
-/** What an attempt met with. */
+/** The result of a post. */
 export interface Answer {
   /** The HTTP status; null without an answer. */
   status: number | null;
-  /** Why the attempt failed; null when it succeeded. May hold what the receiver wrote: never log it. */
+  /** Why the attempt failed; null when it succeeded. Never log it, because it may hold text of the receiver. */
   error: string | null;
-  /** Seconds that the receiver asks to be left alone. */
+  /** The seconds of the receiver's Retry-After. */
   retryAfter?: number | undefined;
 }
 
-/** Posts JSON. Of the answer to a failure the first kilobyte is read, of one to a success nothing. Never rejects. */
+/**
+ * Posts JSON. Reads the first kilobyte of the answer when the post failed, and nothing of it when the post succeeded. Never
+ * rejects.
+ */
 export async function post(
   runtime: Runtime,
   url: string,
@@ -44,12 +47,12 @@ export async function post(
   } catch {
     return { status: null, error: "no connection" };
   } finally {
-    // Ends the connection, however much of the answer is still to come.
+    // Ends the connection, even while the answer is still arriving.
     abort.abort();
   }
 }
 
-/** The start of what a receiver wrote, as plain text on one line: as much as came in time. */
+/** The start of the receiver's answer, as plain text on one line. Stops at the timeout with the text that has arrived. */
 async function startOf(runtime: Runtime, { body }: Response, left: () => number): Promise<string> {
   const decoder = new TextDecoder();
   const reader = body?.getReader();
@@ -68,7 +71,7 @@ async function startOf(runtime: Runtime, { body }: Response, left: () => number)
       bytes += chunk.value.length;
     }
   } catch {
-    // The connection broke: what came is enough.
+    // The connection broke. The text that has arrived is enough.
   }
   const plain = text.replace(/[\p{C}\s]+/gu, " ").trim();
   return [...plain].slice(0, ERROR_CHARACTERS).join("");

@@ -1,20 +1,20 @@
 import type { Runtime } from "../runtime.ts";
 
-/** Seconds between the end of each failed attempt and the next one. After the last there is none. */
+/** The backoff after each failed attempt, in seconds. No attempt follows the eighth. */
 const BACKOFF_SECONDS = [5, 300, 1_800, 7_200, 18_000, 36_000, 43_200];
 
-/** The jitter of a backoff, either way: without it, what failed together comes back together. */
+/** The jitter of a backoff, in both directions. Without it, deliveries that failed together would be retried together. */
 const JITTER = 0.1;
 
 /** The longest wait that a receiver may ask for. */
 const LONGEST_WAIT_SECONDS = 43_200;
 
 /**
- * When a delivery is tried again; null when that was the last time.
+ * When the next attempt is due, in Unix seconds; null after the last attempt.
  *
- * @param attempts   how many were begun
+ * @param attempts   how many attempts have begun
  * @param now        Unix seconds
- * @param retryAfter the seconds that the receiver asked for; counts when it is longer
+ * @param retryAfter the seconds that the receiver asked for; they count when longer than the backoff
  */
 export function nextAttemptAt(
   { random }: Pick<Runtime, "random">,
@@ -28,12 +28,12 @@ export function nextAttemptAt(
   return now + Math.max(jittered, Math.min(retryAfter, LONGEST_WAIT_SECONDS));
 }
 
-/** The three forms of RFC 9110, 5.6.7. The last one names no zone, and means the same. */
+/** The three date forms of RFC 9110, 5.6.7. The last form names no zone; it means GMT too. */
 const HTTP_DATE =
   /^([A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[A-Z][a-z]{5,8}, \d\d-[A-Z][a-z]{2}-\d\d [\d:]{8} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
 
 /**
- * The seconds that a Retry-After header asks for, as a number of seconds or an HTTP date; undefined when it is neither.
+ * The seconds that a Retry-After header asks for. The header is a number of seconds or an HTTP date; undefined when it is neither.
  *
  * @param now Unix seconds
  */

@@ -2,7 +2,7 @@ import { signingBytes } from "./secret.ts";
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
 
-/** What one attempt is signed for. */
+/** The signed parts of one attempt. */
 interface Signed {
   id: string;
   /** Unix seconds. */
@@ -14,7 +14,7 @@ interface Signed {
 export const importSigningKey = (secret: string): Promise<CryptoKey> =>
   crypto.subtle.importKey("raw", signingBytes(secret), HMAC, false, ["sign"]);
 
-/** The headers of Standard Webhooks, with a signature by each key. */
+/** The headers of Standard Webhooks, with one signature for each key. */
 export async function signatureHeaders(keys: CryptoKey[], { id, timestamp, body }: Signed) {
   const bytes = new TextEncoder().encode(`${id}.${timestamp}.${body}`);
   const signatures = keys.map(async (key) => {

@@ -5,20 +5,20 @@ import { rootOf, withRetries } from "../store/run-batch.ts";
 import type { DeliveryTools } from "./home-run.ts";
 import { notifyQueue } from "./notify-queue.ts";
 
-/** What is due for so long, nobody is about to deliver: its message was lost, or whoever had it has ended. */
+/** A delivery that is overdue for this long was forgotten: its message was lost, or the invocation that held it has ended. */
 const OVERDUE_SECONDS = 5;
 
-/** The most webhooks of a home that one run looks after. */
+/** The most webhooks per home that one run handles. */
 const MOST_WEBHOOKS = 1_000;
 
-/** Homes that are asked at the same time. */
+/** The number of homes that are swept at the same time. */
 const AT_ONCE = 5;
 
 /**
- * Notifies the queue of what is overdue in every home that is not closed, and ends what is left of webhooks that are disabled or deleted. A home that fails stops
- * no other.
+ * Notifies the queue of overdue deliveries in every home that is not closed, and ends the pending deliveries of disabled or deleted
+ * webhooks. A home that fails stops no other.
  *
- * @returns the homes that failed, each with what their database said
+ * @returns the homes that failed, each with the message of its database
  */
 export async function sweep(tools: DeliveryTools): Promise<Record<string, string>> {
   const { runtime, telemetry, config } = tools;
@@ -60,7 +60,10 @@ async function listWaiting({ runtime }: DeliveryTools, db: D1Database): Promise<
   return results;
 }
 
-/** One webhook a run: D1 runs one statement at a time, and the next run comes in a minute. @returns how many deliveries were ended */
+/**
+ * Handles one webhook per run: D1 runs one statement at a time, and the next run comes in a minute. @returns how many deliveries
+ * were ended
+ */
 async function endLeftovers({ runtime }: DeliveryTools, db: D1Database, waiting: WaitingRow[]): Promise<number> {
   const left = waiting.find(({ status }) => status !== "enabled");
   if (left === undefined) return 0;

@@ -1,30 +1,30 @@
 export const MOST_URL_CHARACTERS = 2_048;
 
-/** Names that no public name server knows. */
+/** Host names that public DNS does not have. */
 const PRIVATE_NAME =
   /(^|\.)(localhost|local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa|test|invalid|example|onion)$/;
 
-/** Of this machine, as the URL parser spells it: it makes `127.0.0.1` of `0x7f.1` and of `2130706433`. */
+/** Names of this machine, as the URL parser writes them: it turns `0x7f.1` and `2130706433` into `127.0.0.1`. */
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
- * Why events cannot be posted to a URL, as the end of a sentence that starts with the field's name; undefined when they can.
+ * Why events cannot be posted to a URL; undefined when they can. The text ends a sentence that starts with the field's name.
  *
  * @param loopback whether http and any port are allowed on this machine
  */
 export function webhookUrlFault(text: string, { loopback }: { loopback: boolean }): string | undefined {
   if (text.length > MOST_URL_CHARACTERS) return `must have at most ${MOST_URL_CHARACTERS} characters`;
-  // The parser would trim blanks, and leave out line breaks and tabs.
+  // Refused here, because the parser would silently remove blanks, line breaks and tabs.
   const url = /[\s\p{Cc}]/u.test(text) ? null : URL.parse(text);
   if (url === null) return "must be an absolute https URL";
   if (url.username !== "" || url.password !== "") return "must hold no user and no password";
   if (text.includes("#")) return "must have no fragment";
   if (loopback && /^https?:$/.test(url.protocol) && LOOPBACK.test(url.hostname)) return undefined;
   if (url.protocol !== "https:") return "must be an absolute https URL";
-  // One dot at the end is the same name.
+  // A dot at the end does not change the name.
   const host = url.hostname.replace(/\.$/, "");
   if (host.startsWith("[") || /^[\d.]+$/.test(host)) return "must name a host, not an IP address";
   if (!/^[^.]+(\.[^.]+)+$/.test(host) || PRIVATE_NAME.test(host)) return "must have a public host name";
-  // The parser leaves out 443.
+  // The parser removes the default port 443.
   return url.port === "" ? undefined : "must use port 443";
 }
