@@ -1,11 +1,14 @@
 /** A text that a caller may have signed, and how it differs from the pasted one. */
 export interface BodyVariant {
   text: string;
-  /** The line ends of this text. Set when the pasted text has some: a form turns each into CRLF, so both kinds are tried. */
+  /**
+   * The line ends of this text; set when the pasted text has several lines. An HTML form turns each line end into CRLF, so both
+   * kinds are tried.
+   */
   lineEnds?: "lf" | "crlf";
-  /** This text ends with a line end and the pasted one does not, or the other way round. */
+  /** Whether this text has a line end at its end that the pasted text does not have, or lacks one that the pasted text has. */
   end?: "newline_added" | "newline_removed";
-  /** How this text writes the JSON and the pasted one does not: the caller serialised it twice, once to sign and once to send. */
+  /** How this text writes the JSON differently. Such a caller serialised the JSON twice: once to sign and once to send. */
   rewritten?: Rewriting[];
 }
 
@@ -23,12 +26,15 @@ export type Rewriting =
 
 type Json = Record<string, unknown>;
 
-/** Real bodies stay below these limits: 64 KiB, and 2 levels by the contract. Indenting a text that is long and deep would take gigabytes. */
+/**
+ * Real bodies stay below these limits: at most 64 KiB, and 2 levels by the contract. Indenting a text that is both long and deep
+ * would take gigabytes.
+ */
 const MOST_CHARACTERS = 64 * 1024;
 const MOST_LEVELS = 32;
 
 /**
- * The texts that a caller may have signed, the pasted one first. A generator, so that only one of them is in memory at a time.
+ * The texts that a caller may have signed, the pasted text first. A generator, so that only one of them is in memory at a time.
  *
  * @param documented the names of the fields, in the order of the documentation
  */
@@ -53,7 +59,7 @@ export function* bodyVariants(pasted: string, documented: readonly string[]): Ge
   }
 }
 
-/** Whether a body is too long or too deep to try other ways of writing its JSON. */
+/** Whether a body is too long or too deep to try other ways to write its JSON. */
 export function isTooMuchToRewrite(text: string): boolean {
   if (text.length > MOST_CHARACTERS) return true;
   if (!isJsonObject(text)) return false;
@@ -65,7 +71,7 @@ export function isTooMuchToRewrite(text: string): boolean {
   return false;
 }
 
-/** A loop, because a regular expression takes quadratic time on a text of thousands of line ends. */
+/** A loop: a regular expression would take quadratic time on thousands of line ends. */
 function withoutLineEnd(text: string): string {
   let length = text.length;
   while (text[length - 1] === "\n" || text[length - 1] === "\r") length--;
@@ -83,12 +89,12 @@ function isJsonObject(text: string): boolean {
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 
-/** JSON with every string emptied: what is left is its layout and its numbers. */
+/** JSON with every string emptied. Its layout and its numbers remain. */
 const skeleton = (json: string) => json.replace(STRING, '""');
 
 const stringsOf = (json: string) => [...json.matchAll(STRING)].join();
 
-/** The usual ways to write a JSON object, except the way that `pasted` is written in. */
+/** The usual ways to write a JSON object, except the way of `pasted`. */
 function* rewritings(pasted: string, documented: readonly string[]): Generator<BodyVariant> {
   const value = JSON.parse(pasted, asWritten as (key: string, value: unknown) => unknown) as Json;
   const compact = written(JSON.stringify(value));
@@ -123,7 +129,10 @@ function* rewritings(pasted: string, documented: readonly string[]): Generator<B
   }
 }
 
-/** A reviver that keeps the digits of each number: as a string that starts with NUL. {@link written} turns it into a number again. */
+/**
+ * A reviver that keeps the digits of each number, as a string that starts with NUL. {@link written} turns that string back into the
+ * number.
+ */
 const asWritten = (_key: string, value: unknown, { source }: { source?: string }) =>
   typeof value === "number" ? `\0${source}` : value;
 

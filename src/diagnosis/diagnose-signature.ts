@@ -3,35 +3,35 @@ import type { Slot } from "../credentials/sealed-secret.ts";
 import { type BodyVariant, bodyVariants, isTooMuchToRewrite } from "./body-variants.ts";
 import { type ReadSignature, readSignature } from "./read-signature.ts";
 
-/** How the caller made a key of the secret. The contract's way is `as_it_is`: its UTF-8 bytes. */
+/** How the caller made the key from the secret. `as_it_is` is the contract's way: the secret's UTF-8 bytes. */
 type KeyForm = "as_it_is" | "hex_decoded" | "newline_added";
 
 export interface SignatureMatch {
   body: BodyVariant;
   slot: Slot;
-  /** Unix seconds from which on the secret verifies no more; may be past. Infinity for the current secret. */
+  /** When the secret stops verifying, in Unix seconds; may be in the past. Infinity for the current secret. */
   expiresAt: number;
   key: KeyForm;
 }
 
 export interface SignatureDiagnosis {
   signature: ReadSignature;
-  /** The text and key that the signature was made with, when found. */
+  /** The text and the key that give this signature, when they were found. */
   match: SignatureMatch | undefined;
-  /** What the caller computed instead of the HMAC, when found. */
+  /** The value that the caller computed instead of the HMAC, when it was found. */
   instead?: "plain_hash" | "swapped";
-  /** The body is longer or deeper than any call's, so only its line ends were tried. */
+  /** The body is too long or too deep for a call, so only its line ends were varied. */
   notRewritten?: true;
-  /** The signature is right for the pasted text: the server accepts it for as long as the secret is valid. */
+  /** The signature is right for the pasted text. The server accepts it as long as the secret is valid. */
   exact: boolean;
   /** Whether the server accepts the signature now. */
   valid: boolean;
 }
 
 /**
- * Finds out why a signature is refused: tries the known mistakes of callers until one gives this signature. Pure.
+ * Finds out why a signature is refused: tries the usual mistakes of callers until one gives this signature. Changes nothing.
  *
- * @param secrets    of the app, the current one first
+ * @param secrets    the app's secrets, the current one first
  * @param documented the names of the fields, in the order of the documentation
  * @param now        Unix seconds
  */
@@ -52,7 +52,7 @@ export async function diagnoseSignature(
   return { signature, match, exact, valid, ...(instead && { instead }), ...(notRewritten && { notRewritten }) };
 }
 
-/** Tries SHA-256 without a key, over the body alone or joined with a secret, and HMAC with key and message swapped. */
+/** Tries SHA-256 without a key, over the body alone or joined with a secret. Then tries HMAC with key and message swapped. */
 async function findOther(body: string, signature: Uint8Array, secrets: readonly OpenSecret[]) {
   const encode = (text: string) => Uint8Array.from(new TextEncoder().encode(text));
   const signed = signature.toHex();

@@ -4,13 +4,13 @@ export type SignatureFault = "missing" | "prefix" | "quoted" | "base64" | "base6
 export interface ReadSignature {
   /** Empty when the server accepts the form. */
   faults: SignatureFault[];
-  /** The 32 bytes that are meant; undefined when they cannot be read. */
+  /** The 32 bytes that the sender meant; undefined when they cannot be read. */
   bytes?: Uint8Array<ArrayBuffer>;
-  /** The number of hex digits, when only their number is wrong. */
+  /** The number of hex digits, when only that number is wrong. */
   hexDigits?: number;
 }
 
-/** Reads a signature as its sender may have meant it. Blanks around it are no fault: HTTP removes them from headers. */
+/** Reads a signature as its sender may have meant it. Blanks around it are no fault, because HTTP removes them from headers. */
 export function readSignature(pasted: string): ReadSignature {
   const faults: SignatureFault[] = [];
   let text = pasted.trim();

@@ -1,23 +1,23 @@
-/** One handled request. Must not hold a secret, a signature, a customer's name or the content of a message. */
+/** The log record of one request. It must not hold a secret, a signature, a customer's name or the content of a message. */
 export interface RequestRecord {
   request_id: string;
   method: string;
-  /** The pattern of the route, `/admin/apps/:appid`, not the path. */
+  /** The route's pattern such as `/admin/apps/:appid`, not the path. */
   route: string;
   status: number;
-  /** Only of a known app: a caller who mixes up fields may have sent a secret as appid. */
+  /** The appid of a known app only: a caller who confuses the fields may have sent a secret as appid. */
   appid?: string | undefined;
   /** The home of the site that the request was about. */
   home?: string | undefined;
   outcome: "ok" | "refused" | "repeated";
-  /** Why it was refused, as a short word to search for. */
+  /** The reason of a refusal: a short word that an operator can search for. */
   reason?: string | undefined;
   /** Which field broke which rule. */
   detail?: string | undefined;
-  /** The error below the refusal, without data of a caller. */
+  /** The error that caused the refusal, without data of a caller. */
   fault?: string | undefined;
   chat_id?: number | undefined;
-  /** The agents that were left out, each with its reason. */
+  /** The agents that were left out, each with the reason. */
   ignored_agents?: string | undefined;
   credentials_from?: string | undefined;
   credentials_ms?: number | undefined;
@@ -34,21 +34,21 @@ export interface JobRecord {
   [more: string]: unknown;
 }
 
-/** Something that an operator should know, although no request failed by it. */
+/** A fault that an operator should know about, although no request failed. */
 export interface WarningRecord {
   warning: string;
   [more: string]: unknown;
 }
 
-/** Where records go. Must not throw, and must not keep a request waiting. */
+/** Where log records go. A method must not throw, and must not make a request wait. */
 export interface Telemetry {
-  /** @param failed true for a fault of the service, whatever status ERROR_STATUS makes of it */
+  /** @param failed true for a fault of the service, even where ERROR_STATUS turns its status into 200 */
   request(record: RequestRecord, failed: boolean): void;
   job(record: JobRecord): void;
   warn(record: WarningRecord): void;
 }
 
-/** One line of JSON per record on the console, which Workers Logs indexes field by field. */
+/** Writes one line of JSON per record to the console. Workers Logs indexes its fields. */
 export const consoleTelemetry: Telemetry = {
   request(record, failed) {
     (failed ? console.error : console.log)(JSON.stringify(record));

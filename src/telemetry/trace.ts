@@ -1,19 +1,19 @@
-/** What one request leaves in the log. Never a secret, a signature, a customer's name or a message's content. */
+/** The data of one request for the log. Never a secret, a signature, a customer's name or the content of a message. */
 export interface Trace {
   requestId: string;
-  /** Of a known app only: a caller who mixes up fields must not leave a secret in the log. */
+  /** The appid of a known app only: a caller who confuses the fields may have sent a secret as appid. */
   appid?: string;
   /** The home of the site that the request is about. */
   home?: string;
   reason?: string;
   /** Which field broke which rule. */
   detail?: string;
-  /** Accepted before under the same Idempotency-Key; answered again. */
+  /** True when an earlier request under the same Idempotency-Key was accepted, and its answer was given again. */
   repeated?: boolean;
-  /** Agents that add_kf left out, each with why. */
+  /** The agents that add_kf left out, each with the reason. */
   ignoredAgents?: string;
   fault?: string;
-  /** The failure is the service's own, also where ERROR_STATUS answers 200. */
+  /** True for a fault of the service, even where ERROR_STATUS turns its status into 200. */
   serverFault?: boolean;
   sessionId?: number;
   credentialsFrom?: string;
