@@ -14,18 +14,18 @@ import { NonceMemory } from "./signed/nonce-memory.ts";
 import { PassedLimits } from "./signed/rate-limit.ts";
 import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 
-/** For whoever calls another path. */
+/** The detail of a 404: which calls there are. */
 const CALLS = `the calls are ${OPERATIONS.map(({ path }) => `POST ${path}`).join(" and ")}`;
 
-/** The paths of operators' surfaces. Everything else is for callers. */
+/** The paths of the admin API and the console. All other paths are for callers. */
 const OF_OPERATORS = /^\/(?:admin|console)(?:\/|$)/;
 
 /**
- * Builds the application. The surfaces of operators are loaded when the first of their requests comes: an isolate that serves signed calls
- * only never pays for them.
+ * Builds the application. The surfaces of operators are imported at their first request, so an isolate that serves only signed
+ * calls never pays for them.
  *
  * @param runtime   time and chance; tests give their own
- * @param telemetry where records go
+ * @param telemetry where log records go
  */
 export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry) {
   const isolate: Isolate = {

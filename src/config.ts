@@ -3,7 +3,7 @@ import { BINDING_RULE, bindingOfHome, homeOfBinding, isMisnamed, MAIN_HOME, name
 import { MAX_TOLERANCE_SECONDS } from "./signed/kv-nonces.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
-/** A message of the queue: the webhook has something due. What it is stands in the webhook's home. */
+/** A message of the queue: this webhook has deliveries that are due. The deliveries themselves are in the webhook's home. */
 export interface Notice {
   home: string;
   site: number;
@@ -17,47 +17,49 @@ export type Bindings = Partial<Omit<Env, "EVENTS">> & {
   WEBHOOK_LOOPBACK?: string;
 };
 
-/** Seconds after which a caller may ask again whether a closed site or home is open. */
+/** `Retry-After` for a closed site or home, in seconds. */
 export const CLOSED_RETRY_SECONDS = 30;
 
-/** The parsed configuration. */
 export interface Config {
-  /** The database that knows the home of each site and the site of each appid. It is also the home {@link MAIN_HOME}. */
+  /** The database that knows the home of each site and the site of each appid. This database is also the home {@link MAIN_HOME}. */
   directory: D1Database;
-  /** The databases of the sites' own data by their names, MAIN_HOME first. See {@link homeDatabase}. */
+  /** The databases with the sites' own data, by the names of the homes; MAIN_HOME comes first. See {@link homeDatabase}. */
   homes: ReadonlyMap<string, D1Database>;
-  /** Homes whose sites are not served. The var CLOSED_HOMES. */
+  /** Homes whose sites get 503. The var CLOSED_HOMES. */
   closedHomes: ReadonlySet<string>;
   nonces: KVNamespace | undefined;
   credentials: KVNamespace | undefined;
   appLimit: RateLimit | undefined;
   siteLimit: RateLimit | undefined;
   clientLimit: RateLimit | undefined;
-  /** The queue that is notified of what is due for webhooks. */
+  /** The queue that is notified when a webhook has deliveries that are due. */
   events: Queue<Notice> | undefined;
-  /** Whether webhooks may be http URLs of this machine. The var WEBHOOK_LOOPBACK, which no deployment has. */
+  /** Whether a webhook's URL may be http on this machine. The var WEBHOOK_LOOPBACK, which no deployment sets. */
   webhookLoopback: boolean;
-  /** How long events and their deliveries are kept. The var EVENT_RETENTION_DAYS. */
+  /** The var EVENT_RETENTION_DAYS: how long events and their deliveries are kept. */
   eventRetentionDays: number;
-  /** 32 bytes each. The first one seals, all of them unseal. */
+  /** 32 bytes each. The first key seals; all keys unseal. */
   masterKeys: [Uint8Array<ArrayBuffer>, ...Uint8Array<ArrayBuffer>[]];
-  /** Without surrounding white space. Undefined when it cannot be used: then the admin API and the console refuse everything. */
+  /**
+   * Without surrounding white space. Undefined when the token is missing or unsafe: then the admin API and the console refuse
+   * everything.
+   */
   adminToken: string | undefined;
-  /** Why there is no usable admin token. */
+  /** Why `adminToken` is undefined. */
   adminTokenFault: AdminTokenFault | undefined;
   timestampToleranceSeconds: number;
-  /** How long KV may take to answer the replay check, from when it is asked, in milliseconds. The var REPLAY_LOOK_MS. */
+  /** How long a request waits for KV's answer about its ranstr, in milliseconds since KV was asked. The var REPLAY_LOOK_MS. */
   replayCheckMs: number;
 }
 
-/** The deployment cannot serve. The message names the setting, never its value. */
+/** The configuration is wrong, so the deployment cannot serve. The message names the setting, never its value. */
 export class ConfigurationError extends Error {
   override readonly name = "ConfigurationError";
 }
 
 const ADMIN_TOKEN_MIN_LENGTH = 32;
 
-/** What is wrong with ADMIN_TOKEN, as the end of a sentence that starts with its name. Holds no part of the token. */
+/** What is wrong with ADMIN_TOKEN. The text ends a sentence that starts with "ADMIN_TOKEN", and holds no part of the token. */
 export type AdminTokenFault =
   | "is not set"
   | "holds a line break"
@@ -70,9 +72,10 @@ export type AdminTokenFault =
 const read = new WeakMap<Bindings, Config>();
 
 /**
- * The deployment's configuration. Parsed once per isolate, which then warns of optional settings that are missing.
+ * The deployment's configuration. It is parsed once per isolate, which then logs a warning for each optional setting that is
+ * missing.
  *
- * @throws ConfigurationError when DB or MASTER_KEY is missing or a value cannot be used
+ * @throws ConfigurationError when DB or MASTER_KEY is missing, or a value cannot be used
  */
 export function readConfig(env: Bindings, telemetry: Telemetry): Config {
   const known = read.get(env);
@@ -93,7 +96,10 @@ export function readConfig(env: Bindings, telemetry: Telemetry): Config {
   return config;
 }
 
-/** Whether failures answer HTTP 200, for callers that read `code` only. Read apart from Config, so that it holds when parsing fails. */
+/**
+ * Whether failures answer HTTP 200, for callers that read only `code`. Not part of Config: the answer to a wrong configuration
+ * needs it too.
+ */
 export const alwaysStatus200 = (env: Bindings): boolean => env.ERROR_STATUS === "always-200";
 
 /**
@@ -108,11 +114,13 @@ export function homeDatabase({ homes }: Pick<Config, "homes">, home: string): D1
   throw new ServiceError("unavailable", { reason: "home_unbound", detail, retryAfter: CLOSED_RETRY_SECONDS });
 }
 
-/** The refusal of a call that needs a home which CLOSED_HOMES names. */
+/** The refusal of a call whose home is closed by CLOSED_HOMES. */
 export const homeClosed = (home: string) =>
   ({ reason: "home_closed", detail: `The home ${home} is closed.`, retryAfter: CLOSED_RETRY_SECONDS }) as const;
 
-/** Reads the homes by their bindings' names, because their types are not generated. A var of such a name is no home. */
+/**
+ * Finds the homes by the names of their bindings, because the generated types do not list them. A var with such a name is no home.
+ */
 function homesOf(env: Record<string, unknown>, directory: D1Database): Map<string, D1Database> {
   const homes = new Map([[MAIN_HOME, directory]]);
   for (const [binding, db] of Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1))) {
@@ -170,7 +178,7 @@ function masterKey(name: string, value: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** Trims the token: one that was set from a file ends with the file's line break, which no operator types. */
+/** Trims the token: a token that was set from a file ends with a line break, which no operator types. */
 function adminToken(value = ""): Pick<Config, "adminToken" | "adminTokenFault"> {
   const token = value.trim();
   const fault = adminTokenFault(token);

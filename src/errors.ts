@@ -1,20 +1,20 @@
 import type { FieldIssue } from "./fields.ts";
 
-/** The closed set of codes a request is refused with, each with its HTTP status. Each face of http/ has its own form for them. */
+/** All codes that a request can be refused with, and their HTTP statuses. Each surface in http/ writes them in its own form. */
 const STATUS = {
-  // Signed calls: contract section 7.
+  // Codes of signed calls: contract section 7.
   invalid_parameters: 400,
   token_invalid: 401,
   session_not_found: 404,
   state_forbids: 409,
   idempotency_key_reused: 422,
-  // Operators.
+  // Codes of operators' calls.
   invalid_input: 400,
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,
   conflict: 409,
-  // Both.
+  // Codes of signed calls and operators' calls.
   body_too_large: 413,
   media_type_unsupported: 415,
   route_not_found: 404,
@@ -36,7 +36,10 @@ export type SignedErrorCode = Exclude<
 
 const wire = (code: SignedErrorCode, message: string) => ({ status: STATUS[code], message });
 
-/** Status and message in the signed API: contract section 7, and docs/decisions.md, "Answers", for what it leaves open. */
+/**
+ * HTTP status and message in the signed API. Contract section 7; for the codes that section 7 does not name: docs/decisions.md,
+ * "Answers".
+ */
 export const WIRE_ERRORS: Readonly<Record<SignedErrorCode, { status: number; message: string }>> = {
   invalid_parameters: wire("invalid_parameters", "参数错误"),
   token_invalid: wire("token_invalid", "token验证失败!"),
@@ -55,25 +58,31 @@ export const WIRE_ERRORS: Readonly<Record<SignedErrorCode, { status: number; mes
 export const isSignedErrorCode = (code: ErrorCode): code is SignedErrorCode => Object.hasOwn(WIRE_ERRORS, code);
 
 export interface ErrorContext {
-  /** Why, as a short word for the log that an operator can search for. Never data of the caller. */
+  /** The reason for the log: a short word that an operator can search for. Never data of the caller. */
   reason: string;
-  /** Which field broke which rule, in English ASCII, for the caller and the log. Of sent values it may hold ids only. */
+  /**
+   * Which field broke which rule, for the caller and the log. English ASCII. It may quote ids that the caller sent, and no other
+   * values.
+   */
   detail?: string;
-  /** The appid that an operator must know, also when it was made up for him. */
+  /**
+   * The appid of an operator's call. Needed because the Worker may have chosen it: without this field the operator could not know
+   * it.
+   */
   appid?: string;
-  /** What is wrong with an operator's input, field by field. Not logged, because a sent field name may be anything. */
+  /** What is wrong with an operator's input, field by field. Not logged, because the name of an unknown field may be anything. */
   issues?: FieldIssue[];
-  /** The caller may read the detail: the signature was valid, or it depends on no secret. */
+  /** The caller may read the detail, because the signature was valid or the detail depends on no secret. */
   tell?: true;
   /** Seconds, for `Retry-After`. */
   retryAfter?: number;
-  /** For `Allow` on a 405. */
+  /** The header `Allow` of a 405. */
   allow?: string;
-  /** The error below this one, for the log. Never sent. */
+  /** The error that caused this one, for the log. Never sent. */
   cause?: unknown;
 }
 
-/** A request that is refused with a code of the closed set. Each face of http/ answers it in its own form. */
+/** A refusal with one of the codes above. Each surface in http/ answers it in its own form. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;
@@ -90,6 +99,6 @@ export class ServiceError extends Error {
 export const invalidInput = (issues: FieldIssue[]): ServiceError =>
   new ServiceError("invalid_input", { reason: "fields_invalid", issues });
 
-/** Whether an error is a ServiceError with one of these reasons. For faces that answer a certain refusal in a special way. */
+/** Whether an error is a ServiceError with one of these reasons. For surfaces that handle one refusal differently. */
 export const isRefusedFor = (error: unknown, ...reasons: string[]): error is ServiceError =>
   error instanceof ServiceError && reasons.includes(error.context.reason);

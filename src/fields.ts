@@ -1,13 +1,15 @@
 import * as z from "zod/mini";
 
-/** The error of a field: "is required" when it is absent, else `text`. English ASCII, because it is sent in a header. */
+/**
+ * The error of a field: "is required" when the field is absent, else `text`. English ASCII, because the error is sent in a header.
+ */
 export const rule = (text: string) => ({
   error: (issue: { input?: unknown }) => (issue.input === undefined ? "is required" : text),
 });
 
 /**
  * A schema for text of `min` to `max` Unicode code points. Nothing is trimmed. A lone surrogate is refused, because the database
- * would store something else. `params` of a refine state its rule as JSON Schema keywords, for openapi.json.
+ * would store another character. `params` gives openapi.json the rule as JSON Schema keywords.
  */
 export function text(min: number, max: number, message = `must be a string of ${min} to ${max} characters`) {
   const fits = (value: string) => isText(value, min, max);
@@ -21,7 +23,7 @@ export const isText = (value: unknown, min: number, max: number): value is strin
 
 export const POSITIVE_ID = "must be an integer from 1 to 9007199254740991";
 
-/** A positive integer up to 2^53 − 1: JSON and SQLite both hold it exactly. */
+/** A positive integer up to 2^53 − 1, which JSON and SQLite hold exactly. */
 export const positiveId = z.int(rule(POSITIVE_ID)).check(z.minimum(1, POSITIVE_ID));
 
 export const NAME_RULE =
@@ -30,10 +32,14 @@ export const NAME_RULE =
 // \p{DI} is Default_Ignorable_Code_Point: joiners, fillers, soft hyphens, variation selectors. U+2800 is an empty braille cell.
 const VISIBLE = /[^\p{Z}\p{Cc}\p{DI}\u2800\ufff9-\ufffb]/u;
 
-/** Whether a text has a visible character. Stored names may have none: some are older than the rule, and nobody could click them. */
+/**
+ * Whether a text has a visible character. Needed for stored names: names from before this rule may be invisible, and a link on them
+ * could not be clicked.
+ */
 export const isVisible = (text: string): boolean => VISIBLE.test(text);
 
-// Embeddings, overrides and isolates reorder the name and the text after it, so that it reads as another name. Marks do not.
+// Direction embeddings, overrides and isolates reorder the text, so that one name can look like another. Direction marks do not,
+// and are allowed.
 const MISLEADING = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
 
 /** The name of a site, an app or an agent. */
@@ -42,7 +48,7 @@ export const displayName = text(1, 100, NAME_RULE).check(
 );
 
 export interface FieldIssue {
-  /** The path of the field, `kefu_id.3`; empty when the issue is about all fields. */
+  /** The path of the field, such as `kefu_id.3`. Empty when the issue is about all fields. */
   field: string;
   message: string;
 }
@@ -52,7 +58,7 @@ export function describeIssues(issues: FieldIssue[]): string {
   return issues.map(({ field, message }) => (field === "" ? message : `${field}: ${message}`)).join("; ");
 }
 
-/** The first issue of each field, so that a list with thousands of wrong elements gives one. */
+/** The first issue of each field: a list with thousands of wrong elements gives one issue. */
 export function fieldIssues(error: z.core.$ZodError): FieldIssue[] {
   const byField = new Map<string, FieldIssue>();
   const note = (field: PropertyKey, issue: FieldIssue) => {
@@ -69,7 +75,7 @@ export function fieldIssues(error: z.core.$ZodError): FieldIssue[] {
 }
 
 function countWithin(value: string, min: number, max: number): boolean {
-  // A code point is one or two UTF-16 units, so most texts need no counting.
+  // A code point is one or two UTF-16 units, so the length alone decides for most texts.
   if (value.length < min || value.length > 2 * max) return false;
   if (value.length <= max && value.length >= 2 * min) return true;
   let count = 0;

@@ -3,7 +3,7 @@ export const MAX_BODY_BYTES = 64 * 1024;
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** An integer written as such: not `1.0`, not `1e3`. */
+/** An integer in plain digits: not `1.0`, not `1e3`. */
 const WRITTEN_INTEGER = /^-?(0|[1-9][0-9]*)$/;
 
 export type JsonFault = "not_utf8" | "byte_order_mark" | "not_json" | "not_an_object";
@@ -11,10 +11,10 @@ export type JsonFault = "not_utf8" | "byte_order_mark" | "not_json" | "not_an_ob
 type ParsedJson = { ok: true; object: Record<string, unknown> } | { ok: false; reason: JsonFault };
 
 /**
- * Reads a body that must be one JSON object in strict UTF-8 without BOM. `not_json` stands for everything that JSON.parse throws at,
- * also nesting that is too deep for it.
+ * Parses a body that must be one JSON object in strict UTF-8 without BOM. Any error of JSON.parse becomes `not_json`, also its
+ * error for nesting that is too deep.
  *
- * @param digitsOf a top-level field whose integers are returned as strings of their digits, so that those beyond 2^53 stay exact
+ * @param digitsOf a top-level field whose integers are returned as strings of their digits, so that integers beyond 2^53 stay exact
  */
 export function parseJsonObject(bytes: ArrayBuffer, digitsOf?: string): ParsedJson {
   let text: string;
@@ -33,7 +33,7 @@ export function parseJsonObject(bytes: ArrayBuffer, digitsOf?: string): ParsedJs
   if (typeof value !== "object" || value === null || Array.isArray(value))
     return { ok: false, reason: "not_an_object" };
   const object = value as Record<string, unknown>;
-  // The second pass is slow, and most identifiers are strings.
+  // The second pass is slow. Most identifiers are strings and need none.
   if (digitsOf !== undefined && typeof object[digitsOf] === "number") {
     const digits = writtenNumber(text, digitsOf);
     if (WRITTEN_INTEGER.test(digits)) object[digitsOf] = digits;
@@ -41,12 +41,12 @@ export function parseJsonObject(bytes: ArrayBuffer, digitsOf?: string): ParsedJs
   return { ok: true, object };
 }
 
-/** A token of JSON: a string, a bracket, a comma, or a run of anything else but blanks and colons. */
+/** A token of JSON: a string, a bracket, a comma, or a run of other characters without blanks and colons. */
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},]|[^\s:,"[\]{}]+/gs;
 
 /**
- * The digits of a number in a top-level field, as written. Of a field that occurs twice the last one counts, as for JSON.parse.
- * Reads token by token: a reviver of JSON.parse recurses, and a caller can nest deeper than the stack allows.
+ * The digits of a number in a top-level field, as the caller wrote them. When the field occurs twice the last one counts, as in
+ * JSON.parse. Reads token by token: a reviver of JSON.parse recurses, so deep nesting would overflow the stack.
  *
  * @param json a text that JSON.parse accepts, with an object at the top
  */

@@ -1,16 +1,19 @@
 import type { SignedErrorCode } from "./errors.ts";
 
-/** The result of a step or an operation: a value, or a refusal. A mistake of the caller is never thrown. */
+/** The result of a step or an operation: a value or a refusal. A caller's mistake is returned, never thrown. */
 export type Result<T> = { ok: true; value: T } | Refused;
 
 export interface Refused {
   ok: false;
   code: SignedErrorCode;
-  /** Why, as a short word for the log that an operator can search for. Never data of the caller. */
+  /** The reason for the log: a short word that an operator can search for. Never data of the caller. */
   reason: string;
-  /** Which field broke which rule, in English ASCII, for `x-error-detail` and the log. Of sent values it may hold ids only. */
+  /**
+   * Which field broke which rule, for `x-error-detail` and the log. English ASCII. It may quote ids that the caller sent, and no
+   * other values.
+   */
   detail?: string;
-  /** The caller may read the detail: the signature was valid, or it depends on no secret. */
+  /** The caller may read the detail, because the signature was valid or the detail depends on no secret. */
   tell?: true;
   /** Seconds, for `Retry-After`. */
   retryAfter?: number;

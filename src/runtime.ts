@@ -1,23 +1,22 @@
 /**
- * Time and chance. `createApp` is given this object, and all code of the Worker reads clocks, waits, draws random numbers and makes
- * ids through it: tests move time by hand and repeat a run from a seed. A lint rule refuses the globals elsewhere.
+ * Time and chance. All code of the Worker uses this object for clocks, timers, random numbers and ids, so tests move time by hand
+ * and repeat a run from a seed. A lint rule forbids the globals in all other files.
  */
 export interface Runtime {
-  /** The wall clock, in milliseconds since the epoch. For stored times, callers' timestamps and caches. */
+  /** The wall clock, in milliseconds since the epoch. For stored times, callers' timestamps and the age of cache entries. */
   now(): number;
   /** A clock that never jumps, in milliseconds since an arbitrary start. For durations and deadlines within one request. */
   elapsed(): number;
-  /** Calls back once, after `milliseconds`. @returns the function that cancels it */
+  /** Calls `callback` once, after `milliseconds`. @returns a function that cancels the call */
   after(milliseconds: number, callback: () => void): () => void;
-  /** A number from 0 up to, not including, 1. For jitter, never for secrets. */
+  /** A number from 0 to 1, without 1. For jitter, never for secrets. */
   random(): number;
-  /** Random bytes that nobody can guess. */
+  /** Random bytes, safe for secrets. */
   bytes(length: number): Uint8Array<ArrayBuffer>;
-  /** An id that nobody can guess. */
+  /** A random id that nobody can guess. */
   uuid(): string;
 }
 
-/** The machine's own clock and chance. */
 export const systemRuntime: Runtime = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
@@ -30,7 +29,6 @@ export const systemRuntime: Runtime = {
   uuid: () => crypto.randomUUID(),
 };
 
-/** The wall clock in Unix seconds. */
 export const unixSeconds = ({ now }: Pick<Runtime, "now">): number => Math.floor(now() / 1000);
 
 export function sleep({ after }: Pick<Runtime, "after">, milliseconds: number): Promise<void> {
@@ -38,9 +36,8 @@ export function sleep({ after }: Pick<Runtime, "after">, milliseconds: number): 
 }
 
 /**
- * The call's answer if it comes within `milliseconds`, else what `late` returns or throws.
- *
- * Rejects when the call rejects or throws. An answer or error that comes later is dropped.
+ * The call's answer if it comes within `milliseconds`, else what `late` returns or throws. Rejects when the call rejects or throws
+ * in time. A late answer or error is dropped.
  */
 export function withinTime<T, Late>(
   { after }: Pick<Runtime, "after">,
@@ -48,7 +45,7 @@ export function withinTime<T, Late>(
   call: () => Promise<T>,
   late: () => Late,
 ): Promise<T | Late> {
-  // One promise, not a race of three: each signed request makes several of these.
+  // One promise instead of Promise.race: each signed request makes several of these.
   return new Promise((resolve, reject) => {
     const answering = call();
     const cancel = after(milliseconds, () => {

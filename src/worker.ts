@@ -3,16 +3,16 @@ import { type Bindings, type Config, type Notice, readConfig } from "./config.ts
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 
-/** The crons as wrangler.toml spells them. */
+/** The crons, spelled as in wrangler.toml. */
 const SWEEP_CRON = "* * * * *";
 const PRUNE_CRON = "*/5 * * * *";
 
 /**
- * Everything that the platform calls, with one isolate's memory. What the first signed request does not need is loaded when it is asked for:
- * many isolates serve signed calls only, and each pays for what it loads.
+ * The handlers that the platform calls, with the memory of one isolate. Code that the first signed request does not need is
+ * imported when it is first used: loading costs CPU, and many isolates serve only signed calls.
  *
  * @param runtime   time and chance; the simulator gives its own
- * @param telemetry where records go
+ * @param telemetry where log records go
  */
 export function createWorker(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry) {
   const app = createApp(runtime, telemetry);
@@ -38,7 +38,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
   return {
     fetch: app.fetch,
 
-    /** What the queue holds: which webhooks have something due. */
+    /** The messages of the queue name webhooks with deliveries that are due. */
     async queue(batch, env, ctx) {
       const config = readConfig(env, telemetry);
       const { deliver } = await import("./webhooks/deliver.ts");
@@ -46,8 +46,8 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
     },
 
     /**
-     * The crons of wrangler.toml: one wakes what is due, the other deletes what has expired; any other does both. Throws when a home
-     * failed, so that Cloudflare shows a failed run.
+     * SWEEP_CRON sweeps overdue deliveries, PRUNE_CRON prunes expired rows, and any other cron does both. Throws when a home
+     * failed, so that Cloudflare shows the run as failed.
      */
     async scheduled({ cron, scheduledTime }, env) {
       const config = readConfig(env, telemetry);
