@@ -11,7 +11,7 @@ import { signedRoute } from "./http/signed/route.ts";
 import { OPERATIONS } from "./operations/index.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { NonceMemory } from "./signed/nonce-memory.ts";
-import { PassedLimits } from "./signed/rate-limit.ts";
+import { ExceededLimits } from "./signed/rate-limit.ts";
 import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 
 /** The detail of a 404: which calls there are. */
@@ -33,7 +33,7 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
     telemetry,
     credentials: new CredentialResolver(runtime, telemetry),
     nonces: new NonceMemory(runtime),
-    limits: new PassedLimits(runtime),
+    limits: new ExceededLimits(runtime),
   };
   const callers = callersApp(isolate);
   let operators: Routes | undefined;

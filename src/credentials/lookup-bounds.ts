@@ -38,11 +38,11 @@ export class LookUpBounds {
   async once<T>(
     whose: string,
     answerBy: number,
-    heard: () => T | undefined,
+    cachedNews: () => T | undefined,
     look: () => Promise<T | undefined>,
   ): Promise<T | undefined> {
     while (this.#isInFlight(whose) && this.#runtime.elapsed() < answerBy) await sleep(this.#runtime, IN_FLIGHT_POLL_MS);
-    const meanwhile = heard();
+    const meanwhile = cachedNews();
     if (meanwhile !== undefined) return meanwhile;
     if (this.#isInNegativeCache(whose)) return undefined;
     remember(this.#inFlight, whose, this.#runtime.now() + IN_FLIGHT_MS);

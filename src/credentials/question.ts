@@ -9,10 +9,10 @@ import type { Credentials } from "./open-secrets.ts";
  */
 export type Question =
   | { trust: "cache"; appid: string; inMemory: boolean }
-  | { trust: "home"; because: "gate_refused"; than: Credentials }
-  | { trust: "home"; because: "signature_failed"; than: Credentials; client: string }
-  | { trust: "home"; because: "refused_anyway"; than: Credentials; signature: string }
-  | { trust: "directory"; than: Credentials; client: string };
+  | { trust: "home"; because: "gate_refused"; cached: Credentials }
+  | { trust: "home"; because: "signature_failed"; cached: Credentials; client: string }
+  | { trust: "home"; because: "refused_anyway"; cached: Credentials; signature: string }
+  | { trust: "directory"; cached: Credentials; client: string };
 
 export type Source = "isolate" | "kv" | "d1";
 

@@ -59,22 +59,22 @@ export class CredentialResolver {
         ? this.#cache.any(appid)
         : (this.#cache.fresh(appid) ?? this.#askKvAndD1(bindings, appid, lifetime));
     }
-    const { than } = question;
-    const { appid } = than;
+    const { cached } = question;
+    const { appid } = cached;
     if (question.trust === "directory") {
-      const isNews = ({ siteId, home }: Credentials) => siteId !== than.siteId || home !== than.home;
-      const look = () => this.#askDirectory(bindings, than, lifetime);
+      const isNews = ({ siteId, home }: Credentials) => siteId !== cached.siteId || home !== cached.home;
+      const look = () => this.#askDirectory(bindings, cached, lifetime);
       return this.#once(`${appid} ${question.client} elsewhere`, appid, lifetime, isNews, look);
     }
-    const isNews = (found: Credentials) => !sameCredentials(found, than);
-    const look = () => this.#askHome(bindings, than, lifetime);
+    const isNews = (found: Credentials) => !sameCredentials(found, cached);
+    const look = () => this.#askHome(bindings, cached, lifetime);
     switch (question.because) {
       case "gate_refused":
-        return this.#heard(appid, isNews) ?? look();
+        return this.#cachedNews(appid, isNews) ?? look();
       case "signature_failed":
         return this.#once(`${appid} ${question.client}`, appid, lifetime, isNews, look);
       case "refused_anyway":
-        return this.#bounds.mayConfirm(appid, question.signature) ? look() : { credentials: than, source: "isolate" };
+        return this.#bounds.mayConfirm(appid, question.signature) ? look() : { credentials: cached, source: "isolate" };
     }
   }
 
@@ -98,11 +98,11 @@ export class CredentialResolver {
       const found = await look();
       return found !== undefined && isNews(found.credentials) ? found : undefined;
     };
-    return this.#bounds.once(whose, answerBy, () => this.#heard(appid, isNews), lookForNews);
+    return this.#bounds.once(whose, answerBy, () => this.#cachedNews(appid, isNews), lookForNews);
   }
 
   /** The record that another request has read meanwhile; undefined unless it is news. */
-  #heard(appid: string, isNews: (found: Credentials) => boolean): Found | undefined {
+  #cachedNews(appid: string, isNews: (found: Credentials) => boolean): Found | undefined {
     const cached = this.#cache.fresh(appid);
     return cached !== undefined && isNews(cached.credentials) ? cached : undefined;
   }
@@ -120,17 +120,21 @@ export class CredentialResolver {
     });
   }
 
-  async #askHome(bindings: CredentialBindings, than: Credentials, lifetime: Lifetime): Promise<Found | undefined> {
+  async #askHome(bindings: CredentialBindings, cached: Credentials, lifetime: Lifetime): Promise<Found | undefined> {
     const { answerBy } = lifetime;
-    const held = this.#believedOfKv(than);
-    const record = await findKnownApp(this.#runtime, bindings, than, "home", answerBy, bindings.closedHomes);
-    return this.#takeOrDrop(bindings, than.appid, record, held, lifetime);
+    const held = this.#believedOfKv(cached);
+    const record = await findKnownApp(this.#runtime, bindings, cached, "home", answerBy, bindings.closedHomes);
+    return this.#takeOrDrop(bindings, cached.appid, record, held, lifetime);
   }
 
-  async #askDirectory(bindings: CredentialBindings, than: Credentials, lifetime: Lifetime): Promise<Found | undefined> {
+  async #askDirectory(
+    bindings: CredentialBindings,
+    cached: Credentials,
+    lifetime: Lifetime,
+  ): Promise<Found | undefined> {
     const { answerBy } = lifetime;
-    const record = await findKnownApp(this.#runtime, bindings, than, "directory", answerBy, bindings.closedHomes);
-    return record === null ? undefined : this.#take(bindings, record, this.#believedOfKv(than), lifetime);
+    const record = await findKnownApp(this.#runtime, bindings, cached, "directory", answerBy, bindings.closedHomes);
+    return record === null ? undefined : this.#take(bindings, record, this.#believedOfKv(cached), lifetime);
   }
 
   /** Undefined when KV does not have the app or fails. Never rejects. */
@@ -145,8 +149,8 @@ export class CredentialResolver {
   }
 
   /** The newest record that this isolate has read. KV is assumed to hold the same, so that it need not be read again. */
-  async #believedOfKv(than: Credentials): Promise<Credentials> {
-    return this.#cache.any(than.appid)?.credentials ?? than;
+  async #believedOfKv(cached: Credentials): Promise<Credentials> {
+    return this.#cache.any(cached.appid)?.credentials ?? cached;
   }
 
   /** Caches the record of D1, or forgets the app when D1 has none. */

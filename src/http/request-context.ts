@@ -3,7 +3,7 @@ import { type Bindings, type Config, readConfig } from "../config.ts";
 import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
 import type { Runtime } from "../runtime.ts";
 import type { NonceMemory } from "../signed/nonce-memory.ts";
-import type { PassedLimits } from "../signed/rate-limit.ts";
+import type { ExceededLimits } from "../signed/rate-limit.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Trace } from "../telemetry/trace.ts";
 
@@ -13,7 +13,7 @@ export interface Isolate {
   telemetry: Telemetry;
   credentials: CredentialResolver;
   nonces: NonceMemory;
-  limits: PassedLimits;
+  limits: ExceededLimits;
 }
 
 /** The Hono types that all faces share. A face that keeps more in `c.var` has its own type. */

@@ -36,8 +36,8 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
   const { name, wireName, fields, refusals, event } = definition;
   const claimIt = claim<Values>(definition);
   const readLeftOut = definition.leftOut && reading<Values>(definition.leftOut);
-  const tell = (v: Placeholders<Values>) => insertEvent<Values>(event, v);
-  const inOrder = event.beforeWrites === true ? [tell, ...definition.writes] : [...definition.writes, tell];
+  const writeEvent = (v: Placeholders<Values>) => insertEvent<Values>(event, v);
+  const inOrder = event.beforeWrites === true ? [writeEvent, ...definition.writes] : [...definition.writes, writeEvent];
   const writes = inOrder.map((write) => gated<Values>(write));
   const remember = rememberKey(definition);
   const readOutcome = selectOutcome<Values>(definition);

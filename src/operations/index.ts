@@ -5,7 +5,7 @@ import type { Documentation, Operation } from "./operation.ts";
 /** Every signed operation, in the order of the documentation. test/operations/lists.test.ts names a file that is missing here. */
 export const OPERATIONS: readonly Operation[] = [createSession, addAgents];
 
-/** Every signed operation with what the documentation says of it. The Worker does not use it, so its bundle leaves it out. */
+/** Every signed operation with its documentation. The Worker does not use this list, so its bundle leaves it out. */
 export const DOCUMENTED: readonly { operation: Operation; documentation: Documentation }[] = [
   { operation: createSession, documentation: createSessionDocumentation },
   { operation: addAgents, documentation: addAgentsDocumentation },

@@ -87,7 +87,7 @@ export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<Is
     );
     if (found === undefined) throw siteUnknown();
     // A claim of its own in each round: a release that read an earlier one has seen no app.
-    const route = { appid, siteId, claim: runtime.uuid(), name };
+    const route = { appid, siteId, reservation: runtime.uuid(), name };
     const routed = await reserveRoute(runtime, config.directory, route, authorOf(ctx), answerBy).catch(
       (error: unknown) => sayKept(error, appid, "may be"),
     );

@@ -43,7 +43,7 @@ export async function withinRate(runtime: Runtime, limit: RateLimit | undefined,
  * The limits that this isolate knows to be exceeded. A rate-limit binding cannot be asked without counting, and a request is
  * counted only at its end. So an exceeded limit is remembered for some time, and the next requests are refused before any work.
  */
-export class PassedLimits {
+export class ExceededLimits {
   readonly #runtime: Runtime;
   readonly #until = new Map<string, number>();
 
@@ -51,7 +51,7 @@ export class PassedLimits {
     this.#runtime = runtime;
   }
 
-  isPassed(key: string): boolean {
+  isExceeded(key: string): boolean {
     return (this.#until.get(key) ?? 0) > this.#runtime.now();
   }
 

@@ -33,7 +33,7 @@ export interface Done {
 }
 
 /** How long an isolate refuses an app or a site after its limit was exceeded, before it asks the limit again. */
-const PAUSE_SECONDS = 1;
+const EXCEEDED_SECONDS = 1;
 
 const SITE_CLOSED = refused("unavailable", "site_closed", {
   detail: "the site is closed for now",
@@ -67,8 +67,8 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   // Malformed requests have a limit of their own: they use up no ranstr, so one captured request could be sent again and again.
   // Over that limit a malformed request costs no read of KV.
   const malformedKey = `malformed ${appid}`;
-  const tooManyMalformed = limits.isPassed(malformedKey) && isMalformed(tools, operation, request, fields.value, now);
-  const early = !tooManyMalformed && !limits.isPassed(failureKey("signed", client));
+  const tooManyMalformed = limits.isExceeded(malformedKey) && isMalformed(tools, operation, request, fields.value, now);
+  const early = !tooManyMalformed && !limits.isExceeded(failureKey("signed", client));
   const kvCheck = startReplayCheck(tools, fields.value, early);
 
   const verified = await verifyCaller(tools, claimant);
@@ -77,7 +77,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   Object.assign(trace, { appid, home: caller.home, credentialsFrom: caller.source });
   const refuse = async (why: Refused) => {
     const refusal = await refuseKnown(tools, claimant, caller, why);
-    if (refusal.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, PAUSE_SECONDS));
+    if (refusal.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, EXCEEDED_SECONDS));
     return refusal;
   };
 
@@ -92,8 +92,8 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   // Returned without asking D1 about the caller: the answer to a replay tells nothing that the first answer did not tell.
   if (!unused.ok) return unused;
   const siteKey = `site ${caller.siteId}`;
-  const passed = limits.isPassed(appid) ? "app_limit" : limits.isPassed(siteKey) ? "site_limit" : undefined;
-  if (passed !== undefined) return refuse(refused("too_many_requests", passed, { retryAfter: LIMIT_PERIOD }));
+  const exceeded = limits.isExceeded(appid) ? "app_limit" : limits.isExceeded(siteKey) ? "site_limit" : undefined;
+  if (exceeded !== undefined) return refuse(refused("too_many_requests", exceeded, { retryAfter: LIMIT_PERIOD }));
   const asked = operation.read(fields.value);
   if (!asked.ok) return refuse(asked);
   const key = readIdempotencyKey(request.idempotencyKey);
@@ -102,7 +102,7 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   // A request to a closed site does not use up its ranstr, so a captured one could be sent again and again. These requests have a
   // limit of their own, so that they leave the app's limit alone.
   const closedKey = `closed ${appid}`;
-  if (limits.isPassed(closedKey)) return refuse(SITE_CLOSED);
+  if (limits.isExceeded(closedKey)) return refuse(SITE_CLOSED);
 
   const ready = { operation, asked: asked.value, ranstr, idempotencyKey: key.value, staleAt };
   const decided = await decide(tools, claimant, caller, ready);
@@ -111,14 +111,14 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   if (USED_ITS_NONCE[outcome.kind]) {
     waitUntil(rememberNonce(config.nonces, kvCheck.key, telemetry));
     // Counted after the replay check: otherwise replays of one captured request could exhaust the app's limit.
-    waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));
-    waitUntil(limits.count(config.siteLimit, siteKey, PAUSE_SECONDS));
+    waitUntil(limits.count(config.appLimit, appid, EXCEEDED_SECONDS));
+    waitUntil(limits.count(config.siteLimit, siteKey, EXCEEDED_SECONDS));
   }
   switch (outcome.kind) {
     case "credentials_stale":
       return refused("token_invalid", "credentials_stale");
     case "site_closed":
-      waitUntil(limits.count(config.appLimit, closedKey, PAUSE_SECONDS));
+      waitUntil(limits.count(config.appLimit, closedKey, EXCEEDED_SECONDS));
       return told(SITE_CLOSED);
     case "replayed":
       return replayed("ranstr_claimed_in_d1");

@@ -4,7 +4,7 @@ import type { Runtime } from "../runtime.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Trace } from "../telemetry/trace.ts";
 import type { NonceMemory } from "./nonce-memory.ts";
-import type { PassedLimits } from "./rate-limit.ts";
+import type { ExceededLimits } from "./rate-limit.ts";
 
 /** What every step gets: the memory of the isolate, the configuration, and the trace of this request. */
 export interface Tools {
@@ -13,7 +13,7 @@ export interface Tools {
   config: Config;
   credentials: CredentialResolver;
   nonces: NonceMemory;
-  limits: PassedLimits;
+  limits: ExceededLimits;
   trace: Trace;
   waitUntil: (work: Promise<unknown>) => void;
 }

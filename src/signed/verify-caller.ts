@@ -35,7 +35,7 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
   const since = runtime.elapsed();
   // The look-up of an unknown appid costs a read of KV and a read of D1. A client over its limit gets only what this isolate has in
   // memory.
-  const inMemory = limits.isPassed(failureKey("unknown", client));
+  const inMemory = limits.isExceeded(failureKey("unknown", client));
   let found = await credentials.lookUp(config, lifetime, { trust: "cache", appid, inMemory });
   if (found === undefined && inMemory) return tooManyFailures();
   found = found && (await atItsHome(tools, claimant, found));
@@ -47,8 +47,8 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
   let result = await authenticate(found, signed);
   const mayBeStale = !result.ok && (result.reason === "signature_mismatch" || result.reason === "app_revoked");
   if (mayBeStale && found !== undefined && found.source !== "d1") {
-    const than = found.credentials;
-    const question = { trust: "home", because: "signature_failed", than, client } as const;
+    const cached = found.credentials;
+    const question = { trust: "home", because: "signature_failed", cached, client } as const;
     const fresh = await credentials.lookUp(config, lifetime, question);
     if (fresh !== undefined) result = await authenticate(fresh, signed);
   }
@@ -64,7 +64,7 @@ async function atItsHome({ runtime, config, credentials }: Tools, claimant: Clai
   if (!config.closedHomes.has(found.credentials.home) || found.source === "d1") return found;
   const { client, lifetime } = claimant;
   const answerBy = Math.min(lifetime.answerBy, runtime.elapsed() + CONFIRM_LIMIT_MS);
-  const question = { trust: "directory", than: found.credentials, client } as const;
+  const question = { trust: "directory", cached: found.credentials, client } as const;
   return (await credentials.lookUp(config, { ...lifetime, answerBy }, question).catch(() => undefined)) ?? found;
 }
 
@@ -76,7 +76,7 @@ async function atItsHome({ runtime, config, credentials }: Tools, claimant: Clai
  */
 export async function verifyAtHome(tools: Tools, claimant: Claimant, caller: Caller): Promise<Result<Caller | null>> {
   const { config, credentials } = tools;
-  const question = { trust: "home", because: "gate_refused", than: caller.credentials } as const;
+  const question = { trust: "home", because: "gate_refused", cached: caller.credentials } as const;
   const result = await authenticate(await credentials.lookUp(config, claimant.lifetime, question), claimant.signed);
   if (!result.ok) return countFailure(tools, claimant, "credentials_stale");
   return ok(sameCaller(result.caller, caller) ? null : result.caller);
@@ -88,7 +88,7 @@ export async function verifyAtHome(tools: Tools, claimant: Claimant, caller: Cal
 export async function verifyElsewhere(tools: Tools, claimant: Claimant, caller: Caller): Promise<Caller | undefined> {
   const { config, credentials } = tools;
   const { client, lifetime, signed } = claimant;
-  const found = await credentials.lookUp(config, lifetime, { trust: "directory", than: caller.credentials, client });
+  const found = await credentials.lookUp(config, lifetime, { trust: "directory", cached: caller.credentials, client });
   const result = found && (await authenticate(found, signed));
   return result?.ok && !sameCaller(result.caller, caller) ? result.caller : undefined;
 }
@@ -108,8 +108,8 @@ export async function confirmCaller(tools: Tools, claimant: Claimant, caller: Ca
   const { runtime, config, credentials } = tools;
   const { lifetime, signed } = claimant;
   const answerBy = Math.min(lifetime.answerBy, runtime.elapsed() + CONFIRM_LIMIT_MS);
-  const [than, signature] = [caller.credentials, String(signed.signature)];
-  const question = { trust: "home", because: "refused_anyway", than, signature } as const;
+  const [cached, signature] = [caller.credentials, String(signed.signature)];
+  const question = { trust: "home", because: "refused_anyway", cached, signature } as const;
   let fresh: Found | undefined;
   try {
     fresh = await credentials.lookUp(config, { ...lifetime, answerBy }, question);

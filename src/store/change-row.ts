@@ -16,7 +16,7 @@ interface RowChange<Row> {
   /** One transaction. It changes the row only while the row has the revision of `before`, and gives it the next revision. */
   write: (before: Row) => Promise<Tried<Row>>;
   /** True when a row that the try did not change needs no further try: it has all wanted values, or the change is not allowed. */
-  isSettled: (now: Row, before: Row) => boolean;
+  isFinal: (now: Row, before: Row) => boolean;
   /** Runs the read or the write with retries. */
   retry: <T>(call: () => Promise<T>) => Promise<T>;
 }
@@ -31,7 +31,7 @@ interface RowChange<Row> {
  *   theirs; or others came first three times. Also whatever `read` and `write` throw
  */
 export async function changeRow<Row>(change: RowChange<Row>): Promise<Row | undefined> {
-  const { read, write, isSettled, retry } = change;
+  const { read, write, isFinal, retry } = change;
   let before: Row | undefined = await retry(read);
   for (let round = 0; round < ROUNDS && before !== undefined; round++) {
     const row = before;
@@ -44,7 +44,7 @@ export async function changeRow<Row>(change: RowChange<Row>): Promise<Row | unde
       isMade ||= tried.changed;
       return tried;
     });
-    if (changed || now === undefined || isSettled(now, row)) return now;
+    if (changed || now === undefined || isFinal(now, row)) return now;
     if (isMade || unanswered > 0) throw changedMeanwhile();
     before = now;
   }

@@ -133,7 +133,7 @@ export async function copyRoutesToDirectory(directory: D1Database, home: string,
           .select({
             appid: field("appid").as("appid"),
             siteId: field("siteId").as("site_id"),
-            claim: sql`NULL`.as("claim"),
+            reservation: sql`NULL`.as("claim"),
           })
           .from(each(rows))
           .innerJoin(sites, and(eq(sites.id, field("siteId")), eq(sites.home, home))),

@@ -20,7 +20,7 @@ const LIMITS: PruneLimits = { chunkRows: 10_000, statements: 900 };
  * A run saves its place after this many statements. Workers Free cuts a run off after 50 calls without warning, and the next run
  * starts at the saved place.
  */
-const STATEMENTS_PER_WORD = 20;
+const STATEMENTS_PER_SAVE = 20;
 
 /** The error of Workers when an invocation has made all the calls that its plan allows. */
 const ALL_CALLS_MADE = /too many (api requests|subrequests)/i;
@@ -89,16 +89,16 @@ export async function prune(
     return Object.entries(pruners).map(([table, prunerOf]) => ({ home, table, chunks: prunerOf(run, db) }));
   });
   let walks = await fromItsStart(run, isDirectoryServed ? directory : undefined, all);
-  let wordAt = statements;
+  let savedAt = statements;
   while (walks.length > 0) {
-    const going: Walk[] = [];
+    const remaining: Walk[] = [];
     for (const each of walks) {
       const { home, table, chunks } = each;
       const isLast = run.left < STATEMENTS_PER_CHUNK;
-      const isWordDue = wordAt - run.left >= STATEMENTS_PER_WORD && run.left >= STATEMENTS_PER_CHUNK + TRIES;
-      if (isDirectoryServed && (isLast || isWordDue)) {
+      const isSaveDue = savedAt - run.left >= STATEMENTS_PER_SAVE && run.left >= STATEMENTS_PER_CHUNK + TRIES;
+      if (isDirectoryServed && (isLast || isSaveDue)) {
         await keepStart(run, directory, nameOf(each));
-        wordAt = run.left;
+        savedAt = run.left;
       }
       if (isLast) return { ...pruned, next: nameOf(each) };
       try {
@@ -106,14 +106,14 @@ export async function prune(
         if (chunk.done) continue;
         const removed = pruned.removed[home] ?? {};
         removed[table] = (removed[table] ?? 0) + chunk.value;
-        going.push(each);
+        remaining.push(each);
       } catch (error) {
         const { message } = rootOf(error);
         if (ALL_CALLS_MADE.test(message)) return { ...pruned, next: nameOf(each) };
         pruned.faults[home] = { ...pruned.faults[home], [table]: message };
       }
     }
-    walks = going;
+    walks = remaining;
   }
   return pruned;
 }

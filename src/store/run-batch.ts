@@ -75,7 +75,7 @@ export async function withRetries<T>(
       if (!(error instanceof TryTimedOut || TRANSIENT.test(message))) break;
       if (attempt === TRIES) break;
       watch?.onFault();
-      await jitteredPause(runtime, attempt);
+      await jitteredBackoff(runtime, attempt);
       if (watch?.isOver()) break;
     }
   }
@@ -157,7 +157,7 @@ export async function runBatch(
 }
 
 /** Waits 25–50 ms after the first try and 50–100 ms after the second: long enough for a failover, short compared to the timeout. */
-function jitteredPause(runtime: Runtime, attempt: number): Promise<void> {
+function jitteredBackoff(runtime: Runtime, attempt: number): Promise<void> {
   const base = 25 * 2 ** (attempt - 1);
   return sleep(runtime, base + runtime.random() * base);
 }

@@ -51,7 +51,7 @@ export const appRoutes = sqliteTable("app_routes", {
     .notNull()
     .references(() => sites.id),
   /** A random id of the try that last reserved the route. Releasing deletes the route only while it still has this id. */
-  claim: text(),
+  reservation: text("claim"),
 });
 
 /** The open sessions of the console. Signing out ends the row, so that a copied cookie becomes useless too. */

@@ -30,7 +30,7 @@ export async function deliver(
   });
   const served = open.splice(0, MOST_HOMES);
   // The homes beyond the limit are delivered by another invocation.
-  const told = notifyQueue(
+  const notified = notifyQueue(
     tools,
     open.flatMap(({ webhooks }) => webhooks),
   );
@@ -46,7 +46,7 @@ export async function deliver(
     await run.finish();
   });
   waitUntil(
-    Promise.all([told, ...ended]).then(() => {
+    Promise.all([notified, ...ended]).then(() => {
       // Nothing is logged when nothing began: under load most messages find that other invocations deliver already.
       if (runs.every(({ run }) => run.counts.begun === 0 && run.fault === undefined)) return;
       const of = ({ run: { fault, counts }, webhooks }: (typeof runs)[number]) => ({

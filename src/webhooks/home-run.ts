@@ -54,7 +54,7 @@ export class HomeRun {
   readonly #targets: Set<Target>;
   #ended: Ended[] = [];
   #inFlight = 0;
-  readonly #told: Promise<void>[] = [];
+  readonly #notified: Promise<void>[] = [];
   #attemptEnded = () => {};
 
   constructor(
@@ -86,7 +86,7 @@ export class HomeRun {
       await this.#work();
       await this.#turn();
     }
-    await Promise.all(this.#told);
+    await Promise.all(this.#notified);
   }
 
   /** Waits until the next turn has something to do: a result to record, an attempt that may begin, or the end of the budget. */
@@ -137,7 +137,7 @@ export class HomeRun {
     if (notices.length === 0) return;
     this.#budget.call();
     // The queue is not awaited here: a slow queue would delay the recording of results.
-    this.#told.push(notifyQueue(this.#tools, notices));
+    this.#notified.push(notifyQueue(this.#tools, notices));
   }
 
   async #batch(

@@ -23,7 +23,7 @@ const AT_ONCE = 5;
 export async function sweep(tools: DeliveryTools): Promise<Record<string, string>> {
   const { runtime, telemetry, config } = tools;
   const since = runtime.elapsed();
-  const woken: Record<string, number> = {};
+  const notified: Record<string, number> = {};
   const ended: Record<string, number> = {};
   const faults: Record<string, string> = {};
   const homes = [...config.homes].filter(([home]) => !config.closedHomes.has(home)).values();
@@ -34,7 +34,7 @@ export async function sweep(tools: DeliveryTools): Promise<Record<string, string
         const due = waiting.filter(({ status }) => status === "enabled");
         const notices = due.map(({ siteId, webhookId }) => ({ home, site: siteId, webhook: webhookId }));
         await notifyQueue(tools, notices);
-        woken[home] = notices.length;
+        notified[home] = notices.length;
         ended[home] = await endLeftovers(tools, db, waiting);
       } catch (error) {
         faults[home] = rootOf(error).message;
@@ -46,7 +46,7 @@ export async function sweep(tools: DeliveryTools): Promise<Record<string, string
   telemetry.job({
     job: "sweep",
     outcome: failed ? "failed" : "ok",
-    woken,
+    woken: notified,
     ended,
     ...(failed && { faults }),
     ms: Math.round(runtime.elapsed() - since),

@@ -474,7 +474,7 @@ describe("confirming", () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     const confirm = (signature: string) =>
-      isolate.lookUp({ trust: "home", because: "refused_anyway", than: known, signature });
+      isolate.lookUp({ trust: "home", because: "refused_anyway", cached: known, signature });
     expect(await confirm("ab")).toMatchObject({ source: "d1" });
     expect(await confirm("AB")).toMatchObject({ source: "isolate", credentials: known });
     expect(isolate.trips.single).toBe(1);
@@ -491,7 +491,7 @@ describe("confirming", () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
-    const found = await isolate.lookUp({ trust: "home", because: "refused_anyway", than: known, signature: "ab" });
+    const found = await isolate.lookUp({ trust: "home", because: "refused_anyway", cached: known, signature: "ab" });
     expect(found?.credentials.revoked).toBe(true);
     expect(await isolate.resolve(world.appid)).toMatchObject({ credentials: { revoked: true } });
   });

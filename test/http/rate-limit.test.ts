@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { clientAddress } from "../../src/http/client-address.ts";
 import { systemRuntime } from "../../src/runtime.ts";
-import { CLIENT_LIMIT_PERIOD, LIMIT_PERIOD, PassedLimits, withinRate } from "../../src/signed/rate-limit.ts";
+import { CLIENT_LIMIT_PERIOD, ExceededLimits, LIMIT_PERIOD, withinRate } from "../../src/signed/rate-limit.ts";
 import { Counted } from "../support/counted.ts";
 import { FAULTS, Faults, faultyD1, faultyLimit } from "../support/faulty-bindings.ts";
 import { startCall, withoutWaiting } from "../support/patient-fetch.ts";
@@ -409,17 +409,17 @@ describe("the limit of a client address", () => {
 describe("the limits that an isolate knows to be passed", () => {
   it("are kept for the time they are told, and ten thousand at the most", async () => {
     const clock = { now: NOW };
-    const limits = new PassedLimits(runtimeAt(() => clock.now * 1000));
+    const limits = new ExceededLimits(runtimeAt(() => clock.now * 1000));
     const none = new Counted(0);
     expect(await limits.count(new Counted(1), "a", 10)).toBe(true);
-    expect(limits.isPassed("a")).toBe(false);
+    expect(limits.isExceeded("a")).toBe(false);
     expect(await limits.count(none, "a", 10)).toBe(false);
     clock.now += 9;
-    expect(limits.isPassed("a")).toBe(true);
+    expect(limits.isExceeded("a")).toBe(true);
     for (let i = 0; i < 10_000; i++) await limits.count(none, `b${i}`, 10);
-    expect([limits.isPassed("a"), limits.isPassed("b0"), limits.isPassed("b9999")]).toEqual([false, true, true]);
+    expect([limits.isExceeded("a"), limits.isExceeded("b0"), limits.isExceeded("b9999")]).toEqual([false, true, true]);
     clock.now += 10;
-    expect(limits.isPassed("b9999")).toBe(false);
+    expect(limits.isExceeded("b9999")).toBe(false);
   });
 });
 

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { OPERATIONS } from "../../src/operations/index.ts";
 import { decide } from "../../src/signed/decide.ts";
 import { NonceMemory } from "../../src/signed/nonce-memory.ts";
-import { PassedLimits } from "../../src/signed/rate-limit.ts";
+import { ExceededLimits } from "../../src/signed/rate-limit.ts";
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
 import { contextAt } from "../support/service-context.ts";
@@ -15,7 +15,7 @@ it("asks no closed home, also for a caller whose record another request has foun
   const tools = {
     ...context,
     nonces: new NonceMemory(runtime),
-    limits: new PassedLimits(runtime),
+    limits: new ExceededLimits(runtime),
     trace: { requestId: "id" },
   };
   const [operation] = OPERATIONS;

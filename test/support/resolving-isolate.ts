@@ -89,15 +89,15 @@ export class ResolvingIsolate {
   }
 
   /** As a request asks whose home does not answer. */
-  async relocate(than: Credentials, client = "192.0.2.1"): Promise<Found | undefined> {
-    const found = await this.lookUp({ trust: "directory", than, client });
+  async relocate(cached: Credentials, client = "192.0.2.1"): Promise<Found | undefined> {
+    const found = await this.lookUp({ trust: "directory", cached, client });
     await this.settled();
     return found;
   }
 
   /** As a request asks whose signature failed. */
-  async refresh(than: Credentials, client = "192.0.2.1"): Promise<Credentials | undefined> {
-    const fresh = await this.lookUp({ trust: "home", because: "signature_failed", than, client });
+  async refresh(cached: Credentials, client = "192.0.2.1"): Promise<Credentials | undefined> {
+    const fresh = await this.lookUp({ trust: "home", because: "signature_failed", cached, client });
     await this.settled();
     return fresh?.credentials;
   }

@@ -67,7 +67,7 @@ export function selectRouteToRelease(
 export async function reserveRoute(
   runtime: Runtime,
   db: D1Database,
-  { appid, siteId, claim, name }: { appid: string; siteId: number; claim: string; name: string },
+  { appid, siteId, reservation, name }: { appid: string; siteId: number; reservation: string; name: string },
   author: Author,
   answerBy?: number,
 ): Promise<number> {
@@ -81,14 +81,14 @@ export async function reserveRoute(
   };
   const batch = (attempt: number) => {
     // Each try has a reservation of its own, so that a late try never restores a reservation that was replaced.
-    const mine = `${claim}.${attempt}`;
+    const mine = `${reservation}.${attempt}`;
     return store.batch([
-      store.insert(appRoutes).values({ appid, siteId, claim: mine }).onConflictDoNothing(),
+      store.insert(appRoutes).values({ appid, siteId, reservation: mine }).onConflictDoNothing(),
       auditOf(db, author, audited, ONE_ROW, CHANGED),
       store
         .update(appRoutes)
-        .set({ claim: mine })
-        .where(and(isRoute, eq(appRoutes.siteId, siteId), sql`${appRoutes.claim} IS NOT ${mine}`)),
+        .set({ reservation: mine })
+        .where(and(isRoute, eq(appRoutes.siteId, siteId), sql`${appRoutes.reservation} IS NOT ${mine}`)),
       store.select({ siteId: appRoutes.siteId }).from(appRoutes).where(isRoute),
     ]);
   };
@@ -104,12 +104,12 @@ export async function reserveRoute(
 export async function deleteRoute(
   runtime: Runtime,
   db: D1Database,
-  { appid, siteId, claim }: Omit<StoredRoute, "siteRevision">,
+  { appid, siteId, reservation }: Omit<StoredRoute, "siteRevision">,
   author: Author,
 ): Promise<boolean> {
   const store = drizzle(db);
   const isRoute = eq(appRoutes.appid, appid);
-  const isSame = and(isRoute, eq(appRoutes.siteId, siteId), sql`${appRoutes.claim} IS ${claim}`);
+  const isSame = and(isRoute, eq(appRoutes.siteId, siteId), sql`${appRoutes.reservation} IS ${reservation}`);
   const audited = {
     siteId: sql`${siteId}`,
     action: "app.released" as const,

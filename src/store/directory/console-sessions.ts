@@ -40,18 +40,18 @@ export async function insertForm(
 ): Promise<true | string | undefined> {
   const store = drizzle(db);
   const same = and(eq(consoleForms.id, form.id), eq(consoleForms.sessionId, form.sessionId));
-  const [claimed, [found]] = await inOneTry(runtime, () =>
+  const [inserted, [found]] = await inOneTry(runtime, () =>
     store.batch([
       store.insert(consoleForms).values(form).onConflictDoNothing(),
       store.select({ location: consoleForms.location }).from(consoleForms).where(same),
     ]),
   );
-  return claimed.meta.changes === 1 ? true : (found?.location ?? undefined);
+  return inserted.meta.changes === 1 ? true : (found?.location ?? undefined);
 }
 
 export async function updateForm(runtime: Runtime, db: D1Database, id: string, location: string): Promise<void> {
-  const settle = () => drizzle(db).update(consoleForms).set({ location }).where(eq(consoleForms.id, id)).run();
-  await withRetries(runtime, settle);
+  const record = () => drizzle(db).update(consoleForms).set({ location }).where(eq(consoleForms.id, id)).run();
+  await withRetries(runtime, record);
 }
 
 /**

@@ -116,7 +116,7 @@ export async function updateAgent(
   const now = await changeRow({
     read: async () => (await find()).at(0),
     write,
-    isSettled: (row) => hasAll(row, wanted),
+    isFinal: (row) => hasAll(row, wanted),
     retry: (call) => inOneTry(runtime, call, answerBy),
   });
   return now && { id: now.id, name: now.name, status: now.status };

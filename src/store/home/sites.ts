@@ -156,7 +156,7 @@ export async function updateHomeSite(
   const now = await changeRow<Found>({
     read: async () => (await find()).at(0),
     write,
-    isSettled: (now, before) => isDone(now) || isRefused(now, before),
+    isFinal: (now, before) => isDone(now) || isRefused(now, before),
     retry: (call) => withRetries(runtime, call, answerBy),
   });
   if (now === undefined) return undefined;

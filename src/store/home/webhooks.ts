@@ -164,7 +164,7 @@ export async function updateWebhook(
   return changeRow<Webhook>({
     read: async () => (await find()).at(0),
     write,
-    isSettled: (now) => hasAll(now, wanted),
+    isFinal: (now) => hasAll(now, wanted),
     retry: (call) => withRetries(runtime, call, answerBy),
   });
 }

@@ -11,7 +11,7 @@ export const ATTACK_DEFECTS: Defect[] = [
         file: "src/signed/run-request.ts",
         find: "  if (!unused.ok) return unused;",
         replace:
-          "  if (!unused.ok) {\n    waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));\n    return unused;\n  }",
+          "  if (!unused.ok) {\n    waitUntil(limits.count(config.appLimit, appid, EXCEEDED_SECONDS));\n    return unused;\n  }",
       },
     ],
   },
@@ -166,7 +166,7 @@ export const ATTACK_DEFECTS: Defect[] = [
         file: "src/signed/verify-caller.ts",
         find: "  const since = runtime.elapsed();\n",
         replace:
-          '  const since = runtime.elapsed();\n  if (limits.isPassed(failureKey("signed", client))) return tooManyFailures();\n',
+          '  const since = runtime.elapsed();\n  if (limits.isExceeded(failureKey("signed", client))) return tooManyFailures();\n',
       },
     ],
   },
@@ -199,8 +199,8 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/signed/run-request.ts",
-        find: 'const passed = limits.isPassed(appid) ? "app_limit" : limits.isPassed(siteKey) ? "site_limit" : undefined;',
-        replace: "const passed = undefined as string | undefined;\n  void siteKey;",
+        find: 'const exceeded = limits.isExceeded(appid) ? "app_limit" : limits.isExceeded(siteKey) ? "site_limit" : undefined;',
+        replace: "const exceeded = undefined as string | undefined;\n  void siteKey;",
       },
     ],
   },
@@ -211,7 +211,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/signed/run-request.ts",
-        find: 'limits.isPassed(siteKey) ? "site_limit" : undefined',
+        find: 'limits.isExceeded(siteKey) ? "site_limit" : undefined',
         replace: "undefined",
       },
     ],
@@ -233,7 +233,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/signed/verify-caller.ts",
-        find: 'const inMemory = limits.isPassed(failureKey("unknown", client));',
+        find: 'const inMemory = limits.isExceeded(failureKey("unknown", client));',
         replace: "const inMemory = limits === undefined;",
       },
     ],
@@ -244,7 +244,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/signed/run-request.ts",
-        find: '!limits.isPassed(failureKey("signed", client))',
+        find: '!limits.isExceeded(failureKey("signed", client))',
         replace: "true",
       },
     ],
@@ -369,13 +369,13 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/signed/run-request.ts",
-        find: "limits.count(config.appLimit, appid, PAUSE_SECONDS)",
-        replace: 'limits.count(config.appLimit, "app", PAUSE_SECONDS)',
+        find: "limits.count(config.appLimit, appid, EXCEEDED_SECONDS)",
+        replace: 'limits.count(config.appLimit, "app", EXCEEDED_SECONDS)',
       },
       {
         file: "src/signed/run-request.ts",
-        find: "limits.isPassed(appid) ?",
-        replace: 'limits.isPassed("app") ?',
+        find: "limits.isExceeded(appid) ?",
+        replace: 'limits.isExceeded("app") ?',
       },
     ],
   },
@@ -478,7 +478,7 @@ export const ATTACK_DEFECTS: Defect[] = [
         file: "src/signed/run-request.ts",
         find: "  if (USED_ITS_NONCE[outcome.kind]) {\n",
         replace:
-          '  if (outcome.kind === "site_closed") waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));\n  if (USED_ITS_NONCE[outcome.kind]) {\n',
+          '  if (outcome.kind === "site_closed") waitUntil(limits.count(config.appLimit, appid, EXCEEDED_SECONDS));\n  if (USED_ITS_NONCE[outcome.kind]) {\n',
       },
     ],
   },
@@ -488,7 +488,7 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/signed/run-request.ts",
-        find: '    if (refusal.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, PAUSE_SECONDS));\n',
+        find: '    if (refusal.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, EXCEEDED_SECONDS));\n',
         replace: "",
       },
     ],

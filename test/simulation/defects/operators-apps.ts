@@ -86,9 +86,9 @@ export const APP_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/apps.ts",
-        find: "const route = { appid, siteId, claim: runtime.uuid(), name };",
+        find: "const route = { appid, siteId, reservation: runtime.uuid(), name };",
         replace: `await insertApp(runtime, db, app, found.revision, authorOf(ctx), answerBy);
-    const route = { appid, siteId, claim: runtime.uuid(), name };`,
+    const route = { appid, siteId, reservation: runtime.uuid(), name };`,
       },
     ],
   },

@@ -34,7 +34,7 @@ const FORGOTTEN = [
     "src/services/service-context.ts",
     "ctx.waitUntil(notifyQueue",
   ],
-  ["deliveries", "what delivers", "src/webhooks/deliver.ts", "waitUntil(\n    Promise.all([told"],
+  ["deliveries", "what delivers", "src/webhooks/deliver.ts", "waitUntil(\n    Promise.all([notified"],
 ] as const;
 
 const FORGOTTEN_DEFECTS: Defect[] = FORGOTTEN.map(([name, what, file, find]) => ({

@@ -26,11 +26,11 @@ export const REVIEWED_DEFECTS: Defect[] = [
         file: "src/signed/run-request.ts",
         find: "  const decided = await decide(tools, claimant, caller, ready);\n",
         replace:
-          "  waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));\n  const decided = await decide(tools, claimant, caller, ready);\n",
+          "  waitUntil(limits.count(config.appLimit, appid, EXCEEDED_SECONDS));\n  const decided = await decide(tools, claimant, caller, ready);\n",
       },
       {
         file: "src/signed/run-request.ts",
-        find: "    waitUntil(limits.count(config.appLimit, appid, PAUSE_SECONDS));\n    waitUntil(limits.count(config.siteLimit",
+        find: "    waitUntil(limits.count(config.appLimit, appid, EXCEEDED_SECONDS));\n    waitUntil(limits.count(config.siteLimit",
         replace: "    waitUntil(limits.count(config.siteLimit",
       },
     ],
