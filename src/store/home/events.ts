@@ -72,7 +72,7 @@ const isEnabled = (db: D1Database, key: WebhookKey) =>
       .where(and(isWebhook(key), eq(webhooks.status, "enabled"))),
   );
 
-/** A due delivery as a row for INSERT. Needs the event in FROM. It has the event's time, so that both are pruned together. */
+/** A due delivery as a row for INSERT. Needs the event in FROM. The delivery gets the event's time, so that both are pruned together. */
 const dueDelivery = ({ siteId, id }: WebhookKey, now: number) => ({
   siteId: sql`${siteId}`.as("site_id"),
   webhookId: sql`${id}`.as("webhook_id"),
