@@ -1,7 +1,9 @@
 import { ServiceError } from "./errors.ts";
 import { BINDING_RULE, bindingOfHome, homeOfBinding, isMisnamed, MAIN_HOME, namesIn } from "./homes.ts";
-import { MAX_TOLERANCE_SECONDS } from "./signed/kv-nonces.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
+
+/** The largest value that TIMESTAMP_TOLERANCE_SECONDS may have. */
+export const MAX_TOLERANCE_SECONDS = 900;
 
 /** A message of the queue: this webhook has deliveries that are due. The deliveries themselves are in the webhook's home. */
 export interface Notice {

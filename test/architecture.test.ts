@@ -45,7 +45,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "signed/verify-signature.ts": [],
   "signed/rate-limit.ts": ["runtime.ts"],
   "signed/nonce-memory.ts": ["runtime.ts"],
-  "signed/kv-nonces.ts": ["runtime.ts", "telemetry"],
+  "signed/kv-nonces.ts": ["config.ts", "runtime.ts", "telemetry"],
   operations: ["store", ...LEAVES, "drizzle-orm", "zod"],
   webhooks: ["credentials", "store", "config.ts", ...LEAVES],
   services: [
@@ -63,7 +63,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   diagnosis: ["credentials"],
   credentials: ["store", "config.ts", ...LEAVES],
   store: [...LEAVES, "drizzle-orm"],
-  "config.ts": ["signed/kv-nonces.ts", "errors.ts", "homes.ts", "telemetry"],
+  "config.ts": ["errors.ts", "homes.ts", "telemetry"],
   "errors.ts": ["fields.ts"],
   "homes.ts": [],
   "result.ts": ["errors.ts"],

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { MAX_TOLERANCE_SECONDS } from "../src/config.ts";
 import { WIRE_ERRORS } from "../src/errors.ts";
 import type { AdminCall } from "../src/http/admin/call.ts";
 import { ADMIN_CALLS } from "../src/http/admin/calls.ts";
 import { openApiDocument } from "../src/openapi/document.ts";
 import { ACCEPTED_VECTOR, DOCUMENTED_VECTOR, VECTOR_SECRET } from "../src/openapi/signature-vectors.ts";
 import { IDEMPOTENCY_SECONDS } from "../src/signed/idempotency-key.ts";
-import { MAX_TOLERANCE_SECONDS, NONCE_SECONDS } from "../src/signed/kv-nonces.ts";
+import { NONCE_SECONDS } from "../src/signed/kv-nonces.ts";
 import { TRIES, TRY_LIMIT_MS, WHOLE_LIMIT_MS } from "../src/store/run-batch.ts";
 import { anchorsOf, brokenLinks, linksOf, rowsOf } from "./support/markdown.ts";
 

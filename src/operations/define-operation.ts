@@ -11,7 +11,7 @@ import {
   selectOutcome,
 } from "../store/home/claim.ts";
 import { insertDeliveries, insertEvent } from "../store/home/outbox.ts";
-import type { Placeholders } from "../store/statement.ts";
+import type { Placeholders, Statement } from "../store/statement.ts";
 import { describeFields } from "./describe-fields.ts";
 import type { Definition, LeftOutAgent, Operation, Outcome, Row } from "./operation.ts";
 
@@ -41,7 +41,8 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
   const writes = inOrder.map((write) => gated<Values>(write));
   const remember = rememberKey(definition);
   const readOutcome = selectOutcome<Values>(definition);
-  const readPreview = previewOutcome<Values>(definition);
+  // Compiled when the signature check first asks: no signed request needs it.
+  let readPreview: Statement<Values> | undefined;
 
   const outcome = (
     row: Pick<OutcomeRow, "outcome" | "session_id" | "named">,
@@ -107,6 +108,7 @@ export function defineOperation<Fields, Input, Own extends Row>(definition: Defi
 
     preview(db, request, { bound }) {
       const values = { ...bound, ...request, attempt: 0 } as unknown as Values;
+      readPreview ??= previewOutcome<Values>(definition);
       return [readPreview(db, values), ...(readLeftOut === undefined ? [] : [readLeftOut(db, values)])];
     },
 

@@ -1,3 +1,4 @@
+import { MAX_TOLERANCE_SECONDS } from "../config.ts";
 import { type Runtime, withinTime } from "../runtime.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
@@ -32,9 +33,6 @@ export function answerWithin(runtime: Runtime, answer: Promise<boolean>, millise
     () => false,
   );
 }
-
-/** The largest value that TIMESTAMP_TOLERANCE_SECONDS may have. */
-export const MAX_TOLERANCE_SECONDS = 900;
 
 /**
  * How long a ranstr is remembered: both sides of the largest tolerance, and one minute more. Independent of the configured

@@ -1,4 +1,4 @@
-import { CLOSED_RETRY_SECONDS } from "../config.ts";
+import { CLOSED_RETRY_SECONDS, MAX_TOLERANCE_SECONDS } from "../config.ts";
 import type { LeftOutAgent, Operation, Outcome } from "../operations/operation.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
 import { unixSeconds } from "../runtime.ts";
@@ -8,7 +8,7 @@ import { checkFreshness } from "./check-freshness.ts";
 import { checkReplay, replayed, startReplayCheck } from "./check-replay.ts";
 import { decide } from "./decide.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
-import { MAX_TOLERANCE_SECONDS, rememberNonce } from "./kv-nonces.ts";
+import { rememberNonce } from "./kv-nonces.ts";
 import { failureKey, LIMIT_PERIOD } from "./rate-limit.ts";
 import { type Fields, readFields } from "./read-fields.ts";
 import type { Tools } from "./tools.ts";
