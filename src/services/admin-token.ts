@@ -3,14 +3,14 @@ import { CLIENT_LIMIT_PERIOD, failureKey, withinRate } from "../signed/rate-limi
 import type { ServiceContext } from "./service-context.ts";
 
 export interface GivenToken {
-  /** Undefined when the request had none. */
+  /** Undefined when the request holds no token. */
   token: string | undefined;
-  /** The address that a failure is counted under. Only failures count, so that wrong tokens of others do not lock out the operator. */
+  /** Failures are counted by this address. One count for all addresses would let anybody lock out the operator. */
   client: string;
 }
 
 /**
- * Checks that a token is this deployment's ADMIN_TOKEN.
+ * Requires that a token is this deployment's ADMIN_TOKEN.
  *
  * @throws ServiceError `unauthorized`, reason `admin_token_wrong`, or `admin_token_unusable` when the deployment has no usable one;
  *   `too_many_requests` for an address that failed too often
@@ -26,7 +26,7 @@ export async function checkAdminToken({ runtime, config }: ServiceContext, given
   throw new ServiceError("unauthorized", { reason: "admin_token_unusable", detail });
 }
 
-/** Compares digests, so that the time taken tells neither content nor length. */
+/** Compares digests: comparing the tokens would take a time that tells their content and length. */
 async function isSame(given: string, expected: string): Promise<boolean> {
   const digest = (text: string) => crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   const [a, b] = await Promise.all([digest(given), digest(expected)]);

@@ -10,13 +10,13 @@ export const MOST_LISTED_AGENTS = 1_000;
 type ListedAgent = NewAgent & { line: number };
 
 export interface BadLine {
-  /** From 1, as an editor counts. */
+  /** The number of the line, counted from 1. */
   line: number;
   text: string;
   problem: "form" | "id" | "name" | "repeated" | "taken" | "too_many";
 }
 
-/** Reads `id, name` from each line. Skips blank lines; accepts a tab or a full-width comma as comma. */
+/** Reads `id, name` from each line. Blank lines are skipped. A tab or a full-width comma also separates the two. */
 export function parseAgentList(text: string): { agents: ListedAgent[]; bad: BadLine[] } {
   const agents: ListedAgent[] = [];
   const bad: BadLine[] = [];
@@ -65,7 +65,7 @@ export async function checkAgentList(
 }
 
 /**
- * Adds the agents of a list, `id, name` on each line: all of them or none. `checkAgentList` finds the lines that prevent it.
+ * Adds the agents of a list, `id, name` on each line: all of them, or none when `checkAgentList` finds a bad line.
  *
  * @throws ServiceError `invalid_input`, reason `agent_list_invalid`, for a list that has a bad line or is empty; `conflict`, reason
  *   `agent_taken`

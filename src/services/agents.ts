@@ -14,9 +14,9 @@ export const newAgentSchema = z.strictObject({ id: positiveId, name: displayName
 export type NewAgent = z.infer<typeof newAgentSchema>;
 
 /**
- * Adds agents in normal status: all of them, or none when the site has one of them already.
+ * Adds enabled agents: all of them, or none when the site already has one of them.
  *
- * @param input `agents` of distinct ids
+ * @param input `agents` have distinct ids
  * @throws ServiceError `conflict`, reason `agent_taken`
  */
 export async function createAgents(

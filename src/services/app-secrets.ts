@@ -47,7 +47,7 @@ export interface RotatedSecret {
  * Gives an app a new secret. The previous one stays valid until the overlap ends; older ones end at once.
  *
  * @throws ServiceError `not_found`; `conflict`, reason `app_revoked`, `version_other` (rotated by another
- *   call, or by this one when it was sent before) or `rotation_busy` (others keep rotating it); `internal` when MASTER_KEY does not
+ *   call, or by an earlier copy of this one) or `rotation_busy` (other calls keep rotating it); `internal` when MASTER_KEY does not
  *   open the current secret
  */
 export async function rotateSecret(ctx: ServiceContext, input: RotateSecret): Promise<RotatedSecret> {
@@ -57,7 +57,7 @@ export async function rotateSecret(ctx: ServiceContext, input: RotateSecret): Pr
     const app = await findApp(ctx.runtime, ctx.config, appid);
     if (app === null) throw appUnknown();
     if (app.revokedAt !== null) throw appRevoked();
-    // The try before wrote this; its answer was lost. A further rotation would end the secret that is in use.
+    // The previous try stored this secret, and D1's answer was lost. Another rotation would end the secret that is in use.
     if (mine !== undefined && app.secret === mine.row.secret) return answer(ctx, app, mine);
     if (expectedVersion !== undefined && app.version !== expectedVersion) throw otherVersion();
     mine = await nextRotation(ctx, app, input.overlapSeconds);
@@ -85,7 +85,7 @@ async function nextRotation(ctx: ServiceContext, app: AppRecord, overlapSeconds:
     version,
     secret: await seal(ctx.runtime, keyring, { ...app, version }, "current", secret),
     previousVersion: app.version,
-    // Sealed anew, because a seal is bound to its slot. The version stays with the secret.
+    // The secret is sealed again because a seal is bound to its slot: in another slot it does not open. Its version stays.
     previousSecret: await seal(ctx.runtime, keyring, app, "previous", current),
     previousExpiresAt,
   };
@@ -111,9 +111,9 @@ const busy = () =>
   });
 
 /**
- * The secret of an app in clear text, for the operator who has just made it.
+ * The secret of an app in clear text, for the operator who just issued or rotated it.
  *
- * @param input `version` of the wanted secret, so that a newer secret of another operator is not shown
+ * @param input `version` of the wanted secret: a newer secret, made by another operator, is not shown
  * @throws ServiceError `not_found`; `conflict`, reason `app_revoked` or `version_other`; `internal` when MASTER_KEY does not open it
  */
 export async function readSecret(

@@ -43,7 +43,7 @@ export const issueAppSchema = z.strictObject({
 
 type IssueApp = z.infer<typeof issueAppSchema> & { site: Site };
 
-/** The new app with its secret, which no later answer shows. */
+/** The new app and its secret. No later answer shows the secret. */
 export interface IssuedApp {
   appid: string;
   secret: string;
@@ -51,21 +51,21 @@ export interface IssuedApp {
   version: string;
 }
 
-/** The same site may be changed by others at the same moment. Each try then begins anew, this often at most. */
+/** How often a call starts again at most, when other calls change the same site at the same moment. */
 const TRIES = 10;
 
-/** Time for all of it, in milliseconds: less than an operator waits (WHOLE_LIMIT_MS), so that he is told which appid was kept. */
+/** Milliseconds for the whole call. Less than WHOLE_LIMIT_MS: otherwise the 503 would not name the appid that is reserved. */
 const LIMIT_MS = 7_000;
 
 /**
- * Issues an app for a site, or imports one. The directory gets the route first, then the home gets the app: the same call again
- * finishes what an earlier one began. A home that does not answer at first is found out before anything is kept.
+ * Issues an app for a site, or imports one. The directory gets the route first, then the home gets the app. The same call sent again
+ * finishes an unfinished app. The home is asked before the route is reserved, so that a silent home leaves no route.
  *
- * The site's revision is read before the route is claimed, and the app is made only while the site still has it. A release that might
- * delete the route ({@link releaseApp}) first changes the revision, so no app is ever made behind a route that is deleted.
+ * The site's revision is read before the route is reserved, and the home makes the app only while the site has this revision.
+ * {@link releaseApp} changes the revision before it deletes a route: so no app is made for a deleted route.
  *
  * @throws ServiceError `conflict`, reason `appid_taken` or `app_busy`; `not_found` when the home does not have the site; `unavailable`
- *   when a database does not answer, or `main` is closed: with reason `app_unfinished` the appid is kept for the site
+ *   when a database does not answer, or `main` is closed. With reason `app_unfinished` the appid is reserved for the site
  */
 export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<IssuedApp> {
   const { site, name } = input;
@@ -86,7 +86,7 @@ export async function issueApp(ctx: ServiceContext, input: IssueApp): Promise<Is
       isKept ? sayKept(error, appid) : sayNothingKept(error),
     );
     if (found === undefined) throw siteUnknown();
-    // A claim of its own in each round: a release that read an earlier one has seen no app.
+    // Each round needs a new reservation: a release that read an earlier one can then not delete this route.
     const route = { appid, siteId, reservation: runtime.uuid(), name };
     const routed = await reserveRoute(runtime, config.directory, route, authorOf(ctx), answerBy).catch(
       (error: unknown) => sayKept(error, appid, "may be"),
@@ -111,7 +111,7 @@ const keptWords = (appid: string, is = "is") =>
 const isUnanswered = (error: unknown): error is ServiceError =>
   error instanceof ServiceError && error.code === "unavailable" && error.context.detail === undefined;
 
-/** One of the two databases answered nothing after the directory was to get the route. */
+/** A database did not answer after the directory was asked to reserve the route. */
 function sayKept(error: unknown, appid: string, is?: "may be"): never {
   if (!isUnanswered(error)) throw error;
   const { cause = error, retryAfter = 1 } = error.context;
@@ -133,7 +133,7 @@ export async function checkAppid(ctx: ServiceContext, { site, appid }: { site: S
   const { runtime, config } = ctx;
   const route = await selectRoute(runtime, config.directory, appid);
   if (route === undefined) return;
-  // A route of this site without an app is what an import left that was not finished.
+  // A route of this site without an app comes from an unfinished import, which may be sent again.
   const isTaken = route.siteId !== site.id || (await selectAppSummary(homeOf(ctx, site), { siteId: site.id, appid }));
   if (isTaken) throw appidTaken();
 }
@@ -141,7 +141,7 @@ export async function checkAppid(ctx: ServiceContext, { site, appid }: { site: S
 /**
  * An app of a site, without its secrets.
  *
- * @throws ServiceError `not_found`, reason `app_missing` when the appid is kept for the site, which has no such app
+ * @throws ServiceError `not_found`; with reason `app_missing` the appid is reserved for the site, which has no such app
  */
 export async function findApp(
   ctx: ServiceContext,
@@ -161,7 +161,7 @@ export async function listApps(ctx: ServiceContext, input: PageInput & { site: S
 }
 
 /**
- * Ends an app: revokes it for good, and its appid stays its site's; or releases the appid when the site has no such app.
+ * Revokes an app for good: its appid stays with its site. When the site has no such app, releases the appid instead.
  *
  * @throws as revokeApp and releaseApp do
  */
@@ -175,9 +175,9 @@ export async function deleteApp(ctx: ServiceContext, { appid }: { appid: string 
 }
 
 /**
- * Revokes an app for good: none of its secrets verifies from here on.
+ * Revokes an app for good: from now on, a signature with any of its secrets is refused.
  *
- * @throws ServiceError `not_found`, reason `app_missing` when the appid is kept for a site that has no such app
+ * @throws ServiceError `not_found`; with reason `app_missing` the appid is reserved for a site that has no such app
  */
 export async function revokeApp(ctx: ServiceContext, { appid }: { appid: string }): Promise<void> {
   const { runtime, config } = ctx;
@@ -190,15 +190,14 @@ export async function revokeApp(ctx: ServiceContext, { appid }: { appid: string 
 }
 
 /**
- * Gives back an appid that is kept for a site although the site has no such app: because its home did not answer when it was issued,
- * or has lost the app by a restore. From then on any site can get it.
+ * Releases an appid that is reserved for a site without such an app: the home did not answer when the app was issued, or a restore
+ * removed the app. From then on any site can get the appid. A closed home or directory is not asked: it may be under restore, and
+ * the next restore may bring the app back.
  *
- * Not while the home or the directory is closed: it may be under restore, and have the app again after the next one.
- *
- * @param input `siteId` when only a route of this site is meant
- * @throws ServiceError `not_found`; `conflict`, reason `app_issued` when the site has the app, `route_claimed` when a call has asked
- *   for the appid since, or `home_behind` when the home was restored and not settled; `unavailable` when a database does not answer
- *   or is closed. Then nothing is released
+ * @param input with `siteId`, only a route of this site is released
+ * @throws ServiceError `not_found`; `conflict`, reason `app_issued` when the site has the app, `route_claimed` when another call
+ *   reserved the appid meanwhile, `home_behind` when the home was restored and not reconciled; `unavailable` when a database does not
+ *   answer or is closed. Then nothing is released
  */
 export async function releaseApp(
   ctx: ServiceContext,
@@ -209,11 +208,11 @@ export async function releaseApp(
   if (route === undefined || (siteId !== undefined && route.siteId !== siteId)) throw appUnknown();
   const closed = [MAIN_HOME, route.home].find((home) => config.closedHomes.has(home));
   if (closed !== undefined) throw new ServiceError("unavailable", homeClosed(closed));
-  // From here on no call that began before can make the app; one that begins now claims the route anew.
+  // The fence stops every call of `issueApp` that is in flight. A later call makes a new reservation, so `deleteRoute` refuses.
   const fence = await fenceAppid(runtime, homeDatabase(config, route.home), route, route.siteRevision);
   if (fence === "issued") throw appIssued();
   if (fence === "behind") throw homeBehind(route.home);
-  if (!(await deleteRoute(runtime, config.directory, route, authorOf(ctx)))) throw claimed();
+  if (!(await deleteRoute(runtime, config.directory, route, authorOf(ctx)))) throw routeReserved();
 }
 
 const appIssued = () =>
@@ -228,7 +227,7 @@ const homeBehind = (home: string) =>
     detail: `The home ${home} was restored and is not settled, so nothing is released: send POST /admin/homes/${home}/restored first.`,
   });
 
-const claimed = () =>
+const routeReserved = () =>
   new ServiceError("conflict", {
     reason: "route_claimed",
     detail:

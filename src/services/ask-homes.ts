@@ -3,25 +3,25 @@ import { ServiceError } from "../errors.ts";
 import { type Runtime, withinTime } from "../runtime.ts";
 import { databaseFault, TRY_LIMIT_MS } from "../store/run-batch.ts";
 
-/** Workers lets six calls of an invocation wait for an answer and queues the others. One is left for what else is asked. */
+/** Workers lets six calls of an invocation wait at once and queues the others. The sixth is left for calls to KV and the like. */
 const AT_ONCE = 5;
 
-/** Less than an operator waits (WHOLE_LIMIT_MS), so that he gets what the other homes answered. */
+/** Less than WHOLE_LIMIT_MS: otherwise one silent home would turn the answers of the others into a 503. */
 const ALL_LIMIT_MS = 6_000;
 
-/** What the homes answered, by their names, and the names of those that did not answer. */
+/** The answers by the names of the homes, and the names of the homes that did not answer. */
 interface HomeAnswers<T> {
   answers: Map<string, T>;
   down: string[];
 }
 
 /**
- * Asks several homes, five at a time. One that fails or takes longer than 3 s from its turn on is left out and named: it stops no
- * other. So is one whose turn does not come by `answerBy`.
+ * Asks several homes, five at a time. A home is `down` when it fails, takes longer than 3 s, or has no turn before `answerBy`; the
+ * others still answer.
  *
- * @param homes    all that are bound unless told otherwise
- * @param answerBy deadline in milliseconds of the runtime's `elapsed`, 6 s from now unless told otherwise
- * @throws what `ask` throws beside errors of the database
+ * @param homes    by default all that are bound
+ * @param answerBy deadline in milliseconds of the runtime's `elapsed`, by default 6 s from now
+ * @throws every error of `ask` that is not the database's
  */
 export async function askHomes<T>(
   { runtime, config }: { runtime: Runtime; config: Pick<Config, "homes"> },
@@ -49,7 +49,7 @@ export async function askHomes<T>(
   return { answers, down };
 }
 
-/** Does the work for each item, five at a time, in their order. @returns the results in the order of the items */
+/** Does the work for five items at a time. @returns the results in the order of the items */
 export async function inTurns<Item, Result>(
   items: Iterable<Item>,
   work: (item: Item) => Promise<Result>,
@@ -64,8 +64,8 @@ export async function inTurns<Item, Result>(
 }
 
 /**
- * The call's answer if it comes within `milliseconds` from now and by `answerBy`, of the runtime's `elapsed`; else what `late` returns
- * or throws. When that time is over, nothing is called.
+ * The call's answer, if it comes within `milliseconds` and before `answerBy` (of the runtime's `elapsed`). Otherwise what `late`
+ * returns or throws. After `answerBy` the call is not made.
  */
 export async function inItsTurn<T, Late>(
   runtime: Runtime,
@@ -78,6 +78,6 @@ export async function inItsTurn<T, Late>(
   return left > 0 ? withinTime(runtime, left, call, late) : late();
 }
 
-/** A missing table counts too: the database of such a home was not migrated. */
+/** Whether an error means that a database cannot be used. A missing table counts too: that database was not migrated. */
 const isUnavailable = (error: unknown): boolean =>
   (error instanceof ServiceError && error.code === "unavailable") || databaseFault(error) !== undefined;

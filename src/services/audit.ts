@@ -17,16 +17,16 @@ export const auditQuerySchema = z.extend(pageQuerySchema, {
   site_id: z.optional(z.pipe(z.string().check(z.regex(/^[1-9]\d{0,14}$/, SITE_RULE)), z.transform(Number))),
 });
 
-/** What an operator did, and the home whose database says so. Ids count per home. */
+/** A change by an operator, and the home whose audit log holds it. Each home counts its own ids. */
 export type AuditLogEntry = Omit<AuditEntry, "details"> & { details: Record<string, unknown>; home: string };
 
 interface AuditPage extends Page<AuditLogEntry> {
-  /** Homes that gave nothing, because they do not answer or are not bound. Each page asks them again. */
+  /** Homes whose entries are missing, because they do not answer or are not bound. The next page asks them again. */
   homesDown: string[];
 }
 
 /**
- * A page of the audit log, newest first, merged from all homes; of one site when it is given, from its home and the directory alone.
+ * A page of the audit log, newest first, merged from all homes. With a site: of this site, from its home and the directory only.
  *
  * @throws ServiceError `invalid_input` for a malformed cursor; `not_found` for an unknown site
  */
@@ -51,8 +51,8 @@ export async function listAuditLog(
 }
 
 /**
- * The newest first. Entries of one home stay in the order of their ids, also when clocks differ: a cursor that names an id must not
- * skip one above it. What the directory and a home have of one second was begun in the directory.
+ * The entries of all homes, newest first. Entries of one home stay in the order of their ids, even if their times are not: a cursor
+ * is an id, and would skip an entry that is out of order. Of one second, the directory's entry is older: a change begins there.
  */
 function* merged(lists: ReadonlyMap<string, AuditEntry[]>): Generator<[home: string, AuditEntry]> {
   const queues = [...lists].map(([home, rows]) => ({ home, rows: [...rows] }));
@@ -74,7 +74,7 @@ const withDetails = ({ details, ...entry }: AuditEntry, home: string): AuditLogE
   details: JSON.parse(details) as Record<string, unknown>,
 });
 
-/** The id that each home's entries continue below: `main:120,apac:7`. */
+/** For each home, the next page continues below this id: `main:120,apac:7`. */
 const writeCursor = (before: ReadonlyMap<string, number>): string =>
   [...before].map(([home, id]) => `${home}:${id}`).join(",");
 

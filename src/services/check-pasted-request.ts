@@ -27,23 +27,23 @@ export interface PastedRequest {
   signature: string;
 }
 
-/** What the check found out about a pasted request. */
+/** The findings about a pasted request. */
 export interface CheckedRequest {
   fields: Result<Fields>;
-  /** The appid that was looked up: the body's, else the pasted one; empty when there is neither. */
+  /** The appid that was looked up: that of the body, else the pasted one. Empty when both are missing. */
   appid: string;
-  /** Undefined for an unknown appid, and when its home does not answer. */
+  /** Undefined when the appid is unknown, or its home does not answer. */
   app?: { siteId: number; revokedAt: number | null };
-  /** Why calls of the app's site are answered 503 now, whatever they say. */
+  /** Why every call of the app's site is answered 503 now. */
   stopped?: { by: "home_closed" | "home_down" | "site_closed"; home: string };
   signature?: SignatureDiagnosis;
   report?: Report;
-  /** The operation that the fields fit better than the chosen one. */
+  /** Another operation, which has more of the fields than the chosen one. */
   looksLike?: Operation | undefined;
 }
 
 /**
- * Finds out what the service would answer to a request, and why. Changes nothing and stores nothing.
+ * Finds what the service would answer to a request, and why. Writes nothing.
  *
  * @throws UnsealError when MASTER_KEY does not open the app's secrets; ServiceError `unavailable` when the directory does not answer;
  *   what D1 throws
@@ -62,13 +62,13 @@ export async function checkPastedRequest(ctx: ServiceContext, pasted: PastedRequ
   const secrets = await openSecrets(keyring, app);
   const order = ["appid", "timestamp", "ranstr", ...OPERATIONS.flatMap(({ fieldNames }) => fieldNames)];
   const signature = await diagnoseSignature(pasted, secrets, order, ctx.now);
-  // A form turns every line end into CRLF, so the text that was signed is checked instead of the pasted one.
+  // A browser's form turns every line end into CRLF. So the variant that fits the signature is checked, not the pasted text.
   const body = bytesOf(signature.exact && signature.match ? signature.match.body.text : pasted.body);
   const report = await checkRequest(ctx, keyring, operation, { app, body, signature: pasted.signature.trim() });
   return { ...checked, app: { siteId: app.siteId, revokedAt: app.revokedAt }, signature, report };
 }
 
-/** The app of an appid, null when its home does not have it or does not answer; undefined for an appid without a site. */
+/** The app of an appid: null when its home does not have it or does not answer, undefined when no site has the appid. */
 async function findAppAndSite(
   ctx: ServiceContext,
   appid: string,
@@ -94,7 +94,7 @@ async function findAppAndSite(
 
 const bytesOf = (text: string): ArrayBuffer => Uint8Array.from(new TextEncoder().encode(text)).buffer;
 
-/** Another operation, if more of the fields belong to it than to the chosen one. */
+/** Another operation, when it has more of the fields than the chosen one. */
 function otherOperation(chosen: Operation, fields: Fields): Operation | undefined {
   const known = ({ fieldNames }: Operation) => fieldNames.filter((name) => Object.hasOwn(fields, name)).length;
   const [best] = OPERATIONS.toSorted((a, b) => known(b) - known(a));

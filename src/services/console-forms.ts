@@ -3,33 +3,33 @@ import { deleteForm, insertForm, updateForm } from "../store/directory/console-s
 import { SIGNED_IN_SECONDS } from "./console-sessions.ts";
 import type { ServiceContext } from "./service-context.ts";
 
-/** A second submit checks this often, with this pause, whether the first is done. */
+/** A second submit asks ten times, every 200 ms, whether the first is done. */
 const POLLS = 10;
 const POLL_MS = 200;
 
-/** `location` is where the first submit led to; undefined when that is not known. */
+/** `location` is the page that the first submit led to; undefined when the first is not done, or has lost it. */
 type BegunForm = { isFirst: true } | { isFirst: false; location: string | undefined };
 
 /**
- * Claims a form of the console, so that it is carried out once. A second submit waits up to two seconds for the first.
+ * Reserves a form of the console for its first submit, so that it is carried out once. A second submit waits up to two seconds for it.
  *
  * @param input `id` as the table consoleForms describes it
- * @throws ServiceError `unavailable`; the form may have been claimed
+ * @throws ServiceError `unavailable`; the form may be reserved all the same
  */
 export async function beginForm(
   { runtime, config, now }: ServiceContext,
   { id, sessionId }: { id: string; sessionId: string },
 ): Promise<BegunForm> {
-  const claim = { id, sessionId, expiresAt: now + SIGNED_IN_SECONDS };
-  let first = await insertForm(runtime, config.directory, claim);
+  const form = { id, sessionId, expiresAt: now + SIGNED_IN_SECONDS };
+  let first = await insertForm(runtime, config.directory, form);
   for (let poll = 0; poll < POLLS && first === undefined; poll++) {
     await sleep(runtime, POLL_MS);
-    first = await insertForm(runtime, config.directory, claim);
+    first = await insertForm(runtime, config.directory, form);
   }
   return first === true ? { isFirst: true } : { isFirst: false, location: first };
 }
 
-/** Stores where a claimed form led to, so that the same form sent again leads there too. */
+/** Stores the page that a form led to, so that the same form sent again leads there too. */
 export function endForm(
   { runtime, config }: ServiceContext,
   { id, location }: { id: string; location: string },
@@ -37,7 +37,7 @@ export function endForm(
   return updateForm(runtime, config.directory, id, location);
 }
 
-/** Deletes the claim of a form that changed nothing, so that it may be sent again. */
+/** Frees a form that changed nothing, so that it may be sent again. */
 export function forgetForm({ runtime, config }: ServiceContext, { id }: { id: string }): Promise<void> {
   return deleteForm(runtime, config.directory, id);
 }

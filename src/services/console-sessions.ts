@@ -4,14 +4,14 @@ import { checkAdminToken, type GivenToken } from "./admin-token.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /**
- * A sign-in to the console: a random value and its MAC in a cookie, and a row in D1. The MAC's key is derived from ADMIN_TOKEN, so a
- * new token ends every session. Signing out deletes the row, which ends the session for every copy of its cookie.
+ * A sign-in to the console: a cookie holds a random value and its MAC, and D1 holds a row. The MAC's key is derived from ADMIN_TOKEN,
+ * so a new token ends every session. Signing out deletes the row: then every copy of the cookie is refused.
  */
 export interface ConsoleSession {
-  /** The id of its row. */
+  /** The id of its row in D1. */
   id: string;
   key: CryptoKey;
-  /** Sent with the forms of one page, so that each is carried out once. */
+  /** The forms of one page send it along, so that each is carried out once. */
   formToken: string;
 }
 
@@ -24,7 +24,7 @@ const encoder = new TextEncoder();
 
 const randomText = (runtime: Runtime): string => runtime.bytes(32).toBase64(BASE64URL);
 
-/** SHA-256 in hex. */
+/** In hex. */
 export async function sha256(text: string): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(text))).toHex();
 }
@@ -42,7 +42,7 @@ export async function isMac(key: CryptoKey, parts: string[], mac: string): Promi
 
 const bytesOf = (parts: string[]) => encoder.encode(JSON.stringify(parts));
 
-/** A key derived by HKDF, so that a cookie tells nothing about the token, and a new token gives a new key. */
+/** A key derived by HKDF: a cookie then tells nothing about the token, and a new token makes old cookies invalid. */
 async function consoleKey(adminToken: string): Promise<CryptoKey> {
   const token = await crypto.subtle.importKey("raw", encoder.encode(adminToken), "HKDF", false, ["deriveKey"]);
   const derivation = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info: encoder.encode(LABEL) };
@@ -65,8 +65,7 @@ export async function openConsoleSession(ctx: ServiceContext, given: GivenToken 
 }
 
 /**
- * The session that a cookie belongs to; undefined when nobody is signed in. Reads D1 at each request, so that signing out takes
- * effect everywhere at once.
+ * The session of a cookie; undefined when nobody is signed in. Each request reads D1, so that signing out works everywhere at once.
  *
  * @param input `cookie` as `openConsoleSession` returned it
  */
@@ -77,7 +76,7 @@ export async function checkConsoleSession(
   const [value, mac] = cookie.split(".");
   if (config.adminToken === undefined || value === undefined || mac === undefined) return undefined;
   const key = await consoleKey(config.adminToken);
-  // Checked first, so that an invented cookie costs no read of D1.
+  // The MAC is checked first: otherwise every forged cookie would cost a read of D1.
   if (!(await isMac(key, ["cookie", value], mac))) return undefined;
   const id = await sha256(value);
   if (!(await isConsoleSession(runtime, config.directory, id, now))) return undefined;

@@ -15,32 +15,32 @@ import { CURSOR_RULE, type Page, type PageInput } from "./page.ts";
 import { homeUnknown } from "./refusals.ts";
 import type { ServiceContext } from "./service-context.ts";
 
-/** An app that the directory, its home and KV know differently. */
+/** An app about which the directory, its home and KV disagree. */
 export interface DivergentApp {
   appid: string;
   siteId: number;
   /**
-   * `missing`: the directory leads to it, and the home does not have it. `revoked`: it was revoked, and now is not. `rotated`: it had
-   * another secret. `unrouted`: its home has it, and the directory does not lead to it.
+   * `missing`: the directory has a route to it, and the home does not have it. `revoked`: it was revoked before the restore, and is not
+   * now. `rotated`: it had another secret before the restore. `unrouted`: its home has it, and the directory has no route to it.
    */
   why: "missing" | "revoked" | "rotated" | "unrouted";
 }
 
-/** How many apps are compared at a time, and in one call. A page that found little ends there, with a cursor. */
+/** How many apps are compared at a time, and in one call at most. A call that found few apps ends there, with a cursor. */
 const CHUNK = 1_000;
 const MOST_COMPARED = 5_000;
-/** Below what an operator waits (WHOLE_LIMIT_MS), with one more chunk under way. */
+/** No chunk begins after this time: one in flight must still end before WHOLE_LIMIT_MS. */
 const BEGIN_LIMIT_MS = 3_000;
 
-/** Where a list goes on: after an app of the directory's routes, or after one of another home's apps. */
+/** Where a list continues: after an app of the directory's routes, or after an app of another home. */
 type Place = { after: string } | { home: string; after: Route };
 
 /**
- * A page of the apps of a home that an operator must look at after a restore: KV or the directory knows more of them than the home. Of
- * `main`, also the apps of other homes that no route leads to. A page may have fewer items than `limit`, or none, and yet a
- * `nextCursor`. Changes nothing.
+ * A page of the apps that an operator must check after a restore of a home: KV or the directory knows more of them than the home. For
+ * `main`, also the apps of other homes that have no route. A page may have fewer items than `limit`, or none, and still have a
+ * `nextCursor`. Writes nothing.
  *
- * @throws ServiceError `not_found` for an unknown home; `invalid_input` for a cursor that is none; `unavailable` when the directory, the
+ * @throws ServiceError `not_found` for an unknown home; `invalid_input` for a malformed cursor; `unavailable` when the directory, the
  *   home or KV does not answer
  */
 export async function listDivergentApps(
@@ -66,11 +66,11 @@ export async function listDivergentApps(
   return { items, nextCursor: place === undefined ? null : cursorOf(place), homesDown };
 }
 
-/** What one chunk of apps came to. */
+/** The result of comparing one chunk of apps. */
 interface Compared {
   found: DivergentApp[];
   count: number;
-  /** The last app that was compared; undefined when there are no more. */
+  /** The last app that was compared; undefined when the list ends here. */
   last: Route | undefined;
   isDown?: boolean;
 }
@@ -122,7 +122,7 @@ const FIRST: Route = { siteId: 0, appid: "" };
 const after = (place: Place, { appid, siteId }: Route): Place =>
   "home" in place ? { home: place.home, after: { siteId, appid } } : { after: appid };
 
-/** Where the comparison goes on after a chunk: behind its last app, or in the next home. */
+/** Where the comparison continues after a chunk: after its last app, or in the next home. */
 function next(place: Place, last: Route | undefined, others: string[]): Place | undefined {
   if (last !== undefined) return after(place, last);
   const home = others["home" in place ? others.indexOf(place.home) + 1 : 0];
@@ -132,7 +132,7 @@ function next(place: Place, last: Route | undefined, others: string[]): Place | 
 const cursorOf = (place: Place): string =>
   "home" in place ? `${place.home}/${place.after.siteId}/${place.after.appid}` : place.after;
 
-/** An appid, or a home, a site and an appid. */
+/** Either an appid, or `home/site/appid`. */
 export const DIVERGENT_CURSOR = /^(?:([a-z0-9-]{1,31})\/(\d{1,16})\/([A-Za-z0-9_-]{0,64})|([A-Za-z0-9_-]{1,64}))$/;
 
 function placeOf(cursor: string | undefined, others: string[]): Place {

@@ -35,10 +35,10 @@ export const eventQuerySchema = z.strictObject({
   limit: pageQuerySchema.shape.limit,
 });
 
-/** What happened on a site. `data` is null once it was erased. */
+/** An event of a site. `data` is null once it is erased. */
 export type SiteEvent = Omit<EventRow, "data"> & { data: Record<string, unknown> | null };
 
-/** A site's events with a seq above `after`, the oldest first: for those who would rather pull. */
+/** A site's events with a seq above `after`, the oldest first: for receivers that pull instead of waiting for webhooks. */
 export async function listEvents(
   ctx: ServiceContext,
   { site, after, limit }: { site: Site; after: number; limit: number },
@@ -53,7 +53,7 @@ export const deliveryQuerySchema = z.extend(pageQuerySchema, {
 });
 
 /**
- * A page of the deliveries to a webhook, newest event first, of one status when it is given.
+ * A page of the deliveries to a webhook, newest event first. With a status, only deliveries in this status.
  *
  * @throws ServiceError `not_found`; `invalid_input` for a malformed cursor
  */
@@ -68,14 +68,14 @@ export async function listDeliveries(
   return pageOf(rows, limit, ({ seq }) => seq);
 }
 
-/** An event that was given to a webhook. */
+/** An event that is now due for a webhook. */
 interface Told {
   eventId: string;
   seq: number;
 }
 
 /**
- * Sends an event of type `ping` to one webhook, whatever types it asked for, also while the site's events are off.
+ * Sends an event of type `ping` to one webhook, also when the webhook did not ask for this type or the site's events are off.
  *
  * @throws ServiceError `not_found`; `conflict`, reason `webhook_disabled`
  */
@@ -90,7 +90,7 @@ export async function pingWebhook(ctx: ServiceContext, which: WebhookOf): Promis
 }
 
 /**
- * Delivers an event of the site to a webhook again, or for the first time. An attempt that is under way goes on.
+ * Delivers an event of the site to a webhook again, or for the first time. An attempt in flight is not stopped.
  *
  * @throws ServiceError `not_found`, reason `webhook_unknown` or `event_unknown`; `conflict`, reason `webhook_disabled` or `event_erased`
  */
@@ -106,7 +106,7 @@ export async function redeliver(ctx: ServiceContext, input: WebhookOf & { seq: n
 }
 
 /**
- * Delivers again what failed, the oldest first, up to 1,000 events; call again until `remaining` is 0.
+ * Delivers failed events again, the oldest first, up to 1,000 in one call. Call again until `remaining` is 0.
  *
  * @throws ServiceError `not_found`; `conflict`, reason `webhook_disabled`
  */

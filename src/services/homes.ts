@@ -21,16 +21,16 @@ import { authorOf, type ServiceContext } from "./service-context.ts";
 
 export interface Home {
   name: string;
-  /** How many sites it has, as the directory knows. */
+  /** How many sites the directory has for it. */
   sites: number;
-  /** `closed` while CLOSED_HOMES names it; `down` when its database does not answer, is not migrated or not bound. */
+  /** `closed` while CLOSED_HOMES names it; `down` when its database does not answer, is not migrated, or is not bound. */
   status: "open" | "closed" | "down";
 }
 
 /**
- * Every home of this deployment, `main` first, and every home that a site names although nothing is bound for it.
+ * Every home that is bound, `main` first, then every home that a site names although no database is bound for it.
  *
- * @throws ServiceError `unavailable` when the directory does not answer or is not migrated; its words say so
+ * @throws ServiceError `unavailable` when the directory does not answer or is not migrated; the detail tells which
  */
 export async function listHomes(ctx: ServiceContext): Promise<Home[]> {
   const { config } = ctx;
@@ -67,9 +67,9 @@ interface ReconcileHome {
   home: string;
   /** How many chat ids and event counts each site skips. */
   skip: number;
-  /** A new one for each restore, the same for each try of its reconciliation. A random one unless given. */
+  /** Each restore needs a new id; a retry of its reconciliation sends the same id. Default: a random one. */
   reconciliationId?: string | undefined;
-  /** Reconciles an open home too. Sessions that it opens before that may get ids that were given before. */
+  /** Reconciles also an open home. Sessions that it opens before the end of the call may get ids that were given before the restore. */
   force?: boolean;
 }
 
@@ -77,28 +77,28 @@ export interface ReconciledHome {
   reconciliationId: string;
   /** How many sites the home has. */
   sites: number;
-  /** How many chat ids this call made each of them skip: 0 when an earlier try did. */
+  /** How many chat ids this call made each site skip: 0 when an earlier try did it. */
   skippedBy: number;
-  /** Unix seconds. By then every ranstr that was used before has expired, so none of the undone requests can be sent again. */
+  /** Unix seconds. By then every request from before the restore is too old to be accepted a second time. */
   reopenAfter: number;
-  /** Of a restored directory: homes that were not reached. Their sites and routes are not back: do not open `main`, and send it again. */
+  /** For a restored directory: homes that did not answer. Their sites and routes are not back: keep `main` closed and call again. */
   homesDown: string[];
 }
 
-/** Less than an operator waits (WHOLE_LIMIT_MS): what the other homes of a restored directory get, together with what came before. */
+/** The deadline of the copies from the other homes, from the start of the call. Less than WHOLE_LIMIT_MS, so that the answer names late homes. */
 const HOMES_LIMIT_MS = 7_000;
 
 /** A random id of a reconciliation, for {@link reconcileHome}. */
 export const newReconciliationId = ({ runtime }: ServiceContext): string => runtime.bytes(16).toHex();
 
 /**
- * Reconciles a home that D1's Time Travel took back with what the other databases and KV know: gives it back the sites that it lost, and makes
- * every site skip all ids that may have been given. The floors are kept where the next restore of this home does not reach: in the directory
- * and in KV. The directory also gets back the sites and routes of the other homes. Close the home first, and open it at `reopenAfter`. The
- * same reconciliation sent again skips nothing more and goes on where it stopped.
+ * Reconciles a home, after D1's Time Travel restored it, with the other databases and KV. The home gets its lost sites back, and every
+ * site skips all ids that may have been given. The directory and KV keep the new floors for the next restore. A restored directory also
+ * gets back the sites and routes of the other homes. Close the home first, and open it at `reopenAfter`. The same call sent again skips
+ * no more ids and continues where it stopped.
  *
  * @throws ServiceError `not_found` for an unknown home; `conflict`, reason `home_open`, for a home that is not closed, unless forced, or
- *   `settling_ended`, when all of it was done so long ago that it is no retry; `unavailable` when the directory, the home or KV does not answer
+ *   `settling_ended`, for an id whose reconciliation ended too long ago for a retry; `unavailable` when the directory, the home or KV does not answer
  */
 export async function reconcileHome(
   ctx: ServiceContext,
@@ -117,7 +117,7 @@ export async function reconcileHome(
   const left = await notCopied(directory, reconciliationId, others);
   if (begunAt !== undefined && now >= begunAt + NONCE_SECONDS && left.length === 0) throw reconciliationEnded();
   const remembered = await readFloors(credentials, home, askKv);
-  // Ids are skipped once: a site that only a later try finds skips its own.
+  // `skipIds` skips once for each reconciliation. A site that only a retry copies gets `skip` here.
   if (home !== MAIN_HOME) await copySitesToHome(directory, home, db, begunAt === undefined ? 0 : skip);
   const { skipped, sites, at } = await skipIds(db, reconciliation, remembered, authorOf(ctx));
   const floors = await selectFloors(db);
@@ -128,7 +128,7 @@ export async function reconcileHome(
     await copyRoutesToDirectory(directory, name, other);
     await noteCopied(directory, reconciliationId, name, now);
   };
-  // A large home takes longer than it is waited for. Its copy goes on after the answer, and the same reconciliation finds it done.
+  // The copy of a large home may take longer than the answer can wait. It continues after the answer, and a retry finds it done.
   const copyAndGoOn = (other: D1Database, name: string) => {
     const copying = copyHome(other, name);
     ctx.waitUntil(copying.catch(() => {}));

@@ -17,7 +17,7 @@ export const pageQuerySchema = z.strictObject({
   cursor: z.optional(z.string()),
 });
 
-/** The wanted part of a list: at most `limit` items, starting after `cursor`. */
+/** Which part of a list is wanted: at most `limit` items after `cursor`. */
 export interface PageInput {
   limit: number;
   /** The `nextCursor` of the previous page; undefined for the first page. */
@@ -57,7 +57,7 @@ function readCursor<Key>(schema: z.ZodMiniType<Key>, cursor: string | undefined,
 /**
  * One page of a list.
  *
- * @param rows  up to `limit + 1` rows: the one more tells that there is a next page
+ * @param rows  up to `limit + 1` rows: the last one only tells that there is a next page
  * @param keyOf gives the key that the next page starts after
  */
 export function pageOf<Item>(rows: Item[], limit: number, keyOf: (row: Item) => string | number): Page<Item> {

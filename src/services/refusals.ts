@@ -1,6 +1,6 @@
 import { ServiceError } from "../errors.ts";
 
-/** Refusals that several services share, each with its words. */
+/** Refusals that several services share. */
 
 export const siteUnknown = () =>
   new ServiceError("not_found", { reason: "site_unknown", detail: "There is no such site." });
@@ -11,7 +11,7 @@ export const homeUnknown = () =>
 export const appUnknown = () =>
   new ServiceError("not_found", { reason: "app_unknown", detail: "There is no such app." });
 
-/** The appid is kept for a site that has no such app. */
+/** The appid is reserved for a site that has no such app. */
 export const appMissing = () =>
   new ServiceError("not_found", { reason: "app_missing", detail: "There is no such app." });
 

@@ -4,7 +4,7 @@ import { type AskKv, writeSiteFloors, writeSiteId } from "../store/kv-floors.ts"
 import { TRY_LIMIT_MS } from "../store/run-batch.ts";
 import type { ServiceContext } from "./service-context.ts";
 
-/** Asks KV for what a restore of D1 does not undo, 3 s at most. */
+/** Reads or writes KV within 3 s. A restore of D1 does not undo what KV holds. */
 export const fromKv =
   ({ runtime }: ServiceContext): AskKv =>
   async (ask) => {
@@ -25,9 +25,9 @@ export const fromKv =
   };
 
 /**
- * Remembers in KV which ids of a site were skipped, because a restore of its home may undo that in D1.
+ * Stores in KV which ids a site skipped: a restore of its home takes D1 back to a time before the skip.
  *
- * @param chatIdFloor no session gets an id up to this one
+ * @param chatIdFloor new sessions get ids above this one
  * @throws ServiceError `unavailable`, reason `kv_unavailable`
  */
 export const rememberFloors = (
@@ -37,7 +37,7 @@ export const rememberFloors = (
 ): Promise<void> =>
   fromKv(ctx)(() => writeSiteFloors(ctx.config.credentials, home, { siteId: id, chatId: chatIdFloor, eventSeq: 0 }));
 
-/** Remembers in KV a new site, for a restore of the directory. Never rejects: when KV fails, only that is lost. */
+/** Stores a new site's id and floor in KV, for a restore of the directory. Never rejects: a failure of KV must not fail the site. */
 export async function rememberSite(
   ctx: ServiceContext,
   site: { id: number; home: string; firstChatId: number },

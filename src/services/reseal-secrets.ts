@@ -14,55 +14,54 @@ import { authorOf, keyringOf, type ServiceContext } from "./service-context.ts";
 /** How many apps and webhooks one call re-seals at most. */
 export const OWNERS_PER_CALL = 100;
 
-/** How many are read at a time. More than are re-sealed, because many may not open. */
+/** How many apps or webhooks one query reads. More than one call re-seals, because some secrets may not open. */
 const OWNERS_PER_READ = 1_000;
 
 /**
- * The queries of one call, when all reads are short: Workers Free allows 50 an invocation, Workers Paid 1,000. Free has ten databases at
- * most, so whoever has more is not on it.
+ * The most queries of one call: Workers Free allows 50 in an invocation, Workers Paid 1,000. A deployment with more than ten databases
+ * is on Paid, because Free has ten at most.
  */
 const QUERIES_PER_CALL = 50;
 const QUERIES_PER_CALL_PAID = 900;
 const FREE_DATABASES = 10;
 
-/** Of a home whose apps and webhooks are one read each: both, the replacing, and the count of what remains. */
+/** One home needs a read of its apps, a read of its webhooks, the updates, and a count of the secrets that remain. */
 const QUERIES_PER_HOME = 2 + REPLACING_QUERIES + 1;
 
-/** Time for counting and for all of the re-sealing, in milliseconds: together less than an operator waits (WHOLE_LIMIT_MS). */
+/** Milliseconds from the start of the call: the end of counting, and the end of re-sealing. Both are below WHOLE_LIMIT_MS. */
 const COUNT_LIMIT_MS = 4_000;
 const ALL_LIMIT_MS = 7_000;
 
-/** How many apps, and webhooks, with a secret that does not open are named in an answer. */
+/** How many apps, and how many webhooks, an answer names at most when their secrets do not open. */
 const MOST_NAMED = 20;
 
 /** Counts of secrets. An app or a webhook has two during the overlap of a rotation. */
 export type Resealed = {
   resealed: number;
-  /** The secrets that another call can re-seal. */
+  /** How many secrets another call can re-seal. */
   remaining: number;
-  /** The secrets that this call read and that no configured master key opens. */
+  /** How many of the secrets that this call read no configured master key opens. */
   unopened: number;
-  /** Their apps and webhooks, the first 20 of each. */
+  /** The apps and webhooks of the unopened secrets, the first 20 of each. */
   unopenedApps: string[];
   unopenedWebhooks: string[];
   /** Homes that do not answer and homes that CLOSED_HOMES names. Their secrets are not counted. */
   homesDown: string[];
 };
 
-/** A secret that no master key here opens. */
+/** A secret that no configured master key opens. */
 type Fault = { owners: Owners; name: string; message: string };
 
 /**
- * Re-seals up to 100 apps and webhooks of all homes whose seals have an older key, also revoked and disabled ones. Call it again until
- * `remaining` is 0 and no home is down: then nothing needs the older key. A call makes no more queries than Workers Free allows, and
- * leaves the other homes to the next call. A secret that does not open is left as it is. A closed home is not touched, because it may
- * be under restore. Caches keep their records: the secrets are the same, and a cached record that no longer opens is read from D1 again.
+ * Seals the secrets of up to 100 apps and webhooks, of all open homes, with the newest master key. Call it again until `remaining` is 0
+ * and no home is down: then no secret needs an older key. A closed home is left out, because it may be under restore. A call makes no
+ * more queries than Workers Free allows. Caches stay as they are: a cached record that does not open any more is read from D1 again.
  */
 export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   const keyring = await keyringOf(ctx);
   const { homes, closedHomes } = ctx.config;
   const began = ctx.runtime.elapsed();
-  // All are asked first, so that the time that silent homes cost does not add up.
+  // All homes are counted at once. One after the other, each silent home would cost its whole time limit.
   const open = [...homes].filter(([home]) => !closedHomes.has(home));
   const count = (db: D1Database) => countSealedOtherwise(db, sealMark(keyring));
   const counted = await askHomes(ctx, count, open, began + COUNT_LIMIT_MS);
@@ -75,7 +74,7 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
     const [home] = each;
     const due = counted.answers.get(home) ?? 0;
     if (due === 0) continue;
-    // The first home has its turn in any case, or no call would end it.
+    // The first home is always re-sealed: otherwise a deployment with many homes could never finish.
     const isSpent = asked > 0 && queries + QUERIES_PER_HOME > allowed;
     if (left === 0 || isSpent || ctx.runtime.elapsed() >= began + ALL_LIMIT_MS) {
       remaining += due;
@@ -109,8 +108,8 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
 }
 
 /**
- * Re-seals up to `most` apps and webhooks of one home. `remaining` counts the secrets that are still sealed otherwise, also those of
- * `faults`.
+ * Re-seals up to `most` apps and webhooks of one home. `remaining` counts the secrets that still have another key, also the
+ * unopened ones of `faults`.
  */
 async function resealHome(ctx: ServiceContext, db: D1Database, keyring: Keyring, most: number) {
   const mark = sealMark(keyring);
@@ -132,7 +131,7 @@ async function resealHome(ctx: ServiceContext, db: D1Database, keyring: Keyring,
   return { done: ready.length, resealed, remaining: await countSealedOtherwise(db, mark), faults, queries };
 }
 
-/** What has a seal to renew: the apps, then the webhooks, by site and name. */
+/** The owners of a seal with another key: the apps, then the webhooks, by site and name. */
 async function* due(
   db: D1Database,
   mark: string,
@@ -147,7 +146,7 @@ async function* due(
   }
 }
 
-/** An app or a webhook with its new seals, how many they are, and the errors of secrets that did not open and are left as they are. */
+/** An app or a webhook with its new seals, their count, and the errors of the secrets that did not open and stay unchanged. */
 type Renewed = {
   owners: Owners;
   owner: Parameters<typeof replaceSeals>[1]["apps"][number];

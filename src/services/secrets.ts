@@ -3,18 +3,18 @@ import { ServiceError } from "../errors.ts";
 import type { Runtime } from "../runtime.ts";
 import { keyringOf, type ServiceContext } from "./service-context.ts";
 
-/** 32 random bytes in hex: as strong as the HMAC it keys, and safe to paste anywhere. */
+/** 32 random bytes in hex: as strong as HMAC-SHA256 itself, and without a character that a shell or a URL would change. */
 export const newSecret = (runtime: Runtime): string => runtime.bytes(32).toHex();
 
-/** An id for a secret: nobody can guess it, and no other secret ever gets it. */
+/** A random id for a secret: nobody can guess it, and no other secret gets the same. */
 export const newVersion = (runtime: Runtime): string => runtime.bytes(16).toHex();
 
 export const newAppid = (runtime: Runtime): string => runtime.bytes(16).toHex();
 
 /**
- * A stored secret in the clear.
+ * A stored secret in clear text.
  *
- * @throws ServiceError `internal` when no master key here opens it
+ * @throws ServiceError `internal` when no configured master key opens it
  */
 export async function openSecret(ctx: ServiceContext, owner: SecretOwner, slot: Slot, sealed: string): Promise<string> {
   try {

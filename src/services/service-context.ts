@@ -11,21 +11,21 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import { notifyQueue } from "../webhooks/notify-queue.ts";
 
 /**
- * The first argument of every service, a function `verbEntity(ctx, input)`. A service refuses by throwing a ServiceError; errors of D1 pass
- * through. A service with a `site` expects what `findSite` found.
+ * The first argument of every service. A service is a function `verbEntity(ctx, input)`. It refuses by throwing a ServiceError; an error
+ * of D1 is thrown as it is. Its `site`, if it takes one, comes from `findSite`.
  */
 export interface ServiceContext {
   runtime: Runtime;
   telemetry: Telemetry;
   config: Config;
   credentials: CredentialResolver;
-  /** The face that the operator uses, for the audit log. */
+  /** The surface that the operator uses, for the audit log. */
   actor: Actor;
   /** Unix seconds. */
   now: number;
-  /** When the operator is answered at the latest, by the runtime's `elapsed`: no change over another one is begun after that. */
+  /** The operator's deadline, by the runtime's `elapsed`: no try of a change begins after it. */
   answerBy: number;
-  /** Keeps the Worker alive for work that continues after the answer. */
+  /** Keeps the Worker running for work that continues after the answer. */
   waitUntil: (work: Promise<unknown>) => void;
 }
 
@@ -37,8 +37,8 @@ export const keyringOf = ({ credentials, config }: ServiceContext): Promise<Keyr
 /**
  * The database of a site's own data.
  *
- * @throws ServiceError `unavailable` when no database is bound for the home; `conflict` when the site was begun and its home does not
- *   have it yet
+ * @throws ServiceError `unavailable` when no database is bound for the home; `conflict` for an unfinished site, which its home does not
+ *   have yet
  */
 export function homeOf({ config }: ServiceContext, { home, status }: Pick<Site, "home" | "status">): D1Database {
   const db = homeDatabase(config, home);
@@ -48,7 +48,7 @@ export function homeOf({ config }: ServiceContext, { home, status }: Pick<Site, 
 }
 
 /**
- * Refuses to give out a new site id or appid while the directory may be under restore: it has forgotten some, and would give them twice.
+ * Refuses to give a new site id or appid while the directory is closed: it may be under restore, and would give the same ones twice.
  *
  * @throws ServiceError `unavailable`, reason `home_closed`
  */
@@ -56,12 +56,12 @@ export function requireOpenDirectory({ config }: ServiceContext): void {
   if (config.closedHomes.has(MAIN_HOME)) throw new ServiceError("unavailable", homeClosed(MAIN_HOME));
 }
 
-/** Tells the caches of a changed app: this isolate at once, KV after the answer. */
+/** Puts a changed app into the caches: that of this isolate at once, KV after the answer. */
 export function publishApp({ credentials, config, waitUntil }: ServiceContext, app: AppRecord): void {
   credentials.publish(config, app, waitUntil);
 }
 
-/** Has what is due for a webhook delivered, after the answer. */
+/** Notifies the queue of a webhook's due events, after the answer. */
 export function notifyQueueOf(
   ctx: ServiceContext,
   { home, id: site }: Pick<Site, "home" | "id">,

@@ -32,7 +32,7 @@ interface ListSessions extends PageInput {
 }
 
 /**
- * A page of a site's sessions, newest first, filtered by status and customer when given.
+ * A page of a site's sessions, newest first, of one status or one customer when these are given.
  *
  * @throws ServiceError `invalid_input` for a malformed cursor
  */
@@ -54,7 +54,7 @@ export async function readSession(
 }
 
 /**
- * Counts a site's sessions created at or after each time, by status. No count exceeds `COUNT_LIMIT`.
+ * Counts, for each time, a site's sessions created at or after it, by status. Counting stops at `COUNT_LIMIT`.
  *
  * @param input `since` in Unix seconds
  */

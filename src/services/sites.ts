@@ -28,7 +28,7 @@ export type { Site } from "../store/directory/sites.ts";
 
 const FIRST_ID_RULE = `must be an integer from 1 to ${HIGHEST_FIRST_CHAT_ID}`;
 
-/** The first chat_id that a site gives. */
+/** The chat_id of a site's first session. */
 const firstChatId = z
   .int(FIRST_ID_RULE)
   .check(z.minimum(1, FIRST_ID_RULE), z.maximum(HIGHEST_FIRST_CHAT_ID, FIRST_ID_RULE));
@@ -46,12 +46,12 @@ interface NewSite {
   firstChatId: number;
 }
 
-/** The same calls at the same moment may finish each other's sites. Each then begins another one, this often at most. */
+/** Equal calls at the same moment may finish each other's site. The call whose site is taken begins another, this often at most. */
 const TRIES = 20;
 
 /**
- * Creates a site in a home. Names need not be unique. The directory gets the site first, with the status `creating`, then the home,
- * then the directory opens it: the same call again finishes what an earlier one began.
+ * Creates a site in a home. Several sites may have the same name. The directory gets the site first, with the status `creating`, then
+ * the home gets it, then the directory opens it. The same call sent again finishes an unfinished site.
  *
  * @throws ServiceError `invalid_input` for an unknown home; `conflict`, reason `site_id_taken`, when the home has a site that the
  *   directory does not know; `unavailable` when one of the two databases does not answer, or `main` is closed
@@ -72,9 +72,9 @@ export async function createSite(ctx: ServiceContext, { name, home, firstChatId 
 const homeRule = (homes: ReadonlyMap<string, unknown>) => `must be one of ${[...homes.keys()].join(", ")}`;
 
 /**
- * Finishes a site that was begun: its home gets it, then the directory opens it. Repeated, it changes nothing.
+ * Finishes a site whose creation stopped half-way: its home gets it, then the directory opens it. A second call changes nothing.
  *
- * @returns false when the site was finished before
+ * @returns false when the site was already finished
  * @throws ServiceError `conflict`, reason `site_id_taken`, when the home has another site under this id; `unavailable` when one of the
  *   two databases does not answer
  */
@@ -99,7 +99,7 @@ export async function findSite({ config }: ServiceContext, { siteId }: { siteId:
   return site;
 }
 
-/** Whether accepted calls of a site leave events. @throws ServiceError `not_found` when the home does not have the site */
+/** Whether accepted calls of a site write events. @throws ServiceError `not_found` when the home does not have the site */
 export async function siteHasEvents(ctx: ServiceContext, { site }: { site: Site }): Promise<boolean> {
   const found = await selectHomeSite(homeOf(ctx, site), site.id);
   if (found === undefined) throw siteUnknown();
@@ -130,16 +130,16 @@ export const siteChangeSchema = z
 export interface SiteChange {
   name?: string | undefined;
   status?: (typeof SITE_STATUSES)[number] | undefined;
-  /** The next session gets this id. Must be above every id that the site has given, or be what was set last. */
+  /** The id of the next session: above every id that the site gave or skipped, or the same as set last. */
   firstChatId?: number | undefined;
-  /** Whether accepted calls leave events from now on. */
+  /** Whether accepted calls write events from now on. */
   events?: boolean | undefined;
 }
 
 /**
- * Renames, opens or closes a site, lifts its chat ids, or turns its events on or off. The home is changed first, because it decides; the directory gets a copy, which
- * holds the next chat id that the site may give too. The same call again repairs a copy that was not made. Where the home was
- * restored and the directory knows more of the site, the home gets that too.
+ * Renames, opens or closes a site, makes it skip chat ids, or turns its events on or off. The home is changed first, because signed
+ * calls obey the home. Then the directory gets a copy, with the next chat id. The same call sent again repairs a missing copy. When
+ * the directory has a newer revision than a restored home, the home gets it with the change.
  *
  * @throws ServiceError `invalid_input` for a first_chat_id that is too low, and then nothing is changed; `not_found` when the home does
  *   not have the site; `conflict`, reason `changed_meanwhile`; `unavailable`, reason `site_not_copied`, when the home has the change
@@ -160,7 +160,7 @@ export async function changeSite(
     const message = `must be above ${givenId}, the highest chat_id that the site has given or skipped`;
     throw invalidInput([{ field: "first_chat_id", message }]);
   }
-  // Each copy holds the ids too: the copy of an earlier change that comes late is dropped.
+  // Each copy holds the next chat id, even if only the name changed: a late copy of an earlier change is dropped with its id.
   const copy = { name: now.name, status: now.status, revision: now.revision, firstChatId: now.chatIdFloor + 1 };
   await updateSiteCopy(runtime, config.directory, site.id, copy).catch(sayNotCopied);
   if (firstChatId !== undefined) await rememberFloors(ctx, site, now.chatIdFloor).catch(sayNotRemembered);

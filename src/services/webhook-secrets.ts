@@ -24,10 +24,10 @@ export interface RotatedWebhook {
 }
 
 /**
- * Gives a webhook a new secret. Until the overlap ends events are signed with the previous one too; older ones end at once.
+ * Gives a webhook a new secret. Until the overlap ends, events are signed with the previous secret too. Older secrets end at once.
  *
  * @param input `overlapSeconds` is how long the previous secret stays valid
- * @throws ServiceError `not_found`; `conflict`, reason `rotation_busy`, when others keep rotating it; `internal` when MASTER_KEY does not
+ * @throws ServiceError `not_found`; `conflict`, reason `rotation_busy`, when other calls keep rotating it; `internal` when MASTER_KEY does not
  *   open the current secret
  */
 export async function rotateWebhookSecret(
@@ -40,7 +40,7 @@ export async function rotateWebhookSecret(
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const webhook = await selectSealedWebhook(ctx.runtime, db, key);
     if (webhook === undefined) throw webhookUnknown();
-    // The try before wrote this; its answer was lost. A further rotation would end the secret that is in use.
+    // The previous try stored this secret, and D1's answer was lost. Another rotation would end the secret that is in use.
     if (mine !== undefined && webhook.version === mine.rotated.version) return mine.rotated;
     mine = await nextRotation(ctx, webhook, overlapSeconds);
     if (await updateWebhookSecret(ctx.runtime, db, key, mine.change, authorOf(ctx), ctx.answerBy)) return mine.rotated;
@@ -63,7 +63,7 @@ async function nextRotation(ctx: ServiceContext, webhook: WebhookRow, overlapSec
     version,
     secret: await seal(ctx.runtime, keyring, { siteId, webhookId, version }, "current", secret),
     previousVersion,
-    // Sealed anew, because a seal is bound to its slot. The version stays with the secret.
+    // The secret is sealed again because a seal is bound to its slot: in another slot it does not open. Its version stays.
     previousSecret: await seal(ctx.runtime, keyring, previous, "previous", current),
     previousExpiresAt,
   };
@@ -71,9 +71,9 @@ async function nextRotation(ctx: ServiceContext, webhook: WebhookRow, overlapSec
 }
 
 /**
- * The secret of a webhook in clear text, for the operator who has just made it.
+ * The secret of a webhook in clear text, for the operator who just added the webhook or rotated its secret.
  *
- * @param input `version` of the wanted secret, so that a newer secret of another operator is not shown
+ * @param input `version` of the wanted secret: a newer secret, made by another operator, is not shown
  * @throws ServiceError `not_found`; `conflict`, reason `version_other`; `internal` when MASTER_KEY does not open it
  */
 export async function readWebhookSecret(

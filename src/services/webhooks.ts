@@ -23,7 +23,7 @@ import { authorOf, homeOf, keyringOf, type ServiceContext } from "./service-cont
 
 export type { Webhook } from "../store/home/webhooks.ts";
 
-/** What webhooks can ask for. A ping comes unasked. */
+/** The types that a webhook can ask for. A `ping` comes without asking. */
 export const EVENT_TYPES: readonly string[] = OPERATIONS.map(({ eventType }) => eventType);
 
 const MOST_TYPES = 100;
@@ -42,12 +42,12 @@ export const newWebhookSchema = z.strictObject({ url: webhookUrl, events: z.opti
 type AddWebhook = z.infer<typeof newWebhookSchema> & { site: Site };
 
 /**
- * Adds a webhook, which gets the events from now on. The first one of a site turns the site's events on.
+ * Adds a webhook, which gets the site's events from now on. The first webhook of a site turns the site's events on.
  *
- * @param input without `events` it gets all types that there are now
- * @returns also the secret, which no later answer shows
- * @throws ServiceError `invalid_input` for a URL that events cannot be posted to, or one webhook too many; `conflict`, reason
- *   `changed_meanwhile`, when it was added and deleted while the call was tried again
+ * @param input without `events`, the webhook gets all types that exist now
+ * @returns the webhook with its secret, which no later answer shows
+ * @throws ServiceError `invalid_input` for a URL that events cannot be posted to, or when the site has the most webhooks already;
+ *   `conflict`, reason `changed_meanwhile`, when somebody deleted the new webhook before this call was answered
  */
 export async function addWebhook(ctx: ServiceContext, input: AddWebhook): Promise<Webhook & { secret: string }> {
   const { site, url } = input;
@@ -75,11 +75,11 @@ function requirePostable({ config }: ServiceContext, url: string): void {
 
 const refusedUrl = (message: string) => invalidInput([{ field: "url", message }]);
 
-/** What the audit log says of a webhook. The path and the query of its URL may hold a token. */
+/** The details of a webhook for the audit log. They hold only the origin of its URL: path and query may hold a token. */
 const webhookDetails = ({ url, events }: Pick<Webhook, "url" | "events">): string =>
   JSON.stringify({ origin: URL.parse(url)?.origin ?? null, events });
 
-/** A webhook of a site. */
+/** Names a webhook of a site. */
 export interface WebhookOf {
   site: Site;
   webhookId: string;
@@ -97,7 +97,7 @@ export async function requireEnabled(ctx: ServiceContext, input: WebhookOf): Pro
   if ((await findWebhook(ctx, input)).status === "disabled") throw webhookDisabled();
 }
 
-/** All webhooks of a site, the oldest first: they are ten at most. */
+/** All webhooks of a site, the oldest first. A site has ten at most, so there are no pages. */
 export const listWebhooks = (ctx: ServiceContext, { site }: { site: Site }): Promise<Webhook[]> =>
   selectWebhooks(homeOf(ctx, site), site.id);
 
@@ -116,7 +116,7 @@ export const webhookChangeSchema = z
   );
 
 /**
- * Changes a webhook. What is pending goes to the new URL. Disabling it ends what is pending as failed, and enabling it sends nothing
+ * Changes a webhook. Pending deliveries go to the new URL. Disabling the webhook ends them as failed. Enabling it does not send them
  * again: `redeliver` does.
  *
  * @throws ServiceError `not_found`; `invalid_input` for a URL that events cannot be posted to; `conflict`, reason `changed_meanwhile`
@@ -135,7 +135,7 @@ export async function changeWebhook(
   return now;
 }
 
-/** Deletes a webhook with its deliveries: nothing is posted to it any more. @throws ServiceError `not_found` */
+/** Deletes a webhook and its deliveries. @throws ServiceError `not_found` */
 export async function deleteWebhook(ctx: ServiceContext, which: WebhookOf): Promise<void> {
   const { site, webhookId: id } = which;
   const details = webhookDetails(await findWebhook(ctx, which));
