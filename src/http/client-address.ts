@@ -1,4 +1,4 @@
-/** The address that a client is counted under. Of IPv6 only the first 64 bits, because a client usually owns all addresses below them. */
+/** The address by which a client's failures are counted. Of IPv6, the first 64 bits: a client usually owns all addresses that share them. */
 export function clientAddress(request: Request): string {
   const address = request.headers.get("cf-connecting-ip") ?? "unknown";
   if (!address.includes(":")) return address;

@@ -6,9 +6,9 @@ import { databaseFault, rootOf } from "../store/run-batch.ts";
 import type { Trace } from "../telemetry/trace.ts";
 
 /**
- * Turns any error into a ServiceError, which each face answers in its own form. The cause is logged and never sent.
+ * Turns any error into a ServiceError, which each surface answers in its own form. The cause is logged and never sent.
  *
- * @param trace gets the reason, the detail and the fault, for the log
+ * @param trace receives the reason, the detail and the fault, for the log
  */
 export function refusalOf(error: Error, trace: Trace): ServiceError {
   const refusal = error instanceof ServiceError ? error : unexpected(error);
@@ -20,7 +20,7 @@ export function refusalOf(error: Error, trace: Trace): ServiceError {
   return refusal;
 }
 
-/** Refusals because a database gave no answer that could be used. */
+/** The reasons of refusals for which a database may be to blame: it gave no usable answer. */
 const NO_ANSWER: ReadonlySet<string> = new Set([
   "d1_unavailable",
   "d1_answer_incomplete",
@@ -30,9 +30,8 @@ const NO_ANSWER: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The home that may have given an operator no answer, to be named to him together with the directory, which such a call asks too:
- * the error does not tell which of the two it was. Undefined when it is the directory, whose database is the home `main`: a
- * deployment of one database has no use for a name.
+ * The home to name to an operator whose call got no answer from a database. The text names the directory too, because the error does
+ * not tell which of the two was silent. Undefined when the call's home is `main`: that is the directory itself.
  */
 export function silentHome({ context }: ServiceError, { home }: Trace): string | undefined {
   return home !== MAIN_HOME && NO_ANSWER.has(context.reason) ? home : undefined;
@@ -45,12 +44,12 @@ function unexpected(error: Error): ServiceError {
   return databaseFault(error) ?? new ServiceError("internal", { reason: "unexpected", cause: error });
 }
 
-/** Messages that quote no data. A D1_TYPE_ERROR quotes the value, and "Failed to parse" quotes the whole answer: both are left out. */
+/** Messages without data of callers. Not matched: a D1_TYPE_ERROR, which quotes a value, and "Failed to parse", which quotes an answer. */
 const SAFE_MESSAGE = /^D1_ERROR: (?!Failed to parse)|^no answer in|^Network connection lost/;
 
 /**
- * Describes a fault without data of callers. Messages of the configuration, of seals and of D1 name settings, tables and columns. Any
- * other message may quote what a caller sent, as a parser's does, so of it only the error's name and stack are logged.
+ * Describes a fault without data of callers. Messages of the configuration, of seals and of D1 name settings, tables and columns only.
+ * Any other message may quote a caller, as a parser's does: of such an error the name and the stack are logged, not the message.
  */
 function describeFault(cause: unknown): string {
   const root = rootOf(cause);

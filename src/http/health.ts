@@ -7,10 +7,10 @@ import { probeHome } from "../store/home/sites.ts";
 import { type App, configOf } from "./request-context.ts";
 
 const CACHED_MS = 5_000;
-/** For one answer, from its turn on, and for all of them. What gets no turn in that time is `down`. */
+/** Milliseconds for one answer, from its turn on, and for all answers. A home without a turn in this time is `down`. */
 const TURN_MS = 2_000;
 const ALL_TURNS_MS = 2 * TURN_MS;
-/** A probe that takes longer was cancelled together with its request, so another request starts a new one. */
+/** A probe that takes longer was cancelled with its request. Then another request starts a new probe. */
 const PROBE_MS = ALL_TURNS_MS + 500;
 const POLL_MS = 20;
 
@@ -19,16 +19,15 @@ type State = "ok" | "down";
 interface Health {
   status: "ok" | "degraded" | "down";
   directory: State;
-  /** By name. `main` is the directory's own database. */
+  /** By the name of the home. `main` is the directory's own database. */
   homes: Record<string, State>;
   /** `down` also when a namespace is not bound. */
   kv: State;
 }
 
 /**
- * GET /healthz: asks every home and both KV namespaces, five at a time, at most every 5 s in an isolate. 503 only when the directory
- * does not answer. One request probes. The others check with timers for its result, because a request may not await another
- * request's promise.
+ * GET /healthz: asks every home and both KV namespaces, five at a time. An isolate asks at most every 5 s. Answers 503 only when the
+ * directory is silent. One request probes; the others poll for its result, because a request may not await another request's promise.
  */
 export function health(): Handler<App> {
   let last: { health: Health; at: number } | undefined;
@@ -52,7 +51,7 @@ export function health(): Handler<App> {
   };
 }
 
-/** The directory comes first, because its answer decides the status; then KV and the other homes. */
+/** Asks the directory first, because its answer decides the status; then KV and the other homes. */
 async function probe(runtime: Runtime, { homes, nonces, credentials }: Config): Promise<Health> {
   const probes: { home?: string; call: () => Promise<void> }[] = [...homes].map(([home, db]) => ({
     home,

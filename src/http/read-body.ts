@@ -2,24 +2,24 @@ import { ServiceError } from "../errors.ts";
 import { MAX_BODY_BYTES } from "../parse-json.ts";
 import { type Runtime, withinTime } from "../runtime.ts";
 
-/** A body must have arrived after this time. Less than an operator's call may take: a slow sender must not look like a silent database. */
+/** A body must arrive within this time. Less than the limit of an operator's call: otherwise a slow sender would look like a silent database. */
 const ARRIVAL_LIMIT_MS = 5_000;
 
-/** The memory that a body begins with. It doubles when it is full: who sends nothing, or says that much will come, gets no more. */
+/** The first buffer for a body. It doubles when it is full: a sender that announces much and sends nothing takes no more memory. */
 const FIRST_BYTES = 4 * 1024;
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;|$)/i;
 
 /**
- * Reads the body's bytes exactly as received, because the signature covers them.
+ * Reads the body's bytes exactly as received: the signature is over these bytes.
  *
- * @throws ServiceError `media_type_unsupported`; otherwise as {@link readBytes} does
+ * @throws ServiceError `media_type_unsupported`; and as {@link readBytes} does
  */
 export async function readBody(runtime: Runtime, request: Request): Promise<ArrayBuffer> {
   requireJson(request);
   if (!request.headers.has("content-length")) return readBytes(runtime, request);
   refuseAnnounced(request, MAX_BODY_BYTES);
-  // The runtime reads no more bytes than the announced length.
+  // A body with a length needs no limit here: the runtime reads no more bytes than announced.
   return arrived(runtime, () => request.arrayBuffer());
 }
 
@@ -54,7 +54,7 @@ export async function readBytes(runtime: Runtime, request: Request, most = MAX_B
   try {
     return await arrived(runtime, () => readChunks(reader, most));
   } catch (error) {
-    // Not awaited: a sender who ends nothing may not end this either.
+    // cancel() is not awaited: with a sender that never ends the body, it may never end either.
     reader.cancel().catch(() => {});
     throw error;
   }
@@ -80,7 +80,7 @@ function refuseAnnounced({ headers }: Request, most: number): void {
   if (Number(headers.get("content-length")) > most) throw tooLarge(most);
 }
 
-/** Turns the runtime's error for a body that ended early into a refusal: its words are those of an outage, but the caller cut it off. */
+/** Turns the runtime's error for a body that ended early into a refusal. The error reads like an outage, but the caller cut the body off. */
 async function arrived(runtime: Runtime, read: () => Promise<ArrayBuffer>): Promise<ArrayBuffer> {
   try {
     return await withinTime(runtime, ARRIVAL_LIMIT_MS, read, () => {

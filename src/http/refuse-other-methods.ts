@@ -2,7 +2,7 @@ import type { Env } from "hono";
 import { ServiceError } from "../errors.ts";
 import type { Routes } from "./new-hono.ts";
 
-/** Answers other methods on a path that has routes with 405 and `Allow`, instead of 404. Call it after the routes. */
+/** Answers a wrong method on a known path with 405 and `Allow`; hono would answer 404. Call it after all routes are added. */
 export function refuseOtherMethods<E extends Env>(routes: Routes<E>): void {
   const served = Map.groupBy(
     routes.routes.filter(({ method }) => method !== "ALL"),
@@ -16,14 +16,14 @@ export function refuseOtherMethods<E extends Env>(routes: Routes<E>): void {
   }
 }
 
-/** Refuses every path that has no route. Call it last. Needed because Hono ignores `notFound` of a mounted app. */
+/** Refuses every path without a route. Call it last. Hono's own `notFound` does not work here: it is ignored in a mounted app. */
 export function refuseOtherPaths<E extends Env>(routes: Routes<E>): void {
   routes.all("*", () => {
     throw routeNotFound();
   });
 }
 
-/** @param detail what the caller may be told */
+/** @param detail sent to the caller */
 export const routeNotFound = (detail?: string): ServiceError =>
   new ServiceError("route_not_found", {
     reason: "route_not_found",

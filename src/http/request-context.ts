@@ -7,7 +7,7 @@ import type { ExceededLimits } from "../signed/rate-limit.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { Trace } from "../telemetry/trace.ts";
 
-/** What is kept for the lifetime of the isolate. */
+/** What an isolate keeps from request to request. */
 export interface Isolate {
   runtime: Runtime;
   telemetry: Telemetry;
@@ -16,7 +16,7 @@ export interface Isolate {
   limits: ExceededLimits;
 }
 
-/** The Hono types that all faces share. A face that keeps more in `c.var` has its own type. */
+/** The Hono types that all surfaces share. A surface that keeps more in `c.var` has its own type. */
 export type App = {
   Bindings: Bindings;
   Variables: {
@@ -24,8 +24,8 @@ export type App = {
     isolate: Isolate;
   };
 };
-/** A request's context for code that all faces share. Without `get` and `set`, the context type of every face is assignable. */
+/** A request's context for code that all surfaces share. It leaves out `get` and `set`: with them, no surface's own context would fit. */
 export type RequestContext = Omit<Context<App>, "get" | "set">;
 
-/** @throws ConfigurationError see {@link readConfig} */
+/** @throws ConfigurationError as {@link readConfig} does */
 export const configOf = (c: RequestContext): Config => readConfig(c.env, c.var.isolate.telemetry);

@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
 import type { App, Isolate } from "./request-context.ts";
 
-/** Gives every request a new id, sent as `x-request-id`, and one log record. An `x-request-id` of the caller is ignored. */
+/** Gives every request a new id and one log record. The answer has the id as `x-request-id`; a caller's `x-request-id` is ignored. */
 export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
   return async function logRequest(c, next) {
     const requestId = isolate.runtime.uuid();
@@ -37,7 +37,7 @@ export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
   };
 }
 
-/** The pattern of the route that answered, or of the face when none of its routes did. */
+/** The pattern of the route that answered, or of the surface when none of its routes did. */
 function pathOf(matched: { path: string }[]): string {
   const route = matched.findLast(({ path }) => !path.endsWith("*")) ?? matched.at(-1);
   return route?.path ?? "/*";

@@ -4,7 +4,7 @@ import { type Answer, type Call, call, type Declaration } from "../operator/call
 import type { AdminContext } from "./env.ts";
 import { readInput, readQuery } from "./read-input.ts";
 
-/** What a call of the admin API says of itself in addition. Body and query are read by the schemas that OpenAPI describes. */
+/** What a call of the admin API declares in addition. openapi.json describes the same schemas that read the body and the query. */
 interface AdminDeclaration<Id, Body, Query> extends Declaration {
   /** The operationId in openapi.json. */
   id: Id;
@@ -18,7 +18,7 @@ export interface AdminCall<Id extends string = string>
   extends Call<AdminContext>,
     AdminDeclaration<Id, unknown, unknown> {}
 
-/** What the handler of a call gets: the site of the path, the body and the query, as far as the call declares them. */
+/** The input of a call's handler: the site of the path, the body and the query, as the call declares them. */
 interface Given<Scope, Body, Query> {
   site: Scope extends "site" ? Site : undefined;
   body: Body;
@@ -26,7 +26,7 @@ interface Given<Scope, Body, Query> {
 }
 
 /**
- * Makes a call of the admin API. The site is looked for before the body and the query are read.
+ * Makes a call of the admin API. An unknown site is refused before the body and the query are read.
  *
  * @throws Error as {@link call} does
  */

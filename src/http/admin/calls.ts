@@ -10,8 +10,8 @@ import { siteCalls } from "./sites.ts";
 import { webhookCalls } from "./webhooks.ts";
 
 /**
- * Every call of the admin API, in the order of openapi.json. Each answer names its fields one by one, a session's in SESSION_FIELDS, so that
- * no stored field is sent by accident; openapi/admin-schemas.ts and openapi/webhook-schemas.ts describe them.
+ * Every call of the admin API, in the order of openapi.json. Each answer names its fields one by one, so that no stored field is sent by
+ * accident; SESSION_FIELDS names those of a session. openapi/admin-schemas.ts and openapi/webhook-schemas.ts describe the answers.
  */
 export const ADMIN_CALLS = [
   ...siteCalls,

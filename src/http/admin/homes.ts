@@ -6,7 +6,7 @@ import { adminCall } from "./call.ts";
 import type { AdminContext } from "./env.ts";
 import { page } from "./page.ts";
 
-/** The home that a path names, which need not exist. It is noted for the log and for the words of a fault. */
+/** The home that the path names, even if it does not exist. The log and the text of a fault name it too. */
 function homeOf(c: AdminContext): string {
   const home = c.req.param("name") ?? "";
   noteHome(c, home);

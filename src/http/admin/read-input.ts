@@ -8,15 +8,15 @@ import type { AdminContext } from "./env.ts";
 /**
  * Reads the JSON body of an admin call.
  *
- * @param whenEmpty the input that an absent body stands for; without it a body is required
- * @throws ServiceError `invalid_input` naming each bad field; otherwise as {@link readBody} does
+ * @param whenEmpty the input for an absent body; by default a body is required
+ * @throws ServiceError `invalid_input` naming each bad field; and as {@link readBody} does
  */
 export async function readInput<Output>(
   c: AdminContext,
   schema: z.ZodMiniType<Output>,
   whenEmpty?: Record<string, unknown>,
 ): Promise<Output> {
-  // A call with a body has no query. Otherwise `rotate?overlap_seconds=0` would rotate with the default overlap.
+  // A call with a body refuses a query: otherwise `rotate?overlap_seconds=0` would rotate with the default overlap.
   const [stray] = Object.keys(c.req.query());
   if (stray !== undefined) throw invalidInput([{ field: stray, message: "belongs in the body" }]);
   const { raw } = c.req;
@@ -24,7 +24,7 @@ export async function readInput<Output>(
   let bytes: ArrayBuffer;
   if (whenEmpty === undefined) bytes = await readBody(runtime, raw);
   else {
-    // Over HTTP an absent body is an empty stream without a media type.
+    // A client without a body may still send an empty stream, which has no media type.
     bytes = await readBytes(runtime, raw);
     if (bytes.byteLength === 0) return check(schema, whenEmpty);
     requireJson(raw);

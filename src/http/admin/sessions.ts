@@ -20,7 +20,7 @@ const shownSessionEntry = (row: SessionRow) => ({
   created_at: row.createdAt,
 });
 
-/** Everything stored of one session. Its own fields are those of SESSION_FIELDS. */
+/** Everything stored of one session. SESSION_FIELDS names the fields of the session itself. */
 const shownSession = ({ session, customer, participants, messages }: StoredSession) => ({
   ...Object.fromEntries(SESSION_FIELDS.map(([column, name]) => [name, session[column]])),
   customer: { sbs: customer.externalId, name: customer.name, ip: customer.ip },

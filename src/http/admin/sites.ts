@@ -6,7 +6,7 @@ import { page } from "./page.ts";
 
 const shownSite = ({ id, name, home, status }: Omit<Site, "createdAt">) => ({ id, name, home, status });
 
-/** Only its home knows whether a site has events, so lists of sites do not say it. */
+/** Only the site's home knows `events`, so lists of sites leave it out. */
 const shownChangedSite = ({ events, ...site }: Site & { events: boolean }) => ({ ...shownSite(site), events });
 
 const shownSiteEntry = ({ createdAt, ...site }: Site) => ({ ...shownSite(site), created_at: createdAt });

@@ -12,7 +12,7 @@ import { adminCall } from "./call.ts";
 import type { AdminContext } from "./env.ts";
 import { page } from "./page.ts";
 
-/** The webhook that a path names, which need not exist. */
+/** The webhook's id in the path. The webhook may not exist. */
 export const webhookIdOf = (c: AdminContext): string => c.req.param("webhook_id") ?? "";
 
 const shownWebhook = (each: Webhook) => ({

@@ -9,7 +9,7 @@ import { SIGNATURE_CHECK_CALLS } from "./signature-check/calls.ts";
 import { SITES_CALLS } from "./sites/calls.ts";
 import { WEBHOOKS_CALLS } from "./webhooks/calls.ts";
 
-/** Every call of the console: who may make it, what it is about, and what it may leave in the audit log. */
+/** Every call of the console, with its role, its scope and the audit rows that it may write. */
 export const CONSOLE_CALLS: readonly ConsoleCall[] = [
   ...SIGN_IN_CALLS,
   ...SITES_CALLS,

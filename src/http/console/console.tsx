@@ -14,7 +14,7 @@ import { viewOf } from "./view.ts";
 const SELF_ONLY = ["style-src", "script-src", "form-action"].map((directive) => `${directive} 'self'`);
 const NOTHING = ["default-src", "frame-ancestors", "base-uri"].map((directive) => `${directive} 'none'`);
 
-/** Headers of every answer, also of refusals and redirects. */
+/** Headers of every answer, refusals and redirects too. */
 const HEADERS = [
   ["content-security-policy", [...NOTHING, ...SELF_ONLY, "img-src 'self'"].join("; ")],
   ["cache-control", "no-store"],
@@ -28,8 +28,8 @@ const HEADERS = [
 ] as const;
 
 /**
- * Whether a request that may change something comes from a page of the console, judged by headers that no page can forge. Not hono's
- * csrf(), because that checks forms only, and some changes here read no form.
+ * Whether a request that may change something comes from a page of the console. The browser sets the headers that tell it, so a page
+ * cannot forge them. hono's csrf() is not enough: it checks forms only, and some changes here read no form.
  */
 function isOwn({ method, url, headers }: Request): boolean {
   if (method === "GET" || method === "HEAD") return true;
@@ -45,7 +45,7 @@ export function operatorConsole(): ConsoleRoutes {
     for (const [name, value] of HEADERS) c.header(name, value);
     c.set("view", await viewOf(c));
     const { method } = c.req;
-    // As it was written: what c.req.path has decoded may be a line end, which no header can hold.
+    // The path is not c.req.path, which is decoded: it may hold a line end, which no header can carry.
     const { pathname, search } = new URL(c.req.url);
     if (pathname.endsWith("/") && (method === "GET" || method === "HEAD")) {
       return c.redirect(pathname.replace(/(?<!\/)\/+$/, "") + search, 301);

@@ -1,11 +1,11 @@
 export const SESSION_COOKIE = "__Host-console";
 export const LANGUAGE_COOKIE = "__Host-language";
-/** Set by console.js, from what the browser knows. */
+/** The browser's time zone, set by console.js. */
 export const ZONE_COOKIE = "__Host-zone";
 
 /**
- * A cookie of this host only that scripts cannot read. SameSite=Lax, so that an operator who follows a link from a mail is still signed
- * in; posts are checked by their Origin.
+ * A cookie for this host only, which scripts cannot read. With SameSite=Strict, an operator who follows a link from a mail would not be
+ * signed in; so it is Lax, and posts are checked by their Origin.
  */
 export function hostCookie(name: string, value: string, maxAgeSeconds: number): string {
   return `${name}=${value}; Path=/; Max-Age=${maxAgeSeconds}; Secure; HttpOnly; SameSite=Lax`;

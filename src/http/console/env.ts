@@ -7,7 +7,7 @@ import type { View } from "./view.ts";
 
 export type ConsoleEnv = {
   Bindings: App["Bindings"];
-  /** Both are set by the first middleware. */
+  /** The first middleware sets `view` and the operator's variables. */
   Variables: App["Variables"] & OperatorVariables & { view: View };
 };
 

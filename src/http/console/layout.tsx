@@ -11,16 +11,16 @@ export interface Page {
   title: string;
   /** The section of the console that the page belongs to. */
   section?: "sites" | "homes" | "check" | "audit";
-  /** The site that the page is about, and the tab that it belongs to. */
+  /** The site that the page is about, and the tab to mark. */
   site?: FramedSite;
-  /** Where the language switch returns to when the page answers a post. Otherwise it returns to the address of the page. */
+  /** The path that the language switch returns to when the page answers a post. By default it returns to the page's own address. */
   back?: string | undefined;
-  /** A form that is shown again, and its path: the language switch sends its values along, so that they are not lost. */
+  /** A form that is shown again. The language switch sends its values to its path: otherwise a change of language would lose them. */
   filled?: { path: string; values: Record<string, string> } | undefined;
   body: Child;
 }
 
-/** Answers with a page, which first tells the result of the form that led to it. */
+/** Answers with a page. After a form, its result stands on top. */
 export async function show(c: PageContext, page: Page, status: ContentfulStatusCode = 200): Promise<Response> {
   const back = c.req.method === "POST" ? page.back : undefined;
   const done = await doneNotice(c);

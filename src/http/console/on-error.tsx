@@ -9,7 +9,7 @@ export function onError(error: Error, c: PageContext): Promise<Response> {
   const refusal = refusalOf(error, c.var.trace);
   const { code, context } = refusal;
   const status = STATUS_OF[code];
-  // An error before the reader's language is known is told in English.
+  // An error may come before the reader's language is known: then the page is in English.
   if ((c.var.view as View | undefined) === undefined) c.set("view", englishView(c));
   if (context.retryAfter !== undefined) c.header("retry-after", String(context.retryAfter));
   const { t } = c.var.view;

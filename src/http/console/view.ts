@@ -5,22 +5,22 @@ import { LANGUAGE_COOKIE, readCookie, ZONE_COOKIE } from "./cookies.ts";
 
 export type Language = "en" | "zh";
 
-/** What every page needs to know about its reader. */
+/** What every page knows about its reader. */
 export interface View {
   language: Language;
-  /** A text in the reader's language; `{0}`, `{1}`, … stand for the values. */
+  /** A text in the reader's language, given in English. `{0}`, `{1}`, … stand for the values. */
   t: (english: string, ...values: (string | number | undefined)[]) => string;
-  /** Path and query of the page, to return to. */
+  /** Path and query of the page: a form may return here. */
   here: string;
   /** Undefined while nobody is signed in. */
   session: ConsoleSession | undefined;
   /** Unix seconds. */
   now: number;
-  /** An IANA name, as the reader's browser told it; UTC until then. Not derived from the address, which may be a proxy's. */
+  /** An IANA name, from the browser; UTC for its first page. The client address does not tell it: a proxy may be in another zone. */
   timeZone: string;
   /** A time, given in Unix seconds, in the reader's language and zone. */
   time: (seconds: number) => string;
-  /** With a single home, no page speaks of homes until it is closed. */
+  /** Whether there are several homes. With one home, pages name no homes until it is closed. */
   hasHomes: boolean;
   /** The homes that CLOSED_HOMES names. */
   closedHomes: ReadonlySet<string>;
@@ -58,7 +58,7 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
 let chinese: Record<string, string> | undefined;
 
 /**
- * The Chinese texts by their English ones. They are a static asset, because every cold start pays for the size of the Worker. When they
+ * The Chinese texts by their English ones. They are a static asset: in the Worker's code, every cold start would load them. When they
  * cannot be read, pages are in English.
  */
 async function chineseTexts(c: RequestContext): Promise<Record<string, string>> {
@@ -72,7 +72,7 @@ async function chineseTexts(c: RequestContext): Promise<Record<string, string>> 
   return chinese ?? {};
 }
 
-/** The language the reader chose, else the best of Accept-Language that the console has, else English. */
+/** The language that the reader chose; else the best one of Accept-Language that the console has; else English. */
 export function languageOf(request: Request): Language {
   const chosen = readCookie(request, LANGUAGE_COOKIE);
   if (chosen === "en" || chosen === "zh") return chosen;
@@ -96,7 +96,7 @@ function timeZoneOf(request: Request): string {
 }
 
 /**
- * When the reader's day and week (from Monday) began, in Unix seconds.
+ * The start of the reader's day, and of the week (Monday), in Unix seconds.
  *
  * @param now Unix seconds
  */
@@ -104,12 +104,12 @@ export function startsOf(now: number, timeZone: string): { day: number; week: nu
   const midnight = (at: number) => {
     const local = at + offsetAt(at, timeZone);
     const start = local - (((local % 86_400) + 86_400) % 86_400);
-    // Takes the zone's offset at midnight: the clock may have changed since.
+    // The zone's offset is taken at midnight: the clock may have been put forward or back since.
     return start - offsetAt(start - (local - at), timeZone);
   };
   const day = midnight(now);
   const weekday = (new Date((day + offsetAt(day, timeZone)) * 1000).getUTCDay() + 6) % 7;
-  // Counts from noon, so that a day of 23 or 25 hours does not give a neighbouring day.
+  // Days are counted back from noon: from midnight, a day of 23 or 25 hours would give the day before or after Monday.
   return { day, week: midnight(day + 43_200 - weekday * 86_400) };
 }
 

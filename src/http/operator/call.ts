@@ -6,31 +6,31 @@ import { type OperatorContext, siteOf } from "./context.ts";
 
 export type Answer = Response | Promise<Response>;
 
-/** What every call of operators says of itself before it can be made. */
+/** What every call of operators declares. */
 export interface Declaration {
   method: "get" | "post" | "patch" | "delete";
-  /** Below the surface's own path. */
+  /** The path below the surface's own. */
   path: string;
-  /** Who may: the owner has the ADMIN_TOKEN. */
+  /** Who may make it. The owner has the ADMIN_TOKEN. */
   role: "owner" | "anyone";
   /**
-   * What it is about: the site that the path names; the site of the app that the path names, which services find; or all of the
-   * deployment or none.
+   * What it is about: the site that the path names; the site of the app that the path names (services look it up); or the whole
+   * deployment.
    */
   scope: "site" | "app" | "deployment";
-  /** Every row that it may leave in the audit log. */
+  /** Every action that it may write to the audit log. */
   audit: readonly AuditAction[];
 }
 
-/** A call of operators: what {@link call} makes and {@link mount} registers. */
+/** A call of operators: {@link call} makes it, {@link mount} registers it. */
 export interface Call<C> extends Declaration {
   answer: (c: C) => Answer;
 }
 
 /**
- * Makes a call of operators. For one about a site, the handler gets the site that the path names.
+ * Makes a call of operators. When its scope is a site, the handler gets the site that the path names.
  *
- * @throws Error when the scope is not what the parameters of the path say
+ * @throws Error when the scope does not match the parameters of the path
  */
 export function call<C extends OperatorContext>(
   declared: Declaration & { scope: "site" },
@@ -57,7 +57,8 @@ function scopeOf(path: string): Declaration["scope"] {
 /**
  * Registers the calls of a surface, in their order.
  *
- * @param door lets the signed-in pass. Calls for anyone need not pass it, and paths without a call do: without a token nobody learns which exist
+ * @param door stops requests without a token. Calls for anyone are not behind it. Unknown paths are: otherwise a stranger could learn
+ *   which paths exist
  */
 export function mount<E extends Env>(
   routes: Routes<E>,
@@ -65,7 +66,7 @@ export function mount<E extends Env>(
   door: MiddlewareHandler<E>,
 ): void {
   for (const { method, path, role, answer } of calls) {
-    // The request alone: hono's `next` would be taken for the site by a handler that may get one.
+    // The handler gets one argument: it would take hono's second one, `next`, for the site.
     const handler = (c: Context<E>) => answer(c);
     if (role === "anyone") routes[method](path, handler);
     else routes[method](path, door, handler);

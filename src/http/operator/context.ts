@@ -9,16 +9,16 @@ import { WHOLE_LIMIT_MS } from "../../store/run-batch.ts";
 import { pathId } from "../path-id.ts";
 import { configOf, type RequestContext } from "../request-context.ts";
 
-/** Variables that both faces of operators, the admin API and the console, set on a request. */
+/** Variables that both surfaces of operators, the admin API and the console, set on a request. */
 export interface OperatorVariables {
   /** The context for services. */
   ctx: ServiceContext;
 }
 
-/** A request of either surface of operators. */
+/** A request to a surface of operators. */
 export type OperatorContext = RequestContext & { var: OperatorVariables };
 
-/** Answers 503 when a call takes as long as a signed call may. What the call has begun may still be done. */
+/** Answers 503 when a call takes longer than a signed call may. Its changes may still be made after that. */
 export const answerInTime = (c: RequestContext, next: Next): Promise<void> =>
   withinTime(c.var.isolate.runtime, WHOLE_LIMIT_MS, next, () => {
     const late = `No answer within ${WHOLE_LIMIT_MS / 1000} s.`;
@@ -30,7 +30,7 @@ export const answerInTime = (c: RequestContext, next: Next): Promise<void> =>
     });
   });
 
-/** @throws ConfigurationError see {@link configOf} */
+/** @throws ConfigurationError as {@link configOf} does */
 export function serviceContext(c: RequestContext, actor: ServiceContext["actor"]): ServiceContext {
   const { runtime, telemetry, credentials } = c.var.isolate;
   const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
@@ -47,12 +47,12 @@ export function serviceContext(c: RequestContext, actor: ServiceContext["actor"]
   };
 }
 
-/** Notes the home that a call is about, for the log and for the words of a fault, when there is such a home. */
+/** Notes the home of a call, if there is such a home: the log and the text of a fault name it. */
 export function noteHome(c: OperatorContext, home: string): void {
   if (c.var.ctx.config.homes.has(home)) c.var.trace.home = home;
 }
 
-/** The site that a path names; its home is noted for the log and for the words of a fault. @throws ServiceError `not_found` */
+/** The site that the path names. Its home is noted: {@link noteHome}. @throws ServiceError `not_found` */
 export async function siteOf(c: OperatorContext): Promise<Site> {
   const site = await findSite(c.var.ctx, { siteId: pathId(c, "site_id", siteUnknown) });
   c.var.trace.home = site.home;

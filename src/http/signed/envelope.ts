@@ -9,7 +9,7 @@ export function succeed(c: RequestContext, data: Record<string, unknown> | ""): 
   return c.json({ code: 1, msg: "ok", data });
 }
 
-/** `{"code":-1,"msg":…,"data":""}`, contract section 7. Also puts reason and detail into the trace. */
+/** `{"code":-1,"msg":…,"data":""}`, contract section 7. Also notes reason and detail for the log. */
 export function fail(c: RequestContext, refused: Refused): Response {
   c.var.trace.reason = refused.reason;
   if (refused.detail !== undefined) c.var.trace.detail = refused.detail;
@@ -17,8 +17,8 @@ export function fail(c: RequestContext, refused: Refused): Response {
 }
 
 /**
- * The envelope of a failure, with the headers `Allow`, `Retry-After` and `x-error-detail`. The detail is sent only when it is `open`:
- * the signature was valid, or the detail depends on no secret.
+ * The envelope of a failure, with the headers `Allow`, `Retry-After` and `x-error-detail`. A detail is sent only when it is `open`: the
+ * signature was right, or the detail tells nothing secret.
  */
 export function envelope(
   c: RequestContext,

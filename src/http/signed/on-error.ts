@@ -3,7 +3,7 @@ import { refusalOf } from "../faults.ts";
 import type { RequestContext } from "../request-context.ts";
 import { envelope } from "./envelope.ts";
 
-/** Answers every error outside the operators' faces with the envelope of the signed API. */
+/** Answers every error outside the operators' surfaces with the envelope of the signed API. */
 export function onError(error: Error, c: RequestContext): Response {
   const { code, context } = refusalOf(error, c.var.trace);
   return envelope(c, isSignedErrorCode(code) ? code : "internal", context);

@@ -7,7 +7,7 @@ import { readBody } from "../read-body.ts";
 import { type App, configOf } from "../request-context.ts";
 import { fail, succeed } from "./envelope.ts";
 
-/** The route of one signed operation: reads HTTP, runs the request, answers HTTP. */
+/** The HTTP side of one signed operation: reads the request, runs it, and answers. */
 export function signedRoute(operation: Operation): Handler<App> {
   return async function signedRequest(c) {
     const { isolate, trace } = c.var;

@@ -11,7 +11,7 @@ import { show } from "../layout.tsx";
 import { Faults, Field, Form } from "../parts/form.tsx";
 import { buttonId } from "./agent-table.tsx";
 
-/** The form that renames an agent, and the buttons of the list that disable and enable one. */
+/** Answers the form that renames an agent, and the buttons of the list that disable or enable an agent. */
 export async function postAgent(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
   const { name, status } = form;

@@ -6,10 +6,10 @@ import { Badge } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 
-/** The id of the button that disables or enables an agent: the page scrolls back to it after the change. */
+/** The id of the button that disables or enables an agent. After the change the page scrolls to this button. */
 export const buttonId = (id: number) => `agent-${id}`;
 
-/** @param props `actions`: with buttons that change an agent */
+/** @param props with `actions`, each agent has buttons that change it */
 export function AgentTable({
   view,
   siteId,
@@ -22,7 +22,7 @@ export function AgentTable({
   actions?: boolean;
 }) {
   const { t } = view;
-  // The address of this page of the list, to return to.
+  // After a change, the button leads back to this page of the list.
   const here = withParameter(view.here, "done");
   const head = [t("Name"), "ID", t("Status")];
   return (

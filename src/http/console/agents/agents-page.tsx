@@ -12,10 +12,10 @@ import { More } from "../parts/table.tsx";
 import { AgentTable } from "./agent-table.tsx";
 import { BadLines } from "./bad-lines.tsx";
 
-/** How many characters of a refused list are shown again in its form. */
+/** A refused list is shown again in its form up to this many characters. */
 const KEPT_LIST_LENGTH = 120_000;
 
-/** The two forms that add agents: one by its fields, or many by a list. */
+/** Answers the two forms that add agents: one agent by its fields, or many agents by a list. */
 export async function postAgents(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
   const { list } = form;
@@ -62,7 +62,7 @@ function addMany(c: PageContext, site: Site, form: Record<string, string>, list:
   });
 }
 
-/** @param again the form to show again, and the bad lines of its list */
+/** @param again the form to show again, with the bad lines of its list */
 export async function agentsPage(
   c: PageContext,
   site: Site,

@@ -1,11 +1,11 @@
 import { type BadLine, MOST_LISTED_AGENTS } from "../../../services/agent-list.ts";
 import type { View } from "../view.ts";
 
-/** How many bad lines are shown, and how many characters of each. */
+/** How many bad lines are shown at most, and how many characters of each. */
 const SHOWN_LINES = 50;
 const SHOWN_LINE_LENGTH = 120;
 
-/** The lines of a list of agents that cannot be used, each with why. */
+/** The bad lines of a list of agents, each with its fault. */
 export function BadLines({ view, bad }: { view: View; bad: BadLine[] }) {
   if (bad.length === 0) return null;
   const more = bad.length - SHOWN_LINES;

@@ -14,7 +14,7 @@ import { PreviousSecret, RotateCard, type SecretOwner } from "../secrets/secret-
 import { AppState } from "./app-table.tsx";
 import { missingAppPage } from "./missing-app.tsx";
 
-/** The page of an app, or of an appid that has none. */
+/** The page of an app, or of a reserved appid without an app. */
 export async function appPageOrMissing(c: PageContext, site: Site): Promise<Response> {
   try {
     return await appPage(c, site);
@@ -54,7 +54,7 @@ export async function postRevoke(c: PageContext, site: Site): Promise<Response> 
   });
 }
 
-/** The app that a path names. @throws ServiceError `not_found` */
+/** The app that the path names. @throws ServiceError `not_found` */
 export async function appOf(c: PageContext, site: Site) {
   const { ctx, view } = c.var;
   const { t } = view;

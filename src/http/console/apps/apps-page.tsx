@@ -11,7 +11,7 @@ import { More } from "../parts/table.tsx";
 import { secretLocation } from "../secrets/secret-pages.tsx";
 import { AppTable } from "./app-table.tsx";
 
-/** The form that issues an app. */
+/** Answers the form that issues an app. */
 export async function postApp(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
   const { name = "", appid = "", secret = "" } = form;

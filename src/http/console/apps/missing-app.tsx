@@ -11,7 +11,7 @@ import { askPage } from "../parts/ask-page.tsx";
 import { Field, Form } from "../parts/form.tsx";
 import { Copyable, Notice } from "../parts/parts.tsx";
 
-/** Asks about an appid that is kept for a site which has no such app: because its home did not answer, or lost the app by a restore. */
+/** Asks before a reserved appid is released. The site has no such app: its home did not answer, or a restore removed the app. */
 export async function releasePage(c: PageContext, named: Site): Promise<Response> {
   const { view } = c.var;
   const { t } = view;
@@ -47,14 +47,14 @@ export async function postRelease(c: PageContext, site: Site): Promise<Response>
   });
 }
 
-/** The appid that a path names, and the path of its page. */
+/** The appid that the path names, and the path of its page. */
 function keptOf(c: PageContext, named: Site) {
   const site = { ...named, tab: "apps" as const };
   const appid = c.req.param("appid") ?? "";
   return { site, appid, path: `/console/sites/${site.id}/apps/${appid}` };
 }
 
-/** @throws ServiceError `not_found` when the appid is not kept for the site */
+/** @throws ServiceError `not_found` when the appid is not reserved for the site */
 async function missingOf(c: PageContext, named: Site) {
   const { ctx } = c.var;
   const kept = keptOf(c, named);

@@ -6,7 +6,7 @@ import { Notice, Time } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 
-/** The audit log of a site; of all sites when it is undefined. */
+/** The audit log of a site, or of all sites. */
 export async function auditPage(c: PageContext, site?: Site): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
@@ -90,7 +90,7 @@ function detailText(view: View, details: Record<string, unknown>): string {
   if (typeof home === "string" && view.hasHomes) parts.push(`home ${home}`);
   if (from !== undefined) parts.push(`${from} → ${to}`);
   if (Array.isArray(imported) && imported.length > 0) parts.push(imported.join(", "));
-  // Every site begins at 1 unless an operator chose another one.
+  // 1 is the default, which no operator chose.
   if (typeof first === "number" && first > 1) parts.push(`first_chat_id ${first}`);
   if (typeof lift === "number") {
     parts.push(view.t("chat_ids skipped: {0}", new Intl.NumberFormat(view.language).format(lift)));

@@ -7,43 +7,43 @@ import { isDraft, once } from "./once.ts";
 
 type Form = Record<string, string>;
 
-/** What was entered, checked: the input of the work, or what is wrong, by field. */
+/** The checked fields of a form: the input of the work, or the errors by field. */
 export type Entered<Input> = { input: Input } | { errors: Record<string, string> };
 
 type Checked<Input> =
   | { success: true; data: Input; error?: undefined }
   | { success: false; error: Parameters<typeof fieldIssues>[0] };
 
-/** What a schema says of what was entered, in the reader's language. */
+/** The fields of a form after the check of their schema, with errors in the reader's language. */
 export const entered = <Input>(view: View, checked: Checked<Input>): Entered<Input> =>
   checked.success ? { input: checked.data } : { errors: errorTexts(view, fieldIssues(checked.error)) };
 
-/** A page that a form leads to, and the id of the element to scroll to. */
+/** The page after a form, and the id of the element to scroll to. */
 interface Place {
   path: string;
   id?: string | undefined;
 }
 
-/** In what one form with fields differs from all others. */
+/** What a form with fields tells {@link formAction} about itself. */
 export interface FormAction<Input> {
-  /** The fields when the form is shown again. Never a secret. */
+  /** The fields to show again. Secrets are left out. */
   values: Form;
   entered: Entered<Input>;
   /** Shows the form again. */
   page: (again: Filled) => Promise<Response>;
-  /** Where a draft leads that has no field to show again. */
+  /** The page after a draft, for a form without a field to show again. */
   draft?: Place | undefined;
-  /** Throws, for a draft, what the work would be refused for. */
+  /** For a draft: throws the refusal that the work would throw, and writes nothing. */
   look?: (input: Input) => Promise<unknown>;
-  /** The errors, by field, to show the form again with; undefined for an error that has its own page. */
+  /** Turns a refusal into errors by field, and the form is shown again with them. Undefined for an error that has a page of its own. */
   refused?: (error: unknown) => Record<string, string> | undefined;
-  /** Where it leads when the form was sent before, and it is not known what came of it. */
+  /** The path of the page for a form that was already sent, when the result of the first submit is not known. */
   list: string;
-  /** Returns the path that the form leads to. */
+  /** Returns the path of the page after the form. */
   work: (input: Input) => Promise<string>;
 }
 
-/** Answers a form with fields: shows it again when something is wrong with it or when it is a draft; otherwise carries it out once. */
+/** Answers a form with fields. A form with errors, and a draft ({@link isDraft}), is shown again; any other is carried out once. */
 export async function formAction<Input>(c: PageContext, form: Form, action: FormAction<Input>): Promise<Response> {
   const { values, entered, page, draft, look, refused, list, work } = action;
   if ("errors" in entered) return page({ values, errors: entered.errors });
@@ -65,13 +65,13 @@ export async function formAction<Input>(c: PageContext, form: Form, action: Form
   return once(c, form, list, () => work(input).catch(sayRefused));
 }
 
-/** In what one form of a single button differs from all others. */
+/** What a form of one button tells {@link buttonAction} about itself. */
 export interface ButtonAction {
-  /** Where it leads when it is a draft: where the button is. */
+  /** The page after a draft: the one that has the button. */
   draft: Place;
-  /** Where it leads when the form was sent before, and it is not known what came of it. */
+  /** The path of the page for a form that was already sent, when the result of the first submit is not known. */
   list: string;
-  /** Returns the path that the form leads to. */
+  /** Returns the path of the page after the form. */
   work: () => Promise<string>;
 }
 
@@ -84,7 +84,7 @@ export async function buttonAction(c: PageContext, form: Form, action: ButtonAct
 const leadToDraft = async (c: PageContext, { path, id }: Place) =>
   c.redirect(await doneLocation(c, path, "draft", id), 303);
 
-/** What a service says of fields. */
+/** The errors by field, when a service refused fields. */
 function issueTexts(view: View, error: unknown): Record<string, string> | undefined {
   const issues: FieldIssue[] | undefined = error instanceof ServiceError ? error.context.issues : undefined;
   return issues && errorTexts(view, issues);

@@ -3,26 +3,26 @@ import type { PageContext } from "../env.ts";
 import type { View } from "../view.ts";
 import { ticketEnd, ticketFor } from "./tickets.ts";
 
-/** The message of a schema in the reader's language. Its numbers are replaced by {0}, {1}, … before it is looked up in zh.json. */
+/** The message of a schema in the reader's language. zh.json has it with {0}, {1}, … in place of its numbers. */
 export function ruleText(view: View, message: string): string {
   const numbers: string[] = [];
   const text = message.replace(/\d+/g, (number) => `{${numbers.push(number) - 1}}`);
   return view.t(text.charAt(0).toUpperCase() + text.slice(1), ...numbers);
 }
 
-/** The values of a form that is shown again, and their errors. Without errors the form was not sent yet. */
+/** The values of a form that is shown again, and their errors. Without errors, the form is a draft. */
 export interface Filled {
   values: Record<string, string>;
   errors: Record<string, string>;
 }
 
-/** What is wrong with a form, by field, in the reader's language. */
+/** The errors of a form by field, in the reader's language. */
 export const errorTexts = (view: View, issues: { field: string; message: string }[]): Record<string, string> =>
   Object.fromEntries(issues.map(({ field, message }) => [field, ruleText(view, message)]));
 
 export const isRefused = (form: Filled | undefined): boolean => Object.keys(form?.errors ?? {}).length > 0;
 
-/** The result of a form, told on the page that it leads to. */
+/** The result of a form. The page after the form shows it. */
 export type Done =
   | ("site" | "revoked" | "released" | "not_released" | "agents" | "renamed" | "normal" | "disabled")
   | ("site_renamed" | "site_opened" | "site_closed" | "first_chat_id")
@@ -30,9 +30,9 @@ export type Done =
   | ("not_known" | "rotated_before" | "revoked_before" | "draft");
 
 /**
- * The address to redirect to after a form. It holds the result and a ticket, so that a forged link cannot make a page tell a result.
+ * The address to redirect to after a form. It holds the result and a ticket: without the ticket, a forged link could show a false result.
  *
- * @param id of the element to scroll to, so that the operator is back at the same place
+ * @param id of the element that the page scrolls to
  */
 export async function doneLocation(c: PageContext, path: string, done: Done, id?: string): Promise<string> {
   const { session, now } = c.var.view;

@@ -8,8 +8,8 @@ import { doneLocation } from "./messages.ts";
 import { isFormToken } from "./tickets.ts";
 
 /**
- * Whether a form is only shown again with its values and not carried out: after a change of language, after signing in again, and when
- * it was made for another session.
+ * Whether a form is a draft: it is shown again with its values and not carried out. So is a form after a change of language or a new
+ * sign-in, and a form that was made for another session.
  */
 export async function isDraft(c: PageContext, form: Record<string, string>): Promise<boolean> {
   const { session } = c.var.view;
@@ -17,11 +17,11 @@ export async function isDraft(c: PageContext, form: Record<string, string>): Pro
 }
 
 /**
- * Carries out a form once, even when it is sent several times: by a double click, after Back, in a second tab. The same form sent again
- * redirects to the result of the first; a form with edited fields is another form.
+ * Carries out a form once, even when it is sent several times: by a double click, after Back, in a second tab. A second submit is
+ * redirected to the result of the first. A form with edited fields counts as another form.
  *
- * @param list path of the page to redirect to when the result of the first is not known
- * @param work returns the path to redirect to, or a page that tells why nothing was changed: then the form may be sent again
+ * @param list path of the page to redirect to when the result of the first submit is not known
+ * @param work returns the path to redirect to; or a page, when nothing was changed: then the form may be sent again
  */
 export async function once(
   c: PageContext,
@@ -33,14 +33,14 @@ export async function once(
   if (view.session === undefined) throw new ServiceError("unauthorized", { reason: "not_signed_in" });
   const fields = Object.entries(form).sort(([a], [b]) => (a < b ? -1 : 1));
   const id = await sha256(JSON.stringify([c.req.path, fields]));
-  const claim = await beginForm(ctx, { id, sessionId: view.session.id }).catch((error) => {
-    // Forms are in the directory: the site's home is not at fault.
+  const begun = await beginForm(ctx, { id, sessionId: view.session.id }).catch((error) => {
+    // Forms are stored in the directory. The page of this fault must not blame the site's home.
     c.var.trace.home = MAIN_HOME;
     throw error;
   });
-  if (!claim.isFirst) return c.redirect(claim.location ?? (await doneLocation(c, list, "not_known")), 303);
+  if (!begun.isFirst) return c.redirect(begun.location ?? (await doneLocation(c, list, "not_known")), 303);
   const working = finish(ctx, id, work);
-  // After a double click the browser aborts the first request; its work must still be finished.
+  // A double click makes the browser abort the first request. waitUntil() lets its work end all the same.
   c.executionCtx.waitUntil(working.catch(() => {}));
   const result = await working;
   return typeof result === "string" ? c.redirect(result, 303) : result;
@@ -53,7 +53,7 @@ async function finish(
 ): Promise<string | Response> {
   try {
     const result = await work();
-    // The work is done even if storing this fails. Then a second submit tells that the result is not known.
+    // A failure here is ignored: the work is done. A second submit then says that the result is not known.
     await (typeof result === "string" ? endForm(ctx, { id, location: result }) : forgetForm(ctx, { id })).catch(
       () => {},
     );

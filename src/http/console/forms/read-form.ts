@@ -2,13 +2,13 @@ import { ServiceError } from "../../../errors.ts";
 import { readBytes } from "../../read-body.ts";
 import type { PageContext } from "../env.ts";
 
-/** Enough for the largest signed body with every byte escaped, and for the fields that the sign-in page adds. */
+/** Holds the largest signed body with every byte escaped, and the fields that the sign-in page adds. */
 const MAX_FORM_BYTES = 260 * 1024;
 
 /**
  * The fields of a posted form.
  *
- * @throws ServiceError `media_type_unsupported`; otherwise as {@link readBytes} does
+ * @throws ServiceError `media_type_unsupported`; and as {@link readBytes} does
  */
 export async function readForm(c: PageContext): Promise<Record<string, string>> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header("content-type") ?? "")) {
@@ -18,7 +18,7 @@ export async function readForm(c: PageContext): Promise<Record<string, string>> 
   return Object.fromEntries(new URLSearchParams(new TextDecoder().decode(bytes)));
 }
 
-/** The number that a field holds, for a schema: undefined when it is empty, and the text when it is no whole number. */
+/** A field as input for a schema: its whole number; undefined when the field is empty; otherwise its text, which the schema refuses. */
 export function wholeNumber(text: string): number | string | undefined {
   if (text.trim() === "") return undefined;
   return /^\s*\d+\s*$/.test(text) ? Number(text) : text;

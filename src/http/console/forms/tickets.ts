@@ -1,6 +1,6 @@
 import { type ConsoleSession, isMac, macOf } from "../../../services/console-sessions.ts";
 
-/** How long a ticket is valid unless told otherwise, and so how long a page shows a new secret or the result of a form. */
+/** How long a ticket is valid by default. So long a page shows a new secret, or the result of a form. */
 const TICKET_SECONDS = 600;
 
 /** Whether a form was made for this session. */
@@ -9,7 +9,7 @@ export async function isFormToken({ id, key }: ConsoleSession, token: string): P
   return nonce !== undefined && mac !== undefined && isMac(key, ["form", id, nonce], mac);
 }
 
-/** A proof in an address that the console redirected this session there, for one purpose and time. It holds no secret. */
+/** A proof in an address: the console itself redirected this session there, for one purpose and until a time. It holds no secret. */
 export async function ticketFor(
   { id, key }: ConsoleSession,
   purpose: string[],
@@ -20,7 +20,7 @@ export async function ticketFor(
   return `${expiresAt}.${await macOf(key, ["ticket", id, expiresAt, ...purpose])}`;
 }
 
-/** Unix seconds until which a ticket is valid; undefined when it is not. */
+/** The end of a ticket in Unix seconds; undefined when the ticket is not valid now. */
 export async function ticketEnd(
   { id, key }: ConsoleSession,
   purpose: string[],

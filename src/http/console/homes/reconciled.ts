@@ -2,19 +2,19 @@ import type { ReconciledHome } from "../../../services/homes.ts";
 import type { PageContext } from "../env.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 
-/** What was done to a restored home, as the address of its page holds it. The apps to look at are read anew. */
-export type Settled = ReconciledHome;
+/** The result of a reconciliation, as the address of its page holds it. The page reads the divergent apps anew. */
+export type Reconciled = ReconciledHome;
 
-/** Longer than an operator waits before he opens the home. */
+/** Longer than the home must stay closed after its reconciliation: the page tells when to open it. */
 const SHOWN_SECONDS = 7_200;
 
 const purposeOf = (home: string, told: string) => ["settled", home, told];
 
-/** The address of the page that shows what was done, to this console session only. */
-export async function settledLocation(
+/** The address of the page that shows the result, to this console session only. */
+export async function reconciledLocation(
   c: PageContext,
   home: string,
-  { sites, skippedBy, reopenAfter, reconciliationId, homesDown }: Settled,
+  { sites, skippedBy, reopenAfter, reconciliationId, homesDown }: Reconciled,
 ): Promise<string> {
   const { session, now } = c.var.view;
   const path = `/console/homes/${home}/restored`;
@@ -23,8 +23,8 @@ export async function settledLocation(
   return `${path}?settled=${told}.${await ticketFor(session, purposeOf(home, told), now, SHOWN_SECONDS)}`;
 }
 
-/** What {@link settledLocation} put into the address; undefined for an address that it did not make. */
-export async function settledOf(c: PageContext, home: string): Promise<Settled | undefined> {
+/** The result in an address of {@link reconciledLocation}; undefined for any other address. */
+export async function reconciledOf(c: PageContext, home: string): Promise<Reconciled | undefined> {
   const { session, now } = c.var.view;
   const [, told = "", ticket = ""] = /^([^.]+)\.(.*)$/.exec(c.req.query("settled") ?? "") ?? [];
   if (session === undefined || (await ticketEnd(session, purposeOf(home, told), ticket, now)) === undefined) {

@@ -13,24 +13,24 @@ import { Faults, Field } from "../parts/form.tsx";
 import { Notice, Time } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
-import { type Settled, settledLocation, settledOf } from "./settled.ts";
+import { type Reconciled, reconciledLocation, reconciledOf } from "./reconciled.ts";
 
 const DEFAULT_LIFT = "1000000";
-/** How many apps to look at a page shows. */
+/** How many divergent apps one page shows. */
 const SHOWN_APPS = 50;
 
-/** What is to be done after D1's Time Travel took a home back: docs/operating.md. */
+/** Reconciles a home after D1's Time Travel restored it: the form, the question before it is done, and the result. docs/operating.md. */
 export async function restoredPage(c: PageContext): Promise<Response> {
   const home = homeOf(c);
-  const settled = await settledOf(c, home);
-  if (settled !== undefined) return resultPage(c, home, settled);
+  const reconciled = await reconciledOf(c, home);
+  if (reconciled !== undefined) return resultPage(c, home, reconciled);
   const { lift, settling_id } = c.req.query();
   if (lift === undefined) return formPage(c, home);
-  const input = settlingOf(lift, settling_id);
+  const input = reconciliationOf(lift, settling_id);
   if (!input.success) {
     return formPage(c, home, { values: { lift }, errors: errorTexts(c.var.view, fieldIssues(input.error)) });
   }
-  // In the address, so that the page sent again after a lost answer is the same settling.
+  // The id is in the address: when the answer is lost, the page sent again continues the same reconciliation.
   if (input.data.settling_id === undefined)
     return c.redirect(confirmPath(home, lift, newReconciliationId(c.var.ctx)), 303);
   return confirmPage(c, home, input.data.lift, input.data.settling_id);
@@ -40,9 +40,9 @@ export async function postRestored(c: PageContext): Promise<Response> {
   const home = homeOf(c);
   const form = await readForm(c);
   const { lift = "", settling_id } = form;
-  const checked = settlingOf(lift, settling_id);
-  const { lift: by = 0, settling_id: reconciliationId = newReconciliationId(c.var.ctx) } = checked.data ?? {};
-  const path = confirmPath(home, String(by), reconciliationId);
+  const checked = reconciliationOf(lift, settling_id);
+  const { lift: skip = 0, settling_id: reconciliationId = newReconciliationId(c.var.ctx) } = checked.data ?? {};
+  const path = confirmPath(home, String(skip), reconciliationId);
   return formAction(c, form, {
     values: { lift },
     entered: entered(c.var.view, checked),
@@ -51,7 +51,7 @@ export async function postRestored(c: PageContext): Promise<Response> {
     list: path,
     work: async () => {
       noteHome(c, home);
-      return settledLocation(c, home, await reconcileHome(c.var.ctx, { home, skip: by, reconciliationId }));
+      return reconciledLocation(c, home, await reconcileHome(c.var.ctx, { home, skip, reconciliationId }));
     },
   });
 }
@@ -61,8 +61,8 @@ const pathOf = (home: string) => `/console/homes/${home}/restored`;
 const confirmPath = (home: string, lift: string, reconciliationId: string) =>
   `${pathOf(home)}?lift=${encodeURIComponent(lift)}&settling_id=${reconciliationId}`;
 
-/** An empty field is a wrong number here, not the default. */
-const settlingOf = (lift: string, settling_id?: string) =>
+/** The checked fields. An empty `lift` is refused: the schema would take it for the default. */
+const reconciliationOf = (lift: string, settling_id?: string) =>
   reconcileSchema.safeParse({ lift: wholeNumber(lift) ?? "", settling_id });
 
 /** @throws ServiceError `not_found` */
@@ -167,14 +167,14 @@ async function confirmPage(c: PageContext, home: string, lift: number, reconcili
   return show(c, { title: t("Was the home {0} restored?", home), section: "homes", body });
 }
 
-async function resultPage(c: PageContext, home: string, settled: Settled): Promise<Response> {
-  const { sites, skippedBy, reopenAfter, reconciliationId } = settled;
+async function resultPage(c: PageContext, home: string, reconciled: Reconciled): Promise<Response> {
+  const { sites, skippedBy, reopenAfter, reconciliationId } = reconciled;
   const view = c.var.view;
   const { t } = view;
   noteHome(c, home);
   const cursor = c.req.query("cursor");
   const { items, nextCursor, ...list } = await listDivergentApps(c.var.ctx, { home, limit: SHOWN_APPS, cursor });
-  const homesDown = [...new Set([...settled.homesDown, ...list.homesDown])];
+  const homesDown = [...new Set([...reconciled.homesDown, ...list.homesDown])];
   const number = new Intl.NumberFormat(view.language);
   const body = (
     <>

@@ -9,11 +9,11 @@ export interface Question {
   hidden?: Record<string, string>;
   button: string;
   keep: string;
-  /** Where the way back leads. */
+  /** The path of the link that goes back. */
   back: string;
 }
 
-/** Asks an operator to confirm a dangerous change: what it does, to what, and the way back. */
+/** Asks an operator to confirm a dangerous change. Says what it does and to what, and offers a link back. */
 export function Ask(props: Question & { view: View }) {
   return (
     <section class="card">

@@ -3,9 +3,9 @@ import type { Filled } from "../forms/messages.ts";
 import type { View } from "../view.ts";
 import { Notice } from "./parts.tsx";
 
-/** What forms are made of. */
+/** The parts of forms. */
 
-/** A form that changes something. Its hidden token lets it be carried out once. */
+/** A form that changes something. Without its hidden token it would be a draft, and not carried out. */
 export function Form({ view, action, children }: PropsWithChildren<{ view: View; action: string }>) {
   return (
     <form method="post" action={action}>
@@ -18,7 +18,7 @@ export function Form({ view, action, children }: PropsWithChildren<{ view: View;
 /** A form of one button. */
 export function Action(
   props: PropsWithChildren<{
-    /** Given when the form changes something, for its token. */
+    /** For the token of a form that changes something. A form that only leads to a page has none. */
     view?: View;
     action: string;
     label: string;
@@ -41,7 +41,7 @@ export function Action(
   );
 }
 
-/** A form above a list, folded until it is needed and reachable by one Tab. */
+/** A form above a list, folded until the operator opens it. One Tab reaches it. */
 export function Fold({ label, open, children }: PropsWithChildren<{ label: string; open: boolean }>) {
   return (
     <details class="fold" open={open}>
@@ -52,7 +52,7 @@ export function Fold({ label, open, children }: PropsWithChildren<{ label: strin
 }
 
 /**
- * The notice above a form that is shown again: its errors, each linked to its field, or that it was not sent yet.
+ * The notice above a form that is shown again: its errors, each linked to its field; or, for a draft, that it was not carried out.
  *
  * @param labels the labels of its fields, by name
  */
@@ -108,7 +108,7 @@ export function Field(props: {
     spellcheck: code ? false : undefined,
     "aria-invalid": error ? "true" : undefined,
     "aria-describedby": described || undefined,
-    // When several fields have it, the browser takes the first.
+    // Several fields may have autofocus: the browser then focuses the first.
     autofocus: error ? true : undefined,
     ...rest,
   };
@@ -131,7 +131,7 @@ export function Field(props: {
       ) : rows === undefined ? (
         <input type={type} value={value} autocomplete="off" {...common} />
       ) : (
-        // The HTML parser drops a line end at the start, so one is added.
+        // The HTML parser drops the first line end of a textarea. Without this one, it would drop one of the value.
         <textarea rows={rows} {...common}>{`\n${value}`}</textarea>
       )}
       {error && (

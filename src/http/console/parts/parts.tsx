@@ -1,7 +1,7 @@
 import type { PropsWithChildren } from "hono/jsx";
 import type { View } from "../view.ts";
 
-/** What pages are made of. */
+/** The parts of pages. */
 
 export function Notice({ kind, title, children }: PropsWithChildren<{ kind: "good" | "bad" | "note"; title: string }>) {
   return (
@@ -22,7 +22,7 @@ export function Time({ view, at }: { view: View; at: number }) {
   return <time datetime={new Date(at * 1000).toISOString()}>{view.time(at)}</time>;
 }
 
-/** A future time and the time left until then, which the script counts down. */
+/** A future time and the time left until it, which console.js counts down. */
 export function Until({ view, at }: { view: View; at: number }) {
   return (
     <span>
@@ -39,7 +39,7 @@ const clock = (seconds: number) =>
     .map((part) => String(Math.floor(part)).padStart(2, "0"))
     .join(":");
 
-/** Text to copy, with a button for it where scripts run. */
+/** Text to copy. Where scripts run, a button copies it. */
 export function Copyable({ view, id, label, text }: { view: View; id: string; label: string; text: string }) {
   return (
     <div class="copyable">

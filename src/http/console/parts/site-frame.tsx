@@ -4,14 +4,14 @@ import type { View } from "../view.ts";
 import { SiteState } from "./home-state.tsx";
 import { Notice } from "./parts.tsx";
 
-/** What every page of a site has. */
+/** The parts that every page of a site has. */
 
-/** A site as its pages show it, and the tab that the page belongs to. */
+/** A site as its pages show it, and the tab to mark. */
 export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
   tab?: "overview" | "sessions" | "apps" | "agents" | "webhooks" | "audit" | "settings";
 };
 
-/** The way to the site, its state, its home and its tabs. A site that its home does not have yet has no tabs. */
+/** The top of a site's page: links up, name, state, home and tabs. An unfinished site, which its home does not have yet, has no tabs. */
 export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
   const { t } = view;
   const tabs = [
@@ -50,7 +50,7 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
   );
 }
 
-/** Says why the callers of a site are refused. */
+/** Tells why signed calls of a site are refused now: the site or its home is closed. */
 export function SiteNotices({ view, site }: { view: View; site: FramedSite }) {
   const { t } = view;
   return (

@@ -1,9 +1,9 @@
 import type { Child } from "hono/jsx";
 import type { View } from "../view.ts";
 
-/** What lists are made of. */
+/** The parts of lists. */
 
-/** The first cell of a row names it. On a phone each row becomes a card, and `data-label` names its cells. */
+/** A list as a table. The first cell names the row. On a phone each row becomes a card, and `data-label` names its cells. */
 export function Table({ label, head, rows, empty }: { label: string; head: string[]; rows: Child[][]; empty: string }) {
   if (rows.length === 0) return <p class="empty">{empty}</p>;
   return (
@@ -29,10 +29,10 @@ export function Table({ label, head, rows, empty }: { label: string; head: strin
   );
 }
 
-/** At most this many cursors of previous pages are kept in the address. */
+/** The address keeps at most this many cursors of previous pages. */
 const MOST_STEPS_BACK = 50;
 
-/** Links to the next and previous pages. A list can only continue after a key, so the address keeps the cursors of previous pages. */
+/** Links to the next and the previous page. A list can only go forward from a cursor, so the address keeps the cursors of earlier pages. */
 export function More({
   view,
   path,
@@ -47,7 +47,7 @@ export function More({
   const asked = new URLSearchParams(view.here.split("?")[1]);
   const here = asked.get("cursor");
   if (here === null && cursor === null) return null;
-  // A cursor holds no dot. The first page has no cursor and is kept as an empty text.
+  // Dots separate the cursors, which hold none. The first page has no cursor: an empty text stands for it.
   const trail = asked.get("trail")?.split(".") ?? [];
   const href = (to: string | undefined, steps: string[]) => {
     const all = {

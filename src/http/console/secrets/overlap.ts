@@ -1,13 +1,13 @@
 import { rotateSecretSchema } from "../../../services/app-secrets.ts";
 import type { View } from "../view.ts";
 
-/** The seconds in a field; undefined when it holds no overlap. An empty field is none, although Number() makes 0 of it. */
+/** The overlap in a field, in seconds; undefined for any other text. An empty field is checked first, because Number("") is 0. */
 export function overlapOf(text: string): number | undefined {
   const overlap_seconds = /^\d+$/.test(text) ? Number(text) : text;
   return rotateSecretSchema.safeParse({ overlap_seconds }).data?.overlap_seconds;
 }
 
-/** The overlaps that an operator may choose. */
+/** The overlaps to choose from: value and label. */
 export const overlapsOf = ({ t }: View): [string, string][] => [
   ["0", t("None: the old one stops now")],
   ["3600", t("1 hour")],

@@ -16,36 +16,36 @@ import type { FramedSite } from "../parts/site-frame.tsx";
 import type { View } from "../view.ts";
 import { hasOverlap, overlapOf, overlapsOf } from "./overlap.ts";
 
-/** An app or a webhook: it has a secret that is shown once and can be rotated. */
+/** An app or a webhook, for the pages of its secret. */
 export interface SecretOwner {
   site: FramedSite;
-  /** Of its page. */
+  /** The path of its page. */
   path: string;
   version: string;
   previousExpiresAt: number | null;
-  /** False for an app that is revoked. */
+  /** False for a revoked app. */
   isActive: boolean;
-  /** What it is: terms and details. */
+  /** Terms and details about it. */
   facts: Child;
   words: {
-    /** Tells that it was made. */
+    /** Title of the page after it was made. */
     made: string;
     /** What its secret is for. */
     use: string;
-    /** What happens to those who go on with a secret that has stopped. */
+    /** What happens to a program that still uses an ended secret. */
     stopped: string;
   };
   read: () => Promise<string>;
-  /** @throws ServiceError `conflict`, reason `app_revoked`, or `version_other` when it has another version by now */
+  /** @throws ServiceError `conflict`, reason `app_revoked`, or `version_other` when the version is no longer the expected one */
   rotate: (overlapSeconds: number, expectedVersion: string) => Promise<{ version: string }>;
-  /** Its page, with the form of a rotation shown again. */
+  /** Shows its page, with the form of a rotation filled in again. */
   page: (again: Filled) => Promise<Response>;
 }
 
 /**
- * The calls that rotate the secret of an app or a webhook and show the new one.
+ * The calls that rotate the secret of an app or a webhook, and show the new secret.
  *
- * @param base of their paths
+ * @param base start of their paths
  */
 export function secretCalls(
   base: string,
@@ -81,7 +81,7 @@ async function rotate(c: PageContext, owner: SecretOwner): Promise<Response> {
     draft: confirmed ? { path: question } : undefined,
     list: path,
     work: async (overlap) => {
-      // A rotation that ends a secret which may still be in use is asked about first.
+      // The operator confirms a rotation that ends a secret which a program may still use.
       const endsOne = overlap === 0 || hasOverlap(owner, now);
       if (owner.isActive && version === owner.version && !confirmed && endsOne) return question;
       try {
@@ -95,7 +95,7 @@ async function rotate(c: PageContext, owner: SecretOwner): Promise<Response> {
   });
 }
 
-/** The card of a page that rotates the secret. */
+/** The card on a page that rotates the secret. */
 export function RotateCard(props: { view: View; owner: Omit<SecretOwner, "page">; again: Filled | undefined }) {
   const { view, owner, again } = props;
   const { t } = view;
@@ -128,7 +128,7 @@ export function RotateCard(props: { view: View; owner: Omit<SecretOwner, "page">
   );
 }
 
-/** Asks before a rotation that ends a secret which may still be in use: tells which secret ends, and when. */
+/** Asks before a rotation ends a secret that a program may still use. Tells which secret ends, and when. */
 async function confirmPage(c: PageContext, owner: SecretOwner, chosen = ""): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
@@ -164,7 +164,7 @@ async function confirmPage(c: PageContext, owner: SecretOwner, chosen = ""): Pro
 }
 
 /**
- * The address of the page that shows a new secret, to this console session only and for ten minutes.
+ * The address of the page that shows a new secret. Only this console session can open it, for ten minutes.
  *
  * @param path of the owner's page
  */
@@ -173,7 +173,7 @@ export async function secretLocation(c: PageContext, path: string, version: stri
   return session ? `${path}/secret?ticket=${await ticketFor(session, purposeOf(path, version), now)}` : path;
 }
 
-// Names the version, so that the ticket does not show a newer secret of another operator.
+// The purpose names the version: otherwise the ticket would also show a newer secret, made by another operator.
 const purposeOf = (path: string, version: string) => ["secret", path, version];
 
 async function secretPage(c: PageContext, owner: SecretOwner): Promise<Response> {
@@ -192,7 +192,7 @@ async function secretPage(c: PageContext, owner: SecretOwner): Promise<Response>
     if (isRefusedFor(error, "app_revoked", "version_other")) return gone();
     throw error;
   }
-  // Reloads an open page when the time is up, so that the secret disappears.
+  // An open page reloads when the ticket ends: otherwise the secret would stay on the screen.
   c.header("refresh", String(end - now));
   const body = (
     <>
@@ -223,7 +223,7 @@ async function secretPage(c: PageContext, owner: SecretOwner): Promise<Response>
   return show(c, { site, title: previousExpiresAt === null ? words.made : t("The secret was rotated"), body });
 }
 
-/** The fact how long the previous secret is valid, during an overlap. */
+/** During an overlap: how long the previous secret is valid. */
 export function PreviousSecret({ view, of }: { view: View; of: Pick<SecretOwner, "previousExpiresAt"> }) {
   return hasOverlap(of, view.now) ? (
     <>

@@ -6,7 +6,7 @@ import { Status, visibleSbs } from "./session-table.tsx";
 
 type Fact = [term: string, value: Child];
 
-/** The messages of a session, and everything else that is stored of it. */
+/** The messages of a session, and all other stored facts about it. */
 export function Conversation({ view, siteId, stored }: { view: View; siteId: number; stored: StoredSession }) {
   const { t } = view;
   const { session, customer, participants, messages } = stored;
@@ -88,7 +88,7 @@ export function Conversation({ view, siteId, stored }: { view: View; siteId: num
   );
 }
 
-/** Pairs that the caller sent. */
+/** The pairs of `metadata`. */
 function Pairs({ pairs }: { pairs: [name: string, value: string][] }) {
   return (
     <ul>

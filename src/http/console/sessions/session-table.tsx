@@ -29,15 +29,15 @@ export function SessionTable({ view, siteId, sessions }: { view: View; siteId: n
   );
 }
 
-/** The text of a link for a sbs. One without visible characters is shown as JSON, so that it can be clicked. */
+/** The text of a link for a `sbs`. JSON of a `sbs` without visible characters has quotes, which can be clicked. */
 export const visibleSbs = (sbs: string) => (isVisible(sbs) ? sbs : JSON.stringify(sbs));
 
-/** The colour of each status; grey for one that is not here. */
+/** The colours of statuses. A status that is not listed is grey. */
 const KINDS: Partial<Record<SessionStatus, BadgeKind>> = { waiting: "wait", replied: "good" };
 
 export const statusKind = (status: SessionStatus): BadgeKind => KINDS[status] ?? "off";
 
-/** The texts name each status, of a session or a delivery, by its capitalised name. */
+/** The text for the status of a session or a delivery. zh.json has the status with a capital letter. */
 export const statusText = (view: View, status: string) => view.t(status.charAt(0).toUpperCase() + status.slice(1));
 
 export function Status({ view, status }: { view: View; status: SessionStatus }) {

@@ -16,7 +16,7 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
   const { t } = view;
   const { ctx } = c.var;
   const path = `/console/sites/${site.id}/sessions`;
-  // A browser also sends empty fields: they do not filter.
+  // The browser sends empty fields too. An empty field does not filter.
   const { sbs = "", chat_id = "" } = c.req.query();
   const chatId = chat_id.trim();
   if (chatId) {

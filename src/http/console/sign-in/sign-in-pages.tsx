@@ -12,7 +12,7 @@ import { noTokenText } from "./no-token-text.ts";
 
 const YEAR_SECONDS = 31_536_000;
 
-/** The fields and the path of a form that was sent after the session had ended. */
+/** A form that was sent after the console session had ended: its fields and its path. */
 type Kept = { path: string; values: Record<string, string> };
 
 export async function getSignIn(c: PageContext): Promise<Response> {
@@ -49,14 +49,14 @@ export async function postSignOut(c: PageContext): Promise<Response> {
 }
 
 export async function postLanguage(c: PageContext): Promise<Response> {
-  // When a form is sent along, the choice is in the address, because the body holds that form.
+  // With a form sent along, `language` is in the address: the body holds that form.
   const draft = c.req.query("draft");
   const { language, back } = draft === undefined ? await readForm(c) : c.req.query();
   c.header("set-cookie", hostCookie(LANGUAGE_COOKIE, language === "zh" ? "zh" : "en", YEAR_SECONDS));
   return draft === undefined ? c.redirect(consolePath(back), 303) : showAgain(c, consolePath(draft));
 }
 
-/** Shows the sign-in page. The fields of a sent form are kept and shown again afterwards. */
+/** Shows the sign-in page. It keeps the fields of a sent form, which is shown again after signing in. */
 export async function askToSignIn(c: PageContext): Promise<Response> {
   const { here } = c.var.view;
   if (c.req.method !== "POST") return c.redirect(`/console/sign-in?${new URLSearchParams({ next: here })}`, 303);
@@ -64,10 +64,10 @@ export async function askToSignIn(c: PageContext): Promise<Response> {
   return signInPage(c, 401, { next: "/console", kept });
 }
 
-/** Redirects by 307, so that the browser sends the same form to its own path, which only shows it filled: see `isDraft`. */
+/** Redirects by 307, so that the browser sends the form again to its own path. There it is a draft: {@link isDraft}. */
 const showAgain = (c: PageContext, path: string) => c.redirect(withParameter(path, "draft", "1"), 307);
 
-/** Drops secrets, and the token that lets a form be carried out. */
+/** The form without its secrets, and without the token that would let it be carried out. */
 const withoutSecrets = (form: Record<string, string>) =>
   Object.fromEntries(
     Object.entries(form).filter(([name]) => !["form", "secret", "token", "next", "kept"].includes(name)),

@@ -9,33 +9,33 @@ import {
 import type { View } from "../view.ts";
 import { lineEndsOf, signatureTexts, timestampText } from "./signature-texts.ts";
 
-/** One line of the signature check: what was checked, and the findings and advice. */
+/** One line of the signature check: the step, its findings and its advice. */
 export interface Line {
   title: string;
   texts: string[];
   refusal?: SignedErrorCode | undefined;
-  /** The name of the rule by which the database would refuse. */
+  /** The name of the rule that the database would refuse by. */
   outcome?: string;
-  /** The step was left out because it changes something. */
+  /** The step was not run, because it writes. */
   notEvaluated?: true;
-  /** The timestamp is refused. `late` may come from pasting the request later than it was sent; `early` cannot. */
+  /** Why the timestamp is refused. `late` may only mean that the request was pasted long after it was sent; `early` cannot. */
   outdated?: "late" | "early" | undefined;
-  /** The text that the signature is right for, when that is not the pasted text. */
+  /** The text that fits the signature, when it is not the pasted text. */
   signed?: string | undefined;
-  /** The line ends that the signature is right for, when the pasted text does not show them. */
+  /** The line ends that fit the signature, when the pasted text does not show them. */
   ends?: { fits: string; other: string } | undefined;
 }
 
 export interface Diagnosis {
-  /** The answer that the request got, while its ranstr is remembered. */
+  /** The answer to the request when it was sent, while its ranstr is still stored. */
   answered?: { siteId: number; sessionId: number | null; refusedFor?: string };
-  /** In the order of the checks. The service would answer the first `refusal` now. */
+  /** In the order of the checks. The first `refusal` is what the service would answer now. */
   lines: Line[];
 }
 
 const line = (title: string, text: string, refusal?: SignedErrorCode): Line => ({ title, texts: [text], refusal });
 
-/** The result of a check in words, step by step. */
+/** The result of a check in words, one line for each step. */
 export function checkLines(view: View, pasted: PastedRequest, checked: CheckedRequest, tolerance: number): Diagnosis {
   const { t } = view;
   const { fields, appid, app, signature, report } = checked;
@@ -70,7 +70,7 @@ export function checkLines(view: View, pasted: PastedRequest, checked: CheckedRe
     ends: body && lineEndsOf(body),
   });
   if (!fields.ok || isTooLong(pasted.body)) return { lines };
-  lines.push(...stampLines(view, checked, tolerance));
+  lines.push(...freshnessLines(view, checked, tolerance));
   lines.push({ title: t("Limits"), texts: [t("Not evaluated: looking would use them up.")], notEvaluated: true });
   lines.push(fieldsLine(view, pasted, checked));
   if (stopped?.by === "site_closed") lines.push(line(t("Site"), stoppedText(view, stopped), "unavailable"));
@@ -89,11 +89,11 @@ export function refusalText({ t }: View, outcome: string): string {
   return t(ruleOf(outcome)?.past ?? "–");
 }
 
-/** The code that a stored outcome was answered with. */
+/** The code of the answer to a stored outcome. */
 export const codeOf = (outcome: string): SignedErrorCode =>
   outcome === "key_reused" ? "idempotency_key_reused" : (ruleOf(outcome)?.code ?? "state_forbids");
 
-/** Searches all operations, because a ranstr may have been used for another one. */
+/** Searches the rules of all operations, because the ranstr may have been used for another operation. */
 const ruleOf = (outcome: string) =>
   OPERATIONS.map(({ refusals }) => refusals[outcome]).find((rule) => rule !== undefined);
 
@@ -133,7 +133,7 @@ function notJson(t: View["t"], body: string): string {
   }
 }
 
-function stampLines(view: View, { fields, report }: CheckedRequest, tolerance: number): Line[] {
+function freshnessLines(view: View, { fields, report }: CheckedRequest, tolerance: number): Line[] {
   const { t } = view;
   const freshness = report?.freshness;
   if (freshness === undefined || !fields.ok) return [];

@@ -16,20 +16,20 @@ type Form = Record<string, string>;
 
 export const signatureCheckPage = (c: PageContext): Promise<Response> => checkPage(c, c.req.query());
 
-/** Answers with the page, not a redirect: that would have to store what was pasted or put it into the address. */
+/** Answers with the page. A redirect would need the pasted request stored, or in the address. */
 export async function postSignatureCheck(c: PageContext): Promise<Response> {
   const form = await readForm(c);
   const { appid = "", body = "", signature = "" } = form;
   const operation = OPERATIONS.find(({ wireName }) => wireName === form.operation);
   if (operation === undefined) return checkPage(c, form, c.var.view.t("Choose the call."));
   const { ctx, view } = c.var;
-  // Copied from a log or from `curl -v`, the header comes with its name.
+  // A header that was copied from a log or from `curl -v` begins with its name.
   const pasted = { operation, appid, body, signature: signature.replace(/^\s*x-chat-signature:/i, "") };
   const checked = await checkPastedRequest(ctx, pasted);
   return checkPage(c, form, checkLines(view, pasted, checked, ctx.config.timestampToleranceSeconds));
 }
 
-/** @param result the findings, or what is wrong with the chosen call; undefined before the first check */
+/** @param result the findings, or the error of the chosen call; undefined before the first check */
 function checkPage(c: PageContext, form: Form, result?: Diagnosis | string): Promise<Response> {
   const { t } = c.var.view;
   const error = typeof result === "string" ? result : undefined;
@@ -85,7 +85,7 @@ function checkPage(c: PageContext, form: Form, result?: Diagnosis | string): Pro
       </section>
     </>
   );
-  // Only these fields: after signing in again, the sent form is that of the sign-in page, which holds the admin token.
+  // The other fields are dropped: after a new sign-in the form is that of the sign-in page, which holds the admin token.
   const { operation = "", appid = "", body: pasted = "", signature = "" } = form;
   const values = { operation, appid, body: pasted, signature };
   const filled = result === undefined ? undefined : { path: PATH, values };
@@ -103,7 +103,7 @@ function Verdict({ c, diagnosis: { answered, lines } }: { c: PageContext; diagno
   const ends = lines.find((line) => line.ends)?.ends;
   const { sessionId, refusedFor } = answered ?? {};
   const wanted = refused.find(({ outcome }) => outcome !== undefined && outcome === refusedFor);
-  // A request pasted later is always stale. So another error, if there is one, was the cause when it was sent.
+  // A pasted request is often stale only because of its age now. So the cause back then was its next error, if it has one.
   const cause = answered ? wanted : stop?.outdated === "late" ? (next ?? stop) : stop;
   const mayBeAnother = (
     <p>

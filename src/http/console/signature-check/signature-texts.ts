@@ -7,7 +7,7 @@ import type {
 } from "../../../services/check-pasted-request.ts";
 import type { View } from "../view.ts";
 
-/** Why a timestamp is outside the tolerance, and what to do. */
+/** Why a timestamp is outside the tolerance, and the advice. */
 export function timestampText(view: View, timestamp: number, tolerance: number): string {
   const { t, now } = view;
   if (timestamp < now) {
@@ -17,7 +17,7 @@ export function timestampText(view: View, timestamp: number, tolerance: number):
       tolerance,
     );
   }
-  // Larger values are milliseconds: as seconds they are after the year 5000.
+  // A larger value must be milliseconds: as seconds it is after the year 5000.
   if (timestamp > 100_000_000_000) {
     return t("It is in milliseconds. Send Unix seconds: {0}.", Math.floor(timestamp / 1000));
   }
@@ -27,7 +27,7 @@ export function timestampText(view: View, timestamp: number, tolerance: number):
   return wholeHours ? text + t(" Is it a local time, taken for UTC?") : text;
 }
 
-/** What the check found out about a signature, in sentences. */
+/** The findings about a signature, in sentences. */
 export function signatureTexts(view: View, diagnosis: SignatureDiagnosis): string[] {
   const { t } = view;
   const { signature, match, valid, instead, notRewritten } = diagnosis;
@@ -119,7 +119,7 @@ function matchTexts(view: View, { body, slot, expiresAt, key }: SignatureMatch):
   return texts;
 }
 
-/** The line ends that the signature is right for. The pasted text does not show them, because a form turns all into CRLF. */
+/** The line ends that fit the signature. The pasted text does not show them, because a browser's form turns all into CRLF. */
 export function lineEndsOf({ lineEnds, text }: BodyVariant) {
   if (lineEnds === undefined || !text.includes("\n")) return undefined;
   const [lf, crlf] = ["LF (\\n)", "CRLF (\\r\\n)"];
@@ -143,7 +143,7 @@ function rewritingText(view: View, rewritten: Rewriting[]): string {
   return rewritten.map((each) => texts[each]).join(t(", "));
 }
 
-/** Rounded, because time has passed since the request was sent: eight hours ahead would read as a little less. */
+/** A time span, rounded: the request is some seconds old, so "eight hours ahead" would be a little less. */
 function span({ t }: View, seconds: number): string {
   if (seconds >= 172_800) return t("{0} d", Math.round(seconds / 86_400));
   if (seconds >= 7_200) return t("{0} h", Math.round(seconds / 3_600));

@@ -18,7 +18,7 @@ const SITE = { role: "owner", scope: "site" } as const;
 
 export const SITES_CALLS: ConsoleCall[] = [
   call({ ...ALL, method: "get", path: "/", audit: [] }, (c: PageContext) => sitesPage(c)),
-  // An operator may arrive here by cutting off the end of an address.
+  // An operator who cuts off the end of a site's address comes here.
   call({ ...ALL, method: "get", path: "/sites", audit: [] }, (c) => c.redirect("/console", 303)),
   call({ ...ALL, method: "post", path: "/sites", audit: ["site.begun", "site.created"] }, postSite),
   call({ ...SITE, method: "get", path: "/sites/:site_id", audit: [] }, sitePage),

@@ -34,7 +34,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   ]);
   const faults = parts.flatMap((part) => (part.status === "rejected" ? [part.reason] : []));
   if (faults.length === parts.length) throw faults[0];
-  // For the log: the page is shown with what could be read.
+  // The faults go into the log only: the page shows the parts that could be read.
   for (const fault of faults) refusalOf(fault, c.var.trace);
   const [counts, sessions, apps, agents] = parts;
   const path = `/console/sites/${site.id}`;
@@ -74,7 +74,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   return show(c, { title: site.name, site: { ...site, tab: "overview" }, body });
 }
 
-/** Stands where a part of the page could not be read, while others could. */
+/** Stands in place of a part of the page that could not be read. */
 const Unread = ({ view }: { view: View }) => (
   <p class="empty">{view.t("This part could not be read. Try again in a moment.")}</p>
 );
@@ -90,7 +90,7 @@ function Counts({
 }) {
   const number = new Intl.NumberFormat(view.language);
   const shown = SESSION_STATUSES.map((status) => ({ status, count: counts?.[status] ?? 0 }));
-  // The real number may be larger than a count at its limit, and so may the total.
+  // Counting stops at COUNT_LIMIT: the real number may be larger, and so may the total.
   const text = (count: number) => (count < COUNT_LIMIT ? number.format(count) : `${number.format(COUNT_LIMIT)}+`);
   const isExact = shown.every(({ count }) => count < COUNT_LIMIT);
   const total = shown.reduce((sum, { count }) => sum + count, 0);

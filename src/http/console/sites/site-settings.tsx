@@ -10,11 +10,11 @@ import { Faults, Field, Form } from "../parts/form.tsx";
 
 const pathOf = (site: Site) => `/console/sites/${site.id}/settings`;
 
-/** Renames a site or sets its next chat_id: the page has two forms, each with one of the fields. */
+/** Answers the two forms of the page: one renames the site, the other sets its next chat_id. */
 export async function postSettings(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
   const { name, first_chat_id } = form;
-  // An empty number must be named as a wrong one, not as a form that changes nothing.
+  // An empty field becomes "", which the schema refuses by the field's name. Undefined would be "the form changes nothing".
   const number = first_chat_id === undefined ? undefined : (wholeNumber(first_chat_id) ?? "");
   return formAction(c, form, {
     values: first_chat_id === undefined ? { name: name ?? "" } : { first_chat_id },
@@ -28,7 +28,7 @@ export async function postSettings(c: PageContext, site: Site): Promise<Response
   });
 }
 
-/** What answers a button that changes a site. @param draft path of the page that the button is on */
+/** Answers a button that changes a site. @param draft path of the page that has the button */
 const siteButton = async (c: PageContext, site: Site, change: SiteChange, done: Done, draft = pathOf(site)) =>
   buttonAction(c, await readForm(c), {
     draft: { path: draft },

@@ -13,7 +13,7 @@ import { Badge, Time } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 
-/** The form that creates a site. */
+/** Answers the form that creates a site. */
 export async function postSite(c: PageContext): Promise<Response> {
   const form = await readForm(c);
   const { name = "", home = MAIN_HOME, first_chat_id = "" } = form;
@@ -38,7 +38,7 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
   const { t } = view;
   const sites = await listSites(c.var.ctx, { cursor: c.req.query("cursor"), limit: 50 });
   const homes = [...c.var.ctx.config.homes.keys()];
-  // A site may be in a home that is no longer bound.
+  // With `main` alone bound, a site may still be in a home that was bound once.
   const showsHomes = view.hasHomes || sites.items.some(({ home }) => home !== MAIN_HOME);
   const body = (
     <>
@@ -121,7 +121,7 @@ function HomeOf({ view, home }: { view: View; home: string }) {
   );
 }
 
-/** The status of a site, and the button that finishes it when its home did not answer while it was created. */
+/** The status of a site. An unfinished site has a button that finishes it. */
 function StatusOf({ view, site }: { view: View; site: Site }) {
   return (
     <div class="buttons">

@@ -8,8 +8,8 @@ import { Form } from "../parts/form.tsx";
 import { Time } from "../parts/parts.tsx";
 
 /**
- * The button that finishes a site whose home did not answer while it was created. Not carried out once only: the operator presses it
- * until the home answers, and repeated it changes nothing.
+ * Answers the button that finishes a site whose home did not answer at its creation. The operator may press it until the home answers:
+ * it does not use `once`, because a repeated press changes nothing.
  */
 export async function postFinish(c: PageContext, site: Site): Promise<Response> {
   const path = `/console/sites/${site.id}`;

@@ -9,13 +9,13 @@ import type { View } from "../view.ts";
 
 const KINDS: Record<DeliveryStatus, BadgeKind> = { pending: "wait", delivered: "good", failed: "bad", skipped: "off" };
 
-/** The id of the button that redelivers an event: the page scrolls back to it. */
+/** The id of the button that redelivers an event. After the change the page scrolls to this button. */
 export const redeliverId = (seq: number) => `event-${seq}`;
 
 /**
  * The deliveries to a webhook.
  *
- * @param path of the form that redelivers one; undefined when nothing can be redelivered
+ * @param path of the form that redelivers an event; undefined when the webhook is disabled
  */
 export function DeliveryTable(props: { view: View; siteId: number; deliveries: Delivery[]; path: string | undefined }) {
   const { view, path } = props;
@@ -57,7 +57,7 @@ export function DeliveryTable(props: { view: View; siteId: number; deliveries: D
   );
 }
 
-/** What came of the last attempt. Only texts that start with "HTTP" hold something of the receiver; all others are ours. */
+/** The result of the last attempt. A text that starts with "HTTP" quotes the receiver; any other is ours and is translated. */
 function answerText(view: View, { lastStatus, lastError }: Delivery): string {
   const status = lastStatus === null ? "" : `HTTP ${lastStatus}`;
   if (lastError?.startsWith("HTTP")) return lastError;

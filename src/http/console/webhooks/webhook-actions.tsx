@@ -12,10 +12,10 @@ import { askPage } from "../parts/ask-page.tsx";
 import { redeliverId } from "./delivery-table.tsx";
 import { disabledMeans, webhookOf } from "./webhook-of.tsx";
 
-/** What the buttons of a webhook do. */
+/** The actions of a webhook's buttons. */
 type Action = "ping" | "redeliver" | "enable" | "disable" | "delete";
 
-/** @param seq of the event to redeliver; all that failed when it is undefined */
+/** @param seq of the event to redeliver; when undefined, all failed events */
 async function act(ctx: ServiceContext, action: Action, which: WebhookOf, seq: number | undefined): Promise<Done> {
   if (action === "delete") {
     await deleteWebhook(ctx, which);
@@ -33,7 +33,7 @@ async function act(ctx: ServiceContext, action: Action, which: WebhookOf, seq: n
 
 const parentOf = (path: string) => path.replace(/\/[^/]+$/, "");
 
-/** What answers a button of a webhook. */
+/** Answers a button of a webhook. */
 export const webhookButton =
   (action: Action) =>
   async (c: PageContext, site: Site): Promise<Response> => {
@@ -47,13 +47,13 @@ export const webhookButton =
     return buttonAction(c, form, {
       draft: { path: isAsked ? c.req.path : back, id },
       list: back,
-      // The webhook is looked for inside, so that a form sent twice is answered alike even when it deletes the webhook.
+      // The webhook is looked up inside `work`. Before it, the second submit of a deletion would be a 404, not the result of the first.
       work: async () => {
         try {
           const which = { site, webhookId: c.req.param("webhook_id") ?? "" };
           return await go(await act(c.var.ctx, action, which, seq));
         } catch (error) {
-          // Its page says that it is disabled, and why.
+          // The webhook's page tells that it is disabled, and why.
           if (isRefusedFor(error, "webhook_disabled")) return path;
           if (isRefusedFor(error, "event_unknown", "event_erased")) return go("event_gone");
           throw error;

@@ -4,13 +4,13 @@ import type { Filled } from "../forms/messages.ts";
 import { Faults, Field, Form } from "../parts/form.tsx";
 import type { View } from "../view.ts";
 
-/** What {@link WebhookForm} holds of a webhook: a field for each type of event that is ticked. */
+/** The values of {@link WebhookForm}: the URL, and one field for each ticked type of event. */
 export const webhookValues = (url: string, events: readonly string[] = EVENT_TYPES): Record<string, string> => ({
   url,
   ...Object.fromEntries(events.map((type) => [type, "on"])),
 });
 
-/** What a sent {@link WebhookForm} holds, as `formAction` takes it. */
+/** Reads a sent {@link WebhookForm} for `formAction`. */
 export function sentWebhook(view: View, form: Record<string, string>) {
   const { url = "" } = form;
   const events = EVENT_TYPES.filter((type) => form[type] !== undefined);

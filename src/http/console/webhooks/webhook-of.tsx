@@ -7,7 +7,7 @@ import { Copyable } from "../parts/parts.tsx";
 import type { SecretOwner } from "../secrets/secret-pages.tsx";
 import type { View } from "../view.ts";
 
-/** The URL as it is posted to: a host name of other letters, or a sign that turns the reading direction, cannot make it look like another. */
+/** The URL as `fetch` sends it: look-alike letters and signs that turn the reading direction are encoded, and deceive nobody. */
 export const shownUrl = ({ url }: Webhook): string => URL.parse(url)?.href ?? url;
 
 export const disabledMeans = ({ t }: View): string =>
@@ -15,7 +15,7 @@ export const disabledMeans = ({ t }: View): string =>
     "While a webhook is disabled, it gets no events, and does not get them later by itself. What was pending fails, and can be redelivered once it is enabled.",
   );
 
-/** The webhook that a path names, as the owner of its secret. @throws ServiceError `not_found` */
+/** The webhook that the path names, for the pages of its secret. @throws ServiceError `not_found` */
 export async function webhookOf(c: PageContext, site: Site) {
   const { ctx, view } = c.var;
   const { t } = view;

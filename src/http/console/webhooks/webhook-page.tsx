@@ -17,7 +17,7 @@ import { sentWebhook, WebhookFaults, WebhookForm, webhookValues } from "./webhoo
 import { disabledMeans, shownUrl, webhookOf } from "./webhook-of.tsx";
 import { WebhookState } from "./webhooks-page.tsx";
 
-/** The form that changes a webhook. */
+/** Answers the form that changes a webhook. */
 export async function postWebhook(c: PageContext, site: Site): Promise<Response> {
   const { which, path } = await webhookOf(c, site);
   const form = await readForm(c);

@@ -13,7 +13,7 @@ import type { View } from "../view.ts";
 import { sentWebhook, WebhookFaults, WebhookForm, webhookValues } from "./webhook-form.tsx";
 import { shownUrl } from "./webhook-of.tsx";
 
-/** The form that adds a webhook. */
+/** Answers the form that adds a webhook. */
 export async function postWebhooks(c: PageContext, site: Site): Promise<Response> {
   const form = await readForm(c);
   const { path } = c.req;
