@@ -5,16 +5,16 @@ import type { webhookSchemas } from "./webhook-schemas.ts";
 
 type SchemaName = keyof typeof adminSchemas | keyof typeof webhookSchemas;
 
-/** What openapi.json says of a call of the admin API and the call does not say of itself. admin-paths.ts puts both together. */
+/** The words of openapi.json for a call of the admin API. The call itself declares the rest, and admin-paths.ts puts both together. */
 export interface CallWords {
   summary: string;
   description?: string;
-  /** Of the parameters of its query. */
+  /** The words for the parameters of its query. */
   query?: Words;
-  /** The component that describes its body. */
+  /** The name of the component that describes its body. */
   body?: SchemaName;
   answer: { status: 200 | 201 | 202; schema: SchemaName } | { status: 204 };
-  /** Beside those that every call about a site or an app has. */
+  /** In addition to the refusals that every call about a site or an app has. */
   refusals?: Parameters<typeof problems>;
   description200: string;
 }

@@ -37,7 +37,7 @@ const WORDS: Record<AdminCallId, CallWords> = { ...adminWords, ...webhookWords }
 type Method = AdminCall["method"];
 type PathItem = { parameters?: object[] } & { [Each in Method]?: ReturnType<typeof operation> };
 
-/** The paths of the admin API: what each call says of itself, and the words for it. docs/operating.md, "Admin API". */
+/** The paths of the admin API: the declaration of each call together with its words. docs/operating.md, "Admin API". */
 export const adminPaths: Record<string, PathItem> = {};
 for (const call of ADMIN_CALLS) {
   const path = `/admin${call.path.replaceAll(/:(\w+)/g, "{$1}")}`;

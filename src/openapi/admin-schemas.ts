@@ -82,7 +82,7 @@ export const page = (entry: string, more: Record<string, JsonSchema> = {}): Json
     next_cursor: orNull(string("Give it as `cursor` for the next page; null on the last.", { examples: ["1"] })),
   });
 
-/** The bodies of the admin API. Those of requests come from the schemas that validate them. */
+/** The bodies of the admin API. The bodies of requests come from the schemas that validate them. */
 export const adminSchemas = {
   NewSite: jsonSchemaOf(newSiteSchema, {
     name: NAME("What the site is called; need not be unique", "Shop"),

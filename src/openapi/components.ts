@@ -71,7 +71,7 @@ export const envelope = (data: JsonSchema): JsonSchema =>
     data,
   });
 
-/** The headers that answers with these codes have in addition to x-request-id. */
+/** The headers of a refusal by its code, in addition to x-request-id. */
 const MORE_HEADERS: Partial<Record<SignedErrorCode, (keyof typeof headers)[]>> = {
   invalid_parameters: ["x-error-detail"],
   token_invalid: ["x-error-detail"],
@@ -88,7 +88,7 @@ const MORE_HEADERS: Partial<Record<SignedErrorCode, (keyof typeof headers)[]>> =
 const bullets = (code: SignedErrorCode) =>
   FAILURES[code].causes.map(({ cause, cure }) => `- ${cause} *${cure}*`).join("\n");
 
-/** The answer to a refused signed request: one message, one status. */
+/** The answer to a refused signed request. Each code has one message and one status. */
 function failure(code: SignedErrorCode) {
   const { status, message } = WIRE_ERRORS[code];
   const value = { code: -1, msg: message, data: "" };
@@ -108,14 +108,14 @@ function failure(code: SignedErrorCode) {
   };
 }
 
-/** Without route_not_found, because every described path exists. */
+/** All codes but route_not_found: every path of the document exists. */
 const failureCodes = (Object.keys(WIRE_ERRORS) as SignedErrorCode[]).filter((code) => code !== "route_not_found");
 
-/** References to the response of each code, by status. No operation has two codes with one status. */
+/** References to the responses of these codes, by status: two codes with one status would overwrite each other. */
 export const failures = (...codes: SignedErrorCode[]) =>
   Object.fromEntries(codes.map((code) => [WIRE_ERRORS[code].status, { $ref: `#/components/responses/${code}` }]));
 
-/** Problems of the admin API: RFC 9457. */
+/** The problem details of the admin API: RFC 9457. */
 const PROBLEMS = {
   400: {
     title: "Invalid input",
@@ -216,7 +216,7 @@ function problem(status: ProblemStatus) {
   };
 }
 
-/** References to the problems, by status. */
+/** References to the problem details, by status. */
 export const problems = (...statuses: ProblemStatus[]) =>
   Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/problem_${status}` }]));
 

@@ -74,7 +74,7 @@ refusal with its cause and cure, and says how to retry safely.
   refused.
 `.trim();
 
-/** Makes openapi.json from the schemas that validate. */
+/** openapi.json, made from the same schemas that validate requests. */
 export function openApiDocument(version: string) {
   return {
     openapi: "3.1.0",

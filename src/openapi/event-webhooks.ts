@@ -3,7 +3,7 @@ import type { Documentation } from "../operations/operation.ts";
 import { exactly, integer, string } from "./components.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
-/** What the service posts to webhooks: made of the operations, because each accepted call leaves an event. */
+/** The events that the service posts to webhooks. They come from the operations: each accepted call writes an event. */
 
 /** The type of the event that an operator sends to try a webhook. */
 export const PING = "ping";

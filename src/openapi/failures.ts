@@ -1,7 +1,7 @@
 import type { SignedErrorCode } from "../errors.ts";
 import { DOCUMENTED } from "../operations/index.ts";
 
-/** Why a request was refused, and what to do about it. */
+/** One cause of a refusal, and its cure. */
 interface Cause {
   cause: string;
   cure: string;
@@ -13,7 +13,7 @@ interface Failure {
   causes: readonly Cause[];
 }
 
-/** The refusals that every operation may have. {@link FAILURES} adds those of single operations. */
+/** The refusals of all operations. {@link FAILURES} adds the causes that only some operations have. */
 const GENERAL: Readonly<Record<SignedErrorCode, Failure>> = {
   invalid_parameters: {
     name: "Invalid parameters",
@@ -135,7 +135,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, Failure>> = {
   },
 };
 
-/** The causes that come from the rules of single operations, in the order of the list. Equal texts are given once. */
+/** The causes that come from the rules of each operation, in the order of the operations. Equal texts appear once. */
 function ownCauses(code: SignedErrorCode): Cause[] {
   const causes = DOCUMENTED.flatMap(({ operation, documentation }) =>
     Object.entries(documentation.refusals).filter(([name]) => operation.refusals[name]?.code === code),
@@ -143,7 +143,7 @@ function ownCauses(code: SignedErrorCode): Cause[] {
   return [...new Map(causes.map(([, words]) => [`${words.cause} ${words.cure}`, words])).values()];
 }
 
-/** Every refusal of a signed request, as the reference and the guide describe it. Messages and statuses are in errors.ts. */
+/** Every refusal of a signed request, for the reference and the guide. errors.ts has the messages and statuses. */
 export const FAILURES: Readonly<Record<SignedErrorCode, Failure>> = Object.fromEntries<Failure>(
   Object.entries(GENERAL).map(([code, { name, causes }]) => [
     code,

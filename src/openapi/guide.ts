@@ -37,9 +37,9 @@ const RECEIVERS: Programs = {
 export const EXAMPLES: Programs = { ...CALLERS, ...RECEIVERS };
 
 /**
- * Fills the page of the guide with the texts of the service and the examples.
+ * Fills the page of the guide with texts and examples.
  *
- * @throws Error when the page lacks the place for one of them
+ * @throws Error when the page has no place for one of them
  */
 export function guidePage(page: string, examples: Example[]): string {
   const bodies = signedPaths["/openapi/chat/create_gd"]?.post.requestBody.content["application/json"].examples;
@@ -65,7 +65,7 @@ export function guidePage(page: string, examples: Example[]): string {
     if (!html.includes(`<!-- ${name} -->`)) throw new Error(`the guide has no place for ${name}`);
     return html.replace(`<!-- ${name} -->`, () => part);
   }, page);
-  // A block that scrolls sideways must be reachable by keyboard.
+  // Without a tabindex, a block that scrolls sideways cannot be reached by keyboard.
   return filled.replaceAll("<pre", '<pre tabindex="0"');
 }
 
@@ -80,13 +80,13 @@ function refusalHtml(code: SignedErrorCode): string {
 </section>`;
 }
 
-/** What a program is told before its name, in HTML. */
+/** The settings of a program in front of its command, as HTML. */
 const CALL = `BASE_URL=<span data-origin>http://localhost:8787</span> \\
 APPID=<i>appid</i> SECRET=<i>secret</i> AGENT_ID=<i>10411</i> \\
 `;
 const RECEIVE = "SECRET=<i>whsec_…</i> ";
 
-/** @param group names the tabs: one of a group is chosen */
+/** @param group name of the radio buttons: the reader chooses one tab of a group */
 function examplesHtml(examples: Example[], programs: Programs, group: string, settings: string): string {
   const tabs = Object.entries(programs).map(([file, { language, run }], index) => {
     const source = examples.find((example) => example.file === file)?.source;
@@ -113,7 +113,7 @@ ${settings}${run}</code></pre>
 <div class="panels">${all("panel")}</div></div>`;
 }
 
-/** The list under "Pitfalls of …" in an example's first comment, with its wrapped lines joined. */
+/** The items under "Pitfalls of …" in the first comment of an example. Wrapped lines are joined. */
 function pitfallsOf(source: string): string[] {
   const pitfalls: string[] = [];
   const lines = source.split("\n").map((line) => line.replace(/^\s*(\/\/|#)\s?/, "").trimEnd());

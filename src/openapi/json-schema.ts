@@ -7,15 +7,15 @@ export type JsonSchema = {
   anyOf?: JsonSchema[] | undefined;
 };
 
-/** Keywords for a field that its schema cannot give: descriptions, and corrections where zod's output would mislead a generator. */
+/** By field, the keywords that its schema cannot give: descriptions, and corrections of output that would mislead a code generator. */
 export type Words = Record<string, JsonSchema>;
 
 /**
- * Turns an object schema into JSON Schema 2020-12. The rules of a refine come from its `params`. `words` are merged into the fields; a
- * keyword given as undefined is removed. The default of a body's field is told in its description.
+ * Turns an object schema into JSON Schema 2020-12. A refine gives its rules in `params`. `words` are merged into the fields; a keyword
+ * that is undefined there is removed. The default of a body's field stands in its description.
  *
- * @param io "output" for a query, whose schemas read text and give integers: OpenAPI describes the integers
- * @throws Error when `words` names a field that the schema does not have, or leaves one without a description
+ * @param io "output" for a query: its schema reads texts and gives integers, and OpenAPI describes the integers
+ * @throws Error when `words` has a field that the schema does not have, or no description for a field of the schema
  */
 export function jsonSchemaOf(schema: z.ZodMiniType, words: Words, io: "input" | "output" = "input"): JsonSchema {
   const { $schema, ...json } = z.toJSONSchema(schema, {
@@ -23,7 +23,7 @@ export function jsonSchemaOf(schema: z.ZodMiniType, words: Words, io: "input" | 
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => {
       for (const params of refineParams(zodSchema)) addRule(jsonSchema as JsonSchema, params);
-      // The format gives the same rule, and generators of test data understand formats.
+      // The format says the same as the pattern, and generators of test data understand formats only.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
     },
   });
@@ -37,14 +37,14 @@ export function jsonSchemaOf(schema: z.ZodMiniType, words: Words, io: "input" | 
     const { default: fallback, ...rules } = field;
     const whole: JsonSchema = { ...rules, ...said };
     if (io === "output") whole.default = fallback;
-    // Client generators make a field with a default required, so that callers would have to send it.
+    // The default is told in words. With the keyword, client generators make the field required.
     else if (fallback !== undefined) whole.description = `${said.description}\n\nLeft out, it is ${fallback}.`;
     described.properties[name] = Object.fromEntries(Object.entries(whole).filter(([, value]) => value !== undefined));
   }
   return described;
 }
 
-/** The `params` of each refine of a schema, see fields.ts. */
+/** The `params` of each refine of a schema. fields.ts sets them. */
 function refineParams(schema: z.core.$ZodTypes): JsonSchema[] {
   return (schema._zod.def.checks ?? []).flatMap((check) => {
     const { params } = check._zod.def as { params?: JsonSchema };
@@ -52,7 +52,7 @@ function refineParams(schema: z.core.$ZodTypes): JsonSchema[] {
   });
 }
 
-/** Adds a rule. In a union of list and text, a rule for lists is added to the list only. */
+/** Adds a rule to a schema. In a union of list and text, a rule with `minItems` is added to the list only. */
 function addRule(schema: JsonSchema, params: JsonSchema): void {
   const lists = "minItems" in params ? schema.anyOf?.filter(({ type }) => type === "array") : undefined;
   for (const target of lists ?? [schema]) Object.assign(target, params);

@@ -5,7 +5,7 @@ import { freshnessSchema } from "../signed/check-freshness.ts";
 import { envelope, failures, header, string } from "./components.ts";
 import { type JsonSchema, jsonSchemaOf, type Words } from "./json-schema.ts";
 
-const STAMP_EXAMPLE = {
+const SIGNED_EXAMPLE = {
   appid: "42d7c13c16e7ed0479f2418eb8894310",
   timestamp: 1781683144,
   ranstr: "codex1033048655",
@@ -15,28 +15,28 @@ const STAMP_EXAMPLE = {
 const APPID = string("The application identifier that the operator issued.", {
   minLength: 1,
   maxLength: 64,
-  examples: [STAMP_EXAMPLE.appid],
+  examples: [SIGNED_EXAMPLE.appid],
 });
 
-const STAMP_WORDS: Words = {
+const FRESHNESS_WORDS: Words = {
   timestamp: {
     description:
       "When the request was made, in Unix seconds; at most 300 s off unless the operator set another tolerance, else 401. Any integer has the right form.",
-    examples: [STAMP_EXAMPLE.timestamp],
+    examples: [SIGNED_EXAMPLE.timestamp],
   },
   ranstr: {
     description: "A random string: each is good for one request of an app, a second use is 401.",
-    examples: [STAMP_EXAMPLE.ranstr],
+    examples: [SIGNED_EXAMPLE.ranstr],
   },
 };
 
-/** A signed body, with appid, timestamp and ranstr first, as in the documented examples. It allows unknown fields, which are ignored. */
+/** A signed body: appid, timestamp and ranstr first, as in the examples. Unknown fields are allowed, and ignored. */
 function signedBody(operation: JsonSchema): JsonSchema {
-  const stamp = jsonSchemaOf(freshnessSchema, STAMP_WORDS);
+  const freshness = jsonSchemaOf(freshnessSchema, FRESHNESS_WORDS);
   return {
     type: "object",
-    properties: { appid: APPID, ...stamp.properties, ...operation.properties },
-    required: ["appid", ...(stamp.required ?? []), ...(operation.required ?? [])],
+    properties: { appid: APPID, ...freshness.properties, ...operation.properties },
+    required: ["appid", ...(freshness.required ?? []), ...(operation.required ?? [])],
   };
 }
 
@@ -79,14 +79,14 @@ const body = (operation: Operation, { examples }: Documentation) => ({
       examples: Object.fromEntries(
         Object.entries(examples).map(([name, { summary, fields }]) => [
           name,
-          { summary, value: { ...STAMP_EXAMPLE, ...fields } },
+          { summary, value: { ...SIGNED_EXAMPLE, ...fields } },
         ]),
       ),
     },
   },
 });
 
-/** The refusals that every operation may have before the batch. */
+/** The refusals that every operation may have, whatever its own rules are. */
 const COMMON_REFUSALS: SignedErrorCode[] = [
   "invalid_parameters",
   "token_invalid",

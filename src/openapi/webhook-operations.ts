@@ -1,7 +1,7 @@
 import type { AdminCallId } from "../http/admin/calls.ts";
 import { type CallWords, ID_CURSOR, QUERY_WORDS } from "./admin-call.ts";
 
-/** The words for the admin API's calls about events and webhooks. */
+/** The words for the calls of the admin API about events and webhooks. */
 export const webhookWords = {
   listEvents: {
     summary: "Pull a site's events",

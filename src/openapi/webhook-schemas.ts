@@ -46,7 +46,7 @@ const webhook = {
   created_at: time("When it was added.", TIME),
 };
 
-/** The bodies of the admin API's calls about events and webhooks. */
+/** The bodies of the admin API's calls that are about events and webhooks. */
 export const webhookSchemas = {
   NewWebhook: jsonSchemaOf(newWebhookSchema, {
     url: URL_WORDS,

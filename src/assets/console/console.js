@@ -1,8 +1,8 @@
-// What a page is better for with a script; everything works without it.
+// This script makes pages more comfortable. Everything works without it.
 
-// The reader's own time zone, for the next page on. An address does not tell it: it may be a proxy's in another country.
+// The cookie tells the server the reader's time zone, from the next page on. The client address may be a proxy's in another zone.
 const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
-// biome-ignore lint/suspicious/noDocumentCookie: the server has to know it before any script runs.
+// biome-ignore lint/suspicious/noDocumentCookie: the server needs the zone before any script runs.
 if (timeZone) document.cookie = `__Host-zone=${timeZone}; Path=/; Max-Age=31536000; Secure; SameSite=Lax`;
 
 for (const button of document.querySelectorAll("button[data-copy]")) {
@@ -13,7 +13,7 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
       await navigator.clipboard.writeText(source.textContent);
       button.textContent = button.dataset.done;
     } catch {
-      // No clipboard here: the text is marked, to be copied by hand.
+      // Without a clipboard, the text is selected for copying by hand.
       getSelection().selectAllChildren(source);
     }
   });
@@ -29,7 +29,7 @@ const countDown = () => {
 };
 if (waiting.length > 0) setInterval(countDown, 1000);
 
-// A double click sends a form once. The server does it once in any case; this spares it the second look.
+// Drops the second submit of a double click. The server carries a form out once in any case; this saves it a request.
 for (const form of document.querySelectorAll("form[method=post]")) {
   let sentAt = -Infinity;
   form.addEventListener("submit", (event) => {

@@ -1,8 +1,8 @@
-// The reference has a switch for light and dark; what was chosen there holds here too.
+// The guide follows the reference's switch for light and dark.
 const mode = localStorage.getItem("redoc.colorMode");
 if (mode !== null) document.documentElement.classList.add(mode);
 
-// Commands name this deployment, so that they can be pasted as they stand.
+// Commands get the address of this deployment, so that they can be pasted unchanged.
 for (const place of document.querySelectorAll("[data-origin]")) place.textContent = location.origin;
 
 for (const block of document.querySelectorAll("pre")) {
