@@ -17,14 +17,14 @@ const source = join(root, "src/client");
 const given = folderGiven(process.argv.slice(2));
 const target = given === undefined ? join(root, "dist/client") : resolve(given);
 
-// A folder that was given may hold anything; only the default one is ours to clear.
+// Only the default folder is emptied: a folder that the user names may hold other files.
 if (given === undefined) rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
 const compiler = join(root, "node_modules/typescript/bin/tsc");
 const { status } = spawnSync(process.execPath, [compiler, "-p", source, "--outDir", target], { stdio: "inherit" });
 if (status !== 0) process.exit(status ?? 1);
 
-// The compiler rewrites the extensions in .js files only.
+// The compiler rewrites the extensions of imports in .js files only, so the .d.ts files are rewritten here.
 for (const name of readdirSync(target).filter((file) => file.endsWith(".d.ts"))) {
   const types = readFileSync(join(target, name), "utf8");
   writeFileSync(join(target, name), types.replace(/(from "\.\/[\w-]+)\.ts"/g, '$1.js"'));
@@ -49,7 +49,7 @@ const manifest = {
   exports: { ".": { types: "./client.d.ts", default: "./client.js" }, "./package.json": "./package.json" },
   types: "./client.d.ts",
   files: ["*.js", "*.d.ts"],
-  // Scoped packages are private to the registry unless they say this.
+  // Without this, the registry takes a scoped package for a private one.
   publishConfig: { access: "public" },
 };
 writeFileSync(join(target, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);

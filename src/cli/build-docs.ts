@@ -4,8 +4,8 @@ import { openApiDocument } from "../openapi/document.ts";
 import { EXAMPLES, guidePage } from "../openapi/guide.ts";
 
 /**
- * Writes what `GET /openapi.json` and `GET /docs/` serve into src/assets, from the schemas that validate and the pages in
- * src/openapi/pages. The same sources give the same bytes. A file that is up to date is not written.
+ * Writes the files of `GET /openapi.json` and `GET /docs/` into src/assets. They come from the schemas that validate requests, and from
+ * the pages in src/openapi/pages. The same sources give the same bytes. A file that is up to date is not written.
  */
 
 const root = join(import.meta.dirname, "../..");
@@ -35,7 +35,7 @@ for (const path of readdirSync(join(assets, "docs"), { recursive: true, withFile
   if (path.isFile() && !(relative(assets, file) in files)) rmSync(file);
 }
 
-/** Redoc from the package of the linter, with its only image embedded, so that the page fetches nothing from other hosts. */
+/** Redoc, from the package of the linter. Its only image is embedded, so that the page fetches nothing from other hosts. */
 function redoc(): string {
   const source = text(root, "node_modules/@redocly/cli/lib/chunks/redoc.standalone.js");
   const logo =
@@ -48,7 +48,7 @@ function redoc(): string {
   return local;
 }
 
-/** Writes by renaming, because a server may read the file at the same time. */
+/** Writes a new file and renames it: a server that reads at the same time must not get half a file. */
 function write(path: string, content: string): void {
   try {
     if (readFileSync(path, "utf8") === content) return;

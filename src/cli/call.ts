@@ -1,4 +1,4 @@
-/** `npm run call`: one signed call of a running server, to find out why an integration fails. */
+/** `npm run call`: one signed call to a running server, to find why an integration fails. */
 import { readFileSync } from "node:fs";
 import { sign } from "../client/sign.ts";
 import { OPERATIONS } from "../operations/index.ts";
@@ -39,7 +39,7 @@ const OPTIONS = {
   help: { type: "boolean", short: "h" },
 } as const;
 
-/** Names that people give as options although they belong into BODY. */
+/** Names of fields. People give them as options, but they belong in BODY. */
 const FIELDS = [...new Set([...OPERATIONS.flatMap(({ fieldNames }) => fieldNames), "timestamp", "ranstr"])];
 
 process.exitCode = await main(process.argv.slice(2));
@@ -122,14 +122,14 @@ function filled(bytes: Uint8Array, appid: string | undefined): Uint8Array<ArrayB
   } catch {
     throw new BodyError("The body is not UTF-8. To send it just so, signed, add --raw.");
   }
-  const stamp = { timestamp: Math.floor(Date.now() / 1000), ranstr: crypto.randomUUID() };
+  const fresh = { timestamp: Math.floor(Date.now() / 1000), ranstr: crypto.randomUUID() };
   if (!appid && !Object.hasOwn(parseObject(text), "appid")) {
     throw new UsageError("The appid is missing: --appid APPID, APPID in the environment, or a field of the body.");
   }
-  return Buffer.from(fillFields(text, appid ? { appid, ...stamp } : stamp));
+  return Buffer.from(fillFields(text, appid ? { appid, ...fresh } : fresh));
 }
 
-/** Prints an answer. The envelope is alone on the last line, as received. */
+/** Prints an answer. The last line is the envelope alone, as received, so that programs can read it. */
 function show({ status, headers, text, envelope }: SignedAnswer): void {
   console.log(`${"status".padEnd(20)} ${status}`);
   for (const name of ["x-request-id", "x-error-detail", "x-ignored-agents", "idempotency-replayed", "retry-after"]) {

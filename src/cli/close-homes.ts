@@ -8,11 +8,11 @@ import type { LiveWorker } from "./live-worker.ts";
 const VAR = "CLOSED_HOMES";
 
 /**
- * Closes and opens homes of the Worker that serves: its var CLOSED_HOMES gets another value, and so does the one of the file, for later
- * deployments. The code stays, and no database is asked: this is done when one is out of order.
+ * Closes and opens homes of the deployed Worker: its var CLOSED_HOMES gets another value, and so does the configuration file, for later
+ * deployments. The code stays. No database is asked, because one may be broken now.
  *
- * @param before what the file closes
- * @param homes  those of the file
+ * @param before the homes that the file closes
+ * @param homes  all homes of the file
  * @throws NotDeployed NotEditable
  */
 export async function closeHomes(
@@ -20,7 +20,7 @@ export async function closeHomes(
   asked: Closing,
   { before, homes, target }: { before: readonly string[]; homes: readonly string[]; target: ConfigPart },
 ): Promise<void> {
-  // What serves is right where the file differs: a colleague may have closed a home from another checkout.
+  // The deployed value decides, not the file's: a colleague may have closed a home from another checkout.
   const serving = namesIn(await live.textOf(VAR));
   const after = closedAfter(serving, asked);
   const written = after.filter((home) => homes.includes(home));

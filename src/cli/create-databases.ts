@@ -5,17 +5,17 @@ import { runWrangler } from "./run-wrangler.ts";
 /** Stops the deployment. The message says what to do. */
 export class NotDeployed extends Error {}
 
-/** Cloudflare's hints for where a database is made. A home with such a name is made there. */
+/** Cloudflare's hints for the place of a new database. The database of a home with such a name is made there. */
 export const LOCATIONS = ["weur", "eeur", "apac", "oc", "wnam", "enam"];
 
-/** Where data may rest. It is fixed when a database is made. */
+/** The places that data may be limited to. A database keeps the one that it was made with. */
 export const JURISDICTIONS = ["eu", "us", "fedramp"];
 
-/** Where databases are made that do not exist yet, as the options say. */
+/** The place for new databases, as the options give it. */
 export interface Place {
   location?: string | undefined;
   jurisdiction?: string | undefined;
-  /** The one home that this is said of. Without it, of every database. */
+  /** The home that this place is for. Without it, the place is for every new database. */
   home?: string | undefined;
 }
 
@@ -49,13 +49,13 @@ export async function createDatabases(
   }
 }
 
-/** @throws NotDeployed for a further home of which nobody said where: a database stays where it was made */
+/** @throws NotDeployed for a further home without a place: a database can never move, so its place is not guessed */
 function placeOf(binding: string, asked: Place): Place {
   const home = homeOfBinding(binding);
   const named = home !== undefined && LOCATIONS.includes(home) ? { location: home } : undefined;
   if (isSaidOf(binding, asked)) {
     if (asked.jurisdiction !== undefined) return asked;
-    // A home called apac is not made elsewhere by a --location that is said of all.
+    // A --location for all databases does not move the home `apac` away from apac.
     if (asked.home === undefined && named !== undefined) return named;
     if (asked.location !== undefined) return asked;
   }
@@ -67,7 +67,7 @@ function placeOf(binding: string, asked: Place): Place {
 
 const isSaidOf = (binding: string, asked: Place) => asked.home === undefined || asked.home === homeOfBinding(binding);
 
-/** Of the two, wrangler ignores the location when there is a jurisdiction. */
+/** With a jurisdiction, wrangler would ignore a location. */
 function placeOptions({ location, jurisdiction }: Place): string[] {
   if (jurisdiction !== undefined) return ["--jurisdiction", jurisdiction];
   return location === undefined ? [] : ["--location", location];

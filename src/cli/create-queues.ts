@@ -13,13 +13,13 @@ interface Consumer {
   service?: string;
 }
 
-/** What Cloudflare answers to an account that may not use queues: no plan with them, not switched on. */
+/** Cloudflare's errors for an account that may not use queues: its plan has none, or they are not switched on. */
 const NOT_ALLOWED = /\[code: (100129|11002|10023)\]/;
 
 /**
  * Creates the queues that do not exist yet.
  *
- * @param worker who consumes them; a queue has one consumer
+ * @param worker the consumer of the queues; a queue has one consumer
  * @param shared options that choose the account
  * @throws NotDeployed
  */
@@ -60,7 +60,7 @@ function howToBeAllowed(output: string): string {
   if (NOT_ALLOWED.test(output)) {
     return "Nothing was deployed. Webhooks need Cloudflare Queues, which this account may not use: switch them on in the dashboard (Workers, Queues), or choose a plan that has them.";
   }
-  // What an API token without the permission gets.
+  // The errors for an API token without the permission.
   if (!/\[code: (10000|9109)\]/.test(output)) return "";
   return "Nothing was deployed. The API token needs the permission Queues: Edit.";
 }

@@ -1,8 +1,8 @@
-/** Below the kernel's limit of 128 KiB for one argument, which does not hold for a shell's built-in printf. */
+/** In bytes. The kernel allows 128 KiB for one argument; longer bodies go through the shell's own printf, which has no limit. */
 const LONGEST_ARGUMENT = 100_000;
 
-/** Control characters do not survive copy and paste, and an argument cannot hold a NUL. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** Copy and paste loses control characters, and an argument cannot hold a NUL. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds them
 const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/;
 
 /** A command for any POSIX shell that posts exactly these bytes. */
@@ -10,7 +10,7 @@ export function curlCommand(url: string, headers: Readonly<Record<string, string
   const text = asText(body);
   const options = Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
   const curl = [`curl -sS -i ${quote(url)}`, ...options];
-  // Not --data, which takes a body that starts with @ for the name of a file.
+  // --data-raw, because --data would read a file when the body starts with @.
   if (text !== undefined) return [...curl, `--data-raw ${quote(text)}`].join(" \\\n  ");
   return `printf '${octal(body)}' | ${[...curl, "--data-binary @-"].join(" \\\n  ")}`;
 }

@@ -63,7 +63,7 @@ export class DemoReport {
   }
 }
 
-// styleText leaves colours out when the output is not a terminal.
+// styleText adds no colours when the output is not a terminal.
 const styled = (style: Parameters<typeof styleText>[0]) => (text: string) =>
   styleText(style, text, { stream: process.stdout });
 const [bold, green, red] = [styled("bold"), styled("green"), styled("red")];

@@ -5,7 +5,7 @@ import type { DemoSite, DemoWorld } from "./demo-world.ts";
 
 const CONTENT = "Where is my order? I paid for it yesterday.";
 
-/** The fields that a caller sends to open a session. Each call changes those that it tests. */
+/** The fields that open a session. Each call of the demo changes the fields that it tests. */
 const OPENING = {
   sbs: "customer_001",
   ip: "203.0.113.7",
@@ -184,6 +184,6 @@ async function inspect({ world, report, startedAt }: Inspection, site: DemoSite,
   report.check("created just now", recent, true);
 }
 
-/** Whether a field has the value of one that no call set: null or empty. */
+/** Whether a field is null or empty, as it is when no call set it. */
 const isNothing = (value: unknown) =>
   value === null || (typeof value === "object" && Object.keys(value as object).length === 0);

@@ -16,7 +16,7 @@ interface SignedRequest {
   idempotencyKey?: string | undefined;
 }
 
-/** An answer as docs/contract.md and docs/decisions.md define it. */
+/** The answer that docs/contract.md and docs/decisions.md promise. */
 interface Expected {
   status: number;
   msg: string;
@@ -30,7 +30,7 @@ interface Expected {
 export class DemoWorld {
   readonly #worker: ThrowawayWorker;
   readonly #report: DemoReport;
-  /** By site, because each site counts its own. */
+  /** By site: each site counts its own chat ids. */
   readonly #chatIds = new Map<number, Set<number>>();
 
   constructor(worker: ThrowawayWorker, report: DemoReport) {
@@ -38,7 +38,7 @@ export class DemoWorld {
     this.#report = report;
   }
 
-  /** Creates a site with an app and these agents, through the admin API. */
+  /** Creates a site, an app and these agents through the admin API. */
   async provision(name: string, agentIds: number[], home = "main"): Promise<DemoSite> {
     const site = await this.admin<{ id: number }>("POST", "/admin/sites", { name, home });
     for (const id of agentIds) {
@@ -118,7 +118,7 @@ export class DemoWorld {
     );
   }
 
-  /** Checks that a site has these sessions, in the order they were opened, and that refused calls stored none. */
+  /** Checks that a site has exactly these sessions, in this order: refused calls must have stored none. */
   async inspectList(site: DemoSite, chatIds: number[]): Promise<void> {
     const path = `/admin/sites/${site.id}/sessions?limit=100`;
     this.#report.step(`GET ${path}`);

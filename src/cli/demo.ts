@@ -1,4 +1,4 @@
-/** `npm run demo`: runs the main calls on this machine, and checks every answer and what was stored against the contract. */
+/** `npm run demo`: runs the main calls on this machine. Checks each answer and the stored rows against the contract. */
 import { DemoReport } from "./demo-report.ts";
 import { runDemo } from "./demo-script.ts";
 import { DemoWorld } from "./demo-world.ts";
@@ -24,12 +24,12 @@ try {
   process.exit(2);
 }
 
-// `npm run demo | head` closes the pipe early. The demo goes on, so that its exit code still tells the result.
+// `npm run demo | head` closes the pipe early. Without this handler the demo would crash, and its exit code would tell nothing.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code !== "EPIPE") throw error;
 });
 
-// Exiting is enough: the runtime ends with this process, and the exit handler removes its folder.
+// exit() is enough to clean up: the runtime ends with this process, and the exit handler removes its folder.
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
 process.once("SIGHUP", () => process.exit(129));

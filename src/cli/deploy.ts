@@ -1,4 +1,4 @@
-/** `npm run deploy`: creates what is missing, migrates, then deploys. */
+/** `npm run deploy`: creates missing databases and queues, migrates, then deploys. */
 import { basename, resolve } from "node:path";
 import { homeOfBinding, MAIN_HOME, namesIn } from "../homes.ts";
 import { closeHomes } from "./close-homes.ts";
@@ -14,7 +14,7 @@ import { requireSecrets } from "./require-secrets.ts";
 import { handOverToWrangler, PROJECT_ROOT } from "./run-wrangler.ts";
 import { ACCOUNT_OPTIONS, secretOptions, sharedOptions, typedOptions } from "./wrangler-options.ts";
 
-/** The var that lets webhooks be addresses of the machine itself. */
+/** The var that allows webhooks at addresses of the machine itself. */
 const LOOPBACK = "WEBHOOK_LOOPBACK";
 
 const USAGE = `npm run deploy -- [options]
@@ -59,7 +59,7 @@ const OPTIONS = {
   ...ACCOUNT_OPTIONS,
 } as const;
 
-/** What may stand beside --close and --open. */
+/** The options that --close and --open allow beside them. */
 const BESIDE_CLOSING = ["name", "config", "cwd", "profile", "env-file", "dry-run"];
 
 try {
@@ -72,7 +72,7 @@ try {
 }
 
 async function deploy(args: string[]): Promise<number> {
-  // Passed to wrangler even when empty: without --env it warns when the file has several environments.
+  // `env` goes to wrangler even when it is empty: without --env, wrangler warns about a file with several environments.
   const {
     help,
     env = process.env.CLOUDFLARE_ENV ?? "",
@@ -99,7 +99,7 @@ async function deploy(args: string[]): Promise<number> {
   if (closing) checkAlone({ ...place, ...options });
   const { config: file = "wrangler.toml", cwd = "." } = options;
   const target = { file: resolve(PROJECT_ROOT, cwd, file), env };
-  // Loaded late, because it takes a second, and --help or a wrong option should answer at once.
+  // wrangler takes a second to load. It is loaded here, so that --help and a wrong option are answered at once.
   const { unstable_readConfig } = await import("wrangler");
   const config = unstable_readConfig({ config: target.file, env }, { hideWarnings: true });
   if (config.vars[LOOPBACK] !== undefined) {
@@ -157,7 +157,7 @@ function nothingChanged({ file }: ConfigPart): number {
   return 0;
 }
 
-/** @throws NotDeployed naming the home, unless it is closed: a home that is out of order must not keep others from being served. */
+/** @throws NotDeployed naming the home, unless it is closed: one broken home must not stop a deployment for the others. */
 async function migrateHome(
   database: Database,
   closed: readonly string[],

@@ -2,16 +2,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ask, type LocalAddress } from "./local-address.ts";
 
 const MINUTE = 60_000;
-/** Minutes without success before it is said. */
+/** After so many failed minutes in a row, the terminal shows the failure. */
 const WORTH_SAYING = 3;
 
-/** The minutes between two runs of a cron such as `*\/5 * * * *`; undefined for one of another form. */
+/** The minutes between two runs of a cron such as `*\/5 * * * *`; undefined for a cron of another form. */
 export function minutesOf(cron: string): number | undefined {
   const [form, minutes = "1"] = /^\*(?:\/([1-9]\d?))? \* \* \* \*$/.exec(cron) ?? [];
   return form === undefined ? undefined : Number(minutes);
 }
 
-/** The crons that run in a minute since the start. At the start those of each minute do, for what a process before this one left. */
+/** The crons that run in this minute, counted from the start. Minute 0 runs those of every minute: an earlier process may have left events. */
 export function dueIn(minute: number, crons: readonly string[]): string[] {
   return crons.filter((cron) => {
     const minutes = minutesOf(cron);
@@ -20,9 +20,9 @@ export function dueIn(minute: number, crons: readonly string[]): string[] {
 }
 
 /**
- * Runs the crons of a Worker that `wrangler dev` serves, which does not run them by itself, until `signal` is aborted.
+ * Runs the crons of a Worker under `wrangler dev`, which runs none by itself. Ends when `signal` is aborted.
  *
- * @param minuteMs shorter for tests
+ * @param minuteMs milliseconds of a minute; tests give less
  */
 export async function driveCrons(
   crons: readonly string[],
@@ -40,7 +40,7 @@ export async function driveCrons(
   }
 }
 
-/** @returns why one of them failed */
+/** @returns the first failure; undefined when all crons succeeded */
 async function run(crons: readonly string[], address: LocalAddress, signal: AbortSignal): Promise<string | undefined> {
   const patience = AbortSignal.timeout(MINUTE);
   const faults = crons.map(async (cron) => {

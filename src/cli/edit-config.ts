@@ -5,10 +5,10 @@ import { isDeepStrictEqual } from "node:util";
 import type { Unstable_RawConfig as RawConfig, Unstable_RawEnvironment as Stage } from "wrangler";
 import { type D1Block, withDatabase, withVar } from "./wrangler-toml.ts";
 
-/** The file is written in a way that is not changed here. The message says what to write by hand. */
+/** The file has a form that this code cannot change. The message says what to change by hand. */
 export class NotEditable extends Error {}
 
-/** A part of wrangler's configuration: the file, and the environment in it ("" is the top level). */
+/** A part of wrangler's configuration: the file, and an environment in it. "" is the top level. */
 export interface ConfigPart {
   file: string;
   env: string;
@@ -42,7 +42,7 @@ export function prepareVar({ file, env }: ConfigPart, name: string, value: strin
   );
 }
 
-/** Changes the text, and reads it back: it must mean what it meant before, with this one change of the environment. */
+/** Changes the text and lets wrangler read the result: only the one change of the environment may differ. */
 async function prepare(
   { file, env }: ConfigPart,
   changeText: (text: string) => string,
@@ -63,7 +63,7 @@ async function prepare(
   return () => writeFileSync(file, changed);
 }
 
-/** What wrangler reads in a text. Wrangler reads files only. */
+/** The configuration that wrangler reads from a text. The text goes through a file, because wrangler reads files only. */
 async function meaning(name: string, text: string): Promise<RawConfig> {
   const { experimental_readRawConfig } = await import("wrangler");
   const folder = mkdtempSync(join(tmpdir(), "agent-session-config-"));
@@ -76,5 +76,5 @@ async function meaning(name: string, text: string): Promise<RawConfig> {
   }
 }
 
-/** With ordinary prototypes and without undefined, for a comparison. */
+/** A copy for a comparison: with ordinary prototypes, and without undefined values. */
 const plain = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value));

@@ -4,14 +4,14 @@ import { PROJECT_ROOT } from "./run-wrangler.ts";
 const LOOK_EVERY_MS = 500;
 
 /**
- * Ends this process by SIGTERM once the npm that runs it has ended. npm passes SIGTERM and SIGINT on, which reach this process because
- * its script begins with `exec`; a hang-up and a kill it does not pass on.
+ * Ends this process by SIGTERM once the npm that runs it has ended. npm passes on SIGTERM and SIGINT only: without this function, the
+ * process would outlive an npm that was killed or lost its terminal. They arrive here because npm's script begins with `exec`.
  *
- * Does nothing for a process that npm does not run itself: `nohup node src/cli/start.ts &` outlives the shell, as its user expects.
+ * Does nothing for a process that npm does not run: `nohup node src/cli/start.ts &` outlives the shell, as its user expects.
  */
 export function endWithNpm(): void {
   const [, program = ""] = process.argv;
-  // npm's variables alone say little: whatever an npm script starts has them too.
+  // npm's variables alone are no proof: every process below an npm script has them. So its script must name this program.
   if (process.env.npm_lifecycle_script?.includes(relative(PROJECT_ROOT, program)) !== true) return;
   const npm = process.ppid;
   const look = setInterval(() => {

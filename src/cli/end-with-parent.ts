@@ -1,6 +1,6 @@
 /**
- * Loaded into wrangler by `npm start`: ends it, and workerd with it, when `npm start` was killed and could not do that itself. Tells
- * `npm start` which processes wrangler runs, because a wrangler that is killed leaves them behind.
+ * `npm start` loads this module into wrangler. It ends wrangler and workerd when `npm start` was killed. It also tells `npm start` which
+ * processes wrangler runs: when wrangler is killed, `npm start` must end them.
  */
 import type { ChildProcess } from "node:child_process";
 import { subscribe } from "node:diagnostics_channel";

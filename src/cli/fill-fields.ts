@@ -1,11 +1,11 @@
-/** A body that cannot be filled in. The message is for the person who typed it. */
+/** The body is not one JSON object. The message is for the person who typed it. */
 export class BodyError extends Error {
   override readonly name = "BodyError";
 }
 
 /**
- * Adds the `fields` that a JSON object lacks in front of its own. The text of its own fields is not changed, so that
- * 12345678901234567890, 1.0 and \u00e9 are sent as they were typed.
+ * Adds missing `fields` at the front of a JSON object. Its own text stays as it is: 12345678901234567890, 1.0 and \u00e9 are sent as
+ * they were typed.
  *
  * @throws BodyError when the text is not one JSON object
  */

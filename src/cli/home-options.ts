@@ -1,4 +1,4 @@
-/** What the options of `npm run deploy` that concern homes come to. */
+/** The options of `npm run deploy` that are about homes. */
 import { bindingOfHome, HOME_NAME, MAIN_HOME } from "../homes.ts";
 import { JURISDICTIONS, LOCATIONS, NotDeployed, type Place } from "./create-databases.ts";
 import { requireHomes } from "./homes.ts";
@@ -6,7 +6,7 @@ import { UsageError } from "./known-options.ts";
 import type { Database } from "./migrate.ts";
 import type { D1Block } from "./wrangler-toml.ts";
 
-/** @throws UsageError unless it is clear where the database is made: it stays there */
+/** @throws UsageError unless the options give one place for the database: it can never move */
 export function checkPlace({ home, location, jurisdiction }: Place): void {
   if (jurisdiction !== undefined && !JURISDICTIONS.includes(jurisdiction)) {
     throw new UsageError(`--jurisdiction ${jurisdiction} is not one of ${JURISDICTIONS.join(", ")}.`);
@@ -31,7 +31,7 @@ export function checkPlace({ home, location, jurisdiction }: Place): void {
   }
 }
 
-/** The binding of a home that the configuration does not have yet. Its database is named after the one of DB. */
+/** The binding of a new home; undefined when the configuration has the home. Its database is named after the database of DB. */
 export function newHome(home: string, databases: readonly Database[]): D1Block | undefined {
   const binding = bindingOfHome(home);
   if (databases.some((each) => each.binding === binding)) return undefined;
@@ -50,13 +50,13 @@ export interface Closing {
   open: readonly string[];
 }
 
-/** @throws UsageError for what is no home, and for one that is to be both */
+/** @throws UsageError for a name that is no home, and for a home that would be closed and opened at once */
 export function checkClosing({ close, open }: Closing, homes: readonly string[]): void {
   requireHomes([...close, ...open], homes);
   const both = close.filter((home) => open.includes(home));
   if (both.length > 0) throw new UsageError(`${both.join(" and ")}: either --close or --open.`);
 }
 
-/** The homes that are closed then. */
+/** The homes that are closed after the change. */
 export const closedAfter = (before: readonly string[], { close, open }: Closing): string[] =>
   [...new Set([...before, ...close])].filter((home) => !open.includes(home));

@@ -2,13 +2,13 @@
 import { BINDING_RULE, homeOfBinding, isMisnamed, MAIN_HOME, namesIn } from "../homes.ts";
 import { UsageError } from "./known-options.ts";
 
-/** The configuration cannot be served. The message says what to change in it. */
+/** The Worker cannot serve this configuration. The message says what to change in it. */
 export class Misconfigured extends Error {}
 
 /**
- * The homes among D1 bindings, `main` first, the others as the file has them.
+ * The homes among D1 bindings: `main` first, the others in the order of the file.
  *
- * @throws Misconfigured for a binding that only looks like one: the Worker would answer every call with 500
+ * @throws Misconfigured for a binding that looks like a home's and has a wrong name: the Worker would answer every call with 500
  */
 export function homesOf(databases: readonly { binding: string }[]): string[] {
   const misnamed = databases.map(({ binding }) => binding).filter(isMisnamed);
@@ -17,13 +17,13 @@ export function homesOf(databases: readonly { binding: string }[]): string[] {
   return [...homes.filter((home) => home === MAIN_HOME), ...homes.filter((home) => home !== MAIN_HOME)];
 }
 
-/** The last value that options `--var NAME:VALUE` give to CLOSED_HOMES; undefined when none does. */
+/** The value of CLOSED_HOMES in the last `--var CLOSED_HOMES:VALUE`; undefined when no option gives one. */
 export function closedByOption(vars: readonly string[] = []): string | undefined {
   const name = "CLOSED_HOMES:";
   return vars.findLast((each) => each.startsWith(name))?.slice(name.length);
 }
 
-/** @throws UsageError naming what is no home, and the homes that there are */
+/** @throws UsageError naming each text that is no home, and all homes */
 export function requireHomes(names: readonly string[], homes: readonly string[]): void {
   const unknown = names.filter((name) => !homes.includes(name));
   if (unknown.length === 0) return;
@@ -33,7 +33,7 @@ export function requireHomes(names: readonly string[], homes: readonly string[])
 /**
  * The homes that the configuration closes.
  *
- * @throws Misconfigured when it names one that does not exist: with a wrong letter, the home that was meant would be served
+ * @throws Misconfigured when it names an unknown home: after a typing error, the home to close would stay open
  */
 export function closedByConfig(vars: Readonly<Record<string, unknown>>, homes: readonly string[]): string[] {
   const closed = namesIn(String(vars.CLOSED_HOMES ?? ""));
@@ -44,7 +44,7 @@ export function closedByConfig(vars: Readonly<Record<string, unknown>>, homes: r
   );
 }
 
-/** What a D1 binding is called in messages. A deployment with one database never reads of homes. */
+/** The name of a D1 binding in messages. A deployment with one database sees no word about homes. */
 export function labelOf(binding: string): string {
   const home = homeOfBinding(binding);
   if (home === MAIN_HOME) return "Database";

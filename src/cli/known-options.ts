@@ -1,21 +1,21 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 
-/** A command was called in a wrong way. The message is for the person who typed it. */
+/** A command was called wrongly. The message is for the person who typed it. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** npm has settings with these names. An .npmrc may set them, so finding them does not mean that they were typed. */
+/** npm has settings with these names. When they are set, an .npmrc may have set them: it does not mean that somebody typed them. */
 const SETTINGS_OF_NPM = ["location", "message", "tag"];
 
 /**
- * Reads the options of a command that npm runs. An unknown option is an error, so that a typo stops the command before it does
+ * Reads the options of a command that npm runs. An unknown option is an error: a typing error must stop the command before it does
  * anything.
  *
- * @param example  how the command is called: "npm start -- …"
- * @param mistaken names that are no options, but that people may give as options
- * @throws UsageError naming the options that npm kept for itself, the option or argument that is not known, or one that stands
- *   twice and has one value
+ * @param example  a right call of the command: "npm start -- …"
+ * @param mistaken names that are no options, although people may give them as options
+ * @throws UsageError naming the options that npm kept for itself, an unknown option or argument, or an option that stands twice and may
+ *   have one value only
  */
 export function readOptions<Options extends ParseArgsOptionsConfig>(
   example: string,
@@ -35,7 +35,7 @@ export function readOptions<Options extends ParseArgsOptionsConfig>(
   return read;
 }
 
-/** A flag says the same however often it stands. */
+/** Whether an option may stand several times. A flag may: it means the same each time. */
 const takesMany = (option: ParseArgsOptionsConfig[string] | undefined) =>
   option?.multiple === true || option?.type === "boolean";
 
@@ -43,20 +43,20 @@ function parse<Options extends ParseArgsOptionsConfig>(args: string[], options: 
   try {
     return parseArgs({ args, options, allowPositionals, tokens: true });
   } catch (error) {
-    // The first sentence only: the advice that node adds is wrong here.
+    // Only the first sentence is shown: node's advice after it is wrong for these commands.
     const [what] = (error as Error).message.split(/\. |\n/);
     throw new UsageError(`${what}. The options are ${listed(Object.keys(options))}.`);
   }
 }
 
-/** Options as arguments for another program. */
+/** The options as command-line arguments for another program. */
 export function asArguments(values: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(values).flatMap(([name, value]) =>
     [value].flat().map((each) => (each === true ? `--${name}` : `--${name}=${each}`)),
   );
 }
 
-/** The options that were typed before "--". npm takes them for its settings and passes them in the environment only. */
+/** The options that were typed before "--". npm takes them for its own settings: this program finds them in its environment only. */
 function keptByNpm(names: readonly string[]): string[] {
   const { env } = process;
   return names.filter(

@@ -1,13 +1,13 @@
-/** The Worker that serves, through Cloudflare's API: wrangler has no command that changes a var and leaves the code as it is. */
+/** The deployed Worker, through Cloudflare's API: wrangler has no command that changes a var and keeps the code. */
 import { NotDeployed } from "./create-databases.ts";
 import { runWrangler } from "./run-wrangler.ts";
 
-/** A binding as the API tells it. Of a secret it tells no value. */
+/** A binding, as the API returns it. A secret comes without its value. */
 type Binding = { name: string; type: string; text?: string } & Record<string, unknown>;
 
 const API = "https://api.cloudflare.com/client/v4";
 
-/** What the API answers when the newest version is not the one that serves all requests: after a rollback, or half-way through a gradual deployment. */
+/** The API's errors when the newest version does not serve all requests: after a rollback, or in the middle of a gradual deployment. */
 const NEWEST_NOT_SERVING = [10214, 10215];
 
 const LIMIT_MS = 30_000;
@@ -24,9 +24,9 @@ export class LiveWorker {
   }
 
   /**
-   * With the credentials and the account of wrangler. Asks nothing of the Worker yet.
+   * Uses wrangler's credentials and account. Sends no request about the Worker yet.
    *
-   * @param accountId the one of the configuration
+   * @param accountId the account of the configuration
    * @param shared    options that choose the account
    * @throws NotDeployed
    */
@@ -38,7 +38,7 @@ export class LiveWorker {
   }
 
   /**
-   * @returns "" when it has no such var
+   * @returns the value of a var; "" when the Worker does not have it
    * @throws NotDeployed
    */
   async textOf(name: string): Promise<string> {
@@ -46,13 +46,13 @@ export class LiveWorker {
   }
 
   /**
-   * Gives a var another value, and leaves code, secrets, databases and every other binding as they are.
+   * Gives a var another value. Code, secrets, databases and all other bindings stay.
    *
    * @throws NotDeployed
    */
   async setText(name: string, text: string): Promise<void> {
     const before = await this.#bindings();
-    // The list is to be complete. A binding of which only name and type are said stays as it is.
+    // The list must hold every binding, or the API removes it. A binding with only name and type stays as it is.
     const kept = before.filter((each) => each.name !== name).map((each) => ({ name: each.name, type: each.type }));
     const form = new FormData();
     form.set("settings", JSON.stringify({ bindings: [...kept, { name, type: "plain_text", text }] }));
@@ -91,7 +91,7 @@ async function onlyAccount(api: string, headers: Record<string, string>): Promis
   throw new NotDeployed("There is not exactly one account: say which in CLOUDFLARE_ACCOUNT_ID.");
 }
 
-/** @throws NotDeployed with what the API said */
+/** @throws NotDeployed with the API's own error */
 async function ask<Result>(url: string, request: RequestInit): Promise<Result> {
   try {
     const response = await fetch(url, { ...request, signal: AbortSignal.timeout(LIMIT_MS) });

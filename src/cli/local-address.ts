@@ -3,15 +3,15 @@ import * as http from "node:http";
 import * as https from "node:https";
 import { type AddressInfo, connect, createServer } from "node:net";
 
-/** Where `wrangler dev` serves. */
+/** The address that `wrangler dev` serves at. */
 export interface LocalAddress {
   protocol: "http" | "https";
-  /** As wrangler takes it: `localhost`, `*`, `127.0.0.1`. */
+  /** A value of wrangler's --ip: `localhost`, `*`, `127.0.0.1`. */
   host: string;
   port: number;
 }
 
-/** Whether another process listens on the port. Other faults of an address or port are reported by wrangler. */
+/** Whether another process listens on the port. wrangler itself reports all other faults of an address or port. */
 export async function isInUse(host: string, port: number): Promise<boolean> {
   const addresses = await lookup(host === "*" ? "::" : host, { all: true }).catch(() => []);
   const taken = addresses.map(
@@ -25,7 +25,7 @@ export async function isInUse(host: string, port: number): Promise<boolean> {
   return (await Promise.all(taken)).includes(true);
 }
 
-/** A port that nothing listens on; 0 when the address cannot be used, of which wrangler says why. */
+/** A free port; 0 when the address cannot be used. wrangler then reports the reason. */
 export function freePort(host: string): Promise<number> {
   return new Promise((resolve) => {
     const server = createServer().on("error", () => resolve(0));
@@ -36,17 +36,17 @@ export function freePort(host: string): Promise<number> {
   });
 }
 
-/** Where this machine reaches what listens there. */
+/** The address to connect to from this machine: `*` is no address to connect to. */
 const reachable = ({ host, port }: LocalAddress) => ({
   host: ["*", "0.0.0.0", "::"].includes(host) ? "localhost" : host,
   port,
 });
 
 /**
- * Asks the server for a path of wrangler's own, which it gives to this machine only.
+ * Requests a path of wrangler's own, which wrangler serves to this machine only.
  *
  * @returns the status of the answer
- * @throws when there is none, or `signal` is aborted
+ * @throws when no answer comes, or `signal` is aborted
  */
 export function ask(address: LocalAddress, path: string, signal: AbortSignal): Promise<number> {
   const { request } = address.protocol === "https" ? https : http;
@@ -54,10 +54,10 @@ export function ask(address: LocalAddress, path: string, signal: AbortSignal): P
     request({
       ...reachable(address),
       path,
-      // Whatever the address: wrangler gives these paths only to a host that it knows as this machine.
+      // wrangler serves these paths only to a host name of this machine, so the header says localhost for every address.
       headers: { host: "localhost" },
       agent: false,
-      // Wrangler makes its own certificate.
+      // wrangler signs its certificate itself.
       rejectUnauthorized: false,
       signal,
     })
@@ -70,7 +70,7 @@ export function ask(address: LocalAddress, path: string, signal: AbortSignal): P
   });
 }
 
-/** Connects to the server and waits until the connection ends. @returns false when there was none */
+/** Connects to the server and waits until the connection ends. @returns false when it could not connect */
 export function connectionEnds(address: LocalAddress, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     let connected = false;

@@ -11,13 +11,13 @@ export interface Database {
   migrations_table?: string;
 }
 
-/** Which copy of a database: the one of Cloudflare, or the one on this machine. */
+/** Which copy of a database: Cloudflare's, or the one on this machine. */
 type Where = "--remote" | "--local";
 
 /**
- * What came of a migration.
- * - `ahead`: nothing is to be applied, and the database has migrations that this version does not have: a later one was here.
- * - `diverged`: it has migrations that this version does not have, and lacks some of this version. Nothing was applied.
+ * The result of migrating one database.
+ * - `ahead`: it has all migrations of this version, and further ones: a later version migrated it before. Nothing was applied.
+ * - `diverged`: it has migrations that this version does not have, and lacks some that this version has. Nothing was applied.
  */
 type Migration =
   | { result: "up-to-date" }
@@ -26,9 +26,9 @@ type Migration =
   | { result: "failed"; output: string };
 
 /**
- * Applies what a database lacks.
+ * Applies the migrations that a database lacks.
  *
- * @param file   wrangler's configuration; the folder of the migrations is relative to it
+ * @param file   wrangler's configuration; the path of the migrations is relative to its folder
  * @param shared options that choose the environment, and the account or the folder of the local state
  */
 export async function migrate(

@@ -3,7 +3,7 @@ export interface SignedAnswer {
   headers: Headers;
   /** The body as received. */
   text: string;
-  /** Undefined when the body is not an answer of this service. */
+  /** Undefined when the body is no envelope of this service. */
   envelope: { code: number; msg: string; data: unknown } | undefined;
 }
 
@@ -20,7 +20,7 @@ export function signedHeaders(signature: string, idempotencyKey?: string): Recor
 /**
  * Sends these bytes once.
  *
- * @throws Error naming the server when there is no answer
+ * @throws Error naming the server when no answer comes
  */
 export async function postSigned(
   url: string,
@@ -48,7 +48,7 @@ function parseEnvelope(text: string): SignedAnswer["envelope"] {
   }
 }
 
-/** The error's cause: fetch itself only says "fetch failed". For a host with two addresses only the cause's `code` tells it. */
+/** The cause of a failed fetch, whose own message is only "fetch failed". For a host with two addresses, the cause has only a `code`. */
 function reason(error: unknown): string {
   const { message, cause } = error as { message: string; cause?: { message?: string; code?: string } };
   return cause?.message || cause?.code || message;

@@ -5,9 +5,9 @@ const LOGIN =
   "Log in with `npx wrangler login`, or set CLOUDFLARE_API_TOKEN, and CLOUDFLARE_ACCOUNT_ID where there is more than one account.";
 
 /**
- * The names of a Worker's secrets; none when there is no such Worker yet.
+ * The names of a Worker's secrets. Empty when the Worker does not exist yet.
  *
- * @param worker options that find it: secretOptions
+ * @param worker options that find the Worker: secretOptions
  * @throws NotDeployed
  */
 export async function secretsOf(worker: readonly string[]): Promise<string[]> {
@@ -18,11 +18,11 @@ export async function secretsOf(worker: readonly string[]): Promise<string[]> {
 }
 
 /**
- * Asks the account whether a Worker has its secrets.
+ * Requires that a Worker has all its secrets.
  *
- * @param worker options that find it: secretOptions
- * @param typed  the options of ours that name it, for the command that is printed
- * @throws NotDeployed with the command that sets those that are missing
+ * @param worker options that find the Worker: secretOptions
+ * @param typed  the same options for one of our commands, which the error prints
+ * @throws NotDeployed with the command that sets the missing secrets
  */
 export async function requireSecrets(
   required: readonly string[],

@@ -5,10 +5,10 @@ import { dirname, join } from "node:path";
 /** The folder of package.json and wrangler.toml. */
 export const PROJECT_ROOT = join(import.meta.dirname, "../..");
 
-/** The CLI itself. Its launcher loses the exit code when a signal ends wrangler. */
+/** wrangler's CLI itself: its launcher loses the exit code when a signal ends wrangler. */
 const WRANGLER = join(dirname(createRequire(import.meta.url).resolve("wrangler/package.json")), "wrangler-dist/cli.js");
 
-/** Turns off the banner with its check for updates, telemetry, the look-up of this machine's location, and offers of other tools. */
+/** Turns off the banner with its check for updates, telemetry, the look-up of this machine's location, and hints about other tools. */
 const QUIET = {
   WRANGLER_HIDE_BANNER: "true",
   WRANGLER_SEND_METRICS: "false",
@@ -19,14 +19,14 @@ const QUIET = {
 const env = () => ({ ...QUIET, ...process.env });
 
 interface WranglerResult {
-  /** As in a shell: 128 + the signal's number when a signal ended wrangler. */
+  /** As in a shell: 128 + the number of the signal, when a signal ended wrangler. */
   exitCode: number;
   stdout: string;
-  /** Standard output and error together, to show when wrangler failed. */
+  /** Standard output and standard error in one, for the message when wrangler failed. */
   output: string;
 }
 
-/** Runs wrangler and returns its output. Without a terminal it takes the default answers to its questions. */
+/** Runs wrangler and returns its output. wrangler has no terminal here, so it answers its own questions with the defaults. */
 export function runWrangler(args: readonly string[], input?: string): Promise<WranglerResult> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--no-warnings", WRANGLER, ...args], {
@@ -34,7 +34,7 @@ export function runWrangler(args: readonly string[], input?: string): Promise<Wr
       env: env(),
       stdio: ["pipe", "pipe", "pipe"],
     });
-    // One that ends without reading its input says why by its exit code.
+    // wrangler may end without reading its input, which is an error of stdin. The exit code tells the reason.
     child.stdin.on("error", () => {});
     child.stdin.end(input ?? "");
     let stdout = "";
@@ -52,9 +52,9 @@ export function runWrangler(args: readonly string[], input?: string): Promise<Wr
 }
 
 /**
- * Gives the terminal to wrangler until it ends. Passes signals on to it, so that it ends workerd too.
+ * Gives the terminal to wrangler until it ends. Passes signals on to wrangler, so that it can end workerd.
  *
- * @returns its exit code, as in a shell
+ * @returns wrangler's exit code, as in a shell
  */
 export async function handOverToWrangler(args: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, ["--no-warnings", WRANGLER, ...args], {
@@ -66,11 +66,11 @@ export async function handOverToWrangler(args: readonly string[]): Promise<numbe
 }
 
 /**
- * Gives the terminal to `wrangler dev` until it ends, or `stop` is aborted. It ends too when this process is killed, and
- * workerd does when wrangler is.
+ * Gives the terminal to `wrangler dev` until it ends, or `stop` is aborted. When this process is killed, wrangler ends; when wrangler is
+ * killed, workerd ends.
  *
- * @param serving called once it serves. The address that wrangler tells with it is not the one that callers use
- * @returns its exit code, and whether this process was asked to end
+ * @param serving called once `wrangler dev` serves; wrangler's own message has another address than the one that callers use
+ * @returns wrangler's exit code, and whether this process was asked to end
  */
 export function runWranglerDev(
   args: readonly string[],
@@ -96,12 +96,12 @@ export function runWranglerDev(
   });
 }
 
-/** Kills what wrangler has left behind, so that the port is free. */
+/** Kills a process that wrangler left behind: it would keep the port busy. */
 function end(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended with wrangler.
+    // The process has already ended with wrangler.
   }
 }
 

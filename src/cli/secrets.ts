@@ -1,4 +1,4 @@
-/** `npm run secrets`: makes the secrets of a new deployment, once. It never replaces one, neither in its file nor in what serves. */
+/** `npm run secrets`: makes the secrets of a new deployment, once. It never replaces a secret, in its file or in the deployed Worker. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -29,7 +29,7 @@ const OPTIONS = {
   ...ACCOUNT_OPTIONS,
 } as const;
 
-/** As config.ts: what it would refuse is not set. */
+/** The rules of config.ts: a secret that the Worker would refuse is not set. */
 const USABLE: Readonly<Record<SecretName, RegExp>> = {
   MASTER_KEY: /^[A-Za-z0-9+/]{43}=$/,
   ADMIN_TOKEN: /^[\x21-\x7e]{32,}$/,
@@ -55,7 +55,7 @@ async function makeSecrets(args: string[]): Promise<number> {
     return 0;
   }
   const { config: configFile = "wrangler.toml", cwd = "." } = options;
-  // Loaded late, because it takes a second, and --help or a wrong option should answer at once.
+  // wrangler takes a second to load. It is loaded here, so that --help and a wrong option are answered at once.
   const { unstable_readConfig } = await import("wrangler");
   const config = unstable_readConfig({ config: resolve(PROJECT_ROOT, cwd, configFile), env }, { hideWarnings: true });
   const worker = options.name ?? config.name ?? "";
@@ -75,7 +75,7 @@ async function makeSecrets(args: string[]): Promise<number> {
     await refuseDatabases(worker, file, config.d1_databases, sharedOptions(env, options));
 
   if (made.length > 0) {
-    // In the file, and on the disk, before anything is sealed with it. A file that came meanwhile is not written into.
+    // The file is on the disk before anything is sealed with its key. "wx" fails when another process made the file meanwhile.
     const lines = linesOf(made);
     if (existsSync(file)) writeFileSync(file, ownLines(file) + lines, { flag: "a", flush: true });
     else writeFileSync(file, lines, { flag: "wx", mode: 0o600, flush: true });
@@ -97,18 +97,18 @@ Keep that file somewhere safe, and remove it here. Without its MASTER_KEY, nothi
   return 0;
 }
 
-/** What a file has for each secret: "" for nothing. */
+/** The value of each secret in a file; "" when the file does not have it. */
 function valuesIn(file: string): Map<SecretName, string> {
   const text = existsSync(file) ? readFileSync(file, "utf8") : "";
   return new Map(SECRET_NAMES.map((name) => [name, lastValue(text, name)]));
 }
 
-/** What goes before lines that are appended. */
+/** The line end that the file needs before lines are appended, if it needs one. */
 function ownLines(file: string): string {
   return /(^|\n)$/.test(readFileSync(file, "utf8")) ? "" : "\n";
 }
 
-/** @throws NotDeployed for a value that was cut off, or written by hand */
+/** @throws NotDeployed for a value that breaks its rule: it may have been cut off, or typed by hand */
 function refuseUnusable(file: string, values: ReadonlyMap<SecretName, string>): void {
   const unusable = [...values].filter(([name, value]) => !USABLE[name].test(value)).map(([name]) => name);
   if (unusable.length === 0) return;
@@ -118,7 +118,7 @@ remove the line, and run this again.`,
   );
 }
 
-/** @throws NotDeployed when there is a database already: what is in it may be sealed with a key that somebody has */
+/** @throws NotDeployed when a database exists: its secrets may be sealed with a key that somebody has, and a new key would not open them */
 async function refuseDatabases(
   worker: string,
   file: string,

@@ -4,9 +4,9 @@ import type { LocalAddress } from "./local-address.ts";
 import { runWranglerDev } from "./run-wrangler.ts";
 
 /**
- * Runs `wrangler dev` and the crons until somebody ends it. Starts it again when its front broke.
+ * Runs `wrangler dev` and the crons until a signal ends them. Starts `wrangler dev` again when its front is broken.
  *
- * @param args wrangler's options beside the address
+ * @param args wrangler's options, without those of the address
  * @returns an exit code
  */
 export async function serveLocally(
@@ -15,7 +15,7 @@ export async function serveLocally(
   args: readonly string[],
 ): Promise<number> {
   const { protocol, host, port } = address;
-  // Without --test-scheduled wrangler warns that crons do not run.
+  // --test-scheduled is needed: otherwise wrangler warns that crons do not run.
   const all = ["--test-scheduled", `--local-protocol=${protocol}`, `--ip=${host}`, `--port=${port}`, ...args];
   for (;;) {
     const ended = new AbortController();

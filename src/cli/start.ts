@@ -73,7 +73,7 @@ async function start(args: string[]): Promise<number> {
     return 0;
   }
   const port = portOf(options.port);
-  // Checked first: wrangler would report it after the text below, or without --port take the next port and say nothing.
+  // A busy port is found here: wrangler would report it after the text below, or without --port silently take the next port.
   if (await isInUse(options.ip ?? "localhost", port)) {
     console.error(
       `Port ${port} is in use, perhaps by another npm start. For another port: npm start -- --port PORT (0 for any that is free)`,
@@ -82,7 +82,7 @@ async function start(args: string[]): Promise<number> {
   }
   const { config, cwd = ".", "persist-to": persistTo } = options;
   const configFile = resolve(PROJECT_ROOT, cwd, config ?? "wrangler.toml");
-  // Loaded late, because it takes a second, and --help or a wrong option should answer at once.
+  // wrangler takes a second to load. It is loaded here, so that --help and a wrong option are answered at once.
   const { unstable_readConfig } = await import("wrangler");
   const {
     d1_databases: databases,
@@ -94,12 +94,12 @@ async function start(args: string[]): Promise<number> {
   const closed = closedByOption(options.var);
   requireHomes(namesIn(closed), homes);
   if (closed === undefined) closedByConfig(vars, homes);
-  // wrangler reads only one of the two files.
+  // wrangler reads .dev.vars only when there is no file for the environment.
   const ofEnvironment = `.dev.vars.${env}`;
   const file = env !== "" && existsSync(join(PROJECT_ROOT, ofEnvironment)) ? ofEnvironment : ".dev.vars";
   const ownSecrets = options["env-file"] !== undefined;
   if (!ownSecrets && !prepareSecrets(file)) return 1;
-  // Where wrangler keeps the local state: beside its configuration unless told otherwise.
+  // The folder of wrangler's local state. By default it is beside the configuration.
   const state =
     persistTo === undefined ? join(dirname(configFile), ".wrangler/state") : resolve(PROJECT_ROOT, cwd, persistTo);
   const applied = await applyMigrations(
@@ -179,7 +179,7 @@ It must be reset. That removes all sites, apps and sessions on this machine:
   return 0;
 }
 
-/** The path as typed where npm was called. */
+/** The path relative to the folder where the user called npm. */
 function fromHere(path: string): string {
   const near = relative(process.env.INIT_CWD ?? process.cwd(), path);
   return near.startsWith("..") ? path : near;

@@ -6,25 +6,25 @@ import { homeOfBinding } from "../homes.ts";
 import { PROJECT_ROOT } from "./run-wrangler.ts";
 
 export interface ThrowawayWorker {
-  /** Without a slash at the end. The system chooses the port; another configuration does not change it. */
+  /** Has no slash at its end. The system chooses the port, and `closeHomes` keeps it. */
   url: string;
   adminToken: string;
-  /** The log lines of the Worker so far, each JSON. */
+  /** The log lines of the Worker so far. Each is JSON. */
   logs: () => string[];
-  /** Closes these homes and opens all others, as a deployment with CLOSED_HOMES does. What is stored stays. */
+  /** Closes these homes and opens all others, as a deployment with CLOSED_HOMES does. Stored data stays. */
   closeHomes: (homes: readonly string[]) => Promise<void>;
   /** Stops the Worker and removes its folder. */
   close: () => Promise<void>;
 }
 
-/** The homes `main` and `apac`, whichever ones wrangler.toml has. */
+/** The homes `main` and `apac`. Those of wrangler.toml are not used. */
 const HOMES = ["DB", "HOME_APAC"] as const;
 
 /**
- * Writes the configuration of wrangler.toml for createTestHarness(), with these homes and no others.
+ * Writes a copy of wrangler.toml for createTestHarness(), with these homes and no others.
  *
- * @param folder of this run. In the project's own, wrangler would compare the homes with the generated types
- * @param main the module to serve, when it is not the Worker's own
+ * @param folder of this run. In the project's folder, wrangler would compare the homes with the generated types
+ * @param main the module to serve; by default the Worker's own
  * @returns the file's path
  */
 export function writeConfig(folder: string, bindings: readonly string[], main?: string): string {
@@ -46,14 +46,14 @@ export function writeConfig(folder: string, bindings: readonly string[], main?: 
 }
 
 /**
- * Starts the Worker as it is deployed, over real HTTP on this machine, with its own settings, secrets, KV and two homes in a folder that
- * is removed when the process ends. All migrations are applied; `.dev.vars` and the state of `npm start` are not touched.
+ * Starts the deployed form of the Worker, over real HTTP on this machine. Its settings, secrets, KV and two homes are in a folder of its
+ * own, which is removed when the process ends. All migrations are applied. `.dev.vars` and the state of `npm start` are not touched.
  */
 export async function startThrowawayWorker(): Promise<ThrowawayWorker> {
   const folder = mkdtempSync(join(tmpdir(), "agent-session-"));
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   process.on("exit", remove);
-  // Puts the temporary files of the runtime into the folder, and stops it from asking the network for this machine's location.
+  // The runtime's temporary files go into the folder, and the runtime does not ask the network for this machine's location.
   Object.assign(process.env, {
     TMPDIR: folder,
     WRANGLER_LOG_PATH: folder,
@@ -70,7 +70,7 @@ export async function startThrowawayWorker(): Promise<ThrowawayWorker> {
       {
         configPath,
         secrets: { MASTER_KEY: masterKey, ADMIN_TOKEN: adminToken },
-        // Override wrangler.toml, which may have been edited.
+        // These values replace those of wrangler.toml, which somebody may have edited.
         vars: {
           TIMESTAMP_TOLERANCE_SECONDS: "300",
           REPLAY_LOOK_MS: "1",

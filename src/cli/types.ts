@@ -1,6 +1,6 @@
 /**
- * `npm run types`: writes worker-configuration.d.ts from wrangler.toml. The homes of a deployment are left out: the Worker finds them by
- * the prefix of their bindings, and a home that somebody adds must not change a file of the repository.
+ * `npm run types`: writes worker-configuration.d.ts from wrangler.toml. Homes are left out: the Worker finds them by the prefix of their
+ * bindings, and a new home must not change a generated file.
  */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ async function types(args: string[]): Promise<number> {
   }
   const { experimental_readRawConfig } = await import("wrangler");
   const { rawConfig } = experimental_readRawConfig({ config: join(PROJECT_ROOT, "wrangler.toml") });
-  // Beside wrangler.toml, because the paths in it are relative to its folder; by process, because two may run at once.
+  // The copy is beside wrangler.toml, because its paths are relative. Its name has the process id, because two may run at once.
   const copy = `wrangler.types-${process.pid}.json`;
   writeFileSync(join(PROJECT_ROOT, copy), JSON.stringify(withoutFurtherHomes(rawConfig)));
   try {
@@ -53,7 +53,7 @@ async function types(args: string[]): Promise<number> {
     rmSync(join(PROJECT_ROOT, copy), { force: true });
   }
   if (check === true) return 0;
-  // wrangler notes the command, and a later --check reads the options there.
+  // wrangler writes its command into the file, and a later --check reads the options there. So the copy's name is replaced.
   const text = readFileSync(TYPES, "utf8");
   writeFileSync(TYPES, text.replace(/(?<=by running `)[^`]*/, `wrangler ${COMMAND.join(" ")}`));
   console.log("Wrote worker-configuration.d.ts.");

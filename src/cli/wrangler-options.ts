@@ -1,7 +1,7 @@
-/** Options of wrangler that our commands hand on. */
+/** Options of wrangler that our commands pass on. */
 import { asArguments } from "./known-options.ts";
 
-/** They choose the account and the configuration. */
+/** These options choose the account and the configuration. */
 export const ACCOUNT_OPTIONS = {
   config: { type: "string", short: "c" },
   cwd: { type: "string" },
@@ -16,7 +16,7 @@ interface AccountOptions {
   "env-file"?: readonly string[] | undefined;
 }
 
-/** These choose the account and the environment, so every command needs them. */
+/** The options that choose the account and the environment. Every wrangler command needs them. */
 export function sharedOptions(env: string, given: AccountOptions): string[] {
   const { config, cwd, profile, "env-file": envFiles = [] } = given;
   return [
@@ -29,15 +29,15 @@ export function sharedOptions(env: string, given: AccountOptions): string[] {
 }
 
 /**
- * The options by which `wrangler secret` finds the Worker that `wrangler deploy` would make. Beside --env it reads --name in another
- * way: it adds the environment to the name.
+ * The options by which `wrangler secret` finds the Worker of `wrangler deploy`. The two read --name in different ways: with --env,
+ * `wrangler secret` adds the environment to the name.
  */
 export function secretOptions(env: string, given: AccountOptions & { name?: string | undefined }): string[] {
   const { name } = given;
   return name === undefined ? sharedOptions(env, given) : [...sharedOptions("", given), "--name", name];
 }
 
-/** The same options as they are typed for one of our commands, without those that say nothing. */
+/** The same options as a user types them for one of our commands. Empty ones are left out. */
 export function typedOptions(env: string, given: AccountOptions & { name?: string | undefined }): string[] {
   const { name, config, cwd, profile, "env-file": envFile = [] } = given;
   const said = { env: env === "" ? undefined : env, name, config, cwd, profile, "env-file": envFile };

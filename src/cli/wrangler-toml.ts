@@ -1,18 +1,18 @@
 /**
- * Changes of wrangler.toml as text, because wrangler itself does not change a TOML file that has comments. Nothing here parses TOML:
- * whoever writes the result reads it back first (edit-config.ts), since a file may hold the same in a form that is not known here.
+ * Changes wrangler.toml as text, because wrangler would lose its comments. Nothing here parses TOML, and a file may have a form that this
+ * code does not know. So edit-config.ts lets wrangler read each result before it is written.
  */
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
 import { homeOfBinding, MAIN_HOME } from "../homes.ts";
 
-/** A D1 binding as it stands in the file. */
+/** A D1 binding, in the file's own names. */
 export interface D1Block {
   binding: string;
   database_name: string;
   migrations_dir: string;
 }
 
-/** Adds a D1 binding. It stands at the end: the full header of an array of tables is right after any other table. */
+/** Adds a D1 binding at the end of the file. TOML allows this: its header is the full one of an array of tables. */
 export function withDatabase(text: string, env: string, { binding, database_name, migrations_dir }: D1Block): string {
   const eol = lineEnd(text);
   const lines = [
@@ -25,7 +25,7 @@ export function withDatabase(text: string, env: string, { binding, database_name
   return `${before}${before === "" ? "" : eol + eol}${lines.join(eol)}${eol}`;
 }
 
-/** Sets a var of the environment to a text. The comment behind an old value stays. */
+/** Sets a var of the environment. The comment behind the old value stays. */
 export function withVar(text: string, env: string, name: string, value: string): string {
   const eol = lineEnd(text);
   const line = `${name} = ${JSON.stringify(value)}`;
@@ -36,13 +36,13 @@ export function withVar(text: string, env: string, name: string, value: string):
   const end = next === -1 ? lines.length : next;
   const old = new RegExp(`^\\s*["']?${name}["']?\\s*=\\s*(?:"[^"]*"|'[^']*')`);
   const at = lines.findIndex((each, index) => index > header && index < end && old.test(each));
-  // A function, because "$" means something in a replacement text.
+  // The replacement is a function: in a text, "$" would have a special meaning.
   if (at === -1) lines.splice(header + 1, 0, line);
   else lines[at] = (lines[at] as string).replace(old, () => line);
   return lines.join(eol);
 }
 
-/** The configuration with the home `main` alone. */
+/** The configuration with `main` as its only home. */
 export function withoutFurtherHomes(config: RawConfig): RawConfig {
   const onlyMain = <Part extends Pick<RawConfig, "d1_databases">>(part: Part): Part =>
     part.d1_databases === undefined
@@ -58,7 +58,7 @@ export function withoutFurtherHomes(config: RawConfig): RawConfig {
   return { ...onlyMain(config), ...(stages.length > 0 && { env: Object.fromEntries(stages) }) };
 }
 
-/** The header of a table, without blanks and the comment behind it; undefined for any other line. */
+/** The header of a table, without its blanks and its comment; undefined for any other line. */
 const headerOf = (line: string) => /^\s*(\[.*\])\s*(?:#.*)?$/.exec(line)?.[1]?.replaceAll(/\s/g, "");
 
 const tableName = (env: string, table: string) => (env === "" ? table : `env.${key(env)}.${table}`);
