@@ -7,7 +7,7 @@ export type AgentSessionErrorCode =
   | "idempotency_key_reused"
   /** Over a limit; nothing was done. */
   | "too_many_requests"
-  /** The service, or a gateway before it, could not answer: with a key, calling again settles whether the call was done. */
+  /** The service, or a gateway in front of it, could not answer. With a key, the same call again tells whether it was done. */
   | "unavailable"
   /** A fault of the deployment. */
   | "internal"
@@ -15,7 +15,7 @@ export type AgentSessionErrorCode =
   | "network"
   /** No answer came within `timeoutMs`. */
   | "timeout"
-  /** An answer that is not this service's. */
+  /** The answer is from another server. */
   | "unexpected";
 
 export interface AgentSessionErrorContext {
@@ -28,19 +28,19 @@ export interface AgentSessionErrorContext {
 }
 
 /**
- * A call that did not succeed. `message` says in English what happened, names the address that was called, and has the service's own
- * message and the detail where there are any. For programs there is `code`: the wording may change.
+ * A call that did not succeed. `message` tells in English what happened, with the address, and the service's own message and detail if
+ * it sent them. Programs should read `code`: the wording of `message` may change.
  */
 export class AgentSessionError extends Error {
   override readonly name = "AgentSessionError";
   readonly code: AgentSessionErrorCode;
   /** HTTP status; undefined when there was no answer. */
   readonly status: number | undefined;
-  /** Which field, which rule, in this client's names: `customer.name: must be a string of 1 to 30 characters`. */
+  /** The field and the rule, in this client's names: `customer.name: must be a string of 1 to 30 characters`. */
   readonly detail: string | undefined;
   /** `x-request-id`, to quote to the operator. */
   readonly requestId: string | undefined;
-  /** Seconds the service asked to wait. */
+  /** How many seconds the service asks to wait. */
   readonly retryAfter: number | undefined;
 
   constructor(code: AgentSessionErrorCode, message: string, context: AgentSessionErrorContext = {}) {

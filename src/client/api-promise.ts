@@ -1,13 +1,13 @@
 import type { WireAnswer } from "./read-answer.ts";
 
-/** What a call gives, and the answer that it was read from. */
+/** The result of a call, and the answer that held it. */
 export interface WithResponse<Data> {
   data: Data;
-  /** Of the last try: its status, its headers, its envelope. */
+  /** The answer to the last try: status, headers and envelope. */
   response: WireAnswer;
 }
 
-/** A promise of what a call gives. `withResponse()` gives the answer of the service too; it makes no further call. */
+/** A promise of a call's result. `withResponse()` also gives the service's answer, without a second call. */
 export interface ApiPromise<Data> extends Promise<Data> {
   withResponse(): Promise<WithResponse<Data>>;
 }
@@ -15,7 +15,7 @@ export interface ApiPromise<Data> extends Promise<Data> {
 export function apiPromise<Data>(whole: Promise<WithResponse<Data>>): ApiPromise<Data> {
   const data = whole.then((each) => each.data);
   const withResponse = () => {
-    // Who waits for the whole hears of its failure there, and need not wait for `data` too.
+    // A caller of withResponse() gets the failure from its promise. Without this line, `data` would be an unhandled rejection.
     data.catch(() => {});
     return whole;
   };

@@ -1,16 +1,16 @@
-/** What callers give to the calls, as fields of the wire. What JSON cannot carry exactly is refused before anything is sent. */
+/** Turns the arguments of calls into fields of the wire. A value that JSON cannot carry exactly is refused before anything is sent. */
 
 export interface NewSession {
-  /** Created or refreshed. A number and a string of the same digits are one customer; beyond 2^53 give a bigint or a string. */
+  /** The customer is created or updated. An id is the same as a number or a string; beyond 2^53, give a bigint or a string. */
   customer: { id: string | number | bigint; name: string; ip: string };
   /** The first message, 1 to 2000 characters. */
   content: string;
-  /** The remark title on both sides, 1 to 120 characters. */
+  /** The title of the session, for the customer and the agents: 1 to 120 characters. */
   title?: string | undefined;
-  /** 1 to 100, the responsible one among them. */
+  /** 1 to 100 ids. The responsible agent must be among them. */
   agentIds: readonly number[];
   responsibleAgentId: number;
-  /** Who the first message is from. Default: the responsible agent. */
+  /** The sender of the first message. Default: the responsible agent. */
   sender?: "customer" | "responsible_agent" | "system" | undefined;
   /** Your own pairs of name and value, stored with the session: up to 20, names of 1 to 40 characters of A-Za-z0-9_.-, values of up to 500. */
   metadata?: Readonly<Record<string, string>> | undefined;
@@ -23,10 +23,10 @@ export interface AddedAgents {
 
 const SENDER_TYPES = { customer: 1, responsible_agent: 2, system: 3 } as const;
 
-/** @throws TypeError naming the argument that is none */
+/** @throws TypeError naming the wrong argument */
 export function createFields(session: NewSession): Record<string, unknown> {
   const { id, name, ip } = object("customer", object("session", session).customer);
-  // One beyond 2^53 is refused too, with the words of prepare(): it may be given as a bigint.
+  // An integer beyond 2^53 passes here: prepare() refuses it, and its message advises a bigint.
   if (typeof id === "number" && !Number.isInteger(id)) integer("customer.id", id);
   return {
     sbs: id,
@@ -41,7 +41,7 @@ export function createFields(session: NewSession): Record<string, unknown> {
   };
 }
 
-/** @throws TypeError naming the argument that is none */
+/** @throws TypeError naming the wrong argument */
 export function addFields(request: AddedAgents): Record<string, unknown> {
   const { chatId, agentIds } = object("request", request);
   return { chat_id: integer("chatId", chatId), kefu_ids: integers("agentIds", agentIds).join(",") };
@@ -53,14 +53,14 @@ function object<Value extends object>(name: string, value: Value): Value {
 }
 
 function integer(name: string, value: number): number {
-  // A bigint is no type of these, but carries its digits.
+  // The types allow no bigint here. A program without types may give one: it carries all its digits.
   if (Number.isSafeInteger(value) || typeof value === "bigint") return value;
   const beyond = Number.isInteger(value) ? ": it is beyond 2^53 - 1, so its digits are not certain" : "";
   const said = typeof value === "number" ? `${value}` : kindOf(value);
   throw new TypeError(`${name}: must be an integer, not ${said}${beyond}`);
 }
 
-/** The same list without holes: an array method leaves them out unseen. */
+/** Checks each id of a list. Array.from() makes a hole undefined, which is refused; list.map() would leave it out. */
 function integers(name: string, list: readonly number[]): number[] {
   if (!Array.isArray(list)) throw new TypeError(`${name}: must be an array`);
   return Array.from(list, (each, index) => integer(`${name}[${index}]`, each));
@@ -68,7 +68,7 @@ function integers(name: string, list: readonly number[]): number[] {
 
 function strings(name: string, pairs: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const prototype = Object.getPrototypeOf(object(name, pairs));
-  // Of a Map, of URLSearchParams and the like nothing would be sent.
+  // A Map or URLSearchParams has no fields of its own: nothing of it would be sent.
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null) {
     throw new TypeError(`${name}: must be a plain object of strings`);
   }

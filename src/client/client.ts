@@ -19,7 +19,7 @@ import type { Fetch, Signal } from "./platform.ts";
 import { readAnswer, refusalOf, unlike, type WireAnswer } from "./read-answer.ts";
 import { machineClock, ServiceClock } from "./service-clock.ts";
 import { prepareAt } from "./sign.ts";
-import { pause, TryTimedOut, withinLimit } from "./within-limit.ts";
+import { backOff, TryTimedOut, withinLimit } from "./within-limit.ts";
 
 export { AgentSessionError, type AgentSessionErrorCode } from "./agent-session-error.ts";
 export type { ApiPromise, WithResponse } from "./api-promise.ts";
@@ -34,38 +34,38 @@ export { prepare, sign } from "./sign.ts";
 export { type EventHeaders, type VerifyEventOptions, verifyEvent } from "./verify-event.ts";
 
 export interface CallResult {
-  /** The call had been done before under this key: this is its first answer again. */
+  /** Whether an earlier call with this key was done: then this is the answer of that call. */
   replayed: boolean;
   /** `x-request-id`, to quote to the operator. */
   requestId: string | undefined;
 }
 
-/** An agent who was asked for and did not join. */
+/** A requested agent who did not join. */
 export interface IgnoredAgent {
   agentId: number;
   /** `unknown`, `disabled` or `already on the session`. */
   reason: string;
 }
 
-/** Milliseconds: the first pause is at most this long, each further one up to twice as long as the one before. */
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 8_000;
+/** The longest first backoff in milliseconds. The limit doubles with each try. */
+const FIRST_BACKOFF_MS = 250;
+const LONGEST_BACKOFF_MS = 8_000;
 
-/** Seconds. When the service asks for a longer wait, the call fails instead: the caller decides better what to do meanwhile. */
+/** Seconds. When the service asks for a longer wait, the call fails: its caller can decide what to do in the meantime. */
 const LONGEST_RETRY_AFTER = 60;
 
-/** A call as it is made: what is sent, and what the caller said of it. */
+/** A prepared call: the fields to send, and the caller's options. */
 interface Attempt {
   operation: OperationName;
   fields: Record<string, unknown>;
-  /** This client's names of the fields, for errors. */
+  /** This client's names for the fields, for the texts of errors. */
   names: OwnNames;
   key: string | undefined;
   signal: Signal | undefined;
   limits: Limits;
 }
 
-/** Calls the service: signs each try freshly, retries what is safe to retry, and keeps a retried call single. */
+/** Calls the service. Signs each try anew, retries when a retry is safe, and has a retried call done once. */
 export class AgentSessionClient {
   readonly #baseUrl: string;
   readonly #app: { appid: string; secret: string };
@@ -73,7 +73,7 @@ export class AgentSessionClient {
   readonly #limits: Limits;
   readonly #clock = new ServiceClock();
 
-  /** @throws TypeError naming the option that cannot be used */
+  /** @throws TypeError naming the wrong option */
   constructor(options: ClientOptions) {
     this.#baseUrl = usableUrl(options.baseUrl);
     this.#app = { appid: filled("appid", options.appid), secret: filled("secret", options.secret) };
@@ -84,8 +84,8 @@ export class AgentSessionClient {
   /**
    * Opens a ticket session with its first message.
    *
-   * @throws AgentSessionError when the last try failed, TypeError for options that cannot be used and for input that JSON cannot carry
-   *   exactly, before anything is sent
+   * @throws AgentSessionError when the last try failed; TypeError, before anything is sent, for a wrong option and for input that JSON
+   *   cannot carry exactly
    */
   createSession(session: NewSession, options: CallOptions = {}): ApiPromise<CallResult & { chatId: number }> {
     return apiPromise(this.#createSession(session, options));
@@ -106,8 +106,8 @@ export class AgentSessionClient {
   }
 
   /**
-   * Adds agents to a ticket session. Those already on it, unknown or disabled are ignored and told in `ignored` (nobody in an
-   * answer that is `replayed`); with nobody left to add it fails as `state_forbids`.
+   * Adds agents to a ticket session. `ignored` lists agents who are unknown, disabled or already on the session; it is empty when the
+   * answer is `replayed`. When no agent is left to add, the call fails with `state_forbids`.
    *
    * @throws as {@link createSession}
    */
@@ -124,11 +124,11 @@ export class AgentSessionClient {
   }
 
   /**
-   * One signed try of an operation with any fields in wire names: the tool for finding out why calls are refused. `appid`, `timestamp`
-   * and `ranstr` are filled in unless given. Never retries; sends an Idempotency-Key only when given one.
+   * One signed try of an operation, with any fields in wire names: a tool to find why calls are refused. `appid`, `timestamp` and
+   * `ranstr` are added when they are missing. Never retries. Sends an Idempotency-Key only when one is given.
    *
-   * @throws AgentSessionError when no envelope came back, TypeError for an operation that this client does not know; a refusal is a
-   *   return value
+   * @returns the answer, also when it is a refusal
+   * @throws AgentSessionError when no envelope came back; TypeError for an operation that this client does not know
    */
   async send(
     operation: OperationName,
@@ -165,7 +165,7 @@ export class AgentSessionClient {
       if (answer?.envelope.code === 1) return answer;
       const failure =
         outcome instanceof AgentSessionError ? outcome : refusalOf(outcome, names, this.#called(operation));
-      // A refused timestamp did nothing, so a retry is safe without a key. When the time that was told is refused too, it was wrong.
+      // A refused timestamp did nothing, so one retry with the service's time needs no key. When that time is refused too, it was wrong.
       const corrects = answer !== undefined && offset !== learned && this.#clock.take(answer);
       if (answer !== undefined && !corrects) this.#clock.doubt(answer, offset);
       if (tries >= limits.maxTries) throw failure;
@@ -174,11 +174,11 @@ export class AgentSessionClient {
         continue;
       }
       if (!mayRetry(failure, key !== undefined)) throw failure;
-      await pause(pauseBefore(tries, failure.retryAfter), signal);
+      await backOff(backoffBefore(tries, failure.retryAfter), signal);
     }
   }
 
-  /** Each try has a new timestamp, ranstr and signature, so that the service does not take it for a replay. */
+  /** Each try has a new timestamp, ranstr and signature: the service would refuse the same ones as a replay. */
   async #try({ operation, fields, names, key, signal, limits }: Attempt, clockOffset: number): Promise<WireAnswer> {
     if (!OPERATION_NAMES.includes(operation)) {
       throw new TypeError(`operation: must be one of ${OPERATION_NAMES.join(", ")}`);
@@ -191,13 +191,13 @@ export class AgentSessionClient {
       "x-chat-signature": signature,
       ...(key !== undefined && { "idempotency-key": key }),
     };
-    // Not called as a method: platforms refuse a fetch whose `this` is another object.
+    // As `this.#fetch(…)`, fetch would get this client as `this`, which platforms refuse.
     const fetch = this.#fetch;
     const url = this.#urlOf(operation);
     const called = this.#called(operation);
     try {
       return await withinLimit(limits.timeoutMs, signal, async (limit) => {
-        // A followed redirect would turn the POST into a GET or carry the signed body elsewhere.
+        // Redirects are not followed: the POST could become a GET, or the signed body could go to another server.
         const answer = await fetch(url, { method: "POST", headers, body, redirect: "manual", signal: limit });
         return readAnswer(answer, called);
       });
@@ -214,22 +214,22 @@ export class AgentSessionClient {
     return `${this.#baseUrl}${pathOf(operation)}`;
   }
 
-  /** What was called, for messages. The address has neither user nor query, so nothing secret. */
+  /** The address that was called, for messages. It has no user and no query, so it holds nothing secret. */
   #called(operation: OperationName): string {
     return `POST ${this.#urlOf(operation)}`;
   }
 }
 
-/** After a 429 nothing was done. After the other failures the call may have been done, so only a key makes a retry safe. */
+/** After a 429 nothing was done. After any other failure the call may have been done, and only a key makes a retry safe. */
 function mayRetry(failure: AgentSessionError, keyed: boolean): boolean {
   if ((failure.retryAfter ?? 0) > LONGEST_RETRY_AFTER) return false;
   if (failure.code === "too_many_requests") return true;
   return keyed && (failure.code === "unavailable" || failure.code === "network" || failure.code === "timeout");
 }
 
-/** Milliseconds, never less than the service asked for. Half is random, so that callers who failed together retry at different times. */
-function pauseBefore(tries: number, retryAfter: number | undefined): number {
-  const longest = Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), LONGEST_PAUSE_MS);
+/** Milliseconds, never less than the service asks for. Half is random: callers that failed together must not retry together. */
+function backoffBefore(tries: number, retryAfter: number | undefined): number {
+  const longest = Math.min(FIRST_BACKOFF_MS * 2 ** (tries - 1), LONGEST_BACKOFF_MS);
   return (retryAfter ?? 0) * 1000 + longest * (0.5 + Math.random() / 2);
 }
 
@@ -243,7 +243,7 @@ function resultOf({ headers, requestId }: WireAnswer): CallResult {
   return { replayed: headers.get("idempotency-replayed") === "true", requestId };
 }
 
-/** The text of an error with its cause: fetch itself only says "fetch failed". */
+/** The text of an error with its cause: fetch's own text is only "fetch failed". */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause as { message?: string; code?: string } | undefined;

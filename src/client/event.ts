@@ -1,12 +1,12 @@
-/** The events that a service posts to a webhook. `data` has the names of the wire. A receiver may find more fields than stand here. */
+/** The events that a service posts to a webhook. `data` has the names of the wire. Newer services may send further fields. */
 
 interface EventOf<Type extends string, Data> {
-  /** `webhook-id`, the same at every attempt: who has seen it before drops the event. */
+  /** `webhook-id`, the same at every attempt. A receiver that has seen it before drops the event. */
   readonly id: string;
   readonly type: Type;
-  /** When it happened, in ISO 8601. */
+  /** The time of the event, in ISO 8601. */
   readonly timestamp: string;
-  /** `seq` counts the events of a site. Order by it, because a retry arrives late. */
+  /** `seq` counts the events of a site. Sort by it: retried events arrive late. */
   readonly data: Data & { readonly seq: number };
 }
 
@@ -27,12 +27,12 @@ export type SessionCreated = EventOf<
     created_at: number;
     customer: { sbs: string; name: string; ip: string };
     participants: { agent_id: number; added_by: number }[];
-    /** `sender_uid` is the agent's id, 0 for text of the system, null for the customer. */
+    /** `sender_uid` is the agent's id; 0 for the system, null for the customer. */
     messages: { sender: "visitor" | "agent"; sender_uid: number | null; content: string }[];
   }
 >;
 
-/** `agent_ids` are those who joined by this call, not all who are on the session. */
+/** `agent_ids` are the agents who joined by this call, not all agents of the session. */
 export type SessionAgentsAdded = EventOf<
   "session.agents_added",
   { appid: string; chat_id: number; agent_ids: number[]; added_by: number }
@@ -42,10 +42,10 @@ export type SessionAgentsAdded = EventOf<
 export type Ping = EventOf<"ping", { webhook_id: string }>;
 
 /**
- * Of a type that this version does not know: a newer service sends more types. Acknowledge it. Its `type` is the text on the wire; the
- * mark, which is in the type only, lets `===` tell the known events from it.
+ * An event of a type that this version does not know: a newer service may send it. Answer 204. Its `type` is a plain string; `unknown`
+ * exists for the compiler only, so that `===` tells known events from this one.
  */
 export type UnknownEvent = EventOf<`${string & { readonly unknown: true }}`, Record<string, unknown>>;
 
-/** `type` tells them apart: `if (event.type === "session.created") event.data.chat_id`. */
+/** Check `type` first: `if (event.type === "session.created") event.data.chat_id`. */
 export type WebhookEvent = SessionCreated | SessionAgentsAdded | Ping | UnknownEvent;

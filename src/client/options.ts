@@ -1,44 +1,44 @@
 import type { Fetch, Signal } from "./platform.ts";
 
 export interface ClientOptions {
-  /** Where the service is, "https://sessions.example.com". A path in it is kept. */
+  /** The address of the service, "https://sessions.example.com". It may have a path. */
   baseUrl: string;
   appid: string;
-  /** Belongs on a server: never ship it to a browser or a phone. */
+  /** For servers only: a browser or a phone would give the secret to its user. */
   secret: string;
-  /** Default: the platform's. */
+  /** Default: the platform's own. */
   fetch?: Fetch | undefined;
-  /** Milliseconds one try may take, its answer read whole. Default 10,000. */
+  /** Milliseconds for one try, until its whole answer is read. Default 10,000. */
   timeoutMs?: number | undefined;
-  /** The first try counts. Default 4. */
+  /** How many tries a call has at most, the first one included. Default 4. */
   maxTries?: number | undefined;
 }
 
 /** Options of one call with one try. */
 export interface SendOptions {
   /**
-   * 1 to 255 visible ASCII characters; calls with one key are done once (24 h). Default: a random key, the same for all tries of the
-   * call; of `send` none. Without one (`false`) only a 429 is tried again, because anything else may have been done.
+   * 1 to 255 visible ASCII characters. For 24 hours, calls with the same key are done once. Default: a random key, the same for all tries
+   * of the call; for `send`, no key. With `false`, no key: then only a 429 is retried, because any other call may have been done.
    */
   idempotencyKey?: string | false | undefined;
-  /** Ends the call at once, pauses too; it rejects with the signal's reason. */
+  /** Aborts the call at once, also between two tries. The call rejects with the signal's reason. */
   signal?: Signal | undefined;
-  /** Milliseconds one try of this call may take. Default: the client's. */
+  /** Milliseconds for one try of this call. Default: the client's `timeoutMs`. */
   timeoutMs?: number | undefined;
 }
 
 export interface CallOptions extends SendOptions {
-  /** How often this call is tried again at most; 0 is one try. Default: one less than the client's `maxTries`. */
+  /** How many tries may follow the first one; 0 means one try in all. Default: one less than the client's `maxTries`. */
   retries?: number | undefined;
 }
 
-/** How long and how often to try. */
+/** The limits of a call's tries. */
 export interface Limits {
   timeoutMs: number;
   maxTries: number;
 }
 
-/** What of a client's own options, and of the defaults, limits its calls. @throws TypeError naming the option that cannot be used */
+/** The limits of a client's calls: its options, and the defaults for the others. @throws TypeError naming the wrong option */
 export function usableLimits({ timeoutMs, maxTries }: Pick<ClientOptions, keyof Limits>, others: Limits): Limits {
   return {
     timeoutMs: wholeNumber("timeoutMs", timeoutMs ?? others.timeoutMs, 1, MOST_MS),
@@ -46,7 +46,7 @@ export function usableLimits({ timeoutMs, maxTries }: Pick<ClientOptions, keyof 
   };
 }
 
-/** The same of one call. @throws TypeError naming the option that cannot be used */
+/** The limits of one call: its options, and the client's for the others. @throws TypeError naming the wrong option */
 export function limitsOfCall({ timeoutMs, retries }: CallOptions, client: Limits): Limits {
   return {
     timeoutMs: wholeNumber("timeoutMs", timeoutMs ?? client.timeoutMs, 1, MOST_MS),
@@ -64,7 +64,7 @@ export function usableKey(key: string | false): string | undefined {
 /** @throws TypeError */
 export function usableSignal(signal: Signal | undefined): Signal | undefined {
   if (signal === undefined || signal === null) return undefined;
-  // By its shape: signals of another realm, and polyfills, are not instances of this realm's AbortSignal.
+  // The shape is checked, not the class: a polyfill, or a signal of another realm, is no instance of this AbortSignal.
   if (typeof signal.aborted === "boolean" && typeof signal.addEventListener === "function") return signal;
   throw new TypeError("signal: must be an AbortSignal");
 }

@@ -1,9 +1,9 @@
 /**
- * The parts of the platform that this client uses. A signal has the platform's own type when a project has the types of the DOM, Node
- * or Workers. Everything else is described by its shape, so that the types compile without any of them.
+ * The parts of the platform that this client uses. `Signal` is the platform's own type when a project has the types of the DOM, of Node
+ * or of Workers. All others are described by their shape, so that a project without these types compiles too.
  */
 
-/** The type of `signal` in the platform's `fetch`. Not `AbortSignal`: `typeof globalThis` does not show that of Workers. */
+/** The type of `signal` in the platform's `fetch`. `AbortSignal` does not do: `typeof globalThis` does not have it in Workers. */
 export type Signal = typeof globalThis extends { fetch: (input: never, init?: infer Init) => unknown }
   ? NonNullable<Init> extends { signal?: infer Own }
     ? NonNullable<Own>
@@ -18,7 +18,7 @@ export interface SignalShape {
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
-/** The platform's `fetch` has this type. */
+/** A type that the platform's `fetch` fits. */
 export type Fetch = (url: string, init: FetchInit) => Promise<FetchedAnswer>;
 
 export interface FetchInit {

@@ -13,8 +13,8 @@ export interface WireAnswer {
 }
 
 /**
- * What a message of the service means. It tells more than the status, and it is all there is when the service always answers 200. A Map,
- * because a message may be any text, `constructor` too.
+ * The meaning of the service's messages. A message tells more than the status, and the status may always be 200. It is a Map: in an
+ * object, the message "constructor" would be found too.
  */
 const BY_MESSAGE: ReadonlyMap<string, { code: AgentSessionErrorCode; english: string }> = new Map([
   ["参数错误", { code: "invalid_parameters", english: "invalid parameters" }],
@@ -35,15 +35,15 @@ const BY_STATUS: Readonly<Record<number, AgentSessionErrorCode>> = {
   409: "state_forbids",
 };
 
-/** In bytes. The service answers with a few hundred; a longer answer comes from another server and is not kept in memory. */
+/** In bytes. Answers of the service have a few hundred. A longer one is from another server, and could fill the memory. */
 const LONGEST_ANSWER = 1024 * 1024;
 
 /**
- * Reads an answer and takes the envelope out of it.
+ * Reads an answer and its envelope.
  *
- * @param called what was called, for the message of an error
- * @throws AgentSessionError when the answer is not the service's: `unavailable` for a 408 and a 5xx (a gateway that got no answer from the service),
- *   `too_many_requests` for a 429, else `unexpected`
+ * @param called the address that was called, for the message of an error
+ * @throws AgentSessionError when the answer is not from the service: `unavailable` for a 408 or a 5xx (a gateway without an answer from the
+ *   service), `too_many_requests` for a 429, else `unexpected`
  */
 export async function readAnswer(response: FetchedAnswer, called: string): Promise<WireAnswer> {
   const { status, headers } = response;
@@ -56,13 +56,13 @@ export async function readAnswer(response: FetchedAnswer, called: string): Promi
   throw new AgentSessionError(code, unlike(called, came), { status, requestId, retryAfter: retryAfterOf(headers) });
 }
 
-/** The message for what the service does not answer. */
+/** The message for an answer that the service never gives. */
 export const unlike = (called: string, came: string): string =>
   `${called} did not get an answer of this service: ${came}`;
 
 /**
- * The error for an envelope whose `code` is not 1. Its detail names fields as this client does. Its message says in English what
- * happened, the service's own message in brackets.
+ * The error for an envelope whose `code` is not 1. Its detail has this client's names for fields. Its message tells in English what
+ * happened, with the service's own message in brackets.
  */
 export function refusalOf(answer: WireAnswer, names: OwnNames, called: string): AgentSessionError {
   const { status, headers, envelope, requestId } = answer;
@@ -74,7 +74,7 @@ export function refusalOf(answer: WireAnswer, names: OwnNames, called: string): 
   return new AgentSessionError(codeOf(answer), message, context);
 }
 
-/** The service's clock in Unix seconds, when it refused the timestamp; undefined for any other answer. */
+/** The service's time in Unix seconds, from a refusal of the timestamp; undefined for any other answer. */
 export function clockOf({ headers, envelope }: WireAnswer): number | undefined {
   const detail = headers.get("x-error-detail") ?? "";
   if (BY_MESSAGE.get(envelope.msg)?.code !== "token_invalid" || !detail.startsWith("timestamp: ")) return undefined;
@@ -82,7 +82,7 @@ export function clockOf({ headers, envelope }: WireAnswer): number | undefined {
   return said === undefined ? dateOf(headers.get("date")) : Number(said);
 }
 
-/** Whether an answer refuses what may be wrong for its time: the timestamp itself, or the token, unless a used ranstr is all that is. */
+/** Whether a wrong clock may be the cause of a refusal: it is for the timestamp, or for the token, but not for a used ranstr. */
 export function blamesTheTime(answer: WireAnswer): boolean {
   const detail = answer.headers.get("x-error-detail") ?? "";
   if (codeOf(answer) === "token_invalid") return !detail.startsWith("ranstr: ");
@@ -90,13 +90,13 @@ export function blamesTheTime(answer: WireAnswer): boolean {
 }
 
 function codeOf({ status, headers, envelope }: WireAnswer): AgentSessionErrorCode {
-  // This refusal shares its message with other bad parameters. When the status is 200, only the detail tells it from them.
+  // A reused key has the same message as other bad parameters. When the status is always 200, only the detail tells them apart.
   const isOfKey = status === 200 && headers.get("x-error-detail")?.startsWith("Idempotency-Key: was used");
   if (status === 422 || isOfKey) return "idempotency_key_reused";
   return BY_MESSAGE.get(envelope.msg)?.code ?? BY_STATUS[status] ?? "unexpected";
 }
 
-/** Reads the envelope. JSON of a gateway may have `code` and `msg` too, so status and message must be ones of the service. */
+/** Reads the envelope. A gateway's JSON may have `code` and `msg` too, so the status and the message must be those of the service. */
 function parseEnvelope(text: string, status: number): WireAnswer["envelope"] | undefined {
   try {
     const value = JSON.parse(text) as Partial<WireAnswer["envelope"]> | null;
@@ -118,7 +118,7 @@ function kindOf(headers: AnswerHeaders): string {
   return location === null ? (headers.get("content-type") ?? "no content type") : `a redirect to ${location}`;
 }
 
-/** @returns undefined when the body is longer than {@link LONGEST_ANSWER}; the rest is not fetched */
+/** @returns undefined when the body is longer than {@link LONGEST_ANSWER}; the rest is not read */
 async function readText(body: AnswerBody | null): Promise<string | undefined> {
   if (!body) return "";
   const reader = body.getReader();
@@ -137,7 +137,7 @@ async function readText(body: AnswerBody | null): Promise<string | undefined> {
   }
 }
 
-/** Seconds. A date is compared with the answer's own `Date`, else with this machine's clock. */
+/** `Retry-After` in seconds. A date there is compared with the answer's own `Date`, or without it with this machine's clock. */
 function retryAfterOf(headers: AnswerHeaders): number | undefined {
   const value = headers.get("retry-after");
   if (value === null) return undefined;
@@ -147,7 +147,7 @@ function retryAfterOf(headers: AnswerHeaders): number | undefined {
   return Math.max(0, until - (dateOf(headers.get("date")) ?? Math.floor(Date.now() / 1000)));
 }
 
-/** An HTTP date in any of its three forms, in Unix seconds. The asctime form names no zone and is GMT too. */
+/** An HTTP date, in any of its three forms, as Unix seconds. The asctime form names no zone; it is GMT like the others. */
 function dateOf(value: string | null): number | undefined {
   if (value === null || !/^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(value)) return undefined;
   const milliseconds = Date.parse(value.endsWith("GMT") ? value : `${value} GMT`);

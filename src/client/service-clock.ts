@@ -1,12 +1,12 @@
 import { blamesTheTime, clockOf, type WireAnswer } from "./read-answer.ts";
 
-/** Seconds. A time farther away is not believed: a forged answer must not make the client sign for another year. */
+/** Seconds. A time farther away is ignored: a forged answer must not make the client sign for another year. */
 const FARTHEST_OFFSET = 86_400;
 
 /** Unix seconds. */
 export const machineClock = (): number => Math.floor(Date.now() / 1000);
 
-/** How far the service's clock is ahead of this machine's, as far as refusals told it. */
+/** The difference between the service's clock and this machine's, learned from refusals. */
 export class ServiceClock {
   #offset = 0;
 
@@ -15,7 +15,7 @@ export class ServiceClock {
     return this.#offset;
   }
 
-  /** Takes the time that a refused timestamp tells. @returns false when there is none, or one that is not to be believed */
+  /** Learns the time from the refusal of a timestamp. @returns false when the answer has none, or one too far away */
   take(answer: WireAnswer): boolean {
     const told = clockOf(answer);
     if (told === undefined) return false;
@@ -25,7 +25,7 @@ export class ServiceClock {
     return true;
   }
 
-  /** Goes back to this machine's clock when a try with `offset` was refused for it, unless another call has learned another one since. */
+  /** Forgets `offset` when a try with it was refused for its time. An offset that another call learned meanwhile stays. */
   doubt(answer: WireAnswer, offset: number): void {
     if (this.#offset === offset && blamesTheTime(answer)) this.#offset = 0;
   }

@@ -1,6 +1,6 @@
 import type { OwnNames } from "./field-names.ts";
 
-/** How a request is signed. WebCrypto only: Node 20 and later, Deno, Bun, Workers. */
+/** Signs requests. Needs WebCrypto only: Node 20 and later, Deno, Bun, Workers. */
 
 const encoder = new TextEncoder();
 
@@ -21,11 +21,11 @@ export async function sign(secret: string, body: string | Uint8Array): Promise<s
 
 /**
  * Serialises fields once and signs those bytes. Send `body` as it is, as UTF-8, with `signature` in `x-chat-signature`.
- * `appid`, `timestamp` (Unix seconds) and `ranstr` are filled in unless given; a field given as undefined is left out, these three too.
- * A bigint is written as a JSON integer, digit for digit.
+ * `appid`, `timestamp` (Unix seconds) and `ranstr` are added when they are missing. A field that is given as undefined is left out, also
+ * one of these three. A bigint becomes a JSON integer with all its digits.
  *
- * @throws TypeError when a number is not finite, is an integer beyond 2^53 − 1 (its digits are already lost: use a bigint) or JSON
- *   has no form for a value
+ * @throws TypeError for a number that is not finite or is an integer beyond 2^53 − 1 (its digits are already lost: use a bigint), and for
+ *   a value without a form in JSON
  */
 export function prepare(
   app: { appid: string; secret: string },
@@ -34,19 +34,19 @@ export function prepare(
   return prepareAt(Math.floor(Date.now() / 1000), app, fields, {});
 }
 
-/** {@link prepare} with a clock of its own, in Unix seconds, and errors that call fields by these names. */
+/** {@link prepare} at a given time, in Unix seconds, with errors that name fields by `names`. */
 export async function prepareAt(
   now: number,
   app: { appid: string; secret: string },
   fields: Record<string, unknown>,
   names: OwnNames,
 ): Promise<{ body: string; signature: string }> {
-  const stamp = { appid: app.appid, timestamp: now, ranstr: crypto.randomUUID() };
-  const body = toJson({ ...stamp, ...fields }, "", names);
+  const added = { appid: app.appid, timestamp: now, ranstr: crypto.randomUUID() };
+  const body = toJson({ ...added, ...fields }, "", names);
   return { body, signature: await sign(app.secret, body) };
 }
 
-/** JSON.stringify with two differences: a bigint is an integer, and a number whose digits are lost is refused. */
+/** JSON.stringify() with two differences: a bigint becomes an integer, and a number that has lost digits is refused. */
 function toJson(value: unknown, path: string, names: OwnNames): string {
   if (typeof value === "bigint") return value.toString();
   if (typeof value === "number") {
@@ -58,7 +58,7 @@ function toJson(value: unknown, path: string, names: OwnNames): string {
     }
   }
   if (Array.isArray(value)) {
-    // Not value.map(), which passes over holes: what it leaves there is no JSON.
+    // value.map() would skip a hole and leave it empty, which is no JSON. Array.from() makes it undefined.
     return `[${Array.from(value, (item, index) => toJson(item, `${path}[${index}]`, names)).join(",")}]`;
   }
   if (typeof value === "object" && value !== null && !("toJSON" in value)) {

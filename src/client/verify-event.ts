@@ -1,7 +1,7 @@
 import type { WebhookEvent } from "./event.ts";
 import { EventVerificationError } from "./event-verification-error.ts";
 
-/** A `Headers`, node's `request.headers`, or an object of names in any case. */
+/** A `Headers`, node's `request.headers`, or an object. Names may have upper or lower case. */
 export type EventHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -13,14 +13,14 @@ export interface VerifyEventOptions {
   now?: number | undefined;
 }
 
-/** Node 20 cannot make bytes of base64 without its own Buffer, but every platform has atob. */
+/** Node 20 has no other way that exists on every platform: `Uint8Array.fromBase64` is newer, and Buffer is Node's own. */
 const bytesOf = (base64: string) => Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 
 /**
- * Verifies a request of a webhook, by the rules of Standard Webhooks, and gives its event. The signature is over the bytes that arrived:
- * give the raw body, never one that was parsed and written again.
+ * Verifies a request of a webhook by the rules of Standard Webhooks, and returns its event. The signature is over the bytes that arrived:
+ * give the raw body, not one that was parsed and serialised again.
  *
- * @param secret `whsec_…`; or a list, of which any may have signed, while you change from one to another
+ * @param secret `whsec_…`; or several while the secret is being changed: a signature by any of them is right
  * @throws EventVerificationError
  */
 export async function verifyEvent(
@@ -63,7 +63,7 @@ function keysOf(secret: string | readonly string[]): Uint8Array<ArrayBuffer>[] {
       const key = /^whsec_\S+$/.test(each) ? bytesOf(each.slice(6)) : undefined;
       if (key?.length) return key;
     } catch {
-      // atob's own words would quote nothing, and say nothing either.
+      // atob's own error is dropped: it says nothing useful.
     }
     throw new EventVerificationError("secret_malformed", "a secret is whsec_ and base64");
   });
@@ -89,14 +89,14 @@ function headerOf(headers: EventHeaders, name: string): string {
 
 function checkTime(timestamp: string, { toleranceSeconds = 300, now = Date.now() / 1000 }: VerifyEventOptions): void {
   const seconds = /^\d+$/.test(timestamp) ? Math.trunc(now) - Number(timestamp) : Number.NaN;
-  // Written so that NaN, of either side, is refused.
+  // With NaN on either side this comparison is false, and the event is refused.
   if (Math.abs(seconds) <= toleranceSeconds) return;
   const away = `${Math.abs(seconds)} s ${seconds < 0 ? "ahead of" : "behind"} this machine's clock`;
   const told = Number.isNaN(seconds) ? "no number of seconds" : `${away}, more than ${toleranceSeconds} s`;
   throw new EventVerificationError("timestamp_out_of_range", `webhook-timestamp is ${told}`);
 }
 
-/** Takes as long wherever they differ. `crypto.subtle.verify` would hash the body again for each signature that a forger lists. */
+/** Compares in a time that does not depend on the difference. `crypto.subtle.verify` would hash the body once for each listed signature. */
 function isSame(given: string, expected: string): boolean {
   let difference = given.length ^ expected.length;
   for (let at = 0; at < expected.length; at++) difference |= given.charCodeAt(at) ^ expected.charCodeAt(at);

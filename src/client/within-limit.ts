@@ -1,13 +1,13 @@
 import type { Signal } from "./platform.ts";
 
-/** There was no answer within the timeout of one try. */
+/** A try had no answer within its timeout. */
 export class TryTimedOut extends Error {
   override readonly name = "TryTimedOut";
 }
 
 /**
- * Runs one try. When the time is up or the caller aborts, its signal aborts and the result rejects at once, even if the work ignores
- * the signal.
+ * Runs one try. After the timeout, or when the caller aborts, the try's signal aborts and the promise rejects at once, even if the work
+ * ignores the signal.
  *
  * @throws TryTimedOut, or the reason of `caller`
  */
@@ -33,10 +33,10 @@ export function withinLimit<T>(
   });
 }
 
-/** @throws the reason of `caller`, at the moment it aborts */
-export function pause(milliseconds: number, caller: Signal | undefined): Promise<void> {
+/** @throws the reason of `caller`, as soon as it aborts */
+export function backOff(milliseconds: number, caller: Signal | undefined): Promise<void> {
   return new Promise<void>((resolve, reject) => {
-    // It may have aborted after the last try ended: then no event comes any more.
+    // An earlier abort sends no event here: the caller may have aborted between the last try and this line.
     if (caller?.aborted === true) return reject(caller.reason);
     const release = listen(caller, (reason) => {
       clearTimeout(timer);
@@ -49,7 +49,7 @@ export function pause(milliseconds: number, caller: Signal | undefined): Promise
   });
 }
 
-/** @returns the function that stops listening, so that a signal used for many calls does not keep them in memory */
+/** @returns the function that stops listening. Without it, a signal that is used for many calls would keep them all in memory. */
 function listen(signal: Signal | undefined, aborted: (reason: unknown) => void): () => void {
   const onAbort = () => aborted(signal?.reason);
   signal?.addEventListener("abort", onAbort, { once: true });
