@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** The console in a real browser: `npm run test:browser`. Needs Debian's chromium, or another one that CHROMIUM names. */
+/** The console in a real browser: `npm run test:browser`. Needs Debian's chromium, or CHROMIUM names another one. */
 export default defineConfig({
   test: {
     name: "browser",

@@ -5,7 +5,7 @@ import { cloudflareTest, readD1Migrations } from "@cloudflare/vitest-pool-worker
 import { defineConfig } from "vitest/config";
 import { workerOptions } from "./test/support/worker-options.ts";
 
-// For tests only; npm start makes random ones. wrangler asks for them before miniflare gets them below.
+// Secrets for tests; npm start makes random ones. They are set here, because wrangler asks for them before miniflare gets them below.
 const secrets = {
   MASTER_KEY: "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
   ADMIN_TOKEN: "test-admin-token-0123456789abcdef",
@@ -33,17 +33,17 @@ export default defineConfig(async () => {
   return {
     test: {
       silent: "passed-only" as const,
-      // Vitest keeps one core for itself and so would use one worker on two cores; workers of the third project mostly wait.
+      // By default Vitest keeps a core for itself: one worker on two cores is too few, because workers of the third project mostly wait.
       maxWorkers: availableParallelism() + 1,
       projects: [
         {
           plugins: [
             cloudflareTest({
-              // What each test file would load, asked for or not: the tests make their own app.
+              // Each test file would load the Worker's module here, but the tests make their own app.
               main: "./test/support/empty-worker.ts",
               miniflare: {
                 ...worker,
-                // One more database, which nothing migrates: tests bind it as a home.
+                // Tests bind this database as a home that is not migrated.
                 d1Databases: { ...worker.d1Databases, UNMIGRATED: { id: "UNMIGRATED" } },
                 bindings: { ...bindings, MIGRATIONS: await readD1Migrations("./migrations"), ...secrets },
               },
@@ -55,12 +55,12 @@ export default defineConfig(async () => {
             include: ["test/**/*.test.ts"],
             exclude: ["**/node_modules/**", "test/bench/**", "test/browser/**", ...pure, ...processes],
             setupFiles: ["./test/support/apply-migrations.ts"],
-            // One workerd for many files: starting one takes longer than most files.
+            // Many files share one workerd: starting one takes longer than most files.
             isolate: false,
             deps: {
               optimizer: {
                 ssr: {
-                  // One file for each package, instead of hundreds.
+                  // Each package becomes one file instead of hundreds.
                   enabled: true,
                   include: [
                     "drizzle-orm",
@@ -81,7 +81,7 @@ export default defineConfig(async () => {
           },
         },
         {
-          // workerd has Uint8Array's toHex and fromBase64 without being asked.
+          // Node needs a flag for Uint8Array's toHex and fromBase64, which workerd has.
           test: {
             name: "pure",
             include: pure,
@@ -95,7 +95,7 @@ export default defineConfig(async () => {
           test: {
             name: "node",
             include: processes,
-            // The commands under test read what wrangler says. Each loads its ten megabytes, compiled once for all.
+            // The commands under test read wrangler's log. Each process loads ten megabytes of wrangler; the cache holds them compiled.
             env: { WRANGLER_LOG: "log", TMPDIR: disk, NODE_COMPILE_CACHE: resolve("node_modules/.cache/compiled") },
             testTimeout: 60_000,
             hookTimeout: 60_000,
@@ -104,7 +104,7 @@ export default defineConfig(async () => {
       ],
       coverage: {
         provider: "istanbul" as const,
-        // Only what has a threshold: to instrument all of src/ is a fifth of the time.
+        // Only folders with a threshold are measured: to measure all of src/ takes a fifth of the time.
         include: ["src/{signed,credentials,operations,diagnosis}/**/*.ts"],
         reporter: ["text", "html"],
         thresholds: { "src/{signed,credentials,operations,diagnosis}/**": { branches: 100 } },
@@ -113,14 +113,14 @@ export default defineConfig(async () => {
   };
 });
 
-/** zod's messages in 60 languages, none of which the Worker uses, are half of its size. */
+/** Leaves out zod's messages in 60 languages: the Worker uses none, and they would be a large part of its code. */
 const withoutLocales = {
   name: "without-locales",
   resolveId: (id: string) => (id === "../locales/index.js" ? "\0without-locales" : undefined),
   load: (id: string) => (id === "\0without-locales" ? "export {}" : undefined),
 };
 
-/** Where the tests' databases are written thousands of times: in memory, where Linux has the room, a query takes half as long. */
+/** A folder in memory, on Linux with enough room: tests write their databases thousands of times, and a query there takes half as long. */
 function inMemory(): string | undefined {
   const memory = "/dev/shm";
   if (!existsSync(memory)) return undefined;

@@ -1,7 +1,7 @@
-/** The signed operations by their names on the wire. By hand, because the client's package has nothing of the Worker in it. */
+/** The names of the signed operations on the wire. This list is written by hand: the client's package imports nothing of the Worker. */
 export const OPERATION_NAMES = ["create_gd", "add_kf"] as const;
 
 export type OperationName = (typeof OPERATION_NAMES)[number];
 
-/** Where an operation is, below the address of the service. */
+/** The path of an operation, below the address of the service. */
 export const pathOf = (operation: OperationName): string => `/openapi/chat/${operation}`;
