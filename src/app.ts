@@ -6,7 +6,7 @@ import { newHono, type Routes } from "./http/new-hono.ts";
 import { refuseOtherMethods, routeNotFound } from "./http/refuse-other-methods.ts";
 import type { Isolate } from "./http/request-context.ts";
 import { requestLog } from "./http/request-log.ts";
-import { onError } from "./http/signed/on-error.ts";
+import { answerSignedError } from "./http/signed/on-error.ts";
 import { signedRoute } from "./http/signed/route.ts";
 import { OPERATIONS } from "./operations/index.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
@@ -49,8 +49,8 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
 
 function callersApp(isolate: Isolate): Routes {
   const app = newHono();
-  app.onError(onError);
-  app.notFound((c) => onError(routeNotFound(CALLS), c));
+  app.onError(answerSignedError);
+  app.notFound((c) => answerSignedError(routeNotFound(CALLS), c));
   app.use(requestLog(isolate));
   for (const operation of OPERATIONS) app.post(operation.path, signedRoute(operation));
   app.get("/healthz", health());

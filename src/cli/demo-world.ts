@@ -9,7 +9,7 @@ export interface DemoSite {
   app: { appid: string; secret: string };
 }
 
-interface SignedRequest {
+interface DemoRequest {
   operation: OperationName;
   body: string;
   signature: string;
@@ -68,15 +68,15 @@ export class DemoWorld {
 
   async signed(
     { app }: DemoSite,
-    operation: SignedRequest["operation"],
+    operation: DemoRequest["operation"],
     fields: Record<string, unknown>,
     idempotencyKey?: string,
-  ): Promise<SignedRequest> {
+  ): Promise<DemoRequest> {
     return { operation, ...(await prepare(app, fields)), idempotencyKey };
   }
 
   /** Sends a create_gd that must open a session. @returns its chat_id; -1 when it opened none */
-  async creates(title: string, { id }: DemoSite, request: SignedRequest): Promise<number> {
+  async creates(title: string, { id }: DemoSite, request: DemoRequest): Promise<number> {
     const { status, envelope } = await this.#send(title, request);
     const chatId = (envelope?.data as { chat_id?: unknown } | undefined)?.chat_id;
     const before = this.#chatIds.get(id) ?? new Set();
@@ -93,14 +93,14 @@ export class DemoWorld {
   }
 
   /** Sends a request that must succeed with this `data`. @returns the headers of the answer */
-  async succeeds(title: string, request: SignedRequest, data: unknown): Promise<Headers> {
+  async succeeds(title: string, request: DemoRequest, data: unknown): Promise<Headers> {
     const { status, envelope, headers } = await this.#send(title, request);
     const rule = `200 ok, data ${JSON.stringify(data)}`;
     this.#report.check(rule, { status, envelope }, { status: 200, envelope: success(data) });
     return headers;
   }
 
-  async refuses(title: string, request: SignedRequest, expected: Expected): Promise<void> {
+  async refuses(title: string, request: DemoRequest, expected: Expected): Promise<void> {
     const { status, envelope, headers } = await this.#send(title, request);
     const detail = headers.get("x-error-detail")?.split(":")[0];
     const retryAfter = headers.get("retry-after") ?? undefined;
@@ -128,7 +128,7 @@ export class DemoWorld {
     this.#report.check("the sessions opened above, newest first, and no others", there, chatIds.toReversed());
   }
 
-  async #send(title: string, request: SignedRequest): Promise<SignedAnswer> {
+  async #send(title: string, request: DemoRequest): Promise<SignedAnswer> {
     const { operation, body, signature, idempotencyKey } = request;
     this.#report.step(`${operation}: ${title}`);
     const path = pathOf(operation);

@@ -16,7 +16,7 @@ import {
   usableUrl,
 } from "./options.ts";
 import type { Fetch, Signal } from "./platform.ts";
-import { readAnswer, refusalOf, unlike, type WireAnswer } from "./read-answer.ts";
+import { errorOfRefusal, readAnswer, unlike, type WireAnswer } from "./read-answer.ts";
 import { machineClock, ServiceClock } from "./service-clock.ts";
 import { prepareAt } from "./sign.ts";
 import { backOff, TryTimedOut, withinLimit } from "./within-limit.ts";
@@ -164,7 +164,7 @@ export class AgentSessionClient {
       const answer = outcome instanceof AgentSessionError ? undefined : outcome;
       if (answer?.envelope.code === 1) return answer;
       const failure =
-        outcome instanceof AgentSessionError ? outcome : refusalOf(outcome, names, this.#called(operation));
+        outcome instanceof AgentSessionError ? outcome : errorOfRefusal(outcome, names, this.#called(operation));
       // A refused timestamp did nothing, so one retry with the service's time needs no key. When that time is refused too, it was wrong.
       const corrects = answer !== undefined && offset !== learned && this.#clock.take(answer);
       if (answer !== undefined && !corrects) this.#clock.doubt(answer, offset);

@@ -64,7 +64,7 @@ export const unlike = (called: string, came: string): string =>
  * The error for an envelope whose `code` is not 1. Its detail has this client's names for fields. Its message tells in English what
  * happened, with the service's own message in brackets.
  */
-export function refusalOf(answer: WireAnswer, names: OwnNames, called: string): AgentSessionError {
+export function errorOfRefusal(answer: WireAnswer, names: OwnNames, called: string): AgentSessionError {
   const { status, headers, envelope, requestId } = answer;
   const said = headers.get("x-error-detail") ?? undefined;
   const detail = said === undefined ? undefined : inOwnNames(said, names);

@@ -75,7 +75,7 @@ const homesDown: JsonSchema = {
   examples: [[]],
 };
 
-export const page = (entry: string, more: Record<string, JsonSchema> = {}): JsonSchema =>
+export const pageSchema = (entry: string, more: Record<string, JsonSchema> = {}): JsonSchema =>
   exactly({
     ...more,
     items: listOf("At most `limit` of them.", entry),
@@ -158,7 +158,7 @@ export const adminSchemas = {
   Site: exactly(site),
   ChangedSite: exactly({ ...site, events: { type: "boolean", description: "Whether accepted calls leave events." } }),
   SiteEntry: exactly({ ...site, created_at: created }),
-  SitePage: page("SiteEntry"),
+  SitePage: pageSchema("SiteEntry"),
   IssuedApp: exactly({ appid, secret, name: name("What the app is called", "Shop back end"), version }),
   App: exactly({
     appid,
@@ -168,7 +168,7 @@ export const adminSchemas = {
     revoked_at: orNull(time("When it was revoked; null while it is in use.", TIME)),
     created_at: created,
   }),
-  AppPage: page("App"),
+  AppPage: pageSchema("App"),
   RotatedApp: exactly({
     appid,
     secret,
@@ -244,14 +244,14 @@ export const adminSchemas = {
       { enum: ["missing", "revoked", "rotated", "unrouted"], examples: ["rotated"] },
     ),
   }),
-  DivergentAppPage: page("DivergentApp", { homes_down: homesDown }),
+  DivergentAppPage: pageSchema("DivergentApp", { homes_down: homesDown }),
   Agent: exactly(agent),
-  AgentPage: page("Agent"),
+  AgentPage: pageSchema("Agent"),
   SessionSummary: exactly({
     ...{ chat_id, kind, status, responsible_agent_id },
     ...{ customer: exactly({ sbs, name: customerName }), created_at: created },
   }),
-  SessionPage: page("SessionSummary"),
+  SessionPage: pageSchema("SessionSummary"),
   Session: exactly(SESSION_PROPERTIES),
   Participant: exactly({ agent_id: agentId, added_by: integer("The responsible agent at the time.", { minimum: 1 }) }),
   Message: exactly({
@@ -275,5 +275,5 @@ export const adminSchemas = {
       additionalProperties: true,
     },
   }),
-  AuditPage: page("AuditEntry", { homes_down: homesDown }),
+  AuditPage: pageSchema("AuditEntry", { homes_down: homesDown }),
 };

@@ -64,7 +64,7 @@ export const headers = {
 export const header = (...names: (keyof typeof headers)[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-export const envelope = (data: JsonSchema): JsonSchema =>
+export const envelopeSchema = (data: JsonSchema): JsonSchema =>
   exactly({
     code: integer("1 is success.", { const: 1 }),
     msg: string("Always `ok` on success.", { const: "ok" }),

@@ -1,7 +1,7 @@
 import { adminPaths } from "./admin-paths.ts";
 import { adminSchemas } from "./admin-schemas.ts";
 import { exactly, failures, header, headers, responses, securitySchemes, string } from "./components.ts";
-import { eventSchemas, webhooks } from "./event-webhooks.ts";
+import { eventSchemas, eventWebhooks } from "./event-webhooks.ts";
 import { signedPaths, signedSchemas } from "./signed-operations.ts";
 import { webhookSchemas } from "./webhook-schemas.ts";
 
@@ -97,7 +97,7 @@ export function openApiDocument(version: string) {
       { name: "Health", description: "For monitors." },
     ],
     paths: { ...signedPaths, ...adminPaths, ...healthPaths },
-    webhooks,
+    webhooks: eventWebhooks,
     components: {
       securitySchemes,
       schemas: { ...signedSchemas, ...adminSchemas, ...webhookSchemas, ...eventSchemas },

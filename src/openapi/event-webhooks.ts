@@ -90,7 +90,7 @@ const RESPONSES = {
 };
 
 /** OpenAPI's `webhooks`. */
-export const webhooks = Object.fromEntries(
+export const eventWebhooks = Object.fromEntries(
   EVENTS.map((event) => [
     event.type,
     {

@@ -7,14 +7,14 @@ interface Cause {
   cure: string;
 }
 
-interface Failure {
+interface DescribedRefusal {
   /** The heading of the refusal. */
   name: string;
   causes: readonly Cause[];
 }
 
 /** The refusals of all operations. {@link FAILURES} adds the causes that only some operations have. */
-const GENERAL: Readonly<Record<SignedErrorCode, Failure>> = {
+const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
   invalid_parameters: {
     name: "Invalid parameters",
     causes: [
@@ -144,9 +144,9 @@ function ownCauses(code: SignedErrorCode): Cause[] {
 }
 
 /** Every refusal of a signed request, for the reference and the guide. errors.ts has the messages and statuses. */
-export const FAILURES: Readonly<Record<SignedErrorCode, Failure>> = Object.fromEntries<Failure>(
+export const FAILURES: Readonly<Record<SignedErrorCode, DescribedRefusal>> = Object.fromEntries<DescribedRefusal>(
   Object.entries(GENERAL).map(([code, { name, causes }]) => [
     code,
     { name, causes: [...causes, ...ownCauses(code as SignedErrorCode)] },
   ]),
-) as Record<SignedErrorCode, Failure>;
+) as Record<SignedErrorCode, DescribedRefusal>;

@@ -2,7 +2,7 @@ import type { SignedErrorCode } from "../errors.ts";
 import { DOCUMENTED } from "../operations/index.ts";
 import type { Documentation, Operation } from "../operations/operation.ts";
 import { freshnessSchema } from "../signed/check-freshness.ts";
-import { envelope, failures, header, string } from "./components.ts";
+import { envelopeSchema, failures, header, string } from "./components.ts";
 import { type JsonSchema, jsonSchemaOf, type Words } from "./json-schema.ts";
 
 const SIGNED_EXAMPLE = {
@@ -67,7 +67,7 @@ const idempotencyKey = {
 const answered = (data: JsonSchema, value: unknown, ...more: Parameters<typeof header>) => ({
   description: "Done, and wholly in the store.",
   headers: header("x-request-id", "idempotency-replayed", ...more),
-  content: { "application/json": { schema: envelope(data), example: { code: 1, msg: "ok", data: value } } },
+  content: { "application/json": { schema: envelopeSchema(data), example: { code: 1, msg: "ok", data: value } } },
 });
 
 const body = (operation: Operation, { examples }: Documentation) => ({

@@ -1,7 +1,7 @@
 import { rotateWebhookSchema } from "../services/webhook-secrets.ts";
 import { EVENT_TYPES, newWebhookSchema, webhookChangeSchema } from "../services/webhooks.ts";
 import { DELIVERY_STATUSES, WEBHOOK_STATUSES } from "../store/schema.ts";
-import { listOf, page, TIME } from "./admin-schemas.ts";
+import { listOf, pageSchema, TIME } from "./admin-schemas.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
 import { eventDataNames, PING } from "./event-webhooks.ts";
 import { jsonSchemaOf } from "./json-schema.ts";
@@ -72,7 +72,7 @@ export const webhookSchemas = {
   }),
   Webhook: exactly(webhook),
   AddedWebhook: exactly({ ...webhook, secret }),
-  WebhookPage: page("Webhook"),
+  WebhookPage: pageSchema("Webhook"),
   RotatedWebhook: exactly({
     secret,
     previous_expires_at: time("Until when the secret before signs too.", TIME),
@@ -97,7 +97,7 @@ export const webhookSchemas = {
     ),
     next_attempt_at: orNull(time("When it is tried next; null unless it is pending.", TIME)),
   }),
-  DeliveryPage: page("Delivery"),
+  DeliveryPage: pageSchema("Delivery"),
   Event: exactly({
     id: eventId,
     seq,

@@ -10,7 +10,7 @@ import { pageQuerySchema } from "../../services/page.ts";
 import { agentUnknown } from "../../services/refusals.ts";
 import { pathId } from "../path-id.ts";
 import { adminCall } from "./call.ts";
-import { page } from "./page.ts";
+import { shownPage } from "./page.ts";
 
 const shownAgent = ({ id, name, status }: Agent) => ({ id, name, status });
 
@@ -41,7 +41,7 @@ export const agentCalls = [
       audit: [],
       query: pageQuerySchema,
     },
-    async (c, { site, query }) => c.json(page(await listAgents(c.var.ctx, { site, ...query }), shownAgent)),
+    async (c, { site, query }) => c.json(shownPage(await listAgents(c.var.ctx, { site, ...query }), shownAgent)),
   ),
 
   adminCall(

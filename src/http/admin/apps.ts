@@ -3,7 +3,7 @@ import { type AppSummary, deleteApp, type IssuedApp, issueApp, issueAppSchema, l
 import { pageQuerySchema } from "../../services/page.ts";
 import { adminCall } from "./call.ts";
 import type { AdminContext } from "./env.ts";
-import { page } from "./page.ts";
+import { shownPage } from "./page.ts";
 
 const appidOf = (c: AdminContext): string => c.req.param("appid") ?? "";
 
@@ -49,7 +49,7 @@ export const appCalls = [
       audit: [],
       query: pageQuerySchema,
     },
-    async (c, { site, query }) => c.json(page(await listApps(c.var.ctx, { site, ...query }), shownApp)),
+    async (c, { site, query }) => c.json(shownPage(await listApps(c.var.ctx, { site, ...query }), shownApp)),
   ),
 
   adminCall(

@@ -1,6 +1,6 @@
 import { type AuditLogEntry, auditQuerySchema, listAuditLog } from "../../services/audit.ts";
 import { adminCall } from "./call.ts";
-import { page } from "./page.ts";
+import { shownPage } from "./page.ts";
 
 const shownAuditEntry = ({ home, id, at, actor, action, subject, siteId, details }: AuditLogEntry) => ({
   home,
@@ -26,7 +26,7 @@ export const auditCalls = [
     },
     async (c, { query: { site_id: siteId, ...query } }) => {
       const log = await listAuditLog(c.var.ctx, { siteId, ...query });
-      return c.json({ ...page(log, shownAuditEntry), homes_down: log.homesDown });
+      return c.json({ ...shownPage(log, shownAuditEntry), homes_down: log.homesDown });
     },
   ),
 ];

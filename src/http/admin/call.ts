@@ -1,6 +1,6 @@
 import type * as z from "zod/mini";
 import type { Site } from "../../services/sites.ts";
-import { type Answer, type Call, call, type Declaration } from "../operator/call.ts";
+import { type Call, call, type Declaration, type HandlerResult } from "../operator/call.ts";
 import type { AdminContext } from "./env.ts";
 import { readInput, readQuery } from "./read-input.ts";
 
@@ -37,7 +37,7 @@ export function adminCall<
   Query = undefined,
 >(
   declared: AdminDeclaration<Id, Body, Query> & { scope: Scope },
-  handler: (c: AdminContext, given: Given<Scope, Body, Query>) => Answer,
+  handler: (c: AdminContext, given: Given<Scope, Body, Query>) => HandlerResult,
 ): AdminCall<Id> {
   const { body, bodyOptional, query } = declared;
   const readAndHandle = async (c: AdminContext, site: Site | undefined) =>

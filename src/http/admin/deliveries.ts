@@ -2,7 +2,7 @@ import { type Delivery, deliveryQuerySchema, listDeliveries, pingWebhook, redeli
 import { eventUnknown } from "../../services/refusals.ts";
 import { pathId } from "../path-id.ts";
 import { adminCall } from "./call.ts";
-import { page } from "./page.ts";
+import { shownPage } from "./page.ts";
 import { webhookIdOf } from "./webhooks.ts";
 
 const shownDelivery = (each: Delivery) => ({
@@ -45,7 +45,7 @@ export const deliveryCalls = [
     },
     async (c, { site, query }) => {
       const deliveries = await listDeliveries(c.var.ctx, { site, webhookId: webhookIdOf(c), ...query });
-      return c.json(page(deliveries, shownDelivery));
+      return c.json(shownPage(deliveries, shownDelivery));
     },
   ),
 

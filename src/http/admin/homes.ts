@@ -4,7 +4,7 @@ import { pageQuerySchema } from "../../services/page.ts";
 import { noteHome } from "../operator/context.ts";
 import { adminCall } from "./call.ts";
 import type { AdminContext } from "./env.ts";
-import { page } from "./page.ts";
+import { shownPage } from "./page.ts";
 
 /** The home that the path names, even if it does not exist. The log and the text of a fault name it too. */
 function homeOf(c: AdminContext): string {
@@ -58,7 +58,7 @@ export const homeCalls = [
     },
     async (c, { query }) => {
       const apps = await listDivergentApps(c.var.ctx, { home: homeOf(c), ...query });
-      return c.json({ ...page(apps, shownDivergentApp), homes_down: apps.homesDown });
+      return c.json({ ...shownPage(apps, shownDivergentApp), homes_down: apps.homesDown });
     },
   ),
 ];

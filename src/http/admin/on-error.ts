@@ -18,7 +18,7 @@ const TITLES: Partial<Record<ErrorCode, string>> = {
 };
 
 /** Answers every error of the admin API with problem details, RFC 9457. */
-export function onError(error: Error, c: RequestContext): Response {
+export function answerAdminError(error: Error, c: RequestContext): Response {
   const refusal = refusalOf(error, c.var.trace);
   const { allow, retryAfter, issues } = refusal.context;
   const status = STATUS_OF[refusal.code];

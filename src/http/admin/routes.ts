@@ -5,12 +5,12 @@ import { refuseOtherMethods, refuseOtherPaths } from "../refuse-other-methods.ts
 import { requireAdmin } from "./admin-token.ts";
 import { ADMIN_CALLS } from "./calls.ts";
 import type { AdminEnv } from "./env.ts";
-import { onError } from "./on-error.ts";
+import { answerAdminError } from "./on-error.ts";
 
 /** The admin API: JSON in and out, bearer token, problem details. docs/operating.md, "Admin API". */
 export function admin(): Routes<AdminEnv> {
   const routes = newHono<AdminEnv>();
-  routes.onError(onError);
+  routes.onError(answerAdminError);
   routes.use(async function provideContext(c, next) {
     c.header("cache-control", "no-store");
     c.set("ctx", serviceContext(c, "admin-api"));

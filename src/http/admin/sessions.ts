@@ -9,7 +9,7 @@ import {
 } from "../../services/sessions.ts";
 import { pathId } from "../path-id.ts";
 import { adminCall } from "./call.ts";
-import { page } from "./page.ts";
+import { shownPage } from "./page.ts";
 
 const shownSessionEntry = (row: SessionRow) => ({
   chat_id: row.id,
@@ -39,7 +39,8 @@ export const sessionCalls = [
       audit: [],
       query: sessionQuerySchema,
     },
-    async (c, { site, query }) => c.json(page(await listSessions(c.var.ctx, { site, ...query }), shownSessionEntry)),
+    async (c, { site, query }) =>
+      c.json(shownPage(await listSessions(c.var.ctx, { site, ...query }), shownSessionEntry)),
   ),
 
   adminCall(

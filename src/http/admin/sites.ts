@@ -2,7 +2,7 @@ import { pageQuerySchema } from "../../services/page.ts";
 import { changeSite, createSite, listSites, newSiteSchema, type Site, siteChangeSchema } from "../../services/sites.ts";
 import { noteHome } from "../operator/context.ts";
 import { adminCall } from "./call.ts";
-import { page } from "./page.ts";
+import { shownPage } from "./page.ts";
 
 const shownSite = ({ id, name, home, status }: Omit<Site, "createdAt">) => ({ id, name, home, status });
 
@@ -38,7 +38,7 @@ export const siteCalls = [
       audit: [],
       query: pageQuerySchema,
     },
-    async (c, { query }) => c.json(page(await listSites(c.var.ctx, query), shownSiteEntry)),
+    async (c, { query }) => c.json(shownPage(await listSites(c.var.ctx, query), shownSiteEntry)),
   ),
 
   adminCall(

@@ -10,7 +10,7 @@ import {
 } from "../../services/webhooks.ts";
 import { adminCall } from "./call.ts";
 import type { AdminContext } from "./env.ts";
-import { page } from "./page.ts";
+import { shownPage } from "./page.ts";
 
 /** The webhook's id in the path. The webhook may not exist. */
 export const webhookIdOf = (c: AdminContext): string => c.req.param("webhook_id") ?? "";
@@ -53,7 +53,7 @@ export const webhookCalls = [
   adminCall(
     { id: "listWebhooks", method: "get", path: "/sites/:site_id/webhooks", role: "owner", scope: "site", audit: [] },
     async (c, { site }) =>
-      c.json(page({ items: await listWebhooks(c.var.ctx, { site }), nextCursor: null }, shownWebhook)),
+      c.json(shownPage({ items: await listWebhooks(c.var.ctx, { site }), nextCursor: null }, shownWebhook)),
   ),
 
   adminCall(

@@ -7,7 +7,7 @@ import { refuseOtherPaths } from "../refuse-other-methods.ts";
 import { CONSOLE_CALLS } from "./calls.ts";
 import { readCookie, SESSION_COOKIE } from "./cookies.ts";
 import type { ConsoleEnv, ConsoleRoutes } from "./env.ts";
-import { onError } from "./on-error.tsx";
+import { showError } from "./on-error.tsx";
 import { askToSignIn } from "./sign-in/sign-in-pages.tsx";
 import { viewOf } from "./view.ts";
 
@@ -39,7 +39,7 @@ function isOwn({ method, url, headers }: Request): boolean {
 /** The operator's console: pages that call the same services as the admin API. docs/operating.md, "Console". */
 export function operatorConsole(): ConsoleRoutes {
   const routes = newHono<ConsoleEnv>();
-  routes.onError(onError);
+  routes.onError(showError);
   routes.use(answerInTime);
   routes.use(async (c, next) => {
     for (const [name, value] of HEADERS) c.header(name, value);

@@ -3,11 +3,11 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import type { PageContext } from "./env.ts";
 import { doneNotice } from "./forms/messages.ts";
 import { Action } from "./parts/form.tsx";
-import { Notice } from "./parts/parts.tsx";
+import { NoticeBox } from "./parts/parts.tsx";
 import { type FramedSite, SiteFrame, SiteNotices } from "./parts/site-frame.tsx";
 import type { View } from "./view.ts";
 
-export interface Page {
+export interface ShownPage {
   title: string;
   /** The section of the console that the page belongs to. */
   section?: "sites" | "homes" | "check" | "audit";
@@ -21,7 +21,7 @@ export interface Page {
 }
 
 /** Answers with a page. After a form, its result stands on top. */
-export async function show(c: PageContext, page: Page, status: ContentfulStatusCode = 200): Promise<Response> {
+export async function showPage(c: PageContext, page: ShownPage, status: ContentfulStatusCode = 200): Promise<Response> {
   const back = c.req.method === "POST" ? page.back : undefined;
   const done = await doneNotice(c);
   return c.html(`<!doctype html>${String(<Layout view={c.var.view} {...page} back={back} done={done} />)}`, status);
@@ -36,7 +36,7 @@ function Layout({
   filled,
   done,
   body,
-}: Page & { view: View; done: Awaited<ReturnType<typeof doneNotice>> }) {
+}: ShownPage & { view: View; done: Awaited<ReturnType<typeof doneNotice>> }) {
   const { t } = view;
   const chinese = view.language === "zh";
   const language = chinese ? "en" : "zh";
@@ -97,7 +97,7 @@ function Layout({
           {site && <SiteFrame view={view} site={site} />}
           <h1>{title}</h1>
           {site && <SiteNotices view={view} site={site} />}
-          {done && <Notice {...done} />}
+          {done && <NoticeBox {...done} />}
           {body}
         </main>
         <footer>{t("Times are in {0}.", view.timeZone)}</footer>

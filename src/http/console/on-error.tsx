@@ -1,11 +1,11 @@
 import { STATUS_OF } from "../../errors.ts";
 import { refusalOf, silentHome } from "../faults.ts";
 import type { PageContext } from "./env.ts";
-import { show } from "./layout.tsx";
+import { showPage } from "./layout.tsx";
 import { englishView, type View } from "./view.ts";
 
 /** Answers every error of the console with a page. */
-export function onError(error: Error, c: PageContext): Promise<Response> {
+export function showError(error: Error, c: PageContext): Promise<Response> {
   const refusal = refusalOf(error, c.var.trace);
   const { code, context } = refusal;
   const status = STATUS_OF[code];
@@ -105,5 +105,5 @@ export function onError(error: Error, c: PageContext): Promise<Response> {
       </p>
     </section>
   );
-  return show(c, { title, back: "/console", body }, status);
+  return showPage(c, { title, back: "/console", body }, status);
 }

@@ -4,7 +4,7 @@ import type { AuditAction } from "../../store/audit.ts";
 import type { Routes } from "../new-hono.ts";
 import { type OperatorContext, siteOf } from "./context.ts";
 
-export type Answer = Response | Promise<Response>;
+export type HandlerResult = Response | Promise<Response>;
 
 /** What every call of operators declares. */
 export interface Declaration {
@@ -24,7 +24,7 @@ export interface Declaration {
 
 /** A call of operators: {@link call} makes it, {@link mount} registers it. */
 export interface Call<C> extends Declaration {
-  answer: (c: C) => Answer;
+  answer: (c: C) => HandlerResult;
 }
 
 /**
@@ -34,17 +34,20 @@ export interface Call<C> extends Declaration {
  */
 export function call<C extends OperatorContext>(
   declared: Declaration & { scope: "site" },
-  handler: (c: C, site: Site) => Answer,
+  handler: (c: C, site: Site) => HandlerResult,
 ): Call<C>;
 export function call<C extends OperatorContext>(
   declared: Declaration,
-  handler: (c: C, site: Site | undefined) => Answer,
+  handler: (c: C, site: Site | undefined) => HandlerResult,
 ): Call<C>;
-export function call<C extends OperatorContext>(declared: Declaration, handler: (c: C, site: Site) => Answer): Call<C> {
+export function call<C extends OperatorContext>(
+  declared: Declaration,
+  handler: (c: C, site: Site) => HandlerResult,
+): Call<C> {
   const { method, path, scope } = declared;
   const named = scopeOf(path);
   if (scope !== named) throw new Error(`${method} ${path} is about the ${named}, and says ${scope}`);
-  const about = handler as (c: C, site?: Site) => Answer;
+  const about = handler as (c: C, site?: Site) => HandlerResult;
   return { ...declared, answer: scope === "site" ? async (c) => about(c, await siteOf(c)) : about };
 }
 

@@ -4,7 +4,7 @@ import type { RequestContext } from "../request-context.ts";
 import { envelope } from "./envelope.ts";
 
 /** Answers every error outside the operators' surfaces with the envelope of the signed API. */
-export function onError(error: Error, c: RequestContext): Response {
+export function answerSignedError(error: Error, c: RequestContext): Response {
   const { code, context } = refusalOf(error, c.var.trace);
   return envelope(c, isSignedErrorCode(code) ? code : "internal", context);
 }

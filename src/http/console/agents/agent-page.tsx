@@ -7,7 +7,7 @@ import type { PageContext } from "../env.ts";
 import { entered, formAction } from "../forms/form-action.ts";
 import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { Faults, Field, Form } from "../parts/form.tsx";
 import { buttonId } from "./agent-table.tsx";
 
@@ -63,5 +63,5 @@ export async function agentPage(c: PageContext, site: Site, again?: Filled): Pro
     </>
   );
   const page = { title: t("Rename agent {0}", id), site: { ...site, tab: "agents" as const }, back: path, body };
-  return show(c, { ...page, filled: again && { path, values: again.values } }, isRefused(again) ? 400 : 200);
+  return showPage(c, { ...page, filled: again && { path, values: again.values } }, isRefused(again) ? 400 : 200);
 }

@@ -6,7 +6,7 @@ import type { PageContext } from "../env.ts";
 import { entered, formAction } from "../forms/form-action.ts";
 import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { Faults, Field, Fold, Form } from "../parts/form.tsx";
 import { More } from "../parts/table.tsx";
 import { AgentTable } from "./agent-table.tsx";
@@ -121,5 +121,5 @@ export async function agentsPage(
     </>
   );
   const page = { title: t("Agents"), site: { ...site, tab: "agents" as const }, back: path, body };
-  return show(c, { ...page, filled: again && { path, values } }, isRefused(again?.filled) ? 400 : 200);
+  return showPage(c, { ...page, filled: again && { path, values } }, isRefused(again?.filled) ? 400 : 200);
 }

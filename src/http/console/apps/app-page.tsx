@@ -6,11 +6,11 @@ import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask-page.tsx";
 import { Faults } from "../parts/form.tsx";
 import { Copyable, Time } from "../parts/parts.tsx";
-import { PreviousSecret, RotateCard, type SecretOwner } from "../secrets/secret-pages.tsx";
+import { PreviousSecret, RotateCard, type ShownSecretOwner } from "../secrets/secret-pages.tsx";
 import { AppState } from "./app-table.tsx";
 import { missingAppPage } from "./missing-app.tsx";
 
@@ -60,7 +60,7 @@ export async function appOf(c: PageContext, site: Site) {
   const { t } = view;
   const app = await findApp(ctx, { site, appid: c.req.param("appid") ?? "" });
   const { appid, version, previousExpiresAt } = app;
-  const owner: SecretOwner = {
+  const owner: ShownSecretOwner = {
     site: { ...site, tab: "apps" },
     path: `/console/sites/${site.id}/apps/${appid}`,
     version,
@@ -133,5 +133,5 @@ async function appPage(c: PageContext, named: Site, again?: Filled): Promise<Res
     </>
   );
   const filled = again && { path: `${path}/rotate`, values: again.values };
-  return show(c, { title: app.name, site, back: path, body, filled }, isRefused(again) ? 400 : 200);
+  return showPage(c, { title: app.name, site, back: path, body, filled }, isRefused(again) ? 400 : 200);
 }

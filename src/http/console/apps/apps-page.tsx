@@ -5,7 +5,7 @@ import type { PageContext } from "../env.ts";
 import { entered, formAction } from "../forms/form-action.ts";
 import { type Filled, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { Faults, Field, Fold, Form } from "../parts/form.tsx";
 import { More } from "../parts/table.tsx";
 import { secretLocation } from "../secrets/secret-pages.tsx";
@@ -79,5 +79,5 @@ export async function appsPage(c: PageContext, site: Site, again?: Filled): Prom
     </>
   );
   const page = { title: t("Apps"), site: { ...site, tab: "apps" as const }, back: path, body };
-  return show(c, { ...page, filled: again && { path, values } }, isRefused(again) ? 400 : 200);
+  return showPage(c, { ...page, filled: again && { path, values } }, isRefused(again) ? 400 : 200);
 }

@@ -1,6 +1,6 @@
 import { call } from "../../operator/call.ts";
 import type { ConsoleCall } from "../env.ts";
-import { secretCalls } from "../secrets/secret-pages.tsx";
+import { secretPages } from "../secrets/secret-pages.tsx";
 import { appOf, appPageOrMissing, postRevoke, revokePage } from "./app-page.tsx";
 import { appsPage, postApp } from "./apps-page.tsx";
 import { postRelease, releasePage } from "./missing-app.tsx";
@@ -17,7 +17,7 @@ export const APPS_CALLS: ConsoleCall[] = [
   call({ ...SITE, method: "get", path: APP, audit: [] }, appPageOrMissing),
   call({ ...SITE, method: "get", path: `${APP}/release`, audit: [] }, releasePage),
   call({ ...SITE, method: "post", path: `${APP}/release`, audit: ["app.released"] }, postRelease),
-  ...secretCalls(APP, "app.rotated", appOf),
+  ...secretPages(APP, "app.rotated", appOf),
   call({ ...SITE, method: "get", path: `${APP}/revoke`, audit: [] }, revokePage),
   call({ ...SITE, method: "post", path: `${APP}/revoke`, audit: ["app.revoked"] }, postRevoke),
 ];

@@ -6,10 +6,10 @@ import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
 import { doneLocation } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask-page.tsx";
 import { Field, Form } from "../parts/form.tsx";
-import { Copyable, Notice } from "../parts/parts.tsx";
+import { Copyable, NoticeBox } from "../parts/parts.tsx";
 
 /** Asks before a reserved appid is released. The site has no such app: its home did not answer, or a restore removed the app. */
 export async function releasePage(c: PageContext, named: Site): Promise<Response> {
@@ -76,13 +76,13 @@ export async function missingAppPage(c: PageContext, named: Site): Promise<Respo
   const { site, appid, path, isClosed } = await missingOf(c, named);
   const body = (
     <>
-      <Notice kind="bad" title={t("This appid has no app")}>
+      <NoticeBox kind="bad" title={t("This appid has no app")}>
         <p>
           {t(
             "It is kept for this site: the home did not answer when the app was issued, or it lost the app when it was restored. No call that uses it verifies.",
           )}
         </p>
-      </Notice>
+      </NoticeBox>
       <section class="card">
         <dl class="facts">
           <Copyable view={view} id="appid" label="appid" text={appid} />
@@ -113,5 +113,5 @@ export async function missingAppPage(c: PageContext, named: Site): Promise<Respo
       )}
     </>
   );
-  return show(c, { title: appid, site, back: path, body });
+  return showPage(c, { title: appid, site, back: path, body });
 }

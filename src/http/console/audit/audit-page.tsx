@@ -1,8 +1,8 @@
 import { type AuditAction, listAuditLog } from "../../../services/audit.ts";
 import type { Site } from "../../../services/sites.ts";
 import type { PageContext } from "../env.ts";
-import { show } from "../layout.tsx";
-import { Notice, Time } from "../parts/parts.tsx";
+import { showPage } from "../layout.tsx";
+import { NoticeBox, Time } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 
@@ -16,9 +16,9 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
   const body = (
     <>
       {log.homesDown.length > 0 && (
-        <Notice kind="bad" title={t("Homes that do not answer: {0}", log.homesDown.join(", "))}>
+        <NoticeBox kind="bad" title={t("Homes that do not answer: {0}", log.homesDown.join(", "))}>
           <p>{t("Their entries are missing here. Nothing of them is lost: look again later.")}</p>
-        </Notice>
+        </NoticeBox>
       )}
       <Table
         label={t("Audit log")}
@@ -40,7 +40,7 @@ export async function auditPage(c: PageContext, site?: Site): Promise<Response> 
     </>
   );
   const title = t("Audit log");
-  return show(c, { title, ...(site ? { site: { ...site, tab: "audit" } } : { section: "audit" }), body });
+  return showPage(c, { title, ...(site ? { site: { ...site, tab: "audit" } } : { section: "audit" }), body });
 }
 
 function actionText(view: View, action: AuditAction): string {

@@ -23,7 +23,7 @@ export const errorTexts = (view: View, issues: { field: string; message: string 
 export const isRefused = (form: Filled | undefined): boolean => Object.keys(form?.errors ?? {}).length > 0;
 
 /** The result of a form. The page after the form shows it. */
-export type Done =
+export type FormResult =
   | ("site" | "revoked" | "released" | "not_released" | "agents" | "renamed" | "normal" | "disabled")
   | ("site_renamed" | "site_opened" | "site_closed" | "first_chat_id")
   | ("saved" | "deleted" | "sent" | "sent_in_part" | "event_gone")
@@ -34,7 +34,7 @@ export type Done =
  *
  * @param id of the element that the page scrolls to
  */
-export async function doneLocation(c: PageContext, path: string, done: Done, id?: string): Promise<string> {
+export async function doneLocation(c: PageContext, path: string, done: FormResult, id?: string): Promise<string> {
   const { session, now } = c.var.view;
   if (session === undefined) return path;
   const ticket = await ticketFor(session, ["done", path.replace(/\?.*/, ""), done], now);
@@ -44,7 +44,7 @@ export async function doneLocation(c: PageContext, path: string, done: Done, id?
 /** The notice on the page that {@link doneLocation} led to. */
 export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"; title: string } | undefined> {
   const { t, session, now, here } = c.var.view;
-  const good: Partial<Record<Done, string>> = {
+  const good: Partial<Record<FormResult, string>> = {
     site: t("The site was created."),
     revoked: t("The app was revoked."),
     released: t("The appid was released."),
@@ -61,7 +61,7 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     sent: t("It is on its way: the deliveries below tell what comes of it."),
     sent_in_part: t("The oldest 1,000 are on their way. Press again for the rest."),
   };
-  const bad: Partial<Record<Done, string>> = {
+  const bad: Partial<Record<FormResult, string>> = {
     not_known: t(
       "This form was sent before, and it is not known what came of it. It is never done twice; look here whether it was done.",
     ),
@@ -76,6 +76,6 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
   const [, said = "", ticket = ""] = /^(\w+)\.(.*)$/.exec(c.req.query("done") ?? "") ?? [];
   const purpose = ["done", here.replace(/\?.*/, ""), said];
   if (session === undefined || (await ticketEnd(session, purpose, ticket, now)) === undefined) return undefined;
-  const done = said as Done;
+  const done = said as FormResult;
   return { kind: done in good ? "good" : "bad", title: good[done] ?? bad[done] ?? "" };
 }

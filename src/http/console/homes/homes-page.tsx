@@ -1,6 +1,6 @@
 import { listHomes } from "../../../services/homes.ts";
 import type { PageContext } from "../env.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { HomeState } from "../parts/home-state.tsx";
 import { Table } from "../parts/table.tsx";
 
@@ -62,5 +62,5 @@ export async function homesPage(c: PageContext): Promise<Response> {
       </section>
     </>
   );
-  return show(c, { title: t("Homes"), section: "homes", body });
+  return showPage(c, { title: t("Homes"), section: "homes", body });
 }

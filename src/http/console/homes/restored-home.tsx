@@ -7,10 +7,10 @@ import type { PageContext } from "../env.ts";
 import { entered, formAction } from "../forms/form-action.ts";
 import { errorTexts, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { Ask } from "../parts/ask.tsx";
 import { Faults, Field } from "../parts/form.tsx";
-import { Notice, Time } from "../parts/parts.tsx";
+import { NoticeBox, Time } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
 import { type Reconciled, reconciledLocation, reconciledOf } from "./reconciled.ts";
@@ -80,13 +80,13 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
     <>
       <Faults view={view} filled={again} labels={{ lift: t("chat_ids to skip") }} />
       {!isClosed && (
-        <Notice kind="note" title={t("The home {0} is not closed", home)}>
+        <NoticeBox kind="note" title={t("The home {0} is not closed", home)}>
           <p>
             {t(
               "Close it before you restore it. Otherwise sessions that it opens meanwhile may get a chat_id that was given before. While it is open, the form below is refused.",
             )}
           </p>
-        </Notice>
+        </NoticeBox>
       )}
       <section class="card">
         <h2>{t("In this order")}</h2>
@@ -131,7 +131,7 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
       </section>
     </>
   );
-  return show(
+  return showPage(
     c,
     { title: t("Restored home {0}", home), section: "homes", back: pathOf(home), body },
     isRefused(again) ? 400 : 200,
@@ -164,7 +164,7 @@ async function confirmPage(c: PageContext, home: string, lift: number, reconcili
       />
     </>
   );
-  return show(c, { title: t("Was the home {0} restored?", home), section: "homes", body });
+  return showPage(c, { title: t("Was the home {0} restored?", home), section: "homes", body });
 }
 
 async function resultPage(c: PageContext, home: string, reconciled: Reconciled): Promise<Response> {
@@ -178,12 +178,12 @@ async function resultPage(c: PageContext, home: string, reconciled: Reconciled):
   const number = new Intl.NumberFormat(view.language);
   const body = (
     <>
-      <Notice kind="good" title={t("The chat_ids of the home {0} were lifted", home)} />
+      <NoticeBox kind="good" title={t("The chat_ids of the home {0} were lifted", home)} />
       {homesDown.length > 0 && (
-        <Notice kind="bad" title={t("No answer from: {0}", homesDown.join(", "))}>
+        <NoticeBox kind="bad" title={t("No answer from: {0}", homesDown.join(", "))}>
           {t("Their sites and apps are not back. Do not open this home, and send the form again when they answer.")}{" "}
           <a href={confirmPath(home, DEFAULT_LIFT, reconciliationId)}>{t("Send it again…")}</a>
-        </Notice>
+        </NoticeBox>
       )}
       <section class="card">
         <dl class="facts">
@@ -229,7 +229,7 @@ async function resultPage(c: PageContext, home: string, reconciled: Reconciled):
       </p>
     </>
   );
-  return show(c, { title: t("Restored home {0}", home), section: "homes", body });
+  return showPage(c, { title: t("Restored home {0}", home), section: "homes", body });
 }
 
 function adviceOn({ t }: View, { why }: DivergentApp): string {

@@ -2,7 +2,7 @@ import type { Child } from "hono/jsx";
 import type { View } from "../view.ts";
 import { Form } from "./form.tsx";
 
-export interface Question {
+export interface Confirmation {
   text: string;
   facts: Child;
   action: string;
@@ -14,7 +14,7 @@ export interface Question {
 }
 
 /** Asks an operator to confirm a dangerous change. Says what it does and to what, and offers a link back. */
-export function Ask(props: Question & { view: View }) {
+export function Ask(props: Confirmation & { view: View }) {
   return (
     <section class="card">
       <p>{props.text}</p>

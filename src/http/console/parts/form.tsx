@@ -1,7 +1,7 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Filled } from "../forms/messages.ts";
 import type { View } from "../view.ts";
-import { Notice } from "./parts.tsx";
+import { NoticeBox } from "./parts.tsx";
 
 /** The parts of forms. */
 
@@ -68,9 +68,9 @@ export function Faults({
   if (filled === undefined) return null;
   const wrong = Object.entries(filled.errors);
   if (wrong.length === 0)
-    return <Notice kind="note" title={view.t("Nothing was changed yet: look the form over and send it.")} />;
+    return <NoticeBox kind="note" title={view.t("Nothing was changed yet: look the form over and send it.")} />;
   return (
-    <Notice kind="bad" title={view.t("Nothing was changed.")}>
+    <NoticeBox kind="bad" title={view.t("Nothing was changed.")}>
       <ul>
         {wrong.map(([field, text]) => (
           <li>
@@ -78,7 +78,7 @@ export function Faults({
           </li>
         ))}
       </ul>
-    </Notice>
+    </NoticeBox>
   );
 }
 

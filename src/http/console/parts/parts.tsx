@@ -3,7 +3,11 @@ import type { View } from "../view.ts";
 
 /** The parts of pages. */
 
-export function Notice({ kind, title, children }: PropsWithChildren<{ kind: "good" | "bad" | "note"; title: string }>) {
+export function NoticeBox({
+  kind,
+  title,
+  children,
+}: PropsWithChildren<{ kind: "good" | "bad" | "note"; title: string }>) {
   return (
     <section class={`notice ${kind}`} role={kind === "bad" ? "alert" : "status"}>
       <h2>{title}</h2>

@@ -2,7 +2,7 @@ import { isVisible } from "../../../fields.ts";
 import type { Site } from "../../../services/sites.ts";
 import type { View } from "../view.ts";
 import { SiteState } from "./home-state.tsx";
-import { Notice } from "./parts.tsx";
+import { NoticeBox } from "./parts.tsx";
 
 /** The parts that every page of a site has. */
 
@@ -56,24 +56,24 @@ export function SiteNotices({ view, site }: { view: View; site: FramedSite }) {
   return (
     <>
       {view.closedHomes.has(site.home) && (
-        <Notice kind="note" title={t("The home {0} is closed", site.home)}>
+        <NoticeBox kind="note" title={t("The home {0} is closed", site.home)}>
           <p>
             {t(
               "CLOSED_HOMES names it. Calls of its sites are answered 503 with Retry-After until it is opened: npm run deploy -- --open {0}",
               site.home,
             )}
           </p>
-        </Notice>
+        </NoticeBox>
       )}
       {site.status === "closed" && (
-        <Notice kind="note" title={t("This site is closed")}>
+        <NoticeBox kind="note" title={t("This site is closed")}>
           <p>{t("Its calls are answered 503 with Retry-After, and use up no ranstr.")}</p>
           {site.tab !== "settings" && (
             <p>
               <a href={`/console/sites/${site.id}/settings`}>{t("To the settings")}</a>
             </p>
           )}
-        </Notice>
+        </NoticeBox>
       )}
     </>
   );

@@ -8,16 +8,16 @@ import { formAction } from "../forms/form-action.ts";
 import { doneLocation, type Filled } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask-page.tsx";
 import { Field, Form } from "../parts/form.tsx";
-import { Copyable, Notice, Until } from "../parts/parts.tsx";
+import { Copyable, NoticeBox, Until } from "../parts/parts.tsx";
 import type { FramedSite } from "../parts/site-frame.tsx";
 import type { View } from "../view.ts";
 import { hasOverlap, overlapOf, overlapsOf } from "./overlap.ts";
 
 /** An app or a webhook, for the pages of its secret. */
-export interface SecretOwner {
+export interface ShownSecretOwner {
   site: FramedSite;
   /** The path of its page. */
   path: string;
@@ -47,10 +47,10 @@ export interface SecretOwner {
  *
  * @param base start of their paths
  */
-export function secretCalls(
+export function secretPages(
   base: string,
   rotated: AuditAction,
-  ownerOf: (c: PageContext, site: Site) => Promise<SecretOwner>,
+  ownerOf: (c: PageContext, site: Site) => Promise<ShownSecretOwner>,
 ): ConsoleCall[] {
   const of = { role: "owner", scope: "site" } as const;
   return [
@@ -66,7 +66,7 @@ export function secretCalls(
   ];
 }
 
-async function rotate(c: PageContext, owner: SecretOwner): Promise<Response> {
+async function rotate(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
   const form = await readForm(c);
   const { overlap_seconds = "", version = "", confirmed } = form;
   const { t, now } = c.var.view;
@@ -96,7 +96,7 @@ async function rotate(c: PageContext, owner: SecretOwner): Promise<Response> {
 }
 
 /** The card on a page that rotates the secret. */
-export function RotateCard(props: { view: View; owner: Omit<SecretOwner, "page">; again: Filled | undefined }) {
+export function RotateCard(props: { view: View; owner: Omit<ShownSecretOwner, "page">; again: Filled | undefined }) {
   const { view, owner, again } = props;
   const { t } = view;
   return (
@@ -129,7 +129,7 @@ export function RotateCard(props: { view: View; owner: Omit<SecretOwner, "page">
 }
 
 /** Asks before a rotation ends a secret that a program may still use. Tells which secret ends, and when. */
-async function confirmPage(c: PageContext, owner: SecretOwner, chosen = ""): Promise<Response> {
+async function confirmPage(c: PageContext, owner: ShownSecretOwner, chosen = ""): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
   const overlap = overlapOf(chosen);
@@ -176,12 +176,12 @@ export async function secretLocation(c: PageContext, path: string, version: stri
 // The purpose names the version: otherwise the ticket would also show a newer secret, made by another operator.
 const purposeOf = (path: string, version: string) => ["secret", path, version];
 
-async function secretPage(c: PageContext, owner: SecretOwner): Promise<Response> {
+async function secretPage(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
   const view = c.var.view;
   const { t, session, now } = view;
   const { site, path, words, previousExpiresAt } = owner;
   const gone = () =>
-    show(c, { site, title: t("This secret is no longer shown"), body: <Gone c={c} path={path} /> }, 410);
+    showPage(c, { site, title: t("This secret is no longer shown"), body: <Gone c={c} path={path} /> }, 410);
   const ticket = c.req.query("ticket") ?? "";
   const end = session && (await ticketEnd(session, purposeOf(path, owner.version), ticket, now));
   if (end === undefined) return gone();
@@ -196,14 +196,14 @@ async function secretPage(c: PageContext, owner: SecretOwner): Promise<Response>
   c.header("refresh", String(end - now));
   const body = (
     <>
-      <Notice kind="note" title={t("Copy the secret now")}>
+      <NoticeBox kind="note" title={t("Copy the secret now")}>
         <p>
           {t(
             "It is shown on this page alone, while you are signed in and no longer than ten minutes; it is stored sealed.",
           )}
         </p>
         <p>{words.use}</p>
-      </Notice>
+      </NoticeBox>
       <section class="card">
         <dl class="facts">
           {owner.facts}
@@ -220,11 +220,11 @@ async function secretPage(c: PageContext, owner: SecretOwner): Promise<Response>
       </section>
     </>
   );
-  return show(c, { site, title: previousExpiresAt === null ? words.made : t("The secret was rotated"), body });
+  return showPage(c, { site, title: previousExpiresAt === null ? words.made : t("The secret was rotated"), body });
 }
 
 /** During an overlap: how long the previous secret is valid. */
-export function PreviousSecret({ view, of }: { view: View; of: Pick<SecretOwner, "previousExpiresAt"> }) {
+export function PreviousSecret({ view, of }: { view: View; of: Pick<ShownSecretOwner, "previousExpiresAt"> }) {
   return hasOverlap(of, view.now) ? (
     <>
       <dt>{view.t("Previous secret until")}</dt>

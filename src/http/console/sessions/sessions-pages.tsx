@@ -4,9 +4,9 @@ import { listSessions, readSession, SESSION_STATUSES } from "../../../services/s
 import type { Site } from "../../../services/sites.ts";
 import { pathId } from "../../path-id.ts";
 import type { PageContext } from "../env.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { Field } from "../parts/form.tsx";
-import { Notice } from "../parts/parts.tsx";
+import { NoticeBox } from "../parts/parts.tsx";
 import { More } from "../parts/table.tsx";
 import { Conversation } from "./conversation.tsx";
 import { SessionTable, statusText } from "./session-table.tsx";
@@ -29,7 +29,7 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
   const statuses = SESSION_STATUSES.map((each): [string, string] => [each, statusText(view, each)]);
   const body = (
     <>
-      {chatId && <Notice kind="bad" title={t("This site has no session {0}", chatId)} />}
+      {chatId && <NoticeBox kind="bad" title={t("This site has no session {0}", chatId)} />}
       <search>
         <form method="get" action={path} class="filter">
           <Field label={t("Status")} name="status" value={status} options={[["", t("Any")], ...statuses]} />
@@ -42,7 +42,7 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
       <More view={view} path={path} query={{ status, sbs }} cursor={sessions.nextCursor} />
     </>
   );
-  return show(c, { title: t("Sessions"), site: { ...site, tab: "sessions" }, body });
+  return showPage(c, { title: t("Sessions"), site: { ...site, tab: "sessions" }, body });
 }
 
 export async function sessionPage(c: PageContext, site: Site): Promise<Response> {
@@ -55,7 +55,7 @@ export async function sessionPage(c: PageContext, site: Site): Promise<Response>
       <Conversation view={c.var.view} siteId={site.id} stored={stored} />
     </>
   );
-  return show(c, { title, site: { ...site, tab: "sessions" }, body });
+  return showPage(c, { title, site: { ...site, tab: "sessions" }, body });
 }
 
 async function hasSession(c: PageContext, site: Site, chatId: number): Promise<boolean> {

@@ -5,9 +5,9 @@ import { consolePath, withParameter } from "../console-path.ts";
 import { hostCookie, LANGUAGE_COOKIE, SESSION_COOKIE } from "../cookies.ts";
 import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { Field } from "../parts/form.tsx";
-import { Notice } from "../parts/parts.tsx";
+import { NoticeBox } from "../parts/parts.tsx";
 import { noTokenText } from "./no-token-text.ts";
 
 const YEAR_SECONDS = 31_536_000;
@@ -82,9 +82,9 @@ function signInPage(
   const body = (
     <>
       {kept && (
-        <Notice kind="note" title={t("You are no longer signed in")}>
+        <NoticeBox kind="note" title={t("You are no longer signed in")}>
           <p>{t("Nothing was changed. Sign in, and what you entered comes back in its form; a secret does not.")}</p>
-        </Notice>
+        </NoticeBox>
       )}
       <section class="card door">
         <form method="post" action="/console/sign-in">
@@ -113,5 +113,5 @@ function signInPage(
     </>
   );
   const back = `/console/sign-in?${new URLSearchParams({ next })}`;
-  return show(c, { title: t("Sign in to the console"), back, filled: kept, body }, status);
+  return showPage(c, { title: t("Sign in to the console"), back, filled: kept, body }, status);
 }

@@ -5,9 +5,9 @@ import { checkPastedRequest, OPERATIONS } from "../../../services/check-pasted-r
 import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
 
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { Field } from "../parts/form.tsx";
-import { Badge, Notice } from "../parts/parts.tsx";
+import { Badge, NoticeBox } from "../parts/parts.tsx";
 import { checkLines, codeOf, type Diagnosis, refusalText } from "./check-lines.ts";
 
 const PATH = "/console/signature-check";
@@ -89,7 +89,7 @@ function checkPage(c: PageContext, form: Form, result?: Diagnosis | string): Pro
   const { operation = "", appid = "", body: pasted = "", signature = "" } = form;
   const values = { operation, appid, body: pasted, signature };
   const filled = result === undefined ? undefined : { path: PATH, values };
-  return show(c, { title: t("Signature check"), section: "check", filled, body }, error ? 400 : 200);
+  return showPage(c, { title: t("Signature check"), section: "check", filled, body }, error ? 400 : 200);
 }
 
 function Verdict({ c, diagnosis: { answered, lines } }: { c: PageContext; diagnosis: Diagnosis }) {
@@ -113,7 +113,7 @@ function Verdict({ c, diagnosis: { answered, lines } }: { c: PageContext; diagno
   return (
     <>
       {refusedFor && (
-        <Notice kind="bad" title={t("A call with this ranstr was answered {0} {1}", ...wireOf(codeOf(refusedFor)))}>
+        <NoticeBox kind="bad" title={t("A call with this ranstr was answered {0} {1}", ...wireOf(codeOf(refusedFor)))}>
           <p>
             {refusedFor === "key_reused"
               ? refusalText(c.var.view, refusedFor)
@@ -121,17 +121,17 @@ function Verdict({ c, diagnosis: { answered, lines } }: { c: PageContext; diagno
                 t("What it was refused for has changed since: {0}", refusalText(c.var.view, refusedFor)))}
           </p>
           {mayBeAnother}
-        </Notice>
+        </NoticeBox>
       )}
       {sessionId && (
-        <Notice kind="good" title={t("A call with this ranstr was accepted: session {0}", sessionId)}>
+        <NoticeBox kind="good" title={t("A call with this ranstr was accepted: session {0}", sessionId)}>
           {mayBeAnother}
           <p>
             <a href={`/console/sites/${answered?.siteId}/sessions/${sessionId}`}>{t("To the session")}</a>
           </p>
-        </Notice>
+        </NoticeBox>
       )}
-      <Notice
+      <NoticeBox
         kind={answered || (ends && !stop) ? "note" : stop ? "bad" : "good"}
         title={
           stop?.refusal
@@ -156,7 +156,7 @@ function Verdict({ c, diagnosis: { answered, lines } }: { c: PageContext; diagno
             </p>
           )
         )}
-      </Notice>
+      </NoticeBox>
       <ol class="checks" aria-label={t("What was checked")}>
         {lines.map((line) => {
           const depends = !line.refusal && line.ends;

@@ -12,7 +12,7 @@ import { refusalOf } from "../../faults.ts";
 import { AgentTable } from "../agents/agent-table.tsx";
 import { AppTable } from "../apps/app-table.tsx";
 import type { PageContext } from "../env.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
 import { startsOf, type View } from "../view.ts";
 import { unfinishedPage } from "./unfinished-site.tsx";
@@ -71,7 +71,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
       </Part>
     </>
   );
-  return show(c, { title: site.name, site: { ...site, tab: "overview" }, body });
+  return showPage(c, { title: site.name, site: { ...site, tab: "overview" }, body });
 }
 
 /** Stands in place of a part of the page that could not be read. */

@@ -2,9 +2,9 @@ import { CLOSED_RETRY_SECONDS } from "../../../config.ts";
 import { changeSite, type Site, type SiteChange, siteChangeSchema, siteHasEvents } from "../../../services/sites.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction, entered, formAction } from "../forms/form-action.ts";
-import { type Done, doneLocation, type Filled, isRefused } from "../forms/messages.ts";
+import { doneLocation, type Filled, type FormResult, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask-page.tsx";
 import { Faults, Field, Form } from "../parts/form.tsx";
 
@@ -29,7 +29,7 @@ export async function postSettings(c: PageContext, site: Site): Promise<Response
 }
 
 /** Answers a button that changes a site. @param draft path of the page that has the button */
-const siteButton = async (c: PageContext, site: Site, change: SiteChange, done: Done, draft = pathOf(site)) =>
+const siteButton = async (c: PageContext, site: Site, change: SiteChange, done: FormResult, draft = pathOf(site)) =>
   buttonAction(c, await readForm(c), {
     draft: { path: draft },
     list: pathOf(site),
@@ -124,7 +124,7 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
     </>
   );
   const page = { title: t("Settings"), site: { ...site, tab: "settings" as const }, back: path, body };
-  return show(c, { ...page, filled: again && { path, values: again.values } }, isRefused(again) ? 400 : 200);
+  return showPage(c, { ...page, filled: again && { path, values: again.values } }, isRefused(again) ? 400 : 200);
 }
 
 export async function closePage(c: PageContext, site: Site): Promise<Response> {

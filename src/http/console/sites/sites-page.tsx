@@ -6,7 +6,7 @@ import type { PageContext } from "../env.ts";
 import { entered, formAction } from "../forms/form-action.ts";
 import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm, wholeNumber } from "../forms/read-form.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { Action, Faults, Field, Fold, Form } from "../parts/form.tsx";
 import { SiteState } from "../parts/home-state.tsx";
 import { Badge, Time } from "../parts/parts.tsx";
@@ -110,7 +110,7 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
     filled: again && { path: "/console/sites", values: again.values },
     body,
   };
-  return show(c, page, isRefused(again) ? 400 : 200);
+  return showPage(c, page, isRefused(again) ? 400 : 200);
 }
 
 function HomeOf({ view, home }: { view: View; home: string }) {

@@ -3,7 +3,7 @@ import type { PageContext } from "../env.ts";
 import { doneLocation } from "../forms/messages.ts";
 import { isDraft } from "../forms/once.ts";
 import { readForm } from "../forms/read-form.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { Form } from "../parts/form.tsx";
 import { Time } from "../parts/parts.tsx";
 
@@ -45,5 +45,5 @@ export async function unfinishedPage(c: PageContext, site: Site): Promise<Respon
       </section>
     </>
   );
-  return show(c, { title: site.name, site: { ...site, tab: "overview" }, body });
+  return showPage(c, { title: site.name, site: { ...site, tab: "overview" }, body });
 }

@@ -1,6 +1,6 @@
 import { call } from "../../operator/call.ts";
 import type { ConsoleCall } from "../env.ts";
-import { secretCalls } from "../secrets/secret-pages.tsx";
+import { secretPages } from "../secrets/secret-pages.tsx";
 import { deletePage, disablePage, webhookButton } from "./webhook-actions.tsx";
 import { postWebhook, webhookPage, webhookSecretOf } from "./webhook-page.tsx";
 import { postWebhooks, webhooksPage } from "./webhooks-page.tsx";
@@ -16,7 +16,7 @@ export const WEBHOOKS_CALLS: ConsoleCall[] = [
   ),
   call({ ...SITE, method: "get", path: WEBHOOK, audit: [] }, webhookPage),
   call({ ...SITE, method: "post", path: WEBHOOK, audit: ["webhook.changed"] }, postWebhook),
-  ...secretCalls(WEBHOOK, "webhook.rotated", webhookSecretOf),
+  ...secretPages(WEBHOOK, "webhook.rotated", webhookSecretOf),
   call({ ...SITE, method: "post", path: `${WEBHOOK}/ping`, audit: [] }, webhookButton("ping")),
   call({ ...SITE, method: "post", path: `${WEBHOOK}/redeliver`, audit: [] }, webhookButton("redeliver")),
   call({ ...SITE, method: "post", path: `${WEBHOOK}/enable`, audit: ["webhook.enabled"] }, webhookButton("enable")),

@@ -6,7 +6,7 @@ import { changeWebhook, deleteWebhook, type WebhookOf } from "../../../services/
 import { consolePath } from "../console-path.ts";
 import type { PageContext } from "../env.ts";
 import { buttonAction } from "../forms/form-action.ts";
-import { type Done, doneLocation } from "../forms/messages.ts";
+import { doneLocation, type FormResult } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { askPage } from "../parts/ask-page.tsx";
 import { redeliverId } from "./delivery-table.tsx";
@@ -16,7 +16,12 @@ import { disabledMeans, webhookOf } from "./webhook-of.tsx";
 type Action = "ping" | "redeliver" | "enable" | "disable" | "delete";
 
 /** @param seq of the event to redeliver; when undefined, all failed events */
-async function act(ctx: ServiceContext, action: Action, which: WebhookOf, seq: number | undefined): Promise<Done> {
+async function act(
+  ctx: ServiceContext,
+  action: Action,
+  which: WebhookOf,
+  seq: number | undefined,
+): Promise<FormResult> {
   if (action === "delete") {
     await deleteWebhook(ctx, which);
     return "deleted";
@@ -42,7 +47,7 @@ export const webhookButton =
     const back = consolePath(form.back, action === "delete" ? parentOf(path) : path);
     const seq = form.seq === undefined ? undefined : Number(form.seq);
     const id = seq ? redeliverId(seq) : undefined;
-    const go = (done: Done) => doneLocation(c, back, done, id);
+    const go = (done: FormResult) => doneLocation(c, back, done, id);
     const isAsked = action === "delete" || action === "disable";
     return buttonAction(c, form, {
       draft: { path: isAsked ? c.req.path : back, id },

@@ -4,7 +4,7 @@ import { readWebhookSecret, rotateWebhookSecret } from "../../../services/webhoo
 import { findWebhook, type Webhook } from "../../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { Copyable } from "../parts/parts.tsx";
-import type { SecretOwner } from "../secrets/secret-pages.tsx";
+import type { ShownSecretOwner } from "../secrets/secret-pages.tsx";
 import type { View } from "../view.ts";
 
 /** The URL as `fetch` sends it: look-alike letters and signs that turn the reading direction are encoded, and deceive nobody. */
@@ -22,7 +22,7 @@ export async function webhookOf(c: PageContext, site: Site) {
   const which = { site, webhookId: c.req.param("webhook_id") ?? "" };
   const webhook = await findWebhook(ctx, which);
   const { version, previousExpiresAt } = webhook;
-  const owner: Omit<SecretOwner, "page"> = {
+  const owner: Omit<ShownSecretOwner, "page"> = {
     site: { ...site, tab: "webhooks" },
     path: `/console/sites/${site.id}/webhooks/${webhook.id}`,
     version,

@@ -5,11 +5,11 @@ import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
 import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { Action, Field, Fold } from "../parts/form.tsx";
-import { Notice, Time } from "../parts/parts.tsx";
+import { NoticeBox, Time } from "../parts/parts.tsx";
 import { More } from "../parts/table.tsx";
-import { PreviousSecret, RotateCard, type SecretOwner } from "../secrets/secret-pages.tsx";
+import { PreviousSecret, RotateCard, type ShownSecretOwner } from "../secrets/secret-pages.tsx";
 import { statusText } from "../sessions/session-table.tsx";
 import type { View } from "../view.ts";
 import { DeliveryTable } from "./delivery-table.tsx";
@@ -32,7 +32,7 @@ export async function postWebhook(c: PageContext, site: Site): Promise<Response>
   });
 }
 
-export const webhookSecretOf = async (c: PageContext, site: Site): Promise<SecretOwner> => ({
+export const webhookSecretOf = async (c: PageContext, site: Site): Promise<ShownSecretOwner> => ({
   ...(await webhookOf(c, site)),
   page: (again) => webhookPage(c, site, again),
 });
@@ -51,9 +51,9 @@ export async function webhookPage(c: PageContext, named: Site, again?: Filled): 
     <>
       <WebhookFaults view={view} again={again} />
       {!isEnabled && (
-        <Notice kind={webhook.disabledReason ? "bad" : "note"} title={disabledText(view, webhook.disabledReason)}>
+        <NoticeBox kind={webhook.disabledReason ? "bad" : "note"} title={disabledText(view, webhook.disabledReason)}>
           <p>{disabledMeans(view)}</p>
-        </Notice>
+        </NoticeBox>
       )}
       <section class="card">
         <dl class="facts">
@@ -130,7 +130,7 @@ export async function webhookPage(c: PageContext, named: Site, again?: Filled): 
     </>
   );
   const filled = again && { path: rotates ? `${path}/rotate` : path, values: again.values };
-  return show(
+  return showPage(
     c,
     { title: shownUrl(webhook).split("/")[2] ?? "", site, back: path, body, filled },
     isRefused(again) ? 400 : 200,

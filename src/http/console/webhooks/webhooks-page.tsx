@@ -4,9 +4,9 @@ import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
 import { type Filled, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
-import { show } from "../layout.tsx";
+import { showPage } from "../layout.tsx";
 import { Fold } from "../parts/form.tsx";
-import { Badge, Notice } from "../parts/parts.tsx";
+import { Badge, NoticeBox } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
 import { secretLocation } from "../secrets/secret-pages.tsx";
 import type { View } from "../view.ts";
@@ -39,9 +39,9 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
     <>
       <WebhookFaults view={view} again={again} />
       {!hasEvents && webhooks.length > 0 && (
-        <Notice kind="note" title={t("The events of this site are off: its webhooks get nothing but pings.")}>
+        <NoticeBox kind="note" title={t("The events of this site are off: its webhooks get nothing but pings.")}>
           <a href={`/console/sites/${site.id}/settings#events`}>{t("To the settings")}</a>
-        </Notice>
+        </NoticeBox>
       )}
       <Fold label={t("Add a webhook")} open={again !== undefined || webhooks.length === 0}>
         <section class="card">
@@ -71,7 +71,7 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
     </>
   );
   const page = { title: "Webhooks", site: { ...site, tab: "webhooks" as const }, back: path, body };
-  return show(c, { ...page, filled: again && { path, values } }, isRefused(again) ? 400 : 200);
+  return showPage(c, { ...page, filled: again && { path, values } }, isRefused(again) ? 400 : 200);
 }
 
 export function WebhookState({ view, webhook }: { view: View; webhook: Webhook }) {
