@@ -23,7 +23,7 @@ export function jsonSchemaOf(schema: z.ZodMiniType, words: Words, io: "input" | 
     unrepresentable: "any",
     override: ({ zodSchema, jsonSchema }) => {
       for (const params of refineParams(zodSchema)) addRule(jsonSchema as JsonSchema, params);
-      // The format says the same as the pattern, and generators of test data understand formats only.
+      // The pattern repeats the format, and generators of test data understand formats better.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
     },
   });

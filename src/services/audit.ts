@@ -52,7 +52,7 @@ export async function listAuditLog(
 
 /**
  * The entries of all homes, newest first. Entries of one home stay in the order of their ids, even if their times are not: a cursor
- * is an id, and would skip an entry that is out of order. Of one second, the directory's entry is older: a change begins there.
+ * is an id, and would skip an entry that is out of order. When two entries have the same second, the directory's is the older: a change begins there.
  */
 function* merged(lists: ReadonlyMap<string, AuditEntry[]>): Generator<[home: string, AuditEntry]> {
   const queues = [...lists].map(([home, rows]) => ({ home, rows: [...rows] }));

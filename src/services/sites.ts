@@ -160,7 +160,7 @@ export async function changeSite(
     const message = `must be above ${givenId}, the highest chat_id that the site has given or skipped`;
     throw invalidInput([{ field: "first_chat_id", message }]);
   }
-  // Each copy holds the next chat id, even if only the name changed: a late copy of an earlier change is dropped with its id.
+  // Every copy holds the next chat id: an older copy that arrives late is dropped, and its chat id must not be lost with it.
   const copy = { name: now.name, status: now.status, revision: now.revision, firstChatId: now.chatIdFloor + 1 };
   await updateSiteCopy(runtime, config.directory, site.id, copy).catch(sayNotCopied);
   if (firstChatId !== undefined) await rememberFloors(ctx, site, now.chatIdFloor).catch(sayNotRemembered);
