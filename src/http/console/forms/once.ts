@@ -8,8 +8,8 @@ import { doneLocation } from "./messages.ts";
 import { isFormToken } from "./tickets.ts";
 
 /**
- * Whether a form is a draft: it is shown again with its values and not carried out. So is a form after a change of language or a new
- * sign-in, and a form that was made for another session.
+ * Whether a form is a draft: it is shown again with its values and not carried out. A form becomes a draft after a change of language,
+ * after a new sign-in, and when it was made for another session.
  */
 export async function isDraft(c: PageContext, form: Record<string, string>): Promise<boolean> {
   const { session } = c.var.view;
