@@ -21,9 +21,12 @@ const CLAIM = [
   "eventId",
 ];
 
-/** The statements of a create_gd without a key, as the production code writes them, for a Worker that binds them itself. */
+/**
+ * The statements of a create_gd without a key, as the production code builds them. A Worker without that code binds
+ * their values itself.
+ */
 export function createBatchText(): NamedStatement[] {
-  // Every value is its own name, so that what is bound tells where each value goes.
+  // Each value is its own name, so the bound values tell which name belongs in which place.
   const asked = createSession.read({ sbs: "s", ip: "::1", sbs_mc: "n", content: "c", kefu_id: [1], fzr_uid: 1 });
   if (!asked.ok) throw new Error(asked.detail);
   const named = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]));

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 
-/** The one app that all sides know, in the home `main`. */
+/** The one app that all sides have, in the home `main`. */
 export const APP = {
   appid: "benchbenchbenchbenchbenchbench01",
   secret: "bench-secret-0123456789abcdef0123456789abcdef",
@@ -8,14 +8,14 @@ export const APP = {
   version: "00000000000000000000000000000001",
 } as const;
 
-/** The app of a site, each site having one. All of them have the secret of {@link APP}, which is site 1's. */
+/** The appid of a site's app. Each site has one app; all of them share the secret of {@link APP}, the app of site 1. */
 export const appidOf = (siteId: number): string => `benchbenchbenchbenchbenchbench${String(siteId).padStart(2, "0")}`;
 
 export const AGENTS = [10411, 10427, 10428, 10429, 10430, 10431, 10432, 10433] as const;
 
 export type Fields = Record<string, unknown>;
 
-/** A create_gd request's fields, accepted as they are. */
+/** Fields of a create_gd request that is accepted. */
 export function createFields(change: Fields = {}): Fields {
   return {
     ...stamp(),
@@ -30,7 +30,7 @@ export function createFields(change: Fields = {}): Fields {
   };
 }
 
-/** An add_kf request's fields. */
+/** Fields of an add_kf request. */
 export function addFields(chatId: number, agentIds: readonly number[], change: Fields = {}): Fields {
   return { ...stamp(), chat_id: chatId, kefu_ids: agentIds.join(","), ...change };
 }

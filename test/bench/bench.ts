@@ -1,16 +1,16 @@
 /**
- * `npm run bench`: trips, geography, distance, load, capacity, the KV look, throughput, CPU, cost, events and size of the Worker that
- * `wrangler deploy` would upload, measured in workerd on this machine, with what it is compared to beside it in the same run. What it is
- * compared to must do the same work: that is looked at first (check-sides.ts).
+ * `npm run bench` measures the Worker that `wrangler deploy` would upload, in workerd on this machine: trips,
+ * geography, distance, load, capacity, the KV look, throughput, CPU, cost, events and size. Its peers are measured
+ * beside it in the same run. check-sides.ts first proves that the peers do the same work.
  *
  *   npm run bench                          tables, then one summary in Markdown, as it stands in the README
  *   npm run bench -- --only trips,size     some parts only
  *   npm run bench -- --markdown            the summary alone
  *   npm run bench -- --json                everything, for a machine
  *
- * Ends with 1 when a count (trips, rows, bytes) misses its goal, when a measurement breaks, or after 10 minutes. Ratios are reported
- * beside their goals and never fail the run: they depend on the machine. Sides that are compared take turns, so noise hits all of
- * them alike, but a busy machine still blurs them: what a loaded machine says of a ratio is worth little.
+ * The exit code is 1 when a count (trips, rows, bytes) misses its goal, when a measurement breaks, or after 10 minutes.
+ * Ratios depend on the machine: they are reported beside their goals and never fail the run. Compared sides take turns,
+ * so noise hits all of them alike. A ratio from a busy machine is still worth little.
  */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -118,7 +118,7 @@ function summary(all: Goal[]): string {
   return markdown({ head: ["measurement", "goal", "result", "met"], rows });
 }
 
-/** A Markdown table that is one to the eye too. */
+/** A Markdown table with aligned columns, which can also be read as plain text. */
 function markdown({ head, rows }: Table): string {
   const lines = [head, head.map(() => "---"), ...rows.map((row) => row.map(String))];
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));

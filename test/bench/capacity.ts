@@ -11,42 +11,43 @@ const MOST_HOMES = 8;
 const LEAST_SHARE = 0.9;
 
 /**
- * The mean time that a home is made to work on a batch when the real Worker runs. Far longer than it takes, so that eight homes
- * together ask less of this machine than it has, and their queues are the limit.
+ * The mean service time of a slowed home. It is far longer than the real one, so that eight homes together need less
+ * CPU than this machine has, and only their queues limit the result.
  */
 const SLOW_MS = 80;
 const CALLERS = 24;
-/** As many values stand for the measured times. No multiple of 7. */
+/** The number of values that the measured times are reduced to. It must not be a multiple of 7: see `evenly`. */
 const VALUES = 20;
 const WARMING_MS = 2_000;
 const MEASURED_MS = 6_000;
 
-/** Of what one home takes. */
+/** Offered loads, as multiples of what one home can serve. */
 const OFFERED = [0.8, 1.6, 3.2, 6.4, 9.6];
-/** Of simulated time, after as long again for the queues to fill. */
+/** Seconds of simulated time that are counted. The queues get the same time before, to fill. */
 const MODELLED_SECONDS = 30;
 const TRIP_MS = 20;
-/** As long as the Worker gives one try. */
+/** The time that the Worker gives one try. */
 const PATIENCE_MS = 3_000;
-/** The most that a D1 holds. */
+/** The largest database that D1 allows. */
 const GIGABYTES = 10;
 const DAY_S = 86_400;
-/** Days that sessions are kept. */
+/** Days for which sessions are kept. */
 const KEPT = [30, 365];
-/** Of what a home takes, as much as one would plan with. */
+/** The share of a home's capacity that one would plan with. */
 const PLANNED = 0.5;
 
-/** What became of a load. */
+/** The result of one load. */
 interface Served {
   acceptedPerSecond: number;
-  /** Of the accepted ones, in milliseconds. */
+  /** Milliseconds of each accepted request. */
   took: number[];
 }
 
 /**
- * What 1, 2, 4 and 8 homes take of the same load. A D1 is one queue that works on one batch at a time, for as long as measured batches
- * took. Measured twice: the production bundle in workerd with slowed homes, which shows whether homes share anything that limits
- * them; and a model in simulated time with the true times, for the numbers.
+ * What 1, 2, 4 and 8 homes can serve under the same load. A D1 is one queue that works on one batch at a time, with the
+ * service times that were measured. There are two measurements. The production bundle in workerd with slowed homes
+ * shows whether homes share anything that limits them. A model in simulated time with the true service times gives the
+ * numbers.
  */
 export async function measureCapacity(bundle: ProductionBundle): Promise<Measurement> {
   const { times, bytesPerSession } = await measuredD1(bundle);
@@ -131,17 +132,20 @@ function storage(gigabytes: number): string {
   return shown.join(", ");
 }
 
-/** The times' distribution in few values of the same mean, so that each run of as many calls takes a home equally long. */
+/**
+ * Reduces the times to a few values with the same mean and a like distribution, so that every run of that many calls
+ * keeps a home busy for the same time.
+ */
 function evenly(times: number[]): number[] {
   const sorted = times.toSorted((a, b) => a - b);
   const mean = (part: number[]) => part.reduce((sum, ms) => sum + ms, 0) / part.length;
   const edge = (place: number) => Math.round((place * sorted.length) / VALUES);
   const values = Array.from({ length: VALUES }, (_, place) => mean(sorted.slice(edge(place), edge(place + 1))));
-  // Not in their order: seven steps at a time visit each place once.
+  // Steps of seven mix the sorted values and visit each of them once.
   return values.map((_, place) => values[(place * 7) % VALUES] ?? 0);
 }
 
-/** The production bundle with homes that are slow queues: what callers get who always have one request under way. */
+/** Runs the production bundle with homes that are slow queues. Each caller always has one request in flight. */
 async function serveSlowed(bundle: ProductionBundle, serviceMs: number[]): Promise<Served[]> {
   const homes = Array.from({ length: MOST_HOMES - 1 }, (_, place) => `home-${place + 2}`);
   const worker = await observedWorker(bundle, { homes, vars: { SERVICE_MS: serviceMs } });

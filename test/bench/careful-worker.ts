@@ -1,11 +1,12 @@
 /**
- * Runs in workerd. create_gd as a good engineer writes it without the claim in a single batch: credentials cached in the isolate, one
- * batch that reads, one batch that writes, the KV look beside the first, the KV put in waitUntil, no framework. It shares the
- * production Worker's schemas, signature check and automatic title, so that what differs is the way to the database.
+ * Runs in workerd. create_gd as a good engineer writes it without the claim in a single batch: credentials cached in
+ * the isolate, one batch that reads, one batch that writes, the KV look in parallel with the first, the KV put in
+ * waitUntil, no framework. It shares the production Worker's schemas, signature check and automatic title, so the
+ * difference is how the database is used.
  *
- * A replay that slips past the read fails the write batch on the nonce's key, and the batch is rolled back: it is as safe against
- * replays as production. What it does not have: a retry after a lost answer, Idempotency-Key, and a revoked app or a disabled
- * agent noticed between its two batches.
+ * A replay that the read misses fails the write batch at the primary key of the nonce, and the batch is rolled back. So
+ * it is as safe against replays as production. It has no retry after a lost answer and no Idempotency-Key, and it does
+ * not notice an app or an agent that is revoked or disabled between its two batches.
  */
 
 import { importKey } from "../../src/credentials/import-key.ts";
@@ -14,7 +15,6 @@ import createSessionOperation from "../../src/operations/create-session.ts";
 import { checkFreshness } from "../../src/signed/check-freshness.ts";
 import { verifySignature } from "../../src/signed/verify-signature.ts";
 
-/** What a create_gd asks for. */
 interface CreateSession {
   customer: { externalId: string; name: string; ip: string };
   content: string;
@@ -80,7 +80,8 @@ async function createSession(request: Request, env: Env, context: ExecutionConte
 
   const { ranstr } = fresh.value;
   const reads = readAll(env.DB, { appid, siteId: app.siteId, ranstr, agents: JSON.stringify(input.agentIds) });
-  // Whoever knows first that the ranstr was used; for all else D1's answer counts, and a slow KV holds nothing back.
+  // KV's answer counts only when KV knows the ranstr as used. In all other cases D1 decides, and a slow KV delays
+  // nothing.
   const seen = look.then(async (value) => (value === null ? reads : { used: true, appIsGood: true, agents: 0 }));
   const found = await Promise.race([reads, seen]);
   if (found.used || !found.appIsGood) return refuse(401);
@@ -104,7 +105,7 @@ function parseJson(body: ArrayBuffer): Record<string, unknown> | undefined {
   }
 }
 
-/** Hashed: a ranstr may be longer than a key of KV. */
+/** The ranstr is hashed because it may be longer than KV allows a key to be. */
 async function nonceKey(appid: string, ranstr: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", encoder.encode(`${appid}:${ranstr}`));
   return `careful:${new Uint8Array(digest).toHex()}`;
@@ -146,10 +147,10 @@ async function readAll(db: D1Database, of: { appid: string; siteId: number; rans
   };
 }
 
-/** The id of the site's newest session, the site being a row of home_sites. */
+/** SQL for the id of the site's newest session. It needs a row of home_sites in scope. */
 const NEWEST = "coalesce((SELECT max(id) FROM sessions WHERE sessions.site_id = home_sites.site_id), 0)";
 
-/** Undefined when another request took the nonce since the read. */
+/** Writes everything in one batch. Returns undefined when another request took the nonce after the read. */
 async function writeAll(
   db: D1Database,
   of: { appid: string; siteId: number; ranstr: string; now: number },
@@ -183,7 +184,7 @@ async function writeAll(
         RETURNING id`,
       )
       .bind(appid, customer.externalId, responsibleAgentId, status, title, title, autoTitle(content), now, siteId),
-    // The session above is the newest for the rest of the transaction.
+    // The session inserted above is the site's newest until the transaction ends, so NEWEST is its id.
     db
       .prepare(
         `INSERT INTO participants (site_id, session_id, agent_id, added_by, added_at)

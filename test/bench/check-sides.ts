@@ -3,7 +3,7 @@ import type { ProductionBundle } from "./production-bundle.ts";
 import { SIDES, type Side, startSide } from "./sides.ts";
 import type { RunningWorker } from "./start-worker.ts";
 
-/** Rows that are not about time: a side may be a second later than another. */
+/** Rows without times: the sides may run in different seconds. */
 const ROWS = {
   customers: "SELECT site_id, external_id, name, ip FROM customers",
   sessions: `SELECT site_id, id, appid, kind, customer_external_id, responsible_agent_id, status, visitor_title,
@@ -21,10 +21,11 @@ interface Sent {
 }
 
 /**
- * Before anything is measured: every side must answer the same requests the same way and leave the same rows as production does. A peer
- * that did less would be no peer. The careful one is held to all refusals, the others to the replay and the signature.
+ * Proves before the measurement that every side gives the same answers as production and leaves the same rows: a peer
+ * that did less would be no fair peer. The careful side must give all refusals, the other sides only those of a replay
+ * and of a wrong signature.
  *
- * @throws Error that names the side and what differed
+ * @throws Error that names the side and the difference
  */
 export async function checkSides(bundle: ProductionBundle): Promise<void> {
   const requests = { all: acceptedByAll(), careful: onlyByCareful() };
@@ -46,9 +47,9 @@ export async function checkSides(bundle: ProductionBundle): Promise<void> {
 }
 
 /**
- * Everything that was answered and stored, as one text to compare.
+ * All answers and all stored rows, as one text to compare.
  *
- * @param titles whether automatic titles count: the floor and the usual way cut the message off instead
+ * @param titles whether automatic titles are compared: the floor and the usual way cut the message off instead
  */
 async function seen(worker: RunningWorker, requests: Sent[], { titles }: { titles: boolean }): Promise<string> {
   const answers: string[] = [];
@@ -73,7 +74,7 @@ async function answerTo(worker: RunningWorker, { body, headers }: Sent): Promise
   return `${answer.status} ${await answer.text()}`;
 }
 
-/** One signed request sent many times at once is accepted once. */
+/** Proves that one signed request, sent many times at once, is accepted only once. */
 async function onceAtMost(worker: RunningWorker, side: Side): Promise<void> {
   const request = sent(createFields());
   const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => answerTo(worker, request)));

@@ -12,13 +12,13 @@ interface Case {
   rowsRead: number;
   kvReads: number;
   kvWrites: number;
-  /** Rows that prune deletes later on account of this request: the nonce, and the key when there is one. */
+  /** Rows that the pruning deletes later because of this request: the nonce, and the key if there is one. */
   pruned: number;
 }
 
 const APART = "create, new customer, 2 agents, in another home";
 
-/** Rows that D1 says were written and read for each kind of request, and what a million of them costs. */
+/** The rows that D1 reports as written and read for each kind of request, and the price of a million of them. */
 export async function measureCost(bundle: ProductionBundle): Promise<Measurement> {
   const worker = await observedWorker(bundle, { homes: ["apac"] });
   const cases: Case[] = [];
@@ -28,7 +28,7 @@ export async function measureCost(bundle: ProductionBundle): Promise<Measurement
     const calls = await worker.calls();
     cases.push({ name, ...rowsOf(calls), ...kvOf(calls), pruned: keyed ? 2 : 1 });
   };
-  // The isolate is warm from here on, and the tables are not empty.
+  // This first request warms the isolate and fills the tables, so that later ones meet the usual state.
   const create = (change: Fields = {}) => worker.call("create_gd", signed(createFields(change)));
   for (let i = 0; i < 20; i++) await create({ sbs: crypto.randomUUID() });
 

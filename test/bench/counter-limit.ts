@@ -1,6 +1,6 @@
 /**
- * Runs in workerd. A rate limit as the platform has it: a counter beside the isolate, no network. The local simulation is a call to
- * a Durable Object, which costs more than the request and would be what is measured.
+ * Runs in workerd. A rate limit like the platform's: a counter near the isolate, without network. Miniflare's
+ * simulation calls a Durable Object, which costs more than the request and would distort every measurement.
  */
 export class CounterLimit {
   readonly #counts = new Map<string, number>();
@@ -17,7 +17,7 @@ export class CounterLimit {
   }
 }
 
-/** The limits of wrangler.toml, so high that no measurement meets them. */
+/** The limits of wrangler.toml, with values so high that no measurement reaches them. */
 export const countingLimits = () => ({
   APP_LIMIT: new CounterLimit(1e9),
   SITE_LIMIT: new CounterLimit(1e9),

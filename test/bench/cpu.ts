@@ -11,7 +11,7 @@ const WARMING_ROUNDS = 4;
 const ROUNDS = 15;
 const CONNECTIONS = 8;
 
-/** Milliseconds of a workerd's CPU per create_gd, D1 and KV not in them. */
+/** Milliseconds of workerd's CPU per create_gd, without D1 and KV. */
 interface OwnCpu {
   empty: number;
   floor: number;
@@ -23,13 +23,13 @@ const WORKERS = ["empty", "floor", "careful", "production"] as const;
 
 let measured: Promise<OwnCpu> | undefined;
 
-/** Measured once a run; several parts ask. */
+/** Measured once per run, because several parts need it. */
 export function ownCpu(bundle: ProductionBundle): Promise<OwnCpu> {
   measured ??= measure(bundle);
   return measured;
 }
 
-/** What the Worker itself computes for a create_gd, beside the floor, the careful peer and a Worker that does nothing. */
+/** The CPU of the Worker itself for a create_gd, beside the floor, the careful peer and an empty Worker. */
 export async function measureCpu(bundle: ProductionBundle): Promise<Measurement> {
   const cpu = await ownCpu(bundle);
   const own = (name: keyof OwnCpu) => cpu[name] - cpu.empty;
@@ -77,13 +77,13 @@ async function measure(bundle: ProductionBundle): Promise<OwnCpu> {
   };
   for (const name of WORKERS) {
     if (name === "empty") continue;
-    // One real request fills the isolate's caches and says what D1 answers.
+    // One real request fills the isolate's caches and records D1's answers for the stub.
     await load(workers[name].url, [request()], 1);
     await fetch(`${workers[name].url}/bench/stub`);
   }
   const took = Object.fromEntries(WORKERS.map((name) => [name, [] as number[]])) as Record<keyof OwnCpu, number[]>;
   for (let i = 0; i < WARMING_ROUNDS + ROUNDS; i++) {
-    // Who goes first changes, so that nobody always follows the same other.
+    // The order is reversed every other round, so that no side always runs after the same other side.
     for (const name of i % 2 === 0 ? WORKERS : WORKERS.toReversed()) {
       const ms = await round(workers[name]);
       if (i >= WARMING_ROUNDS) took[name].push(ms);

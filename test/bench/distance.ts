@@ -8,7 +8,10 @@ import { median, percentile } from "./statistics.ts";
 const D1_MS = [10, 80, 200];
 const KV_MS = [15, 150];
 const PER_CELL = 30;
-/** Requests begin this far apart: far less load than one isolate bears, so that what is measured is the way, not the machine. */
+/**
+ * The interval between two requests. One isolate can bear far more load, so that distance is measured and not the
+ * machine.
+ */
 const EVERY_MS = 30;
 
 const SIDES = { production: PRODUCTION, ...PEERS } as const;
@@ -16,9 +19,10 @@ type Side = keyof typeof SIDES;
 const sides = Object.keys(SIDES) as Side[];
 
 /**
- * create_gd at simulated distances from D1 and KV, one request at a time, beside the careful peer (two D1 trips), the usual way (one
- * awaited query after another) and the floor (one D1 trip and nothing else). All sides run in one isolate and take turns request by
- * request, so noise hits all alike. A trip takes the same time each time; what waiting in D1's queue adds is under "Under load".
+ * create_gd at simulated distances from D1 and KV, one request at a time, beside the careful peer (two D1 trips), the
+ * usual way (queries awaited one after another) and the floor (one D1 trip and nothing else). All sides run in one
+ * isolate and take turns request by request, so noise hits all alike. Every trip takes the same time; the part "Under
+ * load" adds the wait in D1's queue.
  */
 export async function measureDistance(bundle: ProductionBundle): Promise<Measurement> {
   const worker = await observedWorker(bundle);
@@ -38,14 +42,14 @@ export async function measureDistance(bundle: ProductionBundle): Promise<Measure
   const turns = cells.flatMap((cell) => sides.map((side) => ({ cell, side })));
   for (const { cell, side } of turns) await send(cell, side);
 
-  const underWay: Promise<void>[] = [];
+  const inFlight: Promise<void>[] = [];
   for (let i = 0; i < PER_CELL; i++) {
     for (const { cell, side } of turns) {
-      underWay.push(send(cell, side).then((ms) => void cell.took[side].push(ms)));
+      inFlight.push(send(cell, side).then((ms) => void cell.took[side].push(ms)));
       await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
     }
   }
-  await Promise.all(underWay);
+  await Promise.all(inFlight);
   await worker.running.close();
 
   const ratios = cells.map(({ d1, took }) => {

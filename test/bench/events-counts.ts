@@ -5,31 +5,31 @@ import { observedWorker } from "./observed-production.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 import { adminCall } from "./start-worker.ts";
 
-/** What one create, or one delivery, asks of D1. */
+/** D1 usage of one create, or of one delivery. */
 export interface Counted {
   trips: number;
   statements: number;
-  /** Of SQL and values, as they are sent to D1. */
+  /** Bytes of SQL and values, as they are sent to D1. */
   bytes: number;
   rowsRead: number;
   rowsWritten: number;
 }
 
 export interface EventCounts {
-  /** Without events: the Worker of the last release, and this one. */
+  /** Without events: the Worker of the last release, and the current one. */
   before: Counted;
   without: Counted;
-  /** With events and no webhook; with one webhook. */
+  /** With events: first without a webhook, then with one. */
   event: Counted;
   webhook: Counted;
-  /** What delivering takes, an event: alone, and of many that were due together. */
+  /** D1 usage of delivering one event: alone, and as one of many that were due together. */
   alone: Counted;
   together: Counted;
 }
 
 const TOGETHER = 20;
 
-/** Counts on the new schema, for a new customer and two agents, in an isolate that is warm. */
+/** Counts on the new schema, for a new customer and two agents, in a warm isolate. */
 export async function countEvents(bundle: ProductionBundle): Promise<EventCounts> {
   const worker = await observedWorker(bundle, { vars: { WEBHOOK_LOOPBACK: "allow" } });
   const { running } = worker;
@@ -56,7 +56,7 @@ export async function countEvents(bundle: ProductionBundle): Promise<EventCounts
     const webhook = await counted();
     await delivered(running.db, 3);
     const alone = countOf(await worker.delivering());
-    // Only the first starts a recording, so that it has what all of them bring.
+    // Only the first request starts a recording. Each start would drop what was recorded before.
     await Promise.all(Array.from({ length: TOGETHER }, (_, i) => create(undefined, i === 0)));
     await delivered(running.db, 3 + TOGETHER);
     const together = countOf(await worker.delivering());
@@ -68,7 +68,7 @@ export async function countEvents(bundle: ProductionBundle): Promise<EventCounts
   }
 }
 
-/** Waits until so many deliveries are written down as such, and nothing is under way. */
+/** Waits until the database has recorded that many deliveries as delivered, and nothing is in flight. */
 async function delivered(db: D1Database, number: number): Promise<void> {
   const sql = "SELECT count(*) AS number FROM deliveries WHERE status = 'delivered'";
   for (const since = performance.now(); (await db.prepare(sql).first<number>("number")) !== number; ) {

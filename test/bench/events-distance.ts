@@ -8,10 +8,12 @@ import { median } from "./statistics.ts";
 const D1_MS = 80;
 const KV_MS = 15;
 const REQUESTS = 60;
-/** Requests begin this far apart, so that what is measured is the way, not the machine. */
+/** The interval between two requests: long, so that distance is measured and not the machine. */
 const EVERY_MS = 60;
 
-/** p50 of create_gd, in milliseconds, as far from D1 as callers are, for a site with one webhook and one without, in turns. */
+/**
+ * p50 of create_gd in milliseconds, with callers far from D1, for a site with one webhook and a site without, in turns.
+ */
 export async function eventsAtADistance(bundle: ProductionBundle): Promise<{ webhook: number; without: number }> {
   const worker = await observedWorker(bundle, { homes: ["apac"], vars: { WEBHOOK_LOOPBACK: "allow" } });
   const receiver = await startEventsReceiver();
@@ -27,12 +29,12 @@ export async function eventsAtADistance(bundle: ProductionBundle): Promise<{ web
     for (const side of ["webhook", "without"] as const) for (let i = 0; i < 5; i++) await send(side);
     took.webhook = [];
     took.without = [];
-    const underWay: Promise<void>[] = [];
+    const inFlight: Promise<void>[] = [];
     for (let i = 0; i < REQUESTS; i++) {
-      underWay.push(send(i % 2 === 0 ? "webhook" : "without"));
+      inFlight.push(send(i % 2 === 0 ? "webhook" : "without"));
       await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
     }
-    await Promise.all(underWay);
+    await Promise.all(inFlight);
   } finally {
     receiver.close();
     await worker.running.close();

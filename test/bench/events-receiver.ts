@@ -1,10 +1,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** Answers 204 to every event, and counts them. */
+/** A receiver that answers 204 to every event and counts the events. */
 export interface EventsReceiver {
   url: string;
-  /** Waits until so many events arrived since the start, each counted once. @throws when they do not within a minute */
+  /** Waits until that many different events have arrived since the start. @throws when they do not within a minute */
   arrived: (number: number) => Promise<void>;
   close: () => void;
 }

@@ -13,16 +13,16 @@ import { median, medianInterval } from "./statistics.ts";
 const WARMING_ROUNDS = 10;
 const LEAST_ROUNDS = 8;
 const MOST_ROUNDS = 60;
-/** No further round begins after this. */
+/** No round starts after this time. */
 const ENOUGH_MS = 40_000;
 const AT_ONCE = 8;
 const PER_ROUND = 40;
-/** One after the other and a side after the other, for p50. */
+/** Requests of a side that are sent one after another, for p50. Then the next side takes its turn. */
 const ONE_BY_ONE = 10;
 
 /**
- * Each has a workerd and a database of its own. `stored` has a queue that nobody reads, as when another isolate delivers: what is left is
- * what a create itself takes. `delivered` does both in one isolate.
+ * Each side has its own workerd and database. `stored` has a queue without a consumer, as if another isolate delivered,
+ * so it shows the cost of the create alone. `delivered` creates and delivers in one isolate.
  */
 const SIDES = ["before", "without", "stored", "delivered"] as const;
 type Side = (typeof SIDES)[number];
@@ -37,13 +37,15 @@ const NAMES: Record<Side, string> = {
 interface Round {
   p50: number;
   perSecond: number;
-  /** Milliseconds of workerd's CPU for each create, and for delivering its event where it does that. */
+  /** Milliseconds of workerd's CPU per create; for `delivered`, with the delivery of its event. */
   cpu: number;
-  /** Only of `delivered`: until the last event of the round was there. */
+  /** Only for `delivered`: the rate until the last event of the round arrived. */
   eventsPerSecond: number;
 }
 
-/** What events cost: rows, bytes and trips, and create_gd of a site with one webhook beside a site without, in turns. */
+/**
+ * The cost of events: rows, bytes and trips, and create_gd of a site with one webhook beside a site without, in turns.
+ */
 export async function measureEvents(bundle: ProductionBundle): Promise<Measurement> {
   const counts = await countEvents(bundle);
   const far = await eventsAtADistance(bundle);
@@ -121,7 +123,7 @@ function countTable(counts: EventCounts) {
   };
 }
 
-/** Event and delivery are pruned in the end, a row each. */
+/** The price includes one pruned row for the event and one for its delivery. */
 function dollars({ without, webhook, alone }: EventCounts): string {
   const pruned = 2;
   const rowsWritten = webhook.rowsWritten - without.rowsWritten + alone.rowsWritten + pruned;
@@ -141,7 +143,7 @@ async function measureRounds(bundle: ProductionBundle): Promise<Record<Side, Rou
   const workers = {} as Record<Side, RunningWorker>;
   for (const side of SIDES) workers[side] = await start(bundle, side, receivers);
   let events = 0;
-  /** Loads a side, and waits until it delivers nothing more: the next one shall have the machine. */
+  /** Loads a side, and waits until its deliveries have ended, so that the next side has the machine alone. */
   const send = async (side: Side, number: number, connections: number, took: number[] = []) => {
     const { url, pid } = workers[side];
     const [since, cpuBefore] = [performance.now(), cpuMs(pid)];
@@ -170,7 +172,7 @@ async function measureRounds(bundle: ProductionBundle): Promise<Record<Side, Rou
     const since = performance.now();
     rounds.length < MOST_ROUNDS && (rounds.length < LEAST_ROUNDS || performance.now() - since < ENOUGH_MS);
   ) {
-    // Who goes first changes, so that nobody always follows the same other.
+    // The order is reversed every other round, so that no side always runs after the same other side.
     rounds.push(await round(rounds.length % 2 === 0 ? SIDES : SIDES.toReversed()));
   }
   for (const worker of Object.values(workers)) await worker.close();
@@ -195,7 +197,7 @@ async function start(
 
 let customers = 0;
 
-/** Every other request is of a customer known from the one before. */
+/** Every other request has the customer of the request before. */
 const creates = (number: number) =>
   Array.from({ length: number }, () => {
     const { body, signature } = signed(createFields({ sbs: `customer_${customers++ >> 1}` }));

@@ -1,7 +1,7 @@
 /**
- * Runs in workerd. The floor of throughput: create_gd with the same KV calls and the same SQL batch as production, HMAC and
- * JSON.parse, the one line in the log that an operator needs anyway, and nothing else: no framework, no validation, no automatic title, no
- * time or rate limits, no credentials but one cached key.
+ * Runs in workerd. The floor of throughput: create_gd with the KV calls and the SQL batch of production, HMAC,
+ * JSON.parse, and the one log line that an operator needs anyway. It has no framework, no validation, no automatic
+ * title, no time or rate limits, and as credentials only one cached key.
  */
 import type { NamedStatement } from "./batch-text.ts";
 

@@ -8,23 +8,26 @@ import { CITIES, FURTHER_HOMES, MAIN_REGION, REGIONS, type Region, siteIn, tripM
 import { median, percentile, seededRandom, shuffled } from "./statistics.ts";
 
 const PER_CELL = 100;
-/** Requests begin this far apart: far less load than one isolate bears, so that what is measured is the way, not the machine. */
+/**
+ * The interval between two requests. One isolate can bear far more load, so that distance is measured and not the
+ * machine.
+ */
 const EVERY_MS = 18;
 const COLD_PER_CELL = 5;
-/** KV's answer where it has the record in its cache, and the answer that there is none, which no cache has. Assumed. */
+/** Assumed times of KV: a hit in the location's cache, and a miss, which is never cached. */
 const KV_HOT_MS = 10;
 const KV_MISS_MS = 100;
 const MOST_FACTOR = 1.25;
 
-/** What is measured for the callers of each region, warm. */
+/** What is measured in a warm isolate for the callers of each region. */
 const WARM = ["bare", "one", "six", "sixWithoutNonces"] as const;
 const COLD = ["hot", "miss"] as const;
 type Cell = (typeof WARM)[number] | (typeof COLD)[number];
 
 /**
- * create_gd for callers in six regions, warm: all sites in one home, against each site in the home of its region. Beside them one bare
- * D1 query to the own home (the floor of a distance), and the first request of a cold isolate. A trip takes the same time each time,
- * so p99 is what the Worker and this machine add.
+ * create_gd for callers in six regions, in a warm isolate: all sites in one home, against each site in the home of its
+ * region. For comparison: one bare D1 query to the region's own home (the floor of a distance), and the first request
+ * of a cold isolate. Every trip takes the same time, so p99 shows only the Worker and this machine.
  */
 export async function measureGeography(bundle: ProductionBundle): Promise<Measurement> {
   const copies = REGIONS.length * COLD.length * COLD_PER_CELL;
@@ -37,7 +40,7 @@ export async function measureGeography(bundle: ProductionBundle): Promise<Measur
     const home = cell === "one" ? MAIN_REGION : region;
     const request = signed(createFields({ sbs: crypto.randomUUID(), appid: appidOf(siteIn(home)) }));
     const orders: Orders = { module, ...tripsOf(region), kv: cell === "hot" ? KV_HOT_MS : KV_MISS_MS };
-    // The floor knows one database: the trip to it is the own home's.
+    // The floor Worker has one database, which must be as far away as the region's own home.
     if (cell === "bare") Object.assign(orders, { d1By: {}, d1: tripMs(region, region) });
     if (cell === "sixWithoutNonces") orders.nonces = false;
     if (cell === "miss") orders.kvFault = "no-record";
@@ -49,16 +52,16 @@ export async function measureGeography(bundle: ProductionBundle): Promise<Measur
   const moduleOf = (cell: Cell) => (cell === "bare" ? PEERS.floor : PRODUCTION);
   for (const { region, cell } of turns) await send(region, cell, moduleOf(cell));
 
-  const underWay: Promise<unknown>[] = [];
+  const inFlight: Promise<unknown>[] = [];
   const random = seededRandom();
   for (let i = 0; i < PER_CELL; i++) {
-    // In another order each time, so that nobody always follows the same other.
+    // The order is random each time, so that no cell always runs after the same other cell.
     for (const { region, cell } of shuffled(turns, random)) {
-      underWay.push(send(region, cell, moduleOf(cell)).then((ms) => took[region][cell].push(ms)));
+      inFlight.push(send(region, cell, moduleOf(cell)).then((ms) => took[region][cell].push(ms)));
       await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
     }
   }
-  await Promise.all(underWay);
+  await Promise.all(inFlight);
   for (let i = 0; i < COLD_PER_CELL; i++) {
     for (const region of REGIONS) {
       for (const cell of COLD) took[region][cell].push(await send(region, cell, await worker.freshModule()));

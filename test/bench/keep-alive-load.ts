@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-/** A POST as bytes on the wire, so that the timed part only writes and reads. */
+/** A POST as bytes of HTTP, built before the timed part, which only writes and reads. */
 export function postBytes(path: string, body: string, headers: Record<string, string>): Buffer {
   const all = { host: "127.0.0.1", "content-type": "application/json", ...headers };
   const head = Object.entries({ ...all, "content-length": String(Buffer.byteLength(body)) });
@@ -10,10 +10,11 @@ export function postBytes(path: string, body: string, headers: Record<string, st
 }
 
 /**
- * Sends all requests over `connections` kept-alive connections, each with one request under way, and gives the milliseconds it
- * took. A client of its own, because general ones need as much CPU as the Worker and would be what is measured.
+ * Sends all requests over `connections` keep-alive connections, with one request in flight on each, and returns the
+ * milliseconds it took. It is a client of its own because general ones need as much CPU as the Worker and would distort
+ * the measurement.
  *
- * @param took gets the milliseconds of each request
+ * @param took receives the milliseconds of each request
  * @throws when an answer is not 200 with code 1
  */
 export async function load(url: string, requests: Buffer[], connections: number, took: number[] = []): Promise<number> {
@@ -42,7 +43,7 @@ function open(host: string, port: number): Promise<Socket> {
   });
 }
 
-/** Good enough for answers that carry a Content-Length and arrive in one or a few pieces, as a Worker's JSON does. */
+/** Reads only answers that carry a Content-Length and arrive in a few pieces, as a Worker's JSON does. */
 function exchange(socket: Socket, request: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     let answer = "";

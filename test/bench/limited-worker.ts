@@ -1,4 +1,7 @@
-/** Runs in workerd, in front of `worker.js`: binds the rate limits, which miniflare can only simulate at a cost no platform has. */
+/**
+ * Runs in workerd, in front of `worker.js`: binds the rate limits. Miniflare's simulation of them is far slower than
+ * the platform.
+ */
 import { countingLimits } from "./counter-limit.ts";
 
 const MODULE: string = "./worker.js";
@@ -7,7 +10,7 @@ let limited: object | undefined;
 
 export default {
   fetch(request, env, context) {
-    // One for the isolate's life, as in production: a Worker may keep what it read of its env.
+    // One env per isolate, as in production: a Worker may cache what it read of its env.
     limited ??= { ...(env as object), ...countingLimits() };
     return worker.fetch(request as never, limited, context);
   },

@@ -10,9 +10,9 @@ const WARMING_TURNS = 10;
 const SLOW = "KV answers in 150 ms";
 
 /**
- * What the KV look for a used ranstr adds to a create's time to answer. Its whole effect is a few milliseconds, less than one request
- * varies by, so it is measured by itself: with D1 beside the Worker, request by request in turns with the same Worker without
- * NONCES, and told as the median of the pairs' differences with the interval that holds it.
+ * The time that the KV look for a used ranstr adds to a create. The effect is a few milliseconds, less than the spread
+ * between requests. So it is measured by itself, with D1 next to the Worker, in turns with the same Worker without
+ * NONCES. The result is the median of the pairs' differences, with its confidence interval.
  */
 export async function measureLook(bundle: ProductionBundle): Promise<Measurement> {
   const lookMs = Number(bundle.vars.REPLAY_LOOK_MS);
@@ -36,7 +36,7 @@ export async function measureLook(bundle: ProductionBundle): Promise<Measurement
   const bare: number[] = [];
   for (let turn = -WARMING_TURNS; turn < TURNS; turn++) {
     for (const [place, { orders }] of cells.entries()) {
-      // Which of the pair goes first changes.
+      // Each of the two goes first in every other turn.
       const first = turn % 2 === 0 ? await send({ nonces: false }) : undefined;
       const withLook = await send(orders);
       const without = first ?? (await send({ nonces: false }));

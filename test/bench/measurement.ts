@@ -1,6 +1,6 @@
 import type { ProductionBundle } from "./production-bundle.ts";
 
-/** What one part of the bench found. */
+/** The result of one part of the bench. */
 export interface Measurement {
   title: string;
   tables: Table[];
@@ -18,7 +18,7 @@ export interface Goal {
   goal: string;
   result: string;
   met: boolean;
-  /** A count that must hold, so that a miss fails the run; ratios depend on the machine and are only reported. */
+  /** True for a count, whose miss fails the run. Ratios depend on the machine and are only reported. */
   enforced: boolean;
 }
 

@@ -5,15 +5,15 @@ import { lastRelease } from "./sides.ts";
 import { benchModule, cpuMs, launch } from "./start-worker.ts";
 import { median } from "./statistics.ts";
 
-/** Each Worker is started so often, in turns. */
+/** Starts of each Worker, in turns. */
 const STARTS = 15;
 
 const SIDES = ["this Worker", "the last release", "hono and the schema", "an empty Worker"] as const;
 type Side = (typeof SIDES)[number];
 
 /**
- * What an isolate pays before its first request: workerd's CPU from its start until a first answer that reads nothing, less that of an
- * empty Worker. Cold isolates are the rule at hundreds of edges.
+ * The CPU that an isolate needs before its first request: workerd's CPU from its start to the first answer of a route
+ * that reads nothing, minus that of an empty Worker. A Worker at hundreds of edges often starts cold.
  */
 export async function measureModuleLoad(bundle: ProductionBundle): Promise<Measurement> {
   const codes: Record<Side, string> = {
@@ -24,7 +24,7 @@ export async function measureModuleLoad(bundle: ProductionBundle): Promise<Measu
   };
   const took = Object.fromEntries(SIDES.map((side) => [side, [] as number[]])) as Record<Side, number[]>;
   for (let start = 0; start < STARTS; start++) {
-    // Who goes first changes, so that nobody always follows the same other.
+    // The order is reversed every other round, so that no side always runs after the same other side.
     for (const side of start % 2 === 0 ? SIDES : SIDES.toReversed())
       took[side].push(await startCpu(bundle, codes[side]));
   }

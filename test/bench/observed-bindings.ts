@@ -1,35 +1,35 @@
-/** Runs in workerd. D1 and KV bindings wrapped to take a simulated round trip more, and to write down what was asked of them. */
+/** Runs in workerd. D1 and KV bindings that add a simulated round trip to each call and record the call. */
 
 export interface Call {
-  /** DB, HOME_ and a name, NONCES or CREDENTIALS. */
+  /** DB, NONCES, CREDENTIALS, or HOME_ with the name of a home. */
   binding: string;
   method: string;
   rowsRead: number;
   rowsWritten: number;
   done: boolean;
-  /** What D1 was asked to do in this one call. */
+  /** The statements that this one call sent to D1. */
   statements: { sql: string; values: (string | number | null)[] }[];
 }
 
-/** What one request asked for. Plain data, so that a later request may read it. */
+/** The calls of one request. It holds plain data, so that a later request may read it. */
 export interface Recording {
   calls: Call[];
-  /** Holds one call back by so many milliseconds, by its place in `calls`. */
+  /** Delays one call by so many milliseconds; `call` is its index in `calls`. */
   stall: { call: number; ms: number } | undefined;
 }
 
 /** Round trips in milliseconds. */
 export interface Trips {
-  /** To databases that `d1By` does not name. */
+  /** Trips to databases that `d1By` does not name. */
   d1: number;
   d1By: Record<string, number>;
   kv: number;
 }
 
-/** `no-record`: CREDENTIALS has nothing. `failing`: reads of KV fail, and what is written is lost. */
+/** `no-record`: CREDENTIALS is empty. `failing`: reads of KV fail, and writes are lost. */
 export type KvFault = "no-record" | "failing";
 
-/** The module that holds the production bundle. */
+/** The module name of the production bundle. */
 export const PRODUCTION = "./production.js";
 
 export interface Bound {
@@ -42,9 +42,9 @@ export interface Bound {
 interface Observing {
   trips: Trips;
   kvFault: KvFault | undefined;
-  /** What calls are written down in, asked when each call starts. */
+  /** The recording to add a call to. It is read when each call starts. */
   recording: () => Recording | undefined;
-  /** How long a database's queue holds a call that arrives now, its own service included. */
+  /** How long a call that arrives now stays in a database's queue, its own service time included. */
   queueMs: (binding: string) => number;
 }
 
@@ -82,9 +82,9 @@ export function observe<Env extends Bound>(env: Env, { trips, kvFault, recording
         bind: (...bound: unknown[]) => statement(prepared.bind(...bound), sql, bound),
         all: () => trip(binding, "all", () => prepared.all(), [text]),
         run: () => trip(binding, "run", () => prepared.run(), [text]),
-        // Its rows are not counted: all() tells how many were read, but knows one column of each name only.
+        // Its rows are not counted: all() reports the number of rows read, but loses columns that have the same name.
         raw: () => trip(binding, "raw", () => prepared.raw(), [text]),
-        // By way of all(), which tells how many rows were read.
+        // first() is built on all(), which reports how many rows were read.
         first: async (column?: string) => {
           const all = await trip(binding, "first", () => prepared.all<Record<string, unknown>>(), [text]);
           const row = all.results[0] ?? null;

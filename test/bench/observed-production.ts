@@ -4,37 +4,40 @@ import type { ProductionBundle } from "./production-bundle.ts";
 import { carefulCode, lastRelease, tellPeers } from "./sides.ts";
 import { benchModule, issueApp, type RunningWorker, startWorker } from "./start-worker.ts";
 
-/** The Workers it is compared with, by the names of their modules. */
+/** The Workers that production is compared with, by the names of their modules. */
 export const PEERS = {
   floor: "./one-trip-worker.ts",
   careful: "./careful-worker.js",
   usual: "./usual-worker.ts",
 } as const;
 
-/** The production bundle, and the Workers it is compared with, behind bindings that take simulated trips and write calls down. */
+/** The production bundle and its peers, behind bindings that add simulated trips and record calls. */
 interface ObservedWorker {
   running: RunningWorker;
-  /** Sends a signed request that must be accepted. */
+  /** Sends a signed request. @throws when it is not accepted */
   call: (
     path: string,
     request: { body: string; signature: string },
     orders?: Orders,
     headers?: Record<string, string>,
   ) => Promise<{ data: Record<string, unknown> }>;
-  /** The calls of the last request that was recorded, once all of them have ended. */
+  /** The calls of the last recorded request, once all of them have ended. */
   calls: () => Promise<Call[]>;
-  /** The calls that delivering what the queue brought has made since then. */
+  /** The calls that the queue's deliveries have made since that recording began. */
   delivering: () => Promise<Call[]>;
-  /** Runs the cron handler and gives its calls. */
+  /** Runs the cron handler and returns its calls. */
   scheduled: (time: number) => Promise<Call[]>;
-  /** The production bundle under a name that has served nothing yet: as cold as a new isolate. Its code is loaded. */
+  /**
+   * The production bundle under a module name that has served nothing yet: as cold as a new isolate, with its code
+   * already loaded.
+   */
   freshModule: () => Promise<string>;
 }
 
 /**
- * @param copies how many fresh modules there are
- * @param vars   instead of those of wrangler.toml
- * @param homes  beside `main`, each with a site and an app: the first has site 2
+ * @param copies number of fresh modules
+ * @param vars   replace the vars of wrangler.toml
+ * @param homes  homes in addition to `main`, each with a site and an app; the first has site 2
  */
 export async function observedWorker(
   bundle: ProductionBundle,
@@ -99,7 +102,7 @@ export async function observedWorker(
       const name = cold.shift();
       if (name === undefined) throw new Error("no fresh copy of the bundle is left");
       const orders: Orders = { module: `./${name}` };
-      // A path that there is not: an isolate's start is not part of what waits for KV and D1.
+      // A request for an unknown path starts the isolate, so that the start does not count as a wait for KV or D1.
       await (await fetch(`${running.url}/none`, { headers: { "x-bench": JSON.stringify(orders) } })).arrayBuffer();
       return `./${name}`;
     },

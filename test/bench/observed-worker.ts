@@ -1,19 +1,22 @@
 /**
- * Runs in workerd, in front of the production bundle and of the Workers beside it: hands each request on to the module that its
- * `x-bench` header names, with bindings that take simulated round trips and write down what is asked of them.
+ * Runs in workerd, in front of the production bundle and its peers. It hands each request to the module that the
+ * `x-bench` header names, with bindings that add simulated round trips and record the calls.
  */
 import { countingLimits } from "./counter-limit.ts";
 import { type Bound, type KvFault, observe, PRODUCTION, type Recording, type Trips } from "./observed-bindings.ts";
 
 export interface Orders extends Partial<Trips> {
-  /** A module, fresh modules being fresh isolates as far as its caches know. The production bundle unless said. */
+  /**
+   * The module to run; the production bundle when undefined. A fresh module starts with empty caches, like a new
+   * isolate.
+   */
   module?: string;
   /** False leaves NONCES unbound. */
   nonces?: boolean;
-  /** Instead of the REPLAY_LOOK_MS of wrangler.toml. */
+  /** Replaces the REPLAY_LOOK_MS of wrangler.toml. */
   lookMs?: number;
   kvFault?: KvFault;
-  /** Each database is one queue, and works on its calls for as long as SERVICE_MS says, one after the other and from its start. */
+  /** Makes each database one queue: it works on one call at a time, and SERVICE_MS gives the service times in order. */
   queued?: boolean;
   record?: boolean;
   stall?: Recording["stall"];
@@ -24,10 +27,10 @@ interface Env extends Bound {
 }
 
 let recording: Recording | undefined;
-/** Of what the queue brought since the last recording began. */
+/** The calls of the queue's deliveries since the last recording began. */
 let delivering: Recording | undefined;
 const environments = new Map<string, Bound>();
-/** When each database has done all that it was asked so far, and how many calls that were. */
+/** For each database: when its queue is empty, and how many calls it has had. */
 const queues = new Map<string, { freeAt: number; calls: number }>();
 
 export default {
@@ -61,7 +64,7 @@ export default {
   },
 } satisfies ExportedHandler<Env>;
 
-/** One per isolate and kind of order, as in production: what a Worker keeps by its env must be kept here too. */
+/** One env per isolate and kind of order, as in production, where the Worker caches values per env. */
 function environment(env: Env, module: string, orders: Orders, into = () => recording): Bound {
   const { d1 = 0, d1By = {}, kv = 0, nonces = true, lookMs, kvFault, queued = false } = orders;
   const name = JSON.stringify([module, d1, d1By, kv, nonces, lookMs, kvFault, queued]);
@@ -82,7 +85,10 @@ function environment(env: Env, module: string, orders: Orders, into = () => reco
   return made;
 }
 
-/** A place in the queue is a time and no promise: a request may not wait for what another request has begun. */
+/**
+ * A place in the queue is a time and not a promise, because workerd forbids a request to await the I/O of another
+ * request.
+ */
 function queueMs(binding: string, times: number[]): number {
   const now = Date.now();
   const { freeAt, calls } = queues.get(binding) ?? { freeAt: 0, calls: 0 };

@@ -15,24 +15,24 @@ export type Used = Record<keyof typeof PRICES, number>;
 
 const KINDS = Object.keys(PRICES) as (keyof typeof PRICES)[];
 
-/** For a million operations of a queue, which a message makes three of: written, read, deleted. */
+/** Price of a million queue operations. A message takes three: write, read and delete. */
 export const QUEUE_OPERATIONS_PER_MILLION = 0.4;
 export const OPERATIONS_A_MESSAGE = 3;
 
-/** The subscription. */
+/** The price of the Workers Paid subscription. */
 const DOLLARS_A_MONTH = 5;
-/** For each GB of D1 and month, beyond those that are included. */
+/** Price of a GB of D1 per month, beyond the included ones. */
 export const DOLLARS_PER_GB = 0.75;
 export const INCLUDED_GB = 5;
-/** Creates a second whose month is priced. */
+/** Creates per second for which a month is priced. */
 export const RATES = [1, 100, 10_000];
 const SECONDS_A_MONTH = 30 * 86_400;
 
-/** What a million of a request costs that uses so much, beyond what is included. */
+/** The price of a million requests with this usage, beyond what is included. */
 export const dollarsPerMillion = (used: Partial<Used>): number =>
   KINDS.reduce((sum, kind) => sum + (used[kind] ?? 0) * PRICES[kind].perMillion, 0);
 
-/** What a month of 30 days costs, by what is used, with so many requests a second that use so much each. */
+/** The price of a month of 30 days, split by what is used, for so many requests per second with this usage each. */
 export function dollarsAMonth(used: Used, perSecond: number): Used & { subscription: number } {
   const requests = perSecond * SECONDS_A_MONTH;
   const bill = ([kind, { perMillion, included }]: [string, (typeof PRICES)[keyof typeof PRICES]]) =>

@@ -9,15 +9,15 @@ export const ROOT = join(import.meta.dirname, "../..");
 /** What `wrangler deploy` would upload. */
 export interface ProductionBundle {
   code: string;
-  /** Of wrangler.toml. */
+  /** From wrangler.toml. */
   compatibilityDate: string;
   compatibilityFlags: string[];
-  /** How many messages its queue gives it at once. */
+  /** The queue's max_batch_size. */
   messagesAtOnce: number;
   vars: Record<string, string>;
   bytes: number;
   gzipBytes: number;
-  /** Minified bytes by part: a folder of src/, a file beside the folders, or a package. */
+  /** Minified bytes by part: a folder of src/, a single file in src/, or a package. */
   parts: Record<string, number>;
 }
 
@@ -51,7 +51,7 @@ function bundled(...script: string[]): Pick<ProductionBundle, "code" | "parts"> 
   }
 }
 
-/** esbuild's account of a bundle, as far as it is read here. */
+/** The fields of esbuild's metafile that are read here. */
 interface Metafile {
   outputs: Record<string, { inputs: Record<string, { bytesInOutput: number }> }>;
 }
@@ -66,7 +66,10 @@ function partsOf({ outputs }: Metafile): Record<string, number> {
   return parts;
 }
 
-/** What a run needs of wrangler.toml; not worth a TOML parser. */
+/**
+ * Reads the few settings that a run needs from wrangler.toml with regular expressions; they do not justify a TOML
+ * parser.
+ */
 function settings(): Pick<ProductionBundle, "compatibilityDate" | "compatibilityFlags" | "messagesAtOnce" | "vars"> {
   const toml = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
   const compatibilityDate = /^compatibility_date = "(.+)"$/m.exec(toml)?.[1];

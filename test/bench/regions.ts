@@ -5,10 +5,13 @@ import type { Trips } from "./observed-bindings.ts";
 export const REGIONS = ["weur", "eeur", "apac", "oc", "wnam", "enam"] as const;
 export type Region = (typeof REGIONS)[number];
 
-/** The home that is the directory too, and the only one where there is one home. */
+/** The region of `main`, which is the directory and the only home in a setup with one home. */
 export const MAIN_REGION: Region = "enam";
 
-/** Where a region's home is, and where its callers are: two cities, since nobody lives in the data centre. */
+/**
+ * The city of a region's home, and the city of its callers. They differ, because callers do not live in the data
+ * centre.
+ */
 export const CITIES: Record<Region, { home: string; callers: string }> = {
   weur: { home: "Amsterdam", callers: "London" },
   eeur: { home: "Warsaw", callers: "Vienna" },
@@ -19,9 +22,10 @@ export const CITIES: Record<Region, { home: string; callers: string }> = {
 };
 
 /**
- * Round trips in milliseconds from the callers of a region to the home of each, in the order of {@link REGIONS}: the medians (P50)
- * of the 30 days that ended on 30 July 2026, as Microsoft publishes them for the Azure regions of these cities
- * (https://learn.microsoft.com/en-us/azure/networking/azure-network-latency, `UK South` to `West Europe`, and so on).
+ * Round trips in milliseconds from the callers of a region to each home, in the order of {@link REGIONS}. They are
+ * medians (P50) of the 30 days that ended on 30 July 2026, as Microsoft publishes them for the Azure regions of these
+ * cities (https://learn.microsoft.com/en-us/azure/networking/azure-network-latency, `UK South` to `West Europe`, and so
+ * on).
  */
 const TRIPS_MS: Record<Region, readonly number[]> = {
   weur: [11, 29, 229, 261, 140, 78],
@@ -34,12 +38,12 @@ const TRIPS_MS: Record<Region, readonly number[]> = {
 
 export const tripMs = (callers: Region, home: Region): number => TRIPS_MS[callers][REGIONS.indexOf(home)] ?? Number.NaN;
 
-/** The homes beside `main`. */
+/** All homes except `main`. */
 export const FURTHER_HOMES = REGIONS.filter((region) => region !== MAIN_REGION);
 
 export const siteIn = (region: Region): number => (region === MAIN_REGION ? 1 : FURTHER_HOMES.indexOf(region) + 2);
 
-/** The trips to all databases for the callers of a region. */
+/** The trips from the callers of a region to all databases. */
 export function tripsOf(callers: Region): Pick<Trips, "d1By"> {
   const binding = (home: Region) => (home === MAIN_REGION ? "DB" : bindingOfHome(home));
   return { d1By: Object.fromEntries(REGIONS.map((home) => [binding(home), tripMs(callers, home)])) };

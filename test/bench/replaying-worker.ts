@@ -1,4 +1,6 @@
-/** Runs in workerd. Asks D1 what it is told to ask, as one call; with `?skip` it only reads what it is told. */
+/**
+ * Runs in workerd. Sends the statements in the request's body to D1, as one call; with `?skip` it only reads the body.
+ */
 interface Env {
   DB: D1Database;
 }

@@ -14,33 +14,36 @@ type ServiceTimes = Record<Way, number[][]>;
 
 interface MeasuredD1 {
   times: ServiceTimes;
-  /** What one session with its customer, one participant and a first message of 87 letters adds to the file, indexes included. */
+  /**
+   * Bytes that one session adds to the file, indexes included: with its customer, one participant and a first message
+   * of 87 letters.
+   */
   bytesPerSession: number;
 }
 
 const REQUESTS = 150;
 const WARMING = 20;
-/** Rows there are before the first request, so that trees have a depth. */
+/** Rows that exist before the first request, so that the indexes are as deep as in real use. */
 const OLD_ROWS = 20_000;
 /** Unix seconds of these rows. */
 const NOW = 1_795_000_000;
-/** No call takes less; a difference of two times can say so all the same. */
+/** The lower bound of a service time: the difference of two measured times may come out smaller. */
 const LEAST_MS = 0.02;
 
 const ways = Object.keys(WAYS) as Way[];
 
 let measured: Promise<MeasuredD1> | undefined;
 
-/** Measured once a run; several parts ask. */
+/** Measured once per run, because several parts need it. */
 export function measuredD1(bundle: ProductionBundle): Promise<MeasuredD1> {
   measured ??= measure(bundle);
   return measured;
 }
 
 /**
- * How long the local D1 works on what each way asks of it. workerd tells time in whole milliseconds, so the calls are written down
- * first, statements and values, and asked again one by one of another D1 with the same rows, timed from outside. From each time goes
- * what the same call takes without D1.
+ * How long the local D1 works on the calls of each way. workerd's clock has whole milliseconds, so the calls are
+ * recorded first, with statements and values. Then they are sent one by one to another D1 with the same rows, and timed
+ * from outside. The time of the same call without D1 is subtracted.
  */
 async function measure(bundle: ProductionBundle): Promise<MeasuredD1> {
   const recorder = await observedWorker(bundle);
@@ -52,7 +55,7 @@ async function measure(bundle: ProductionBundle): Promise<MeasuredD1> {
   const recorded: { way: Way; calls: Call["statements"][] }[] = [];
   for (let i = 0; i < WARMING + REQUESTS; i++) {
     for (const way of ways) {
-      // Every other request is of a customer known from the one before.
+      // Every other request has the customer of the request before.
       const request = signed(createFields({ sbs: `${way}_${i >> 1}` }));
       await recorder.call("create_gd", request, { module: WAYS[way], record: true });
       const calls = (await recorder.calls()).filter(({ binding }) => binding === "DB");
@@ -100,7 +103,7 @@ async function sessionsOf(db: D1Database): Promise<number | null> {
 
 function oldRows(): string[] {
   const numbers = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${OLD_ROWS})`;
-  // Customers come in no order of their ids, so pages fill as they do in real life.
+  // Customers' ids are scattered, so pages fill as in real use.
   const customer = "printf('customer_%08x', (i * 2654435761) & 4294967295)";
   const { title, content } = createFields();
   return [

@@ -13,7 +13,7 @@ import {
 } from "./start-worker.ts";
 
 /**
- * The Workers that are compared, each on its own in a workerd:
+ * The Workers that are compared, each in its own workerd:
  * - production: the bundle that would be deployed;
  * - careful: what a good engineer writes without the claim in a single batch;
  * - usual: one awaited query after another;
@@ -22,7 +22,7 @@ import {
 export const SIDES = ["production", "careful", "usual", "floor"] as const;
 export type Side = (typeof SIDES)[number];
 
-/** Starts one side with its rate limits bound and the bench's app known to it. */
+/** Starts one side with its rate limits bound and the bench's app stored. */
 export async function startSide(
   bundle: ProductionBundle,
   side: Side,
@@ -38,12 +38,12 @@ export async function startSide(
   return running;
 }
 
-/** The app as the careful and the usual side keep it. */
+/** Stores the app for the careful and the usual side, in their form. */
 export async function tellPeers(credentials: KVNamespace): Promise<void> {
   await credentials.put(`peer:${APP.appid}`, JSON.stringify({ secret: APP.secret, siteId: APP.siteId }));
 }
 
-/** The Worker of the last release, as `npm run keep:release` kept it. */
+/** The Worker of the last release, as `npm run keep:release` stored it. */
 export const lastRelease = (): string => readFileSync(join(ROOT, "test/last-release/worker.js"), "utf8");
 
 let careful: string | undefined;

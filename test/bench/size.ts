@@ -1,10 +1,13 @@
 import type { Measurement } from "./measurement.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 
-/** What Workers take of one Worker, before compression. */
+/** The platform's limit for one Worker, before compression. */
 const MOST_MIB = 64;
 
-/** What `wrangler deploy` uploads, minified and gzipped, by part. Reported, for no limit is near. */
+/**
+ * The upload of `wrangler deploy`, minified and gzipped, by part. The size is only reported, because the limit is far
+ * away.
+ */
 export async function measureSize(bundle: ProductionBundle): Promise<Measurement> {
   const kib = bundle.gzipBytes / 1024;
   const parts = Object.entries(bundle.parts).sort(([, a], [, b]) => b - a);

@@ -9,22 +9,22 @@ import { type ProductionBundle, ROOT } from "./production-bundle.ts";
 
 export interface RunningWorker {
   url: string;
-  /** Of workerd. */
+  /** Process id of workerd. */
   pid: number;
-  /** The directory, which is the home `main`. */
+  /** The database of the home `main`, which is also the directory. */
   db: D1Database;
   credentials: KVNamespace;
   nonces: KVNamespace;
   close: () => Promise<void>;
 }
 
-/** A module of a Worker; the first one of a list is its entry. */
+/** A module of a Worker; the first of a list is its entry. */
 export interface WorkerModule {
   name: string;
   code: string;
 }
 
-/** A Worker file of this folder, without its types. */
+/** A Worker file of this folder, with its types stripped. */
 export function benchModule(name: string): WorkerModule {
   return { name, code: stripTypeScriptTypes(readFileSync(join(import.meta.dirname, name), "utf8")) };
 }
@@ -36,11 +36,11 @@ process.on("exit", () => {
 });
 
 /**
- * Starts modules in a workerd of their own, on fresh local D1 and KV with all migrations applied, a site and its agents. There is no
- * proxy between the caller and the Worker.
+ * Starts modules in their own workerd, with a fresh local D1 and KV, all migrations applied, a site and its agents. No
+ * proxy stands between the caller and the Worker.
  *
- * @param homes    beside `main`, which has site 1; the first has site 2, and so on
- * @param consumes whether it gets what it sends to the queue
+ * @param homes    homes in addition to `main`, which has site 1; the first of them has site 2, and so on
+ * @param consumes whether the Worker consumes its own queue
  */
 export async function startWorker(
   bundle: ProductionBundle,
@@ -91,7 +91,7 @@ export async function startWorker(
   return worker;
 }
 
-/** Starts a workerd, and finds its process and its address, with no proxy before it. */
+/** Starts a workerd, and finds its process id and its own address, without the proxy. */
 export async function launch(
   options: ConstructorParameters<typeof Miniflare>[0],
 ): Promise<{ miniflare: Miniflare; url: string; pid: number }> {
@@ -102,7 +102,10 @@ export async function launch(
   return { miniflare, pid, url: (await miniflare.unsafeGetDirectURL()).origin };
 }
 
-/** Gone when the bench ends. In memory where the system offers it: a disk's flushes would be what is measured, on every side. */
+/**
+ * A folder that is deleted when the bench ends. It is in memory if the system has /dev/shm: disk flushes would dominate
+ * every measurement.
+ */
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "agent-session-bench-"));
   storages.push(folder);
@@ -111,7 +114,7 @@ function temporaryFolder(): string {
 
 const ADMIN_TOKEN = "bench-admin-token-0123456789abcdef-xyz";
 
-/** Calls the admin API of the production Worker about a site. */
+/** Calls the admin API of the production Worker for a site. */
 export async function adminCall(url: string, method: string, path: string, body: unknown): Promise<void> {
   const answer = await fetch(`${url}/admin/sites/${path}`, {
     method,
@@ -125,7 +128,7 @@ export async function adminCall(url: string, method: string, path: string, body:
 export const issueApp = (url: string, siteId: number = APP.siteId): Promise<void> =>
   adminCall(url, "POST", `${siteId}/apps`, { name: "Bench", appid: appidOf(siteId), secret: APP.secret });
 
-/** The same app for a Worker that seals nothing. */
+/** Stores the same app for a Worker that does not seal secrets. */
 export async function insertApp(db: D1Database): Promise<void> {
   const { appid, siteId, version } = APP;
   await db.batch([
@@ -136,12 +139,12 @@ export async function insertApp(db: D1Database): Promise<void> {
   ]);
 }
 
-/** Stops whatever still runs. */
+/** Stops all workers that still run. */
 export async function closeAll(): Promise<void> {
   await Promise.all([...running].map((worker) => worker.close()));
 }
 
-/** @param directory of a home that is not the directory's */
+/** @param directory the directory's database, when it is not `db` */
 async function provision(db: D1Database, site: { id: number; home: string }, directory = db): Promise<void> {
   const folder = join(ROOT, "migrations");
   const files = readdirSync(folder).filter((name) => name.endsWith(".sql"));
@@ -167,15 +170,15 @@ async function provision(db: D1Database, site: { id: number; home: string }, dir
     .run();
 }
 
-/** Request lines are dropped; what a Worker could not do is shown. Some measurements unbind NONCES on purpose. */
+/** Drops the request lines and shows all other errors. Some measurements leave NONCES unbound on purpose. */
 function logged({ level, message }: { level: string; message: string }): void {
   if (message.includes("NONCES is not bound")) return;
   if (level === "error" || level === "warn") process.stderr.write(`workerd: ${message.slice(0, 500)}\n`);
 }
 
 /**
- * CPU a process's threads have used so far, in milliseconds; NaN where there is no /proc. Of `schedstat`, which counts nanoseconds:
- * `stat` counts ticks of 10 ms, and a round of requests takes a few of those.
+ * CPU that a process's threads have used so far, in milliseconds; NaN without /proc. It reads `schedstat`, which counts
+ * nanoseconds: the ticks of `stat` last 10 ms, too long for a round of requests that takes a few ticks.
  */
 export function cpuMs(pid: number): number {
   try {
@@ -207,7 +210,7 @@ function isOwnWorkerd(pid: string): boolean {
   }
 }
 
-/** Fields of /proc/<pid>/stat from the third on: the second, the name, may hold blanks. */
+/** Fields of /proc/<pid>/stat from the third on. The second field, the name, may contain blanks. */
 function statOf(pid: string): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");

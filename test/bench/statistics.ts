@@ -1,4 +1,4 @@
-/** The value below which `share` of the values lie, nearest rank. */
+/** The percentile by nearest rank: `share` of the values are not above it. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
@@ -6,7 +6,7 @@ export function percentile(values: readonly number[], share: number): number {
 
 export const median = (values: readonly number[]) => percentile(values, 0.5);
 
-/** Where the median lies with 95 % confidence, by the order of the values alone, whatever their distribution. */
+/** The 95 % confidence interval of the median, from the order of the values alone, for any distribution. */
 export function medianInterval(values: readonly number[]): { low: number; high: number } {
   const sorted = [...values].sort((a, b) => a - b);
   const [middle, reach] = [sorted.length / 2, 0.98 * Math.sqrt(sorted.length)];
@@ -14,7 +14,10 @@ export function medianInterval(values: readonly number[]): { low: number; high: 
   return { low: at(middle - reach - 1), high: at(middle + reach) };
 }
 
-/** The same numbers from 0 to 1 at each run, so that a model gives the same answer for the same measurements. */
+/**
+ * Random numbers from 0 to 1 that are the same in each run, so that a model gives the same answer for the same
+ * measurements.
+ */
 export function seededRandom(): () => number {
   let state = 1;
   return () => {
@@ -25,7 +28,6 @@ export function seededRandom(): () => number {
   };
 }
 
-/** The same items in an order by chance. */
 export function shuffled<T>(items: readonly T[], random: () => number): T[] {
   return items
     .map((item) => ({ item, place: random() }))

@@ -1,6 +1,7 @@
 /**
- * Runs in workerd, in front of `worker.js`. After `/bench/stub`, D1 and KV answer from memory what they answered before, so that the CPU
- * of the process is the Worker's own and HTTP's. What D1's client does to every call, write JSON and read JSON, is done here too.
+ * Runs in workerd, in front of `worker.js`. After `/bench/stub`, D1 and KV answer from memory with their earlier
+ * answers, so the CPU of the process is that of the Worker and of HTTP. The stub also writes and parses JSON for every
+ * call, as D1's client does.
  */
 import { countingLimits } from "./counter-limit.ts";
 
@@ -12,7 +13,7 @@ interface Env {
 
 const MODULE: string = "./worker.js";
 const { default: worker } = (await import(MODULE)) as { default: Required<ExportedHandler> };
-/** What the last batch of so many statements was answered. */
+/** The answer to the last batch, by its number of statements. */
 const answers = new Map<number, string>();
 let environment: object | undefined;
 
@@ -48,7 +49,7 @@ function stubDatabase(): D1Database {
     prepare: (sql: string) => statement(sql),
     batch: async (statements: unknown[]) => {
       const asked = JSON.stringify(statements);
-      // A turn of the event loop, as any I/O is at least.
+      // Real I/O takes at least one turn of the event loop.
       await new Promise((resolve) => setTimeout(resolve, 0));
       const answer = answers.get(statements.length);
       if (answer === undefined || asked === "") throw new Error("no batch like this was seen before");

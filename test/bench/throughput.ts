@@ -6,15 +6,24 @@ import { startSide } from "./sides.ts";
 import { cpuMs, type RunningWorker } from "./start-worker.ts";
 import { median, medianInterval } from "./statistics.ts";
 
-/** Two workerds that run the same code differ by a few percent as long as they live, so each side is started anew this often. */
+/**
+ * Starts of each side. Two workerds with the same code differ by a few percent for as long as they live, so each side
+ * is started more than once.
+ */
 const STARTS = 2;
 const ROUNDS_A_START = 30;
 const LEAST_ROUNDS = 4;
-/** No further round of a start begins after this. */
+/** No round of a start begins after this time. */
 const ENOUGH_MS = 16_000;
-/** Short rounds, so that what else the machine does meets all sides of a round. Even, for customers come in pairs. */
+/**
+ * Requests of a round. Rounds are short, so that other load of the machine hits all sides of a round. The number is
+ * even, because customers come in pairs.
+ */
 const PER_ROUND = 80;
-/** A Worker's code is compiled again while it runs, more code for longer; an isolate that lives is what is measured. */
+/**
+ * Rounds that are not counted. V8 recompiles a Worker's code while it runs, and takes longer for more code; the
+ * measurement is about a long-lived isolate.
+ */
 const WARMING_ROUNDS = 20;
 const CONNECTIONS = 8;
 
@@ -30,9 +39,9 @@ interface Round {
 type Rounds = Record<Compared, Round>[];
 
 /**
- * create_gd as fast as this machine does it, beside a floor Worker: same KV calls, same SQL, one line in the log, nothing else; and beside the
- * careful peer.
- * Each side has a workerd and a database of its own; they take turns, and what counts is the median of the rounds' ratios.
+ * create_gd as fast as this machine can do it, beside the careful peer and a floor Worker with the same KV calls, the
+ * same SQL and one log line. Each side has its own workerd and database. The sides take turns, and the result is the
+ * median of the rounds' ratios.
  */
 export async function measureThroughput(bundle: ProductionBundle): Promise<Measurement> {
   const rounds: Rounds = [];
@@ -94,7 +103,7 @@ async function roundsOfOneStart(bundle: ProductionBundle): Promise<Rounds> {
   const since = performance.now();
   while (rounds.length < ROUNDS_A_START && (rounds.length < LEAST_ROUNDS || performance.now() - since < ENOUGH_MS)) {
     const done: Partial<Rounds[number]> = {};
-    // Who goes first changes, so that nobody always follows the same other.
+    // The order is reversed every other round, so that no side always runs after the same other side.
     for (const side of rounds.length % 2 === 0 ? COMPARED : COMPARED.toReversed())
       done[side] = await round(workers[side]);
     rounds.push(done as Rounds[number]);
@@ -107,7 +116,7 @@ async function roundsOfOneStart(bundle: ProductionBundle): Promise<Rounds> {
 let customers = 0;
 
 async function round(side: RunningWorker): Promise<Round> {
-  // Every other request is of a customer known from the one before.
+  // Every other request has the customer of the request before.
   const requests = Array.from({ length: PER_ROUND }, () => {
     const { body, signature } = signed(createFields({ sbs: `customer_${customers++ >> 1}` }));
     return postBytes("/openapi/chat/create_gd", body, { "x-chat-signature": signature });
@@ -117,7 +126,7 @@ async function round(side: RunningWorker): Promise<Round> {
   return { perSecond: (PER_ROUND / ms) * 1000, cpu: (cpuMs(side.pid) - cpuBefore) / PER_ROUND };
 }
 
-/** A floor that wrote less would be no floor. */
+/** Proves that the floor writes the same rows as production. With fewer rows it would be no floor. */
 async function sameWork(workers: RunningWorker[]): Promise<void> {
   const counts = await Promise.all(
     workers.map(async ({ db }) => {

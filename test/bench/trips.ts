@@ -5,21 +5,26 @@ import { observedWorker, PEERS } from "./observed-production.ts";
 import type { Orders } from "./observed-worker.ts";
 import type { ProductionBundle } from "./production-bundle.ts";
 
-/** A call is held back by this much; whoever awaits it answers that much later. */
+/** The delay that one call gets. An answer that awaits the call is late by as much. */
 const STALL_MS = 300;
-/** The KV look's patience here, so that it shows: in production it is shorter than the noise, and measured under "The KV look". */
+/**
+ * The time limit of the KV look in this part. Production's is shorter than the noise; the part "The KV look" measures
+ * it.
+ */
 const LOOK_MS = 100;
-/** Less than this is the machine's noise: two thirds of the shortest wait there is, 15 ms for KV when an isolate is cold. */
+/**
+ * A shorter delay is noise of the machine. It is two thirds of the shortest real wait, 15 ms for KV in a cold isolate.
+ */
 const NOISE_MS = 10;
 const TRIES = 3;
-/** Each cold request needs an isolate of its own. */
+/** Fresh modules, one for each cold request. */
 const COPIES = 150;
 
-/** The ends of the cases' names. */
+/** Suffixes of the cases' names. */
 const [WARM, KEYED] = [", warm", ", warm, with a key"];
 const [HOT, MISS, DOWN] = [", cold, KV has the app", ", cold, KV has it not", ", cold, KV is down"];
 
-/** How far an answer waits for one call. */
+/** How long an answer waits for one call. */
 interface Wait {
   call: Call;
   kind: "awaited" | "bounded" | "not awaited";
@@ -28,14 +33,15 @@ interface Wait {
 
 interface Case {
   name: string;
-  /** How many D1 trips it may wait for. */
+  /** D1 trips that the answer may await. */
   expected: number;
   waits: Wait[];
 }
 
 /**
- * Which D1 and KV calls an answer waits for. Not read from the source but found by holding back one call at a time: an answer that
- * comes as much later awaited it, one that comes a little later waited only so long.
+ * Finds the D1 and KV calls that an answer waits for. It does not read the source: it delays one call at a time. An
+ * answer that is late by the whole delay awaited the call. An answer that is late by less gave up on the call after a
+ * time limit.
  */
 export async function measureTrips(bundle: ProductionBundle): Promise<Measurement> {
   const vars = { REPLAY_LOOK_MS: String(LOOK_MS) };
@@ -53,7 +59,7 @@ export async function measureTrips(bundle: ProductionBundle): Promise<Measuremen
       const { path, fields, headers = {}, orders = {} } = await request();
       const since = performance.now();
       await worker.call(path, signed(fields), { ...orders, record: true, ...(stall && { stall }) }, headers);
-      // Of a call held back there is nothing to wait for: it may be given up with its request.
+      // The delayed call itself is not awaited here: the Worker may drop it when its request ends.
       return { ms: performance.now() - since, calls: stall === undefined ? await worker.calls() : [] };
     };
     let usual = await answerIn();

@@ -6,20 +6,20 @@ import { median, percentile, seededRandom } from "./statistics.ts";
 
 const D1_TRIP_MS = 80;
 const KV_TRIP_MS = 15;
-/** How much of the one database production's creates keep busy. */
+/** Loads: the share of time that production's creates keep the one database busy. */
 const LOADS = [0.15, 0.5, 0.8];
 const REQUESTS = 20_000;
 
-/** What a way waits for beside D1, in milliseconds. */
+/** Milliseconds that a way takes outside D1. */
 interface Before {
   cpu: number;
   kv: number;
 }
 
 /**
- * create_gd with many callers: a model in simulated time. One database is one queue that works on one call at a time, for as long as
- * measured calls took, drawn at random; requests come by chance at a stated rate; the trip is constant. A Worker is never short of
- * isolates, so CPU delays a request and queues for nothing.
+ * create_gd with many callers: a model in simulated time. One database is one queue that works on one call at a time.
+ * Service times are drawn at random from the measured ones, requests arrive at random at a given rate, and the trip is
+ * constant. The platform always has enough isolates, so a Worker's CPU delays its request and queues for nothing.
  */
 export async function measureUnderLoad(bundle: ProductionBundle): Promise<Measurement> {
   const [{ times }, cpu] = [await measuredD1(bundle), await ownCpu(bundle)];
@@ -85,12 +85,12 @@ export async function measureUnderLoad(bundle: ProductionBundle): Promise<Measur
   };
 }
 
-/** How long each request waits for its answer. */
+/** The time until the answer of each request. */
 function answersIn(measured: number[][], before: Before, perSecond: number): number[] {
   const random = seededRandom();
   const draw = () => measured[Math.floor(random() * measured.length)] ?? [];
   const took: number[] = [];
-  /** On their way to D1 again. One queue and a constant trip keep them in order. */
+  /** Requests whose next call is in flight to D1. One queue and a constant trip keep them in order. */
   const again: { at: number; began: number; calls: number[]; next: number }[] = [];
   let [next, free, began] = [0, 0, 0];
   const arrival = () => {

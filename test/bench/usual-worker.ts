@@ -1,7 +1,7 @@
 /**
- * Runs in workerd. create_gd the usual way: the same work as the production batch does (is the app still good, claim the ranstr,
- * are the agents valid, customer, session, participants, message), in good SQL, one awaited query after another. Beside them the
- * three KV calls of that way: credentials, nonce seen, nonce remembered.
+ * Runs in workerd. create_gd the usual way: the checks and rows of the production batch (is the app valid, claim the
+ * ranstr, are the agents valid, customer, session, participants, message), in good SQL, with one awaited query after
+ * another. Its three KV calls are those of this way: credentials, nonce seen, nonce remembered.
  */
 interface Env {
   DB: D1Database;
