@@ -1,18 +1,18 @@
 import type { Call, Trip } from "../world/call.ts";
 import type { Violate } from "./violate.ts";
 
-/** A limit that has not answered in half a second has failed, and nobody waits for it any more, in milliseconds. */
+/** Milliseconds after which an unanswered limit counts as failed, and the Worker no longer waits for it. */
 const LIMIT_MS = 499;
-/** So long whoever asks something else waits for it at least, before it counts as failed. */
+/** The least milliseconds for which the Worker waits for any other answer before it counts as failed. */
 const PATIENCE_MS = 2_000;
 /**
- * docs/architecture.md, "The way of an event", and docs/deploying.md: what one invocation may ask of the platform. Runs of a cron trigger
- * count on Workers Paid.
+ * docs/architecture.md, "The way of an event", and docs/deploying.md: how much one invocation may ask of the platform.
+ * Runs of a cron trigger have the limits of Workers Paid.
  */
 const MOST_TRIPS = 50;
 const MOST_TRIPS_OF_CRON = 1_000;
 
-/** The platform drops what a call has begun and not registered: docs/architecture.md, "Time is bounded". */
+/** The platform drops work that a call has begun and not registered: docs/architecture.md, "Time is bounded". */
 export class AfterAnswer {
   readonly #violate: Violate;
 
@@ -21,14 +21,14 @@ export class AfterAnswer {
   }
 
   /**
-   * The call is answered, and nothing that it has registered with `waitUntil` is under way.
+   * The call is answered, and all work that it registered with `waitUntil` has ended.
    *
    * @param now milliseconds of virtual time
    */
   isOver(call: Call, now: number): void {
     this.checkTrips(call);
     this.#checkWords(call);
-    // The operator is told that what was begun may still be done.
+    // The 503 tells the operator that the work may still be done.
     if (call.role === "operator" && call.answer?.status === 503) return;
     const open = [...call.trips, ...call.counts].find(
       (trip) => trip.isOpen && isEffect(call, trip) && !isGivenUp(trip, now),
@@ -36,7 +36,7 @@ export class AfterAnswer {
     if (open !== undefined) this.#broken(call, `had "${open.to}" under way when it was over`);
   }
 
-  /** Nothing goes on any more that the call has begun. */
+  /** All work of the call has ended. */
   checkTrips({ name, role, trips }: Call): void {
     if (trips.length <= (role === "cron" ? MOST_TRIPS_OF_CRON : MOST_TRIPS)) return;
     const asked = Map.groupBy(trips, ({ to }) => to);
@@ -44,14 +44,14 @@ export class AfterAnswer {
     this.#violate("an invocation asks no more than the platform allows", `${name} asked ${counts}`, [name]);
   }
 
-  /** What the database said is for the log. */
+  /** The words of a database error belong into the log, not into an answer. */
   #checkWords({ name, answer }: Call): void {
     const text = answer === undefined ? "" : JSON.stringify([...answer.headers, answer.body]);
     const [words] = /SQLITE_|D1_ERROR|D1 DB|database is|DB size/.exec(text) ?? [];
     if (words !== undefined) this.#violate("no answer quotes the database", `${name} was told ${text}`, [name]);
   }
 
-  /** A call that is over asks something more. */
+  /** A call that is over asks the platform for something more. */
   goesOn(call: Call, { to }: Trip): void {
     this.#broken(call, `began "${to}" after it was over`);
   }
@@ -62,8 +62,8 @@ export class AfterAnswer {
 }
 
 /**
- * A read of KV may be left open: it is raced against D1 or the time. So may what asks the database of a faulty home: another one has
- * answered, or its time was over.
+ * Whether a dropped call of a binding could have changed anything. A read of KV may be dropped: it is raced against D1
+ * or the time limit. So may a query to a faulty home: another home has answered, or its time was over.
  */
 function isEffect({ role, faults }: Call, { to }: Trip): boolean {
   if (/^(NONCES|CREDENTIALS) (get|list)$/.test(to)) return false;

@@ -15,13 +15,13 @@ import { Model } from "./model.ts";
 import { Secrecy } from "./secrecy.ts";
 import { SignedCalls } from "./signed/signed-calls.ts";
 
-/** A signed call, as opposed to one of the admin API, of a monitor or a run of the cron job. */
+/** A signed call, as opposed to a call of the admin API or a monitor, or a run of the cron job. */
 const isSigned = ({ role, wire }: Call): boolean =>
   role !== "cron" && role !== "queue" && role !== "monitor" && !wire.path.startsWith("/admin");
 
 /**
- * Holds everything that happens against the contract. It knows what was sent, what was stored and what was answered, and no code. It gets
- * the news and hands it to whoever has rules about it.
+ * Checks everything that happens against the contract. It sees what is sent, stored and answered, and no code. It
+ * passes each happening to the parts that have rules about it.
  */
 export class Checker {
   readonly model = new Model();
@@ -92,12 +92,12 @@ export class Checker {
     this.operators.noteChanged(home, call, change);
     if (table === "events") this.#given.changes(home, call, change);
     if (table === "webhooks") this.#deliveries.webhookChanges(home, change);
-    // A route that is gone makes wrong what caches know of its app.
+    // Without its route, the cached credentials of an app are outdated.
     const isUnrouted = table === "app_routes" && after === null;
     if (table === "apps" || isUnrouted) this.#signed.costs.changed(String((after ?? before)?.appid));
   }
 
-  /** The Worker has answered, which does not say that the answer gets through. */
+  /** The Worker has answered. The answer may still be lost on its way. */
   answers(call: Call): void {
     this.#checkRequestId(call);
     if (call.role === "monitor") {
@@ -112,27 +112,27 @@ export class Checker {
     this.#signed.checkAnswer(call);
   }
 
-  /** The Worker posts to somebody. */
+  /** The Worker sends a post. */
   posts(post: Post): void {
     this.#deliveries.posts(post);
   }
 
-  /** The Worker gets the status of an answer. */
+  /** The Worker receives the status of a post's answer. */
   hears(post: Post): void {
     this.#deliveries.ends(post, this.#scheduler.now);
   }
 
-  /** The Worker will never get an answer. */
+  /** The Worker will never receive an answer to a post. */
   misses(post: Post): void {
     this.#deliveries.ends(post, this.#scheduler.now);
   }
 
-  /** The end of a run, after a calm in which all receivers were well. */
+  /** The run has ended, after a calm in which all receivers were well. */
   settled(): void {
     this.#deliveries.settled(this.#now());
   }
 
-  /** From here on nobody begins anything, and nothing fails but some receivers. */
+  /** From here on nobody begins anything new, and nothing fails except some receivers. */
   calms(): void {
     this.#deliveries.liveness.calms(this.#now());
   }
@@ -158,25 +158,25 @@ export class Checker {
     else this.operators.ends(call);
   }
 
-  /** The call is answered, and nothing that it has registered with `waitUntil` is under way. */
+  /** The call is answered, and all work that it registered with `waitUntil` has ended. */
   isOver(call: Call): void {
     this.#afterAnswer.isOver(call, this.#scheduler.now);
     this.#signed.usedStamps.isOver(call);
     this.operators.records.isOver(call);
   }
 
-  /** A call that is over asks something more. */
+  /** A call that is over asks the platform for something more. */
   goesOn(call: Call, trip: Trip): void {
     this.#afterAnswer.goesOn(call, trip);
   }
 
-  /** Work that a call left to `waitUntil` has failed, or the cron job has thrown. */
+  /** Work in a call's `waitUntil` has failed, or the cron job has thrown. */
   fails(call: Call, error: unknown): void {
     if ((call.role === "cron" || call.role === "queue") && call.faults.length > 0) return;
     this.violate("nothing fails after the answer", `${call.name}: ${String(error)}`, [call.name]);
   }
 
-  /** A home was taken back to a snapshot: what it holds now is what it held then. @param at Unix seconds */
+  /** A home was restored to a snapshot and holds the snapshot's rows. @param at Unix seconds */
   restored({ name: home, database }: Home, tables: readonly string[], at: number): void {
     this.model.forget(home, at);
     for (const table of tables) {
@@ -191,18 +191,18 @@ export class Checker {
     this.#look();
   }
 
-  /** Somebody has written into KV what he likes as an app's record. */
+  /** An attacker has written an app's record into KV. */
   tampered(appid: string): void {
     this.#signed.costs.unsettle(appid);
     this.#signed.excuses.noteTampered(appid);
   }
 
-  /** The client told a caller that a session was opened for what he asked. */
+  /** The client told a caller that a session was opened for its order. */
   opened(site: { home: string; siteId: number }, chatId: number, content: string): void {
     this.#signed.orders.told(site, chatId, content);
   }
 
-  /** What is open may come to something else from here on. */
+  /** State changed: open calls may get other answers from here on. */
   #look(): void {
     this.#signed.look();
     this.operators.look();

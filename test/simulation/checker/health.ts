@@ -2,10 +2,13 @@ import type { Answer, Call } from "../world/call.ts";
 import type { Home } from "../world/cloud/home.ts";
 import type { Violate } from "./violate.ts";
 
-/** How long what /healthz says may be old: an isolate keeps it for 5 s, and to ask whoever is silent takes up to 4.5 s. */
+/**
+ * The largest age of what /healthz says: an isolate keeps its probe for 5 s, and a probe of a silent database takes up
+ * to 4.5 s.
+ */
 const OLD_MS = 10_000;
 const CACHED_MS = 5_500;
-/** A call waits for the probe of another one, and may then make its own. */
+/** The longest call: it may wait for another call's probe, and then make its own. */
 const LIMIT_MS = 9_500;
 
 interface Health {
@@ -15,11 +18,11 @@ interface Health {
   kv: string;
 }
 
-/** Holds GET /healthz against what is up and what is down: docs/operating.md, "Admin API". */
+/** Checks GET /healthz against the real states: docs/operating.md, "Admin API". */
 export class HealthRules {
-  /** By name; empty until the world has made them. */
+  /** Homes by name; empty until the world has made them. */
   homes: ReadonlyMap<string, Home> = new Map();
-  /** Whether KV ever fails in this run. */
+  /** Whether KV never fails in this run. */
   isKvSound = false;
   readonly #violate: Violate;
 
@@ -59,7 +62,7 @@ export class HealthRules {
   }
 }
 
-/** Whether a fault has met a probe that the answer may come from. */
+/** Whether a fault met a probe that the answer may come from. */
 const hasFaults = ({ isolate }: Call, now: number): boolean =>
   [...(isolate?.calls ?? [])].some(
     ({ role, faults, answeredAt = now }) => role === "monitor" && faults.length > 0 && answeredAt > now - OLD_MS,

@@ -33,16 +33,16 @@ interface UsedKey {
   expiresAt: number;
 }
 
-/** What one home holds, kept up to date by what its transactions change. */
+/** The rows of one home, updated with each transaction's changes. */
 export class HomeModel {
   readonly sites = new Map<number, Site>();
   /** By site and appid. */
   readonly apps = new Map<string, App>();
   /** By site and id. */
   readonly agents = new Map<string, Row>();
-  /** When each expires, in Unix seconds, by site, appid and ranstr. */
+  /** The expiry of each nonce in Unix seconds, by site, appid and ranstr. */
   readonly nonces = new Map<string, number>();
-  /** By site and the caller's own id. */
+  /** By site and the caller's own id of the customer. */
   readonly customers = new Map<string, Row>();
   /** By site and id. */
   readonly sessions = new Map<string, Session>();
@@ -59,7 +59,7 @@ export class HomeModel {
     this.name = name;
   }
 
-  /** The highest id that a site holds, or skips. */
+  /** The highest id that a site has given or skipped. */
   highestId(siteId: number): number {
     return Math.max(this.sites.get(siteId)?.floor ?? 0, this.#newest.get(siteId) ?? 0);
   }
@@ -70,7 +70,7 @@ export class HomeModel {
     return newest;
   }
 
-  /** @param fingerprint what a remembered key stands for; only the call that wrote it tells */
+  /** @param fingerprint the meaning of a remembered key; only the call that wrote it can give it */
   apply(change: Change, fingerprint: string): void {
     const { table, before, after } = change;
     if (isOutbox(table)) this.outbox.apply(change);
@@ -126,7 +126,7 @@ export class HomeModel {
   }
 }
 
-/** Keeps a map up to date with one row. */
+/** Sets or removes one entry of a map. */
 export function put<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, gone: boolean): void {
   if (gone) map.delete(key);
   else map.set(key, value);

@@ -2,7 +2,7 @@ import type { Change, Row } from "../platform/database.ts";
 import type { Call } from "../world/call.ts";
 import { type App, HomeModel, put } from "./home-model.ts";
 
-/** A site by the directory. */
+/** A site as the directory has it. */
 interface Listed {
   home: string;
   status: string;
@@ -12,38 +12,40 @@ interface Listed {
   createdAt: number;
 }
 
-/** What the whole service holds and has ever done. */
+/** The state of the whole service, and its history as far as rules need it. */
 export class Model {
   readonly homes = new Map<string, HomeModel>();
-  /** The site of an appid, by the directory. */
+  /** The site of each appid, by the directory. */
   readonly routes = new Map<string, number>();
-  /** What the directory has of each site. */
+  /** The directory's row of each site. */
   readonly directory = new Map<number, Listed>();
-  /** Apps that a hand at the database has put under another site, and that are there. */
+  /** Apps that exist and that a hand at the database has put under another site. */
   readonly moved = new Set<string>();
-  /** Each such app with its keys of before and after: site and appid. */
+  /** Each such app with its keys (site and appid) before and after. */
   readonly #moves = new Map<string, { before: string; after: string }>();
-  /** The secret of each version. Never forgotten. */
+  /** The secret of each version, kept for ever. */
   readonly secrets = new Map<string, string>();
   /** Every version that an app's secret has ever had, by appid. */
   readonly versions = new Map<string, Set<string>>();
-  /** Who used a ranstr, by appid. Never forgotten: each has at most one effect. */
+  /** The call that used each ranstr, by appid. Kept for ever: each ranstr has at most one effect. */
   readonly used = new Map<string, Call>();
-  /** When a site was opened last, in milliseconds of virtual time, by home and site. */
+  /** When a site was last opened, in milliseconds of virtual time, by home and site. */
   readonly reopenedAt = new Map<string, number>();
-  /** Sites that an operator has changed since their home was taken back, by home and site. */
+  /** Sites that an operator has changed since their home was restored, by home and site. */
   readonly changedSinceRestore = new Set<string>();
-  /** Every chat id that was ever given, by home, site and id. */
+  /** Every chat id ever given, by home, site and id. */
   readonly givenIds = new Set<string>();
-  /** Every seq that an event was ever given, by home, site and seq. */
+  /** Every seq ever given to an event, by home, site and seq. */
   readonly givenSeqs = new Set<string>();
-  /** When a home was taken back last, in Unix seconds. */
+  /** When a home was last restored, in Unix seconds. */
   readonly restoredAt = new Map<string, number>();
   /** The highest floors that each site ever had, by home and site. */
   readonly floors = new Map<string, { chatId: number; eventSeq: number }>();
-  /** Of every webhook that there ever was. */
+  /** The id of every webhook so far. */
   readonly webhookIds = new Set<string>();
-  /** What each remembered key stands for, by its row; for rows that a restore brings back. */
+  /**
+   * The meaning of each remembered key, by its row. A restore may bring rows back whose meaning no call gives again.
+   */
   readonly #fingerprints = new Map<string, string>();
 
   home(name: string): HomeModel {
@@ -55,7 +57,7 @@ export class Model {
     return home;
   }
 
-  /** The app that the directory leads to: its route to a site, and the site's home. */
+  /** The app at the end of the directory's route: the route names a site, and the site its home. */
   listedApp(appid: string): App | undefined {
     const home = this.homeOf(appid);
     return home === undefined ? undefined : this.homes.get(home)?.apps.get(`${this.routes.get(appid)}/${appid}`);
@@ -67,14 +69,14 @@ export class Model {
     return siteId === undefined ? undefined : this.directory.get(siteId)?.home;
   }
 
-  /** Whether the directory has a route to the app, and the home that holds the site has the app. */
+  /** Whether the directory has a route to the app, and the site's home has the app. */
   hasRouted(appid: string): boolean {
     const siteId = this.routes.get(appid);
     const home = [...this.homes.values()].find(({ sites }) => siteId !== undefined && sites.has(siteId));
     return home?.apps.has(`${siteId}/${appid}`) === true;
   }
 
-  /** The site of an appid, by the directory, or else by the first home that has the app. */
+  /** The site of an appid by the directory, otherwise by the first home that has the app. */
   siteOf(appid: string): number | undefined {
     const routed = this.routes.get(appid);
     if (routed !== undefined) return routed;
@@ -82,7 +84,7 @@ export class Model {
     return apps.find((app) => app.appid === appid)?.siteId;
   }
 
-  /** A home is taken back: what it holds then is told anew. @param at Unix seconds */
+  /** A home is restored: its rows are applied anew after this call. @param at Unix seconds */
   forget(home: string, at: number): void {
     this.homes.delete(home);
     this.restoredAt.set(home, at);
@@ -94,13 +96,13 @@ export class Model {
     this.directory.clear();
   }
 
-  /** A hand puts an app under another site. */
+  /** A hand at the database puts an app under another site. */
   moves(appid: string, { from, to }: { from: number; to: number }): void {
     this.#moves.set(appid, { before: `${from}/${appid}`, after: `${to}/${appid}` });
     this.moved.add(appid);
   }
 
-  /** A restored home may have an app under its own site again, or once more under the other one. */
+  /** A restored home may have a moved app under its own site again, or under the other one again. */
   lookForMoves(home: string): void {
     const { apps } = this.home(home);
     for (const [appid, { before, after }] of this.#moves) {
@@ -109,7 +111,10 @@ export class Model {
     }
   }
 
-  /** Ids of sites that a restore of `main` has undone are given to other sites: docs/operating.md, "Restoring `main`". */
+  /**
+   * A restore of `main` undid some sites, and their ids are given to other sites: docs/operating.md, "Restoring
+   * `main`".
+   */
   forgetIdsOfLostSites(): void {
     const { sites } = this.home("main");
     for (const all of [this.givenIds, this.givenSeqs]) {
@@ -120,7 +125,7 @@ export class Model {
     }
   }
 
-  /** @param fingerprint what an Idempotency-Key in the change stands for; empty when the one who wrote it does not tell */
+  /** @param fingerprint the meaning of an Idempotency-Key in the change; empty when the writer does not give it */
   apply(home: string, change: Change, fingerprint: string): void {
     const row = (change.after ?? change.before) as Row;
     const gone = change.after === null;

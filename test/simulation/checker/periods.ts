@@ -1,10 +1,16 @@
-/** The numbers of the documentation that more than one rule is about. */
+/** Numbers of the documentation that several rules need. */
 
-/** A used ranstr is remembered for so long: docs/contract.md. */
+/** How long a used ranstr is remembered: docs/contract.md. */
 export const NONCE_SECONDS = 1_860;
-/** An Idempotency-Key is remembered for so long: docs/retrying.md. */
+/** How long an Idempotency-Key is remembered: docs/retrying.md. */
 export const KEY_SECONDS = 86_400;
-/** After a signature failed, its isolate looks nothing up for this app and address for so long: docs/architecture.md, "Caches may be wrong". */
+/**
+ * How long an isolate looks nothing up for an app and an address after a failed signature: docs/architecture.md,
+ * "Caches may be wrong".
+ */
 export const REFRESH_PAUSE_MS = 5_000;
-/** In milliseconds: every call is answered within this: docs/architecture.md, "Time is bounded", and what the ways to D1 and back may add. */
+/**
+ * Milliseconds within which every call is answered: docs/architecture.md, "Time is bounded", and a margin for the ways
+ * to D1 and back.
+ */
 export const WHOLE_LIMIT_MS = 9_500;

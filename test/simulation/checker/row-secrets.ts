@@ -14,7 +14,8 @@ export function secretsOf(settings: Settings, row: Row): { current: string; prev
 /** The secret in one slot of a row; undefined when its seal does not open for this owner. */
 export function secretIn(settings: Settings, row: Row, slot: "current" | "previous"): string | undefined {
   const [version, seal] = slot === "current" ? [row.version, row.secret] : [row.previous_version, row.previous_secret];
-  // No appid holds a blank, so a seal of an app never opens as one of a webhook.
+  // The owner's name in the seal of a webhook contains a blank. No appid does, so a seal of an app never opens as one
+  // of a webhook.
   const appid = "appid" in row ? String(row.appid) : `webhook ${row.id}`;
   return openSeal(settings, { siteId: Number(row.site_id), appid, version: String(version), slot }, String(seal));
 }

@@ -2,8 +2,8 @@ import { createDecipheriv, createHash } from "node:crypto";
 import type { Settings } from "../world/cloud/settings.ts";
 
 /**
- * Sealed secrets read once more, from their description and not from the code: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM, with site,
- * appid, version and slot as associated data.
+ * Sealed secrets, implemented again from their description and not from the code: `v2.<key id>.<iv>.<ciphertext>`,
+ * AES-256-GCM, with site, appid, version and slot as associated data.
  */
 
 type MasterKeys = Pick<Settings, "masterKey" | "masterKeyPrevious">;
@@ -12,7 +12,7 @@ const TAG_BYTES = 16;
 
 const keyIds = new Map<string, string>();
 
-/** The name of a master key in a seal: the first bytes of its hash. */
+/** The id of a master key in a seal: the first bytes of its hash. */
 export function keyId(masterKey: string): string {
   let id = keyIds.get(masterKey);
   if (id === undefined) {
@@ -36,7 +36,7 @@ interface Owner {
   slot: "current" | "previous";
 }
 
-/** The secret in a seal; undefined when the keys of a deployment do not open it for this owner. */
+/** The secret in a seal; undefined when the deployment's keys do not open it for this owner. */
 export function openSeal(
   { masterKey, masterKeyPrevious }: MasterKeys,
   { siteId, appid, version, slot }: Owner,

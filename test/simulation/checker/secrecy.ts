@@ -4,20 +4,23 @@ import { mismatch } from "./signed/answers.ts";
 import type { Violate } from "./violate.ts";
 
 /**
- * What no log and no answer of a signed call may hold: signatures and secrets, the master key, and the words with which names, messages
- * and Idempotency-Keys of the simulation begin.
+ * Texts that no log and no answer of a signed call may contain: signatures, secrets, the master key, and the words with
+ * which the simulation's names, messages and Idempotency-Keys begin.
  */
 const CONFIDENTIAL = /[0-9a-fA-F]{64}|imported-|simulated-admin|[A-Za-z0-9+/]{43}=|Customer |customer_|Order |order-/;
 
-/** What of webhooks no log may hold: secrets, URLs, bodies and what receivers answer. */
+/** Texts of webhooks that no log may contain: secrets, URLs, bodies and receivers' answers. */
 const OF_WEBHOOKS = new RegExp(
   `whsec_|https?://|hook-token|${EVENT_TYPES.join("|").replaceAll(".", "\\.")}|HTTP \\d{3}|no answer in 15 s|cannot use|oops`,
 );
 
-/** Holds answers and logs against what nobody may learn from them. */
+/** Checks that answers and logs contain nothing confidential. */
 export class Secrecy {
   readonly #violate: Violate;
-  /** The one refusal of whoever cannot sign, by the setting of the statuses and the form of the signature: which digits it has is nothing. */
+  /**
+   * The one refusal for callers who cannot sign, by the deployment's error status and the form of the signature. The
+   * digits of a signature must make no difference.
+   */
   readonly #refusals = new Map<string, string>();
 
   constructor(violate: Violate) {

@@ -6,12 +6,12 @@ import { answerable } from "./late-tries.ts";
 import { wrongRestoredAnswer } from "./restores.ts";
 import { wrongWebhookAnswer } from "./webhook-answers.ts";
 
-/** What a successful answer of the admin API says: docs/operating.md, "Admin API". */
+/** The content of successful answers of the admin API: docs/operating.md, "Admin API". */
 
-/** Of JSON; each caller knows which fields it has. */
+/** A parsed JSON body; each function knows the fields of its answer. */
 type Body = Record<string, never>;
 
-/** @returns what a 2xx answer says and what is not so */
+/** @returns how a 2xx answer is wrong */
 export function wrongAnswer(model: Model, operation: Operation): string | undefined {
   const { call, intent } = operation;
   const text = call.answer?.body ?? "";
@@ -67,7 +67,7 @@ const unlike = (body: object, expected: object): string | undefined => {
 
 const agentShown = ({ id, name, status }: Row) => ({ id, name, status });
 
-/** @param known what it may say, the newest last */
+/** @param known the rows that may be shown, the newest last */
 const unlikeAll = (body: object, known: object[]): string | undefined => {
   const wrong = known.map((each) => unlike(body, each));
   return wrong.includes(undefined) ? undefined : (wrong.at(-1) ?? "it changed nothing");
@@ -132,7 +132,8 @@ function wrongReseal(model: Model, { call, meanwhile }: Operation, body: Body): 
     if (settings.closedHomes.includes(home.name)) return `${home.name} is closed and not named`;
     const owners = [...home.apps.values()].map(({ row }) => row);
     for (const row of [...owners, ...home.outbox.webhooks.values()]) {
-      // Another isolate may have another key, and the home may have been counted before.
+      // Rows of `meanwhile` are excused: another isolate may have another master key, and the home may have been
+      // counted before they were written.
       if (meanwhile.has(row.version)) continue;
       const seals = [row.secret, row.previous_secret].filter((seal) => seal != null);
       const others = seals.filter((seal) => sealedWith(seal) !== keyId(settings.masterKey));

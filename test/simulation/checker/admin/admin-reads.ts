@@ -5,7 +5,10 @@ import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
 import { deliveriesNow, eventsNow, webhooksNow } from "./webhook-reads.ts";
 
-/** What the reads of the admin API answer by what is stored at one moment: docs/operating.md, and the schemas of openapi.json. */
+/**
+ * The answers of the admin API's reads for what is stored at one moment: docs/operating.md, and the schemas of
+ * openapi.json.
+ */
 
 const NOT_FOUND = { status: 404 };
 const DEFAULT_LIMIT = 20;
@@ -16,7 +19,7 @@ interface Read {
   closedHomes: readonly string[];
 }
 
-/** The body, as an object; `status` alone where something is refused. Undefined for what is not compared. */
+/** The body that a read must answer; only `status` for a refusal. Undefined for an answer that is not compared. */
 export function readNow(model: Model, { path, query, closedHomes }: Read): object | undefined {
   const [first, second, third, fourth] = path.split("/").slice(1);
   const limit = Number(query.get("limit") ?? DEFAULT_LIMIT);
@@ -61,7 +64,7 @@ export interface Shown {
   item: object;
 }
 
-/** The part of a list in ascending order that begins after the cursor. */
+/** The rows after the cursor, of a list in ascending order. */
 function after(shown: Shown[], query: URLSearchParams, keyOf: (cursor: string) => Shown["key"]): Shown[] {
   const cursor = query.get("cursor");
   return cursor === null ? shown : shown.filter(({ key }) => key > keyOf(cursor));

@@ -8,11 +8,11 @@ import { becomes, inserts } from "./row-changes.ts";
 import { wrongWebhookWrite } from "./webhook-writes.ts";
 
 /**
- * What each call of the admin API may write. Every function gets one change of a row and returns what is wrong with it, undefined when
- * nothing is.
+ * What each call of the admin API may write. Each function gets one change of a row and returns how it is wrong,
+ * undefined when it is right.
  */
 
-/** @returns what is wrong with a change that an operator's call has made */
+/** @returns how a change by an operator's call is wrong */
 export function wrongWrite(model: Model, operation: Operation, change: Written): string | undefined {
   const { intent } = operation;
   switch (intent.kind) {
@@ -80,14 +80,15 @@ function wrongChangeSite(
   const { before, after } = change;
   const listed = model.directory.get(siteId);
   if (change.table === "home_sites" && change.home === listed?.home) {
-    // What the directory knew may have been taken back meanwhile.
+    // After a restore the directory may have lost its row, so nothing can be compared.
     if (disturbed) return undefined;
     const floor = Number(before?.chat_id_floor);
     const isKnown = firstChatId !== undefined && firstChatId - 1 === floor;
     if (firstChatId !== undefined && !isKnown && firstChatId - 1 < model.home(change.home).highestId(siteId)) {
       return "an id at or above first_chat_id was given already";
     }
-    // A restored home has forgotten what the directory knows, and may have been lifted without another revision.
+    // A restored home may lack the floors that the directory knows, and reconciling may have raised them without a new
+    // revision.
     const forgotten = listed.revision > Number(before?.revision);
     const isBehind = listed.firstChatId - 1 > floor;
     const chat_id_floor = Number(after?.chat_id_floor);
@@ -96,7 +97,7 @@ function wrongChangeSite(
       site_id: siteId,
       revision: Math.max(Number(before?.revision), listed.revision) + 1,
       ...(forgotten && { name: listed.name, status: listed.status }),
-      // At least what the directory knows.
+      // The home's floor must be at least the directory's.
       ...(isBehind && { chat_id_floor }),
       ...(name !== undefined && { name }),
       ...(status !== undefined && { status }),
@@ -106,7 +107,7 @@ function wrongChangeSite(
   }
   if (change.table !== "sites") return "not the place of a change of a site";
   const known = [...rows, ...changes.flatMap((each) => (each.table === "home_sites" ? [each.after] : []))];
-  // More than one where a hand at the database has raised the floor, which leaves the revision.
+  // Several rows can have the same revision: a hand at the database may raise the floor without a new revision.
   const originals = known.filter((row) => row != null && row.revision === after?.revision);
   const [original] = originals;
   if (original == null) return "the home has no such change";
@@ -143,7 +144,7 @@ function wrongIssueApp(model: Model, operation: OperationOf<"issueApp">, change:
   return inserts(change, { site_id: siteId, name, created_at: call.clock, ...fresh });
 }
 
-/** A route is made for the site, or it is the site's already: then only its claim is another one. */
+/** A route is new for the site, or it exists for this site and only its reservation changes. */
 function wrongClaim(site_id: number, change: Written): string | undefined {
   const { before, after } = change;
   const claim = after?.claim ?? null;
@@ -158,7 +159,8 @@ function wrongRotate(model: Model, operation: OperationOf<"rotate">, change: Wri
   if (change.table !== "apps" || before?.appid !== appid) return "not the app";
   if (before.revoked_at !== null) return "the app is revoked";
   if (expected !== undefined && before.version !== expected) return "the app has another version than expected";
-  // Two calls at once may each find that the other has rotated, and rotate once more: but never what they rotated themselves.
+  // Each of two rotations at once may see the other's version and rotate again, but no call may rotate its own version
+  // again.
   const isItsOwn = changes.some(({ table, after: row }) => table === "apps" && row?.version === before.version);
   if (isItsOwn || (expected !== undefined && changes.length > 0)) return "the call has rotated already";
   if (model.secrets.has(String(after?.version))) return "its version was given before";
@@ -179,7 +181,8 @@ function wrongRevoke(model: Model, { call, intent }: OperationOf<"revoke">, chan
     const isActive = before?.appid === intent.appid && before.revoked_at === null;
     return isActive ? becomes(change, { revoked_at: call.clock }) : "not an app to be revoked";
   }
-  // A route without an app can be released. Before that, whatever was begun for the appid is made void by the site's revision.
+  // Only a route without an app is released. First the site's new revision must end every issuing of the appid that has
+  // begun.
   if (model.listedApp(intent.appid) !== undefined) return "the site has the app";
   if (change.table === "home_sites") return becomes(change, { revision: Number(before?.revision) + 1 });
   const isRoute = change.table === "app_routes" && after === null && before?.appid === intent.appid;

@@ -4,13 +4,13 @@ import type { KvTruth } from "../../platform/kv.ts";
 import type { Call } from "../../world/call.ts";
 import type { Violate } from "../violate.ts";
 
-/** After so many milliseconds KV has what it was given, however slow it is. */
+/** Milliseconds after which KV must have received a record, even when KV is slow. */
 const RECORD_LATE_MS = 10_000;
 
-/** docs/operating.md, "Restoring a home": KV remembers a change of an app for a day. */
+/** docs/operating.md, "Restoring a home": KV keeps an app's record for a day after a change. */
 const KEPT_MS = 86_400_000;
 
-/** An answered change of an app, whose record KV has not got yet. */
+/** An answered change of an app, whose record KV has not received yet. */
 interface Change {
   call: Call;
   appid: string;
@@ -18,29 +18,29 @@ interface Change {
   revoked: boolean;
 }
 
-/** Whether KV gets the new record of each app that a call has changed. */
+/** Checks that KV receives the new record of each app that a call has changed. */
 export class AppRecords {
-  /** What KV really holds; undefined while nobody compares it. */
+  /** The content of KV; undefined while nobody compares it. */
   kv: KvTruth | undefined;
-  /** Whether this seed's KV keeps whatever it is given. */
+  /** Whether this seed's KV keeps everything that is put. */
   isKept = false;
   readonly #violate: Violate;
   #awaited: Change[] = [];
-  /** The app that each call has changed, while something of the call goes on. */
+  /** The app that each call has changed, while work of the call is in flight. */
   readonly #changed = new Map<Call, string>();
 
   constructor(violate: Violate) {
     this.#violate = violate;
   }
 
-  /** A call that changed an app was answered: its record has to come. */
+  /** A call that changed an app was answered: its record must reach KV. */
   expect(call: Call, { appid, version, revoked_at }: Row): void {
     this.#changed.set(call, String(appid));
     if (!this.isKept) return;
     this.#awaited.push({ call, appid: String(appid), version: String(version), revoked: revoked_at !== null });
   }
 
-  /** Nothing goes on any more that a call has begun. */
+  /** All work of the call has ended. */
   isOver(call: Call): void {
     const appid = this.#changed.get(call);
     if (!this.#changed.delete(call) || !("CREDENTIALS" in (call.isolate?.env ?? {}))) return;
@@ -48,7 +48,7 @@ export class AppRecords {
     this.#violate("a change of an app is told to KV", `${call.name}: ${appid}`, [call.name, String(appid)]);
   }
 
-  /** KV has got a record of an app. By now it must have got all those of a while ago. */
+  /** KV received a record of an app. Records that have been due for a while must have arrived by now. */
   put(text: string, now: number): void {
     const record = JSON.parse(text) as { appid: string; version: string; revokedAt: number | null };
     const { expiresAt = 0 } = this.kv?.get(`app:${record.appid}`) ?? {};

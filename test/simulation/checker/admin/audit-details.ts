@@ -2,12 +2,12 @@ import type { Row } from "../../platform/database.ts";
 import type { Operation, Written } from "./intents.ts";
 import { isSettling } from "./row-changes.ts";
 
-/** What each row of the audit log says of what was changed: docs/operating.md, "The audit log". */
+/** The details in each row of the audit log: docs/operating.md, "The audit log". */
 
-/** The columns of `details`, whatever order they stand in. */
+/** The columns of `details` in alphabetical order, so that their order does not matter. */
 export const sorted = (value: object): string => JSON.stringify(value, Object.keys(value).sort());
 
-/** Of a webhook's URL; null when it cannot be read. */
+/** The origin of a webhook's URL; null for a URL that cannot be parsed. */
 export const originOf = (url: unknown): string | null => URL.parse(String(url))?.origin ?? null;
 
 const originAndTypes = ({ url, events }: Row) => ({
@@ -15,7 +15,10 @@ const originAndTypes = ({ url, events }: Row) => ({
   events: JSON.parse(String(events)) as string[],
 });
 
-/** @returns what the details of an action may be; where others change the same, by what they knew then */
+/**
+ * @returns the details that an action may have. There is more than one when other calls change the same row, because
+ *   the call may have seen any state of it
+ */
 export function detailsOf({ intent, rows }: Operation, action: string, { before, after }: Written): object[] {
   const row = (after ?? before) as Row;
   switch (action) {
@@ -57,7 +60,9 @@ export function detailsOf({ intent, rows }: Operation, action: string, { before,
   }
 }
 
-/** @returns what is wrong with what a re-sealing says of itself: how many of each it was to seal */
+/**
+ * @returns how the details of a re-sealing are wrong: they count the secrets of each kind that had to be sealed anew
+ */
 export function wrongResealing({ details }: Row, changes: readonly Written[]): string | undefined {
   const told = JSON.parse(String(details)) as Record<string, unknown>;
   const isEnough = ["apps", "webhooks"].every(
@@ -67,7 +72,7 @@ export function wrongResealing({ details }: Row, changes: readonly Written[]): s
   return isEnough && isAll ? undefined : `the audit log says ${details} of what was sealed`;
 }
 
-/** @returns what is wrong with what a settling says of itself */
+/** @returns how the details of a reconciliation are wrong */
 export function wrongSettling({ details }: Row, changes: readonly Written[], home: string, lift: number) {
   const noted = changes.find((change) => isSettling(change, home))?.after;
   const expected = sorted({ lifted_by: lift, settling_id: noted?.id });

@@ -3,7 +3,7 @@ import type { Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import type { Model } from "../model.ts";
 
-/** `GET /audit`: docs/operating.md, "The audit log" and "Lists". Each home is read at a moment of its own. */
+/** `GET /audit`: docs/operating.md, "The audit log" and "Lists". Each home is read at another moment. */
 
 interface Entry {
   home: string;
@@ -11,18 +11,18 @@ interface Entry {
   at: number;
 }
 
-/** The id in each home that a page begins below. */
+/** For each home, the id below which a page begins. */
 type Place = ReadonlyMap<string, number>;
 
 const FIRST: Place = new Map();
-/** How far the clocks of two isolates may be apart. */
+/** The largest difference between the clocks of two isolates. */
 const SKEW_SECONDS = 20;
 
 export class AuditReads {
   readonly #model: Model;
   /** The newest row of each home when a call arrived. */
   readonly #newest = new Map<Call, Map<string, number>>();
-  /** What each cursor that was given out stands for. */
+  /** The place that each cursor stands for, of all cursors answered so far. */
   readonly #places = new Map<string, Place>();
 
   constructor(model: Model) {
@@ -38,7 +38,7 @@ export class AuditReads {
     this.#newest.delete(call);
   }
 
-  /** @returns why an answer is not a page of the log; undefined when it is one */
+  /** @returns why an answer is not a page of the log; undefined for a right one */
   wrong(call: Call, query: URLSearchParams): string | undefined {
     const newest = this.#newest.get(call);
     this.#newest.delete(call);

@@ -6,8 +6,8 @@ import { isSettling } from "./row-changes.ts";
 /**
  * docs/operating.md: each change that an operator makes leaves a row in the audit log in the same transaction.
  *
- * @param changes all of one transaction
- * @returns how its audit rows differ from what it changed
+ * @param changes all changes of one transaction
+ * @returns how its audit rows differ from its changes
  */
 export function wrongAudit(operation: Operation, changes: readonly Written[]): string | undefined {
   const { call, intent } = operation;
@@ -15,7 +15,7 @@ export function wrongAudit(operation: Operation, changes: readonly Written[]): s
   const strange = rows.find(({ actor, at }) => actor !== "admin-api" || at !== call.clock);
   if (strange !== undefined) return `it says ${JSON.stringify(strange)}`;
   const written = rows.map(entryOf).sort();
-  // Which of both it is shows in what was brought along.
+  // A call that brings an appid or a secret along imports; without them it issues.
   const imports = intent.kind === "issueApp" && (intent.appid ?? intent.secret) !== undefined;
   const misnamed = rows.find(({ action }) => action === `app.${imports ? "issued" : "imported"}`);
   if (misnamed !== undefined) return `it says ${misnamed.action}`;
@@ -33,7 +33,7 @@ export function wrongAudit(operation: Operation, changes: readonly Written[]): s
   return `the audit log says ${written.join(", ") || "nothing"}, expected ${expected.join(", ") || "nothing"}`;
 }
 
-/** @returns what is wrong with the details of one of the rows */
+/** @returns how the details of one of the rows are wrong */
 function wrongDetails(operation: Operation, changes: readonly Written[], rows: readonly Row[]): string | undefined {
   for (const change of changes) {
     for (const entry of actionsOf(change)) {
@@ -48,7 +48,6 @@ function wrongDetails(operation: Operation, changes: readonly Written[], rows: r
   return undefined;
 }
 
-/** Whether anything was imported shows in the call. */
 const entryOf = ({ site_id, action, subject }: Row): string =>
   `${site_id} ${action === "app.imported" ? "app.issued" : action} ${subject}`;
 

@@ -2,7 +2,7 @@ import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { type WebhookIntent, webhookIntentOf } from "./webhook-intents.ts";
 
-/** What a call of the admin API is for, read from its path and body: docs/operating.md, "Admin API". */
+/** The purpose of a call of the admin API, read from its path and body: docs/operating.md, "Admin API". */
 export type Intent =
   | { kind: "createSite"; name: string; home: string; firstChatId: number }
   | {
@@ -23,27 +23,27 @@ export type Intent =
   | { kind: "read"; path: string; query: URLSearchParams }
   | WebhookIntent;
 
-/** A call of an operator, or a run of the cron job, with what the checker has seen of it. */
+/** An operator's call or a run of the cron job, with everything that the checker has seen of it. */
 export interface Operation<Kind extends Intent = Intent> {
   call: Call;
   intent: Kind;
-  /** What it has changed so far, in its order. */
+  /** Its changes so far, in their order. */
   changes: Written[];
-  /** What the row that it changes was at any moment since it arrived. */
+  /** Every state since its arrival of the row that it changes. */
   rows: Row[];
-  /** What it may be answered, by what was true at some moment since it arrived. */
+  /** The statuses that it may be answered: each fits what was stored at some moment since its arrival. */
   possible: Set<string>;
   /** The highest chat id of each site of its home when it arrived. */
   highest: Map<number, number>;
-  /** The versions of the secrets that others have stored since it arrived. */
+  /** The versions of secrets that other calls have stored since its arrival. */
   meanwhile: Set<unknown>;
-  /** A home was taken back meanwhile. */
+  /** Whether a home was restored since its arrival. */
   disturbed: boolean;
 }
 
 export type OperationOf<Kind extends Intent["kind"]> = Operation<Extract<Intent, { kind: Kind }>>;
 
-/** A change of a row, with the name of the home that has made it. */
+/** A change of a row, with the name of its home. */
 export type Written = Change & { home: string };
 
 /** The fields of a body, as the simulation's operators send them. */
@@ -63,7 +63,7 @@ interface Body {
   force?: boolean;
 }
 
-/** @returns undefined for a path that no documented call has */
+/** @returns undefined for a path of no documented call */
 export function intentOf({ wire }: Call): Intent | undefined {
   const { pathname, searchParams } = new URL(wire.path, "https://worker.example");
   const path = pathname.replace(/^\/admin/, "");

@@ -4,11 +4,11 @@ import type { Model } from "../model.ts";
 import type { Intent, Operation, Written } from "./intents.ts";
 
 /**
- * docs/operating.md, "Admin API": two operators may change the same thing while D1 is slow. What was asked first never undoes what was
- * answered later.
+ * docs/operating.md, "Admin API": two operators may change the same row while D1 is slow. A late try never undoes a
+ * change that was answered after the call began.
  */
 
-/** The columns of what operators change by a PATCH, that others change too. */
+/** The columns that a PATCH changes and other calls change too, by table. */
 const COLUMNS: Record<string, string[]> = {
   home_sites: ["name", "status", "events", "revision"],
   webhooks: ["url", "events", "status", "revision"],
@@ -17,7 +17,7 @@ const COLUMNS: Record<string, string[]> = {
 
 const PATCHES: Intent["kind"][] = ["changeSite", "changeWebhook", "changeAgent"];
 
-/** The site, the agent or the webhook that a call changes, as its home has it now; undefined for other calls. */
+/** The site, agent or webhook that a call changes, as its home has it now; undefined for other calls. */
 export function rowOf(model: Model, intent: Intent): Row | undefined {
   if (!("siteId" in intent)) return undefined;
   const { siteId } = intent;
@@ -27,7 +27,10 @@ export function rowOf(model: Model, intent: Intent): Row | undefined {
   return "webhookId" in intent ? home?.outbox.webhooks.get(`${siteId}/${intent.webhookId}`) : undefined;
 }
 
-/** The rows that a PATCH may have been answered from: all that there were since it arrived, and have what it asks for. */
+/**
+ * The rows that a PATCH may be answered with: every state of the row since the call arrived that has the values asked
+ * for.
+ */
 export const answerable = ({ rows, changes }: Operation, table: string, wanted: Row): Row[] =>
   [...rows, ...changes.flatMap((each) => (each.table === table && each.after !== null ? [each.after] : []))].filter(
     (row) => Object.entries(wanted).every(([column, value]) => row[column] === value),
@@ -38,7 +41,7 @@ const nameOf = (home: string, { table, before, after }: Change): string => {
   return `${home} ${table} ${row?.site_id} ${table === "home_sites" ? "" : row?.id}`;
 };
 
-/** Knows who has changed what last, and which calls were answered before. */
+/** Keeps the last change of each row, and which calls were answered before it. */
 export class LateTries {
   readonly #last = new Map<string, { by: Call | undefined; at: number }>();
   readonly #answered = new Map<Call, number>();
@@ -48,19 +51,19 @@ export class LateTries {
     this.#answered.set(call, ++this.#now);
   }
 
-  /** Somebody has changed a row, perhaps the Worker itself. */
+  /** A row was changed: by a call, by the Worker itself, or by a hand at the database. */
   changed(home: string, call: Call | undefined, change: Change): void {
     const { before, after } = change;
     const isTold = COLUMNS[change.table]?.some((column) => before?.[column] !== after?.[column]);
     if (isTold) this.#last.set(nameOf(home, change), { by: call, at: ++this.#now });
   }
 
-  /** A home was taken back. */
+  /** A home was restored. */
   forget(home: string): void {
     for (const name of this.#last.keys()) if (name.startsWith(`${home} `)) this.#last.delete(name);
   }
 
-  /** @returns what a change of a PATCH undoes; undefined when it is no late one */
+  /** @returns which later change a late try of a PATCH undoes; undefined when it undoes none */
   undone({ call, intent, changes }: Operation, change: Written): string | undefined {
     if (!PATCHES.includes(intent.kind) || COLUMNS[change.table] === undefined) return undefined;
     const name = nameOf(change.home, change);

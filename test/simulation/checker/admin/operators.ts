@@ -12,16 +12,16 @@ import { AdminReads } from "./reads.ts";
 import { GIVING, WRITES } from "./rules.ts";
 import { statusNow } from "./status-now.ts";
 
-/** Calls that change what KV holds of an app. */
+/** Calls that change an app's record in KV. */
 const CHANGES_OF_APPS: Intent["kind"][] = ["issueApp", "rotate", "revoke"];
 
-/** Holds what operators' calls write and are answered against what they are for. */
+/** Checks the writes and the answers of operators' calls against the calls' purpose. */
 export class Operators {
   readonly records: AppRecords;
   readonly #model: Model;
   readonly #violate: Violate;
   readonly #operations = new Map<Call, Operation>();
-  /** Those that are not answered yet. */
+  /** Operations without an answer yet. */
   readonly #open = new Set<Operation>();
   readonly #reads: AdminReads;
   readonly #lateTries = new LateTries();
@@ -56,7 +56,7 @@ export class Operators {
     this.#look(operation);
   }
 
-  /** Notes what the calls that are open may be answered at this moment. */
+  /** Notes which answers the open calls may get at this moment. */
   look(): void {
     for (const operation of this.#open) this.#look(operation);
   }
@@ -67,13 +67,13 @@ export class Operators {
     this.#reads.ends(call);
   }
 
-  /** A home was taken back. */
+  /** A home was restored. */
   disturb(home: string): void {
     for (const operation of this.#open) operation.disturbed = true;
     this.#lateTries.forget(home);
   }
 
-  /** A row was changed, by whomever. */
+  /** A row was changed, by any call or by a hand at the database. */
   noteChanged(home: string, call: Call | undefined, change: Change): void {
     this.#lateTries.changed(home, call, change);
     if (change.table !== "apps" && change.table !== "webhooks") return;
@@ -117,7 +117,7 @@ export class Operators {
     }
   }
 
-  /** Whoever asks for an appid while another releases it may be in the way of that. */
+  /** A call that asks for an appid and a call that releases it may disturb each other. */
   #touch(by: Operation, { table, after, before }: Change): void {
     if (table !== "app_routes" && table !== "apps") return;
     const appid = after?.appid ?? before?.appid;
@@ -164,13 +164,14 @@ export class Operators {
     const said = `${call.name} ${call.wire.method} ${call.wire.path} ${call.wire.body} was answered ${status} ${body}`;
     const about = [call.name];
     const hadFaults = call.faults.length > 0 || disturbed;
-    // KV keeps what a restore of D1 undoes, and KV may be silent.
+    // KV keeps floors that a restore of D1 undoes, and KV may be silent.
     const isKeptInKv = intent.kind === "restored" || (intent.kind === "changeSite" && intent.firstChatId !== undefined);
     const needsKv = isKeptInKv && status === 503;
     if (!hadFaults && !needsKv && !possible.has(String(status))) {
       this.#violate("an operator's call is answered as documented", `${said}, expected ${[...possible]}`, about);
     }
-    // A release that is refused has made void what was begun for the appid.
+    // A release changes the site's revision first, to end every issuing of the appid that has begun. It may still be
+    // refused then.
     const isAllowed = ({ table }: Change) =>
       table === "app_routes" || (table === "home_sites" && intent.kind === "revoke");
     if (status >= 400 && status < 500 && !hadFaults && !changes.every(isAllowed)) {
@@ -183,7 +184,7 @@ export class Operators {
         const app = apps.get(key);
         return app !== undefined && app.version === rotated.version && !app.revoked;
       });
-      // Nobody would ever see the secret that is in force.
+      // Without the answer, nobody would ever know the secret that is in force.
       if (isInForce) this.#violate("a rotation that was made is answered with its secret", said, about);
     }
     if (status >= 300 || disturbed) return;

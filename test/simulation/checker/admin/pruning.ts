@@ -7,7 +7,10 @@ import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
 import type { Violate } from "../violate.ts";
 
-/** An event may be given before another one whose clock is behind: the run that finds the first of a site too old removes all. */
+/**
+ * The largest difference between the times of two events in a row: clocks differ, so an event may have an earlier time
+ * than the one before it. A run that finds the first event of a site too old removes all old ones.
+ */
 const APART_SECONDS = 20;
 
 interface Row {
@@ -17,17 +20,17 @@ interface Row {
   expiresAt: number;
 }
 
-/** What a run found when it began: the expired rows of the homes that were open for it. */
+/** The expired rows of the open homes when a run began. */
 interface Run {
   nonces: Row[];
   keys: Row[];
   events: Row[];
   deliveries: { home: string; name: string; row: Stored }[];
-  /** A home was taken back meanwhile. */
+  /** Whether a home was restored since the run began. */
   disturbed: boolean;
 }
 
-/** Holds what the cron job removes against docs/operating.md, "Pruning". */
+/** Checks what the cron job removes: docs/operating.md, "Pruning". */
 export class Pruning {
   readonly #model: Model;
   readonly #violate: Violate;
@@ -58,7 +61,7 @@ export class Pruning {
     this.#runs.set(call, run);
   }
 
-  /** A home was taken back. */
+  /** A home was restored. */
   disturb(): void {
     for (const run of this.#runs.values()) run.disturbed = true;
   }
@@ -77,14 +80,14 @@ export class Pruning {
     const run = this.#runs.get(call);
     this.#runs.delete(call);
     if (run === undefined || run.disturbed || !call.alive || call.faults.includes(TRANSIENT_FAULT)) return;
-    // A home that fails stops only itself.
+    // A home that fails stops only its own pruning.
     const failed = new Set(call.faults.map((fault) => fault.split(":")[0]));
     const home = (name: string) => this.#model.home(name);
     const left =
       run.nonces.find((row) => !failed.has(row.home) && home(row.home).nonces.get(row.name) === row.expiresAt) ??
       run.keys.find((row) => !failed.has(row.home) && home(row.home).keys.get(row.name)?.expiresAt === row.expiresAt) ??
       run.events.find((row) => !failed.has(row.home) && home(row.home).outbox.events.has(row.name)) ??
-      // One that was sent again meanwhile is another row.
+      // A delivery that was sent again since then is another row object, and may stay.
       run.deliveries.find(({ home: at, name, row }) => !failed.has(at) && home(at).outbox.deliveries.get(name) === row);
     if (left === undefined) return;
     const what = `${call.name} left ${JSON.stringify(left)}`;

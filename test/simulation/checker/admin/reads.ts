@@ -12,7 +12,7 @@ type Read = Extract<Intent, { kind: "read" }>;
 
 const isOfAudit = ({ path }: Read): boolean => path === "/audit";
 
-/** Holds what operators read against what was stored at some moment since they asked. */
+/** Checks the answers to operators' reads: each must show what was stored at some moment since the call arrived. */
 export class AdminReads {
   readonly #model: Model;
   readonly #records: AppRecords;
@@ -31,7 +31,7 @@ export class AdminReads {
     if (isOfAudit(intent)) this.#audit.arrives(call);
   }
 
-  /** Notes what an open call may be answered at this moment. */
+  /** Notes what an open read may be answered at this moment. */
   look({ call, intent }: OperationOf<"read">): void {
     const { closedHomes } = call.settings;
     const body = readNow(this.#model, { ...intent, closedHomes });

@@ -7,16 +7,22 @@ import { NONCE_SECONDS } from "../periods.ts";
 import type { OperationOf, Written } from "./intents.ts";
 import { isSettling, misses } from "./row-changes.ts";
 
-/** How a restored home is settled, `POST /homes/{home}/restored`: docs/operating.md, "Restoring a home". */
+/**
+ * How a restored home is reconciled (on the wire: settled), `POST /homes/{home}/restored`: docs/operating.md,
+ * "Restoring a home".
+ */
 
-/** KV keeps an app's record for so long: docs/operating.md, "Look at each of `apps`". */
+/** How long KV keeps an app's record: docs/operating.md, "Look at each of `apps`". */
 const RECORD_MS = 86_400_000;
-/** How far an isolate's clock may be off. */
+/** The largest error of an isolate's clock. */
 const SKEW_SECONDS = 20;
-/** A place of KV may show what was there before for so long. */
+/** How long a location's KV may show an old value. */
 const KV_LATE_MS = 60_000;
 
-/** docs/operating.md, "Restoring a home": the directory and the home get what the other knows, and every site is lifted. */
+/**
+ * docs/operating.md, "Restoring a home": the directory and the home get the rows that the other one knows, and every
+ * site skips ids.
+ */
 export function wrongRestoredWrite(
   model: Model,
   operation: OperationOf<"restored">,
@@ -45,7 +51,7 @@ export function wrongRestoredWrite(
   return misses(after, { name, status });
 }
 
-/** Whether a call has lifted its home: from the note of the settling on, it lifts. */
+/** Whether a call has skipped ids already: it does so in the batch that inserts the reconciliation. */
 const hasLifted = ({ intent, changes }: OperationOf<"restored">): boolean =>
   changes.some((change) => change.home === intent.home && isSettling(change, intent.home));
 
@@ -58,7 +64,7 @@ function wrongSettling({ home, settlingId }: OperationOf<"restored">["intent"], 
   return isCopy || isItself ? undefined : "not a place of this settling";
 }
 
-/** The directory keeps what a further home was lifted to. */
+/** The directory keeps the floors of a further home after its reconciliation. */
 function wrongKeptFloors({ before, after }: Written, home: string): string | undefined {
   if (before?.home !== home) return "not a site of this home";
   const { first_chat_id = 0, event_seq_floor = 0 } = after ?? {};
@@ -99,7 +105,7 @@ function wrongRestoredSite(model: Model, operation: OperationOf<"restored">, cha
   return misses(after, { ...before, name, status, revision, ...floors });
 }
 
-/** Why the answer of the settling is not what is stored; undefined when it is. */
+/** Why the answer of a reconciliation is not what is stored; undefined when it is. */
 export function wrongRestoredAnswer(
   model: Model,
   operation: OperationOf<"restored">,
@@ -132,7 +138,8 @@ export function wrongRestoredAnswer(
 }
 
 /**
- * Why a list of apps to look at lacks one: `GET /homes/{home}/divergent`. Undefined when it lacks none, or is no whole list.
+ * Why a list of divergent apps lacks one: `GET /homes/{home}/divergent`. Undefined when it is complete, or only one
+ * page of it.
  *
  * @param path of the call, with its query
  */
@@ -155,7 +162,7 @@ export function wrongDivergent(
   return lacking && `${lacking.appid} (${lacking.why}) is not in the list`;
 }
 
-/** The apps that a list must name: what the directory and KV have known for a while. */
+/** The apps that a list must name: those that the directory and KV have known for a while. */
 function divergent(model: Model, arrivedAt: number, homeName: string, credentials: KvTruth | undefined) {
   const found: { appid: string; why: string }[] = [];
   for (const [appid, siteId] of model.routes) {
@@ -176,7 +183,7 @@ function divergent(model: Model, arrivedAt: number, homeName: string, credential
   return found;
 }
 
-/** A record of KV; undefined when it is none. */
+/** Parses a record of KV; undefined when it is damaged. */
 function recordIn(value: string): { version: string; revokedAt: number | null } | undefined {
   try {
     const record = JSON.parse(value) as { version?: unknown; revokedAt?: unknown };
@@ -193,7 +200,8 @@ function lostByDirectory(model: Model, down: string[]): string | undefined {
       if (model.directory.get(siteId)?.home !== home.name) return `the directory lacks site ${siteId} of ${home.name}`;
     }
     for (const { appid, siteId } of home.apps.values()) {
-      // A route that the directory has for another site stays, and the list of apps to look at names the app: "unrouted".
+      // A route that the directory has for another site stays. Then the list of divergent apps names the app as
+      // "unrouted".
       if (!model.moved.has(appid) && !model.routes.has(appid)) return `no route leads to ${appid} of site ${siteId}`;
     }
   }

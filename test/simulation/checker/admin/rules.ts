@@ -1,9 +1,9 @@
 import type { Intent } from "./intents.ts";
 
-/** Calls whose answer gives a secret out. */
+/** Calls whose answer contains a secret. */
 export const GIVING: Intent["kind"][] = ["issueApp", "rotate", "addWebhook", "rotateWebhook"];
 
-/** What rule a write breaks that its call is not for. */
+/** The rule that a call breaks when it writes something that is not its purpose. */
 export const WRITES: Record<Intent["kind"], string> = {
   createSite: "a site is made once in its home and then opened",
   changeSite: "a change of a site is made as it was asked for, in home and directory",

@@ -7,7 +7,7 @@ import { statusOfWebhooks } from "./webhook-answers.ts";
 
 type ChangeOfApp = Extract<Intent, { kind: "rotate" | "revoke" }>;
 
-/** The status that a call gets by what is stored at this moment, when no fault meets it. */
+/** The status that a call gets for what is stored now, when no fault meets it. */
 export function statusNow(model: Model, { call, intent }: Operation): number {
   const { settings } = call;
   const isMainClosed = settings.closedHomes.includes("main");
@@ -45,7 +45,10 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
   }
 }
 
-/** First_chat_id must be above every id so far, or be what was set last. A restored home may have forgotten what the directory knows. */
+/**
+ * First_chat_id must be above every id so far, or equal to its last value. A restored home may lack ids that the
+ * directory knows.
+ */
 function isTooLow(
   model: Model,
   home: HomeModel,
@@ -57,7 +60,6 @@ function isTooLow(
   return firstChatId <= home.highestId(siteId) && firstChatId - 1 !== site?.floor;
 }
 
-/** The status of a rotation or a revocation. */
 function statusOfChange(model: Model, intent: ChangeOfApp, settings: Settings): number {
   const app = model.listedApp(intent.appid);
   if (app === undefined) return intent.kind === "revoke" ? statusOfRelease(model, intent.appid, settings) : 404;
@@ -66,7 +68,6 @@ function statusOfChange(model: Model, intent: ChangeOfApp, settings: Settings): 
   return model.moved.has(app.appid) || !hasKeyOf(settings, app.row.secret) ? 500 : 200;
 }
 
-/** The status of a release of an appid that has no app. */
 function statusOfRelease(model: Model, appid: string, { closedHomes }: Settings): number {
   const siteId = model.routes.get(appid);
   if (siteId === undefined) return 404;

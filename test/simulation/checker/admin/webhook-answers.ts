@@ -10,7 +10,7 @@ import { answerable } from "./late-tries.ts";
 import type { WebhookIntent } from "./webhook-intents.ts";
 import { webhookShown } from "./webhook-reads.ts";
 
-/** What calls about webhooks are answered: docs/operating.md, "Events". */
+/** The answers of calls about webhooks: docs/operating.md, "Events". */
 
 /** @returns undefined for calls about anything else */
 export function statusOfWebhooks(home: HomeModel, intent: Intent, settings: Settings): number | undefined {
@@ -46,13 +46,16 @@ export function statusOfWebhooks(home: HomeModel, intent: Intent, settings: Sett
 const areTypes = (events: string[] | undefined): boolean =>
   events === undefined || (events.length > 0 && events.every((type) => EVENT_TYPES.includes(type)));
 
-/** Names of private networks: docs/operating.md, "Where events may be posted". */
+/** Suffixes of private networks' names: docs/operating.md, "Where events may be posted". */
 const PRIVATE_NAMES = [
   ...["localhost", "local", "localdomain", "internal", "intranet", "private", "corp", "home", "lan", "home.arpa"],
   ...["test", "invalid", "example", "onion"],
 ];
 
-/** docs/operating.md, "Where events may be posted". The simulation is no `npm start`: nothing is loopback. */
+/**
+ * docs/operating.md, "Where events may be posted". Only `npm start` allows loopback, and the simulation runs as
+ * deployed.
+ */
 export function isPostable(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || text.length > 2_048 || url.protocol !== "https:" || url.port !== "") return false;
@@ -62,7 +65,7 @@ export function isPostable(text: string): boolean {
   return !isLiteral && host.includes(".") && !PRIVATE_NAMES.some((name) => `.${host}`.endsWith(`.${name}`));
 }
 
-/** @returns what a 2xx answer about a webhook says and what is not so */
+/** @returns how a 2xx answer about a webhook is wrong */
 export function wrongWebhookAnswer(
   model: Model,
   operation: Operation<WebhookIntent>,
@@ -75,7 +78,7 @@ export function wrongWebhookAnswer(
   const secret = model.secrets.get(String(webhook?.version));
   const isDue = intent.kind === "ping" || intent.kind === "redeliver";
   if (isDue && !call.trips.some(({ to }) => to.startsWith("EVENTS "))) return "the queue was not told";
-  // A second try finds the webhook as others have left it since.
+  // A second try answers with the webhook as it is then, with changes of other calls since the first try.
   const unlikeNow = (more: object) => {
     const rows = [webhook, home.outbox.webhooks.get(`${webhook?.site_id}/${webhook?.id}`)].filter((row) => row != null);
     const wrong = rows.map((row) => unlike(body, { ...webhookShown(row), ...more }));
@@ -111,7 +114,7 @@ export function wrongWebhookAnswer(
   }
 }
 
-/** What is pending for a webhook that is disabled now; undefined when nothing is. */
+/** What is still pending for a disabled webhook; undefined when nothing is. */
 export function leftPending(outbox: OutboxModel, { site_id, id }: Row): string | undefined {
   const now = outbox.webhooks.get(`${site_id}/${id}`);
   if (now?.status !== "disabled") return undefined;

@@ -1,4 +1,4 @@
-/** What a call of the admin API about webhooks is for: docs/operating.md, "Events". */
+/** The purpose of a call of the admin API about webhooks: docs/operating.md, "Events". */
 export type WebhookIntent =
   | { kind: "addWebhook"; siteId: number; url: string; events: string[] | undefined }
   | {

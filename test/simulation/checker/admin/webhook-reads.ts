@@ -2,7 +2,7 @@ import type { Row } from "../../platform/database.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Shown } from "./admin-reads.ts";
 
-/** What the reads about webhooks and events show of what is stored: docs/operating.md, "Events". */
+/** What the reads about webhooks and events must show: docs/operating.md, "Events". */
 
 export const webhookShown = (row: Row) => ({
   id: row.id,
@@ -15,14 +15,14 @@ export const webhookShown = (row: Row) => ({
   created_at: row.created_at,
 });
 
-/** The oldest first. */
+/** The webhooks of a site, the oldest first. */
 export const webhooksNow = ({ outbox }: HomeModel, siteId: number): object[] =>
   outbox
     .webhooksOf(siteId)
     .sort((a, b) => Number(a.created_at) - Number(b.created_at) || (String(a.id) < String(b.id) ? -1 : 1))
     .map(webhookShown);
 
-/** The newest first. */
+/** The deliveries of a webhook, the newest first. */
 export function deliveriesNow({ outbox }: HomeModel, webhook: Row, query: URLSearchParams): Shown[] {
   const [status, cursor] = ["status", "cursor"].map((name) => query.get(name));
   return outbox
@@ -39,7 +39,7 @@ export function deliveriesNow({ outbox }: HomeModel, webhook: Row, query: URLSea
     });
 }
 
-/** After a seq, the oldest first. */
+/** The events after a seq, the oldest first. */
 export const eventsNow = ({ outbox }: HomeModel, siteId: number, query: URLSearchParams, limit: number): object[] =>
   [...outbox.events.values()]
     .filter(({ site_id, seq }) => site_id === siteId && Number(seq) > Number(query.get("after") ?? 0))

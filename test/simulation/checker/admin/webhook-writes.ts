@@ -7,7 +7,9 @@ import type { Operation, OperationOf, Written } from "./intents.ts";
 import { becomes, inserts } from "./row-changes.ts";
 import type { WebhookIntent } from "./webhook-intents.ts";
 
-/** What each call about webhooks may write: docs/operating.md, "Events". Each function returns what is wrong with one change. */
+/**
+ * What each call about webhooks may write: docs/operating.md, "Events". Each function returns how one change is wrong.
+ */
 
 export const DISABLED = "the webhook is disabled";
 const WEBHOOK_ID = /^wh_[0-9a-f]{32}$/;
@@ -40,7 +42,7 @@ export function wrongWebhookWrite(
   }
 }
 
-/** Whether a webhook that asked for nothing gets every type of event, in whichever order. */
+/** Whether a webhook whose types nobody chose gets every type of event, in any order. */
 const isAll = (events: unknown): boolean =>
   JSON.stringify((JSON.parse(String(events)) as string[]).toSorted()) === JSON.stringify(EVENT_TYPES.toSorted());
 
@@ -98,7 +100,7 @@ function wrongChange({ intent }: OperationOf<"changeWebhook">, change: Written):
   });
 }
 
-/** Why a change is not that of a delivery which fails because its webhook is disabled. */
+/** Why a change is not the failure of a delivery whose webhook was disabled; undefined when it is. */
 const fails = (change: Written): string | undefined =>
   becomes(change, { status: "failed", next_attempt_at: null, claim: null, last_error: DISABLED });
 
@@ -149,7 +151,7 @@ function wrongRedeliver(model: Model, { call, intent }: OperationOf<"redeliver">
   const isUnderWay = before?.claim != null && Number(before.next_attempt_at) > call.clock;
   if (isUnderWay) return "an attempt is under way";
   const fresh = deliveryRow(event, webhookId, call.clock).after;
-  // It is kept as long as its event.
+  // A delivery is kept as long as its event, so it takes the event's time.
   if (before === null) return inserts(change, { ...fresh, created_at: event.created_at ?? 0 });
   return becomes(change, { ...fresh, created_at: before.created_at ?? 0 });
 }

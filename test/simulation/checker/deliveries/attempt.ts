@@ -2,28 +2,28 @@ import type { Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import type { Post } from "../../world/receivers/post.ts";
 
-/** One attempt to deliver an event, from its claim on. Times are Unix seconds by the clock of its isolate. */
+/** One attempt to deliver an event, from its lease on. Times are Unix seconds by the clock of its isolate. */
 export interface Attempt {
   call: Call;
   home: string;
   /** Site, webhook and seq. */
   key: string;
   claim: string;
-  /** How many attempts were begun, this one included. */
+  /** The number of attempts so far, this one included. */
   number: number;
   claimedAt: number;
-  /** What the webhook was when it was claimed and has been since, until it was posted. */
+  /** Every state of the webhook from the lease to the post. */
   webhooks: Row[];
-  /** Undefined when the event is gone. */
+  /** Undefined when the event was erased or pruned. */
   event: Row | undefined;
   post: Post | undefined;
   /** When the post ended. */
   endedAt: number | undefined;
-  /** Its success was written down. */
+  /** Whether its success was recorded. */
   isWritten: boolean;
 }
 
-/** The status that the Worker knows of. */
+/** The status, once the Worker has received it. */
 export const heardStatus = ({ status, heardAt }: Post): number | undefined =>
   heardAt === undefined ? undefined : status;
 

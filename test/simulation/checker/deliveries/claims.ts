@@ -6,7 +6,7 @@ import type { HomeModel } from "../home-model.ts";
 import { clockOf } from "./attempt.ts";
 import { MOST_ATTEMPTS } from "./schedule.ts";
 
-/** An attempt is its claim's own for so long. */
+/** How long a lease makes an attempt its holder's. */
 export const LEASE_SECONDS = 60;
 const MOST_UNDER_WAY = 20;
 const MOST_UNDER_WAY_FAILING = 3;
@@ -14,7 +14,9 @@ const MOST_UNDER_WAY_FAILING = 3;
 export const isClaim = ({ before, after }: Change): boolean =>
   before !== null && after !== null && Number(after.attempts) > Number(before.attempts);
 
-/** docs/architecture.md, "Events": what an attempt may begin with. @returns the rule that is broken, and how */
+/**
+ * docs/architecture.md, "Events": which deliveries may be leased. @returns the broken rule, and what happened instead
+ */
 export function wrongClaim(home: HomeModel, call: Call, change: Change): [rule: string, what: string] | undefined {
   const before = change.before as Row;
   const after = change.after as Row;
@@ -25,7 +27,8 @@ export function wrongClaim(home: HomeModel, call: Call, change: Change): [rule: 
   if (webhook?.status !== "enabled") return ["nothing is attempted for a disabled webhook", "it is not enabled"];
   if (before.status !== "pending") return ["only what is pending is attempted", `it is ${before.status}`];
   if (Number(before.next_attempt_at) > at) return ["nothing is attempted before it is due", `it is ${at}`];
-  // Of an attempt that was lost nobody knows what came of it.
+  // A delivery that still has the lease of its last attempt may be leased again, because that attempt was lost without
+  // a result.
   if (Number(before.attempts) >= MOST_ATTEMPTS && before.claim === null)
     return ["there are 8 attempts at most", "it has had them"];
   if (placesLeft(home.outbox, webhook, at) <= 0) {
@@ -38,7 +41,7 @@ export function wrongClaim(home: HomeModel, call: Call, change: Change): [rule: 
   return wrong === undefined ? undefined : ["a claim counts the attempt and changes nothing else", wrong];
 }
 
-/** How many more attempts may be under way to a webhook. */
+/** How many more attempts to a webhook may be in flight. */
 export function placesLeft(outbox: OutboxModel, webhook: Row, now: number): number {
   const most = webhook.failing_since === null ? MOST_UNDER_WAY : MOST_UNDER_WAY_FAILING;
   return most - outbox.deliveriesOf(webhook).filter((each) => isUnderWay(each, now)).length;

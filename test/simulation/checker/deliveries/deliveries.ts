@@ -17,15 +17,15 @@ import { wrongLeftover, wrongWriteDown } from "./write-downs.ts";
 
 type Broken = [rule: string, what: string] | undefined;
 
-/** Follows each delivery from its claim to its post, and from there to what is written down of it. */
+/** Follows each delivery from its lease to its post, and from the post to the recorded result. */
 export class Deliveries {
   readonly liveness = new Liveness();
   readonly #model: Model;
   readonly #violate: Violate;
-  /** By the consumer's run. */
+  /** The attempts of each run of the consumer. */
   readonly #attempts = new Map<Call, Attempt[]>();
   readonly #byPost = new Map<Post, Attempt>();
-  /** Whose claim each is. */
+  /** The call that made each lease. */
   readonly #claims = new Map<string, Call>();
   readonly #invocations = new Invocations();
 
@@ -38,7 +38,10 @@ export class Deliveries {
     if (broken !== undefined) this.#violate(broken[0], `${call.name} ${about}: ${broken[1]}`, [call.name]);
   }
 
-  /** A run of the consumer has changed rows, which the model learns one by one. @param now Unix seconds by the right clock */
+  /**
+   * A run of the consumer has changed rows. The model applies them one by one. @param now Unix seconds by the right
+   * clock
+   */
   checkWritten(
     home: string,
     call: Call,
@@ -95,7 +98,7 @@ export class Deliveries {
     const heard = attempts.filter(({ post }) => post !== undefined && isSuccess(post));
     if (after.status === "delivered") for (const each of heard) each.isWritten = true;
     written.push(...(after.status === "delivered" ? heard.slice(-1) : mine === undefined ? [] : [mine]));
-    // A second try of the claim reads the event once more, which may be erased by then.
+    // A second try of the lease reads the event again, which may have been erased since the first try.
     if (mine !== undefined && after.status === "skipped") mine.event = this.#model.home(home).outbox.eventOf(after);
     return wrongWriteDown(change, mine, attempts);
   }
@@ -120,7 +123,7 @@ export class Deliveries {
     return undefined;
   }
 
-  /** A webhook is not what it was: an attempt that is not posted yet may use either. */
+  /** A webhook was changed: an attempt that is not posted yet may use either state of it. */
   webhookChanges(home: string, { after }: Change): void {
     if (after === null) return;
     const key = `${after.site_id}/${after.id}/`;
@@ -157,14 +160,14 @@ export class Deliveries {
     }
   }
 
-  /** The Worker knows what came of a post. */
+  /** The Worker knows the result of a post. */
   ends(post: Post, now: number): void {
     const attempt = this.#byPost.get(post);
     if (attempt !== undefined) attempt.endedAt ??= clockOf(post.call);
     this.#report(post.call, post.name, this.#invocations.ends(post, now));
   }
 
-  /** The end of a run. @param now Unix seconds */
+  /** The run has ended. @param now Unix seconds */
   settled(now: number): void {
     for (const home of this.#model.homes.values()) {
       const wrong = this.liveness.wrongEnd(home, now);
@@ -181,12 +184,12 @@ export class Deliveries {
 
   #isForgotten({ home, key, post, isWritten, endedAt }: Attempt): boolean {
     if (isWritten || endedAt === undefined || post === undefined || !isSuccess(post)) return false;
-    // Another attempt's success says the same.
+    // Another attempt may have recorded a success of the same delivery.
     const delivery = this.#model.home(home).outbox.deliveries.get(key);
     return delivery !== undefined && delivery.status !== "delivered" && Number(delivery.created_at) <= endedAt;
   }
 
-  /** A home was taken back: what was written down since then is gone. */
+  /** A home was restored: results that were recorded after the point are gone, which is no fault of the Worker. */
   restored(home: string): void {
     for (const each of [...this.#attempts.values()].flat()) if (each.home === home) each.isWritten = true;
   }

@@ -2,16 +2,22 @@ import type { Call } from "../../world/call.ts";
 import type { Post } from "../../world/receivers/post.ts";
 import { messagesOf } from "./turns.ts";
 
-/** What one run of the consumer may do at once, and how long receivers may hold it up: docs/architecture.md, "Events". */
+/**
+ * How many posts one run of the consumer may make at once, and how long receivers may delay the run:
+ * docs/architecture.md, "Events".
+ */
 
 type Broken = [rule: string, what: string] | undefined;
 
-/** Production has so many connections at once, and so many subrequests, for an invocation. */
+/** Cloudflare's limits for one invocation: connections at once, and subrequests. */
 const MOST_CONNECTIONS = 6;
 const MOST_POSTS = 40;
-/** A receiver has 15 s; what isolates wait for each other comes on top, in milliseconds. */
+/** Milliseconds that a receiver has: 15 s, and half a second for waits inside the isolate. */
 const POST_LIMIT_MS = 15_500;
-/** A run for one home, which no fault met, has returned by then, in milliseconds after it began to post. Of two homes one may be slow. */
+/**
+ * A run for one home that no fault met returns within so many milliseconds after its first post. A run for two homes
+ * may wait longer, because one of them may be slow.
+ */
 const RETURNED_MS = 100;
 
 export class Invocations {

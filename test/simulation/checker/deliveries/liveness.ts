@@ -7,56 +7,63 @@ import type { Model } from "../model.ts";
 import { clockOf } from "./attempt.ts";
 import { messagesOf } from "./turns.ts";
 
-/** Nothing waits for ever: docs/architecture.md, "Events". */
+/** No delivery waits for ever: docs/architecture.md, "Events". */
 
 type Broken = [rule: string, what: string] | undefined;
 
-/** An attempt that is due begins within this, in seconds, when nothing fails: its message is under way, and clocks may be apart. */
+/** Seconds within which a due attempt begins when nothing fails: its message is in flight, and clocks differ. */
 const LATE_SECONDS = 120;
-/** Without a sweep and new events it would not begin for hours. Those that hang in turn, three at a time, may well take this long. */
+/**
+ * Seconds of delay that are too long when the queue was notified. Receivers that hang, three at a time, may well cause
+ * so much; without a message, a sweep or a new event the attempt would wait for hours.
+ */
 const UNTOLD_SECONDS = 1_800;
-/** What one hanging receiver may add to the wait of each delivery that is due before. */
+/** Seconds that one hanging receiver may add to the wait of each delivery that is due later. */
 const HANGING_SECONDS = 15;
 
-/** Clocks are read in whole seconds, when an attempt has ended and when that is written down. */
+/** Clocks are read in whole seconds: once when an attempt ends, and once when its result is recorded. */
 const ROUNDED_SECONDS = 2;
 
-/** How far the clocks of two isolates may be apart. */
+/** The largest difference between the clocks of two isolates. */
 const SKEW_SECONDS = 20;
 
-/** No message of the queue comes later, so what is due after that is left to the sweep. */
+/** The longest delay of a queue's message. An attempt that is due later is left to the sweep. */
 const LONGEST_MESSAGE_SECONDS = 43_200;
 
-/** What the queue knows of the next attempt of a delivery, in Unix seconds. */
+/** What the queue was told of a delivery's next attempt. Times are Unix seconds. */
 interface Told {
-  /** By the clock that gave the time. */
+  /** By the clock of the isolate that computed it. */
   dueAt: number;
-  /** It was told when nothing failed any more, and whoever was woken since has told of it again. */
+  /**
+   * False when the notification may have had no effect: it was sent while faults still happened, or its run came too
+   * early.
+   */
   isSure: boolean;
 }
 
 export class Liveness {
-  /** In Unix seconds by the platform's clock, once nothing fails any more. */
+  /** Unix seconds by the platform's clock from which nothing fails any more. */
   #calmSince = Number.POSITIVE_INFINITY;
   /** By delivery. */
   readonly #told = new Map<string, Told>();
-  /** By how many seconds the clock of a run was ahead at most: messages that it sends come so early. */
+  /** The most seconds by which a run's clock was ahead: its messages arrive early by as much. */
   #ahead = 0;
   #closedHomes: readonly string[] = [];
 
   calms(now: number): void {
-    // What is under way may still meet what went wrong before.
+    // Calls in flight may still suffer from earlier faults.
     this.#calmSince = now + LATE_SECONDS;
   }
 
-  /** What a deployment serves shows in what the cron trigger runs. */
+  /** The closed homes of a deployment. They are learnt from the first run of a cron trigger that it serves. */
   deployed(closedHomes: readonly string[]): void {
     this.#closedHomes = closedHomes;
   }
 
   /**
-   * A run of the consumer begins. Where a home is still closed to it, it leaves to the sweep what it was woken for. One whose clock is behind
-   * that of who sent the message finds nothing due yet, and tells the queue of nothing, not even of what is due later.
+   * A run of the consumer begins. For a home that its settings still close, it leaves the work to the sweep. A run
+   * whose clock is behind the sender's finds nothing due yet, and then it does not notify the queue of later attempts
+   * either.
    *
    * @param now Unix seconds
    */
@@ -75,7 +82,7 @@ export class Liveness {
     }
   }
 
-  /** A failed attempt was written down, to be tried again. @param now Unix seconds */
+  /** A failed attempt was recorded, with a time for the next one. @param now Unix seconds */
   fails(home: string, call: Call, delivery: Row, now: number): void {
     const dueAt = Number(delivery.next_attempt_at);
     if (dueAt - clockOf(call) > LONGEST_MESSAGE_SECONDS) return;
@@ -96,7 +103,7 @@ export class Liveness {
       : undefined;
   }
 
-  /** The end of a run, long after anything has failed but some receivers. @param now Unix seconds */
+  /** The end of the run, long after the last fault; only some receivers still fail. @param now Unix seconds */
   wrongEnd({ name, outbox }: HomeModel, now: number): Broken {
     if (this.#closedHomes.includes(name)) return undefined;
     for (const delivery of outbox.deliveries.values()) {
@@ -104,7 +111,7 @@ export class Liveness {
       const said = `${name} ${JSON.stringify(delivery)}`;
       const webhook = outbox.webhookOf(delivery);
       if (webhook === undefined) return ["the sweep removes what is left of deleted webhooks", said];
-      // An erasure blanks what receivers have answered, too.
+      // An erasure also removes the recorded answers of receivers.
       const isErased = outbox.eventOf(delivery)?.data === null;
       if (status === "failed" && !last_error && !isErased) return ["what has failed says why", said];
       if (status === "delivered" && last_status === null) return ["what is delivered was answered", said];

@@ -1,19 +1,19 @@
 /** docs/receiving.md, "When an attempt fails". */
 
-/** In seconds, after each failed attempt but the last. */
+/** Seconds between an attempt and the next one. */
 const PAUSES = [5, 300, 1_800, 7_200, 18_000, 36_000, 43_200];
 export const MOST_ATTEMPTS = PAUSES.length + 1;
 const JITTER = 0.1;
 const LONGEST_RETRY_AFTER = 43_200;
 
 /**
- * Between which times the next attempt may be due.
+ * The earliest and the latest time at which the next attempt may be due.
  *
  * @param number     which attempt failed
  * @param endedAt    when it failed, in Unix seconds
- * @param writtenAt  when that was written down at the latest
+ * @param writtenAt  the latest time at which its failure was recorded
  * @param retryAfter the header as it was sent
- * @returns undefined after the last
+ * @returns undefined after the last attempt
  */
 export function nextBounds(
   number: number,
@@ -37,14 +37,14 @@ const DATES = [
   new RegExp(`^\\w{3} (?<month>\\w{3}) (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})$`),
 ];
 
-/** The seconds of a Retry-After header; 0 for what is none. */
+/** The seconds of a Retry-After header; 0 for an invalid one. */
 function secondsOf(header: string | null | undefined, now: number): number {
   if (header == null) return 0;
   if (/^\d+$/.test(header)) return Number(header);
   const { year, month, day, hour, minute, second } = DATES.map((form) => form.exec(header)?.groups).find(Boolean) ?? {};
   const at = MONTHS.indexOf(month ?? "");
   if (at < 0 || Number(day) < 1 || Number(day) > 31) return 0;
-  // A year of two digits is one of this century.
+  // A year of two digits is in this century.
   const whole = Number(year) + (year?.length === 2 ? 2000 : 0);
   const then = Date.UTC(whole, at, Number(day), Number(hour), Number(minute), Number(second));
   return Math.max(0, then / 1000 - now);

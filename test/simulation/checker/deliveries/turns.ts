@@ -3,7 +3,7 @@ import type { Call } from "../../world/call.ts";
 import { keyOf, type OutboxModel } from "../events/outbox-model.ts";
 import { LEASE_SECONDS, placesLeft } from "./claims.ts";
 
-/** Whose turn it is when attempts begin: docs/architecture.md, "The way of an event". */
+/** In which order attempts begin: docs/architecture.md, "The way of an event". */
 
 type Broken = [rule: string, what: string] | undefined;
 
@@ -13,13 +13,13 @@ interface Message {
   webhook: string;
 }
 
-/** What the queue has told a run. */
+/** The queue's messages of a run. */
 export const messagesOf = ({ wire }: Call): Message[] => JSON.parse(wire.body) as Message[];
 
 /**
- * @param outbox  what the home holds after one transaction
- * @param claims  the attempts that it began
- * @param isFirst whether the run had begun none there before
+ * @param outbox  the home's outbox after one transaction
+ * @param leases  the leases of that transaction
+ * @param isFirst whether they are the first ones of the run in this home
  */
 export function wrongTurn(outbox: OutboxModel, home: string, call: Call, claims: Change[], isFirst: boolean): Broken {
   const begun = Map.groupBy(claims, ({ after }) => `${after?.site_id}/${after?.webhook_id}`);
@@ -49,7 +49,7 @@ const waitingOf = (outbox: OutboxModel, key: string): Row[] => {
   return webhook === undefined ? [] : outbox.deliveriesOf(webhook).filter(({ status }) => status === "pending");
 };
 
-/** Whether an attempt of a webhook might begin. */
+/** Whether an attempt of a webhook may begin now. */
 function mayBegin(outbox: OutboxModel, site: number, id: string, now: number): boolean {
   const webhook = outbox.webhooks.get(`${site}/${id}`);
   if (webhook?.status !== "enabled" || placesLeft(outbox, webhook, now) <= 0) return false;

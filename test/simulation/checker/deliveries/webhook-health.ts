@@ -4,21 +4,22 @@ import { originOf, sorted } from "../admin/audit-details.ts";
 import { misses } from "../admin/row-changes.ts";
 import { type Attempt, clockOf, heardStatus, isAt, isSuccess } from "./attempt.ts";
 
-/** What the Worker says of a webhook by itself: docs/operating.md, "Events". */
+/** What the Worker itself records about a webhook: docs/operating.md, "Events". */
 
 type Broken = [rule: string, what: string] | undefined;
 
 const FAILING_SECONDS = 5 * 86_400;
-/** How far the clocks of two isolates may be apart. */
+/** The largest difference between the clocks of two isolates. */
 const SKEW_SECONDS = 20;
 
-/** @param attempts what the call has made at this webhook */
+/** @param attempts the call's attempts at this webhook */
 export function wrongHealth(call: Call, change: Change, attempts: readonly Attempt[]): Broken {
   const before = change.before as Row;
   const { after } = change;
   if (after === null || change.before === null) return ["the Worker makes and removes no webhook by itself", ""];
   const { failing_since = null, status = "", disabled_reason = null } = after;
-  // What an operator has sent before it was disabled must not enable it.
+  // A new revision ends PATCHes that an operator sent before the Worker disabled the webhook: they must not enable it
+  // again.
   const revision = Number(before.revision) + Number(status !== before.status);
   const wrong = misses(after, { ...before, failing_since, status, disabled_reason, revision });
   if (wrong !== undefined) return ["the Worker changes nothing of a webhook but its health", wrong];
@@ -46,9 +47,12 @@ export function wrongHealth(call: Call, change: Change, attempts: readonly Attem
     : ["the Worker disables only who is gone, or has failed for 5 days", `${disabled_reason}, failing since ${since}`];
 }
 
-/** What has to be said of a webhook after all that one transaction wrote down. @param now what the home holds of it after that */
+/**
+ * What a transaction had to record about a webhook, by the results that it recorded, and did not. @param now the
+ * webhook after that transaction
+ */
 export function missedHealth(call: Call, now: Row, written: readonly Attempt[]): Broken {
-  // Says nothing of another URL that the webhook has got since.
+  // A post to an earlier URL says nothing about the webhook's new URL.
   const posts = written.flatMap(({ post }) => (post === undefined || !isAt(post, now) ? [] : [post]));
   if (posts.length === 0) return undefined;
   if (posts.some((post) => heardStatus(post) === 410) && now.status === "enabled") {
@@ -57,7 +61,8 @@ export function missedHealth(call: Call, now: Row, written: readonly Attempt[]):
   if (posts.some(isSuccess)) {
     return now.failing_since === null ? undefined : ["a webhook fails no more after a success", `${now.failing_since}`];
   }
-  // What was written before, and whose answer was lost, is written with it once more: perhaps a success.
+  // After a lost answer, a second try records the results once more, with results since then: one of them may be a
+  // success.
   if (now.failing_since === null && call.faults.length > 0) return undefined;
   if (now.failing_since === null) return ["a failure is noted at the webhook", `${now.id} says nothing of it`];
   const isOver = Number(now.failing_since) < clockOf(call) - FAILING_SECONDS - SKEW_SECONDS;
@@ -66,7 +71,10 @@ export function missedHealth(call: Call, now: Row, written: readonly Attempt[]):
     : undefined;
 }
 
-/** The audit rows of a transaction of the Worker's own: one for each webhook that it disables. */
+/**
+ * How the audit rows of a transaction of the Worker itself are wrong: there must be one for each webhook that it
+ * disables.
+ */
 export function wrongOwnAudit(changes: readonly Change[]): string | undefined {
   const rows = changes.flatMap(({ table, after }) => (table === "audit_log" && after !== null ? [after] : []));
   const disabled = changes.flatMap(({ table, before, after }) =>

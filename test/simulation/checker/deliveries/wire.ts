@@ -3,16 +3,16 @@ import type { Row } from "../../platform/database.ts";
 import type { Post } from "../../world/receivers/post.ts";
 import { type Attempt, clockOf } from "./attempt.ts";
 
-/** What goes over the wire, read once more from docs/receiving.md and the specification of Standard Webhooks. */
+/** The format of posts, read again from docs/receiving.md and the specification of Standard Webhooks. */
 
 type Broken = [rule: string, what: string] | undefined;
 
-/** How old the timestamp of an attempt may be when it is posted, in seconds: it is signed right before. */
+/** The largest age of an attempt's timestamp when it is posted, in seconds: it is signed right before. */
 const SIGNED_SECONDS = 2;
 
 const HEADERS = { "content-type": "application/json", "user-agent": "agent-session-webhooks/1" };
 
-/** @param secrets of every version that there ever was */
+/** @param secrets the secret of every version so far */
 export function wrongPost(attempt: Attempt, post: Post, secrets: ReadonlyMap<string, string>): Broken {
   const { headers, body } = post;
   const now = clockOf(attempt.call);
@@ -41,7 +41,7 @@ export function wrongPost(attempt: Attempt, post: Post, secrets: ReadonlyMap<str
 const bodyOf = ({ type, created_at, data }: Row): string =>
   `{"type":"${type}","timestamp":"${new Date(Number(created_at) * 1000).toISOString()}","data":${data}}`;
 
-/** The current secret's first; the previous one's too while it is valid. */
+/** The signatures of the current secret and, while it is valid, of the previous one, in this order. */
 function signaturesOf(webhook: Row, at: number, secrets: ReadonlyMap<string, string>, text: string): string {
   const { version, previous_version, previous_expires_at } = webhook;
   const isOverlap = previous_version !== null && Number(previous_expires_at) > at;

@@ -9,14 +9,14 @@ import { MOST_ATTEMPTS, nextBounds } from "./schedule.ts";
 type Broken = [rule: string, what: string] | undefined;
 
 const MOST_ERROR_CHARACTERS = 250;
-/** Why nothing was posted: docs/operating.md, "Seeing what fails". */
+/** The reasons for which nothing was posted: docs/operating.md, "Seeing what fails". */
 const REFUSAL = /^the (URL .+|secret does not open: MASTER_KEY)$/;
 
 /**
- * What may be written down of an attempt that has ended: docs/receiving.md and docs/architecture.md, "Events".
+ * Which results an ended attempt may record: docs/receiving.md and docs/architecture.md, "Events".
  *
- * @param own      the attempt whose claim the delivery has; undefined when another call has claimed it, or nobody
- * @param attempts all that the call has made at this delivery
+ * @param own      the attempt that holds the delivery's lease; undefined when another call holds it, or nobody
+ * @param attempts all attempts of the call at this delivery
  */
 export function wrongWriteDown(change: Change, own: Attempt | undefined, attempts: readonly Attempt[]): Broken {
   const before = change.before as Row;
@@ -44,7 +44,7 @@ function wrongSuccess(before: Row, after: Row, attempts: readonly Attempt[]): Br
   return ended(before, after, { last_error: null });
 }
 
-/** Without a post: it may not, or cannot, be posted. */
+/** A failure without a post: the URL must not be posted to, or the secret does not open. */
 function wrongRefusal(before: Row, after: Row, own: Attempt): Broken {
   if (!isRefused(own)) return ["an attempt fails by its receiver, its URL or its secret", "it was not posted"];
   if (!REFUSAL.test(String(after.last_error)) || after.last_status !== null) {
@@ -53,7 +53,7 @@ function wrongRefusal(before: Row, after: Row, own: Attempt): Broken {
   return wrongEnd(before, after, own, { endedAt: own.claimedAt, status: null, retryAfter: undefined });
 }
 
-/** Whether an attempt's URL may not be posted to, or a secret that it needs does not open in its isolate. */
+/** Whether an attempt's URL must not be posted to, or a secret that it needs does not open in its isolate. */
 const isRefused = ({ post, webhooks, call }: Attempt): boolean =>
   post === undefined &&
   webhooks.some(
@@ -80,7 +80,7 @@ interface Told {
   retryAfter: string | undefined;
 }
 
-/** When it is tried again, and whether. */
+/** Whether the delivery ends or gets a next attempt, and at which time. */
 function wrongEnd(before: Row, after: Row, { call, number }: Attempt, { endedAt, status, retryAfter }: Told): Broken {
   if (after.status === "failed") {
     const isLast = number >= MOST_ATTEMPTS || status === 410;
@@ -111,7 +111,7 @@ const tells = (error: string, status: number | null): boolean =>
       ? status >= 300 && status < 400
       : error.startsWith(`HTTP ${status}`);
 
-/** Why a change is not that of a delivery that has ended, with these columns. */
+/** Why a change is not the end of a delivery with these columns; undefined when it is. */
 function ended(before: Row, after: Row, columns: Row): Broken {
   const { status = "", last_status = null, last_error = null } = after;
   const row = { ...before, status, last_status, last_error, next_attempt_at: null, claim: null, ...columns };
@@ -119,7 +119,10 @@ function ended(before: Row, after: Row, columns: Row): Broken {
   return wrong === undefined ? undefined : ["what has ended is not due and not claimed", wrong];
 }
 
-/** Ended because its webhook is disabled, which leaves what the attempts before said. */
+/**
+ * Why a change is not the failure of a delivery whose webhook was disabled. It must keep the status of the attempts
+ * before.
+ */
 export function wrongLeftover({ before, after }: Change, webhook: Row | undefined): string | undefined {
   if (webhook?.status !== "disabled") return "its webhook is not disabled";
   if (before?.status !== "pending") return `it was ${before?.status}`;

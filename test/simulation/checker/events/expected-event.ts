@@ -2,29 +2,29 @@ import type { Row } from "../../platform/database.ts";
 import type { HomeModel } from "../home-model.ts";
 import { wants } from "./outbox-model.ts";
 
-/** The event of an accepted call, as its row has to be: docs/receiving.md. What only the row tells, its id, has rules of its own. */
+/** The expected row of an accepted call's event: docs/receiving.md. The id is random, so it has rules of its own. */
 interface ExpectedEvent {
   siteId: number;
   type: string;
   sessionId: number | null;
-  /** Of the call's isolate, in Unix seconds. */
+  /** The clock of the call's isolate, in Unix seconds. */
   clock: number;
-  /** The fields of `data` beside `seq`. */
+  /** The fields of `data` except `seq`. */
   data: object;
 }
 
 interface ExpectedRow {
   table: string;
   after: Row;
-  /** What the JSON of `data` says. */
+  /** The parsed JSON of `data`. */
   json?: object;
 }
 
-/** The seq that a site's next event gets. */
+/** The seq of a site's next event. */
 export const nextSeq = (home: HomeModel, siteId: number): number =>
   Math.max(home.outbox.newestSeq(siteId), Number(home.sites.get(siteId)?.row.event_seq_floor ?? 0)) + 1;
 
-/** The rows of an event and of its deliveries; none where the site's events are off. */
+/** The rows of an event and of its deliveries; none for a site whose events are off. */
 export function eventRows(home: HomeModel, event: ExpectedEvent): ExpectedRow[] {
   const { siteId, type } = event;
   if (home.sites.get(siteId)?.row.events !== 1) return [];

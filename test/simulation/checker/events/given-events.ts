@@ -5,7 +5,7 @@ import type { Violate } from "../violate.ts";
 
 const EVENT_ID = /^evt_[0-9a-f]{32}$/;
 
-/** An event is given its id and its seq once, and stays as it is: docs/receiving.md. */
+/** An event gets its id and its seq once, and both never change: docs/receiving.md. */
 export class GivenEvents {
   readonly #model: Model;
   readonly #violate: Violate;
@@ -16,7 +16,7 @@ export class GivenEvents {
     this.#violate = violate;
   }
 
-  /** A row of `events` has changed. What each call may write is looked at elsewhere. */
+  /** A row of `events` has changed. Other rules say which call may write it. */
   changes(home: string, call: Call | undefined, { before, after }: Change): void {
     const by = call?.name ?? "a hand";
     const { site_id, seq, id } = after ?? before ?? {};

@@ -1,6 +1,6 @@
 import type { Change, Row } from "../../platform/database.ts";
 
-/** The events, webhooks and deliveries that one home holds. */
+/** The events, webhooks and deliveries of one home. */
 export class OutboxModel {
   /** By site and seq. */
   readonly events = new Map<string, Row>();
@@ -21,7 +21,7 @@ export class OutboxModel {
     else if (this.newestSeq(siteId) === row.seq) this.#newest.set(siteId, this.#findNewest(siteId));
   }
 
-  /** The seq of a site's newest event; 0 without one. */
+  /** The seq of a site's newest event; 0 when it has none. */
   newestSeq(siteId: number): number {
     return this.#newest.get(siteId) ?? 0;
   }
@@ -52,7 +52,7 @@ export class OutboxModel {
   }
 }
 
-/** What names a row of these tables. */
+/** The key of a row of these tables. */
 export const keyOf = (table: string, row: Row): string => {
   if (table === "events") return `${row.site_id}/${row.seq}`;
   return table === "webhooks" ? `${row.site_id}/${row.id}` : `${row.site_id}/${row.webhook_id}/${row.seq}`;
@@ -61,6 +61,6 @@ export const keyOf = (table: string, row: Row): string => {
 export const isOutbox = (table: string): boolean =>
   table === "events" || table === "webhooks" || table === "deliveries";
 
-/** Whether a webhook gets events of a type by itself: docs/operating.md, "Events". */
+/** Whether a webhook gets events of a type: docs/operating.md, "Events". */
 export const wants = ({ status, events }: Row, type: string): boolean =>
   status === "enabled" && (JSON.parse(String(events)) as string[]).includes(type);

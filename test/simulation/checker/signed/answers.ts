@@ -3,13 +3,13 @@ import type { Refusal } from "../../operations/shared/model.ts";
 import type { Answer, Call } from "../../world/call.ts";
 import type { Verdict } from "./verdicts.ts";
 
-/** What the contract answers: section 7, and docs/decisions.md, "Answers". */
+/** The form of an answer: section 7 of the contract, and docs/decisions.md, "Answers". */
 interface Form {
   status: number;
   msg: string;
-  /** Whether `x-error-detail` says why. Undefined where both are right. */
+  /** Whether `x-error-detail` is sent. Undefined when both are right. */
   told?: boolean | undefined;
-  /** What it says. */
+  /** The text of `x-error-detail`. */
   detail?: RegExp | undefined;
 }
 
@@ -32,7 +32,7 @@ function formOf(verdict: Verdict, call: Call): Form {
     case "site_closed":
       return { ...NO_ANSWER, told: true };
     case "unsigned":
-      // What is wrong with its form depends on no secret.
+      // The detail may only say that the signature has a wrong form, which depends on no secret.
       return {
         status: 401,
         msg: UNVERIFIED,
@@ -54,7 +54,7 @@ function formOf(verdict: Verdict, call: Call): Form {
   }
 }
 
-/** Why an answer is not the one of a verdict; undefined when it is. */
+/** Why an answer does not fit a verdict; undefined when it does. */
 export function mismatch(call: Call, answer: Answer, verdict: Verdict): string | undefined {
   return formMismatch(call, answer, formOf(verdict, call)) ?? wrongData(call, answer, verdict);
 }
@@ -91,7 +91,7 @@ function wrongData(call: Call, { headers, body }: Answer, verdict: Verdict): str
   return undefined;
 }
 
-/** The agents that `x-ignored-agents` names, in no order. */
+/** The agents that `x-ignored-agents` names, sorted. */
 export const ignoredIn = ({ headers }: Answer): string[] =>
   (headers.get("x-ignored-agents") ?? "")
     .split(", ")

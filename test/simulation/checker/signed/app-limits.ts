@@ -3,29 +3,32 @@ import { LIMITS } from "../../world/cloud/settings.ts";
 import type { Violate } from "../violate.ts";
 import { areLimitsBound, EARLY_MS, LIMITER_MS } from "./limits.ts";
 
-/** An isolate refuses for so long after an app or a site exceeded its limit, in milliseconds. */
+/** Milliseconds for which an isolate refuses an app or a site after its limit was exceeded. */
 const PAUSE_MS = 1_000;
 
 /** Calls of one key in one window of one location. */
 interface Counter {
   window: number;
-  /** Those that the app made itself: each ranstr once, however often somebody sends it. */
+  /** Calls that the app made itself: each ranstr counts once, however often somebody sends it. */
   own: number;
-  /** Those that were certainly counted. */
+  /** Calls that the limit has certainly counted. */
   sure: number;
 }
 
-/** When an isolate learnt that a limit was exceeded, in milliseconds: by the app's own calls, and for certain. */
+/**
+ * When an isolate learnt that a limit was exceeded, in milliseconds: by the app's own calls, and by calls that were
+ * certainly counted.
+ */
 interface Exceeded {
   own: number[];
   sure: number[];
 }
 
-/** The count of what an app signed and the form of which is wrong: docs/operating.md, "Limits". */
+/** The key of an app's signed calls with a wrong form: docs/operating.md, "Limits". */
 const malformed = (appid: string): string => `malformed ${appid}`;
 
 /**
- * The limits of an app and its site: who may be refused with 429 by what they did themselves, and who must be. It counts what the
+ * The limits of an app and its site: whose own calls may lead to a 429, and whose must. It counts the calls that the
  * platform's limits are promised to count.
  */
 export class AppLimits {
@@ -48,15 +51,15 @@ export class AppLimits {
   }
 
   /**
-   * A request that an app has signed was refused for its form. It can be sent again by anybody, so each counts, but apart from all that is
-   * right in form.
+   * A request that an app signed was refused for its form. Anybody can send it again, so every copy counts, but under a
+   * key apart from well-formed calls.
    */
   chargeMalformed(call: Call, appid: string): void {
     this.#letThrough(call, [malformed(appid)], call.arrivedAt as number);
     this.#count(call, malformed(appid), LIMITS.APP_LIMIT, true);
   }
 
-  /** A signed request is over the limit of those that are wrong in form: it costs no read of KV. */
+  /** A signed request over the limit of malformed ones must cost no read of KV. */
   checkCost(call: Call, appid: string): void {
     if (this.#known(call, malformed(appid), call.answeredAt as number) === undefined) return;
     if (!call.trips.some(({ to }) => to === "NONCES get")) return;
@@ -67,7 +70,10 @@ export class AppLimits {
     );
   }
 
-  /** Whether an app's or a site's own calls explain that a call is refused with 429; of those that are malformed only for another one. */
+  /**
+   * Whether the calls of an app or its site explain a 429. Malformed calls explain only the 429 of another malformed
+   * call.
+   */
   explains(call: Call, appid: string, siteId: number | undefined, isMalformed: boolean): boolean {
     if (!areLimitsBound(call)) return false;
     const since = (call.arrivedAt as number) - PAUSE_MS - LIMITER_MS;
@@ -75,7 +81,7 @@ export class AppLimits {
     return names.some((name) => this.#exceededOf(call, name).own.some((at) => at >= since));
   }
 
-  /** A request was let through: an isolate that knows of an exceeded limit lets none through. */
+  /** A request was accepted: an isolate that knows of an exceeded limit must accept none. */
   letThrough(call: Call, appid: string, siteId: number | undefined, at: number): void {
     this.#letThrough(call, [`app ${appid}`, `site ${siteId}`], at);
   }
@@ -94,7 +100,7 @@ export class AppLimits {
     if (counter.sure > limit && !call.limiterFailed) exceeded.sure.push(now);
   }
 
-  /** When the call's isolate learnt that a limit is exceeded, if it knew so from the call's arrival until `at`. */
+  /** When the call's isolate learnt that a limit was exceeded, if it knew so from the call's arrival until `at`. */
   #known(call: Call, name: string, at: number): number | undefined {
     if (!areLimitsBound(call)) return undefined;
     const since = this.#exceededOf(call, name).sure.findLast((time) => (call.arrivedAt as number) > time + LIMITER_MS);

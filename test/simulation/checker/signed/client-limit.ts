@@ -3,18 +3,18 @@ import { LIMITS } from "../../world/cloud/settings.ts";
 import type { Violate } from "../violate.ts";
 import { areLimitsBound, clientKey, EARLY_MS, LIMITER_MS } from "./limits.ts";
 
-/** An isolate refuses for so long what a client that exceeded its limit may not ask, in milliseconds. */
+/** Milliseconds for which an isolate refuses a client's calls after its limit was exceeded. */
 const PAUSE_MS = 60_000;
 const PERIOD_MS = LIMITS.CLIENT_LIMIT.period * 1000;
 
-/** What failed at the door, as a client's limit counts it. */
+/** A failed signature check, as the limit of a client counts it. */
 interface Failure {
   isUnknown: boolean;
-  /** No app ever had the appid, so that no cache can know one. */
+  /** Whether no app ever had the appid, so no cache can know one. */
   invented?: boolean;
 }
 
-/** The limit of an address: who may be refused with 429 by what failed there, who must be, and what such a call may cost. */
+/** The limit of an address: which failures there may lead to a 429, which must, and what a refused call may cost. */
 export class ClientLimit {
   readonly #violate: Violate;
   /** Calls by edge and client, in the order of their arrival. */
@@ -32,7 +32,7 @@ export class ClientLimit {
     const calls = this.#calls.get(key);
     if (calls === undefined) this.#calls.set(key, [call]);
     else calls.push(call);
-    // Until it is answered it may turn out to be a failure.
+    // Until it is answered it may still become a failure.
     this.#failures.set(call, { isUnknown });
   }
 
@@ -41,7 +41,7 @@ export class ClientLimit {
     if (!areLimitsBound(call)) return false;
     const now = call.answeredAt as number;
     const { limit } = LIMITS.CLIENT_LIMIT;
-    // A limit that says nothing was asked long before the answer, perhaps in the window before.
+    // A limit that does not answer was asked long before the call's answer, perhaps in the window before.
     const asked = call.limiterFailed ? (call.arrivedAt as number) : now;
     const from = Math.floor((asked - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
     if (mayBeUnsigned && this.#count(call, from, now, () => true) > limit) return true;
@@ -53,14 +53,14 @@ export class ClientLimit {
     return false;
   }
 
-  /** A call did not fail at the door. */
+  /** The signature of a call verified. */
   succeeds(call: Call): void {
     this.#failures.delete(call);
   }
 
   /**
-   * A call failed at the door: its signature did not verify, or its appid is unknown. It is forged when no secret that the app ever had
-   * has signed it, and invented when nobody ever had the appid.
+   * A call failed: its signature did not verify, or its appid is unknown. It is forged when no secret that the app ever
+   * had signed it, and invented when nobody ever had the appid.
    */
   fails(
     call: Call,
@@ -85,7 +85,7 @@ export class ClientLimit {
     if (this.#countSure(call, (failure) => failure.invented === true) >= limit) this.#learn(call, "unknown");
   }
 
-  /** An address over its limit costs nothing but the answer. */
+  /** A call from an address over its limit must cost nothing except its answer. */
   #checkCost(call: Call, isLimited: boolean, { forged, invented }: { forged: boolean; invented: boolean }): void {
     const asked = call.trips.map(({ to }) => to);
     if (forged && this.#knows(call, "signed") && asked.includes("NONCES get")) {
@@ -108,7 +108,7 @@ export class ClientLimit {
     this.#exceeded.set(`${call.isolate?.name} ${clientKey(call)} ${kind}`, call.answeredAt as number);
   }
 
-  /** Whether the call's isolate has known during all of the call that the client has failed too often. */
+  /** Whether the call's isolate knew during the whole call that the client had failed too often. */
   #knows(call: Call, kind: "signed" | "unknown"): boolean {
     const since = this.#exceeded.get(`${call.isolate?.name} ${clientKey(call)} ${kind}`);
     if (since === undefined) return false;
@@ -116,7 +116,7 @@ export class ClientLimit {
     return arrivedAt > since + LIMITER_MS && answeredAt < since + PAUSE_MS - EARLY_MS;
   }
 
-  /** How many calls of a client have or may have failed at its location, the call itself included. */
+  /** How many calls of a client at this location failed, or may still fail, the call itself included. */
   #count(call: Call, from: number, to: number, fits: (failure: Failure) => boolean): number {
     return this.#callsOf(call).filter((other) => {
       const failure = this.#failures.get(other);
@@ -125,7 +125,7 @@ export class ClientLimit {
     }).length;
   }
 
-  /** How many calls of a client certainly failed, and were counted, in the window of this one and before it. */
+  /** How many calls of a client certainly failed, and were counted, in this call's window before it. */
   #countSure(call: Call, fits: (failure: Failure) => boolean): number {
     const now = call.answeredAt as number;
     const start = Math.floor(now / PERIOD_MS) * PERIOD_MS;
@@ -142,6 +142,8 @@ export class ClientLimit {
   }
 }
 
-/** Whether a failure was certainly counted: who is refused without a look-up may not be counted again. */
+/**
+ * Whether the limit has certainly counted a failure: a call that is refused without a look-up may not be counted again.
+ */
 const isCounted = ({ answer, limiterFailed, trips }: Call): boolean =>
   !limiterFailed && (answer?.headers.has("retry-after") !== true || trips.some(({ to }) => to !== "NONCES get"));

@@ -5,35 +5,36 @@ import { isText } from "../../operations/shared/rules.ts";
 import type { Wire } from "../../world/call.ts";
 
 /**
- * The contract read once more, from its text and not from the code: what a request says, and whether its form is right. Sections 4 and 8
- * of the contract, and docs/decisions.md where it leaves something silent. What only one operation has is in test/simulation/operations/.
+ * The contract implemented again, from its text and not from the code: the content of a request, and whether its form
+ * is right. It follows sections 4 and 8, and docs/decisions.md where the contract is silent. Rules of one operation are
+ * in test/simulation/operations/.
  */
 
-/** A request as it can be read without knowing any secret. */
+/** The content of a request that can be read without a secret. */
 export interface Reading {
   operation: OperationModel;
   appid: string;
-  /** Undefined when `timestamp` or `ranstr` break their rules. */
+  /** Undefined when `timestamp` or `ranstr` breaks its rules. */
   stamp: { timestamp: number; ranstr: string } | undefined;
   /** Undefined when a field breaks its rule. */
   asked: object | undefined;
-  /** Two requests with one Idempotency-Key are the same when this is the same. */
+  /** Two requests with one Idempotency-Key count as the same if their fingerprints are equal. */
   fingerprint: string;
-  /** Null without one, undefined when it breaks its rule. */
+  /** Null without a key, undefined when it breaks its rule. */
   key: string | null | undefined;
   signature: string;
 }
 
-/** Whether a signed request is refused for its form alone: a field, its stamp or its Idempotency-Key. */
+/** Whether a signed request is refused for its form alone: a field, its timestamp or ranstr, or its Idempotency-Key. */
 export const isMalformed = ({ stamp, asked, key }: Reading): boolean =>
   stamp === undefined || asked === undefined || key === undefined;
 
-/** What is wrong with a request before its signature matters. */
+/** The statuses of requests that are refused before their signature is checked. */
 export type Unreadable = 400 | 404 | 405 | 413 | 415;
 
 const MOST_BYTES = 65_536;
 
-/** Sections 4 and 5. @returns why the request cannot be read, or what it says */
+/** Sections 4 and 5. @returns the status of an unreadable request, or its content */
 export function read({ method, path, headers, body }: Wire): Unreadable | Reading {
   const operation = modelAt(path);
   if (operation === undefined) return 404;
@@ -65,7 +66,7 @@ export function read({ method, path, headers, body }: Wire): Unreadable | Readin
   };
 }
 
-/** The numbers of a body's own fields, as they were written. */
+/** The numbers of a body's top-level fields, digit for digit. */
 function numbersOf(body: string): Map<string, string> {
   const found = new Map<object, Map<string, string>>();
   const fields = JSON.parse(body, function (this: object, name, value, context?: { source: string }) {
@@ -78,6 +79,6 @@ function numbersOf(body: string): Map<string, string> {
   return found.get(fields) ?? new Map();
 }
 
-/** Section 5: HMAC-SHA256 of the body as sent, in hex of any case. */
+/** Section 5: HMAC-SHA256 of the body as sent, in hex, upper or lower case. */
 export const isSignedWith = (secret: string, body: string, signature: string): boolean =>
   createHmac("sha256", secret).update(body).digest("hex") === signature.toLowerCase();

@@ -3,32 +3,40 @@ import { NONCE_SECONDS, REFRESH_PAUSE_MS } from "../periods.ts";
 import type { Violate } from "../violate.ts";
 import { clientKey } from "./limits.ts";
 
-/** An isolate keeps an app's credentials for 300 s; one second is left to the call that reads them. */
+/** How long an isolate certainly keeps an app's credentials: 300 s, minus one second for the call that reads them. */
 const CACHED_MS = 299_000;
-/** No call is longer under way, in milliseconds. */
+/** The most milliseconds that a call is in flight. */
 const CALL_MS = 10_000;
-/** An isolate remembers a used ranstr for 1,860 s; one second is left to the call that uses it. */
+/** How long an isolate certainly remembers a used ranstr: 1,860 s, minus one second for the call that uses it. */
 const REMEMBERED_MS = (NONCE_SECONDS - 1) * 1000;
 
-/** A try of D1 has 3 s, in milliseconds; what comes at the very end may be late. */
+/**
+ * Milliseconds within which a try of D1 must answer: 3 s, minus a margin for an answer that arrives at the very end.
+ */
 const TRY_MS = 2_990;
 
-/** What came of an answered call. */
+/** The result of an answered call. */
 interface Told {
   appid: string;
   ranstr: string | undefined;
-  /** The call used up its ranstr, and its answer says what came of it. */
+  /** The call used up its ranstr, and its answer gives the result. */
   done: boolean;
   /** The signature did not verify, or the appid is unknown. */
   failed: boolean;
 }
 
-/** What a request may cost, by docs/architecture.md, "Why it is fast, and why that harms nothing", and docs/threat-model.md. */
+/**
+ * How many calls of bindings a request may cost, by docs/architecture.md, "Why it is fast, and why that harms nothing",
+ * and docs/threat-model.md.
+ */
 export class Costs {
   readonly #violate: Violate;
-  /** How often an app's row was written. A row that was written once is the same in all caches. */
+  /** How often an app's row was written. A row that was written only once is the same in all caches. */
   readonly #writes = new Map<string, number>();
-  /** When an isolate has read an app's credentials at the latest, and since when that is done; by isolate and app. */
+  /**
+   * The time of an isolate's last read of an app's credentials, by isolate and app: it is not earlier than `from`, and
+   * has ended at `done`.
+   */
   readonly #loads = new Map<string, { from: number; done: number }>();
   /** Calls with one ranstr, by isolate, app and ranstr. */
   readonly #sameStamp = new Map<string, { call: Call; done: boolean }[]>();
@@ -43,12 +51,12 @@ export class Costs {
     this.#writes.set(appid, (this.#writes.get(appid) ?? 0) + 1);
   }
 
-  /** Whatever caches know may be wrong from here on. */
+  /** From here on, all caches may be outdated: of one app, or of all apps. */
   unsettle(appid?: string): void {
     for (const each of appid === undefined ? this.#writes.keys() : [appid]) this.changed(each);
   }
 
-  /** Whether the isolate of a call has had the app's one and only record in its memory all the time. */
+  /** Whether the isolate had the app's one and only record in its cache during the whole call. */
   isWarm({ isolate, arrivedAt, answeredAt }: Call, appid: string): boolean {
     const load = this.#loads.get(`${isolate?.name} ${appid}`);
     if (load === undefined || this.#writes.get(appid) !== 1) return false;
@@ -74,7 +82,10 @@ export class Costs {
     );
   }
 
-  /** docs/architecture.md, "Time is bounded": only silence and what D1 calls transient is tried again. */
+  /**
+   * docs/architecture.md, "Time is bounded": the Worker retries only after silence and after errors that D1 calls
+   * transient.
+   */
   #checkTries(call: Call, appid: string): void {
     for (const { to, at, refusedAt } of call.trips.filter(isBatch)) {
       if (refusedAt === undefined || refusedAt - at >= TRY_MS) continue;
@@ -111,7 +122,7 @@ export class Costs {
     this.#sameStamp.set(key, [...others, { call, done }]);
   }
 
-  /** `first` has used up the ranstr of `second` in the same isolate. */
+  /** Checks two calls in one isolate: `first` has used up the ranstr of `second`. */
   #checkPair(first: Call, second: Call): void {
     const began = first.trips.find(isBatch)?.at;
     const until = (first.arrivedAt as number) + REMEMBERED_MS;
@@ -133,7 +144,7 @@ export class Costs {
     const isCold = call.trips.some((trip) => trip.to === "CREDENTIALS get" || (isDatabase(trip) && !isBatch(trip)));
     if (!isCold) return;
     const key = `${call.isolate?.name} ${appid}`;
-    // Another call may have read them for this one, while this one was under way.
+    // A call that arrived earlier and was still in flight may have read the credentials for this one.
     const from = (call.arrivedAt as number) - CALL_MS;
     const known = this.#loads.get(key);
     if (known !== undefined && from < known.from + CACHED_MS + CALL_MS) return;

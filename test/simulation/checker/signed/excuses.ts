@@ -11,20 +11,20 @@ import type { Costs } from "./costs.ts";
 import { isReadable, wasOnceInForce } from "./signatures.ts";
 import type { ReadableCall, WatchedCall } from "./watched-call.ts";
 
-/** How often an isolate asks D1 whether it still knows a caller who is refused anyway. */
+/** How often an isolate asks D1 whether a caller that it refuses is still valid. */
 const CONFIRM_PAUSE_MS = 1_000;
 const CONFIRMS_PER_SECOND = 10;
-/** The refusals that an isolate tells before the batch, and so before D1 has confirmed the app. */
+/** Refusals that an isolate decides before the batch, so D1 has not confirmed the app for them. */
 const TOLD_BEFORE_THE_BATCH = ["stamp_malformed", "stale", "fields_malformed", "site_closed"] as const;
 
-/** Why an answer that no verdict explains is one of the few that the contract allows all the same. */
+/** Answers that no verdict explains and that the contract allows all the same. */
 export class Excuses {
   readonly #model: Model;
   readonly #calls: ReadonlyMap<Call, WatchedCall>;
   readonly #rules: { costs: Costs; appLimits: AppLimits; clientLimit: ClientLimit };
-  /** When a call was last answered that its signature failed, by isolate, app and address. */
+  /** When an isolate last answered that a signature failed, by isolate, app and address. */
   readonly #unsigned = new Map<string, number>();
-  /** Apps whose record in KV somebody has written. */
+  /** Apps whose record in KV was tampered with. */
   readonly #tampered = new Set<string>();
 
   /** @param calls every signed call so far */
@@ -38,12 +38,12 @@ export class Excuses {
     this.#rules = rules;
   }
 
-  /** A call was answered that its signature failed, or that too many did at its address. */
+  /** A call was answered that its signature failed, or that its address failed too often. */
   noteUnsigned({ call, reading }: ReadableCall): void {
     this.#unsigned.set(`${call.isolate?.name} ${reading.appid} ${call.client}`, call.answeredAt as number);
   }
 
-  /** Somebody has written into KV what he likes as an app's record. */
+  /** An attacker has written an app's record into KV. */
   noteTampered(appid: string): void {
     this.#tampered.add(appid);
   }
@@ -59,30 +59,30 @@ export class Excuses {
     if (formMismatch(call, answer, LIMITED) === undefined) return this.#isLimited(watched);
     if (this.#isToldUnconfirmed(watched, answer)) return true;
     if (mismatch(call, answer, { kind: "unsigned" }) !== undefined) return false;
-    // Where the record was new enough all the time, an earlier failure explains nothing.
+    // If the cached record was new enough all the time, an earlier failure explains nothing.
     const { appid } = watched.reading;
     return this.#isHidden(watched) || (this.#failedBefore(watched) && !this.#rules.costs.isWarm(call, appid));
   }
 
   /**
-   * Calls of one app in one isolate share its look-ups and its replay check: a call may wait for the faults of another one.
+   * Calls of one app in one isolate share look-ups and the replay check, so a fault of one call may delay another one.
    *
-   * @param isBorne whether the faults of another call should have been overcome all the same
+   * @param isBorne whether the Worker should have overcome the faults of the other call
    */
   waitsForOthers(watched: WatchedCall, isBorne: (other: ReadableCall) => boolean = () => false): boolean {
     if (!isReadable(watched)) return false;
     const { arrivedAt = 0 } = watched.call;
     return this.#othersOfApp(watched).some((other) => {
       const { call } = other;
-      // Whoever waits for a call that was cut off gives up when that call's time is over.
+      // A call that waits for one that was cut off gives up when that one's time is over.
       const ended = (call.arrivedAt ?? 0) + WHOLE_LIMIT_MS;
       return call.faults.length > 0 && !isBorne(other) && (call.answeredAt ?? ended) >= arrivedAt;
     });
   }
 
   /**
-   * docs/threat-model.md, "Write access to KV": naming a home that hangs stops no app of a home that answers. All faults were of homes that
-   * are neither the app's own nor the directory's.
+   * docs/threat-model.md, "Write access to KV": a record that names a silent home must not stop an app whose own home
+   * answers. True when all faults were at homes that are neither the app's own nor the directory's.
    */
   #failedElsewhere({ call, reading }: ReadableCall): boolean {
     const { appid } = reading;
@@ -96,16 +96,16 @@ export class Excuses {
   }
 
   /**
-   * docs/threat-model.md, "Write access to KV": it can have an app refused while `main` is closed, by naming it as the app's, and any closed
-   * home is believed to be the app's when the directory does not say otherwise. And a revoked app that KV sends to a home that there is
-   * not may be answered so once, before its isolate knows. An app that is issued again after a restore took it is found 5 s later by a
-   * client for whom its isolate has sought it in vain.
+   * docs/threat-model.md, "Write access to KV". A record that names `main` while `main` is closed gets the app refused.
+   * A record that names another closed home is believed unless the directory says otherwise. A record that names an
+   * unknown home may get one such answer for a revoked app, before its isolate knows of the revocation. An app that is
+   * issued again after a restore is found 5 s late by a client whose isolate has it in its negative cache.
    */
   #isMisled(watched: ReadableCall): boolean {
     const { call, reading, possible } = watched;
     const { appid } = reading;
     if (!this.#tampered.has(appid)) return false;
-    // Without a route, or with secrets sealed for another site, nobody but KV says where the app is.
+    // Without a route, or with secrets sealed for another site, only KV says where the app is.
     if (this.#model.homeOf(appid) === undefined || this.#model.moved.has(appid)) return true;
     const { closedHomes } = call.settings;
     const isAsked = call.faults.length === 0;
@@ -117,13 +117,17 @@ export class Excuses {
     return isUnsigned && isNoMore && wasOnceInForce(this.#model, watched);
   }
 
-  /** The same: by naming another home, it hides that the app's own home is closed, and then the signature is verified. */
+  /**
+   * docs/threat-model.md, "Write access to KV": a record that names another home hides that the app's own home is
+   * closed, and then the signature is verified.
+   */
   #isHidden({ reading, possible }: ReadableCall): boolean {
     return this.#tampered.has(reading.appid) && [...possible.values()].some(({ kind }) => kind === "home_closed");
   }
 
   /**
-   * docs/operating.md, "Limits": 429 comes of what the app, its site or its address did itself. The header tells which of them is meant.
+   * docs/operating.md, "Limits": a 429 follows from calls of the app, its site or its address. A header names the
+   * exceeded limit.
    */
   #isLimited(watched: ReadableCall): boolean {
     const { call, reading, possible } = watched;
@@ -140,14 +144,15 @@ export class Excuses {
   }
 
   /**
-   * docs/decisions.md, "unknown or revoked appid": an isolate that has not heard of a revocation asks D1 before a refusal tells more, once
-   * a second for one signature and ten times for an app. Without an answer it tells.
+   * docs/decisions.md, "unknown or revoked appid". An isolate that has not heard of a revocation asks D1 before its
+   * refusal tells more: once a second for one signature, ten times for an app. Without an answer of D1 the refusal does
+   * tell more.
    */
   #isToldUnconfirmed(watched: ReadableCall, answer: Answer): boolean {
     const { call, reading } = watched;
     if (TOLD_BEFORE_THE_BATCH.every((kind) => mismatch(call, answer, { kind }) !== undefined)) return false;
     if (!wasOnceInForce(this.#model, watched)) return false;
-    // Whoever writes to KV can send a call to a home that there is not, where nobody can be asked.
+    // A tampered record can send a call to a home that does not exist, where D1 cannot be asked.
     if (call.faults.length > 0 || this.#tampered.has(reading.appid)) return true;
     const before = this.#othersOfApp(watched).filter(
       (other) => (call.arrivedAt ?? 0) - (other.call.answeredAt ?? Number.POSITIVE_INFINITY) < CONFIRM_PAUSE_MS,
@@ -157,15 +162,18 @@ export class Excuses {
   }
 
   /**
-   * docs/architecture.md, "Caches may be wrong": after a fresh look-up in vain the isolate takes no other for that appid and that address
-   * for 5 s.
+   * docs/architecture.md, "Caches may be wrong": after a fresh look-up found nothing new, the isolate makes no further
+   * one for that appid and that address for 5 s.
    */
   #failedBefore({ call, reading }: ReadableCall): boolean {
     const failed = this.#unsigned.get(`${call.isolate?.name} ${reading.appid} ${call.client}`);
     return failed !== undefined && failed >= (call.arrivedAt ?? 0) - REFRESH_PAUSE_MS;
   }
 
-  /** Whether the isolate has asked the directory where the app is, for the same client, and got no answer to give within the last 5 s. */
+  /**
+   * Whether the isolate asked the directory for the app within the last 5 s, for the same client, and got no usable
+   * answer.
+   */
   #wasSoughtInVain(watched: ReadableCall): boolean {
     const { call } = watched;
     return this.#othersOfApp(watched).some(({ call: other }) => {
@@ -176,7 +184,7 @@ export class Excuses {
     });
   }
 
-  /** The other calls of the same app that the same isolate has served or serves. */
+  /** Other calls of the same app that the same isolate has served or is serving. */
   #othersOfApp({ call, reading }: ReadableCall): ReadableCall[] {
     const others: ReadableCall[] = [];
     for (const each of call.isolate?.calls ?? []) {
@@ -188,8 +196,8 @@ export class Excuses {
 }
 
 /**
- * docs/architecture.md, "Time is bounded": whether the Worker should have overcome what met a call. It tries again after a fault that D1
- * calls transient, and after 3 s without an answer.
+ * docs/architecture.md, "Time is bounded": whether the Worker should have overcome the faults of a call. It retries
+ * after an error that D1 calls transient, and after 3 s without an answer.
  */
 const isBearable = ({ faults: [fault, another] }: Call): boolean =>
   fault === undefined || (another === undefined && (fault === TRANSIENT_FAULT || / in silence$/.test(fault)));

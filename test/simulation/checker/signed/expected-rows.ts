@@ -7,7 +7,7 @@ import { KEY_SECONDS, NONCE_SECONDS } from "../periods.ts";
 import type { Readable } from "./signatures.ts";
 import type { Writing } from "./verdicts.ts";
 
-/** The rows that a request writes when it comes to this, whole. */
+/** All rows that a request with this verdict writes. */
 export function expectedRows(home: HomeModel, app: App, { call, reading }: Readable, verdict: Writing): ExpectedRow[] {
   const { clock } = call;
   const { siteId: site_id, appid } = app;
@@ -31,7 +31,7 @@ export function expectedRows(home: HomeModel, app: App, { call, reading }: Reada
   return rows;
 }
 
-/** How what was written differs from what should have been; undefined when it does not. */
+/** How the written rows differ from the expected ones; undefined when they do not. */
 export function difference(changes: readonly Change[], expected: readonly ExpectedRow[]): string | undefined {
   const missing = [...expected];
   for (const change of changes) {

@@ -5,14 +5,14 @@ import { KEY_SECONDS } from "../periods.ts";
 import type { Violate } from "../violate.ts";
 import type { ReadableCall } from "./watched-call.ts";
 
-/** How far apart two isolates' clocks may be. */
+/** The largest difference between the clocks of two isolates. */
 const SKEW_SECONDS = 20;
 
-/** One order of a caller opens one session, and the client tells him of that one. */
+/** Each order of a caller opens one session, and the client reports that session to the caller. */
 export class Orders {
   readonly #model: Model;
   readonly #violate: Violate;
-  /** The session that an order opened, by the order's text. */
+  /** The session of each order, by the order's text. */
   readonly #opened = new Map<string, { call: string; sessionId: number; forgottenAt: number }>();
 
   constructor(model: Model, violate: Violate) {
@@ -30,7 +30,7 @@ export class Orders {
     if (call.role === "honest") this.#checkOrder(home, siteId, call, sessionId, order);
   }
 
-  /** The client told a caller that a session was opened for what he asked. */
+  /** The client told a caller that a session was opened for its order. */
   told({ home, siteId }: { home: string; siteId: number }, chatId: number, content: string): void {
     const id = `${home}/${siteId}/${chatId}`;
     const session = this.#model.home(home).sessions.get(`${siteId}/${chatId}`);
@@ -43,7 +43,10 @@ export class Orders {
     ]);
   }
 
-  /** An order of an honest caller is in the first message. He gives it to the client once, or again under its key. */
+  /**
+   * The text of an honest caller's order, which is in the first message. A caller gives an order to the client once, or
+   * again under the same key.
+   */
   #checkOrder(home: string, siteId: number, call: Call, sessionId: number, order: string): void {
     if (!order.startsWith("Order ")) return;
     const first = this.#opened.get(order);

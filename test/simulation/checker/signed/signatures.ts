@@ -3,11 +3,11 @@ import type { App } from "../home-model.ts";
 import type { Model } from "../model.ts";
 import { isSignedWith, type Reading, type Unreadable } from "./contract.ts";
 
-/** A signed call, as it was read. */
+/** A signed call with its content. */
 export interface SignedCall {
   call: Call;
   reading: Unreadable | Reading;
-  /** Whether a secret signed it, by the secret's version. Filled when asked. */
+  /** For each version of a secret, whether it signed the call. Computed on demand. */
   signedBy: Map<string, boolean>;
 }
 
@@ -16,7 +16,7 @@ export type Readable<Signed extends SignedCall = SignedCall> = Signed & { readin
 export const isReadable = <Signed extends SignedCall>(signed: Signed): signed is Readable<Signed> =>
   typeof signed.reading !== "number";
 
-/** Whether a secret that is in force, by the home and the isolate's clock when the call arrived, signed the request. */
+/** Whether a secret in force signed the request, by the home's rows and the isolate's clock when the call arrived. */
 export function isInForce(model: Model, app: App, signed: Readable, clock = signed.call.clock): boolean {
   if (app.revoked) return false;
   const versions = [app.version];
@@ -24,7 +24,7 @@ export function isInForce(model: Model, app: App, signed: Readable, clock = sign
   return versions.some((version) => isSignedBy(model, version, signed));
 }
 
-/** Whether a secret that the app has or once had signed the request: an isolate may not have heard of the change. */
+/** Whether a secret signed the request that the app has or once had: an isolate may not have heard of a change. */
 export const wasOnceInForce = (model: Model, signed: Readable): boolean =>
   [...(model.versions.get(signed.reading.appid) ?? [])].some((version) => isSignedBy(model, version, signed));
 

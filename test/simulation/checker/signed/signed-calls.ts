@@ -19,10 +19,10 @@ import { UsedStamps } from "./used-stamps.ts";
 import { isWriting, type Verdict, verdictsOf } from "./verdicts.ts";
 import { aboutOf, type ReadableCall, type WatchedCall } from "./watched-call.ts";
 
-/** A call that no fault met is answered within what D1 took and this, in milliseconds: it includes everything that KV and limits may do. */
+/** Milliseconds beside D1's within which a call without faults is answered. All waits for KV and limits are in it. */
 const OWN_LIMIT_MS = 1_600;
 
-/** Holds what signed calls write and are answered against what they may come to by the contract. */
+/** Checks the writes and the answers of signed calls against the contract's verdicts. */
 export class SignedCalls {
   readonly costs: Costs;
   readonly excuses: Excuses;
@@ -35,10 +35,10 @@ export class SignedCalls {
   readonly #appLimits: AppLimits;
   readonly #clientLimit: ClientLimit;
   readonly #calls = new Map<Call, WatchedCall>();
-  /** Calls that are not answered yet. */
+  /** Calls without an answer yet. */
   readonly #open = new Set<WatchedCall>();
 
-  /** @param count counts what calls come to */
+  /** @param count counts the results of calls */
   constructor(model: Model, violate: Violate, scheduler: Scheduler, count: (what: string) => void) {
     this.#count = count;
     this.#model = model;
@@ -67,12 +67,12 @@ export class SignedCalls {
     });
   }
 
-  /** Notes what the open calls may come to at this moment. */
+  /** Notes the verdicts that open calls may get at this moment. */
   look(): void {
     for (const watched of this.#open) this.#look(watched);
   }
 
-  /** What an Idempotency-Key of the call stands for; empty when the call cannot be read. */
+  /** The meaning of the call's Idempotency-Key; empty when the call cannot be read. */
   fingerprintOf(call: Call): string {
     const watched = this.#calls.get(call);
     return watched !== undefined && isReadable(watched) ? watched.reading.fingerprint : "";
@@ -141,7 +141,8 @@ export class SignedCalls {
     const { call } = watched;
     if (verdict.kind !== "accepted") return;
     const said = ignoredIn(answer);
-    // After a lost answer, the second try may find other reasons than the first. Who joined is left out by none.
+    // After a lost answer, the second try may find other reasons for agents that were left out. Agents that joined must
+    // not be named.
     if (call.faults.length > 0) {
       const { joined = [] } = watched.committed ?? {};
       const wrong = said.find((each) => joined.some((id) => each.startsWith(`${id} `)));
@@ -154,11 +155,13 @@ export class SignedCalls {
     this.#violate("x-ignored-agents names who was left out", what, aboutOf(watched));
   }
 
-  /** docs/architecture.md, "Events": whoever has stored what is due tells the queue, and nobody else does. */
+  /**
+   * docs/architecture.md, "Events": the call that has stored due deliveries notifies the queue, and no other call does.
+   */
   #checkWoken({ call, committed }: WatchedCall, answer: Answer): void {
     const isWoken = call.trips.some(({ to }) => to.startsWith("EVENTS "));
     const isDue = committed?.due === true;
-    // A second try does not see what the first one has stored; the sweep does.
+    // A second try does not see what the first one stored, so the sweep delivers it.
     const isExcused = isDue && (call.faults.length > 0 || formMismatch(call, answer, NO_ANSWER) === undefined);
     if (isWoken === isDue || isExcused) return;
     const what = `${call.name} ${isDue ? "told it nothing" : "told it something"}`;
@@ -169,13 +172,13 @@ export class SignedCalls {
     const { call } = watched;
     const took = (call.answeredAt ?? 0) - (call.arrivedAt ?? 0);
     if (call.faults.length > 0 || took <= call.d1Ms + OWN_LIMIT_MS || this.excuses.waitsForOthers(watched)) return;
-    // When no key here opens what D1 has, KV may still have a record that opens: worth waiting for.
+    // The isolate waits for KV when its keys do not open D1's row: KV may still have a record that opens.
     if ([...watched.possible.values()].some(({ kind }) => kind === "seal_unknown")) return;
     const what = `${call.name} took ${Math.round(took)} ms, of which D1 ${Math.round(call.d1Ms)} ms`;
     this.#violate("KV and limits hold no request up", what, aboutOf(watched));
   }
 
-  /** Counts an answered call for the limits and for what it cost. */
+  /** Counts an answered call for the limits and checks its cost. */
   #charge(watched: ReadableCall, answer: Answer): void {
     const { call, committed, reading } = watched;
     const { appid, stamp } = reading;

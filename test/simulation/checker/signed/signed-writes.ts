@@ -8,7 +8,7 @@ import { isReadable } from "./signatures.ts";
 import { isWriting, type Verdict, verdictsAt, type Writing } from "./verdicts.ts";
 import { aboutOf, type WatchedCall } from "./watched-call.ts";
 
-/** The rule that a request breaks when it writes although it came to this. */
+/** The rule that a request breaks when it writes although it has this verdict. */
 const RULES: Partial<Record<Verdict["kind"], string>> = {
   used: "each ranstr has at most one effect",
   unsigned: "nothing is accepted that no secret in force has signed",
@@ -20,9 +20,9 @@ const RULES: Partial<Record<Verdict["kind"], string>> = {
 };
 
 /**
- * Holds what a signed call writes against what it may come to at this moment, before the model knows of it.
+ * Checks a signed call's writes against the verdicts that it may get at this moment, before the model applies them.
  *
- * @returns what the call came to; undefined after a violation
+ * @returns the verdict of the call; undefined after a violation
  */
 export function checkWritten(
   model: Model,
@@ -65,7 +65,7 @@ export function checkWritten(
   return { app, verdict };
 }
 
-/** A commit after the Worker gave up: it may only have said that it does not know. */
+/** A commit after the Worker gave up: its answer must have been that the result is unknown. */
 function checkLateCommit(violate: Violate, watched: WatchedCall, verdict: Writing): void {
   const { call } = watched;
   const { answer } = call;

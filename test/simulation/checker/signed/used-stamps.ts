@@ -1,7 +1,10 @@
 import type { Call } from "../../world/call.ts";
 import type { Violate } from "../violate.ts";
 
-/** What every request costs that has used up its ranstr, accepted, refused by the database or repeated. */
+/**
+ * Calls of bindings that every request makes once it has used up its ranstr, whether it is accepted, refused by the
+ * database or repeated.
+ */
 const PRICE = [
   { binding: "NONCES", trip: "NONCES put", rule: "whoever has used up its ranstr puts it into NONCES" },
   { binding: "APP_LIMIT", trip: "APP_LIMIT limit", rule: "whoever has used up its ranstr counts for its app's limit" },
@@ -21,12 +24,12 @@ export class UsedStamps {
     this.#violate = violate;
   }
 
-  /** A call is answered what came of it, and has used up its ranstr. */
+  /** A call was answered with its result, and has used up its ranstr. */
   uses(call: Call): void {
     this.#used.add(call);
   }
 
-  /** Nothing goes on any more that the call has begun. */
+  /** All work of the call has ended. */
   isOver(call: Call): void {
     if (!this.#used.delete(call)) return;
     const asked = new Set([...call.trips, ...call.counts].map(({ to }) => to));

@@ -7,7 +7,7 @@ import { hasKeyOf } from "../seals.ts";
 import type { Unreadable } from "./contract.ts";
 import { isInForce, isReadable, type Readable, type SignedCall, wasOnceInForce } from "./signatures.ts";
 
-/** Why a request is refused without anything being written, its ranstr included. */
+/** Refusals that write nothing, so the ranstr is not used up either. */
 type Untouched =
   | "home_closed"
   | "unsigned"
@@ -18,12 +18,12 @@ type Untouched =
   | "site_closed"
   | "seal_unknown";
 
-/** What a request comes to at one moment, by the contract and by what is stored then. */
+/** The contract's result of a request, for what is stored at one moment. */
 export type Verdict =
   | { kind: "unreadable"; status: Unreadable }
   | { kind: Untouched }
-  /** From here on the ranstr is used up. */
-  /** By a refusal of its operation, or as `key_reused`. */
+  /** The verdicts from here on use up the ranstr. */
+  /** Refused by a rule of the operation, or as `key_reused`. */
   | { kind: "refused"; reason: string }
   | { kind: "repeated"; sessionId: number }
   | { kind: "accepted"; sessionId: number; ignored: string[] };
@@ -33,12 +33,15 @@ export type Writing = Extract<Verdict, { kind: "refused" | "repeated" | "accepte
 export const isWriting = (verdict: Verdict): verdict is Writing =>
   verdict.kind === "refused" || verdict.kind === "repeated" || verdict.kind === "accepted";
 
-/** After a site is opened: a call under way may hear for 9.5 s that it is closed, and its isolate believes that for a second. */
+/**
+ * Milliseconds after a site is opened in which calls may still hear that it is closed: a call in flight for 9.5 s, and
+ * one more second in which its isolate believes it.
+ */
 const CLOSED_PAUSE_MS = 1_000 + 9_500;
 
 /**
- * What a request may come to at this moment. More than one when several rules refuse it and their order is not promised, or when caches
- * decide.
+ * The verdicts that a request may get at this moment. There are several when several rules refuse it and their order is
+ * not promised, or when caches decide.
  */
 export function verdictsOf(model: Model, signed: SignedCall): Verdict[] {
   if (!isReadable(signed)) return [{ kind: "unreadable", status: signed.reading as Unreadable }];
@@ -49,15 +52,15 @@ export function verdictsOf(model: Model, signed: SignedCall): Verdict[] {
       if (app.appid === appid) verdicts.push(...verdictsAt(model, home, app, signed));
     }
   }
-  // Without a route, or with one to another site, the caches decide whether the app is found.
+  // Without a route, or with a route to another site, the caches decide whether the app is found.
   const isFound = model.listedApp(appid) !== undefined;
   if (!isFound || verdicts.length === 0) verdicts.push({ kind: "unsigned" });
-  // A cache may say that the app is in a closed home, which may have lost it.
+  // A cache may name a closed home as the app's, even if that home has lost the app.
   if (!isFound && signed.call.settings.closedHomes.length > 0) verdicts.push({ kind: "home_closed" });
   return verdicts;
 }
 
-/** What a request may come to if its app is the one of this home. */
+/** The verdicts of a request whose app is the one of this home. */
 export function verdictsAt(model: Model, home: HomeModel, app: App, signed: Readable): Verdict[] {
   const { call, reading } = signed;
   const { settings } = call;
@@ -67,12 +70,12 @@ export function verdictsAt(model: Model, home: HomeModel, app: App, signed: Read
   if (isMoved || !areSealsKnown(app, settings)) verdicts.push({ kind: "seal_unknown" });
   const { operation, stamp, asked, key } = reading;
   if (isMoved || !isInForce(model, app, signed)) {
-    // A replay is refused without asking anybody: docs/decisions.md, "unknown or revoked appid".
+    // A replay is refused from memory, without D1: docs/decisions.md, "unknown or revoked appid".
     const isReplay = stamp !== undefined && useOf(model, signed, stamp.ranstr) !== "none";
     if (isReplay && wasOnceInForce(model, signed)) verdicts.push({ kind: "used" });
     return [...verdicts, { kind: "unsigned" }];
   }
-  // The overlap of a rotation may end while the call is under way.
+  // The overlap of a rotation may end while the call is in flight.
   if (!isInForce(model, app, signed, call.isolate?.clock)) verdicts.push({ kind: "unsigned" });
   if (stamp === undefined) return [...verdicts, { kind: "stamp_malformed" }];
   if (Math.abs(call.clock - stamp.timestamp) > settings.toleranceSeconds) return [...verdicts, { kind: "stale" }];
@@ -93,15 +96,18 @@ export function verdictsAt(model: Model, home: HomeModel, app: App, signed: Read
   return [...verdicts, { kind: "accepted", ignored: [], ...decided }];
 }
 
-/** docs/operating.md, "Closing a site or a home": an isolate that has heard too often that a site is closed believes it for a second. */
+/**
+ * docs/operating.md, "Closing a site or a home": an isolate that has heard too often that a site is closed believes it
+ * for a second.
+ */
 function isBelievedClosed(model: Model, home: HomeModel, { siteId }: App, { arrivedAt }: Call): boolean {
   const reopenedAt = model.reopenedAt.get(`${home.name}/${siteId}`);
   return reopenedAt !== undefined && (arrivedAt ?? 0) < reopenedAt + CLOSED_PAUSE_MS;
 }
 
 /**
- * Whether another call has used the ranstr. The same bytes are never taken again. A ranstr is remembered for 1,860 s at least: who signs
- * other bytes with it later may be accepted.
+ * Whether another call has used the ranstr. The same bytes are never accepted again. A ranstr is remembered for at
+ * least 1,860 s; after that, other signed bytes with it may be accepted.
  */
 function useOf(model: Model, { call, reading }: Readable, ranstr: string): "none" | "remembered" | "perhaps" {
   const user = model.used.get(usedName(reading.appid, ranstr));
@@ -109,6 +115,9 @@ function useOf(model: Model, { call, reading }: Readable, ranstr: string): "none
   return user.wire.body === call.wire.body || call.clock < user.clock + NONCE_SECONDS ? "remembered" : "perhaps";
 }
 
-/** Whether the deployment has the master keys that sealed the app's secrets: while the key changes, isolates of before do not. */
+/**
+ * Whether the deployment has the master keys that sealed the app's secrets. While the master key is being changed,
+ * isolates of the old deployment lack the new key.
+ */
 const areSealsKnown = ({ row }: App, settings: Settings): boolean =>
   [row.secret, row.previous_secret].every((seal) => seal == null || hasKeyOf(settings, seal));
