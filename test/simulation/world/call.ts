@@ -3,8 +3,8 @@ import type { Isolate } from "./cloud/isolate.ts";
 import type { Settings } from "./cloud/settings.ts";
 
 /**
- * Who sends: honest callers and operators follow the documentation, an attacker sends what he has captured or made up, a monitor asks
- * whether the service is well, cron and queue are the platform.
+ * The senders of calls. Honest callers and operators follow the documentation, an attacker sends captured or made-up
+ * requests, a monitor calls /healthz, and cron and queue are the platform.
  */
 export const ROLES = ["honest", "attacker", "operator", "monitor", "cron", "queue"] as const;
 
@@ -25,18 +25,18 @@ export interface Answer {
   body: string;
 }
 
-/** A call of a binding, or of the network: "main batch", "NONCES get", "APP_LIMIT limit", "fetch". */
+/** A call of a binding or of the network: "main batch", "NONCES get", "APP_LIMIT limit", "fetch". */
 export interface Trip {
   to: string;
   /** Milliseconds of virtual time when it began. */
   at: number;
-  /** Nothing has come of it yet. */
+  /** True until it is answered or fails. */
   isOpen: boolean;
-  /** When it was answered with an error that no other try mends. */
+  /** When it was answered with an error that a retry does not mend. */
   refusedAt?: number;
 }
 
-/** One call of the Worker: an HTTP request, a run of a cron trigger, or a batch of the queue. */
+/** One invocation of the Worker: an HTTP request, a run of a cron trigger, or a batch of the queue. */
 export class Call implements Task {
   readonly name: string;
   readonly role: Role;
@@ -44,7 +44,7 @@ export class Call implements Task {
   /** The location where it enters the platform. */
   readonly edge: string;
   alive = true;
-  /** It is answered, and nothing that it has registered is under way: the platform drops the rest. */
+  /** The call is answered, and all registered work has ended. From here on the platform drops all other work. */
   isOver = false;
   isolate: Isolate | undefined;
   /** Milliseconds of virtual time; undefined before. */
@@ -53,17 +53,20 @@ export class Call implements Task {
   answer: Answer | undefined;
   /** The isolate's clock when it arrived, in Unix seconds. */
   clock = 0;
-  /** What the platform did to it, in the order of the trace. Without any, only the contract may refuse the call. */
+  /**
+   * Faults of the platform that met the call, in the order of the trace. Without any, only the contract may refuse the
+   * call.
+   */
   readonly faults: string[] = [];
-  /** What it asked of D1, KV, the queue and the network, in order. */
+  /** Its calls of D1, KV, the queue and the network, in order. */
   readonly trips: Trip[] = [];
-  /** The limits that it asked, in order: without leaving its location. */
+  /** Its calls of limits, in order. They do not leave the location. */
   readonly counts: Trip[] = [];
-  /** A limit was asked and did not count. */
+  /** Whether a limit was asked and did not count. */
   limiterFailed = false;
-  /** What it waited for D1 in all, in milliseconds. */
+  /** Milliseconds that it waited for D1 in all. */
   d1Ms = 0;
-  /** How much of what it left to waitUntil is under way. */
+  /** How many promises of its `waitUntil` are pending. */
   leftOver = 0;
 
   constructor(name: string, role: Role, wire: Wire, edge: string) {
@@ -73,12 +76,12 @@ export class Call implements Task {
     this.edge = edge;
   }
 
-  /** It was cut off, or its isolate died. Whoever is over has done all that it had to do. */
+  /** The call was cut off, or its isolate died, before it was over. After that it has no more work. */
   get wasEnded(): boolean {
     return !this.alive && !this.isOver;
   }
 
-  /** What the isolate that serves it was deployed with. */
+  /** The settings of the isolate that serves it. */
   get settings(): Settings {
     if (this.isolate === undefined) throw new Error(`${this.name} has not reached an isolate`);
     return this.isolate.settings;

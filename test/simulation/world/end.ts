@@ -4,13 +4,15 @@ import type { World } from "./world.ts";
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** By then each attempt that was lost counts as lost, the sweep has seen it, and what is due is posted. */
+/**
+ * Milliseconds after which every lost attempt counts as lost, the sweep has found it, and due deliveries are posted.
+ */
 const SWEPT_MS = 6 * MINUTE;
 
-/** Longer than all pauses between the eight attempts of a delivery. */
+/** Longer than all waits between the eight attempts of a delivery. */
 const LAST_ATTEMPT_MS = 36 * HOUR;
 
-/** Nobody begins anything new, and nothing fails any more but the servers that never get well. */
+/** From here on nobody begins anything new, and nothing fails except the receivers that never get well. */
 export function calm(world: World): void {
   world.closing = true;
   world.cloud.rough = false;
@@ -21,11 +23,14 @@ export function calm(world: World): void {
   if (receivers.size > 0) world.start(() => sweepOn(world));
 }
 
-/** How long the end takes, in milliseconds. */
+/** Milliseconds that the end takes. */
 export const endMs = ({ cloud }: World): number =>
   cloud.internet.receivers.size > 0 ? LAST_ATTEMPT_MS + 4 * SWEPT_MS : MINUTE;
 
-/** A sweep each minute, and then none for long: what is not lost comes by the queue. At last some more, after what is too old was pruned. */
+/**
+ * A sweep each minute, and then none for long, so deliveries must come by the queue. At the end some more sweeps, after
+ * the pruning of expired rows.
+ */
 async function sweepOn(world: World): Promise<void> {
   await sweepFor(world, SWEPT_MS);
   await world.sleep(LAST_ATTEMPT_MS);

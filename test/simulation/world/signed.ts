@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { Wire } from "./call.ts";
 
-/** A signed request of the fields, for the path of an operation. */
+/** A signed request with these fields, for the path of an operation. */
 export function signed(operation: string, fields: object, secret: string, headers: Record<string, string> = {}): Wire {
   const body = JSON.stringify(fields);
   const signature = createHmac("sha256", secret).update(body).digest("hex");

@@ -1,17 +1,17 @@
 import type { Chance } from "../machine/chance.ts";
 import { MOODS, type Mood } from "./receivers/moods.ts";
 
-/** Shares of calls that a fault meets, 0 for a kind that this seed does without. */
+/** Shares of D1's calls that each kind of fault meets; 0 for a kind that this seed does without. */
 export interface DatabaseWeather {
   /** The call never reaches the database. */
   lostBefore: number;
-  /** It is done, and the answer is lost. */
+  /** The call is executed, and its answer is lost. */
   lostAfter: number;
-  /** A lost call or answer says so at once; else nothing ever comes. */
+  /** Share of lost calls and answers that fail with an error at once; for the others nothing ever comes. */
   saysSo: number;
-  /** The database answers with an error without doing anything. */
+  /** The database answers with an error and does nothing. */
   refused: number;
-  /** It takes up to 15 s: longer than a try, or than the whole call may take. */
+  /** The call takes up to 15 s: longer than a try, or even longer than the whole request may take. */
   slow: number;
 }
 
@@ -19,51 +19,51 @@ export interface KvWeather {
   failed: number;
   silent: number;
   slow: number;
-  /** A put is answered and not kept. */
+  /** A put is answered with success and not stored. */
   putLost: number;
 }
 
-/** Shares of sends and messages that a fault meets. */
+/** Shares of sends and of messages that each kind of fault meets. */
 export interface QueueWeather {
   /** The send fails, and nothing is sent. */
   lostBefore: number;
-  /** The send fails although the message is kept. */
+  /** The send fails although the message is stored. */
   lostAfter: number;
   slow: number;
   /** The message comes up to 90 s late. */
   late: number;
   /** The message comes twice. */
   doubled: number;
-  /** How many batches may be under way at the same time. */
+  /** The most batches in flight at the same time. */
   concurrency: number;
 }
 
-/** What receivers of events are like. */
+/** The behaviour of receivers. */
 interface ReceiverWeather {
-  /** What they may do when they are unwell. */
+  /** The moods that they may have when unwell, with their weights. */
   moods: Partial<Record<Mood, number>>;
-  /** Share of changes for the better. */
+  /** Share of mood changes for the better. */
   well: number;
-  /** Mean milliseconds between two changes of one of them. */
+  /** Mean milliseconds between two changes of a receiver's mood. */
   change: number;
-  /** Share of them that never get well at the end. */
+  /** Share of receivers that never get well at the end. */
   hopeless: number;
-  /** Share of them that are never well at all. */
+  /** Share of receivers that never work in the whole run. */
   dead: number;
 }
 
 /**
- * What can go wrong in a run, drawn from its seed. Each seed leaves some kinds of faults out, because one fault can hide what another
- * would show.
+ * The kinds and rates of faults in a run, drawn from its seed. Each seed leaves some kinds out, because one fault can
+ * hide the effects of another.
  */
 export interface Weather {
   homes: string[];
   edges: string[];
-  /** How many isolates serve at one edge, at most. */
+  /** The most isolates at one edge. */
   isolates: number;
-  /** Milliseconds that the clock of an isolate may be off, either way. */
+  /** The largest error of an isolate's clock, in milliseconds. */
   isolateSkew: number;
-  /** Seconds that the clock of a caller may be off, either way. */
+  /** The largest error of a caller's clock, in seconds. */
   callerSkew: number;
   database: DatabaseWeather;
   kv: KvWeather;
@@ -77,26 +77,26 @@ export interface Weather {
   isolateLife: number;
   /** Mean milliseconds between two outages of a home; 0 for none. */
   outages: number;
-  /** Limits are bound and low enough that floods meet them. */
+  /** Whether the limits are bound. They are low enough for floods to exceed them. */
   limits: boolean;
   kvBound: boolean;
-  /** Share of sites whose company wants to hear of events; 0 in some seeds. */
+  /** Share of sites whose company wants events; 0 in some seeds. */
   events: number;
   queue: QueueWeather;
   receivers: ReceiverWeather;
-  /** The run lasts for weeks: all work for seconds, and rest for hours. */
+  /** Whether the run lasts for weeks, in which everybody works for seconds and rests for hours. */
   weeks: boolean;
 }
 
-/** Each run has the first of them, or more. */
+/** A run has the first home or more of them, in this order. */
 const HOMES = ["main", "apac", "eu"];
 
 /** Share of seeds that last for weeks. */
 const WEEKS = 0.08;
-/** Share of servers that are dead in such a seed, so that some fail for longer than a webhook may. */
+/** Share of dead receivers in a run of weeks, so that some fail for longer than a webhook may. */
 const DEAD_FOR_WEEKS = 0.4;
 
-/** A share that is 0 in half of the seeds. */
+/** A share that is 0 in some seeds, by default in half of them. */
 const sometimes = (chance: Chance, most: number, share = 0.5): number =>
   chance.happens(share) ? chance.number() * most : 0;
 
@@ -151,7 +151,7 @@ export function drawWeather(chance: Chance): Weather {
   return { ...weather, events: 1, receivers: { ...weather.receivers, dead: DEAD_FOR_WEEKS } };
 }
 
-/** Whether a fault may use up the tries of the client. KV and the limits never do. */
+/** Whether faults may use up the client's tries. Faults of KV and of the limits never do. */
 export const hasFaults = ({ network, cutOff, isolateLife, outages, database }: Weather): boolean => {
   const { saysSo, ...shares } = database;
   return [network, cutOff, isolateLife, outages, ...Object.values(shares)].some((share) => share > 0);

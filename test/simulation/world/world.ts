@@ -11,7 +11,7 @@ import type { Witness } from "./cloud/witness.ts";
 import { Company } from "./people/company.ts";
 import { drawWeather, type Weather } from "./weather.ts";
 
-/** Everything there is in one run: time, chance, the platform, the people, and the checker who looks on. */
+/** Everything in one run: time, chance, the platform, the people, and the checker. */
 export class World {
   readonly scheduler = new Scheduler();
   readonly chance: Chance;
@@ -20,13 +20,13 @@ export class World {
   readonly checker: Checker;
   readonly cloud: Cloud;
   readonly company = new Company();
-  /** What honest callers have sent, as somebody on the wire sees it; the newest last. */
+  /** The requests of honest callers, as an eavesdropper on the wire sees them; the newest last. */
   readonly captured: Call[] = [];
-  /** Told of each call the moment it is captured, before it reaches the Worker. */
+  /** Called with each captured call at once, before it reaches the Worker. */
   readonly eavesdroppers: ((call: Call) => void)[] = [];
   /** How often each kind of thing has happened. */
   readonly seen: Record<string, number> = {};
-  /** Nobody begins anything new. */
+  /** From here on nobody begins anything new. */
   closing = false;
   readonly #trace: ((line: string) => void) | undefined;
   #calls = 0;
@@ -43,7 +43,7 @@ export class World {
     this.say(() => [undefined, `weather ${JSON.stringify(this.weather)}`]);
   }
 
-  /** Counts and writes down what happens, and shows it to the checker. */
+  /** Counts and traces what happens, and passes it to the checker. */
   #witness(): Witness {
     const { checker } = this;
     return {
@@ -107,7 +107,7 @@ export class World {
     };
   }
 
-  /** Unix seconds by the right time. */
+  /** Unix seconds by the right clock. */
   get clock(): number {
     return Math.floor(this.cloud.now() / 1000);
   }
@@ -116,13 +116,13 @@ export class World {
     return this.scheduler.sleep(milliseconds);
   }
 
-  /** An honest call goes out: from here on others may have it. */
+  /** An honest call goes out: from here on attackers may have it. */
   capture(call: Call): void {
     this.captured.push(call);
     for (const listen of this.eavesdroppers) listen(call);
   }
 
-  /** Writes a line into the trace: what it is about, and what happens. */
+  /** Writes a line of the trace: its subject, and what happens. */
   say(line: () => [about: string | undefined, what: string]): void {
     if (this.#trace === undefined) return;
     const [about, what] = line();
@@ -143,7 +143,7 @@ export class World {
     return call;
   }
 
-  /** Sends a call whose answer may be lost. @returns undefined when there was none */
+  /** Sends a call whose answer may be lost. @returns undefined when it was */
   async send(call: Call): Promise<Answer | undefined> {
     try {
       return await this.cloud.send(call);
@@ -153,7 +153,7 @@ export class World {
     }
   }
 
-  /** Runs an actor; what it throws is a mistake of the simulation. */
+  /** Runs an actor; an error of an actor is a mistake of the simulation. */
   start(actor: () => Promise<void>): void {
     actor().catch((error: unknown) => {
       this.checker.violate(

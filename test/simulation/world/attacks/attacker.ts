@@ -9,7 +9,7 @@ import { floods, inTransit, late, replays, thresholds } from "./replays.ts";
 import { tampering } from "./tampering.ts";
 import { tenant } from "./tenant.ts";
 
-/** Each seed leaves some of them out, because one kind can hide what another would show. */
+/** Each seed leaves some attacks out, because one attack can hide the effects of another. */
 export const ATTACKS = {
   inTransit,
   replays,
@@ -22,7 +22,7 @@ export const ATTACKS = {
   tampering,
 } satisfies Record<string, (attacker: Attacker) => Promise<void>>;
 
-/** Lets attackers work until the world closes. */
+/** Runs attackers until the world closes. */
 export function startAttackers(world: World): void {
   const chance = world.chance.fork();
   const kinds = chance.some(Object.keys(ATTACKS) as (keyof typeof ATTACKS)[], 0.45);
@@ -33,7 +33,7 @@ export function startAttackers(world: World): void {
   world.say(() => [undefined, `attacks: ${kinds.join(", ")}`]);
 }
 
-/** Somebody who sends what he should not, from addresses of his own or, in some seeds, from one that an honest caller has too. */
+/** An attacker. His addresses are his own or, in some seeds, include one that an honest caller has too. */
 export class Attacker {
   readonly world: World;
   readonly chance: Chance;
@@ -44,20 +44,20 @@ export class Attacker {
     this.chance = chance;
     const host = chance.integer(1, 250);
     const own = `198.18.${chance.integer(0, 9)}.${host}`;
-    // One client has all addresses below the first 64 bits, and an address may be written in full or in short.
+    // One client has all addresses with the same first 64 bits. An address may be written in full or in short.
     const range = `2001:db8:${host}`;
     this.#addresses = [
       () => own,
       ...(chance.happens(0.3)
         ? [() => chance.one([`${range}:0:${chance.integer(1, 9999)}:0:0:1`, `${range}::${chance.integer(1, 9999)}`])]
         : []),
-      // Several clients, who have 48 bits in common.
+      // These addresses belong to several clients with the first 48 bits in common.
       ...(chance.happens(0.2) ? [() => `${range}:${chance.integer(1, 5)}::1`] : []),
       ...(chance.happens(0.25) ? [() => world.captured.at(-1)?.client ?? own] : []),
     ];
   }
 
-  /** Waits as people do; `world.sleep` waits by the clock, also when it is quiet. */
+  /** Waits, and longer when the world is quiet; `world.sleep` waits for the given time only. */
   pause(least: number, most: number): Promise<void> {
     return pause(this.world, this.chance, this.chance.between(least, most));
   }
@@ -74,12 +74,12 @@ export class Attacker {
     return this.chance.one(this.world.weather.edges);
   }
 
-  /** The edge of a call, or now and then another. */
+  /** The edge of a call, or sometimes another one. */
   edgeOf(call: Call): string {
     return this.chance.happens(0.6) ? call.edge : this.anyEdge();
   }
 
-  /** One of the last captured calls, or now and then an old one. */
+  /** One of the last captured calls, or sometimes an old one. */
   captured(): Call | undefined {
     const { captured } = this.world;
     if (captured.length === 0) return undefined;
@@ -87,10 +87,10 @@ export class Attacker {
   }
 }
 
-/** The newest secret of an app, whoever knows it. */
+/** The newest secret of an app, even if the attacker cannot have it. */
 export const secretOf = ({ secrets }: KnownApp): string => secrets.at(-1)?.secret ?? "none";
 
-/** Whole fields of a new session, without the appid. */
+/** All fields of a new session except the appid. */
 export const newSession = ({ world, chance }: Attacker, agent: number) => ({
   timestamp: world.clock,
   ranstr: chance.uuid(),

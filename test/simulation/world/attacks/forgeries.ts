@@ -3,11 +3,11 @@ import { ADMIN_TOKEN, LIMITS } from "../cloud/settings.ts";
 import { signed } from "../signed.ts";
 import { type Attacker, newSession, secretOf } from "./attacker.ts";
 
-/** With how often. */
+/** The acts of a forger, by their weights. */
 export const FORGERS_ACTS = { forge: 12, invent: 5, forgeries: 0.5, inventions: 0.5 };
 export const FORGERIES = { guess: 4, other: 4, master: 1, old: 6, revoked: 6, none: 2, bytes: 3, malformed: 2 };
 
-/** Requests in the name of apps that the attacker has no secret of, and of apps that there are not. */
+/** Sends requests in the name of apps whose secret the attacker does not have, and of apps that do not exist. */
 export async function forgeries(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   while (!world.closing) {
@@ -31,7 +31,7 @@ export async function forgeries(attacker: Attacker): Promise<void> {
   }
 }
 
-/** More than the limit of an address, at one edge, for longer than its pauses. */
+/** Sends more calls than an address may, to one edge, for longer than the limit refuses them. */
 async function flood(attacker: Attacker, next: () => Wire): Promise<void> {
   const { world, chance } = attacker;
   const edge = attacker.anyEdge();
@@ -45,7 +45,7 @@ async function flood(attacker: Attacker, next: () => Wire): Promise<void> {
   );
 }
 
-/** A request in the name of an app, by somebody who cannot sign for it. */
+/** A request in the name of an app, by an attacker who cannot sign for it. */
 export function forge(attacker: Attacker): Wire {
   const { world, chance } = attacker;
   const { apps, oldSecrets } = world.company;
@@ -87,7 +87,7 @@ export function forge(attacker: Attacker): Wire {
   }
 }
 
-/** What only who can sign may be told of: a field that breaks its rule, a stale timestamp. */
+/** Adds an error that only the owner of the secret may be told: a field that breaks its rule, or a stale timestamp. */
 function spoilt<Fields extends object>({ world, chance }: Attacker, fields: Fields): Fields {
   const spoil = chance.weighted({ nothing: 3, content: 1, timestamp: 1, ranstr: 1 });
   if (spoil === "nothing") return fields;
@@ -111,7 +111,7 @@ function invent(attacker: Attacker): Wire {
         "__proto__",
         "constructor",
         "' OR 1=1 --",
-        // Somebody mixed up the fields.
+        // The caller mixed up the fields: the secret stands in the place of the appid.
         secretOf(known),
       ]);
   return signed("create_gd", { appid, ...newSession(attacker, 10_411) }, chance.one([secretOf(known), "invented"]));

@@ -3,7 +3,7 @@ import { ADMIN_TOKEN, LIMITS } from "../cloud/settings.ts";
 import type { Attacker } from "./attacker.ts";
 import { forge } from "./forgeries.ts";
 
-/** Somebody who calls the admin API without its token. */
+/** Calls the admin API without its token. */
 export async function intruders(attacker: Attacker): Promise<void> {
   const { chance, world } = attacker;
   while (!world.closing) {
@@ -11,7 +11,7 @@ export async function intruders(attacker: Attacker): Promise<void> {
     const edge = attacker.anyEdge();
     const calls = chance.happens(0.1) ? LIMITS.CLIENT_LIMIT.limit + 5 : 1;
     for (let i = 0; i < calls; i++) await attacker.send(intrusion(attacker), edge);
-    // Wrong tokens and wrong signatures are counted apart.
+    // Wrong signatures of the same address must not count for the limit of wrong tokens.
     for (let i = 0; i < 3; i++) await attacker.send(forge(attacker), edge);
   }
 }

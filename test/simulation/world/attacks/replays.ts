@@ -4,7 +4,7 @@ import { beQuiet } from "../people/day.ts";
 import type { Attacker } from "./attacker.ts";
 import { twist } from "./twists.ts";
 
-/** Sends what is on its way, at once: before its original, beside it, or right after. */
+/** Sends a copy of a request in flight, at once: before its original, at the same time, or right after. */
 export async function inTransit(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   const share = chance.between(0.02, 0.15);
@@ -21,7 +21,10 @@ export async function inTransit(attacker: Attacker): Promise<void> {
   });
 }
 
-/** Sends again what went by, as it was or changed. What was refused, answered with 503 or lost is among it. */
+/**
+ * Sends captured requests again, unchanged or changed. Refused ones, ones answered with 503 and lost ones are among
+ * them.
+ */
 export async function replays(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   while (!world.closing) {
@@ -36,7 +39,7 @@ export async function replays(attacker: Attacker): Promise<void> {
 
 const stampOf = ({ wire }: Call): number => Number(/"timestamp":(\d+)/.exec(wire.body)?.[1] ?? Number.NaN);
 
-/** Sends requests again when their timestamp is about to be too old, is so, or has just become it. */
+/** Sends requests again just before, just when and just after their timestamp becomes too old. */
 export async function thresholds(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   while (!world.closing) {
@@ -55,7 +58,7 @@ export async function thresholds(attacker: Attacker): Promise<void> {
   }
 }
 
-/** A request that a closed site has just refused: it has used up nothing, and may be sent again. */
+/** A request that a closed site has just refused. Its ranstr is not used up, so it may be sent again. */
 function refusedByClosedSite({ world }: Attacker): Call | undefined {
   return world.captured
     .slice(-20)
@@ -65,7 +68,7 @@ function refusedByClosedSite({ world }: Attacker): Call | undefined {
     );
 }
 
-/** A request that its app signed and that was refused for its form: it has used up nothing either. */
+/** A signed request that was refused for its form. Its ranstr is not used up either. */
 const malformed = ({ world }: Attacker): Call | undefined =>
   world.captured.slice(-40).findLast(({ answer }) => {
     const detail = answer?.headers.get("x-error-detail");
@@ -74,7 +77,10 @@ const malformed = ({ world }: Attacker): Call | undefined =>
     );
   });
 
-/** Sends a few requests of one app so often at one edge, or so many of them, that they would exceed its limit, did they count for it. */
+/**
+ * Sends copies of one app's requests to one edge: so many that the app's limit would be exceeded if they counted for
+ * it.
+ */
 export async function floods(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   const { limit } = LIMITS.APP_LIMIT;
@@ -98,7 +104,7 @@ export async function floods(attacker: Attacker): Promise<void> {
   }
 }
 
-/** Waits a night, and sends in the morning what was sent before. */
+/** Waits a night, and sends older requests in the morning. */
 export async function late(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   if (chance.happens(0.5)) {

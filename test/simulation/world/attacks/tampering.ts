@@ -5,7 +5,7 @@ import { type Attacker, newSession, secretOf } from "./attacker.ts";
 
 type Stored = Record<string, unknown>;
 
-/** What may become of an app's record; `other` is another app's, `old` one that the namespace held before. */
+/** Changes of an app's record in KV. `other` is another app's record, `old` an earlier record of the namespace. */
 const CHANGES: Record<
   string,
   (record: Stored, given: { other: Stored; old: Stored; world: World; chance: Chance }) => unknown
@@ -31,10 +31,13 @@ const CHANGES: Record<
   null: () => null,
 };
 
-/** Everything that may become of it. */
+/** The names of all changes. */
 export const TAMPERINGS = [...Object.keys(CHANGES), "truncated", "deleted"];
 
-/** The home that it pays best to name: one that answers nothing just now or is closed, but not the directory's, which stops others anyway. */
+/**
+ * The home that harms most when a record names it: one that answers nothing or is closed, but not the directory's,
+ * whose failure stops apps anyway.
+ */
 function worstHome({ cloud }: World): string | undefined {
   const others = [...cloud.homes.values()].filter(({ name }) => name !== "main");
   const { closedHomes } = cloud.settings;
@@ -42,10 +45,10 @@ function worstHome({ cloud }: World): string | undefined {
     ?.name;
 }
 
-/** Somebody, or a mistake of somebody, writes into KV. What is not there can be read there; nothing is added to NONCES. */
+/** An attacker writes into KV. Records that he deletes can be read again from D1. He adds nothing to NONCES. */
 export async function tampering(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
-  /** Every record that was ever there, by appid. */
+  /** Every record that KV ever held, by appid. */
   const known = new Map<string, Stored[]>();
   while (!world.closing) {
     await attacker.pause(500, 15_000);
@@ -61,7 +64,7 @@ export async function tampering(attacker: Attacker): Promise<void> {
     const kind = tamperWith(attacker, appid, known);
     if (kind === "another home" && chance.happens(0.5)) await surge(attacker, appid);
     if (rotated === undefined) continue;
-    // Now it would pay to have kept the old secret.
+    // An attacker may have kept an ended secret, and now try it.
     for (const edge of world.weather.edges) {
       const fields = { appid, ...newSession(attacker, 10_411) };
       await attacker.send(signed("create_gd", fields, rotated.secret), edge);
@@ -84,7 +87,7 @@ function deleteNonces({ world, chance }: Attacker): void {
   for (const key of chance.some([...nonces.keys()], 0.5)) nonces.delete(key);
 }
 
-/** Those of one address who use the app come all at once to a location where nobody knows it: they share one look where it is. */
+/** Callers of one address use the app at once, at a location that does not know it: they share one look-up. */
 async function surge(attacker: Attacker, appid: string): Promise<void> {
   const { world, chance } = attacker;
   const app = world.company.apps.find((each) => each.appid === appid);
@@ -100,7 +103,10 @@ async function surge(attacker: Attacker, appid: string): Promise<void> {
   await Promise.all(calls.map((call) => attacker.send(call, edge)));
 }
 
-/** Changes the record of an app, and lets most edges and some isolates forget what they knew. @returns how */
+/**
+ * Changes the record of an app, and drops it from most edges' and some isolates' caches. @returns the kind of the
+ * change
+ */
 function tamperWith({ world, chance }: Attacker, appid: string, known: Map<string, Stored[]>): string {
   const { credentials, credentialCaches, isolates } = world.cloud;
   const records = known.get(appid) as Stored[];
@@ -125,7 +131,7 @@ function tamperWith({ world, chance }: Attacker, appid: string, known: Map<strin
   return kind;
 }
 
-/** A record of KV; undefined when it is none. */
+/** Parses a record of KV; undefined when it is damaged. */
 function read(text: string): Stored | undefined {
   try {
     const record = JSON.parse(text) as Stored;

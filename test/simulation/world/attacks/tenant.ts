@@ -6,20 +6,20 @@ import { Operator } from "../people/operator.ts";
 import { signed } from "../signed.ts";
 import { type Attacker, newSession, secretOf } from "./attacker.ts";
 
-/** What he does, with how often. */
+/** The acts of a tenant, by their weights. */
 export const TENANT_ACTS = {
   ...{ borrow: 6, foreign: 4, stamp: 4, pair: 4, keys: 3 },
   ...{ later: 0.3, flood: 0.5, siteFlood: 0.8 },
 };
 
-/** Somebody with a site of his own, who signs as he should and tries to reach others, or to get more than he should. */
+/** A tenant has a site, signs correctly, and tries to reach other sites or to get more than his share. */
 export async function tenant(attacker: Attacker): Promise<void> {
   const { world, chance } = attacker;
   const operator = new Operator(world);
   const site = await operator.found(chance.one(world.weather.homes));
   if (site === undefined) return;
   while (site.apps.length < 2) await operator.issueApp(site);
-  // Two clocks are his own: what he signs may be as far ahead or behind as he likes.
+  // Two of his clocks are wrong on purpose: he may sign with any timestamp.
   while (!world.closing) {
     await attacker.pause(200, 5_000);
     const app = chance.one(site.apps);
@@ -59,7 +59,7 @@ const fieldsOf = (attacker: Attacker, { appid, site }: KnownApp) => ({
   ...newSession(attacker, attacker.chance.one(site.agentIds)),
 });
 
-/** The ranstr and the Idempotency-Key of somebody else: both are an app's own. */
+/** Uses the ranstr and the Idempotency-Key of another app: both belong to one app alone. */
 function borrowing(attacker: Attacker, app: KnownApp): Wire {
   const other = attacker.captured();
   const key = other?.wire.headers["idempotency-key"];
@@ -69,7 +69,7 @@ function borrowing(attacker: Attacker, app: KnownApp): Wire {
 
 const ranstrOf = (call: Call | undefined): string | undefined => /"ranstr":"([^"]+)"/.exec(call?.wire.body ?? "")?.[1];
 
-/** Agents and sessions of other sites. */
+/** Uses agents and sessions of other sites. */
 function foreign(attacker: Attacker, app: KnownApp): Wire {
   const { world, chance } = attacker;
   const others = world.company.sites.filter((each) => each !== app.site);
@@ -82,7 +82,10 @@ function foreign(attacker: Attacker, app: KnownApp): Wire {
   return signed("add_kf", { ...stamp, chat_id, kefu_ids }, secretOf(app));
 }
 
-/** A timestamp at an edge of the tolerance, by the right time; and twice, so that one may be a replay. */
+/**
+ * Uses a timestamp at an edge of the tolerance, by the right time, and sends the request twice, so that one may be a
+ * replay.
+ */
 function atEdge(attacker: Attacker, app: KnownApp): Wire {
   const { world, chance } = attacker;
   const off = world.cloud.settings.toleranceSeconds + chance.integer(-1, 1);
@@ -90,7 +93,7 @@ function atEdge(attacker: Attacker, app: KnownApp): Wire {
   return signed("create_gd", { ...fieldsOf(attacker, app), timestamp }, secretOf(app));
 }
 
-/** One ranstr for two requests that are not the same, at once or soon after, here and there. */
+/** Sends two different requests with one ranstr, at once or soon after, to one edge or two. */
 async function pair(attacker: Attacker, app: KnownApp): Promise<void> {
   const { world, chance } = attacker;
   const fields = fieldsOf(attacker, app);
@@ -110,7 +113,7 @@ async function pair(attacker: Attacker, app: KnownApp): Promise<void> {
   );
 }
 
-/** One Idempotency-Key for both of his apps, and for two meanings. */
+/** Uses one Idempotency-Key for both of his apps, and for two different orders. */
 async function sameKey(attacker: Attacker, site: KnownSite): Promise<void> {
   const { chance } = attacker;
   const key = { "idempotency-key": `made-up-${chance.integer(1, 30)}` };
@@ -129,7 +132,7 @@ async function sameKey(attacker: Attacker, site: KnownSite): Promise<void> {
   );
 }
 
-/** As far ahead as is accepted; and again when it is nearly too old. */
+/** Uses a timestamp that is as far ahead as is accepted, and sends the request again when it is nearly too old. */
 async function muchLater(attacker: Attacker, app: KnownApp): Promise<void> {
   const { world, chance } = attacker;
   const settings = { ...world.cloud.settings, toleranceSeconds: chance.one([300, 900]) };
@@ -148,7 +151,7 @@ async function muchLater(attacker: Attacker, app: KnownApp): Promise<void> {
   for (const wire of wires) await attacker.send(wire, attacker.anyEdge());
 }
 
-/** More valid requests than one app, or all apps of a site, may send at one edge. */
+/** Sends more valid requests to one edge than an app, or all apps of a site, may send. */
 async function flood(attacker: Attacker, apps: readonly KnownApp[], count: number): Promise<void> {
   const { world, chance } = attacker;
   const edge = attacker.anyEdge();

@@ -22,7 +22,7 @@ const signature = (change: (hex: string) => string): Twist => {
   });
 };
 
-/** The first ones leave the signature valid, and so the request may be taken for its original. */
+/** The first ones leave the signature valid, so the request may be accepted as its original. */
 const LIKELY: Record<string, Twist> = {
   "key of an order": (wire, { chance }) =>
     header("idempotency-key", `key-${chance.integer(1, 40)}`)(wire, undefined as never),
@@ -36,7 +36,7 @@ const LIKELY: Record<string, Twist> = {
   "x-request-id": header("x-request-id", "made-up"),
   "key of two words": header("idempotency-key", "two words"),
   "key too long": header("idempotency-key", "k".repeat(256)),
-  // The longest, now and then of another meaning than before.
+  // The longest Idempotency-Key. It may have been used for another request before.
   "longest key": header("idempotency-key", "k".repeat(255)),
 };
 
@@ -81,7 +81,7 @@ const UNLIKELY: Record<string, Twist> = {
 
 export const TWISTS = { ...LIKELY, ...UNLIKELY };
 
-/** A captured request with one thing changed, once in two so that its signature stays valid. */
+/** A captured request with one change. In half of the cases its signature stays valid. */
 export function twist(attacker: Attacker, { wire }: Call): Wire {
   const { chance, world } = attacker;
   const name = chance.one(Object.keys(chance.happens(0.5) ? LIKELY : UNLIKELY));

@@ -3,29 +3,32 @@ import { currentTask, type Scheduler } from "../../machine/scheduler.ts";
 import type { Call, Trip } from "../call.ts";
 import type { Witness } from "./witness.ts";
 
-/** What all ways from an isolate to a binding have in common. */
+/** What all links from an isolate to a binding share. */
 export interface Air {
   scheduler: Scheduler;
   chance: Chance;
   witness: Witness;
-  /** While false, nothing goes wrong. */
+  /** While false, no fault happens. */
   isRough: () => boolean;
 }
 
 /** Whether a fault meets a call now. */
 export const strikes = ({ isRough, chance }: Air, share: number): boolean => isRough() && chance.happens(share);
 
-/** The call whose work asks; undefined for work of nobody. */
+/** The call whose work runs now; undefined outside of calls. */
 export const callNow = (): Call | undefined => currentTask<Call>();
 
-/** So much may one invocation ask: on Workers Free, and what a cron trigger runs on Workers Paid, where pruning keeps up. */
+/**
+ * How many calls of bindings one invocation may make: on Workers Free, and for cron triggers on Workers Paid, which
+ * pruning needs.
+ */
 const MOST_TRIPS = { free: 50, paid: 1_000 };
 
 /**
- * A call asks something of a binding or of the network.
+ * Starts a call of a binding or of the network.
  *
- * @param all where to note it
- * @throws Error in the platform's words, when it has asked too much
+ * @param all the list to note it in
+ * @throws Error in the platform's words, when the invocation has made too many
  */
 export function setOut({ scheduler, witness }: Air, call: Call | undefined, to: string, all = call?.trips): Trip {
   const trip = { to, at: scheduler.now, isOpen: true };
@@ -37,7 +40,7 @@ export function setOut({ scheduler, witness }: Air, call: Call | undefined, to: 
   return trip;
 }
 
-/** An answer comes back. @returns whether somebody still waits for it: a call that has ended hears nothing */
+/** An answer arrives. @returns whether the call still waits for it: a call that has ended gets no more answers */
 export function isHeard(call: Call | undefined, trip: Trip): boolean {
   if (call?.alive === false) return false;
   trip.isOpen = false;

@@ -24,7 +24,7 @@ export class Cloud {
   readonly credentials = new KvTruth();
   readonly internet: Internet;
   readonly events: QueueTruth;
-  /** While false, nothing goes wrong. */
+  /** While false, no fault happens. */
   rough = false;
   settings: Settings;
   isolates: Isolate[] = [];
@@ -67,19 +67,19 @@ export class Cloud {
     return home;
   }
 
-  /** Sends a request over the network. @throws NetworkError when nothing comes back to the caller */
+  /** Sends a request over the network. @throws NetworkError when the caller gets no answer */
   send(call: Call): Promise<Answer> {
     return overNetwork(this.#air, this.#weather.network, call, () => this.#serve(call));
   }
 
-  /** The cron trigger. Resolves when the run has ended, however. */
+  /** Runs the cron trigger. Resolves when the run has ended, even by a failure. */
   cron(call: Call): Promise<void> {
     const scheduledTime = Math.floor(this.now());
     const controller = { cron: call.wire.path, scheduledTime };
     return this.run(call, ({ worker, env }) => worker.scheduled(controller as never, env as never));
   }
 
-  /** Runs what the platform begins by itself. Resolves when its handler has ended, however. */
+  /** Runs an invocation that the platform starts itself. Resolves when its handler has ended, even by a failure. */
   async run(call: Call, handler: (isolate: Isolate, context: object) => Promise<void>): Promise<void> {
     const isolate = this.#accept(call);
     if (call.role === "cron") call.clock = Math.floor(this.now() / 1000);
@@ -96,7 +96,7 @@ export class Cloud {
     this.#lives.answered(call);
   }
 
-  /** New isolates get these settings; those of before serve for some seconds more. */
+  /** New isolates get these settings. Isolates of the previous deployment serve for some more seconds. */
   deploy(settings: Settings): void {
     this.settings = settings;
     this.#witness.note(
@@ -111,12 +111,12 @@ export class Cloud {
     }
   }
 
-  /** What the edges see of the KV namespace CREDENTIALS. */
+  /** The caches of the KV namespace CREDENTIALS at the edges. */
   get credentialCaches(): SimulatedKv[] {
     return [...this.#edges.values()].flatMap(({ credentials }) => credentials ?? []);
   }
 
-  /** Ends an isolate with all that it does. */
+  /** Ends an isolate with all of its work. */
   kill(isolate: Isolate): void {
     this.isolates = this.isolates.filter((each) => each !== isolate);
     const ended = isolate.kill();
@@ -145,7 +145,7 @@ export class Cloud {
     return call.answer;
   }
 
-  /** Chooses the isolate that serves a call; a cold one when there is none, or by chance. */
+  /** Chooses the isolate for a call: a cold one when there is none, or at random. */
   #accept(call: Call): Isolate {
     const serving = this.isolates.filter(({ edge, retired }) => edge === call.edge && !retired);
     const cold = serving.length === 0 || (serving.length < this.#weather.isolates && this.#chance.happens(0.2));

@@ -3,17 +3,22 @@ import type { DatabaseWeather } from "../weather.ts";
 import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 import type { Home } from "./home.ts";
 
-/** A D1 call that took longer is a fault of the platform: the Worker may have given up. */
+/** Milliseconds after which a call of D1 counts as a fault of the platform, because the Worker may have given up. */
 const SLOW_MS = 900;
 
-/** What each call takes of a home that is slow: several of one request may well be answered, and then its time is over. */
+/**
+ * Milliseconds that each call takes at a slow home. Several calls of one request may be answered before the request's
+ * time is over.
+ */
 const SPELL_MS = [1_500, 4_000] as const;
 
-/** What a call's faults say of an answer of D1 that was lost with a word that asks for another try. */
+/** The fault of a call when D1's answer was lost with an error that asks for a retry. */
 export const TRANSIENT_FAULT = "transient";
 
 const TRANSIENT = "D1_ERROR: Network connection lost.";
-/** What D1 and SQLite say when they have done nothing, or it is not known; only the first is worth another try. */
+/**
+ * Errors of D1 and SQLite when they have done nothing, or when that is unknown. Only the first one is worth a retry.
+ */
 const REFUSALS = [
   TRANSIENT,
   "D1_ERROR: D1 DB is overloaded. Requests queued for too long.",
@@ -25,7 +30,7 @@ const REFUSALS = [
   "D1_ERROR: Exceeded maximum DB size.",
 ];
 
-/** What may happen to a call of D1. */
+/** Faults of a call of D1. */
 export const DATABASE_FAULTS = [
   "slow",
   "request lost",

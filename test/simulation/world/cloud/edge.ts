@@ -19,10 +19,10 @@ interface Behind {
   now: () => number;
 }
 
-/** A location of the platform: what the isolates there reach of D1, with caches of KV and limits of its own. */
+/** A location of the platform: its links to D1, its KV caches and its limits. */
 export class Edge {
   readonly bindings: Record<string, object> = {};
-  /** What it sees of CREDENTIALS; undefined when KV is not bound. */
+  /** Its view of CREDENTIALS; undefined when KV is not bound. */
   readonly credentials: SimulatedKv | undefined;
 
   constructor(

@@ -18,7 +18,7 @@ const CONSUMER = {
   maxRetries: setting("max_retries"),
 };
 
-/** The queue of events, whose batches the cloud's isolates consume. */
+/** The queue of events. The cloud's isolates consume its batches. */
 export function eventsQueue(cloud: Cloud, air: Air, { queue, edges }: Weather): QueueTruth {
   const { scheduler, chance, witness } = air;
   let batches = 0;
@@ -38,7 +38,7 @@ export function eventsQueue(cloud: Cloud, air: Air, { queue, edges }: Weather): 
       const body = JSON.stringify(batch.messages.map((message) => message.body));
       const wire = { method: "", path: batch.queue, headers: {}, body };
       const isOk = await handOver(cloud, new Call(`queue#${++batches}`, "queue", wire, chance.one(edges)), batch);
-      // Somebody has to notice that nothing comes any more.
+      // The platform needs some time to notice that a run has died.
       if (!isOk) await scheduler.sleep(chance.between(0, 10_000));
       return isOk;
     },

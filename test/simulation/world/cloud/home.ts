@@ -4,25 +4,25 @@ import type { Call } from "../call.ts";
 import { newDatabase } from "./new-database.ts";
 import type { Witness } from "./witness.ts";
 
-/** What a home does with calls that reach it. `slow` takes seconds for each, `refusing` says so at once, `silent` never answers. */
+/** How a home treats calls. `slow` takes seconds for each, `refusing` fails at once, `silent` never answers. */
 type HomeState = "up" | "slow" | "refusing" | "silent";
 
-/** Milliseconds that a batch keeps the database busy: it does one at a time. */
+/** Milliseconds that a batch keeps the database busy. It runs one batch at a time. */
 const SERVICE_MS = 0.4;
 
-/** One D1 database: it does one transaction after another, and can go down, restart and be taken back. */
+/** One D1 database: it runs one transaction after another, and can go down, restart and be restored. */
 export class Home {
   readonly name: string;
   readonly database: Database;
-  /** Milliseconds of virtual time when it came into its state. */
+  /** When it came into its state, in milliseconds of virtual time. */
   stateSince = 0;
   #state: HomeState = "up";
-  /** Told of each session that a call has made. */
+  /** Called for each session that a call has made. */
   onSession: (session: Row) => void = () => {};
   readonly #scheduler: Scheduler;
   #freeAt = 0;
   #restarts = 0;
-  /** Whose transaction runs. */
+  /** The call whose transaction runs. */
   #working: Call | undefined;
 
   constructor(name: string, scheduler: Scheduler, witness: Witness) {
@@ -45,7 +45,10 @@ export class Home {
     this.stateSince = this.#scheduler.now;
   }
 
-  /** Does a call's work when its turn comes. `failed` gets what the work threw, or that the database restarted before its turn. */
+  /**
+   * Runs a call's work when its turn comes. `failed` gets the error of the work, or the error of a restart before its
+   * turn.
+   */
   take<T>(call: Call | undefined, work: () => T, done: (result: T) => void, failed: (error: unknown) => void): void {
     const restarts = this.#restarts;
     this.#freeAt = Math.max(this.#scheduler.now, this.#freeAt) + SERVICE_MS;
@@ -65,7 +68,7 @@ export class Home {
     });
   }
 
-  /** Drops everything that waits for its turn. */
+  /** Drops all work that waits for its turn. */
   restart(): void {
     this.#restarts++;
     this.#freeAt = this.#scheduler.now;

@@ -6,19 +6,18 @@ import type { Settings } from "./settings.ts";
 
 type Worker = ReturnType<ReturnType<ProgramImage["startWorker"]>["createWorker"]>;
 
-/** What an isolate writes to its log. */
 type Log = (record: object) => void;
 
-/** One isolate of the Worker: modules, memory and a clock of its own. */
+/** One isolate of the Worker, with its own modules, memory and clock. */
 export class Isolate {
   readonly name: string;
   readonly edge: string;
   readonly settings: Settings;
   readonly env: object;
   readonly worker: Worker;
-  /** Serves no new calls: a later deployment has replaced it. */
+  /** True once a later deployment has replaced it: it serves no new calls. */
   retired = false;
-  /** Every call that began here, the ones that are cut off included. */
+  /** Every call that began here, including those that were cut off. */
   readonly calls = new Set<Call>();
   readonly #now: () => number;
 
@@ -59,7 +58,7 @@ export class Isolate {
     return Math.floor(this.#now() / 1000);
   }
 
-  /** Dies with everything that it does; nothing of it is ever heard again. */
+  /** Ends the isolate and all of its work; no answer reaches or leaves it any more. */
   kill(): Call[] {
     const ended = [...this.calls].filter((call) => call.alive);
     for (const call of ended) call.alive = false;

@@ -2,16 +2,19 @@ import type { Carry } from "../../platform/d1.ts";
 import type { KvWeather } from "../weather.ts";
 import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 
-/** What may happen to a call of KV; only a put can be lost. */
+/** Faults of a call of KV; only a put can be lost. */
 export const KV_FAULTS = ["failed", "silent", "lost", "slow"] as const;
 
-/** How an isolate's calls travel to a KV namespace and back. The Worker never needs KV, so nothing here is a fault that excuses an answer. */
+/**
+ * How an isolate's calls travel to a KV namespace and back. The Worker never depends on KV, so no fault here excuses a
+ * failing answer.
+ */
 export function kvLink(air: Air, name: string, weather: KvWeather): Carry {
   const { scheduler, chance, witness } = air;
   return (method, work) => {
     const call = callNow();
     const trip = setOut(air, call, `${name} ${method}`);
-    // By seconds, or by so little that D1, which is asked beside it, is a close second.
+    // The delay is seconds, or so short that D1, which is asked in parallel, answers at nearly the same time.
     const slow = strikes(air, weather.slow) ? chance.between(5, chance.one([40, 4_000])) : 0;
     const failed = strikes(air, weather.failed);
     const silent = strikes(air, weather.silent);

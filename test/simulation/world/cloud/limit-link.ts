@@ -1,13 +1,13 @@
 import type { Carry } from "../../platform/d1.ts";
 import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 
-/** Share of questions that a limit does not answer, or answers with an error. */
+/** Share of a limit's calls that fail or get no answer. */
 const FAILURES = 0.01;
 
-/** What may happen to a question. */
+/** Faults of a call of a limit. */
 export const LIMIT_FAULTS = ["silent", "failed"] as const;
 
-/** How an isolate asks a rate limit of its location: without network, and now and then not at all. */
+/** How an isolate asks a rate limit of its location: without network. Some calls fail. */
 export function limitLink(air: Air, name: string): Carry {
   const { scheduler, chance, witness } = air;
   return (method, work) => {

@@ -3,17 +3,17 @@ import type { Call } from "../call.ts";
 import type { Internet } from "../receivers/internet.ts";
 import { type Air, strikes } from "./air.ts";
 
-/** How long work may go on after a handler has returned, in milliseconds. */
+/** Milliseconds that work may go on after a handler has returned. */
 const LEFT_OVER_MS = 30_000;
 
-/** How calls live and end in their isolates. */
+/** How calls run and end in their isolates. */
 export class Lives {
   readonly #air: Air;
   readonly #cutOff: number;
   readonly #internet: Internet;
-  /** What tells those who wait for a call that it has been ended. */
+  /** Resolves the wait for a call when the call is ended early. */
   readonly #ended = new Map<Call, () => void>();
-  /** What calls off the end of the time that a call has after its answer. */
+  /** Cancels the timer that ends a call's work after its answer. */
   readonly #timeUp = new Map<Call, () => void>();
 
   /** @param cutOff share of calls that are cut off at one of their awaits */
@@ -23,7 +23,7 @@ export class Lives {
     this.#internet = internet;
   }
 
-  /** Runs a call's work; resolves when it has ended or was ended. */
+  /** Runs a call's work. Resolves when it has ended, by itself or by force. */
   during(call: Call, work: () => Promise<void>): Promise<void> {
     return new Promise((resolve) => {
       const ended = () => {
@@ -38,7 +38,7 @@ export class Lives {
     });
   }
 
-  /** Nothing of a call is ever heard again. */
+  /** Ends a call: no answer reaches or leaves it any more. */
   end(call: Call): void {
     call.alive = false;
     this.#forget(call);
@@ -51,7 +51,8 @@ export class Lives {
   maybeCutOff(call: Call): void {
     const { scheduler, chance, witness } = this.#air;
     if (!strikes(this.#air, this.#cutOff)) return;
-    // Often while it looks the app up, which only a cold isolate does; now and then in a later try, or after the answer.
+    // Often during the look-up of the app, which only a cold isolate does; sometimes during a retry, or after the
+    // answer.
     scheduler.after(chance.between(0, chance.one([10, 60, 5_000])), () => {
       if (!call.alive) return;
       witness.note(call, "cut off");
@@ -59,7 +60,7 @@ export class Lives {
     });
   }
 
-  /** A handler has returned. What it has registered with waitUntil has some time more; nothing else goes on. */
+  /** A handler has returned. Work that it registered with waitUntil has some more time; all other work is dropped. */
   answered(call: Call): void {
     if (!call.alive) return;
     const timeUp = () => {
@@ -70,7 +71,7 @@ export class Lives {
     this.#endWhenOver(call);
   }
 
-  /** The context that a handler gets. */
+  /** The `ctx` argument of a handler. */
   contextOf(call: Call): object {
     return {
       waitUntil: (work: Promise<unknown>) => {
@@ -87,7 +88,7 @@ export class Lives {
     };
   }
 
-  /** What has ended may have registered more work, or be about to. */
+  /** A promise that has ended may have registered more work, or be about to. */
   #endWhenOver(call: Call): void {
     if (call.leftOver > 0) return;
     this.#air.scheduler.atRest(() => {

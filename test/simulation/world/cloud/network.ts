@@ -1,14 +1,16 @@
 import type { Answer, Call } from "../call.ts";
 import { type Air, strikes } from "./air.ts";
 
-/** The network between a caller and the Worker had no answer for the caller. */
+/** The caller got no answer over the network. */
 export class NetworkError extends Error {
   override readonly name = "NetworkError";
 }
 
 /**
- * Takes a request to the Worker, which answers undefined when the call was ended, and its answer back to the caller.
- * @throws NetworkError when nothing comes back
+ * Takes a request to the Worker and the answer back to the caller. The Worker's side answers undefined when the call
+ * was ended.
+ *
+ * @throws NetworkError when the caller gets no answer
  */
 export async function overNetwork(
   air: Air,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Database } from "../../platform/database.ts";
 
 const MIGRATIONS = join(import.meta.dirname, "../../../../migrations");
-/** The tables that the checker follows, in the order in which rows appear. */
+/** The tables that the checker watches, in an order in which each row comes after the rows that it refers to. */
 export const WATCHED = [
   "sites",
   "app_routes",
@@ -23,7 +23,7 @@ export const WATCHED = [
   "settlings",
 ];
 
-/** The database of a home, with all migrations. */
+/** The database of a home, with all migrations applied. */
 export function newDatabase(): Database {
   const database = new Database();
   const files = readdirSync(MIGRATIONS).filter((each) => each.endsWith(".sql"));

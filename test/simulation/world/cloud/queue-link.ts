@@ -2,10 +2,13 @@ import type { Carry } from "../../platform/d1.ts";
 import type { QueueWeather } from "../weather.ts";
 import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 
-/** What may happen to a call of the queue. */
+/** Faults of a call of the queue. */
 export const QUEUE_FAULTS = ["message lost", "answer lost", "slow"] as const;
 
-/** How an isolate's messages travel to the queue. The sweep makes up for all that is lost, so nothing here excuses an answer. */
+/**
+ * How an isolate's messages travel to the queue. The sweep makes up for lost messages, so no fault here excuses a
+ * failing answer.
+ */
 export function queueLink(air: Air, weather: QueueWeather): Carry {
   const { scheduler, chance, witness } = air;
   return (method, work) => {

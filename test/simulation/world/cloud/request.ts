@@ -1,7 +1,10 @@
 import type { Chance } from "../../machine/chance.ts";
 import type { Wire } from "../call.ts";
 
-/** A request as the platform hands it over: its body in one piece with its length, or in pieces of no announced length. */
+/**
+ * A request as the platform hands it to the Worker: its body in one piece with a Content-Length, or in chunks without
+ * one.
+ */
 export function requestOf({ method, path, headers, body }: Wire, chance: Chance): Request {
   const url = `https://worker.example${path}`;
   if (method === "GET" || body === "") return new Request(url, { method, headers });

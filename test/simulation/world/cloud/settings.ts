@@ -1,6 +1,6 @@
 import type { Chance } from "../../machine/chance.ts";
 
-/** What a deployment sets: the same for all isolates that it starts. */
+/** The settings of a deployment, the same for all isolates that it starts. */
 export interface Settings {
   toleranceSeconds: number;
   replayLookMs: number;
@@ -14,18 +14,18 @@ export interface Settings {
 
 export const ADMIN_TOKEN = "simulated-admin-token-0123456789abcdef";
 
-/** As they stand in wrangler.toml, but low enough for a flood of a simulation to meet them. */
+/** The limits of wrangler.toml, lowered so that a simulated flood exceeds them. */
 export const LIMITS = {
   APP_LIMIT: { limit: 40, period: 10 },
   SITE_LIMIT: { limit: 70, period: 10 },
   CLIENT_LIMIT: { limit: 12, period: 60 },
 } as const;
 
-/** The binding of a home, as the documentation says it: `main` is DB, `eu` is HOME_EU. */
+/** The binding of a home by the documentation's rule: `main` is DB, `eu` is HOME_EU. */
 export const bindingOf = (home: string): string =>
   home === "main" ? "DB" : `HOME_${home.toUpperCase().replaceAll("-", "_")}`;
 
-/** What the service is deployed with when a run begins. */
+/** The settings of the first deployment. */
 export const firstSettings = (chance: Chance): Settings => ({
   toleranceSeconds: 300,
   replayLookMs: chance.one([0, 1, 5]),
@@ -37,7 +37,7 @@ export const firstSettings = (chance: Chance): Settings => ({
 
 export const newMasterKey = (chance: Chance): string => Buffer.from(chance.bytes(32)).toString("base64");
 
-/** The settings as the Worker gets them. */
+/** The settings as the Worker's env vars. */
 export const varsOf = (settings: Settings): Record<string, string | undefined> => ({
   TIMESTAMP_TOLERANCE_SECONDS: String(settings.toleranceSeconds),
   REPLAY_LOOK_MS: String(settings.replayLookMs),

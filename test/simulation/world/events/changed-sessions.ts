@@ -3,12 +3,14 @@ import { noteRefused } from "../../operations/shared/model.ts";
 import { pause } from "../people/day.ts";
 import type { World } from "../world.ts";
 
-/** What a hand can make of a session so that an operation refuses it, by the name of the refusal. */
+/** Changes of a session by a hand at the database that make an operation refuse it, by the name of the refusal. */
 export const CHANGES = MODELS.flatMap(({ refusals }) =>
   Object.entries(refusals).flatMap(([name, { byHand }]) => (byHand === undefined ? [] : [{ name, sql: byHand }])),
 );
 
-/** Somebody changes sessions with SQL, as another product on the same database may: what no call of this service makes of them. */
+/**
+ * Changes sessions with SQL to states that no call of this service makes, as another product on the same database may.
+ */
 export async function changeSessions(world: World): Promise<void> {
   const chance = world.chance.fork();
   while (!world.closing && CHANGES.length > 0) {

@@ -5,7 +5,9 @@ import type { World } from "../world.ts";
 export const SWEEP_CRON = "* * * * *";
 export const PRUNE_CRON = "*/5 * * * *";
 
-/** The cron triggers: the platform may run them late, early or twice, and leaves some out while all is quiet. */
+/**
+ * Runs the cron triggers. The platform may run them late, early or twice, and leaves some out while the world is quiet.
+ */
 export function startCrons(world: World): void {
   world.start(() => runCron(world, SWEEP_CRON, 60_000));
   world.start(() => runCron(world, PRUNE_CRON, 300_000));
@@ -21,7 +23,7 @@ async function runCron(world: World, cron: string, everyMs: number): Promise<voi
   }
 }
 
-/** One run, whenever. */
+/** Runs a cron trigger once, now. */
 export async function triggerCron(world: World, cron: string, edge: string): Promise<void> {
   const call = world.newCall("cron", { method: "", path: cron, headers: {}, body: "" }, edge);
   await world.cloud.cron(call);

@@ -6,15 +6,15 @@ import { Operator } from "../people/operator.ts";
 import type { World } from "../world.ts";
 import { restoreDrill } from "./drill.ts";
 
-/** By then isolates of before a deployment serve no longer, and all that they began has ended. */
+/** Milliseconds after a deployment when the earlier isolates no longer serve, and all of their work has ended. */
 export const REACHED_EVERYWHERE_MS = 60_000;
 const NIGHT_MS = 25 * 3_600_000;
-/** Longer than a server may fail before nothing is sent to it any more. */
+/** Longer than a receiver may fail before the Worker disables its webhook. */
 const LONG_WEEKEND_MS = 5.2 * 24 * 3_600_000;
-/** How often somebody calls the re-sealing before he gives up for now. */
+/** How often an operator calls the re-sealing before he gives up for now. */
 const RESEALS = 20;
 
-/** What a team deploys, with how often; and a night in which nobody does anything. */
+/** The acts of a team that deploys, by their weights, and a night in which nobody acts. */
 export const ACTS = {
   "settings changed": 5,
   "home closed": 2,
@@ -26,13 +26,13 @@ export const ACTS = {
 
 type Act = keyof typeof ACTS;
 
-/** Whoever deploys: one thing after the other, as a team does. */
+/** A team that deploys: one act after another. */
 export class Deployer {
   readonly #world: World;
   readonly #chance: Chance;
   readonly #operator: Operator;
   readonly #acts: Partial<Record<Act, number>>;
-  /** What comes first, and soon: a drill takes long, and the second restore of it longer. */
+  /** The first act, which comes soon: a drill takes long, and its second restore even longer. */
   #first: Act | undefined;
 
   constructor(world: World) {
@@ -98,7 +98,10 @@ export class Deployer {
     this.#deploy({ closedHomes });
   }
 
-  /** Somebody asks for an appid in a closed home, which is kept for it then, and gives it back while the home is closed. */
+  /**
+   * Asks for an appid in a closed home, which then stays reserved for the site, and releases it while the home is
+   * closed.
+   */
   async #keepAndRelease(home: string): Promise<void> {
     await this.#world.sleep(this.#chance.between(0, 25_000));
     const site = this.#world.company.sitesAtWork.find((each) => each.home === home);
@@ -108,21 +111,21 @@ export class Deployer {
     if (this.#world.company.sitesAtWork.includes(site)) await this.#operator.call("DELETE", `/apps/${appid}`);
   }
 
-  /** docs/operating.md, "Rotating the master key". No point of before the re-sealing is restored afterwards. */
+  /** docs/operating.md, "Rotating the master key". No point before the re-sealing is restored afterwards. */
   async #changeMasterKey(): Promise<void> {
     const world = this.#world;
     const { masterKey: masterKeyPrevious } = world.cloud.settings;
     const masterKey = newMasterKey(this.#chance);
     this.#deploy({ masterKey, masterKeyPrevious });
     await rest(world, REACHED_EVERYWHERE_MS * this.#chance.number());
-    // Isolates of before may still seal with the key of before, so the last call comes when none is there.
+    // Isolates of the old deployment may still seal with the old key, so the last call comes when none of them is left.
     if (this.#chance.happens(0.5)) await this.#operator.call("POST", "/reseal");
     await world.sleep(REACHED_EVERYWHERE_MS);
     if (this.#chance.happens(0.3)) await this.#resealWithClosedHome();
     const app = this.#chance.one(world.company.apps);
     const rotated = this.#chance.happens(0.5) && !app.revoked ? this.#operator.rotate(app, 600) : undefined;
     const [done] = await Promise.all([resealAll(this.#operator), rotated]);
-    // A rotation at the same time has sealed with the new key too.
+    // A rotation of an app at the same time has sealed with the new key too.
     if (done) this.#deploy({ masterKeyPrevious: undefined });
   }
 
@@ -136,7 +139,7 @@ export class Deployer {
   }
 }
 
-/** Re-seals until nothing is left. @returns false when somebody gave up */
+/** Re-seals until no seal with the old key is left. @returns false when the operator gave up */
 async function resealAll(operator: Operator): Promise<boolean> {
   for (let i = 0; i < RESEALS; i++) {
     const answer = await operator.insist("POST", "/reseal");

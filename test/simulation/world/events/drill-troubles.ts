@@ -5,17 +5,20 @@ import type { Operator } from "../people/operator.ts";
 import { actOnWebhooks } from "../people/webhook-day.ts";
 import type { World } from "../world.ts";
 
-/** What comes between the steps of a restore drill. */
+/** Changes and faults between the steps of a restore drill. */
 
-/** What happens between a point and the restore, with how often. */
+/** Changes between the restore point and the restore, by their weights. */
 export const DAY_BEFORE = { issue: 3, found: 2, rotate: 3, revoke: 1, floor: 2, rename: 1, told: 3 };
 
-/** What the restore will undo: most of all what an operator has to do again, and what only the other side knows. */
+/**
+ * Makes changes that the restore will undo: above all changes that an operator must repeat, and changes that only the
+ * directory or only the home knows.
+ */
 export async function liveOn(world: World, operator: Operator, chance: Chance, home: string): Promise<void> {
   const { company } = world;
   await world.sleep(chance.between(0, 10_000));
   for (let i = chance.integer(1, 4); i > 0; i--) {
-    // What the directory forgets of other homes comes back from them.
+    // When `main` is restored, the other homes give back what it has lost.
     const sites = company.sitesAtWork.filter((site) => site.home === home || home === "main");
     if (sites.length === 0) return;
     const site = chance.one(sites);
@@ -50,7 +53,7 @@ export async function liveOn(world: World, operator: Operator, chance: Chance, h
   }
 }
 
-/** Somebody changes sites of a restored home before it is settled, and now and then the directory does not hear of it. */
+/** Changes sites of a restored home before it is reconciled. Sometimes the directory does not receive the change. */
 export async function changeTooEarly(operator: Operator, chance: Chance, home: string): Promise<void> {
   const { world } = operator;
   const sites = world.company.sites.filter((site) => site.home === home);
@@ -65,7 +68,7 @@ export async function changeTooEarly(operator: Operator, chance: Chance, home: s
   }
 }
 
-/** The directory stops to answer while the home is changed, and whoever changes it gives up. */
+/** The directory becomes silent while a site of the home is changed, and the operator gives up. */
 async function changeUnheard(operator: Operator, chance: Chance, { siteId }: KnownSite): Promise<void> {
   const { world } = operator;
   const directory = world.cloud.home("main");
@@ -79,7 +82,7 @@ async function changeUnheard(operator: Operator, chance: Chance, { siteId }: Kno
   await operator.call("PATCH", `/sites/${siteId}`, change);
 }
 
-/** Another home does not answer while this one is settled. */
+/** Another home becomes silent while this one is reconciled. */
 export function silence(world: World, chance: Chance, name: string): void {
   const others = [...world.cloud.homes.values()].filter((home) => home.name !== name);
   if (others.length === 0) return;

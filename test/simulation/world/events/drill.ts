@@ -12,7 +12,7 @@ import { changeTooEarly, liveOn, silence } from "./drill-troubles.ts";
 
 const SETTLE_TRIES = 30;
 
-/** The first restore of a drill, and each one after it. */
+/** The names of a drill's first restore and of its further ones, by home. */
 export const RESTORES = {
   main: ["restore of main", "restore of main again"],
   further: ["restore of a home", "restore of a home again"],
@@ -30,8 +30,8 @@ interface Divergent {
 }
 
 /**
- * docs/operating.md, "Restoring a home": a point is kept, the day goes on, and then the home is taken back to the point. Often once more
- * to that point, or to a later one.
+ * docs/operating.md, "Restoring a home": keeps a restore point, lets the day go on, and restores the home to the point.
+ * Often a second restore follows, to that point or to a later one.
  */
 export async function restoreDrill(world: World, operator: Operator, chance: Chance, home: Home): Promise<void> {
   const keep = () => {
@@ -50,11 +50,11 @@ export async function restoreDrill(world: World, operator: Operator, chance: Cha
   }
 }
 
-/** Of `main`, only KV remembers what the restore before has lifted. */
+/** The floors of `main` after a restore are kept only in KV. Those of other homes are in the directory too. */
 const isKeptElsewhere = ({ checker }: World, { name }: Home): boolean =>
   name !== "main" || checker.operators.records.isKept;
 
-/** @returns false when the day is over before it is done */
+/** @returns false when the world closed before the restore was finished */
 async function restore(
   world: World,
   operator: Operator,
@@ -66,7 +66,7 @@ async function restore(
   const { name } = home;
 
   company.underRestore.add(name);
-  // Somebody who forgets to close it first.
+  // An operator who forgets to close the home first.
   if (chance.happens(0.3)) await operator.call("POST", `/homes/${name}/restored`, { settling_id: "too-early" });
   const { closedHomes } = cloud.settings;
   cloud.deploy({ ...cloud.settings, closedHomes: [...closedHomes, name] });
@@ -78,7 +78,7 @@ async function restore(
   if (chance.happens(0.5)) await changeTooEarly(operator, chance, name);
   if (chance.happens(0.3)) silence(world, chance, name);
   const settling = settle(world, operator, name, `settling-${Math.floor(world.scheduler.now)}`);
-  // Somebody else changes the same sites meanwhile.
+  // Another operator changes the same sites meanwhile.
   if (chance.happens(0.5)) await changeTooEarly(new Operator(world), chance, name);
   const settled = await settling;
   if (settled === undefined) return false;
@@ -97,7 +97,7 @@ async function restore(
   return true;
 }
 
-/** Until the home is settled and nothing is missing. */
+/** Repeats the call until the home is reconciled and no other home is missing. */
 async function settle(
   world: World,
   operator: Operator,
@@ -118,7 +118,10 @@ async function listDivergent(operator: Operator, home: string): Promise<Divergen
   return answer?.status === 200 ? (JSON.parse(answer.body) as { items: Divergent[] }).items : [];
 }
 
-/** Sites of `main` that were made after the point are gone, with their apps, and so are those whose home lost them too. */
+/**
+ * Forgets sites of `main` that were made after the point: they are gone with their apps, and so are sites whose home
+ * lost them too.
+ */
 async function forgetLostSites(sites: KnownSite[], operator: Operator): Promise<void> {
   const answer = await operator.insist("GET", "/sites?limit=100");
   if (answer?.status !== 200) return;
@@ -130,7 +133,7 @@ async function forgetLostSites(sites: KnownSite[], operator: Operator): Promise<
   }
 }
 
-/** Revokes again what was revoked, and rotates again what was rotated, by what the operator remembers himself. */
+/** Repeats revocations and rotations that the restore has undone, as far as the operator remembers them. */
 async function endWhatWasEnded(operator: Operator, chance: Chance, site: KnownSite): Promise<void> {
   const listed = (await operator.listApps(site)) ?? [];
   for (const { appid, version, revoked_at } of listed) {
@@ -147,7 +150,7 @@ async function rotateAgain(operator: Operator, chance: Chance, app: KnownApp, ve
   await operator.rotate(app, chance.one([0, 60]));
 }
 
-/** Issues again what is missing, and brings back the agents. */
+/** Issues the missing apps again, and adds the missing agents. */
 async function makeAnew(operator: Operator, site: KnownSite, divergent: Divergent[]): Promise<void> {
   const listed = await operator.listApps(site);
   if (listed === undefined) return;

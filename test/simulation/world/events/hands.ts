@@ -5,12 +5,12 @@ import type { KnownSite, KnownWebhook } from "../people/company.ts";
 import { pause } from "../people/day.ts";
 import type { World } from "../world.ts";
 
-/** Share of new sessions whose customer asks to be forgotten at once. */
+/** Share of new sessions whose customer asks for erasure at once. */
 const REGRETS = 0.02;
 
 /**
- * Customers ask to be forgotten, and somebody deletes with SQL what a home has of them, as the schema allows it. It is done soon after
- * the session was made, because the Worker's second try, after a lost answer, comes then.
+ * Erases customers' data with SQL, as the schema allows it. The erasure comes soon after the session, because the
+ * Worker's second try after a lost answer comes then.
  */
 export async function eraseByHand(world: World): Promise<void> {
   const chance = world.chance.fork();
@@ -25,7 +25,10 @@ export async function eraseByHand(world: World): Promise<void> {
 
 const run = (sql: string, ...values: Bound[]) => ({ sql, values });
 
-/** What is told of a session is blanked; the numbers of its events stay. */
+/**
+ * SQL that erases a session's content from its events, and from the recorded answers of receivers. The events keep
+ * their seqs.
+ */
 const eventsOf = (site: number, session: number) => [
   run(
     `UPDATE deliveries SET last_error = NULL WHERE site_id = ? AND last_error IS NOT NULL
@@ -40,7 +43,7 @@ const eventsOf = (site: number, session: number) => [
 function erase(world: World, home: Home, site: number, session: number, customer: string): void {
   world.say(() => [undefined, `erased by hand: session ${session} of site ${site} in ${home.name}`]);
   world.count("customer erased by hand");
-  // Not everybody knows at once what receivers have echoed.
+  // Not everybody who erases a customer thinks of the events and of receivers' answers.
   const isThorough = world.chance.happens(0.6);
   home.database.transaction([
     run(
@@ -63,8 +66,8 @@ function erase(world: World, home: Home, site: number, session: number, customer
 }
 
 /**
- * Once, an app is put under another site of its home, as no operator should do it: nothing may be written for it from then on, into
- * neither site, because its secrets are sealed for the site of before.
+ * Once, puts an app under another site of its home, which no operator should do. From then on nothing may be written
+ * for the app into either site, because its secrets are sealed for the old site.
  */
 export async function moveApp(world: World): Promise<void> {
   const chance = world.chance.fork();
@@ -90,10 +93,12 @@ export async function moveApp(world: World): Promise<void> {
   cloud.home("main").database.transaction([{ sql: "UPDATE app_routes SET site_id = ? WHERE appid = ?", values }]);
 }
 
-/** What somebody may write who does not know where events may be posted. */
+/** URLs that break the rules of where events may be posted. */
 const BAD_URLS = ["http://hooks.example.com/in", "https://10.0.0.1/in", "https://hooks.internal/", "not a url"];
 
-/** Now and then the URL of a webhook is changed with SQL to one that nothing may be posted to. An operator's next change of it mends it. */
+/**
+ * Sometimes changes the URL of a webhook with SQL to a forbidden one. The operator's next change of the URL mends it.
+ */
 export async function spoilUrls(world: World): Promise<void> {
   const chance = world.chance.fork();
   while (!world.closing) {
@@ -110,7 +115,7 @@ export async function spoilUrls(world: World): Promise<void> {
   }
 }
 
-/** Once, a webhook is deleted with SQL, without its deliveries, which the sweep and the pruning then have to find. */
+/** Once, deletes a webhook with SQL, without its deliveries. The sweep and the pruning must find them. */
 export async function deleteWebhookByHand(world: World): Promise<void> {
   const chance = world.chance.fork();
   await pause(world, chance, chance.between(5_000, 60_000));
@@ -124,7 +129,7 @@ export async function deleteWebhookByHand(world: World): Promise<void> {
   world.cloud.home(site.home).database.transaction([{ sql, values }]);
 }
 
-/** Of a site that nobody restores just now; undefined when there is none. */
+/** A webhook of a site that is not under restore; undefined when there is none. */
 function aWebhook({ company, closing }: World, chance: Chance): KnownWebhook | undefined {
   const webhooks = closing ? [] : company.sitesAtWork.flatMap((site) => site.webhooks);
   return webhooks.length > 0 ? chance.one(webhooks) : undefined;

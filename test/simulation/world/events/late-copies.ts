@@ -3,8 +3,8 @@ import { Operator } from "../people/operator.ts";
 import type { World } from "../world.ts";
 
 /**
- * The directory falls silent for a moment when the home of a site has a change and the directory's copy of it is still to come. Somebody else
- * changes the site then, so that the later copy comes first.
+ * Makes the directory silent while the change of a site is in its home but not yet copied to the directory. Another
+ * operator changes the site then, so the later copy arrives first.
  */
 export async function holdUpCopies(world: World): Promise<void> {
   const chance = world.chance.fork();

@@ -2,17 +2,17 @@ import type { Chance } from "../../machine/chance.ts";
 import { pause } from "../people/day.ts";
 import type { World } from "../world.ts";
 
-/** Higher than any id that a run gives, so that no site is made in its place. */
+/** Higher than any id that a run gives, so no site gets this id. */
 const STRAY_SITE = 900_001;
 
 /**
- * Once, by hand, a home has what the directory does not know: a site without its row there, or an app whose route was deleted. Nothing else is
- * disturbed by it: lists, settlings and the calls of others.
+ * Once, makes by hand a state that the directory does not know: a site without its row in the directory, or an app
+ * whose route was deleted. Lists, reconciliations and other calls must go on as usual.
  */
 export async function makeOrphan(world: World): Promise<void> {
   const chance = world.chance.fork();
   await pause(world, chance, chance.between(5_000, 90_000));
-  // Whoever restores a home is alone at it.
+  // A home under restore must not be changed by anybody else.
   if (world.closing || world.company.underRestore.size > 0) return;
   if (chance.happens(0.5)) straySite(world, chance);
   else unroute(world, chance);

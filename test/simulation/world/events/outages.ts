@@ -1,7 +1,7 @@
 import { pause } from "../people/day.ts";
 import type { World } from "../world.ts";
 
-/** Isolates die at any moment; cold ones take their place. */
+/** Kills isolates at random times; cold ones take their place. */
 export async function killIsolates(world: World): Promise<void> {
   const chance = world.chance.fork();
   const { isolateLife } = world.weather;
@@ -13,7 +13,7 @@ export async function killIsolates(world: World): Promise<void> {
   }
 }
 
-/** What happens to a home, by the state that it is in then. */
+/** The name of each outage, by the home's state during it. */
 export const OUTAGES = {
   refusing: "home refuses",
   silent: "home is silent",
@@ -21,7 +21,7 @@ export const OUTAGES = {
   up: "home restarts",
 };
 
-/** Homes go down for a while or become slow, each by itself, or only restart. */
+/** Takes homes down for a while, makes them slow, or only restarts them. Each home has its own outages. */
 export async function takeHomesDown(world: World): Promise<void> {
   const chance = world.chance.fork();
   const { outages } = world.weather;
@@ -30,7 +30,7 @@ export async function takeHomesDown(world: World): Promise<void> {
     if (world.closing) return;
     const all = [...world.cloud.homes.values()];
     const state = chance.one(["refusing", "silent", "slow", "up"] as const);
-    // What makes one home slow may well make all of them slow.
+    // The cause of a slow home may make all homes slow.
     const homes = state === "slow" && chance.happens(0.5) ? all : [chance.one(all)];
     world.count(OUTAGES[state]);
     for (const home of homes) {

@@ -14,8 +14,8 @@ import { killIsolates, takeHomesDown } from "./outages.ts";
 import { letWeeksPass } from "./weeks.ts";
 
 /**
- * Lets everything happen until the world closes that is neither a call of a caller nor an attack. Each seed leaves some of it out, because
- * one thing can hide what another would show.
+ * Starts everything that is neither a caller's call nor an attack, until the world closes. Each seed leaves some of it
+ * out, because one event can hide the effects of another.
  */
 export function startEvents(world: World): void {
   const chance = world.chance.fork();
@@ -40,7 +40,7 @@ export function startEvents(world: World): void {
   if (world.weather.weeks) world.start(() => letWeeksPass(world));
 }
 
-/** Shows the checker what is up, and each record of an app that KV gets. */
+/** Gives the checker the states of homes and KV, and each record of an app that KV receives. */
 function watchRecords({ checker, cloud: { credentials, homes }, weather: { kv, kvBound }, scheduler }: World): void {
   checker.health.homes = homes;
   checker.health.isKvSound = kvBound && kv.failed === 0 && kv.silent === 0 && kv.slow === 0;

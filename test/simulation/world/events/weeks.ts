@@ -3,7 +3,7 @@ import type { World } from "../world.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Weeks go by: all work for seconds, and then rest for hours. What was begun goes on, and what is old expires. */
+/** Lets weeks pass: everybody works for seconds and then rests for hours. Work in flight goes on, and rows expire. */
 export async function letWeeksPass(world: World): Promise<void> {
   const chance = world.chance.fork();
   while (!world.closing) {

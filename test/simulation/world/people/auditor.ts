@@ -4,7 +4,7 @@ import type { KnownSite } from "./company.ts";
 import { pause } from "./day.ts";
 import { Operator } from "./operator.ts";
 
-/** Reads what is stored through the admin API; the checker compares each answer with what it knows. */
+/** Reads the stored state through the admin API. The checker compares each answer with its model. */
 export class Auditor {
   readonly #world: World;
   readonly #chance: Chance;
@@ -32,11 +32,11 @@ export class Auditor {
     else await this.#operator.call("GET", this.#read());
   }
 
-  /** As a company does that would rather pull its events than be told of them. */
+  /** Pulls events, as a company does that has no webhook. */
   async #pull(): Promise<void> {
     const site = this.#chance.one(this.#world.company.sites);
     const limit = this.#chance.one([1, 7, 100]);
-    // Now and then from beyond the end, as after a restore.
+    // Sometimes the place is beyond the last event, as it may be after a restore.
     const after = site.pulled + (this.#chance.happens(0.1) ? 5_000_000 : 0);
     const answer = await this.#operator.call("GET", `/sites/${site.siteId}/events?after=${after}&limit=${limit}`);
     if (answer?.status !== 200) return;
@@ -44,7 +44,7 @@ export class Auditor {
     site.pulled = items.at(-1)?.seq ?? (this.#chance.happens(0.3) ? 0 : site.pulled);
   }
 
-  /** From the newest on, as far back as he likes. */
+  /** Reads the audit log from the newest row on, some pages back. */
   async #readLog(): Promise<void> {
     const { company } = this.#world;
     const chance = this.#chance;
@@ -72,7 +72,7 @@ const limitOf = (chance: Chance): string => chance.one(["", "?limit=1", "?limit=
 
 type Read = (chance: Chance, site: KnownSite, home: string) => string;
 
-/** A path for each call that reads, by its name in openapi.json. What is read from page to page is not here. */
+/** A path for each reading call, by its name in openapi.json. Lists that are read page by page are in {@link PAGED}. */
 export const READS: Record<string, Read> = {
   "/admin/sites": (chance, { siteId }) => chance.one([`/sites${limitOf(chance)}`, `/sites?cursor=${siteId}&limit=3`]),
   "/admin/sites/{site_id}/apps": (chance, { siteId, apps }) => {
@@ -105,5 +105,5 @@ export const READS: Record<string, Read> = {
   "/admin/homes/{name}/divergent": (chance, _, home) => `/homes/${home}/divergent${limitOf(chance)}`,
 };
 
-/** What the auditor reads from page to page. */
+/** The lists that the auditor reads page by page. */
 export const PAGED = ["/admin/sites/{site_id}/events", "/admin/audit"];

@@ -8,15 +8,17 @@ import { type KnownApp, secretInUse } from "./company.ts";
 
 type FetchInit = { method: string; headers: Record<string, string>; body: string; signal: AbortSignal };
 
-/** The client's shortest pause before it tries again: half of the first one. */
+/** The client's shortest backoff: half of the first one. */
 const SHORTEST_PAUSE_MS = 125;
 
 const MOST_TRIES = 4;
 
-/** How far a corrected clock may be off: by the clocks of two isolates, and by how long an answer was on its way. */
+/**
+ * The largest error of a corrected clock: the clocks of two isolates differ, and an answer is on its way for some time.
+ */
 const MOST_OFF_SECONDS = 30;
 
-/** How a caller reaches the service: with the client that the project ships, a clock of his own, and one address at one edge. */
+/** A caller's access to the service: the project's client, with a clock of its own, and one address at one edge. */
 export class CallerClient {
   readonly #world: World;
   readonly #chance: Chance;
@@ -24,13 +26,13 @@ export class CallerClient {
   readonly #edge: string;
   readonly #address: string;
   readonly #program: ReturnType<ProgramImage["startClient"]>;
-  /** One for each secret, as a caller has who gets a new one. */
+  /** A client for each secret, because a caller makes a new client with a new secret. */
   readonly #clients = new Map<string, AgentSessionClient>();
-  /** When the client may try again, by Idempotency-Key. */
+  /** When the client may retry, by Idempotency-Key. */
   readonly #pauses = new Map<string, number>();
-  /** By Idempotency-Key. */
+  /** The number of tries, by Idempotency-Key. */
   readonly #tries = new Map<string, number>();
-  /** Calls, by Idempotency-Key, that were told the time. */
+  /** Idempotency-Keys of calls that were answered with the service's time. */
   readonly #toldTheTime = new Set<string>();
 
   constructor(world: World, chance: Chance, app: KnownApp) {
@@ -44,7 +46,7 @@ export class CallerClient {
     this.#program = world.image.startClient(world.scheduler, clock, chance.fork());
   }
 
-  /** The client with a secret that the caller signs with now. */
+  /** The client with the secret that the caller uses now. */
   now(): AgentSessionClient {
     const { appid } = this.#app;
     const secret = secretInUse(this.#app, this.#chance);
@@ -57,12 +59,12 @@ export class CallerClient {
     return client;
   }
 
-  /** Whether the client gave up; anything else that it throws is a mistake. */
+  /** Whether an error is the client's own. Any other error is a mistake of the simulation or of the client. */
   gaveUp(error: unknown): error is { code: string; message: string } {
     return error instanceof this.#program.AgentSessionError;
   }
 
-  /** Calls without the client, which sends no number that JavaScript does not hold. */
+  /** Sends a call without the client, because its fields may contain numbers that JavaScript cannot hold. */
   async sendExactly(operation: string, fields: object): Promise<void> {
     const { appid } = this.#app;
     const all = { appid, timestamp: this.#world.clock, ...fields };
@@ -71,7 +73,7 @@ export class CallerClient {
     await this.#world.send(this.#world.newCall("honest", call, this.#edge));
   }
 
-  /** Calls without the client. */
+  /** Sends a call without the client. */
   async sendBare(method: string, path: string): Promise<void> {
     const wire = { method, path, headers: { "cf-connecting-ip": this.#address }, body: "" };
     await this.#world.send(this.#world.newCall("honest", wire, this.#edge));
@@ -114,20 +116,20 @@ export class CallerClient {
     const asked = Number(headers.get("retry-after") ?? 0) * 1000;
     if (asked > 0) this.#mayNotTryBefore(call, asked + SHORTEST_PAUSE_MS);
     const detail = headers.get("x-error-detail");
-    // After a refused token the client trusts its machine's clock again, in all its calls.
+    // After a refused signature the client trusts its machine's clock again, for all of its calls.
     if (detail === null && body.includes("token验证失败!")) this.#toldTheTime.clear();
     if (detail?.startsWith("timestamp: must be within") !== true) return;
     this.#toldTheTime.add(call.wire.headers["idempotency-key"] ?? "");
   }
 
-  /** Notes when the client may try again what has failed. Keys of orders are used by several calls at once, and say nothing. */
+  /** Notes when the client may retry a failed call. Keys of orders are excluded: several calls use one at once. */
   #mayNotTryBefore({ wire }: Call, milliseconds: number): void {
     const key = wire.headers["idempotency-key"];
     if (key === undefined || key.startsWith("order-")) return;
     this.#pauses.set(key, this.#world.scheduler.now + milliseconds);
   }
 
-  /** docs/retrying.md: between two tries the client waits, and as long as the service asks for. */
+  /** docs/retrying.md: the client waits between two tries, at least as long as the service asks for. */
   #checkPause({ name, wire }: Call): void {
     const key = wire.headers["idempotency-key"] ?? "";
     const early = (this.#pauses.get(key) ?? 0) - this.#world.scheduler.now;
@@ -136,7 +138,7 @@ export class CallerClient {
     this.#world.checker.violate("the client waits before it tries again", what, [name, key]);
   }
 
-  /** A try after the service told the time has the time of the service, as far as its isolates agree on it. */
+  /** A try after an answer with the service's time must have that time, as far as the isolates' clocks agree. */
   #checkClock({ name, wire }: Call): void {
     const key = wire.headers["idempotency-key"] ?? "";
     if (key === "" || key.startsWith("order-") || !this.#toldTheTime.has(key)) return;
@@ -145,7 +147,7 @@ export class CallerClient {
     this.#world.checker.violate("the client corrects its clock", `${name} is sent with ${stamp}`, [name, key]);
   }
 
-  /** src/client/README.md: a call is tried four times at most. */
+  /** src/client/README.md: a call is tried at most four times. */
   #checkTries({ name, wire }: Call): void {
     const key = wire.headers["idempotency-key"] ?? "";
     if (key === "" || key.startsWith("order-")) return;

@@ -11,13 +11,13 @@ import type { KnownApp } from "./company.ts";
 import { pause } from "./day.ts";
 import { oneValueChanged } from "./other-words.ts";
 
-/** Wrong by one rule, whatever is asked. */
+/** Fields that break a rule of every operation. */
 const MALFORMED_STAMPS: readonly Fields[] = [
   ...[{ ranstr: "" }, { ranstr: text(129) }, { ranstr: 17 }, { ranstr: LONE_SURROGATE }],
   ...[{ timestamp: "1767772879" }, { timestamp: 1_767_772_879.5 }, { timestamp: null }],
 ];
 
-/** What a caller does, with how often. */
+/** The acts of a caller, by their weights. */
 export const CALLER_ACTS = {
   create: 10,
   again: 4,
@@ -30,7 +30,7 @@ export const CALLER_ACTS = {
   wrongPath: 0.3,
 };
 
-/** A company's back end that opens sessions as the documentation says, with the client that the project ships. */
+/** A company's back end that opens sessions as the documentation says, with the project's client. */
 export class Caller {
   readonly #world: World;
   readonly #chance: Chance;
@@ -52,20 +52,20 @@ export class Caller {
     this.#client = new CallerClient(world, this.#chance, app);
   }
 
-  /** Works until the world closes or the app is revoked. */
+  /** Acts until the world closes or the app is revoked. */
   async work(): Promise<void> {
     const world = this.#world;
     const chance = this.#chance;
     while (!world.closing) {
-      // Whose app is revoked calls on for a while: he has not heard of it.
+      // A caller goes on for a while after its app is revoked, because it has not heard of it.
       if (this.#app.revoked && chance.happens(0.1)) return;
       await pause(world, chance, chance.happens(0.03) ? chance.between(10_000, 400_000) : chance.between(5, 1_500));
-      // Now and then some calls at once, as a busy back end makes them.
+      // A busy back end sometimes makes several calls at once.
       await Promise.all(Array.from({ length: chance.happens(0.2) ? 3 : 1 }, () => this.#act()));
     }
   }
 
-  /** One call, whatever comes of it. */
+  /** One act, which may fail. */
   async #act(): Promise<void> {
     const chance = this.#chance;
     try {
@@ -122,7 +122,9 @@ export class Caller {
     this.#world.checker.violate("the client tells what the service has told", `${this.#name}: ${what}`, [this.#name]);
   }
 
-  /** The client corrects its clock by itself; only a fault of the network can use up its tries before. */
+  /**
+   * The client corrects a wrong clock by itself, so it may give up for that reason only after faults used up its tries.
+   */
   #gaveUp({ code, message }: { code: string; message: string }): void {
     const { weather, checker } = this.#world;
     if (hasFaults(weather)) return;
@@ -147,12 +149,12 @@ export class Caller {
     this.#world.checker.opened(this.#app.site, chatId, session.content);
   }
 
-  /** Sends an order under its own key, and often the same one again; now and then another order under a key that was used. */
+  /** Sends an order under its own key, and often again; sometimes sends another order under a used key. */
   async #again(): Promise<void> {
     const chance = this.#chance;
     const known =
       this.#keyedOrders.length > 0 && chance.happens(0.6) ? chance.one(this.#keyedOrders.slice(-5)) : undefined;
-    // The same keys as other apps and other operations use: a key belongs to one app and one operation.
+    // Other apps and other operations use the same keys, because a key belongs to one app and one operation.
     const order = known ?? {
       key: `order-${this.#name.slice(-1)}-${this.#keyedOrders.length}`,
       session: this.#newSession(),
@@ -179,7 +181,7 @@ export class Caller {
     if (ignored !== told) this.#violateTold(`${ignored}, the service said ${told}`);
   }
 
-  /** Any operation under a key, soon the same again, and now and then with one value changed somewhere in it. */
+  /** Calls any operation under a key, often again soon, and sometimes again with one value changed. */
   async #repeat(): Promise<void> {
     const chance = this.#chance;
     const known =
@@ -195,7 +197,7 @@ export class Caller {
     return this.#send(operation, fields, key);
   }
 
-  /** Calls a path or a method that there is not. */
+  /** Calls an unknown path or method. */
   async #callWrongPath(): Promise<void> {
     const [method, path] = this.#chance.one([
       ...MODELS.flatMap(({ wireName }) => [
@@ -218,7 +220,7 @@ export class Caller {
     return { chance: this.#chance, site: this.#app.site, foreignChatIds: this.#foreignChatIds(), nextOrder };
   }
 
-  /** In the words of the client. */
+  /** A new session in the field names of the client. */
   #newSession(): NewSession {
     const chance = this.#chance;
     const { agentIds } = this.#app.site;
@@ -235,12 +237,12 @@ export class Caller {
     };
   }
 
-  /** Sends fields that are right, but for these. */
+  /** Sends valid fields with these replaced or added. */
   #sendWith(operation: OperationModel, twist: Fields): Promise<void> {
     return this.#send(operation, { ...operation.ask(this.#asker()), ...twist });
   }
 
-  /** Sends fields as they are, once; with a ranstr that is used once in its app, and by other apps too. */
+  /** Sends fields once, as they are. The ranstr is new for its app; other apps may use the same one. */
   async #send(operation: OperationModel, fields: Fields, key?: string): Promise<void> {
     const ranstr = `${this.#name.slice(-1)}-${++this.#sent}`;
     if (holdsWritten(fields)) return this.#client.sendExactly(operation.wireName, { ranstr, ...fields });
@@ -252,7 +254,10 @@ export class Caller {
   }
 }
 
-/** docs/retrying.md, "What means the same": the order of a list and of pairs means nothing, nor does an agent named twice. */
+/**
+ * docs/retrying.md, "What means the same": the order of a list or of metadata does not matter, nor does an agent named
+ * twice.
+ */
 function inOtherWords({ agentIds, metadata, ...session }: NewSession): NewSession {
   const pairs = metadata && { metadata: Object.fromEntries(Object.entries(metadata).reverse()) };
   return { ...session, ...pairs, agentIds: [...agentIds].reverse() };

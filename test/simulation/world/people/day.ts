@@ -1,18 +1,21 @@
 import type { Chance } from "../../machine/chance.ts";
 import type { World } from "../world.ts";
 
-/** Share of pauses that end although it is quiet. */
+/** Share of waits that end although the world is quiet. */
 const SLEEPLESS = 0.02;
-/** In weeks of rests only few are up at the same time: their calls would be the whole run. */
+/**
+ * Milliseconds over which callers start again in a run of weeks. If all started at once, their calls would fill the
+ * run.
+ */
 const LIE_IN_MS = 20_000;
 
-/** Waits, as everybody does between two things that he does: longer when it is quiet. */
+/** Waits between two acts, and longer while the world is quiet. */
 export async function pause(world: World, chance: Chance, milliseconds: number): Promise<void> {
   await world.sleep(milliseconds);
   const left = () => world.company.quietUntil - world.scheduler.now;
   if (left() <= 0) return;
   if (chance.happens(SLEEPLESS)) return world.sleep(chance.number() * left());
-  // Who gets up late in a run of weeks finds that all rest again.
+  // In a run of weeks, a late riser may find that the next rest has begun.
   do await world.sleep(left() + chance.between(0, world.weather.weeks ? LIE_IN_MS : 1_000));
   while (world.weather.weeks && left() > 0);
 }

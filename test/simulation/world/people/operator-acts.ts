@@ -1,7 +1,7 @@
 import type { Chance } from "../../machine/chance.ts";
 import { WEBHOOK_ACTS, type WebhookAct } from "./webhook-day.ts";
 
-/** What an operator's day consists of, with how often. */
+/** The acts of an operator, by their weights. */
 export const ACTS = {
   disableAgent: 4,
   enableAgent: 5,
@@ -25,7 +25,9 @@ export const ACTS = {
 
 export type Act = keyof typeof ACTS | WebhookAct;
 
-/** Some of the acts, because one can hide what another would show. Who is disabled must be enabled again. */
+/**
+ * Draws some of the acts, because one act can hide the effects of another. Acts that disable need the act that enables.
+ */
 export function drawActs(chance: Chance, hasEvents: boolean): Partial<Record<Act, number>> {
   const all = { ...ACTS, ...(hasEvents && WEBHOOK_ACTS) };
   const acts = chance.some(Object.entries(all) as [Act, number][], 0.7);

@@ -9,10 +9,10 @@ import { actOnWebhooks, isWebhookAct } from "./webhook-day.ts";
 const MOST_SITES = 7;
 const MOST_APPS = 4;
 
-/** What two operators do at the same time, with how often. */
+/** The acts of two operators at the same time, by their weights. */
 export const TWO_AT_ONCE = { rotate: 3, end: 2, patch: 3, site: 3, contrary: 2, agent: 2 };
 
-/** What an operator does from day to day, by himself and together with others. */
+/** An operator's daily acts, alone and together with others. */
 export class OperatorDay {
   readonly #operator: Operator;
 
@@ -20,7 +20,7 @@ export class OperatorDay {
     this.#operator = operator;
   }
 
-  /** Goes about the daily work until the world closes. */
+  /** Acts until the world closes. */
   async work(): Promise<void> {
     const { world, chance, acts } = this.#operator;
     while (!world.closing) {
@@ -68,7 +68,7 @@ export class OperatorDay {
         const sites = world.company.sitesAtWork;
         const kept = operator.kept.shift();
         if (kept !== undefined) return operator.release(kept, sites);
-        // Two operators who do not know of each other: one asks for the appid, the other gives it back.
+        // One operator asks for the appid while another one releases it.
         for (let i = 0; i < 3; i++) {
           const asked = { siteId: site.siteId, appid: `kept-${chance.uuid()}` };
           await Promise.all([
@@ -104,7 +104,7 @@ export class OperatorDay {
     }
   }
 
-  /** Two operators do the same at the same time, or two things that touch each other. */
+  /** Two operators do the same at the same time, or two acts on the same rows. */
   async #doTwo(site: KnownSite, app: KnownApp | undefined): Promise<void> {
     const operator = this.#operator;
     const { world, chance } = operator;
@@ -128,7 +128,7 @@ export class OperatorDay {
         return;
       }
       case "contrary": {
-        // One after the other, a call of the first may still be under way.
+        // The calls come one after the other, but the first may still be in flight when the second is sent.
         await Promise.all([
           operator.setSite(site, { status: "open", name: `Site ${siteId}` }),
           world.sleep(chance.between(0, 4_000)).then(() => operator.setSite(site, { status: "closed" })),
@@ -143,7 +143,7 @@ export class OperatorDay {
         return;
       }
       case "agent": {
-        // The second call comes after the first one was answered, or while it may still be under way.
+        // The second call is sent after the first was answered, or while the first may still be in flight.
         const change = async (each: number) => {
           const first = operator.setAgent(site, each, { status: chance.one(["normal", "disabled"]) });
           await world.sleep(chance.between(0, 12_000));
@@ -161,7 +161,7 @@ export class OperatorDay {
     if (app.revoked) this.#hire(await operator.issueApp(site));
   }
 
-  /** Somebody begins to use a new app. */
+  /** Starts a caller for a new app. */
   #hire(app: KnownApp | undefined): void {
     const { world } = this.#operator;
     if (app !== undefined) world.start(() => new Caller(world, `of-${app.appid.slice(-8)}`, app).work());

@@ -19,10 +19,10 @@ const PRIVATE_HOSTS = [
   "intranet",
 ];
 
-/** Addresses in all spellings. */
+/** IP addresses in all spellings. */
 const ADDRESSES = ["127.0.0.1", "0x7f.1", "2130706433", "10.0.0.1", "[::1]", "[fd00::1]", "8.8.8.8", "127.0.0.1."];
 
-/** Each breaks one rule of where events may be posted, or of what may be asked for. */
+/** Each breaks one rule of where events may be posted, or of a webhook's fields. */
 const MALFORMED: readonly object[] = [
   ...[...PRIVATE_HOSTS, ...PRIVATE_HOSTS, ...ADDRESSES].map((host) => ({ url: `https://${host}/` })),
   { url: "http://hooks.example.com/" },
@@ -41,14 +41,14 @@ const MALFORMED: readonly object[] = [
   { url: "https://hooks.example.com/", events: ["session.never"] },
 ];
 
-/** What a webhook looks like in a list. */
+/** A webhook in a list of the admin API. */
 interface ListedWebhook {
   id: string;
   url: string;
   disabled_reason: string | null;
 }
 
-/** What an operator does about a site's events, and what its company's servers learn of it. */
+/** An operator's work on a site's events, and what the company's receivers learn of it. */
 export class WebhookKeeper {
   readonly #operator: Operator;
 
@@ -56,7 +56,7 @@ export class WebhookKeeper {
     this.#operator = operator;
   }
 
-  /** @returns undefined when nobody knows whether it was added */
+  /** @returns undefined when the answer was lost */
   async add(site: KnownSite): Promise<KnownWebhook | undefined> {
     const { chance } = this.#operator;
     const url = this.#newUrl(site);
@@ -72,7 +72,7 @@ export class WebhookKeeper {
     }
   }
 
-  /** Of one of several that a company has, or of one that it shares with another webhook. */
+  /** A URL of one of the company's several receivers, or one that another webhook has too. */
   #newUrl({ siteId }: KnownSite): string {
     const { chance, world } = this.#operator;
     const url = `https://hooks-${siteId}.example.com/in/hook-token-${chance.integer(1, 3)}`;
@@ -96,7 +96,8 @@ export class WebhookKeeper {
     const url = chance.happens(0.5) ? this.#newUrl(webhook.site) : undefined;
     const events = chance.one([undefined, [chance.one(EVENTS)], EVENTS, EVENTS]);
     const secret = this.#receiverOf(webhook)?.secrets.get(webhook.id);
-    // The new server knows the secret before anything is posted to it, and the old one until nothing is.
+    // The new receiver gets the secret before anything is posted to it, and the old one keeps it as long as it gets
+    // posts.
     if (url !== undefined && secret !== undefined) this.#receiverOf({ url })?.secrets.set(webhook.id, secret);
     const change = { ...(url !== undefined && { url }), ...(events !== undefined && { events }) };
     const answer = await this.#call(webhook, "PATCH", "", Object.keys(change).length > 0 ? change : { events: EVENTS });
@@ -107,14 +108,14 @@ export class WebhookKeeper {
     await this.#call(webhook, "PATCH", "", { status });
   }
 
-  /** The company's server gets the new secret some time before the old one ends. */
+  /** Rotates a secret. The company's receiver gets the new secret before the old one ends. */
   async rotate(webhook: KnownWebhook, overlap_seconds: number): Promise<void> {
     const { chance, world } = this.#operator;
     const answer = await this.#call(webhook, "POST", "/rotate", { overlap_seconds });
     if (answer?.status !== 200) return;
     const { secret } = JSON.parse(answer.body) as { secret: string };
     const learn = () => void this.#receiverOf(webhook)?.secrets.set(webhook.id, secret);
-    // A day is longer than anybody waits.
+    // An overlap may be a day, and nobody waits that long.
     const delay = chance.number() * Math.min(overlap_seconds, 120) * 900;
     if (delay === 0) learn();
     else world.scheduler.after(delay, learn);
@@ -130,7 +131,7 @@ export class WebhookKeeper {
     this.#forget(webhook);
   }
 
-  /** Delivers again what has failed, or any event of the site. */
+  /** Redelivers a failed delivery, or any event of the site. */
   async redeliver(webhook: KnownWebhook): Promise<void> {
     const { chance } = this.#operator;
     const path = chance.happens(0.7) ? "/deliveries?status=failed&limit=5" : "/deliveries?limit=100";
@@ -142,7 +143,9 @@ export class WebhookKeeper {
     for (const seq of seqs) await this.#call(webhook, "POST", `/deliveries/${seq}/redeliver`);
   }
 
-  /** Enables what the Worker has disabled by itself, when the server is well again, and sends again what has failed. */
+  /**
+   * Enables a webhook that the Worker has disabled, when its receiver is well again, and redelivers what has failed.
+   */
   async revive(site: KnownSite): Promise<void> {
     for (const { id, disabled_reason } of (await this.#list(site)) ?? []) {
       const webhook = site.webhooks.find((each) => each.id === id);
@@ -159,7 +162,7 @@ export class WebhookKeeper {
     return answer?.status === 200 ? (JSON.parse(answer.body) as { items: ListedWebhook[] }).items : undefined;
   }
 
-  /** Learns of webhooks whose making was not answered: nobody has their secrets. */
+  /** Finds webhooks whose creation was never answered, so nobody has their secrets. */
   async tidy(site: KnownSite): Promise<void> {
     const { chance } = this.#operator;
     const items = await this.#list(site);
@@ -175,7 +178,7 @@ export class WebhookKeeper {
     }
   }
 
-  /** After a restore: the home may have secrets of before, and webhooks that were deleted. */
+  /** After a restore: the home may have older secrets again, and deleted webhooks. */
   async settle(site: KnownSite): Promise<void> {
     await this.tidy(site);
     for (const webhook of [...site.webhooks]) await this.rotate(webhook, 0);

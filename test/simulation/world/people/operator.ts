@@ -6,7 +6,7 @@ import { type KnownApp, type KnownSite, LOST_SECRET } from "./company.ts";
 import { type Act, drawActs } from "./operator-acts.ts";
 import { wantEvents } from "./webhook-day.ts";
 
-/** How often an operator repeats a call that was not answered, before he gives up for now. */
+/** How often an operator repeats an unanswered call before he gives up for now. */
 const TRIES = 12;
 
 interface NewSite {
@@ -22,22 +22,22 @@ interface SiteChange {
   events?: boolean;
 }
 
-/** What an app looks like in a list. */
+/** An app in a list of the admin API. */
 interface ListedApp {
   appid: string;
   version: string;
   revoked_at: number | null;
 }
 
-/** Somebody who runs the service: calls the admin API, and repeats what was not answered. */
+/** An operator: calls the admin API, and repeats unanswered calls. */
 export class Operator {
   readonly world: World;
   readonly chance: Chance;
-  /** What this operator does of his own accord: see `operator-day.ts`. */
+  /** The operator's own acts and their weights: see `operator-day.ts`. */
   readonly acts: Partial<Record<Act, number>>;
-  /** Sites whose making was not answered: the same call again finishes them. */
+  /** Sites whose creation was never answered. The same call again finishes them. */
   readonly #unfinished: NewSite[] = [];
-  /** Appids that were kept for a site when its home, or the directory, did not answer. */
+  /** Appids that stayed reserved for a site because its home, or the directory, did not answer. */
   readonly kept: { siteId: number; appid: string }[] = [];
   #named = 0;
 
@@ -62,7 +62,7 @@ export class Operator {
     return answer;
   }
 
-  /** A site's appid that may have no app: the answer names it. */
+  /** Notes an appid that is reserved for a site and may have no app: the answer names it. */
   #noteKept(path: string, answer: Answer | undefined): void {
     const [, siteId] = /^\/sites\/(\d+)\/apps$/.exec(path) ?? [];
     const [, appid] = /The appid ([\w-]+) (?:is|may be) kept for this site/.exec(answer?.body ?? "") ?? [];
@@ -70,9 +70,9 @@ export class Operator {
   }
 
   /**
-   * Calls until there is a definite answer.
+   * Repeats a call until its answer is definite.
    *
-   * @returns undefined when there was none in many tries
+   * @returns undefined when no try got one
    */
   async insist(method: string, path: string, body?: object): Promise<Answer | undefined> {
     for (let attempt = 0; attempt < TRIES; attempt++) {
@@ -90,7 +90,7 @@ export class Operator {
     return this.createSite(this.#unfinished.pop() ?? { name, home, first_chat_id });
   }
 
-  /** A name that this operator has not given yet. */
+  /** A name that this operator has not used yet. */
   newName(kind: string): string {
     return `${kind} ${++this.#named}`;
   }
@@ -118,7 +118,7 @@ export class Operator {
   }
 
   async addAgent(site: KnownSite): Promise<void> {
-    // Ids are a site's own: the same ones on every site, so that a mix-up of sites shows.
+    // All sites use the same ids of agents, so that a mix-up of sites shows.
     const id = 10_411 + site.agentIds.length;
     site.agentIds.push(id);
     await this.insist("POST", `/sites/${site.siteId}/agents`, { id, name: `Agent ${id}` });
@@ -132,7 +132,7 @@ export class Operator {
     await this.insist("PATCH", `/sites/${site.siteId}/agents/${id}`, change);
   }
 
-  /** Issues an app, or imports one whose appid or secret the company has already. */
+  /** Issues an app, or imports one whose appid or secret the company already has. */
   async issueApp(site: KnownSite, imported = this.#drawImported()): Promise<KnownApp | undefined> {
     const answer = await this.insist("POST", `/sites/${site.siteId}/apps`, { name: "Shop", ...imported });
     const app: KnownApp = { appid: imported.appid ?? "", site, secrets: [], revoked: false };
@@ -155,7 +155,7 @@ export class Operator {
     };
   }
 
-  /** Gives an app a new secret; the one before goes on for the overlap. */
+  /** Gives an app a new secret; the previous one stays valid for the overlap. */
   async rotate(app: KnownApp, overlap_seconds: number): Promise<void> {
     const careful = this.chance.happens(0.8) && { expected_version: app.secrets.at(-1)?.version };
     const answer = await this.insist("POST", `/apps/${app.appid}/rotate`, { overlap_seconds, ...careful });
@@ -165,7 +165,7 @@ export class Operator {
     app.secrets.push({ version, secret });
   }
 
-  /** After a call whose answer was lost, the next rotation has to name the version that is stored. */
+  /** Reads the stored version after a lost answer, because the next rotation must name it. */
   async #learn(app: KnownApp, secret = LOST_SECRET): Promise<void> {
     const found = (await this.listApps(app.site))?.find(({ appid }) => appid === app.appid);
     const known = app.secrets.some(({ version }) => version === found?.version);
@@ -183,8 +183,8 @@ export class Operator {
   }
 
   /**
-   * Gives back an appid that is kept for a site without an app. Now and then others ask for it at the same moment: for the same site, or
-   * for another one.
+   * Releases an appid that is reserved for a site without an app. Sometimes others ask for the appid at the same
+   * moment, for the same site or for another one.
    */
   async release({ siteId, appid }: { siteId: number; appid: string }, sites: KnownSite[]): Promise<void> {
     const { chance, world } = this;
@@ -197,7 +197,7 @@ export class Operator {
     await Promise.all(asking);
     if (answer?.status !== 204) return;
     world.count("appid released or revoked");
-    // It had its app after all, when the answer that told of it was lost.
+    // An earlier issuing did make the app, and its answer was lost.
     for (const app of sites.flatMap(({ apps }) => apps)) if (app.appid === appid) app.revoked = true;
   }
 

@@ -1,6 +1,6 @@
 import type { Chance } from "../../machine/chance.ts";
 
-/** The same, but for one text or number somewhere in it: in a list or an object too. */
+/** A copy with one text or number changed, also inside a list or an object. */
 export function oneValueChanged<Value>(value: Value, chance: Chance): Value {
   if (typeof value === "string") return `${value}x` as Value;
   if (typeof value === "number") return (value + 1) as Value;

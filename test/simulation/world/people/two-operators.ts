@@ -4,27 +4,27 @@ import { pause } from "./day.ts";
 import { Operator } from "./operator.ts";
 import { WebhookKeeper } from "./operator-webhooks.ts";
 
-/** What two operators may be at: a site, one of its agents, one of its webhooks. */
+/** The rows that two operators may work on. */
 const SUBJECTS = ["site", "agent", "webhook"] as const;
 
 type Change = (operator: Operator) => Promise<unknown>;
 
 interface Work {
-  /** What one of them does next: contrary to the other, or the same. */
+  /** The next change of one of them: the opposite of the other's, or the same. */
   draw: () => Change;
-  /** Nothing stays closed or disabled because two did not agree. */
+  /** Undoes a closing or disabling at the end, so that the run goes on. */
   tidy: Change;
 }
 
 /**
- * Two operators who do not know of each other work at one and the same thing for a while, again and again: what one of them has sent may
- * be done late, when the other was answered long ago.
+ * Two operators change the same row again and again. A change that D1 applies late may come after the other operator's
+ * change was answered.
  */
 export async function workAtOneThing(world: World): Promise<void> {
   const chance = world.chance.fork();
   const both = [new Operator(world), new Operator(world)];
   const subjects = [chance.one(SUBJECTS), chance.one(SUBJECTS)];
-  // What is done late comes up to 15 s after it was asked for, and only when D1 is slow.
+  // A slow D1 applies a change up to 15 s late.
   const longest = world.weather.database.slow > 0 ? 35_000 : 12_000;
   while (!world.closing) {
     await pause(world, chance, chance.between(1_000, 40_000));

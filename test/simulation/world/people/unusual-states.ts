@@ -1,9 +1,11 @@
 import type { KnownApp, KnownSite } from "./company.ts";
 import type { Operator } from "./operator.ts";
 
-/** Each asks for one thing alone of what is in its unusual state: everything else about it stays as it is. */
+/**
+ * Each function changes one property of a row that is in an unusual state; all other properties must stay as they are.
+ */
 
-/** A disabled agent gets another name, and is added once more. */
+/** Renames a disabled agent, and adds it once more. */
 export async function touchDisabledAgent(operator: Operator, site: KnownSite): Promise<void> {
   const { chance } = operator;
   const id = chance.one(site.agentIds);
@@ -14,7 +16,7 @@ export async function touchDisabledAgent(operator: Operator, site: KnownSite): P
   if (chance.happens(0.7)) await operator.setAgent(site, id, { status: "normal" });
 }
 
-/** A closed site gets another name, other ids, or its events on or off. */
+/** Gives a closed site a new name or other ids, or turns its events on or off. */
 export async function touchClosedSite(operator: Operator, site: KnownSite): Promise<void> {
   const { chance, world } = operator;
   world.count("site closed");
@@ -32,7 +34,7 @@ export async function touchClosedSite(operator: Operator, site: KnownSite): Prom
   if (world.weather.events > 0) await operator.setSite(site, { events: true });
 }
 
-/** A secret is rotated while the one before it is still in force, or the app is revoked then, and once more. */
+/** Rotates a secret while the previous one is still valid, or revokes the app then, and rotates once more. */
 export async function touchOverlap(operator: Operator, site: KnownSite, app: KnownApp): Promise<void> {
   const { chance, world } = operator;
   await operator.rotate(app, 86_400);

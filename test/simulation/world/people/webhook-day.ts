@@ -4,10 +4,10 @@ import { pause } from "./day.ts";
 import { Operator } from "./operator.ts";
 import { WebhookKeeper } from "./operator-webhooks.ts";
 
-/** Of one site: docs/operating.md, "Events". */
+/** The most webhooks of one site: docs/operating.md, "Events". */
 const MOST_WEBHOOKS = 10;
 
-/** What an operator does about events, with how often. */
+/** An operator's acts on events, by their weights. */
 export const WEBHOOK_ACTS = {
   addWebhook: 3,
   addMalformedWebhook: 1,
@@ -33,7 +33,7 @@ export type WebhookAct = keyof typeof WEBHOOK_ACTS;
 
 export const isWebhookAct = (act: string): act is WebhookAct => Object.hasOwn(WEBHOOK_ACTS, act);
 
-/** Whoever wants to hear of events wants it from the start. */
+/** A company that wants events turns them on from the start. */
 export async function wantEvents(operator: Operator, site: KnownSite): Promise<void> {
   const { chance, world } = operator;
   if (!chance.happens(world.weather.events)) return;
@@ -58,7 +58,7 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
   if (act === "eventsOff") {
     await operator.setSite(site, { events: false });
     await world.sleep(chance.between(100, 30_000));
-    // Who has turned them off does not want them back for one webhook more.
+    // Adding one more webhook would not turn the site's events on again.
     if (chance.happens(0.4)) await keeper.add(site);
     return operator.setSite(site, { events: true });
   }
@@ -70,12 +70,12 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
       return keeper.change(webhook);
     case "disableWebhook":
       await keeper.setStatus(webhook, "disabled");
-      // Its URL and its types are changed, and it stays disabled.
+      // The URL and the types of a disabled webhook change, and it must stay disabled.
       if (chance.happens(0.5)) await keeper.change(webhook);
       await world.sleep(chance.between(100, 60_000));
       return keeper.setStatus(webhook, "enabled");
     case "enableWebhook":
-      // The Worker may have disabled it, because its receiver is gone.
+      // The Worker may have disabled it, because its receiver answered 410.
       if (chance.happens(0.5)) await keeper.change(webhook);
       return keeper.setStatus(webhook, "enabled");
     case "rotateWebhook":
@@ -116,7 +116,7 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
   }
 }
 
-/** Somebody who cares for webhooks alone, and often: what is under way meets each of his acts. */
+/** Changes webhooks often and does nothing else, so deliveries in flight meet every act. */
 export async function keepWebhooks(world: World): Promise<void> {
   const operator = new Operator(world);
   const { chance } = operator;

@@ -11,7 +11,7 @@ import type { Post } from "./post.ts";
 
 const URL_OF_HOOK = "https://hooks-1.example.com/in";
 
-/** One server that does the same with every post, and somebody who posts. */
+/** One receiver that treats every post alike, and a call that posts. */
 function posting(mood: Mood | "well") {
   const scheduler = new Scheduler();
   const chance = new Chance(7);
@@ -30,7 +30,7 @@ function posting(mood: Mood | "well") {
     runAs(call, () =>
       internet.fetch(URL_OF_HOOK, { method: "POST", body: "{}", redirect: "manual", ...init } as never),
     );
-  /** All that is to come, or what comes within some virtual milliseconds. */
+  /** Runs all turns to come, or those of some virtual milliseconds. */
   const settle = async (milliseconds = Number.POSITIVE_INFINITY) => {
     await new Promise(setImmediate);
     while (scheduler.nextAt !== undefined && scheduler.nextAt <= milliseconds) await scheduler.step();

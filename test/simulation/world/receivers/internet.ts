@@ -7,11 +7,11 @@ import { type MISSES, Post, type PostInit } from "./post.ts";
 import { Receiver } from "./receiver.ts";
 import { responseOf } from "./response.ts";
 
-/** As many connections of one invocation wait for an answer at the same time; further ones wait for their turn. */
+/** The most connections of one invocation that wait for an answer. Further ones wait for their turn. */
 const MOST_OPEN = 6;
 const MOST_REDIRECTS = 20;
 
-/** What the isolates' global fetch reaches. */
+/** The network that the isolates' global fetch reaches. */
 export class Internet {
   readonly receivers = new Map<string, Receiver>();
   readonly #air: Air;
@@ -28,7 +28,7 @@ export class Internet {
     this.#now = now;
   }
 
-  /** A server at a URL, once and for all. */
+  /** Starts a receiver at a URL, unless there is one. */
   makeReceiver(url: string, chance: Chance): void {
     if (this.receivers.has(url)) return;
     const { moods, well, dead } = this.#weather.receivers;
@@ -50,7 +50,7 @@ export class Internet {
     }
   };
 
-  /** Nothing of these calls is heard again. */
+  /** Ends a call: its posts get no more answers. */
   end(call: Call): void {
     for (const post of this.#underWay) if (post.call === call) this.#miss(post, "ended");
     this.#open.delete(call);
@@ -111,7 +111,10 @@ export class Internet {
     if (open.posts === 0) this.#open.delete(call);
   }
 
-  /** Takes a post to its receiver and the answer back. Rejects when there is none; never settles when its call was ended. */
+  /**
+   * Takes a post to its receiver and the answer back. Rejects when there is no answer; never settles when its call was
+   * ended.
+   */
   #send(post: Post, signal: AbortSignal | undefined): Promise<{ reply: Reply; response: Response }> {
     const { scheduler, chance, witness } = this.#air;
     const { call } = post;
@@ -158,7 +161,7 @@ export class Internet {
   }
 }
 
-/** What a receiver answers that cannot verify what it got. */
+/** The answer of a receiver that cannot verify a post. */
 const refusalOf = ({ after: delay }: Reply): Reply => ({
   after: delay,
   status: 401,

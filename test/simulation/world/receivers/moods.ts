@@ -1,51 +1,54 @@
 import type { Chance } from "../../machine/chance.ts";
 
-/** What a receiver does with what it gets. */
+/** How a receiver treats posts. */
 export type Mood = keyof typeof MOODS;
 
-/** How often a receiver that is unwell does what. */
+/** The moods of an unwell receiver, by their weights. */
 export const MOODS = {
-  /** Answers with an error, and says what it got. */
+  /** Answers with an error that quotes the post. */
   error: 6,
-  /** Asks for patience: 429 or 503 with Retry-After. */
+  /** Answers 429 or 503 with Retry-After. */
   busy: 3,
   /** Never answers. */
   hangs: 2,
-  /** Answers 200 when nobody waits any longer. */
+  /** Answers 200 after the Worker has stopped waiting. */
   late: 2,
   /** Answers 200 after some seconds. */
   slow: 3,
   redirects: 2,
-  /** Will never want anything again. */
+  /** Answers 410. */
   gone: 0.7,
-  /** Answers, and its body never ends. */
+  /** Answers with a body that never ends. */
   endless: 1.5,
-  /** Fails, and its body comes byte by byte. */
+  /** Fails, and sends its body byte by byte. */
   trickles: 1,
-  /** Does not accept the connection, or loses it before it has everything. */
+  /** Refuses the connection, or loses it before the whole post has arrived. */
   refuses: 3,
-  /** Has everything, and loses the connection. */
+  /** Receives the whole post, and loses the connection. */
   drops: 3,
-  /** Does with each post another of these, or takes it. */
+  /** Has another of these moods for each post, or accepts it. */
   flaky: 6,
 };
 
 export const drawMood = (chance: Chance, moods: Partial<Record<Mood, number>>): Mood =>
   Object.keys(moods).length === 0 ? "error" : chance.weighted(moods);
 
-/** An answer of a receiver: when its headers come, and what then. */
+/** A receiver's answer. */
 export interface Reply {
-  /** Milliseconds after it has everything. */
+  /** Milliseconds from the arrival of the whole post to the headers of the answer. */
   after: number;
   status: number;
   headers: Record<string, string>;
-  /** Pieces of its body, each some milliseconds after the one before. */
+  /** The chunks of its body, with milliseconds between them. */
   body: { pieces: string[]; everyMs: number; isEndless: boolean };
 }
 
 const whole = (...pieces: string[]): Reply["body"] => ({ pieces, everyMs: 0, isEndless: false });
 
-/** @returns "silence" when nothing ever comes, "lost" when the connection is lost, `before` it took anything or after */
+/**
+ * @returns "silence" when no answer ever comes; "before" or "after" when the connection is lost before or after the
+ *   whole post has arrived
+ */
 export function replyOf(
   mood: Mood | "well",
   chance: Chance,
@@ -111,7 +114,7 @@ const quick = (chance: Chance): number => (chance.happens(0.9) ? chance.between(
 
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/** Seconds, a date in one of the three forms of RFC 9110, or what is neither. */
+/** A value of Retry-After: seconds, a date in one of the three forms of RFC 9110, or an invalid value. */
 function retryAfter(chance: Chance, now: number): string {
   const seconds = chance.one([0, 1, 7, 60, 900, 100_000]);
   const at = new Date(now + seconds * 1000);

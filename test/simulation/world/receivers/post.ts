@@ -1,9 +1,12 @@
 import type { Call } from "../call.ts";
 
-/** Why the Worker may never get an answer. */
+/** Why the Worker will never get an answer. */
 export const MISSES = ["no connection", "aborted", "ended"] as const;
 
-/** One request of the Worker to somebody else, as it goes over the wire, and what came of it. Times are milliseconds of virtual time. */
+/**
+ * One request of the Worker to a receiver, as it goes over the wire, and its result. Times are milliseconds of virtual
+ * time.
+ */
 export class Post {
   readonly name: string;
   readonly url: string;
@@ -11,21 +14,21 @@ export class Post {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Whose work posts. */
+  /** The call that posts. */
   readonly call: Call;
-  /** What the Worker asks for when it is answered with another URL. */
+  /** The `redirect` option of the Worker's fetch. */
   readonly redirect: string;
   readonly sentAt: number;
-  /** Whether one of the secrets that the receiver had then verifies it. */
+  /** Whether a secret that the receiver had at that time verifies it. */
   verified: boolean | undefined;
-  /** What the receiver did with it, as a word: "well", "error", "hangs", … */
+  /** The receiver's mood for it: "well", "error", "hangs", … */
   mood: string | undefined;
-  /** When the Worker got status and headers. Only from then on it may know of a success. */
+  /** When the Worker got status and headers. Before that it cannot know of a success. */
   heardAt: number | undefined;
-  /** What the receiver answers, whether it is ever heard or not. */
+  /** The status of the receiver's answer, even if the answer never arrives. */
   status: number | undefined;
   retryAfter: string | undefined;
-  /** Why the Worker never gets an answer. */
+  /** Why the Worker will never get an answer. */
   missed: (typeof MISSES)[number] | undefined;
 
   constructor(name: string, url: string, init: PostInit, call: Call, sentAt: number) {
@@ -45,7 +48,7 @@ export class Post {
   }
 }
 
-/** What the Worker's fetch may be given. */
+/** The options that the Worker may pass to fetch. */
 export interface PostInit {
   method?: string;
   headers?: unknown;

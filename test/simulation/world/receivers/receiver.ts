@@ -3,18 +3,18 @@ import type { Chance } from "../../machine/chance.ts";
 import { drawMood, type Mood, type Reply, replyOf } from "./moods.ts";
 import type { Post } from "./post.ts";
 
-/** What a server does that never gets well. */
+/** The moods of a receiver that never gets well. */
 const DEAD = ["error", "hangs", "refuses"] as const;
 
-/** A company's server that webhooks post to. It verifies by the standard, with code of its own. */
+/** A company's server that webhooks post to. It verifies by the standard, with its own code. */
 export class Receiver {
   readonly url: string;
   readonly chance: Chance;
-  /** The secret that it has now for each webhook of its URL. */
+  /** Its current secret for each webhook of its URL. */
   readonly secrets = new Map<string, string>();
-  /** What it does now. */
+  /** Its current mood. */
   mood: Mood | "well" = "well";
-  /** What it may do when it is unwell. */
+  /** The moods that it may have when it is unwell, with their weights. */
   readonly #moods: Partial<Record<Mood, number>>;
   #isDead = false;
 
@@ -24,23 +24,23 @@ export class Receiver {
     this.#moods = moods;
   }
 
-  /** Something changes there. @param well the share of changes for the better */
+  /** Draws a new mood. @param well the share of changes for the better */
   change(well: number): void {
     if (!this.#isDead) this.mood = this.chance.happens(well) ? "well" : drawMood(this.chance, this.#moods);
   }
 
-  /** The end begins. @param hopeless the share of servers that never get well */
+  /** The end of the run begins. @param hopeless the share of receivers that never get well */
   end(hopeless: number): void {
     if (!this.#isDead) this.mood = this.chance.happens(hopeless) ? this.chance.one(DEAD) : "well";
   }
 
-  /** It fails from now on, whatever happens. */
+  /** Makes it fail for the rest of the run. */
   die(): void {
     this.mood = this.chance.one(DEAD);
     this.#isDead = true;
   }
 
-  /** What becomes of a post that has come as far as this. */
+  /** How it treats a post that has reached it. */
   meet(post: Post, now: number): Reply | "silence" | "before" | "after" {
     let { mood } = this;
     if (mood === "flaky")
@@ -50,7 +50,7 @@ export class Receiver {
     return replyOf(mood, this.chance, post.body, now);
   }
 
-  /** The receiver has all of it. It refuses what it cannot verify. */
+  /** Called when the whole post has arrived. The receiver refuses a post that it cannot verify. */
   verify(post: Post): boolean {
     const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures = "" } = post.headers;
     const signed = `${id}.${timestamp}.${post.body}`;

@@ -1,7 +1,7 @@
 import { pause } from "../people/day.ts";
 import type { World } from "../world.ts";
 
-/** Servers of companies get well and unwell, each for itself. */
+/** Receivers get well and unwell, each at its own times. */
 export async function changeReceivers(world: World): Promise<void> {
   const chance = world.chance.fork();
   const { receivers } = world.weather;

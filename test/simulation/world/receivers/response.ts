@@ -5,8 +5,8 @@ import type { Reply } from "./moods.ts";
 const NULL_BODY = [101, 204, 205, 304];
 
 /**
- * What the Worker's fetch gives: status, headers, and a body that comes piece by piece while somebody reads it, until it is cancelled
- * or the signal aborts.
+ * The response of the Worker's fetch: status, headers, and a body that arrives chunk by chunk while it is read, until
+ * it is cancelled or the signal aborts.
  */
 export function responseOf(
   { status, headers, body }: Reply,
