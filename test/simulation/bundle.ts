@@ -4,22 +4,25 @@ import { build } from "esbuild";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** A change of a source file: `find` stands in it exactly once. */
+/** A change of a source file: `find` must occur in the file exactly once. */
 export interface Edit {
-  /** From the root of the repository. */
+  /** Relative to the root of the repository. */
   file: string;
   find: string;
   replace: string;
 }
 
-/** What the simulation runs, each the body of a function that returns its exports: the Worker as it is deployed, the client as callers install it. */
+/**
+ * The code that the simulation runs, each part as the body of a function that returns its exports: the Worker as
+ * deployed, and the client as callers install it.
+ */
 export interface Code {
   worker: string;
   client: string;
 }
 
 /**
- * Bundles the Worker and the client as they are in the checkout now.
+ * Bundles the Worker and the client from the current checkout.
  *
  * @param edits defects to plant
  * @throws Error when an edit does not fit its file

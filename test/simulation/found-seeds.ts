@@ -1,13 +1,13 @@
-/** A seed that broke a promise once. It is run again by each `npm test`, so that what was mended stays so. */
+/** A seed that once broke a promise. Each `npm test` runs it again, so that the mended fault stays mended. */
 interface FoundSeed {
-  /** What must hold, in the present tense. */
+  /** The rule, in the present tense. */
   name: string;
   seed: number;
   steps: number;
 }
 
 /**
- * A seed means something only for the simulation that found it: when the simulation draws its chance in another way, the same number
- * is another day. So a found defect also gets a test of its own beside the code, or a place in defects.ts.
+ * A seed is valid only for the simulation that found it: when the simulation draws its random numbers in another way,
+ * the same seed gives another run. So a mended fault also gets a test beside the code, or a defect in defects.ts.
  */
 export const FOUND_SEEDS: FoundSeed[] = [];

@@ -1,2 +1,4 @@
-/** For what the platform does and a stand-in does not: no run of the simulation may take it for the platform's answer. */
+/**
+ * The error for features of the platform that a stand-in lacks, so that no run takes a wrong answer for the platform's.
+ */
 export const notSimulated = (what: string): Error => new Error(`not simulated: ${what}`);

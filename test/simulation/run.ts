@@ -9,9 +9,9 @@ import { World } from "./world/world.ts";
 
 export interface RunOptions {
   seed: number;
-  /** After so many turns of the scheduler nothing new begins: what is under way ends without faults. */
+  /** The number of turns after which nobody begins anything new. Work in flight then ends without faults. */
   steps: number;
-  /** Gets each line of the trace. The run is the same with and without it. */
+  /** Called with each line of the trace. It does not change the run. */
   trace?: ((line: string) => void) | undefined;
 }
 
@@ -21,22 +21,22 @@ export interface Violation {
   rule: string;
   /** What happened instead. */
   what: string;
-  /** The turn after which it showed. */
+  /** The turn after which the violation was found. */
   step: number;
-  /** What the lines of the trace that matter have in common: names of calls, sites, apps. */
+  /** The names that relevant lines of the trace mention: calls, sites, apps. */
   about: string[];
 }
 
 export interface RunResult {
   seed: number;
-  /** Turns taken, those of the end included. */
+  /** Turns taken, including those of the end. */
   steps: number;
   /** Virtual milliseconds. */
   elapsed: number;
   violation: Violation | undefined;
-  /** How often each kind of thing happened: calls by answer, faults, what operators and attackers did. */
+  /** How often each kind of thing happened: calls by answer, faults, acts of operators and attackers. */
   seen: Record<string, number>;
-  /** Which of the spots that its thread watches have run, by their index; undefined when it watches none. */
+  /** The indexes of the watched places that have run; undefined when the thread watches none. */
   spots?: number[];
 }
 
@@ -60,7 +60,7 @@ export async function run(image: ProgramImage, { seed, steps, trace }: RunOption
   return { seed, steps: scheduler.steps, elapsed: scheduler.now, violation: checker.violation, seen: world.seen };
 }
 
-/** Founds the company in fine weather, then lets everybody work. */
+/** Makes the company's sites without faults, then starts all actors. */
 async function begin(world: World): Promise<void> {
   const operator = new Operator(world);
   for (const home of world.cloud.homes.keys()) await operator.found(home);

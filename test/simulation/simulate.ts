@@ -1,4 +1,7 @@
-/** `npm run simulate`: the whole service under years of bad days, each replayable from a number. docs/simulation.md says how to use it. */
+/**
+ * `npm run simulate`: simulates the whole service under many faults, each run reproducible from its seed. See
+ * docs/simulation.md.
+ */
 import { bundle } from "./bundle.ts";
 import { main } from "./command/main.ts";
 import { DEFECTS } from "./defects.ts";

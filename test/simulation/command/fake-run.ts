@@ -4,32 +4,34 @@ import type { ProgramImage } from "../machine/program.ts";
 import { Scheduler } from "../machine/scheduler.ts";
 import type { RunOptions, RunResult } from "../run.ts";
 
-/** Seeds of which the tests of the command know what they do. Any other one is as its chance has it, and breaks nothing. */
+/** Seeds with a known result, for the tests of the command. All other seeds end at random, and break nothing. */
 export const FAKE_SEEDS = {
-  /** It breaks when it has at least 300 steps: at its step 700, or at the end when it has fewer. */
+  /**
+   * Breaks a promise at step 700, or at its end when it has fewer steps. With fewer than 300 steps it breaks nothing.
+   */
   late: 7,
-  /** It breaks at its step 50. */
+  /** Breaks a promise at step 50. */
   early: 14,
-  /** It ends with the wrong violation when it is run a second time. */
+  /** Ends with another violation in its second run. */
   unlike: 21,
-  /** It throws, with more than 100 steps. */
+  /** Throws when it has more than 100 steps. */
   throws: 28,
-  /** It throws where nobody awaits it, with more than 100 steps. */
+  /** Throws in a promise that nobody awaits, when it has more than 100 steps. */
   throwsAside: 35,
-  /** It says so on standard error, and never ends. */
+  /** Reports its start on standard error, and never ends. */
   neverEnds: 42,
 } as const;
 
 export const FAKE_RULES = { late: "a late promise holds", early: "an early promise holds" } as const;
 
-/** What the fake bundle gives: the names of the files that defects change. */
+/** The exports of the fake bundle: the names of the files that defects change. */
 export interface FakeProgram {
   changed: string[];
 }
 
 let runsOfUnlike = 0;
 
-/** A `run` of the right shape that simulates nothing. */
+/** Has the type of the real `run` and simulates nothing. */
 export async function run(image: ProgramImage, { seed, steps, trace }: RunOptions): Promise<RunResult> {
   const { changed } = image.startWorker(new Scheduler(), { now: () => 0 }, new Chance(1)) as unknown as FakeProgram;
   const chance = new Chance(seed);

@@ -8,28 +8,29 @@ import { runSeeds } from "./run-seeds.ts";
 import { BrokenRun } from "./seed-thread.ts";
 import type { WrittenFile } from "./written-file.ts";
 
-/** How many of the slowest are named in the end. */
+/** How many of the slowest defects are named at the end. */
 const SLOWEST = 5;
 
 interface Found {
   seed: number;
-  /** The seeds before this one included. */
+  /** Including the steps of the seeds before it. */
   steps: number;
   violation: Violation;
 }
 
-/** What came of one defect: what found it, or why it was not found. */
+/** The result of one defect: what found it, or why it was not found. */
 interface Tried {
   name: string;
   came: Found | string;
-  /** Seconds of the machine. */
+  /** Seconds of real time. */
   seconds: number;
 }
 
 /**
- * Plants the defects, each in a bundle of its own, and looks which rule finds it. As many are looked for at once as there are threads: most
- * are found in one of the first seeds, and then a second thread would have run seeds that nobody needs. Only when there are fewer defects
- * than threads, each gets several. What is printed does not depend on it, but for the seconds.
+ * Plants each defect in its own bundle and reports which rule finds it. Each thread works on one defect: most defects
+ * are found in one of the first seeds, so a second thread on the same defect would run seeds for nothing. Only when there
+ * are fewer defects than threads, a defect gets several threads. The output does not depend on that, except for the
+ * seconds.
  *
  * @returns whether one was not found
  */
@@ -62,7 +63,7 @@ export async function findDefects(
       const start = performance.now();
       const came = await find(defect, each, parts, trace, stop, clean);
       tried[place] = { name: defect.name, came, seconds: (performance.now() - start) / 1000 };
-      // In their order, each as soon as those before it are known.
+      // Results are printed in the order of the defects, each as soon as those before it are known.
       for (let next = tried[shown]; next !== undefined; next = tried[++shown]) show(next);
     }
   };
@@ -71,7 +72,6 @@ export async function findDefects(
   return sumUp(tried.slice(0, shown), defects.length) && !stop.aborted;
 }
 
-/** @returns whether one was not found */
 function sumUp(tried: readonly Tried[], planted: number): boolean {
   const missed = tried.filter(({ came }) => typeof came === "string");
   console.log(`\n${tried.length - missed.length} of ${counted(planted, "defect")} found.`);
@@ -83,7 +83,7 @@ function sumUp(tried: readonly Tried[], planted: number): boolean {
   return missed.length > 0;
 }
 
-/** What the code does as it is: a seed that breaks a promise anyway says nothing of a defect. */
+/** Runs of the code without a defect: a seed that breaks a promise even then proves nothing about a defect. */
 class CleanRuns {
   readonly #parts: Parts;
   readonly #stop: AbortSignal;
@@ -95,7 +95,7 @@ class CleanRuns {
     this.#stop = stop;
   }
 
-  /** Of several who ask for the same run, the first one has it made. */
+  /** Callers who ask for the same run at once share it. */
   ruleBrokenBy(seed: number, steps: number): Promise<string | undefined> {
     const run = `${seed} ${steps}`;
     const rule = this.#rules.get(run) ?? this.#run(seed, steps);
@@ -148,7 +148,7 @@ async function find(
         mayStart: () => !ended.some((result) => result?.violation !== undefined),
         onResult(result, place) {
           ended[place] = result;
-          // Seeds after the first one that found it do not matter; those before it may find it in fewer steps.
+          // Seeds after the first one that found it do not matter. Earlier ones may still find it in fewer steps.
           if (firstOf(ended) !== undefined) enough.abort();
         },
       },

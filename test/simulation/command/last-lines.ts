@@ -1,9 +1,9 @@
-/** The last lines of a trace that mention what matters. */
+/** The last lines of a trace that mention certain names. */
 export class LastLines {
   readonly about: readonly string[];
   readonly #most: number;
   readonly lines: string[] = [];
-  /** How many there were in all. */
+  /** The number of such lines in the whole trace. */
   count = 0;
 
   constructor(about: readonly string[], most = 60) {
@@ -12,7 +12,7 @@ export class LastLines {
   }
 
   add(line: string): void {
-    // A violation that is about nothing in particular is about everything.
+    // A violation without names concerns every line.
     if (this.about.length > 0 && !this.about.some((name) => mentions(line, name))) return;
     this.count++;
     this.lines.push(line);
@@ -20,7 +20,7 @@ export class LastLines {
   }
 }
 
-/** Whole names only: "call-1" is not in "call-12". */
+/** Matches whole names only: "call-1" does not occur in "call-12". */
 function mentions(line: string, name: string): boolean {
   for (let at = line.indexOf(name); at >= 0; at = line.indexOf(name, at + 1)) {
     if (!isPartOfName(line[at - 1]) && !isPartOfName(line[at + name.length])) return true;

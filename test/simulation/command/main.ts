@@ -11,7 +11,7 @@ const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
 /** @returns the exit code */
 export async function main(args: string[], parts: Parts): Promise<number> {
-  // `npm run simulate | head` closes the pipe early. The run goes on, so that its exit code still tells the result.
+  // `npm run simulate | head` closes the pipe early. The run must go on, so that the exit code still gives the result.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
   });

@@ -4,9 +4,9 @@ import { counted } from "./report.ts";
 import { countedFrom, derivedFrom, MOST_SEED } from "./seeds.ts";
 
 const STEPS = 8_000;
-/** Without --seeds and --seconds. */
+/** The number of seeds without --seeds and --seconds. */
 const SEEDS = 40;
-/** For each defect: 800,000 steps with the usual number of steps. */
+/** The number of seeds for each defect: 800,000 steps in all with the default number of steps. */
 const SEEDS_FOR_A_DEFECT = 100;
 
 export const USAGE = `npm run simulate -- [options]
@@ -48,11 +48,11 @@ const OPTIONS = {
   help: { type: "boolean", short: "h" },
 } as const;
 
-/** What was asked for. */
+/** The parsed options. */
 export interface Command {
-  /** The seeds from the first on. */
+  /** The seeds, from the first on. */
   seeds: () => Iterable<number>;
-  /** What to call the seeds in the report, when so many of them have run. */
+  /** How the report names the seeds after so many of them have run. */
   named: (count: number) => string;
   steps: number;
   /** Undefined: no limit. */
@@ -60,14 +60,14 @@ export interface Command {
   traceFile: string | undefined;
   reportFile: string | undefined;
   threads: number;
-  /** The names of those to plant; undefined when the code is to be run as it is. */
+  /** The names of the defects to plant; undefined to run the code without defects. */
   defects: readonly string[] | undefined;
 }
 
 /**
- * @param known the names of the defects that can be planted
- * @returns "help" when that was asked for
- * @throws UsageError for options that are not known, that have no sense, or that contradict each other
+ * @param known the names of all defects
+ * @returns "help" for --help
+ * @throws UsageError for options that are unknown, invalid, or contradict each other
  */
 export function readCommand(args: string[], known: readonly string[]): Command | "help" {
   const { values } = readOptions("npm run simulate -- --seed 7", args, OPTIONS);

@@ -1,9 +1,9 @@
 import type { bundle } from "../bundle.ts";
 import type { Defect } from "../defects.ts";
 
-/** What the command runs. Its own tests put in something small. */
+/** The parts that the command runs. Its own tests replace them with small fakes. */
 export interface Parts {
-  /** The module that has `run`. */
+  /** The path of the module that exports `run`. */
   runModule: string;
   bundle: typeof bundle;
   defects: readonly Defect[];

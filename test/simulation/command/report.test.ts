@@ -6,7 +6,7 @@ import { Totals } from "./totals.ts";
 
 describe("seeds that a text gives", () => {
   it("are the first 31 bits of SHA-256 of the text, a slash and their number", () => {
-    // printf 'abc/1' | sha256sum
+    // From: printf 'abc/1' | sha256sum
     expect([...derivedFrom("abc", 2)]).toEqual([1589492657, 803797833]);
   });
 

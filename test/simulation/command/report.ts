@@ -3,7 +3,7 @@ import type { Prefix } from "./shortest-prefix.ts";
 import type { Totals } from "./totals.ts";
 
 const WIDTH = 118;
-/** Of a line of the trace: bodies and rows are long, and --trace has all of them. */
+/** Longer lines of the trace are cut, because bodies and rows are long. --trace writes whole lines. */
 const LONGEST_LINE = 240;
 const LONGEST_REASON = 2000;
 
@@ -12,7 +12,7 @@ export const grouped = (number: number): string => number.toLocaleString("en");
 
 export const counted = (number: number, one: string): string => `${grouped(number)} ${one}${number === 1 ? "" : "s"}`;
 
-/** How much was run. Only the last line differs when the same seeds run again. */
+/** The amount of work. Only the last line changes when the same seeds run again. */
 export function amounts(totals: Totals, seconds: number, threads: number): string {
   const perSecond = grouped(Math.round(totals.steps / Math.max(seconds, 0.001)));
   return [
@@ -50,7 +50,7 @@ export function shortestRun({ steps, violation, tries, complete }: Prefix): stri
   ].join("\n");
 }
 
-/** How to see all that happens in one run. */
+/** The command that writes the whole trace of one run. */
 export const command = (seed: number, steps: number): string =>
   `npm run simulate -- --seed ${seed} --steps ${steps} --trace seed-${seed}.trace`;
 

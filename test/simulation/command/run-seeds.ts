@@ -7,16 +7,16 @@ interface Wanted {
   steps: number;
   threads: number;
   trace?: RunOptions["trace"];
-  /** Asked before each seed is started. */
+  /** Called before each seed is started. */
   mayStart: () => boolean;
-  /** Ends at once: what is under way is dropped. */
+  /** Ends the run at once: seeds in flight are dropped. */
   stop: AbortSignal;
-  /** Called as seeds end, in any order. @param place which one it was, from 0 */
+  /** Called when a seed has ended, in any order. @param place the index of the seed */
   onResult: (result: RunResult, place: number) => void;
 }
 
 /**
- * Starts the seeds in their order, as many at once as there are threads, and waits for those that were started.
+ * Starts the seeds in their order, as many at once as there are threads, and waits for all started ones.
  *
  * @throws BrokenRun when the simulation throws
  */
@@ -26,7 +26,7 @@ export async function runSeeds(program: WorkerData, wanted: Wanted): Promise<voi
   let places = 0;
   let failed = false;
   const lane = async () => {
-    // Made with its first seed: there may be fewer seeds than threads.
+    // The thread is started with its first seed, because there may be fewer seeds than threads.
     let thread: SeedThread | undefined;
     try {
       while (!failed && mayStart()) {

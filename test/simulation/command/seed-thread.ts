@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import type { RunOptions, RunResult } from "../run.ts";
 import type { Job, Message, WorkerData } from "./seed-worker.ts";
 
-/** The simulation itself failed, so nothing is known of the promises. */
+/** The simulation itself threw, so the run proves nothing about the promises. */
 export class BrokenRun extends Error {
   override readonly name = "BrokenRun";
 }
@@ -13,13 +13,13 @@ export class Stopped extends Error {
   override readonly name = "Stopped";
 }
 
-/** A thread that runs seeds, one at a time. It loads the code once. */
+/** A thread that runs seeds, one at a time. It loads the code only once. */
 export class SeedThread {
   readonly #worker: Worker;
   readonly #stop: AbortSignal;
   readonly #onStop = () => void this.close();
   #closed = false;
-  /** Why the thread ended by itself, in one seed or between two. */
+  /** Why the thread ended by itself, during a seed or between two. */
   #failure: string | undefined;
   #running: { receive: (message: Message) => void; fail: () => void } | undefined;
 
@@ -58,7 +58,7 @@ export class SeedThread {
     });
   }
 
-  /** A seed that is under way is dropped. */
+  /** A seed in flight is dropped. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#stop.removeEventListener("abort", this.#onStop);

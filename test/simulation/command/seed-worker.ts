@@ -1,4 +1,4 @@
-/** One thread of `npm run simulate`: it runs one seed after the other and sends back what came of each. */
+/** One thread of `npm run simulate`: it runs one seed after another and sends back each result. */
 import { parentPort, workerData } from "node:worker_threads";
 import type { Code } from "../bundle.ts";
 import { Covered, type Spot } from "../gates/covered.ts";
@@ -7,23 +7,23 @@ import type { run as Run, RunResult } from "../run.ts";
 
 export interface WorkerData {
   code: Code;
-  /** Where `run` is. */
+  /** The path of the module that exports `run`. */
   runModule: string;
-  /** What of the code to watch; undefined: nothing, which is faster. */
+  /** The places of the code to watch; undefined watches none, which is faster. */
   spots?: readonly Spot[];
 }
 
 export interface Job {
   seed: number;
   steps: number;
-  /** Whether to send the trace. */
+  /** Whether the lines of the trace are sent. */
   traced: boolean;
 }
 
 /** `broken`: the simulation itself threw. */
 export type Message = { lines: string[] } | { result: RunResult } | { broken: string };
 
-/** One message for each line would take longer than the run. */
+/** Lines are sent in batches, because a message per line would take longer than the run. */
 const LINES_A_MESSAGE = 1000;
 
 const { code, runModule, spots } = workerData as WorkerData;

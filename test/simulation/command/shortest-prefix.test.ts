@@ -4,7 +4,7 @@ import { shortestPrefix } from "./shortest-prefix.ts";
 
 const broken = (step: number, rule = "the promise"): Violation => ({ rule, what: "", step, about: [] });
 
-/** Looks for the shortest prefix of 20,000 steps. @param breaks how so many steps end */
+/** Searches the shortest prefix of a run of 20,000 steps. @param breaks the violation of a run with so many steps */
 async function search(breaks: (steps: number) => Violation | undefined, steps = 20_000) {
   const tried: number[] = [];
   const violation = breaks(steps) ?? broken(steps);

@@ -4,19 +4,19 @@ const MOST_TRIES = 20;
 
 export interface Prefix {
   steps: number;
-  /** How the promise breaks then. */
+  /** The violation of the shortest run. */
   violation: Violation;
   tries: number;
-  /** Whether one step less was tried and broke nothing; false when the search was cut. */
+  /** Whether a run with one step less was tried and broke nothing; false when the search stopped early. */
   complete: boolean;
 }
 
 /**
- * Looks for the fewest steps with which a seed still breaks the same promise. Fewer steps may end the faults sooner, so a promise that
- * breaks after 900 steps and after 300 may hold after 600: what is found breaks it, and one step less does not, but it need not be the
- * shortest of all.
+ * Searches the fewest steps with which a seed still breaks the same promise. With fewer steps the faults may end
+ * sooner, so a promise that breaks after 900 steps and after 300 may hold after 600. The result breaks the promise, and
+ * one step less does not, but an even shorter run may break it too.
  *
- * @param failed with `steps` steps the seed broke the promise in this way
+ * @param failed the violation with `steps` steps
  */
 export async function shortestPrefix(
   failed: { steps: number; violation: Violation },
@@ -26,7 +26,7 @@ export async function shortestPrefix(
   let { steps: breaks, violation } = failed;
   let tries = 0;
   for (; breaks - holds > 1 && tries < MOST_TRIES; tries++) {
-    // Up to the turn in which it showed, a run with just so many steps is the same.
+    // Runs with at least `shown` steps are the same up to that turn, so the search starts there.
     const { step: shown } = violation;
     const steps = holds < shown && shown < breaks ? shown : Math.floor((holds + breaks) / 2);
     const result = await run(steps);

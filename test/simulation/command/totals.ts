@@ -1,9 +1,9 @@
 import type { RunResult } from "../run.ts";
 
-/** A kind of `seen` that is a request: "honest 200", "attacker cut off". */
+/** A kind of `seen` that counts requests: "honest 200", "attacker cut off". */
 const A_REQUEST = / (?:\d{3}|cut off)$/;
 
-/** What came of many seeds. In whichever order they end, the sums are the same. */
+/** The sums over many seeds. They do not depend on the order in which seeds end. */
 export class Totals {
   seeds = 0;
   steps = 0;
@@ -13,7 +13,7 @@ export class Totals {
   add({ steps, elapsed, seen }: RunResult): void {
     this.seeds++;
     this.steps += steps;
-    // Whole ones: a sum of fractions depends on the order.
+    // Rounded, because the sum of fractions would depend on the order.
     this.#milliseconds += Math.round(elapsed);
     for (const [kind, count] of Object.entries(seen)) this.#seen.set(kind, (this.#seen.get(kind) ?? 0) + count);
   }
@@ -26,7 +26,7 @@ export class Totals {
     return this.seen.reduce((sum, [kind, count]) => sum + (A_REQUEST.test(kind) ? count : 0), 0);
   }
 
-  /** The most frequent first. */
+  /** The counts, the most frequent first. */
   get seen(): [kind: string, count: number][] {
     return [...this.#seen].sort(([a, some], [b, others]) => others - some || (a < b ? -1 : 1));
   }

@@ -21,10 +21,10 @@ const NOT_THE_SAME =
   "The same seed with the same steps ended in another way just before: the simulation is not deterministic. Mend that first.";
 
 /**
- * Runs the code as it is, and reports.
+ * Runs the code without defects, and reports.
  *
  * @returns whether a promise was broken
- * @throws BrokenRun after the report of the other seeds, when the simulation of one throws
+ * @throws BrokenRun when the simulation of a seed throws, after the report of the other seeds
  */
 export async function trySeeds(
   asked: Command,
@@ -78,7 +78,7 @@ export async function trySeeds(
   return first !== undefined;
 }
 
-/** Each rule, and whether one of the places where it is asked has run. */
+/** For each rule, whether one of the places that ask it has run. */
 function rulesAsked(places: readonly { rule: string }[], ran: ReadonlySet<number>): Record<string, boolean> {
   const asked = new Set(places.filter((_, i) => ran.has(i)).map(({ rule }) => rule));
   return Object.fromEntries(places.map(({ rule }) => [rule, asked.has(rule)]));
@@ -88,7 +88,7 @@ const came = ({ length }: readonly Failure[]) =>
   length === 0 ? "no promise was broken" : `${counted(length, "seed")} broke a promise`;
 
 /**
- * Shows the shortest run that breaks the promise, and what happened in it.
+ * Prints the shortest run that breaks the promise, and the last lines of its trace.
  *
  * @throws Stopped
  */

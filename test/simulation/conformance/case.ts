@@ -1,15 +1,16 @@
 /**
- * A case asks a platform something and gives what can be seen of the answer. Its name is a rule. It never throws: an error that the rule
- * is about is caught by {@link errorOf}, so that two platforms cannot agree by failing alike for another reason.
+ * A case calls a platform and returns everything visible of the answer. Its name is a rule. It must not throw: an error
+ * that the rule is about is caught by {@link errorOf}, so that two platforms do not agree by failing for different
+ * reasons.
  */
 type Case<Platform> = (platform: Platform) => unknown;
 
 export type Cases<Platform> = Record<string, Case<Platform>>;
 
-/** What a case gave, as JSON can carry it: see {@link plain}. */
+/** The result of a case in JSON: see {@link plain}. */
 export type Outcome = { gave: unknown } | { threw: string };
 
-/** Runs one case after the other, each on a platform of its own: `platformOf` gets the case's place in the list. */
+/** Runs one case after another, each on a platform of its own. `platformOf` gets the case's index in the list. */
 export async function outcomesOf<Platform>(
   cases: Cases<Platform>,
   platformOf: (place: number) => Platform | Promise<Platform>,
@@ -36,14 +37,14 @@ export async function errorOf(call: () => unknown): Promise<{ name: string; mess
     answer = await call();
   } catch (error) {
     const { name, message, cause } = error as Error;
-    // node:sqlite does not tell where in a statement an error is. No code reads it.
+    // Only D1 reports the offset of an error in a statement; node:sqlite does not, and no code reads it.
     const placeless = (text: string) => text.replace(/ at offset \d+/, "");
     return { name, message: placeless(message), ...(cause instanceof Error && { cause: placeless(cause.message) }) };
   }
   throw new Error(`did not fail but gave ${JSON.stringify(plain(answer))}`);
 }
 
-/** A value as JSON, with a form of its own for each that JSON would lose. */
+/** A value as JSON, with a special form for each value that JSON would lose. */
 function plain(value: unknown): unknown {
   if (value === undefined || Object.is(value, -0)) return { is: Object.is(value, -0) ? "-0" : "undefined" };
   if (typeof value === "bigint") return { bigint: String(value) };

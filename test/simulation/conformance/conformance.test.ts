@@ -20,7 +20,7 @@ const migrations = readdirSync(MIGRATIONS)
   .sort()
   .flatMap((name) => readFileSync(join(MIGRATIONS, name), "utf8").split("--> statement-breakpoint"));
 
-/** Watches every table from the call on that made it. */
+/** A database that watches every table, from the call that creates it on. */
 class WatchedDatabase extends Database {
   readonly #known = new Set<string>();
 
@@ -38,7 +38,7 @@ const d1 = (database: Database) => new SimulatedD1(database) as unknown as D1Dat
 const limit = (calls: number, period: 10 | 60) =>
   new SimulatedRateLimit({ limit: calls, period }, Date.now) as unknown as RateLimit;
 
-/** A queue in real time, whose arrivals the cases wait for. */
+/** A queue in real time; cases wait for its messages. */
 function queuePlatform(): QueuePlatform {
   let handler: Parameters<QueuePlatform["consume"]>[0] = () => {};
   const truth = new QueueTruth(
@@ -70,12 +70,15 @@ let platform: RealPlatform;
 const lists: (() => Promise<void>)[] = [];
 beforeAll(async () => {
   platform = await startRealPlatform(migrations);
-  // All at once: one case waits for a window of 10 s to end.
+  // All lists run at once, because one case waits for a window of 10 s to end.
   await Promise.all(lists.map((run) => run()));
 });
 afterAll(() => platform.close());
 
-/** Each case of a list is a test: the stand-in gives what the real one gives, its properties in the same order. */
+/**
+ * Makes a test of each case in a list: the stand-in must return what the real platform returns, with properties in the
+ * same order.
+ */
 function alike<Platform>(list: ListName, cases: Cases<Platform>, standIn: () => Platform | Promise<Platform>): void {
   let real: Record<string, Outcome>;
   let simulated: Record<string, Outcome>;

@@ -9,15 +9,18 @@ import { d1Cases, kvCases, queueCases, serviceCases } from "./cases/index.ts";
 import type { ListName } from "./worker.ts";
 
 export interface RealPlatform {
-  /** What every case of a list gives in workerd. A list runs once, however often it is asked for: its databases are then no longer new. */
+  /**
+   * The results of a list's cases in workerd. A list runs only once, because afterwards its databases are no longer
+   * empty.
+   */
   outcomes: (list: ListName) => Promise<Record<string, Outcome>>;
   close: () => Promise<void>;
 }
 
-/** Starts worker.ts in a workerd of its own, with an empty database or namespace for each case. */
+/** Starts worker.ts in its own workerd, with an empty database or namespace for each case. */
 export async function startRealPlatform(migrations: string[]): Promise<RealPlatform> {
   const { compatibilityDate, compatibilityFlags } = await workerOptions();
-  // In memory where the system offers it: thousands of commits wait for a disk six times as long.
+  // In memory if the system has /dev/shm: on a disk, thousands of commits take six times as long.
   const folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "agent-session-conformance-"));
   const miniflare = new Miniflare(
     convertV4MiniflareOptions({
@@ -44,7 +47,7 @@ export async function startRealPlatform(migrations: string[]): Promise<RealPlatf
       unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
       cf: false,
       resourcePersistencePath: folder,
-      // A case breaks a deferred foreign key, of which workerd complains.
+      // workerd logs a warning about a case that breaks a deferred foreign key on purpose.
       handleStructuredLogs: () => {},
     }),
   );

@@ -2,12 +2,15 @@ import { type Outcome, outcomesOf } from "./case.ts";
 import { d1Cases, kvCases, queueCases, rateLimitCases, serviceCases, subtleCases, used } from "./cases/index.ts";
 import type { QueuePlatform } from "./cases/queue.ts";
 
-/** The bindings that real-platform.ts makes. Those that end in a number belong to the case at that place of its list. */
+/**
+ * The bindings that real-platform.ts makes. A name that ends in a number belongs to the case with that index in its
+ * list.
+ */
 type Env = { MIGRATIONS: string[]; TWO: RateLimit; THREE: RateLimit } & Record<string, unknown>;
 
 const database = (env: Env, name: string) => used(env[name] as D1Database);
 
-/** What consumes each queue now, by its name. */
+/** The current consumer of each queue, by the queue's name. */
 const consumers = new Map<string, Parameters<QueuePlatform["consume"]>[0]>();
 
 const lists = {
@@ -29,7 +32,7 @@ const lists = {
 
 export type ListName = keyof typeof lists;
 
-/** Runs in workerd: a request names a list in its path, and is answered with what each case of it gave. */
+/** Runs in workerd: the path of a request names a list, and the answer has the result of each of its cases. */
 export default {
   async fetch(request: Request, env: Env): Promise<Response> {
     return Response.json(await lists[new URL(request.url).pathname.slice(1) as ListName](env));

@@ -1,4 +1,7 @@
-/** The gate of a night: in the report that is named, everything has happened and each rule was asked. docs/simulation.md. */
+/**
+ * The nightly gate: fails unless the given report shows that everything has happened and each rule was asked. See
+ * docs/simulation.md.
+ */
 import { readFileSync } from "node:fs";
 import { missingIn } from "./gate.ts";
 import type { Report } from "./report.ts";

@@ -1,12 +1,15 @@
 import { type Profiler, Session } from "node:inspector";
 
-/** A place in the code: what `asked` says of it is by its index. */
+/** A place in the code. `take` reports places by their index. */
 export interface Spot {
   url: string;
   offset: number;
 }
 
-/** Counts which places of this thread's code run. Make it before the code is loaded. */
+/**
+ * Counts which places of this thread's code run. It must be made before the code is loaded, otherwise V8 does not
+ * count.
+ */
 export class Covered {
   readonly #session = new Session();
   readonly #spots: readonly Spot[];
@@ -18,10 +21,10 @@ export class Covered {
     this.#session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
   }
 
-  /** The indexes of the places that have run since the last time. */
+  /** The indexes of the places that have run since the last call. */
   take(): number[] {
     let scripts: Profiler.ScriptCoverage[] = [];
-    // A session with its own thread answers before `post` returns.
+    // A session of its own thread calls back before `post` returns.
     this.#session.post("Profiler.takePreciseCoverage", (error, { result }) => {
       if (error !== null) throw error;
       scripts = result;
@@ -31,7 +34,7 @@ export class Covered {
   }
 }
 
-/** The smallest range around a place says whether it has run. */
+/** The smallest range around a place has the count of that place. */
 export function hasRun(ranges: readonly Profiler.CoverageRange[], offset: number): boolean {
   let smallest: Profiler.CoverageRange | undefined;
   for (const range of ranges) {

@@ -63,7 +63,7 @@ describe("the gate of the world", () => {
 });
 
 describe("the gate of rules", () => {
-  /** Where a rule of a file is asked, as the text that begins there. */
+  /** The texts that begin at the places where a file's rule is asked. */
   const askedIn = (text: string) =>
     rulesOf([sourceOf("checker/made-up.ts", text)]).map(({ rule, offset }) => [
       rule,

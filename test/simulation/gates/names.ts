@@ -23,10 +23,16 @@ import { type Node, readSources, type Source, wordsOf } from "./source.ts";
 
 const CACHED = ["NONCES get", "NONCES put", "CREDENTIALS get", "CREDENTIALS put"];
 const isPut = (call: string) => call.endsWith("put");
-/** A receiver that refuses takes nothing, and one that is flaky has another mood for each post. */
+/**
+ * The moods in which a receiver gets a post. One that refuses gets none, and a flaky one has another mood for each
+ * post.
+ */
 const MET = Object.keys(MOODS).filter((mood) => mood !== "refuses" && mood !== "flaky");
 
-/** Which names there are of what the world counts by a text that it puts together; by that text, as it stands there. */
+/**
+ * The names that the world counts by a computed text. The keys are the texts of the expressions, as they stand in the
+ * source.
+ */
 export const PUT_TOGETHER: Record<string, readonly string[]> = {
   act: Object.keys(DEPLOYMENTS),
   once: [RESTORES.main[0], RESTORES.further[0]],
@@ -54,15 +60,15 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   "`receiver: ${post.mood}`": ["well", ...MET].map((mood) => `receiver: ${mood}`),
   "`post: ${post.missed}`": MISSES.map((why) => `post: ${why}`),
   "`${call.role} cut off`": ROLES.map((role) => `${role} cut off`),
-  // What is answered is for the operations to say, and for the moods.
+  // Answers' statuses have names in the operations and the moods.
   "`${call.role} ${call.answer?.status}`": [],
   "`post ${post.status}`": [],
-  // What the links hand on, and what the checker counts of operations, which have a gate of their own.
+  // Names that a link passes on, and counts of operations, which have a gate of their own.
   kind: [],
   what: [],
 };
 
-/** What the files of the world count: names, and how names are put together. */
+/** The names that the world's files count: literal ones, and the texts of computed ones. */
 export function countedIn(sources: readonly Source[]): { names: string[]; putTogether: string[] } {
   const names = new Set<string>();
   const putTogether = new Set<string>();
@@ -83,10 +89,9 @@ export function countedIn(sources: readonly Source[]): { names: string[]; putTog
   return { names: [...names], putTogether: [...putTogether] };
 }
 
-/** The files of the world. */
 export const readWorld = (): Source[] => readSources().filter(({ file }) => file.startsWith("world/"));
 
-/** Everything that has a name in the world. Each is counted when it happens. */
+/** All names of the world. Each is counted when it happens. */
 export function worldNames(): string[] {
   const { names } = countedIn(readWorld());
   return [...new Set([...names, ...Object.values(PUT_TOGETHER).flat()])].sort();

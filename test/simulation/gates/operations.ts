@@ -1,10 +1,10 @@
-/** What the gate asks of an operation of src/operations/index.ts. */
+/** The part of an operation of src/operations/index.ts that the gate reads. */
 interface Listed {
   wireName: string;
   refusals: object;
 }
 
-/** What the simulation counts of each operation, in words of its own: docs/simulation.md, "What has to happen". */
+/** The names under which the simulation counts each operation: docs/simulation.md, "What has to happen". */
 export const operationNames = (operations: readonly Listed[]): string[] =>
   operations.flatMap(({ wireName, refusals }) => [
     `${wireName} accepted`,

@@ -1,14 +1,14 @@
 import { isCallOf, isFunction, type Node, nameOfFunction } from "./source.ts";
 
 /**
- * The conditions that stand right before a violation: the test of the branch that it is in, or of the early return before it. Of a test,
- * the part that is evaluated last counts. What comes before it has to hold for the question to make sense: `attempts >= 8 &&
- * claim === null` is asked where there were eight attempts.
+ * The conditions directly before a violation: the test of the branch that contains it, or of the early return before
+ * it. Only the part of a test that is evaluated last counts, because the parts before it are the rule's precondition:
+ * `attempts >= 8 && claim === null` is asked when there were eight attempts.
  *
- * @param at what breaks the rule
- * @param nodes all of its file: what breaks it may be a function, which others call when something is wrong
- * @param whole whether it is enough that the test was begun
- * @returns one or more nodes; the rule is asked where one of them is evaluated
+ * @param at the node that breaks the rule
+ * @param nodes all nodes of its file: `at` may be in a function that others call when something is wrong
+ * @param whole whether the rule counts as asked when the test has begun
+ * @returns one or more nodes; the rule is asked when one of them is evaluated
  */
 export function questionsOf(at: Node, nodes: readonly Node[], whole: boolean): Node[] {
   const asked = (test: Node, comesTo: boolean) => (whole ? [test] : lastAsked(test, comesTo));
@@ -36,13 +36,13 @@ export function questionsOf(at: Node, nodes: readonly Node[], whole: boolean): N
 const statementsOf = ({ type, body, consequent }: Node): Node[] =>
   type === "BlockStatement" || type === "Program" ? body : type === "SwitchCase" ? consequent : [];
 
-/** Whether nothing after a statement is reached. */
+/** Whether a statement always leaves its block, so nothing after it runs. */
 function leaves(statement: Node | undefined): boolean {
   if (statement?.type === "BlockStatement") return leaves(statement.body.at(-1));
   return /^(Return|Throw|Continue|Break)Statement$/.test(statement?.type ?? "");
 }
 
-/** The parts of a condition that may be evaluated last when it comes to this. */
+/** The parts of a condition that may be evaluated last when its value is `comesTo`. */
 function lastAsked(condition: Node, comesTo: boolean): Node[] {
   const { type, operator, left, right, argument, expression } = condition;
   if (type === "ParenthesizedExpression") return lastAsked(expression, comesTo);
@@ -62,7 +62,7 @@ function lastAsked(condition: Node, comesTo: boolean): Node[] {
 const isNothing = ({ type, name, raw }: Node): boolean =>
   name === "undefined" || (type === "Literal" && raw === "null");
 
-/** The parts of an expression that may be evaluated last when it comes to something, not to `undefined`. */
+/** The parts of an expression that may be evaluated last when its value is not `undefined`. */
 function lastMade(value: Node): Node[] {
   const { type, operator, consequent, alternate, left, right, callee, arguments: given } = value;
   if (type === "ConditionalExpression") {
@@ -73,11 +73,11 @@ function lastMade(value: Node): Node[] {
   return isFind && isFunction(given[0]) ? [given[0].body] : [value];
 }
 
-/** What a `const` was set to, when a condition only names it. */
+/** The value of a `const` whose name is the whole condition. */
 const valueOfName = (node: Node): Node | undefined =>
   node.type === "Identifier" ? declarationOf(node)?.init : undefined;
 
-/** The `const` that a name means; undefined for what is none. */
+/** The declaration of the `const` that a name refers to; undefined when there is none. */
 export function declarationOf(name: Node): Node | undefined {
   for (let scope = name.parent; scope !== undefined; scope = scope.parent) {
     const declared = statementsOf(scope).flatMap((each) => {

@@ -12,25 +12,27 @@ import {
   wordsOf,
 } from "./source.ts";
 
-/** Where V8 counts whether a rule was asked. */
+/** A place whose count by V8 tells whether a rule was asked. */
 export interface Place extends Spot {
   rule: string;
 }
 
-/** What a function says that gives a pair of a rule and what happened instead. */
+/** The return type of a function that returns a rule with what happened instead. */
 const GIVES_PAIR = /\bBroken\b|\[rule: string/;
 
-/** What may stand between such a pair and its function. */
+/** Syntax that may stand between such a pair and its function. */
 const ON_THE_WAY =
   /^((Conditional|Logical|Parenthesized)Expression|(Return|Block|If|For|ForOf|Switch)Statement|SwitchCase)$/;
 
-/** The rules of the simulation as it is in the checkout now. */
+/** The rules of the simulation in the current checkout. */
 export const readRules = (): Place[] => rulesOf(readSources());
 
 /**
- * Every rule, with each place where it is asked: the words that `violate` gets, and those of the pairs that are given to whoever calls it.
+ * Every rule with each place that asks it. Rules are the texts passed to `violate`, and those in pairs that a function
+ * returns to its caller.
  *
- * @throws Error for words that cannot be followed: write them as they are, as a `const`, in a list, or as a record of sentences by kind
+ * @throws Error for a text that cannot be followed: write it as a literal, a `const`, in a list, or in a record of
+ *   sentences by kind
  */
 export const rulesOf = (sources: readonly Source[]): Place[] =>
   sources.flatMap((source) =>
@@ -40,7 +42,7 @@ export const rulesOf = (sources: readonly Source[]): Place[] =>
     }),
   );
 
-/** @param at what breaks the rule */
+/** @param at the node that breaks the rule */
 function rulesIn(words: Node, at: Node, source: Source, sources: readonly Source[]): Place[] {
   const rule = wordsOf(words);
   if (rule !== undefined) {
@@ -54,13 +56,13 @@ function rulesIn(words: Node, at: Node, source: Source, sources: readonly Source
   const { type, consequent, alternate, left, right, property } = words;
   if (type === "ConditionalExpression") return [consequent, alternate].flatMap((each) => follow(each));
   if (type === "LogicalExpression") return [left, right].flatMap((each) => follow(each));
-  // `broken[0]`: its words stand where the pair is made.
+  // `broken[0]`: its text is found where the pair is made.
   if (type === "MemberExpression" && property.value === 0) return [];
   const value = type === "Identifier" ? declarationOf(words)?.init : undefined;
   if (value != null) return follow(value);
   const handed = type === "Identifier" ? handedOver(words, source) : undefined;
   if (handed !== undefined) return handed.flatMap((call) => follow(call.words, call.at));
-  // `for (const { rule } of RULES)`: the words stand in the list.
+  // `for (const { rule } of RULES)`: the texts are in the list.
   const listed = source.nodes.filter((each) => isField(each, nameOf(words)));
   if (type === "Identifier" && listed.length > 0) return listed.flatMap(({ value: field }) => follow(field));
   const record = type === "MemberExpression" ? sentencesOf(words.object.name, sources) : undefined;
@@ -72,7 +74,7 @@ function rulesIn(words: Node, at: Node, source: Source, sources: readonly Source
 const isField = ({ type, key, value }: Node, name: string | undefined): boolean =>
   type === "Property" && nameOf(key) === name && wordsOf(value) !== undefined;
 
-/** Whether it is a pair of a rule and what happened instead. */
+/** Whether a node is a pair of a rule and what happened instead. */
 function isPair(node: Node, { text }: Source): boolean {
   if (node.type !== "ArrayExpression" || node.elements.length !== 2) return false;
   let parent = node.parent;
@@ -84,7 +86,7 @@ function isPair(node: Node, { text }: Source): boolean {
     : isCallOf(parent, "report");
 }
 
-/** What the callers of a function give it as this parameter; undefined when the name is none. */
+/** The arguments that callers of a function pass for this parameter; undefined when the name is no parameter. */
 function handedOver(name: Node, { nodes }: Source): { words: Node; at: Node }[] | undefined {
   for (let scope = name.parent; scope !== undefined; scope = scope.parent) {
     if (!isFunction(scope)) continue;
@@ -96,7 +98,7 @@ function handedOver(name: Node, { nodes }: Source): { words: Node; at: Node }[] 
   return undefined;
 }
 
-/** The sentences of a record by kind. Each is asked where its kind is. */
+/** The sentences of a record by kind. Each is asked where its kind is handled. */
 function sentencesOf(name: string, sources: readonly Source[]): Place[] | undefined {
   const isRecord = ({ type, id, init }: Node) =>
     type === "VariableDeclarator" && id.name === name && init?.type === "ObjectExpression";
@@ -108,7 +110,7 @@ function sentencesOf(name: string, sources: readonly Source[]): Place[] | undefi
   });
 }
 
-/** Where the checker holds something of a kind against the contract; else, where it finds it to be of that kind. */
+/** Where the checker checks something of a kind, otherwise where it decides that something is of that kind. */
 function spotsOf(kind: string, sources: readonly Source[]): Spot[] {
   const held: Spot[] = [];
   const found: Spot[] = [];
@@ -124,6 +126,6 @@ function spotsOf(kind: string, sources: readonly Source[]): Spot[] {
   return held.length > 0 ? held : found;
 }
 
-/** `return undefined;` and `return "what is wrong";` hold nothing against anything. */
+/** `return undefined;` and `return "what is wrong";` check nothing. */
 const saysOnly = ({ type, argument }: Node): boolean =>
   type === "ReturnStatement" && (argument == null || argument.name === "undefined" || wordsOf(argument) !== undefined);

@@ -4,25 +4,25 @@ import { parseAst } from "vitest/node";
 
 const SIMULATION = join(import.meta.dirname, "..");
 
-/** What is no part of a run. */
+/** Files that are not part of a run. */
 const BESIDE = /^(command|conformance|defects|gates)\/|\.test\.ts$/;
 
-/** A node of the syntax tree, as ESTree and its TypeScript have it. */
+/** A node of the syntax tree, in the form of ESTree and its TypeScript extension. */
 export interface Node {
   type: string;
-  /** Where it stands, in UTF-16 code units. */
+  /** The offset in UTF-16 code units. */
   start: number;
   end: number;
   parent: Node | undefined;
-  // biome-ignore lint/suspicious/noExplicitAny: a node has other fields for each of a hundred types.
+  // biome-ignore lint/suspicious/noExplicitAny: each of about a hundred node types has other fields.
   [field: string]: any;
 }
 
-/** A file of the simulation, as it runs. */
+/** A source file of the simulation. */
 export interface Source {
-  /** From test/simulation/ on. */
+  /** Relative to test/simulation/. */
   file: string;
-  /** As V8 names it. */
+  /** The name that V8 reports. */
   url: string;
   text: string;
   /** All nodes, each after its parent. */
@@ -36,7 +36,6 @@ export const readSources = (): Source[] =>
     .sort()
     .map((file) => sourceOf(file, readFileSync(join(SIMULATION, file), "utf8")));
 
-/** A file with this text. */
 export function sourceOf(file: string, text: string): Source {
   const nodes: Node[] = [];
   const add = (node: Node, parent: Node | undefined) => {
@@ -54,7 +53,7 @@ export function sourceOf(file: string, text: string): Source {
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && typeof (value as Node).type === "string" && "start" in value;
 
-/** The words of a literal; undefined for anything else. */
+/** The text of a literal; undefined for anything else. */
 export const wordsOf = (node: Node | null | undefined): string | undefined =>
   node?.type === "Literal" && typeof node.value === "string"
     ? node.value
@@ -73,7 +72,7 @@ export const nameOf = (node: Node | null | undefined): string | undefined =>
 export const isFunction = ({ type }: Node): boolean =>
   type === "FunctionDeclaration" || type === "FunctionExpression" || type === "ArrowFunctionExpression";
 
-/** How a function is called: by its own name, or by that of the variable or the member that it is. */
+/** The name by which a function is called: its own, or that of the variable or member that holds it. */
 export const nameOfFunction = ({ id, parent }: Node): string | undefined =>
   nameOf(id) ?? nameOf(parent?.id ?? parent?.key);
 

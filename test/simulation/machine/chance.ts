@@ -1,31 +1,31 @@
 import { xoroshiro128plus } from "pure-rand/generator/xoroshiro128plus";
 
-/** Chance from a seed: the same seed gives the same draws in the same order. */
+/** Random numbers from a seed: the same seed gives the same draws in the same order. */
 export class Chance {
   readonly #generator: ReturnType<typeof xoroshiro128plus>;
 
   constructor(seed: number) {
     this.#generator = xoroshiro128plus(seed);
-    // Close seeds give close first numbers.
+    // Close seeds have close first numbers, so the first ones are dropped.
     for (let i = 0; i < 16; i++) this.#generator.next();
   }
 
-  /** A number from 0 up to, not including, 1. */
+  /** A number from 0 (included) to 1 (excluded). */
   number(): number {
     return (this.#generator.next() >>> 0) / 2 ** 32;
   }
 
-  /** A number from `least` up to, not including, `most`. */
+  /** A number from `least` (included) to `most` (excluded). */
   between(least: number, most: number): number {
     return least + this.number() * (most - least);
   }
 
-  /** An integer from `least` to `most`. */
+  /** An integer from `least` to `most`, both included. */
   integer(least: number, most: number): number {
     return Math.floor(this.between(least, most + 1));
   }
 
-  /** True in a share of `share` of the draws. */
+  /** True with probability `share`. */
   happens(share: number): boolean {
     return this.number() < share;
   }
@@ -35,7 +35,7 @@ export class Chance {
     return list[Math.floor(this.number() * list.length)] as T;
   }
 
-  /** One of the names, each as often as its weight. */
+  /** One of the names, with a probability by its weight. */
   weighted<Name extends string>(weights: Partial<Record<Name, number>>): Name {
     const entries = Object.entries(weights) as [Name, number][];
     let left = this.number() * entries.reduce((sum, [, weight]) => sum + weight, 0);
@@ -46,7 +46,7 @@ export class Chance {
     throw new Error("no weight is above 0");
   }
 
-  /** Some of a list, in its order, each with a share of `share`. */
+  /** A random part of a list, in its order; each item with probability `share`. */
   some<T>(list: readonly T[], share = 0.5): T[] {
     return list.filter(() => this.happens(share));
   }
@@ -62,7 +62,7 @@ export class Chance {
     return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
   }
 
-  /** Another source of chance, so that what draws from it does not disturb this one. */
+  /** An independent source of random numbers, so that its draws do not change the draws of this one. */
   fork(): Chance {
     return new Chance(this.#generator.next() | 0);
   }

@@ -5,7 +5,7 @@ import type { Chance } from "./chance.ts";
 import { currentTask, runAs, type Scheduler } from "./scheduler.ts";
 import { subtle } from "./subtle.ts";
 
-/** What the bundles give. */
+/** The exports of the bundles. */
 interface WorkerProgram {
   createWorker: typeof createWorker;
 }
@@ -14,13 +14,13 @@ interface ClientProgram {
   AgentSessionError: typeof AgentSessionError;
 }
 
-/** A machine's clock: it may be ahead of virtual time or behind it. */
+/** A machine's clock, which may be ahead of virtual time or behind it. */
 interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
 }
 
-/** Milliseconds since the epoch at the start of every simulation. */
+/** Milliseconds since the epoch when every simulation starts. */
 export const EPOCH = Date.UTC(2026, 0, 1);
 
 const GLOBALS = [
@@ -35,17 +35,18 @@ const GLOBALS = [
   "AbortSignal",
   "console",
 ] as const;
-/** What the Workers runtime does not have. */
+/** Globals of node that the Workers runtime does not have. */
 const ABSENT = ["process", "Buffer", "require", "setImmediate", "setInterval", "self", "global"] as const;
 
-/** As the Worker calls the network. */
+/** `fetch`, as the Worker calls it. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 type Start = (...globals: unknown[]) => unknown;
 
 /**
- * Loads the code once; each start is a process of its own, with its own modules, clock and chance. So nothing that a module keeps is
- * shared between isolates, and no global that the Worker, the client or a library names is the machine's time, chance or network.
+ * Loads the code once. Each start is like a new process: it has its own modules, clock and random numbers. So isolates
+ * share no state of a module, and no global that the Worker, the client or a library uses is the machine's clock,
+ * randomness or network.
  */
 export class ProgramImage {
   readonly #worker: Start;
@@ -82,7 +83,7 @@ function globalsOf(scheduler: Scheduler, clock: Clock, chance: Chance, fetch = n
   };
   const hidden = { ...own, ...Object.fromEntries(ABSENT.map((name) => [name, undefined])) };
   const facade = Object.create(globalThis, Object.getOwnPropertyDescriptors(hidden)) as object;
-  // What a library keeps in globalThis stays in this process.
+  // Values that a library keeps in globalThis stay in this process.
   const globals = { ...own, globalThis: facade };
   return [...GLOBALS.map((name) => globals[name]), ...ABSENT.map(() => undefined)];
 }
@@ -123,7 +124,7 @@ function timersOf(scheduler: Scheduler) {
   };
 }
 
-/** As AbortSignal, in virtual time. */
+/** AbortSignal in virtual time. */
 const signalOf = (scheduler: Scheduler) =>
   Object.assign(Object.create(AbortSignal), {
     timeout(milliseconds: number) {
@@ -134,7 +135,7 @@ const signalOf = (scheduler: Scheduler) =>
     },
   });
 
-/** A timer of the task that runs now: it never fires once the task has ended. */
+/** A timer of the running task: it does not fire after the task has ended. */
 export function after(scheduler: Scheduler, milliseconds: number, callback: () => void): () => void {
   const task = currentTask();
   return scheduler.after(milliseconds, () => {

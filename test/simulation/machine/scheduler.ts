@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** A turn that is to come: an answer that arrives, a timer that fires, an actor who wakes. */
+/** A turn in the future: an answer that arrives, a timer that fires, an actor who wakes. */
 interface Turn {
   /** Milliseconds of virtual time. */
   at: number;
@@ -8,15 +8,18 @@ interface Turn {
   run: () => void;
 }
 
-/** All times are shown and compared in whole microseconds, so that sums of delays are the same everywhere. */
+/** Times are rounded to microseconds, so that sums of delays are the same on every machine. */
 const rounded = (milliseconds: number): number => Math.round(milliseconds * 1000) / 1000;
 
-/** After a turn, everything that can go on without I/O goes on: promises only, because no part of the simulation uses real I/O. */
+/**
+ * Waits until everything that needs no I/O has gone on. That is promises only, because no part of the simulation does
+ * real I/O.
+ */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
- * Virtual time, and the one queue that decides what happens next. One turn is one step; between two turns no time passes. What comes
- * at the same time comes in the order in which it was asked for: chance is in the delays.
+ * Virtual time, and the one queue that decides what happens next. One turn is one step; no time passes between two
+ * turns. Turns at the same time run in the order in which they were scheduled: only the delays are random.
  */
 export class Scheduler {
   /** Milliseconds since the start. */
@@ -27,7 +30,7 @@ export class Scheduler {
   readonly #atRest: (() => void)[] = [];
   #order = 0;
 
-  /** Runs something once, after `delay` milliseconds. @returns the function that cancels it */
+  /** Schedules a turn after `delay` milliseconds. @returns the function that cancels it */
   after(delay: number, run: () => void): () => void {
     const turn: Turn = { at: rounded(this.now + Math.max(0, delay)), order: this.#order++, run };
     this.#turns.splice(this.#placeOf(turn), 0, turn);
@@ -41,7 +44,7 @@ export class Scheduler {
     return new Promise((resolve) => void this.after(delay, resolve));
   }
 
-  /** Takes the next turn. @returns false when nothing is left to come */
+  /** Runs the next turn. @returns false when no turn is left */
   async step(): Promise<boolean> {
     const turn = this.#turns.pop();
     if (turn === undefined) return false;
@@ -56,12 +59,12 @@ export class Scheduler {
     return true;
   }
 
-  /** Runs something once, in this turn, when everything has gone on that can go on without I/O. */
+  /** Runs a function once in this turn, when all promises have gone on. */
   atRest(run: () => void): void {
     this.#atRest.push(run);
   }
 
-  /** The time of the next turn; undefined when nothing is left to come. */
+  /** The time of the next turn; undefined when no turn is left. */
   get nextAt(): number | undefined {
     return this.#turns.at(-1)?.at;
   }
@@ -80,7 +83,10 @@ export class Scheduler {
   }
 }
 
-/** Whose work runs: a request of the Worker, with all that it started. It ends when its isolate dies or the platform cuts it off. */
+/**
+ * The owner of running work: a request of the Worker with everything that it started. It ends when its isolate dies or
+ * the platform cuts it off.
+ */
 export interface Task {
   readonly name: string;
   alive: boolean;
@@ -90,5 +96,5 @@ const current = new AsyncLocalStorage<Task>();
 
 export const currentTask = <T extends Task>(): T | undefined => current.getStore() as T | undefined;
 
-/** Runs something as a part of a task; all that it starts belongs to the task too. */
+/** Runs a function as part of a task. Everything that it starts belongs to the task too. */
 export const runAs = <T>(task: Task, run: () => T): T => current.run(task, run);

@@ -2,7 +2,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { subtle } from "./subtle.ts";
 
-/** test/simulation/conformance compares it with workerd's call by call. Here it is compared with node's, for any bytes. */
+/**
+ * test/simulation/conformance compares the stand-in with workerd's subtle for fixed calls. These tests compare it with
+ * node's, for random bytes.
+ */
 
 const real = crypto.subtle;
 const HMAC = { name: "HMAC", hash: "SHA-256" };

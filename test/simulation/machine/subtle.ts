@@ -2,8 +2,9 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, timingSafeEqu
 import { notSimulated } from "../not-simulated.ts";
 
 /**
- * WebCrypto as far as the signed path, the admin API and the client use it, answered at once: the real one works on threads, whose order
- * is never the same twice. test/simulation/conformance runs one list of calls on it and on workerd's; what is left out is refused.
+ * The part of WebCrypto that the signed path, the admin API and the client use, answered at once. The real one works on
+ * threads, whose order is different in each run. test/simulation/conformance runs one list of calls on it and on
+ * workerd's; anything else is refused.
  */
 
 type Bytes = ArrayBuffer | ArrayBufferView;
@@ -22,7 +23,7 @@ interface SecretKey {
   usages: string[];
 }
 
-/** The uses that a key may have. */
+/** The usages that a key may have, by algorithm. */
 const USAGES: Record<string, readonly string[]> = { HMAC: ["sign", "verify"], "AES-GCM": ["encrypt", "decrypt"] };
 const AES_KEY_BYTES = [16, 24, 32];
 const TAG_BYTES = 16;
@@ -33,12 +34,12 @@ function bufferOf(bytes: Bytes): Buffer {
   return ArrayBuffer.isView(bytes) ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) : Buffer.from(bytes);
 }
 
-/** A copy of its own: a Buffer is a part of a larger ArrayBuffer. */
+/** A copy, because a Buffer may be a view of a larger ArrayBuffer. */
 function arrayBufferOf(buffer: Buffer): ArrayBuffer {
   return new Uint8Array(buffer).buffer;
 }
 
-/** The name of an algorithm, which must be one of `known`; in any case, as WebCrypto takes it. */
+/** The name of an algorithm, in any case, as WebCrypto accepts it. @throws when it is none of `known` */
 function nameOf(algorithm: Algorithm, ...known: string[]): string {
   const given = typeof algorithm === "string" ? algorithm : algorithm.name;
   const name = given.toUpperCase();
@@ -59,7 +60,7 @@ function checkUsages(name: string, usages: readonly string[]): void {
   throw new DOMException(`A key of ${name} cannot be for ${usages.join(", ") || "nothing"}.`, "SyntaxError");
 }
 
-/** What a key says of its algorithm. */
+/** The `algorithm` property of a key. */
 function describe(algorithm: HmacAlgorithm, name: string, bytes: Buffer): SecretKey["algorithm"] {
   const length = bytes.length * 8;
   if (name === "AES-GCM") {

@@ -7,7 +7,7 @@ interface Asked {
   agents: number[];
 }
 
-/** Why an agent who was asked for is not added; undefined when he is. */
+/** Why a requested agent is not added; undefined when it is. */
 function whyIgnored(home: HomeModel, siteId: number, session: Session, id: number): string | undefined {
   if (session.row.responsible_agent_id === id || session.participants.has(id)) return "already on the session";
   const agent = home.agents.get(`${siteId}/${id}`);
@@ -15,7 +15,7 @@ function whyIgnored(home: HomeModel, siteId: number, session: Session, id: numbe
   return agent.status === "normal" ? undefined : "disabled";
 }
 
-/** docs/contract.md: ids between commas, blanks around them allowed. */
+/** docs/contract.md: ids between commas; blanks around them are allowed. */
 const listed = (list: string): unknown[] =>
   list.split(",").map((item) => {
     const id = item.replaceAll(/^[ \t]+|[ \t]+$/g, "");
@@ -30,7 +30,7 @@ function ask({ chance, site, foreignChatIds }: Asker): Fields {
   return { chat_id, kefu_ids: chance.happens(0.5) ? kefu_ids : kefu_ids.join(",") };
 }
 
-/** For a session that the refusal is known to meet. */
+/** Fields for a session that is known to meet the refusal. */
 const askFor =
   (refusal: string) =>
   (asker: Asker): Fields | undefined => {
@@ -40,7 +40,7 @@ const askFor =
 
 const FORBIDS = { status: 409, msg: "当前状态不允许操作" };
 
-/** Section 4.2. */
+/** The operation of section 4.2. */
 const model: OperationModel<Asked> = {
   name: "add_agents",
   wireName: "add_kf",

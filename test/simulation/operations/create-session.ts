@@ -16,7 +16,7 @@ interface Asked {
   plain: Record<string, string | null>;
 }
 
-/** What customers write: one sentence or more, in several scripts. */
+/** Messages of customers: one sentence or more, in several scripts. */
 const SENTENCES = [
   "is late.",
   "is late. Please help me! It was promised for Monday.",
@@ -28,8 +28,8 @@ const SENTENCES = [
 const ADDRESSES = ["203.0.113.7", "2001:db8::17", "198.51.100.200"] as const;
 
 /**
- * Optional texts that are stored with the session as they are sent, and shown under the names of their columns. What is right and wrong
- * is sent as it stands here.
+ * Optional texts that are stored with the session unchanged, and shown under the names of their columns. The accepted
+ * and refused values are sent as they stand here.
  */
 const PLAIN: Record<
   string,
@@ -49,7 +49,7 @@ const plainFields = <Value>(valuesOf: (rules: (typeof PLAIN)[string]) => readonl
 const pairs = (count: number, name = 3, value = 3): Record<string, string> =>
   Object.fromEntries(ids(count).map((i) => [String(i).padStart(name, "n"), text(value)]));
 
-/** An extension: docs/contract.md, "metadata". */
+/** An extension of the contract: docs/contract.md, "metadata". */
 function isMetadata(value: unknown): value is Record<string, string> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const all = Object.entries(value as Fields);
@@ -58,7 +58,7 @@ function isMetadata(value: unknown): value is Record<string, string> {
   return all.length <= 20 && all.every(isPair);
 }
 
-/** The order of its names means nothing. */
+/** The order of its names does not matter. */
 const sorted = (metadata: Record<string, string>) =>
   Object.fromEntries(Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1)));
 
@@ -68,7 +68,7 @@ const customerIdOf = (sbs: unknown, digits: string | undefined): unknown => {
   return digits !== undefined && /^-?\d+$/.test(digits) ? digits : undefined;
 };
 
-/** What the sender of the first message makes of it: sections 3 and 4.1. */
+/** The state of a new session by the sender of its first message: sections 3 and 4.1. */
 const openingOf = ({ sender, responsible }: Asked) =>
   ({
     1: { status: "waiting", sender: "visitor", sender_uid: null },
@@ -92,7 +92,7 @@ function ask({ chance, site, nextOrder }: Asker): Fields {
   return fields;
 }
 
-/** Section 4.1. */
+/** The operation of section 4.1. */
 const model: OperationModel<Asked> = {
   name: "create_session",
   wireName: "create_gd",
@@ -214,7 +214,7 @@ const model: OperationModel<Asked> = {
 
 export default model;
 
-/** A session as it is shown, with all that `create_gd` may store of it. */
+/** A session as it is shown, with everything that `create_gd` may store. */
 export const sessionDetail = (session: Row, customer: Row, participants: Row[], messages: Row[]): object =>
   shownSession(
     session,

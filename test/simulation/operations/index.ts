@@ -4,7 +4,7 @@ import type { OperationModel } from "./shared/model.ts";
 
 const FILES = readdirSync(import.meta.dirname).filter((file) => file.endsWith(".ts") && file !== "index.ts");
 
-/** Every signed operation that the simulation knows: one for each other file of this folder, which is named like it. */
+/** The model of every signed operation: one for each other file of this folder, named like the file. */
 export const MODELS: readonly OperationModel[] = await Promise.all(
   FILES.sort().map(async (file) => {
     const { default: model } = (await import(join(import.meta.dirname, file))) as { default: OperationModel };

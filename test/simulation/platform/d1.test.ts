@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type Carry, SimulatedD1 } from "./d1.ts";
 import { Database } from "./database.ts";
 
-/** What D1 answers is compared in test/simulation/conformance. Here is what is the stand-in's own. */
+/** test/simulation/conformance compares D1's answers. These tests are about the stand-in's own features. */
 
 const TABLE = "CREATE TABLE t (a TEXT UNIQUE)";
 

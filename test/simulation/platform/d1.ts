@@ -2,15 +2,15 @@ import { notSimulated } from "../not-simulated.ts";
 import type { Bound, Cell, Database, Given } from "./database.ts";
 
 /**
- * How a call travels: `work` is what is done at the other end. A carrier decides when it is done, whether it is done at all, and
- * whether the answer comes back.
+ * How a call travels: `work` runs at the other end. A carrier decides when it runs, whether it runs at all, and whether
+ * the answer arrives.
  */
 export type Carry = <T>(call: string, work: () => T) => Promise<T>;
 
-/** Everything arrives at once. */
+/** A carrier without delay. */
 export const carryAtOnce: Carry = async (_, work) => work();
 
-/** SQLite's result codes: an extended one has the plain one in its low byte. */
+/** SQLite's result codes. The low byte of an extended code is the plain code. */
 const CODES: Record<number, string> = {
   1: "SQLITE_ERROR",
   18: "SQLITE_TOOBIG",
@@ -29,9 +29,9 @@ const CODES: Record<number, string> = {
 /**
  * A D1 binding to a database. test/simulation/conformance runs one list of statements on it and on the real one.
  *
- * What src/ does not use is not simulated, and refused: exec(), withSession(), dump(), PRAGMA, named parameters, several statements in one
- * text, text that is not well-formed. Not refused, but different: D1 forbids some of SQLite's functions, such as sqlite_version(), and says
- * at which offset a statement is wrong.
+ * Features that src/ does not use are refused: exec(), withSession(), dump(), PRAGMA, named parameters, several
+ * statements in one text, text that is not well-formed. Two differences are not refused: D1 forbids some of SQLite's
+ * functions, such as sqlite_version(), and reports the offset of an error in a statement.
  */
 export class SimulatedD1 {
   readonly #database: Database;
@@ -117,11 +117,11 @@ class SimulatedStatement {
   }
 }
 
-/** What arrives of a value that is bound: it travels as JSON. */
+/** A bound value as it arrives: it travels as JSON. */
 function bindable(value: unknown): Bound {
   if (value === null) return null;
   if (typeof value === "string") {
-    // D1 stores three bytes for a lone surrogate, which are no UTF-8; node:sqlite stores U+FFFD.
+    // A lone surrogate: D1 stores three bytes that are not valid UTF-8; node:sqlite stores U+FFFD.
     if (!value.isWellFormed()) throw notSimulated("text that is not well-formed");
     return value;
   }
@@ -136,7 +136,7 @@ function bindable(value: unknown): Bound {
   throw failure("D1_TYPE_ERROR", `Type '${typeof value}' not supported for value '${String(value)}'`);
 }
 
-/** What arrives of a value that is read: it travels as JSON. */
+/** A value that is read, as it arrives: it travels as JSON. */
 function readable(value: Cell): unknown {
   if (typeof value === "bigint") return Number(value);
   if (typeof value === "number") return Number.isFinite(value) ? value + 0 : null;
@@ -148,10 +148,10 @@ function resultOf({ columns, rows, changes, lastRowId }: Given): D1Result {
   return { success: true, meta: { changes, last_row_id: lastRowId, duration: 0 }, results };
 }
 
-/** An error as D1's client makes it: its prefix, and in the cause what came without it. */
+/** An error in the form of D1's client: with a prefix, and with the original error as its cause. */
 const failure = (prefix: string, what: string) => new Error(`${prefix}: ${what}`, { cause: new Error(what) });
 
-/** SQLite's words and its codes' names; what is refused without asking SQLite has no code. */
+/** SQLite's message with the name of its code. An error that D1 raises without SQLite has no code. */
 function describe(error: unknown): string {
   const { message, errcode } = error as Error & { errcode?: number };
   if (errcode === undefined) return message;

@@ -8,7 +8,9 @@ const SCHEMA = `
   CREATE TABLE unwatched (a);
   CREATE INDEX by_size ON owners (size);`;
 
-/** A database whose owners and things are watched, and what it has told, one list for each time. */
+/**
+ * A database whose owners and things are watched, and the changes that it has reported, one list for each transaction.
+ */
 function watched() {
   const database = new Database();
   database.execute(SCHEMA);

@@ -4,10 +4,10 @@ import { changesSchema, checkStatement, countParameters } from "./sql-text.ts";
 
 export type Bound = string | number | null | Uint8Array;
 
-/** A value as SQLite gives it: every integer is a bigint. */
+/** A value as SQLite returns it: every integer is a bigint. */
 export type Cell = string | number | bigint | null | Uint8Array;
 
-/** A row as it was before and as it is after a change; null where there is none. By the names of the columns. */
+/** A row before and after a change, by the names of the columns; null where it does not exist. */
 export interface Change {
   table: string;
   before: Row | null;
@@ -16,11 +16,11 @@ export interface Change {
 
 export type Row = Record<string, string | number | null>;
 
-/** What one statement gave. */
+/** The result of one statement. */
 export interface Given {
   columns: string[];
   rows: Cell[][];
-  /** Rows that it inserted, updated or deleted, those of triggers and foreign keys too. */
+  /** Rows that it inserted, updated or deleted, including those of triggers and foreign keys. */
   changes: number;
   lastRowId: number;
 }
@@ -32,7 +32,7 @@ interface Compiled {
   isOfSchema: boolean;
 }
 
-/** Those that workerd sets for D1. */
+/** The limits that workerd sets for D1. */
 const LIMITS = {
   sqlLength: 100_000,
   column: 100,
@@ -46,7 +46,7 @@ const LIMITS = {
   triggerDepth: 10,
 };
 
-/** What the types of node:sqlite do not know yet, and `limits`. */
+/** Features of node:sqlite that its types lack, and `limits`. */
 interface Sqlite extends DatabaseSync {
   serialize(): Uint8Array;
   deserialize(bytes: Uint8Array): void;
@@ -56,31 +56,31 @@ const OPTIONS = { limits: LIMITS, enableDoubleQuotedStringLiterals: true } as Da
 
 const open = () => new DatabaseSync(":memory:", OPTIONS) as Sqlite;
 
-/** One SQLite database in memory, as D1 runs it: foreign keys on, D1's limits, and every call one transaction. */
+/** One SQLite database in memory, in the way of D1: foreign keys on, D1's limits, and each call in one transaction. */
 export class Database {
   #sqlite = open();
-  /** Of callers, by their SQL. A new map when columns may have changed. */
+  /** Statements of callers, by their SQL. The map is replaced when columns may have changed. */
   #compiled = new Map<string, Compiled>();
-  /** This class's own. */
+  /** Statements of this class itself. */
   #own = new Map<string, StatementSync>();
   #watched: string[] = [];
-  /** Told of the changes of every transaction that changed a watched table, in their order, right after its commit. */
+  /** Called right after each commit of a transaction that changed a watched table, with its changes in their order. */
   onCommit: (changes: Change[]) => void = () => {};
 
-  /** Runs SQL of several statements, as migrations are, in one transaction. */
+  /** Runs several statements in one transaction, as migrations need. */
   execute(sql: string): void {
     this.#inTransaction(() => this.#sqlite.exec(sql));
     this.#compiled = new Map();
   }
 
   /**
-   * From here on {@link onCommit} is told of changes of these tables too. They must not hold blobs: JSON has none. Triggers write them
-   * down, which changes neither changes() nor last_insert_rowid() nor what RETURNING gives.
+   * From now on {@link onCommit} also gets the changes of these tables. They must not contain blobs, which JSON cannot
+   * hold. Triggers record the changes, which affects neither changes() nor last_insert_rowid() nor RETURNING.
    */
   watch(tables: readonly string[]): void {
     if (this.#watched.length === 0 && tables.length > 0) {
       this.#sqlite.exec("CREATE TEMP TABLE seen (name TEXT, old TEXT, new TEXT)");
-      // Otherwise no trigger runs for the row that a REPLACE removes.
+      // Needed for REPLACE: otherwise no trigger runs for the row that it removes.
       this.#sqlite.exec("PRAGMA recursive_triggers = ON");
     }
     this.#watched.push(...tables);
@@ -99,7 +99,7 @@ export class Database {
     }
   }
 
-  /** Runs statements in one transaction. Throws SQLite's error, and then nothing is changed. */
+  /** Runs statements in one transaction. @throws SQLite's error; then nothing is changed */
   transaction(statements: readonly { sql: string; values: readonly Bound[] }[]): Given[] {
     return this.#inTransaction(() => {
       let [before] = this.#counters();
@@ -116,7 +116,7 @@ export class Database {
     });
   }
 
-  /** All rows of a table; not told to anybody. */
+  /** All rows of a table, read without a report to anybody. */
   rows(table: string): Row[] {
     return this.#sqlite.prepare(`SELECT * FROM ${table}`).all() as Row[];
   }
@@ -126,7 +126,7 @@ export class Database {
     return this.#sqlite.serialize();
   }
 
-  /** Takes everything back to a snapshot, as D1's Time Travel does. Nobody is told of single rows. */
+  /** Restores a snapshot, as D1's Time Travel does. Single rows are not reported. */
   restore(snapshot: Uint8Array): void {
     const watched = this.#watched;
     this.close();
@@ -158,7 +158,7 @@ export class Database {
     return result;
   }
 
-  /** How many rows were changed since the start, those of the watch left out, and the last rowid. */
+  /** The number of rows changed since the start, without those of the watch, and the last rowid. */
   #counters(): [changed: number, lastRowId: number] {
     const watching = this.#watched.length === 0 ? "0" : "(SELECT coalesce(max(rowid), 0) FROM temp.seen)";
     const counters = this.#mine(`SELECT total_changes() - ${watching}, last_insert_rowid()`);

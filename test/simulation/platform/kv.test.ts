@@ -2,11 +2,12 @@ import { describe, expect, test } from "vitest";
 import { KvTruth, SimulatedKv } from "./kv.ts";
 
 /**
- * The rules of time and place, which workerd's KV does not have: it has one location and ignores cacheTtl. The sentences in quotes are
- * Cloudflare's, "How KV works" (developers.cloudflare.com/kv/concepts/how-kv-works) unless it says otherwise.
+ * The rules of time and place. workerd's KV cannot show them: it has one location and ignores cacheTtl. The quoted
+ * sentences are Cloudflare's, from "How KV works" (developers.cloudflare.com/kv/concepts/how-kv-works) unless another
+ * page is named.
  */
 
-/** One namespace, seen from two edges, and a clock that is moved by hand. */
+/** One namespace, seen from two edges, with a clock that the test moves. */
 function twoEdges() {
   const clock = { seconds: 1_800_000_000 };
   const truth = new KvTruth();

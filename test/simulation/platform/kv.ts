@@ -5,13 +5,13 @@ interface Entry {
   value: string;
   /** Milliseconds since the epoch. */
   expiresAt: number;
-  /** As JSON; undefined for none. */
+  /** JSON text; undefined without metadata. */
   metadata?: string | undefined;
 }
 
-/** What a namespace really holds. */
+/** The true content of a namespace. */
 export class KvTruth extends Map<string, Entry> {
-  /** Told of every value that a binding has put. */
+  /** Called with every value that a binding has put. */
   onPut: (value: string, key: string) => void = () => {};
 }
 
@@ -26,11 +26,12 @@ const MOST_METADATA_BYTES = 1_024;
 type Options = { type?: string; cacheTtl?: number } | string | undefined;
 
 /**
- * A KV binding as one edge sees it: what the edge has read, a miss too, it reads again until its cache forgets it.
- * test/simulation/conformance runs one list of calls on it and on the real one, which has one location and no cache.
+ * A KV binding as one edge sees it: the edge caches each value that it has read, and each miss, until the cache entry
+ * expires. test/simulation/conformance runs one list of calls on it and on the real one, which has one location and no
+ * cache.
  *
- * A list is read at once everywhere. What src/ does not use is not simulated, and refused: other types than text and JSON, metadata
- * of a get, values that are not well-formed text.
+ * A list is never cached. Features that src/ does not use are refused: other types than text and JSON, metadata of a
+ * get, values that are not well-formed text.
  */
 export class SimulatedKv {
   readonly #truth: KvTruth;
@@ -126,7 +127,7 @@ export class SimulatedKv {
     return new Map(keys.map((key, i) => [key, valueIn(texts[i])]));
   }
 
-  /** The edge's cache makes room. */
+  /** The edge's cache drops a key to make room. */
   forget(key: string): void {
     this.#cached.delete(key);
   }
@@ -143,7 +144,7 @@ export class SimulatedKv {
   }
 }
 
-/** An error as KV's client makes it of an answer. */
+/** An error in the form of KV's client, from an answer of the service. */
 const failure = (call: string, status: number, text: string) => new Error(`KV ${call} failed: ${status} ${text}`);
 
 const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
@@ -156,7 +157,7 @@ function checkMetadata(text: string): void {
 
 const isDots = (key: string) => key === "." || key === "..";
 
-/** What KV's client refuses before anything is sent. */
+/** Arguments that KV's client refuses before it sends anything. */
 function checkName(key: string): void {
   if (key === "") throw new TypeError("Key name cannot be empty.");
   if (isDots(key)) throw new TypeError(`"${key}" is not allowed as a key name.`);

@@ -4,7 +4,7 @@ export class QueuedMessage {
   /** Milliseconds since the epoch. */
   readonly timestamp: number;
   readonly body: unknown;
-  /** How often it has been handed to a consumer, this time included. */
+  /** How often it was delivered to a consumer, this time included. */
   readonly attempts: number;
 
   constructor(id: string, timestamp: number, body: unknown, attempts = 1) {
@@ -23,10 +23,10 @@ interface RetryOptions {
   delaySeconds?: number;
 }
 
-/** What the consumer has said of a message; nothing yet, when it is undefined. */
+/** The consumer's decision about a message; undefined before it decides. */
 type Said = "acked" | RetryOptions;
 
-/** A message as the consumer sees it. What is said of it first counts. */
+/** A message as the consumer sees it. Only the first decision counts. */
 class SimulatedMessage {
   readonly id: string;
   readonly timestamp: Date;
@@ -51,7 +51,7 @@ class SimulatedMessage {
   }
 }
 
-/** The messages of one run of a consumer. What is said after the handler has returned is not heard. */
+/** The messages of one run of a consumer. Decisions after the handler has returned have no effect. */
 export class SimulatedBatch {
   readonly queue: string;
   readonly messages: readonly SimulatedMessage[];
@@ -78,7 +78,7 @@ export class SimulatedBatch {
   }
 
   /**
-   * Who asks for all again, or fails, gets all again: what was acknowledged too.
+   * After retryAll() or a failure the whole batch comes again, including acknowledged messages.
    *
    * @param isOk whether the handler has returned
    * @returns the seconds after which the message comes again; undefined when it does not

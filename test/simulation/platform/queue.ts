@@ -2,7 +2,7 @@ import { notSimulated } from "../not-simulated.ts";
 import { type Carry, carryAtOnce } from "./d1.ts";
 import { QueuedMessage, SimulatedBatch } from "./queue-batch.ts";
 
-/** As a consumer stands in wrangler.toml; batches do not wait for more messages. */
+/** A consumer's settings in wrangler.toml. There is no batch timeout: a batch does not wait for more messages. */
 interface ConsumerSettings {
   name: string;
   maxBatchSize: number;
@@ -10,23 +10,23 @@ interface ConsumerSettings {
   maxRetries: number;
 }
 
-/** What a queue needs of the world. */
+/** The functions of the world that a queue needs. */
 interface QueueWorld {
   /** Milliseconds since the epoch. */
   now(): number;
   after(milliseconds: number, run: () => void): unknown;
   newId(): string;
-  /** Runs the consumer. @returns whether its handler returned: false when it threw, or died */
+  /** Runs the consumer. @returns whether its handler returned; false when it threw or died */
   consume(batch: SimulatedBatch): Promise<boolean>;
-  /** Most batches under way at the same time. */
+  /** The most batches in flight at the same time. */
   concurrency: number;
-  /** Milliseconds that a message is on its way, once for each copy of it that arrives. */
+  /** Milliseconds until each copy of a message arrives; one number for each copy. */
   arrivals?: () => number[];
-  /** A message is not tried again. */
+  /** Called when a message is dropped. */
   dropped?: (message: QueuedMessage) => void;
 }
 
-/** A queue with its one consumer: at least once, in no order that anybody promises. */
+/** A queue with its one consumer: at-least-once delivery, in no guaranteed order. */
 export class QueueTruth {
   readonly #settings: ConsumerSettings;
   readonly #world: QueueWorld;
@@ -54,7 +54,7 @@ export class QueueTruth {
     });
   }
 
-  /** What has arrived at the same time goes into one batch. */
+  /** Messages that have arrived at the same time go into one batch. */
   #wake(): void {
     if (this.#woken || this.#ready.length === 0 || this.#underWay >= this.#world.concurrency) return;
     this.#woken = true;
@@ -94,7 +94,8 @@ interface SendOptions {
 /**
  * The binding of a producer. test/simulation/conformance runs one list of calls on it and on the real one.
  *
- * What src/ does not use is not simulated, and refused: other content types than JSON, metrics(). The metrics of answers are zeros.
+ * Features that src/ does not use are refused: other content types than JSON, metrics(). The metrics of answers are
+ * zeros.
  */
 export class SimulatedQueue {
   readonly #truth: QueueTruth;
@@ -135,7 +136,7 @@ export class SimulatedQueue {
 
 const answer = () => ({ metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } });
 
-/** Says nothing of what it refuses. */
+/** The real error does not name its reason either. */
 const refusal = () => new Error("Unknown Internal Error (15000)");
 
 function textOf(body: unknown, { contentType }: SendOptions): string {
@@ -145,7 +146,7 @@ function textOf(body: unknown, { contentType }: SendOptions): string {
   return text;
 }
 
-/** What arrives of a delay: a whole number of 32 bits. */
+/** A delay as it arrives: a whole number of 32 bits. */
 function delayOf({ delaySeconds }: { delaySeconds?: number }): number | undefined {
   if (delaySeconds !== undefined && !Number.isInteger(delaySeconds)) throw notSimulated("a delay of parts of a second");
   return delaySeconds;

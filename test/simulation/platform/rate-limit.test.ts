@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { SimulatedRateLimit } from "./rate-limit.ts";
 
-/** With a clock that is moved by hand; test/simulation/conformance compares the same with workerd, which has no such clock. */
+/**
+ * These tests move the clock. test/simulation/conformance compares the same rules with workerd, whose clock cannot be
+ * moved.
+ */
 function limited(limit: number, period: 10 | 60) {
   const clock = { now: 1_800_000_000_000 };
   const limiter = new SimulatedRateLimit({ limit, period }, () => clock.now);

@@ -1,7 +1,7 @@
 import { type Carry, carryAtOnce } from "./d1.ts";
 
 /**
- * A rate limit of wrangler.toml, counted in one location, as workerd does it: in windows that are aligned to the epoch.
+ * A rate limit of wrangler.toml, counted in one location, in windows that are aligned to the epoch, as in workerd.
  * test/simulation/conformance runs one list of calls on it and on the real one.
  */
 export class SimulatedRateLimit {
@@ -35,7 +35,7 @@ export class SimulatedRateLimit {
   }
 }
 
-/** @throws Error in the words of the real one */
+/** @throws Error with the message of the real one */
 function keyOf(options: unknown): string {
   if (typeof options !== "object" || options === null) throw new Error("invalid rate limit options");
   const { key = "", ...others } = options as { key?: unknown };

@@ -1,6 +1,6 @@
 import { notSimulated } from "../not-simulated.ts";
 
-/** What D1 decides by the text of a statement, before SQLite runs it. */
+/** Checks that D1 makes on the text of a statement, before SQLite runs it. */
 
 const BLANK = String.raw`(?:\s|--.*(?:\n|$)|/\*[\s\S]*?\*/)*`;
 const statementThat = (begins: string) => new RegExp(`^${BLANK}(?:${begins})\\b`, "i");
@@ -14,7 +14,7 @@ const NO_TRANSACTIONS =
   "To execute a transaction, please use the state.storage.transaction() or state.storage.transactionSync() APIs instead of the SQL BEGIN TRANSACTION or SAVEPOINT statements. The JavaScript API is safer because it will automatically roll back on exceptions, and because it interacts correctly with Durable Objects' automatic atomic write coalescing.";
 const SQLITE_AUTH = 23;
 
-/** @throws Error with D1's words for what it refuses, or `not simulated: …` */
+/** @throws Error with D1's message for a refused text, or `not simulated: …` */
 export function checkStatement(sql: string): void {
   if (!/\S/.test(sql)) throw new Error("No SQL statements detected.");
   if (OF_TRANSACTIONS.test(sql)) throw new Error(NO_TRANSACTIONS);
@@ -22,13 +22,16 @@ export function checkStatement(sql: string): void {
   if (PRAGMA.test(sql)) throw notSimulated("PRAGMA");
 }
 
-/** Whether a statement may change what tables and columns there are. */
+/** Whether a statement may change tables or columns. */
 export const changesSchema = (sql: string): boolean => OF_SCHEMA.test(sql);
 
-/** Texts, names in quotes and comments. */
+/** Matches string literals, quoted names and comments. */
 const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]|--.*|\/\*[\s\S]*?\*\//g;
 
-/** How many values a statement needs: a plain `?` takes the number after the highest one before it. node:sqlite does not tell. */
+/**
+ * The number of values that a statement needs. A plain `?` gets the highest number before it plus one. node:sqlite
+ * cannot report this number.
+ */
 export function countParameters(sql: string): number {
   const code = sql.replace(QUOTED, " ");
   if (/[:@$]\w/.test(code)) throw notSimulated("named parameters");

@@ -7,18 +7,18 @@ const A = "INSERT INTO things (name) VALUES ('a')";
 const B = "INSERT INTO things (name) VALUES ('b')";
 const ALL = "SELECT * FROM things";
 
-/** How a batch fails, and the things after it. */
+/** The error of a failing batch, and the things after it. */
 async function failed(db: D1Database, ...statements: string[]) {
   return [await errorOf(() => batch(db, ...statements)), await batch(db, ALL)];
 }
 
-/** The things after a batch that fails. How it fails is not compared: the local D1 of workerd restarts. */
+/** The things after a failing batch. Its error is not compared, because the local D1 of workerd restarts. */
 async function leftAlone(db: D1Database, ...statements: string[]) {
   await errorOf(() => batch(db, ...statements));
   return (await db.prepare(ALL).all()).results;
 }
 
-/** A batch is one transaction. */
+/** Rules of a batch, which is one transaction. */
 export const batchCases: Cases<D1Database> = {
   "a batch gives the result of each statement, in their order": (db) =>
     batch(db, THINGS, A, ALL, `${B} RETURNING id, name`, "DELETE FROM things", ALL),

@@ -13,7 +13,7 @@ async function failing(db: D1Database, ...statements: string[]) {
 
 const bound = (db: D1Database, sql: string, ...values: unknown[]) => errorOf(() => ask(db, sql, ...values));
 
-/** How D1 refuses: with what SQLite says, between `D1_ERROR: ` and the name of SQLite's code. */
+/** D1's errors: SQLite's message between `D1_ERROR: ` and the name of SQLite's code. */
 export const errorCases: Cases<D1Database> = {
   "every way to send a statement gives the same error": async (db) => {
     const statement = db.prepare("SELECT * FROM none");
@@ -90,7 +90,7 @@ export const errorCases: Cases<D1Database> = {
   },
   "takes 100 values": (db) => ask(db, `SELECT ${Array(100).fill("?").join(" + ")} AS sum`, ...Array(100).fill(1)),
   "refuses 101 values": (db) => bound(db, `SELECT ${Array(101).fill("?").join(", ")}`, ...Array(101).fill(1)),
-  // The two builds of SQLite have different words for it.
+  // Only the name of the code is compared, because the two builds of SQLite have different messages.
   "refuses a statement of 100,000 characters": async (db) =>
     (await failing(db, `SELECT '${"x".repeat(100_000)}'`)).message.split(": ").at(-1),
   "refuses an expression of more than 100 levels": (db) => failing(db, `SELECT ${"1 + ".repeat(101)}1`),

@@ -8,7 +8,10 @@ const SCHEMA = [
     PRIMARY KEY (owner, name)) WITHOUT ROWID`,
 ];
 
-/** Over few ids and names, so that statements meet: four batches in ten fail. A value is drawn for each name that `?` begins. */
+/**
+ * Statements over few ids and names, so that they conflict: four batches in ten fail. A value is drawn for each name
+ * that begins with `?`.
+ */
 const STATEMENTS = [
   "INSERT INTO owners (name, size) VALUES (?name, ?size)",
   "INSERT INTO owners (id, name) VALUES (?id, ?name) ON CONFLICT DO NOTHING",
@@ -45,7 +48,7 @@ function drawn(chance: Chance, db: D1Database): D1PreparedStatement {
   return db.prepare(sql).bind(...values);
 }
 
-/** What a batch answers, or how it fails, and what it leaves. */
+/** The answer or the error of a batch, and the rows after it. */
 async function tried(db: D1Database, batch: D1PreparedStatement[]) {
   const left = () => db.batch(["owners", "things"].map((table) => db.prepare(`SELECT * FROM ${table}`)));
   const sent = db.batch(batch).then((results) => results.map(seen));
@@ -53,10 +56,13 @@ async function tried(db: D1Database, batch: D1PreparedStatement[]) {
   return { answer, left: (await left()).map(seen) };
 }
 
-/** Between two calls workerd writes rows of its own, which show in changes(): so each batch begins with a statement that sets it. */
+/**
+ * The first statement of each batch sets changes(). Otherwise changes() would show rows that workerd writes itself
+ * between two calls.
+ */
 const FIRST = "DELETE FROM things WHERE owner = 0";
 
-/** From a seed, so that both sides get the same. */
+/** The batches come from a seed, so that both sides get the same ones. */
 const randomBatches = (seed: number) => async (db: D1Database) => {
   const chance = new Chance(seed);
   await db.batch(SCHEMA.map((sql) => db.prepare(sql)));
@@ -68,7 +74,7 @@ const randomBatches = (seed: number) => async (db: D1Database) => {
   return answers;
 };
 
-/** What nobody thought of. */
+/** Random batches, for cases that nobody thought of. */
 export const randomCases: Cases<D1Database> = Object.fromEntries(
   [1, 2, 3].map((seed) => [`100 random batches, seed ${seed}`, randomBatches(seed)]),
 );

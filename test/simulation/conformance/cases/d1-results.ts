@@ -4,7 +4,7 @@ import { each, seen } from "./ask.ts";
 const NUMBERS = "CREATE TABLE numbers (id INTEGER PRIMARY KEY, name TEXT UNIQUE, size INTEGER DEFAULT 0)";
 const THREE = "INSERT INTO numbers (name) VALUES ('a'), ('b'), ('c')";
 
-/** What a statement answers. */
+/** Rules of a statement's answer. */
 export const resultCases: Cases<D1Database> = {
   "all() gives rows as objects, with the columns in their order": async (db) =>
     seen(await db.prepare("SELECT 'x' AS b, 2 AS a UNION ALL SELECT 'y', NULL").all()),

@@ -1,7 +1,9 @@
 import { type Cases, errorOf } from "../case.ts";
 import { ask, batch, seen } from "./ask.ts";
 
-/** The dialect: functions and clauses that src/ relies on, and what two builds of SQLite could do differently. */
+/**
+ * Rules of the SQL dialect: functions and clauses that src/ uses, and those in which two builds of SQLite might differ.
+ */
 export const sqlCases: Cases<D1Database> = {
   "json_each gives key, value and type of each element": (db) =>
     ask(

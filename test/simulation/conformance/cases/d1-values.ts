@@ -1,6 +1,6 @@
 import { type Cases, errorOf } from "../case.ts";
 
-/** The value as it comes back, and the type that SQLite gave it. */
+/** The value as it comes back, and its type in SQLite. */
 const echo = (db: D1Database, value: unknown) =>
   db.prepare("SELECT ?1 AS value, typeof(?1) AS type").bind(value).first();
 
@@ -15,7 +15,7 @@ async function stored(db: D1Database, value: unknown) {
     .first();
 }
 
-/** What can be bound, and how SQLite's values come back. */
+/** Rules of values: what can be bound, and how SQLite's values come back. */
 export const valueCases: Cases<D1Database> = {
   "null is bound as NULL": (db) => echo(db, null),
   "text is bound as text": (db) => echo(db, "王伟 🙂 é"),

@@ -1,4 +1,4 @@
-/** An empty database, and the service's migrations as single statements. */
+/** An empty database, and the statements of the service's migrations. */
 export interface Store {
   db: D1Database;
   migrations: readonly string[];
@@ -9,7 +9,10 @@ export const NOW = 1_800_000_000;
 
 export const APP = { siteId: 7, appid: "a".repeat(32), version: "v1", previousVersion: "v0" };
 
-/** Migrates, as wrangler does, and puts in two sites, the first with events, the second closed, each with an app; agents 1 to 3 of the first, 3 disabled. */
+/**
+ * Applies the migrations as wrangler does. Inserts two sites with an app each: the first has events, the second is
+ * closed. The first has agents 1 to 3, and agent 3 is disabled.
+ */
 export async function madeHome({ db, migrations }: Store): Promise<D1Database> {
   await db.batch(migrations.map((sql) => db.prepare(sql)));
   const insert = (table: string, rows: unknown[][]) =>

@@ -25,8 +25,8 @@ export const serviceCases: Cases<Store> = { ...signedCases, ...storeCases };
 export { kvCases, queueCases, rateLimitCases, subtleCases };
 
 /**
- * A database that has inserted one row, so that every case begins with 1 in last_insert_rowid(). Twice, because workerd inserts a row of
- * its own after the first call.
+ * A database that has inserted one row, so that last_insert_rowid() is 1 when a case begins. It inserts twice, because
+ * workerd inserts a row of its own after the first call.
  */
 export async function used(db: D1Database): Promise<D1Database> {
   const insert = ["CREATE TABLE used (a)", "INSERT INTO used VALUES (1)", "DROP TABLE used"];

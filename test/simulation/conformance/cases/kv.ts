@@ -1,6 +1,6 @@
 import { type Cases, errorOf } from "../case.ts";
 
-/** Whether a call that fails throws at once or rejects later: a `.catch` sees only the latter. */
+/** Whether a failing call throws at once or rejects later. Only a rejection reaches a `.catch`. */
 async function howItFails(call: () => Promise<unknown>) {
   let answer: Promise<unknown>;
   try {
@@ -20,7 +20,10 @@ async function roundTrip(kv: KVNamespace, value: string) {
   return [await kv.get("key"), await kv.get(["key"])];
 }
 
-/** Without what takes time or more than one location: test/simulation/platform/kv.test.ts has the stand-in's rules for those. */
+/**
+ * Rules that need neither time nor a second location. test/simulation/platform/kv.test.ts has the stand-in's rules for
+ * those.
+ */
 export const kvCases: Cases<KVNamespace> = {
   "a key that was never put is null": async (kv) => [
     await kv.get("none"),

@@ -1,18 +1,21 @@
 import { type Cases, errorOf } from "../case.ts";
 
-/** A consumer's handler: it may keep on working after it has returned. */
+/** A consumer's handler, which may go on working after it has returned. */
 type Handler = (batch: MessageBatch, waitUntil: (work: Promise<unknown>) => void) => unknown;
 
-/** A queue whose consumer takes six messages at a time at once, and each at most four times. */
+/** A queue whose consumer takes up to six messages in a batch, and each message at most four times. */
 export interface QueuePlatform {
   queue: Queue;
-  /** Before the first message is sent. */
+  /** Must be called before the first message is sent. */
   consume(handler: Handler): void;
 }
 
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Waits longer than a message needs that comes at once, in many turns: a machine that is busy lets other timers fire in between. */
+/**
+ * Waits longer than an undelayed message needs. It waits in many short steps, so that other timers of a busy machine
+ * can fire in between.
+ */
 async function settled(milliseconds = 400): Promise<void> {
   for (let i = 0; i < 25; i++) await sleep(milliseconds / 25);
 }
@@ -20,7 +23,7 @@ async function settled(milliseconds = 400): Promise<void> {
 const json = { contentType: "json" } as const;
 const each = (bodies: unknown[]) => bodies.map((body) => ({ body, ...json }));
 
-/** What arrives: of each batch, the bodies with the number of the attempt. */
+/** Collects the batches that arrive: the bodies, each with the number of its attempt. */
 function collect({ consume }: QueuePlatform, handle: Handler = () => {}) {
   const batches: unknown[][] = [];
   consume((batch, waitUntil) => {
@@ -30,7 +33,7 @@ function collect({ consume }: QueuePlatform, handle: Handler = () => {}) {
   return batches;
 }
 
-/** What arrives of these messages, until nothing more does. */
+/** Sends messages and returns the batches that arrive, until no more come. */
 async function sent(platform: QueuePlatform, bodies: unknown[], handle: Handler) {
   const batches = collect(platform, handle);
   await platform.queue.sendBatch(each(bodies));

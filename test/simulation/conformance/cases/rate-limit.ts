@@ -1,22 +1,22 @@
 import { type Cases, errorOf } from "../case.ts";
 
 interface Limits {
-  /** Two calls in 10 s. */
+  /** Allows two calls in 10 s. */
   two: RateLimit;
-  /** Three calls in 60 s. */
+  /** Allows three calls in 60 s. */
   three: RateLimit;
 }
 
 const TEN_SECONDS = 10_000;
 const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Milliseconds until the next window of 10 s begins. Each window of 60 s begins together with one of these. */
+/** Milliseconds until the next window of 10 s. Each window of 60 s begins together with one of them. */
 const left = () => TEN_SECONDS - (Date.now() % TEN_SECONDS);
 const window = () => Math.floor(Date.now() / TEN_SECONDS);
 
 /**
- * Runs calls so that they begin in one window and end `later` windows after it: again, under another key, when a busy machine was too
- * slow for that.
+ * Runs calls that must begin in one window and end `later` windows after it. When a busy machine was too slow for that,
+ * it runs them again under another key.
  */
 async function within<T>(later: number, run: (key: string) => Promise<T>): Promise<T> {
   for (;;) {
@@ -27,7 +27,7 @@ async function within<T>(later: number, run: (key: string) => Promise<T>): Promi
   }
 }
 
-/** Calls one after the other; whether each succeeded. */
+/** Makes calls one after another, and returns whether each succeeded. */
 async function calls(limit: RateLimit, ...keys: string[]) {
   const successes: boolean[] = [];
   for (const key of keys) successes.push((await limit.limit({ key })).success);
@@ -36,7 +36,7 @@ async function calls(limit: RateLimit, ...keys: string[]) {
 
 const bad = (limit: RateLimit, options: unknown) => errorOf(() => limit.limit(options as { key: string }));
 
-/** Each case counts under keys of its own, because the real limits are shared by all of them. */
+/** Each case counts under its own keys, because all cases share the real limits. */
 export const rateLimitCases: Cases<Limits> = {
   "as many calls succeed as the limit says, then none": ({ two, three }) =>
     within(0, async (key) => [await calls(two, key, key, key, key), await calls(three, key, key, key, key, key)]),

@@ -20,7 +20,7 @@ const SESSION = {
   metadata: { order: "20260617-0042", channel: "app" },
 };
 
-/** What differs from a request that is accepted. */
+/** The differences from an accepted request. */
 interface Change {
   ranstr?: string;
   owner?: string;
@@ -38,7 +38,7 @@ async function requestOf(operation: Operation, fields: Fields, change: Change) {
   const { ranstr = "r1", owner = `owner of ${ranstr}`, key = null, now = NOW } = change;
   const { siteId = APP.siteId, appid = APP.appid, secretVersion = APP.version } = change;
   const claimed = { asked: asked.value, ranstr, idempotencyKey: null };
-  // Node has toHex only when it is asked for.
+  // node has toHex only with a flag.
   const runtime = { uuid: () => owner, bytes: () => ({ toHex: () => owner }) };
   const claim = await claimOf(runtime as never, { siteId, appid, secretVersion }, claimed, now);
   const fingerprint = key === null ? "" : JSON.stringify(asked.value.input);
@@ -46,14 +46,14 @@ async function requestOf(operation: Operation, fields: Fields, change: Change) {
   return { asked: asked.value, request };
 }
 
-/** Runs an operation's batch. @returns what every statement answered, and what the operation makes of it */
+/** Runs an operation's batch. @returns every statement's answer, and the operation's result */
 async function send(db: D1Database, operation: Operation, fields: Fields, change: Change = {}) {
   const { asked, request } = await requestOf(operation, fields, change);
   const results = await db.batch(operation.batch(db, request, asked, change.attempt ?? 1));
   return { results: results.map(seen), outcome: operation.outcomeOf(results.map(({ results: rows }) => rows)) };
 }
 
-/** What the signature check is told. */
+/** The result of the signature check's preview. */
 async function preview(db: D1Database, operation: Operation, fields: Fields, change: Change = {}) {
   const { asked, request } = await requestOf(operation, fields, change);
   const results = await db.batch(operation.preview(db, request, asked));
@@ -65,19 +65,19 @@ const create = (db: D1Database, change?: Change, fields: Fields = {}) =>
 const add = (db: D1Database, fields: Fields, change: Change = {}) =>
   send(db, addAgents, { chat_id: 1, kefu_ids: [2], ...fields }, { ranstr: "added", ...change });
 
-/** A case on a migrated home: what its calls gave, and then all that is stored. */
+/** A case on a migrated home. It returns the results of its calls and then all stored rows. */
 const onHome =
   (run: (db: D1Database) => Promise<{ outcome: Outcome }[]>, ...expected: Outcome["kind"][]) =>
   async (store: Store) => {
     const db = await madeHome(store);
     const answers = await run(db);
     const kinds = answers.map(({ outcome }) => outcome.kind);
-    // Otherwise both sides could agree on another outcome than the one that the case is about.
+    // Without this check, both sides could agree on another result than the one that the case is about.
     if (kinds.join() !== expected.join()) throw new Error(`came to ${kinds.join()}, not to ${expected.join()}`);
     return { answers, stored: await everything(db) };
   };
 
-/** The batches of both signed operations, as src/ sends them. */
+/** Rules of the batches of both signed operations, as src/ sends them. */
 export const signedCases: Cases<Store> = {
   "the migrations make one schema": async (store) => everything(await madeHome(store)),
 

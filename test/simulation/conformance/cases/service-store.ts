@@ -46,7 +46,7 @@ import {
 import { type Cases, errorOf } from "../case.ts";
 import { APP, everything, madeHome, NOW, type Store } from "./home.ts";
 
-/** Time stands still, and nothing takes too long. */
+/** A fixed clock, and no time limit that strikes. */
 const runtime: Runtime = {
   now: () => NOW * 1000,
   elapsed: () => 0,
@@ -56,7 +56,7 @@ const runtime: Runtime = {
   uuid: () => "00000000-0000-4000-8000-000000000000",
 };
 const author = { actor: "console", now: NOW + 9 } as const;
-/** What the directory knows of the site. */
+/** The directory's row of the site. */
 const KNOWN = { siteId: APP.siteId, name: "Site", status: "open", chatIdFloor: 0, revision: 0 } as const;
 const NEWER = { ...KNOWN, name: "Newer", status: "closed", chatIdFloor: 50, revision: 9 } as const;
 const key = { siteId: APP.siteId, appid: APP.appid };
@@ -67,7 +67,7 @@ const changeAgent = (db: D1Database, id: number, change: Parameters<typeof agent
 
 const SEALED = { secret: "sealed 1", previousSecret: "sealed 0" };
 const RECONCILIATION = { id: "s", home: "main", skip: 1000 };
-/** Of one site more than it has, and of one that is not there. */
+/** Remembered floors: higher ones than a site has, and those of an unknown site. */
 const REMEMBERED = {
   floors: [
     { siteId: 7, chatId: 500, eventSeq: 20 },
@@ -76,7 +76,7 @@ const REMEMBERED = {
   highestSite: 99,
 };
 
-/** A case on a migrated home: what its calls gave, one after the other, and then all that is stored. */
+/** A case on a migrated home. It returns the results of its calls in order, and then all stored rows. */
 const onHome =
   (...calls: ((db: D1Database) => unknown)[]) =>
   async (store: Store) => {
@@ -86,7 +86,7 @@ const onHome =
     return { answers, stored: await everything(db) };
   };
 
-/** Sessions 1 to 3 of the site, of two customers, with what belongs to them. */
+/** Sessions 1 to 3 of the site, of two customers, with all of their rows. */
 async function threeSessions(db: D1Database) {
   const run = (sql: string) => db.prepare(sql);
   await db.batch([
@@ -127,7 +127,7 @@ const pruned = (db: D1Database) =>
     },
   );
 
-/** Every function of src/store, by drizzle's `.get()`, `.all()`, `.run()` and `batch()`. */
+/** Rules of every function of src/store, by drizzle's `.get()`, `.all()`, `.run()` and `batch()`. */
 export const storeCases: Cases<Store> = {
   "sessions are listed, read and counted": onHome(
     threeSessions,

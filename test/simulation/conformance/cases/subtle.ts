@@ -15,10 +15,10 @@ const gcm = (additionalData?: string, iv = IV) => ({
   ...(additionalData !== undefined && { additionalData: bytes(additionalData) }),
 });
 
-/** The name only: the words differ, and no code reads them. */
+/** Only the name of an error: the messages differ, and no code reads them. */
 const refused = async (call: () => unknown) => (await errorOf(call)).name;
 
-/** A sealed text with one byte changed. */
+/** Encrypts a text and changes one byte of the result. */
 async function tampered(subtle: SubtleCrypto, at: number) {
   const key = await aesKey(subtle);
   const sealed = new Uint8Array(await subtle.encrypt(gcm("site 1"), key, bytes("secret")));
@@ -29,7 +29,7 @@ async function tampered(subtle: SubtleCrypto, at: number) {
 
 const described = ({ type, algorithm, extractable, usages }: CryptoKey) => ({ type, algorithm, extractable, usages });
 
-/** WebCrypto as far as the signed path, the admin API and the client use it. */
+/** Rules of the part of WebCrypto that the signed path, the admin API and the client use. */
 export const subtleCases: Cases<SubtleCrypto> = {
   "SHA-256 of text, of nothing and of a part of a buffer": async (subtle) => [
     await subtle.digest("SHA-256", bytes("王伟")),

@@ -3,46 +3,49 @@ import type { Chance } from "../../machine/chance.ts";
 import type { Change, Row } from "../../platform/database.ts";
 import type { KnownSite } from "../../world/people/company.ts";
 
-/** Fields in the names of the wire. */
+/** Fields of a body, by their names on the wire. */
 export type Fields = Record<string, unknown>;
 
-/** Who calls, and what he knows. */
+/** A caller, and what it knows. */
 export interface Asker {
   chance: Chance;
   site: KnownSite;
-  /** Sessions of other sites, which are nothing to him. */
+  /** Sessions of other sites, which the caller must not reach. */
   foreignChatIds: number[];
-  /** Another text each time. A session's first message begins with it, so that one order is known from the other. */
+  /** A new text each time. A session's first message begins with it, so that orders can be told apart. */
   nextOrder(): string;
 }
 
-/** A rule that refuses a call by what is stored. */
+/** A rule that refuses a call because of the stored state. */
 export interface Refusal {
   status: number;
   msg: string;
-  /** What `x-error-detail` says. */
+  /** The text of `x-error-detail`. */
   detail: RegExp;
-  /** Fields that the rule refuses; undefined while nobody knows how to break it. */
+  /** Fields that break the rule; undefined while the caller knows no such session. */
   ask(asker: Asker): Fields | undefined;
-  /** What only a hand at the database can make of a session, so that the rule refuses it: SQL for one site and one session. */
+  /**
+   * SQL, for one site and one session, that makes a session which the rule refuses. Only for states that no call can
+   * make.
+   */
   byHand?: string;
 }
 
-/** A row that has to be written, with the columns that the contract tells, and what the JSON of `data` has to say. */
+/** A row that must be written, with the columns that the contract defines, and the expected JSON of `data`. */
 export interface ExpectedRow {
   table: string;
   after: Row;
   json?: object;
 }
 
-/** What an accepted call does. */
+/** The effect of an accepted call. */
 interface Accepted {
   sessionId: number;
-  /** Agents who were asked for and are left out, each with why: "777 unknown". */
+  /** Requested agents that are left out, each with its reason: "777 unknown". */
   ignored?: string[];
 }
 
-/** At one home, when a call is decided and written. */
+/** The home and the time at which a call is decided and written. */
 interface Moment {
   home: HomeModel;
   app: App;
@@ -51,46 +54,48 @@ interface Moment {
 }
 
 /**
- * One signed operation as the simulation knows it: what callers ask, what may come of it, and which rows and which event it leaves. It is
- * read from the contract and docs/contract.md, and not from the code. Its file is named like the operation's in src/operations/.
+ * One signed operation as the simulation knows it: how callers call it, which results are possible, and which rows and
+ * which event it leaves. It follows the contract and docs/contract.md, not the code. Its file is named like the
+ * operation's in src/operations/.
  */
 export interface OperationModel<Asked extends object = object> {
-  /** What Idempotency-Keys are stored for. */
+  /** The name under which Idempotency-Keys are stored. */
   name: string;
-  /** The end of its path. */
+  /** The last part of its path. */
   wireName: string;
-  /** Fields of a call that may be accepted. `appid`, `timestamp` and `ranstr` are added. */
+  /** Fields of a call that may be accepted. `appid`, `timestamp` and `ranstr` are added later. */
   ask(asker: Asker): Fields;
-  /** Each replaces fields of a call that may be accepted, and breaks one rule of its form. */
+  /** Each replaces fields of such a call, and breaks one rule of its form. */
   malformed: readonly Fields[];
-  /** Each is at the edge of a rule, and right in form. */
+  /** Each is at the limit of a rule, and still well-formed. */
   extreme: readonly Fields[];
   /**
-   * What a body says. Two that say the same are the same under one Idempotency-Key: docs/retrying.md, "What means the same".
+   * The meaning of a body. Bodies with the same meaning are the same request under one Idempotency-Key:
+   * docs/retrying.md, "What means the same".
    *
    * @param numbers the numbers of the body as they were written, by the name of the field
    * @returns undefined when the form is wrong
    */
   read(fields: Fields, numbers: ReadonlyMap<string, string>): Asked | undefined;
-  /** In the order in which they are looked at. */
+  /** In the order in which the rules are checked. */
   refusals: Record<string, Refusal>;
-  /** What a call comes to by what is stored: the name of a refusal, or what it does. */
+  /** The result of a call by the stored state: the name of a refusal, or the effect. */
   decide(moment: Omit<Moment, "clock">, asked: Asked): string | Accepted;
-  /** The rows of an accepted call, beside its ranstr, its key and its event. */
+  /** The rows of an accepted call, without its ranstr, its key and its event. */
   rows(moment: Moment, asked: Asked, accepted: Accepted): ExpectedRow[];
-  /** What webhooks are told of an accepted call. `data` is without `seq` and `appid`; `written` is what `rows` gave. */
+  /** The event of an accepted call. `data` lacks `seq` and `appid`; `written` is the result of `rows`. */
   event: { type: string; data(moment: Moment, asked: Asked, written: ExpectedRow[]): object };
   /** `data` of the answer. */
   answer(sessionId: number): unknown;
-  /** What its caller learns from the answer to a call that was accepted. */
+  /** Tells the caller what the answer of an accepted call contains. */
   learn?(site: KnownSite, data: unknown, fields: Fields): void;
 }
 
-/** Notes that a refusal of some operation meets a session from now on. */
+/** Notes that an operation refuses a session from now on. */
 export const noteRefused = ({ refusedSessions }: KnownSite, refusal: string, chatId: number): void =>
   void refusedSessions.set(refusal, [...(refusedSessions.get(refusal) ?? []), chatId]);
 
-/** Whether a transaction has made a session, and its first message. */
+/** The first message of the session that a transaction has opened; undefined when it opened none. */
 export const openedBy = (changes: readonly Change[]): { content: string } | undefined => {
   const isNew = changes.some(({ table, before }) => table === "sessions" && before === null);
   const message = changes.find(({ table, before }) => table === "messages" && before === null)?.after;

@@ -1,9 +1,9 @@
 import type { Row } from "../../platform/database.ts";
 
 /**
- * A session as the admin API answers it, and as its event tells it: SessionDetail of openapi.json.
+ * A session as the admin API shows it, and as its event contains it: SessionDetail of openapi.json.
  *
- * @param columns what is shown of it under the names of its columns
+ * @param columns the columns that are shown under their own names
  */
 export function shownSession(
   row: Row,

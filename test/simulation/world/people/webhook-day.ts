@@ -58,7 +58,7 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
   if (act === "eventsOff") {
     await operator.setSite(site, { events: false });
     await world.sleep(chance.between(100, 30_000));
-    // Adding one more webhook would not turn the site's events on again.
+    // One more webhook must not turn the site's events on again.
     if (chance.happens(0.4)) await keeper.add(site);
     return operator.setSite(site, { events: true });
   }
