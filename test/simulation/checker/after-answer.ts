@@ -33,7 +33,7 @@ export class AfterAnswer {
     const open = [...call.trips, ...call.counts].find(
       (trip) => trip.isOpen && isEffect(call, trip) && !isGivenUp(trip, now),
     );
-    if (open !== undefined) this.#broken(call, `had "${open.to}" under way when it was over`);
+    if (open !== undefined) this.#broken(call, `had "${open.to}" in flight when it was over`);
   }
 
   /** All work of the call has ended. */
@@ -57,7 +57,7 @@ export class AfterAnswer {
   }
 
   #broken(call: Call, what: string): void {
-    this.#violate("what goes on after the answer is registered with waitUntil", `${call.name} ${what}`, [call.name]);
+    this.#violate("work after the answer is registered with waitUntil", `${call.name} ${what}`, [call.name]);
   }
 }
 

@@ -128,8 +128,8 @@ export class Checker {
   }
 
   /** The run has ended, after a calm in which all receivers were well. */
-  settled(): void {
-    this.#deliveries.settled(this.#now());
+  runEnds(): void {
+    this.#deliveries.runEnds(this.#now());
   }
 
   /** From here on nobody begins anything new, and nothing fails except some receivers. */
@@ -161,7 +161,7 @@ export class Checker {
   /** The call is answered, and all work that it registered with `waitUntil` has ended. */
   isOver(call: Call): void {
     this.#afterAnswer.isOver(call, this.#scheduler.now);
-    this.#signed.usedStamps.isOver(call);
+    this.#signed.usedRanstrs.isOver(call);
     this.operators.records.isOver(call);
   }
 
@@ -184,7 +184,7 @@ export class Checker {
     }
     this.model.lookForMoves(home);
     if (home === "main") this.model.forgetIdsOfLostSites();
-    this.#signed.costs.unsettle();
+    this.#signed.costs.outdate();
     this.operators.disturb(home);
     this.pruning.disturb();
     this.#deliveries.restored(home);
@@ -193,7 +193,7 @@ export class Checker {
 
   /** An attacker has written an app's record into KV. */
   tampered(appid: string): void {
-    this.#signed.costs.unsettle(appid);
+    this.#signed.costs.outdate(appid);
     this.#signed.excuses.noteTampered(appid);
   }
 

@@ -8,7 +8,7 @@ export const KEY_SECONDS = 86_400;
  * How long an isolate looks nothing up for an app and an address after a failed signature: docs/architecture.md,
  * "Caches may be wrong".
  */
-export const REFRESH_PAUSE_MS = 5_000;
+export const NEGATIVE_CACHE_MS = 5_000;
 /**
  * Milliseconds within which every call is answered: docs/architecture.md, "Time is bounded", and a margin for the ways
  * to D1 and back.

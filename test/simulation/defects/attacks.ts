@@ -1,11 +1,11 @@
 import { type Defect, LONGER } from "./defect.ts";
 
-/** Of what keeps attackers, floods and a lying KV from doing harm. */
+/** Defects of the protection against attackers, floods and a tampered KV. */
 export const ATTACK_DEFECTS: Defect[] = [
   {
     name: "limit-before-replay-check",
     steps: LONGER,
-    what: "A replay counts for the limit of the app.",
+    what: "A replay counts for the app's limit.",
     edits: [
       {
         file: "src/signed/run-request.ts",
@@ -50,7 +50,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "freshness-one-sided",
-    what: "A timestamp may be as far ahead as it likes.",
+    what: "A timestamp may be any time ahead.",
     edits: [
       {
         file: "src/signed/check-freshness.ts",
@@ -73,7 +73,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   {
     name: "refresh-pause-per-app",
     steps: LONGER,
-    what: "After a forgery nobody's signature is verified anew for 5 s, at no address.",
+    what: "After a forgery the isolate reads no newer record of the app for 5 s, for any address.",
     edits: [
       {
         file: "src/credentials/resolve-credentials.ts",
@@ -122,7 +122,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "seal-without-version",
-    what: "A seal of an ended secret opens as the one in use.",
+    what: "The seal of an ended secret opens in the current secret's slot.",
     edits: [
       {
         file: "src/credentials/sealed-secret.ts",
@@ -133,7 +133,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "expired-secret-verifies",
-    what: "A secret verifies after the end of its overlap, and the gate lets it through.",
+    what: "A secret verifies after the end of its overlap, and the claim accepts it.",
     edits: [
       {
         file: "src/signed/authenticate.ts",
@@ -149,7 +149,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "confirm-skipped",
-    what: "A refusal before the batch tells a revoked app more than that its signature is wrong.",
+    what: "A refusal before the batch tells a revoked app more than a wrong signature would be told.",
     edits: [
       {
         file: "src/signed/verify-caller.ts",
@@ -172,7 +172,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "kv-record-trusted",
-    what: "KV's word that an app is not revoked, or its secret still good, is enough.",
+    what: "A record of KV that calls an app valid is enough, even if D1 has revoked the app or ended its secret.",
     edits: [
       {
         file: "src/store/home/claim.ts",
@@ -207,7 +207,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   {
     name: "site-limit-missing",
     steps: LONGER,
-    what: "The limit of a site is not looked at.",
+    what: "The limit of a site is not checked.",
     edits: [
       {
         file: "src/signed/run-request.ts",
@@ -218,7 +218,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "client-limit-never",
-    what: "An address may fail as often as it likes.",
+    what: "An address may fail any number of times.",
     edits: [
       {
         file: "src/signed/verify-caller.ts",
@@ -229,7 +229,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "client-look-ups",
-    what: "An address over its limit goes on costing look-ups.",
+    what: "Calls from an address over its limit still cost look-ups.",
     edits: [
       {
         file: "src/signed/verify-caller.ts",
@@ -240,7 +240,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "client-kv-reads",
-    what: "An address over its limit goes on costing reads of NONCES.",
+    what: "Calls from an address over its limit still cost reads of NONCES.",
     edits: [
       {
         file: "src/signed/run-request.ts",
@@ -251,7 +251,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "ipv6-by-address",
-    what: "Of IPv6, each address is a client of its own.",
+    what: "Each IPv6 address counts as its own client.",
     edits: [
       {
         file: "src/http/client-address.ts",
@@ -307,7 +307,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "unknown-appid-logged",
-    what: "What a caller sent as appid is logged.",
+    what: "The appid that a caller sent is logged.",
     edits: [
       {
         file: "src/signed/verify-caller.ts",
@@ -329,7 +329,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "stale-told-before-signature",
-    what: "Who cannot sign is told that the timestamp is stale.",
+    what: "A caller who cannot sign is told that the timestamp is stale.",
     edits: [
       {
         file: "src/signed/run-request.ts",
@@ -353,7 +353,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "replay-check-before-signature",
-    what: "A replay is told to be one without a valid signature.",
+    what: "A replay is reported as one to a caller without a valid signature.",
     edits: [
       {
         file: "src/signed/run-request.ts",
@@ -381,7 +381,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "refusals-told-unsigned",
-    what: "A refusal of who cannot sign says why.",
+    what: "The refusal of a caller who cannot sign gives the reason.",
     edits: [
       {
         file: "src/signed/verify-caller.ts",
@@ -392,7 +392,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "old-records-kept",
-    what: "A gate that does not know the caller is the last word: nobody reads the record anew.",
+    what: "When the claim does not know the caller, the request is refused, and no newer record is read.",
     edits: [
       {
         file: "src/signed/decide.ts",
@@ -403,7 +403,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "damaged-records-taken",
-    what: "A damaged record of KV is taken as it is.",
+    what: "A damaged record of KV is used unchecked.",
     edits: [
       {
         file: "src/credentials/kv-records.ts",
@@ -415,7 +415,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   {
     name: "relocation-not-shared",
     steps: LONGER,
-    what: "Of requests at the same moment, only the first looks where its app is.",
+    what: "Of requests at the same moment, only the first may look up the home of its app.",
     edits: [
       {
         file: "src/credentials/resolve-credentials.ts",
@@ -427,7 +427,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "isolate-cache-not-asked",
-    what: "Each request looks its app up anew.",
+    what: "Each request looks its app up again.",
     edits: [
       {
         file: "src/credentials/resolve-credentials.ts",
@@ -449,7 +449,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "no-relocation",
-    what: "A home that there is not stops an app whose record names it.",
+    what: "A record that names an unknown home stops its app.",
     edits: [
       {
         file: "src/signed/decide.ts",
@@ -460,7 +460,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "closed-home-of-cache",
-    what: "A record of KV that names a closed home stops the app, and nobody asks the directory.",
+    what: "A record of KV that names a closed home stops the app, and the directory is not asked.",
     edits: [
       {
         file: "src/signed/verify-caller.ts",
@@ -506,7 +506,7 @@ export const ATTACK_DEFECTS: Defect[] = [
   },
   {
     name: "malformed-calls-read-kv",
-    what: "A signed call with a bad field costs a read of KV also when too many of them came.",
+    what: "A signed call with a bad field costs a read of KV even over the limit of such calls.",
     edits: [
       {
         file: "src/signed/run-request.ts",

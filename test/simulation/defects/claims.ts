@@ -2,11 +2,11 @@ import type { Defect } from "./defect.ts";
 
 const CLAIM = "src/store/home/claim.ts";
 
-/** Of what one signed call reads and writes. */
+/** Defects of what one signed call reads and writes. */
 export const CLAIM_DEFECTS: Defect[] = [
   {
     name: "claim-without-owner",
-    what: "A replay takes the claim of the first request for its own.",
+    what: "A replay accepts the claim of the first request as its own.",
     edits: [
       { file: CLAIM, find: "${sameNonce(v)} AND ${nonces.owner} = ${v.owner}\n", replace: "${sameNonce(v)}\n" },
       { file: CLAIM, find: "${nonces.owner} = ${v.owner} AS mine", replace: "1 AS mine" },
@@ -14,7 +14,7 @@ export const CLAIM_DEFECTS: Defect[] = [
   },
   {
     name: "fresh-owner-for-each-try",
-    what: "A second try takes the commit of the first for a replay.",
+    what: "A second try reports the commit of the first one as a replay.",
     edits: [
       {
         file: "src/signed/decide.ts",
@@ -26,7 +26,7 @@ export const CLAIM_DEFECTS: Defect[] = [
   },
   {
     name: "gate-without-version",
-    what: "A secret that was rotated out is accepted until the caches forget it.",
+    what: "An ended secret is accepted until the caches forget it.",
     edits: [
       {
         file: CLAIM,
@@ -53,7 +53,7 @@ export const CLAIM_DEFECTS: Defect[] = [
   },
   {
     name: "gate-without-site",
-    what: "The claim does not ask whether the app belongs to the site that is written to.",
+    what: "The claim does not check that the app belongs to the site that is written to.",
     edits: [
       {
         file: CLAIM,
@@ -107,7 +107,7 @@ export const CLAIM_DEFECTS: Defect[] = [
   },
   {
     name: "floor-ignored",
-    what: "The next chat id does not look at the site's floor.",
+    what: "The next chat id ignores the site's floor.",
     edits: [
       {
         file: CLAIM,
@@ -141,14 +141,14 @@ export const CLAIM_DEFECTS: Defect[] = [
   },
   {
     name: "no-retry",
-    what: "A lost answer of D1 is not asked for again.",
+    what: "After a lost answer of D1 the batch is not retried.",
     edits: [
       { file: "src/store/run-batch.ts", find: "attempt <= TRIES; attempt++", replace: "attempt <= 1; attempt++" },
     ],
   },
   {
     name: "no-time-limit-for-d1",
-    what: "A call waits for D1 for as long as it takes.",
+    what: "A call waits for D1 without a limit.",
     edits: [
       {
         file: "src/store/run-batch.ts",
@@ -164,7 +164,7 @@ export const CLAIM_DEFECTS: Defect[] = [
   },
   {
     name: "nonce-told-before-the-batch",
-    what: "KV is told of a ranstr before D1 has it, so that a retry after a fault is refused.",
+    what: "The ranstr is put into KV before D1 has it, so a retry after a fault is refused.",
     edits: [
       {
         file: "src/signed/run-request.ts",
@@ -176,7 +176,7 @@ export const CLAIM_DEFECTS: Defect[] = [
   },
   {
     name: "kv-awaited",
-    what: "A request waits until KV has kept its ranstr.",
+    what: "A request waits until KV has stored its ranstr.",
     edits: [
       {
         file: "src/signed/run-request.ts",
@@ -187,7 +187,7 @@ export const CLAIM_DEFECTS: Defect[] = [
   },
   {
     name: "kv-look-without-limit",
-    what: "A request waits for KV's answer for as long as it takes.",
+    what: "A request waits for KV's answer without a limit.",
     edits: [
       {
         file: "src/signed/check-replay.ts",
@@ -198,7 +198,7 @@ export const CLAIM_DEFECTS: Defect[] = [
   },
   {
     name: "credentials-without-hedge",
-    what: "A cold request waits for KV alone.",
+    what: "A cold request waits for KV and does not ask D1 in parallel.",
     edits: [
       {
         file: "src/credentials/hedge.ts",
@@ -309,7 +309,7 @@ export const CLAIM_DEFECTS: Defect[] = [
   },
   {
     name: "no-retry-after-a-timeout",
-    what: "A try that D1 did not answer in time is the last one.",
+    what: "After a try that D1 did not answer in time there is no other one.",
     edits: [
       {
         file: "src/store/run-batch.ts",
@@ -320,7 +320,7 @@ export const CLAIM_DEFECTS: Defect[] = [
   },
   {
     name: "look-up-shared-by-requests",
-    what: "Requests wait for the look-up of another one, which may be cut off.",
+    what: "Requests wait without a limit for the look-up of another one, which may be cut off.",
     edits: [
       {
         file: "src/credentials/resolve-credentials.ts",

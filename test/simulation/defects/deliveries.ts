@@ -5,16 +5,16 @@ const HEALTH = "src/store/home/webhook-health.ts";
 const HOME_RUN = "src/webhooks/home-run.ts";
 const SWEEP = "src/webhooks/sweep.ts";
 
-/** Of what the queue's consumer and the sweep claim and write down. */
+/** Defects of the queue's consumer and the sweep: their leases and recorded results. */
 export const DELIVERY_DEFECTS: Defect[] = [
   {
     name: "claims-before-due",
-    what: "An attempt begins before it is due, also while another one is under way.",
+    what: "An attempt begins before it is due, also while another one is in flight.",
     edits: [{ file: DELIVERIES, find: " AND ${due.nextAttemptAt} <= ${v.now}", replace: "" }],
   },
   {
     name: "newest-due-first",
-    what: "What became due last is attempted first.",
+    what: "The delivery that became due last is attempted first.",
     edits: [
       {
         file: DELIVERIES,
@@ -25,12 +25,12 @@ export const DELIVERY_DEFECTS: Defect[] = [
   },
   {
     name: "oldest-event-first",
-    what: "The oldest event is attempted first, however short it has been due.",
+    what: "The oldest event is attempted first, even if others have been due for longer.",
     edits: [{ file: DELIVERIES, find: "ORDER BY ${due.nextAttemptAt}, ${due.seq}", replace: "ORDER BY ${due.seq}" }],
   },
   {
     name: "one-webhook-takes-all-places",
-    what: "One webhook of a run takes all of its places.",
+    what: "One webhook takes all places of a run.",
     edits: [
       {
         file: "src/webhooks/budget.ts",
@@ -41,12 +41,12 @@ export const DELIVERY_DEFECTS: Defect[] = [
   },
   {
     name: "claims-without-cap",
-    what: "Any number of attempts are under way to one webhook.",
+    what: "Any number of attempts are in flight to one webhook.",
     edits: [{ file: DELIVERIES, find: " END - in_flight.attempts))", replace: " END))" }],
   },
   {
     name: "as-many-while-it-fails",
-    what: "As many attempts are under way to a webhook that fails as to one that is well.",
+    what: "As many attempts are in flight to a failing webhook as to a healthy one.",
     edits: [
       {
         file: DELIVERIES,
@@ -57,28 +57,28 @@ export const DELIVERY_DEFECTS: Defect[] = [
   },
   {
     name: "cap-forgets-clocks-ahead",
-    what: "The attempts under way that a clock ahead of this one has begun are not counted.",
+    what: "Attempts in flight are not counted when they were begun by an isolate whose clock is ahead.",
     edits: [
       { file: DELIVERIES, find: "<= ${v.until} + ${sql.raw(String(LEASE_SECONDS))} AND", replace: "<= ${v.until} AND" },
     ],
   },
   {
     name: "attempts-not-counted",
-    what: "Claims do not count attempts.",
+    what: "Leases do not count attempts.",
     edits: [
       { file: DELIVERIES, find: "SET attempts = attempts + 1, next", replace: "SET attempts = attempts + 0, next" },
     ],
   },
   {
     name: "short-leases",
-    what: "An attempt that takes long is begun once more.",
+    what: "The lease of a slow attempt ends too early, so the attempt is begun again.",
     edits: [
       { file: DELIVERIES, find: "export const LEASE_SECONDS = 60;", replace: "export const LEASE_SECONDS = 10;" },
     ],
   },
   {
     name: "failure-without-claim",
-    what: "A failure is written down over what others have written since.",
+    what: "A failure is recorded over results that others have recorded since.",
     edits: [
       {
         file: DELIVERIES,
@@ -89,7 +89,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   },
   {
     name: "success-needs-its-claim",
-    what: "A success is forgotten when its claim is gone meanwhile.",
+    what: "A success is not recorded when its lease has ended meanwhile.",
     edits: [
       {
         file: DELIVERIES,
@@ -100,7 +100,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   },
   {
     name: "gone-leaves-the-rest",
-    what: "When the Worker disables a webhook, what is pending for it stays pending.",
+    what: "When the Worker disables a webhook, its pending deliveries stay pending.",
     edits: [
       {
         file: HEALTH,
@@ -111,7 +111,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   },
   {
     name: "gone-without-audit",
-    what: "The audit log does not say what the Worker disables.",
+    what: "The audit log has no row for a webhook that the Worker disables.",
     edits: [
       {
         file: HEALTH,
@@ -127,7 +127,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   },
   {
     name: "failing-is-never-over",
-    what: "A webhook may fail for any time.",
+    what: "A failing webhook is never disabled.",
     edits: [{ file: HEALTH, find: "known <= failingBefore;", replace: "known < -failingBefore;" }],
   },
   {
@@ -137,7 +137,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   },
   {
     name: "failing-since-the-last",
-    what: "failing_since is the last failure.",
+    what: "failing_since is the time of the last failure.",
     edits: [
       {
         file: HEALTH,
@@ -148,7 +148,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   },
   {
     name: "fails-for-ever",
-    what: "A success does not say that its webhook is well again.",
+    what: "A success does not reset failing_since.",
     edits: [
       {
         file: "src/webhooks/health-of.ts",
@@ -159,7 +159,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   },
   {
     name: "closed-homes-deliver",
-    what: "What is due in a closed home is delivered.",
+    what: "Due deliveries of a closed home are sent.",
     edits: [
       {
         file: "src/webhooks/deliver.ts",
@@ -170,7 +170,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   },
   {
     name: "no-sweep",
-    what: "What the queue has lost is never delivered.",
+    what: "A delivery whose message the queue lost is never sent.",
     edits: [
       {
         file: SWEEP,
@@ -192,7 +192,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   },
   {
     name: "retries-left-to-the-sweep",
-    what: "The queue is not told when the next attempt is due.",
+    what: "The queue is not notified of the next attempt.",
     edits: [
       {
         file: HOME_RUN,
@@ -203,7 +203,7 @@ export const DELIVERY_DEFECTS: Defect[] = [
   },
   {
     name: "logs-tell-errors",
-    what: "Logs hold what receivers answer.",
+    what: "Logs contain receivers' answers.",
     edits: [
       {
         file: HOME_RUN,

@@ -11,7 +11,7 @@ const gateOfEvents = (gate: string) => ({
   replace: `FROM \${nonces} \${join ?? sql\`\`} WHERE \${getTableName(table) === "events" ? ${gate} : accepted(v)} \${where === undefined ? sql\`\` : sql\`AND (\${where})\`}\n      ON CONFLICT`,
 });
 
-/** Of what a call leaves in the outbox, and of what operators do about webhooks. */
+/** Defects of the events that a call leaves, and of operators' changes of webhooks. */
 export const EVENT_DEFECTS: Defect[] = [
   {
     name: "second-try-tells-again",
@@ -25,7 +25,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "seq-by-counting",
-    what: "The seq of the next event is the number of the events that are there.",
+    what: "The seq of the next event is the number of stored events.",
     edits: [
       {
         file: OUTBOX,
@@ -58,7 +58,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "agents-told-who-did-not-join",
-    what: "The event of added agents names those who were left out.",
+    what: "The event of added agents names agents that were left out.",
     edits: [
       {
         file: "src/operations/add-agents.ts",
@@ -96,14 +96,14 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "queue-not-told",
-    what: "A call leaves it to the sweep that something is due.",
+    what: "A call does not notify the queue of due deliveries, so only the sweep finds them.",
     edits: [
       { file: "src/signed/decide.ts", find: "outcome.webhooks.length > 0", replace: "outcome.webhooks.length > 99" },
     ],
   },
   {
     name: "seqs-not-lifted",
-    what: "Settling a restored home does not lift the events' seqs: those that were given since the point are given again.",
+    what: "Reconciling a restored home skips no seqs, so the seqs of events since the point are given again.",
     edits: [
       {
         file: "src/store/reconciliations.ts",
@@ -115,7 +115,7 @@ export const EVENT_DEFECTS: Defect[] = [
   {
     name: "redelivers-what-is-under-way",
     steps: LONGER,
-    what: "Redelivering takes the claim from an attempt that is under way.",
+    what: "Redelivering takes the lease from an attempt in flight.",
     edits: [
       {
         file: "src/store/home/events.ts",
@@ -126,7 +126,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "rotation-without-overlap",
-    what: "A rotation of a webhook's secret ends the one before at once.",
+    what: "A rotation of a webhook's secret ends the previous secret at once.",
     edits: [
       {
         file: "src/services/webhook-secrets.ts",
@@ -137,7 +137,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "webhook-sealed-as-app",
-    what: "A webhook's secret is sealed as that of an app, so that it could stand in an app's row.",
+    what: "A webhook's secret is sealed like an app's, so its seal would open in an app's row.",
     edits: [
       {
         file: "src/credentials/sealed-secret.ts",
@@ -148,7 +148,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "disabling-ends-nothing",
-    what: "When an operator disables a webhook, what is pending for it stays pending.",
+    what: "When an operator disables a webhook, its pending deliveries stay pending.",
     edits: [{ file: WEBHOOKS, find: '...(status === "disabled" ? [endPending(db, key)] : []),', replace: "" }],
   },
   {
@@ -164,7 +164,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "enabling-leaves-the-reason",
-    what: "A webhook that is enabled again goes on saying why it was disabled.",
+    what: "A webhook that is enabled again keeps its disabled_reason.",
     edits: [
       {
         file: WEBHOOKS,
@@ -175,7 +175,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "enabling-goes-on-failing",
-    what: "A webhook that is enabled again has failed since before it was disabled.",
+    what: "A webhook that is enabled again keeps its old failing_since.",
     edits: [
       {
         file: WEBHOOKS,
@@ -186,7 +186,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "erased-events-left-out",
-    what: "Who pulls events does not get those whose data was erased.",
+    what: "The list of events lacks those whose data was erased.",
     edits: [
       {
         file: "src/store/home/events.ts",
@@ -209,7 +209,7 @@ export const EVENT_DEFECTS: Defect[] = [
   {
     name: "urls-without-origin-stay",
     steps: LONGER,
-    what: "A webhook whose URL a hand at the database has made unreadable cannot be changed.",
+    what: "A webhook whose URL was made invalid by a hand at the database cannot be changed.",
     edits: [
       {
         file: "src/services/webhooks.ts",
@@ -220,7 +220,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "audit-tells-urls",
-    what: "The audit log holds the URLs of webhooks, whose paths may hold tokens.",
+    what: "The audit log contains the URLs of webhooks, whose paths may contain tokens.",
     edits: [
       {
         file: "src/services/webhooks.ts",
@@ -275,7 +275,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "pings-left-to-the-sweep",
-    what: "The queue is not told of a ping.",
+    what: "The queue is not notified of a ping.",
     edits: [
       {
         file: "src/services/events.ts",

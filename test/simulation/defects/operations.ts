@@ -4,7 +4,7 @@ const CREATE = "src/operations/create-session.ts";
 const ADD = "src/operations/add-agents.ts";
 const TITLE = "src/operations/auto-title.ts";
 
-/** Of what one operation asks, refuses, writes and tells. */
+/** Defects of one operation: its fields, refusals, writes and answers. */
 export const OPERATION_DEFECTS: Defect[] = [
   {
     name: "title-always-empty",
@@ -40,7 +40,7 @@ export const OPERATION_DEFECTS: Defect[] = [
   },
   {
     name: "fingerprint-of-names",
-    what: "What is inside an object of the request does not count for its key.",
+    what: "Values inside an object of the request do not count for its Idempotency-Key.",
     edits: [
       {
         file: "src/signed/fingerprint.ts",
@@ -52,7 +52,7 @@ export const OPERATION_DEFECTS: Defect[] = [
   },
   {
     name: "sbs-as-a-number",
-    what: "A numeric sbs beyond 2^53 is another customer's.",
+    what: "A numeric sbs beyond 2^53 is rounded, so it names another customer.",
     edits: [
       {
         file: "src/parse-json.ts",
@@ -89,7 +89,7 @@ export const OPERATION_DEFECTS: Defect[] = [
   },
   {
     name: "refusals-in-another-order",
-    what: "A session without a responsible agent is told to have nobody to add.",
+    what: "add_kf to a session without a responsible agent answers that there is nobody to add.",
     edits: [
       {
         file: ADD,
@@ -100,7 +100,7 @@ export const OPERATION_DEFECTS: Defect[] = [
   },
   {
     name: "system-text-replies",
-    what: "A text of the system makes a session replied.",
+    what: "A first message of the system makes the session count as replied.",
     edits: [
       {
         file: CREATE,
@@ -111,7 +111,7 @@ export const OPERATION_DEFECTS: Defect[] = [
   },
   {
     name: "title-for-the-visitor-only",
-    what: "The given title is not the agents' remark.",
+    what: "The given title does not become the agents' remark.",
     edits: [{ file: CREATE, find: "agentTitle: v.title,", replace: "agentTitle: sql`NULL`," }],
   },
 ];

@@ -1,6 +1,6 @@
 import { type Defect, LONGER } from "./defect.ts";
 
-/** Of agents. */
+/** Defects of agents. */
 export const AGENT_DEFECTS: Defect[] = [
   {
     name: "agent-of-all-sites",
@@ -37,7 +37,7 @@ export const AGENT_DEFECTS: Defect[] = [
   },
   {
     name: "agent-added-again",
-    what: "An agent that is there gets the name of one that is added.",
+    what: "Adding an agent that exists overwrites its name.",
     edits: [
       {
         file: "src/store/home/agents.ts",
@@ -51,7 +51,7 @@ export const AGENT_DEFECTS: Defect[] = [
   {
     name: "agent-late-change",
     steps: LONGER,
-    what: "A change of an agent that the database does late undoes one that was answered since.",
+    what: "A change of an agent that D1 applies late undoes one that was answered since.",
     edits: [
       {
         file: "src/store/home/agents.ts",

@@ -1,6 +1,6 @@
 import { type Defect, LONGER } from "./defect.ts";
 
-/** Of apps, their appids and their secrets. */
+/** Defects of apps, their appids and their secrets. */
 export const APP_DEFECTS: Defect[] = [
   {
     name: "door-left-open",
@@ -15,7 +15,7 @@ export const APP_DEFECTS: Defect[] = [
   },
   {
     name: "rotate-without-overlap",
-    what: "A rotation ends the secret before at once.",
+    what: "A rotation ends the previous secret at once.",
     edits: [
       {
         file: "src/services/app-secrets.ts",
@@ -37,7 +37,7 @@ export const APP_DEFECTS: Defect[] = [
   },
   {
     name: "rotate-lost-update",
-    what: "Of two rotations at the same time, one is lost.",
+    what: "Of two rotations at the same time, the secret of one is lost.",
     edits: [
       {
         file: "src/store/home/apps.ts",
@@ -60,7 +60,7 @@ export const APP_DEFECTS: Defect[] = [
   },
   {
     name: "rotate-previous-not-resealed",
-    what: "A rotation moves the old seal as it is, which opens in no other slot.",
+    what: "A rotation moves the old seal unchanged into another slot, where it does not open.",
     edits: [
       {
         file: "src/services/app-secrets.ts",
@@ -94,7 +94,7 @@ export const APP_DEFECTS: Defect[] = [
   },
   {
     name: "route-without-audit",
-    what: "A route leaves no row in the audit log.",
+    what: "A new route leaves no row in the audit log.",
     edits: [
       {
         file: "src/store/directory/app-routes.ts",
@@ -160,7 +160,7 @@ export const APP_DEFECTS: Defect[] = [
   },
   {
     name: "rotate-keeps-oldest",
-    what: "A rotation while an overlap is running keeps the oldest secret and ends the one before.",
+    what: "A rotation during an overlap keeps the oldest secret and ends the latest one.",
     edits: [
       {
         file: "src/store/home/apps.ts",

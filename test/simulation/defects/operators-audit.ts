@@ -1,10 +1,10 @@
 import type { Defect } from "./defect.ts";
 
-/** Of the audit log: what it says of each change, and how it is read. */
+/** Defects of the audit log: the content of its rows, and how it is read. */
 export const AUDIT_DEFECTS: Defect[] = [
   {
     name: "audit-details-empty",
-    what: "The audit log says nothing of the name that a site is given.",
+    what: "The audit log does not record the name of a new site.",
     edits: [
       {
         file: "src/store/home/sites.ts",
@@ -15,7 +15,7 @@ export const AUDIT_DEFECTS: Defect[] = [
   },
   {
     name: "audit-details-swapped",
-    what: "The audit log has the names of a renamed agent the wrong way round.",
+    what: "The audit log swaps the old and the new name of a renamed agent.",
     edits: [
       {
         file: "src/store/home/agents.ts",
@@ -26,7 +26,7 @@ export const AUDIT_DEFECTS: Defect[] = [
   },
   {
     name: "audit-details-of-before",
-    what: "The audit log has the version that a rotation ended.",
+    what: "The audit log names the old version of a rotation instead of the new one.",
     edits: [
       {
         file: "src/store/home/apps.ts",
@@ -37,7 +37,7 @@ export const AUDIT_DEFECTS: Defect[] = [
   },
   {
     name: "audit-details-of-another",
-    what: "The audit log has the name of the first agent for each that is disabled or enabled.",
+    what: "The audit log gives each disabled or enabled agent the name of the first agent.",
     edits: [
       {
         file: "src/store/home/agents.ts",
@@ -48,7 +48,7 @@ export const AUDIT_DEFECTS: Defect[] = [
   },
   {
     name: "audit-details-with-secret",
-    what: "The audit log holds the sealed secret of a rotated webhook.",
+    what: "The audit log contains the sealed secret of a rotated webhook.",
     edits: [
       {
         file: "src/store/home/webhooks.ts",
@@ -60,7 +60,7 @@ export const AUDIT_DEFECTS: Defect[] = [
   },
   {
     name: "audit-details-without-import",
-    what: "The audit log does not say what an imported app has brought along.",
+    what: "The audit log does not record whether an import brought an appid or a secret.",
     edits: [
       {
         file: "src/store/home/apps.ts",
@@ -71,7 +71,7 @@ export const AUDIT_DEFECTS: Defect[] = [
   },
   {
     name: "audit-details-without-lift",
-    what: "The audit log does not say how far a restored home was lifted.",
+    what: "The audit log does not record how many ids a reconciliation skipped.",
     edits: [
       {
         file: "src/store/reconciliations.ts",
@@ -82,7 +82,7 @@ export const AUDIT_DEFECTS: Defect[] = [
   },
   {
     name: "audit-details-of-worker",
-    what: "The audit log does not say why the Worker has disabled a webhook.",
+    what: "The audit log does not record why the Worker has disabled a webhook.",
     edits: [
       {
         file: "src/store/home/webhook-health.ts",
@@ -104,7 +104,7 @@ export const AUDIT_DEFECTS: Defect[] = [
   },
   {
     name: "audit-list-without-directory",
-    what: "The audit log of a site leaves out what was begun in the directory.",
+    what: "The audit log of a site lacks the rows of the directory.",
     edits: [
       {
         file: "src/services/audit.ts",
@@ -115,7 +115,7 @@ export const AUDIT_DEFECTS: Defect[] = [
   },
   {
     name: "audit-page-skips-one",
-    what: "A page of the audit log leaves out the entry after each one of the page before.",
+    what: "A page of the audit log skips an entry after each page.",
     edits: [
       {
         file: "src/services/audit.ts",

@@ -1,6 +1,6 @@
 import { type Defect, LONGER } from "./defect.ts";
 
-/** Of whole homes: closed, pruned, down. */
+/** Defects of whole homes: closed, pruned or down. */
 export const HOME_DEFECTS: Defect[] = [
   {
     name: "prune-early",
@@ -25,7 +25,7 @@ export const HOME_DEFECTS: Defect[] = [
   },
   {
     name: "prune-first-home-only",
-    what: "A run prunes one home.",
+    what: "A run prunes only one home.",
     edits: [
       {
         file: "src/store/prune.ts",
@@ -75,7 +75,7 @@ export const HOME_DEFECTS: Defect[] = [
   {
     name: "silent-home-healthy",
     steps: LONGER,
-    what: "/healthz calls a home that does not answer well.",
+    what: "/healthz reports a silent home as ok.",
     edits: [
       {
         file: "src/http/health.ts",

@@ -1,6 +1,6 @@
 import type { Defect } from "./defect.ts";
 
-/** Of what operators read. */
+/** Defects of the lists that operators read. */
 export const LIST_DEFECTS: Defect[] = [
   {
     name: "sessions-of-all-sites",
@@ -26,7 +26,7 @@ export const LIST_DEFECTS: Defect[] = [
   },
   {
     name: "list-skips-one",
-    what: "A page of a list ends one too early.",
+    what: "A page of a list lacks its last entry.",
     edits: [{ file: "src/services/page.ts", find: "const last = items.at(-1);", replace: "const last = rows.at(-1);" }],
   },
 ];

@@ -1,13 +1,13 @@
 import { type Defect, LONGER } from "./defect.ts";
 
-/** By then many a home was restored twice. */
+/** By then, most seeds with restores have restored a home twice. */
 const TWO_RESTORES = 24_000;
 
-/** Of restores: what a home is settled to, and what it is to be told. */
+/** Defects of restores: how a home is reconciled, and what the operator is told. */
 export const RESTORE_DEFECTS: Defect[] = [
   {
     name: "lift-by-floor-only",
-    what: "Settling a restored home lifts the floor and forgets ids of sessions above it.",
+    what: "Reconciling a restored home skips ids above the floor, and ignores sessions with higher ids.",
     edits: [
       {
         file: "src/store/reconciliations.ts",
@@ -18,7 +18,7 @@ export const RESTORE_DEFECTS: Defect[] = [
   },
   {
     name: "restore-without-lift",
-    what: "Settling a restored home lifts no site.",
+    what: "Reconciling a restored home skips ids of no site.",
     edits: [
       {
         file: "src/services/homes.ts",
@@ -29,7 +29,7 @@ export const RESTORE_DEFECTS: Defect[] = [
   },
   {
     name: "restored-home-without-sites",
-    what: "A restored home does not get back the sites that it lost.",
+    what: "A restored home does not get its lost sites back.",
     edits: [
       {
         file: "src/services/homes.ts",
@@ -58,7 +58,7 @@ export const RESTORE_DEFECTS: Defect[] = [
   {
     name: "restored-directory-without-routes",
     steps: LONGER,
-    what: "A restored directory does not get back the routes of the other homes.",
+    what: "A restored directory does not get the routes of the other homes back.",
     edits: [
       {
         file: "src/store/copy-sites.ts",
@@ -69,7 +69,7 @@ export const RESTORE_DEFECTS: Defect[] = [
   },
   {
     name: "lift-not-in-directory",
-    what: "What a further home was lifted to is not kept in the directory, nor in KV: a second restore gives ids twice.",
+    what: "The new floors of a further home are kept neither in the directory nor in KV, so a second restore gives ids twice.",
     steps: TWO_RESTORES,
     edits: [
       {
@@ -86,7 +86,7 @@ export const RESTORE_DEFECTS: Defect[] = [
   },
   {
     name: "lift-of-main-not-in-kv",
-    what: "What `main` was lifted to is not kept in KV: a second restore gives ids twice.",
+    what: "The new floors of `main` are not kept in KV, so a second restore gives ids twice.",
     steps: TWO_RESTORES,
     edits: [
       {
@@ -98,7 +98,7 @@ export const RESTORE_DEFECTS: Defect[] = [
   },
   {
     name: "first-id-of-main-not-in-kv",
-    what: "A first_chat_id of a site in `main` is not kept in KV: a restore forgets it, and only the lift is left.",
+    what: "A first_chat_id of a site in `main` is not kept in KV, so a restore forgets it and skips only the usual ids.",
     steps: TWO_RESTORES,
     edits: [
       {
@@ -111,7 +111,7 @@ export const RESTORE_DEFECTS: Defect[] = [
   },
   {
     name: "settling-lifts-again",
-    what: "The same settling sent again lifts again.",
+    what: "The same reconciliation sent again skips ids again.",
     edits: [
       {
         file: "src/store/reconciliations.ts",
@@ -122,7 +122,7 @@ export const RESTORE_DEFECTS: Defect[] = [
   },
   {
     name: "settles-open-home",
-    what: "An open home is settled without being forced to.",
+    what: "An open home is reconciled without `force`.",
     edits: [
       {
         file: "src/services/homes.ts",
@@ -166,7 +166,7 @@ export const RESTORE_DEFECTS: Defect[] = [
   },
   {
     name: "reopen-too-early",
-    what: "A restored home may be opened before old requests are stale.",
+    what: "reopen_after allows opening a restored home before old requests are stale.",
     edits: [
       {
         file: "src/services/homes.ts",
@@ -177,7 +177,7 @@ export const RESTORE_DEFECTS: Defect[] = [
   },
   {
     name: "settling-undoes-change",
-    what: "Settling a restored home undoes what an operator has changed since the restore.",
+    what: "Reconciling a restored home undoes changes of operators since the restore.",
     edits: [
       {
         file: "src/store/home/sites.ts",
@@ -189,7 +189,7 @@ export const RESTORE_DEFECTS: Defect[] = [
   {
     name: "settling-overwrites-change",
     steps: LONGER,
-    what: "Settling a restored home gives a site the name and the status of the directory, also where the home has newer ones.",
+    what: "Reconciling a restored home gives a site the directory's name and status, even if the home's are newer.",
     edits: [
       {
         file: "src/store/copy-sites.ts",

@@ -1,11 +1,11 @@
 import { type Defect, LONGER } from "./defect.ts";
 
-/** Of sealing secrets anew. */
+/** Defects of re-sealing secrets. */
 export const SEAL_DEFECTS: Defect[] = [
   {
     name: "reseal-undoes-rotation",
     steps: LONGER,
-    what: "Sealing anew brings back the secret of before a rotation.",
+    what: "Re-sealing brings back the secret from before a rotation.",
     edits: [
       {
         file: "src/store/home/seals.ts",
@@ -37,7 +37,7 @@ export const SEAL_DEFECTS: Defect[] = [
   },
   {
     name: "reseal-closed-home",
-    what: "A closed home is sealed anew.",
+    what: "A closed home is re-sealed.",
     edits: [
       {
         file: "src/services/reseal-secrets.ts",
@@ -49,7 +49,7 @@ export const SEAL_DEFECTS: Defect[] = [
   {
     name: "reseal-one-home-done",
     steps: LONGER,
-    what: "Sealing anew forgets homes beyond the first.",
+    what: "Re-sealing leaves out all homes except the first.",
     edits: [
       { file: "src/services/reseal-secrets.ts", find: "left -= answer.done;", replace: "left = 0;" },
       { file: "src/services/reseal-secrets.ts", find: "      remaining += due;", replace: "      remaining += 0;" },

@@ -1,10 +1,10 @@
 import { type Defect, LONGER } from "./defect.ts";
 
-/** Of sites, in their home and in the directory. */
+/** Defects of sites, in their home and in the directory. */
 export const SITE_DEFECTS: Defect[] = [
   {
     name: "site-begun-without-audit",
-    what: "A site that is begun leaves no row in the audit log.",
+    what: "A site's row in the directory leaves no row in the audit log.",
     edits: [
       {
         file: "src/store/directory/sites.ts",
@@ -15,7 +15,7 @@ export const SITE_DEFECTS: Defect[] = [
   },
   {
     name: "floor-lowered",
-    what: "First_chat_id below an id that was given is taken.",
+    what: "A first_chat_id below a given id is accepted.",
     edits: [
       {
         file: "src/store/home/sites.ts",
@@ -37,7 +37,7 @@ export const SITE_DEFECTS: Defect[] = [
   },
   {
     name: "site-not-copied",
-    what: "The directory does not hear of a site's change.",
+    what: "The directory does not receive a site's change.",
     edits: [
       {
         file: "src/services/sites.ts",
@@ -49,7 +49,7 @@ export const SITE_DEFECTS: Defect[] = [
   },
   {
     name: "site-copied-first",
-    what: "The directory hears of a late copy that is older than its own.",
+    what: "The directory accepts a late copy that is older than its own.",
     edits: [
       {
         file: "src/store/directory/sites.ts",
@@ -61,7 +61,7 @@ export const SITE_DEFECTS: Defect[] = [
   {
     name: "site-copy-without-first-id",
     steps: LONGER,
-    what: "The copy of a later change loses the first_chat_id of one before.",
+    what: "The copy of a later change loses the first_chat_id of an earlier one.",
     edits: [
       {
         file: "src/services/sites.ts",
@@ -99,7 +99,7 @@ export const SITE_DEFECTS: Defect[] = [
   {
     name: "site-shared-by-two",
     steps: LONGER,
-    what: "Two calls at the same time are given one site.",
+    what: "Two calls at the same time get the same site.",
     edits: [
       {
         file: "src/services/sites.ts",
@@ -143,7 +143,7 @@ export const SITE_DEFECTS: Defect[] = [
   },
   {
     name: "site-closed-not-told",
-    what: "A site that is closed loses its events.",
+    what: "Closing a site turns its events off.",
     edits: [
       {
         file: "src/store/home/sites.ts",
@@ -154,7 +154,7 @@ export const SITE_DEFECTS: Defect[] = [
   },
   {
     name: "site-late-change",
-    what: "A change of a site that the database does late undoes one that was answered since.",
+    what: "A change of a site that D1 applies late undoes one that was answered since.",
     edits: [
       {
         file: "src/store/home/sites.ts",

@@ -1,6 +1,6 @@
 import { type Defect, LONGER } from "./defect.ts";
 
-/** Of what operators do to webhooks. */
+/** Defects of operators' changes of webhooks. */
 export const WEBHOOK_DEFECTS: Defect[] = [
   {
     name: "webhook-late-try",
@@ -60,7 +60,7 @@ export const WEBHOOK_DEFECTS: Defect[] = [
   },
   {
     name: "webhook-late-change",
-    what: "A change of a webhook that the database does late undoes one that was answered since.",
+    what: "A change of a webhook that D1 applies late undoes one that was answered since.",
     edits: [
       {
         file: "src/store/home/webhooks.ts",

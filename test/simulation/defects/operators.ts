@@ -9,7 +9,7 @@ import { SEAL_DEFECTS } from "./operators-seals.ts";
 import { SITE_DEFECTS } from "./operators-sites.ts";
 import { WEBHOOK_DEFECTS } from "./operators-webhooks.ts";
 
-/** Of what operators do. */
+/** Defects of operators' calls. */
 export const OPERATOR_DEFECTS: Defect[] = [
   ...SITE_DEFECTS,
   ...APP_DEFECTS,

@@ -6,7 +6,7 @@ const NONCE_PUT = "waitUntil(rememberNonce";
 const APP_COUNT = "waitUntil(limits.count(config.appLimit, appid";
 const SITE_COUNT = "waitUntil(limits.count(config.siteLimit";
 
-/** Work that is begun and not registered: its file, and how the call of waitUntil begins there. */
+/** Work that must be registered with waitUntil: its file, and the text with which the call of waitUntil begins. */
 const FORGOTTEN = [
   ["nonce", "what puts a used ranstr into NONCES", RUN_REQUEST, NONCE_PUT],
   ["app-count", "what counts a call for its app's limit", RUN_REQUEST, APP_COUNT],
@@ -39,11 +39,14 @@ const FORGOTTEN = [
 
 const FORGOTTEN_DEFECTS: Defect[] = FORGOTTEN.map(([name, what, file, find]) => ({
   name: `forgotten-${name}`,
-  what: `Nobody registers ${what}, so it ends with the answer.`,
+  what: `${what} is not registered with waitUntil, so it ends with the answer.`,
   edits: [{ file, find, replace: find.replace(/^[\w.]*waitUntil/, "((_: unknown) => {})") }],
 }));
 
-/** Who counts less or remembers less than every request that has used up its ranstr. */
+/**
+ * Every request that has used up its ranstr must count for the limits and be remembered. Each of these defects leaves
+ * one kind out.
+ */
 const UNCOUNTED: Defect[] = [
   ["repeated-app", "An answer that is repeated does not count for its app's limit.", APP_COUNT, "repeated"],
   ["repeated-site", "An answer that is repeated does not count for its site's limit.", SITE_COUNT, "repeated"],
@@ -60,7 +63,7 @@ const UNCOUNTED: Defect[] = [
 const SLOW: Defect[] = [
   {
     name: "batch-own-deadline",
-    what: "The tries of the batch get 8 s of their own, however long the look-up took.",
+    what: "The tries of the batch get a full 8 s, even after a long look-up.",
     edits: [
       {
         file: "src/signed/decide.ts",
@@ -74,12 +77,12 @@ const SLOW: Defect[] = [
 const MANY_CALLS: Defect[] = [
   {
     name: "budget-ignored",
-    what: "A run of the consumer goes on as long as something is due.",
+    what: "A run of the consumer goes on as long as deliveries are due, without a limit.",
     edits: [{ file: "src/webhooks/budget.ts", find: "const MOST_CALLS = 46;", replace: "const MOST_CALLS = 4_600;" }],
   },
   {
     name: "batches-not-paid",
-    what: "A run of the consumer counts its posts, and neither its batches nor its messages.",
+    what: "A run of the consumer counts only its posts for its limit, and not its batches and messages.",
     edits: [
       {
         file: "src/webhooks/budget.ts",
@@ -91,7 +94,7 @@ const MANY_CALLS: Defect[] = [
   },
   {
     name: "sweep-without-end",
-    what: "The sweep asks a home again as long as something waits there.",
+    what: "The sweep asks a home again as long as deliveries wait there, without a limit.",
     edits: [
       {
         file: "src/webhooks/sweep.ts",
@@ -106,7 +109,7 @@ const MANY_CALLS: Defect[] = [
 const REFUSED: Defect[] = [
   {
     name: "refusals-tried-again",
-    what: "What D1 refuses for good is tried again until the time is over.",
+    what: "A permanent error of D1 is retried until the time is over.",
     edits: [
       {
         file: "src/store/run-batch.ts",
@@ -117,7 +120,7 @@ const REFUSED: Defect[] = [
   },
   {
     name: "full-is-a-fault-of-ours",
-    what: "A database that is full or busy is told as an internal error, which nobody tries again.",
+    what: "A full or busy database is answered as an internal error, which no client retries.",
     edits: [
       {
         file: "src/store/run-batch.ts",
@@ -128,7 +131,7 @@ const REFUSED: Defect[] = [
   },
   {
     name: "database-quoted",
-    what: "The answer says what the database said.",
+    what: "The answer quotes the database's error.",
     edits: [
       {
         file: "src/store/run-batch.ts",
@@ -139,5 +142,5 @@ const REFUSED: Defect[] = [
   },
 ];
 
-/** Of what the platform demands: to say what goes on after the answer, and to be sparing with time and calls. */
+/** Defects of the platform's demands: work after the answer is registered, and time and calls are limited. */
 export const PLATFORM_DEFECTS: Defect[] = [...FORGOTTEN_DEFECTS, ...UNCOUNTED, ...SLOW, ...MANY_CALLS, ...REFUSED];

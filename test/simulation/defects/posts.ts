@@ -2,7 +2,7 @@ import { type Defect, LONGER } from "./defect.ts";
 
 const ATTEMPT = "src/webhooks/attempt.ts";
 
-/** Of what goes over the wire to receivers, and of what their answers come to. */
+/** Defects of the posts to receivers, and of how their answers are used. */
 export const POST_DEFECTS: Defect[] = [
   {
     name: "another-id-for-each-retry",
@@ -28,7 +28,7 @@ export const POST_DEFECTS: Defect[] = [
   },
   {
     name: "body-written-anew",
-    what: "The body is not the bytes that were stored.",
+    what: "The body differs from the stored bytes.",
     edits: [
       {
         file: "src/webhooks/body.ts",
@@ -62,7 +62,7 @@ export const POST_DEFECTS: Defect[] = [
   },
   {
     name: "previous-secret-for-ever",
-    what: "A secret that was rotated out goes on signing after its overlap.",
+    what: "An ended secret goes on signing after its overlap.",
     edits: [
       {
         file: "src/webhooks/open-keys.ts",
@@ -83,7 +83,7 @@ export const POST_DEFECTS: Defect[] = [
   },
   {
     name: "receivers-have-a-minute",
-    what: "A receiver that hangs holds its place for a minute.",
+    what: "A receiver that hangs keeps its place for a minute.",
     edits: [
       {
         file: "src/webhooks/post.ts",
@@ -94,12 +94,12 @@ export const POST_DEFECTS: Defect[] = [
   },
   {
     name: "errors-with-control-characters",
-    what: "What a receiver answers is kept as it is.",
+    what: "A receiver's answer is stored unchanged.",
     edits: [{ file: "src/webhooks/post.ts", find: 'text.replace(/[\\p{C}\\s]+/gu, " ").trim()', replace: "text" }],
   },
   {
     name: "retry-after-ignored",
-    what: "A receiver that asks for patience gets none.",
+    what: "Retry-After is ignored.",
     edits: [
       {
         file: "src/webhooks/schedule.ts",
@@ -110,7 +110,7 @@ export const POST_DEFECTS: Defect[] = [
   },
   {
     name: "retry-after-shortens",
-    what: "Retry-After makes a pause shorter.",
+    what: "Retry-After makes the backoff shorter.",
     edits: [
       {
         file: "src/webhooks/schedule.ts",
@@ -121,7 +121,7 @@ export const POST_DEFECTS: Defect[] = [
   },
   {
     name: "retry-after-without-end",
-    what: "A receiver may ask for any patience.",
+    what: "Retry-After may ask for any delay.",
     edits: [
       {
         file: "src/webhooks/schedule.ts",
@@ -144,17 +144,17 @@ export const POST_DEFECTS: Defect[] = [
   },
   {
     name: "dates-of-asctime-ignored",
-    what: "A receiver that asks for patience until a date without a zone gets none.",
+    what: "A Retry-After date without a zone is ignored.",
     edits: [{ file: "src/webhooks/schedule.ts", find: "HTTP_DATE.test(header) ?", replace: "/ GMT$/.test(header) ?" }],
   },
   {
     name: "any-text-is-a-date",
-    what: "What is no date of HTTP counts as one.",
+    what: "An invalid date in Retry-After counts as a date.",
     edits: [{ file: "src/webhooks/schedule.ts", find: "HTTP_DATE.test(header) ?", replace: "header ?" }],
   },
   {
     name: "private-names-forgotten",
-    what: "One of the names that no public name server knows is taken for a public one.",
+    what: "The name of a private network is accepted as a public one.",
     edits: [{ file: "src/webhooks/url.ts", find: "|home|lan|", replace: "|home|" }],
   },
   {
@@ -183,7 +183,7 @@ export const POST_DEFECTS: Defect[] = [
   {
     name: "stored-urls-are-trusted",
     steps: LONGER,
-    what: "Events are posted to a URL that a hand at the database has written, wherever it leads.",
+    what: "Events are posted to a URL that a hand at the database has written, even if it is forbidden.",
     edits: [
       {
         file: ATTEMPT,
@@ -194,7 +194,7 @@ export const POST_DEFECTS: Defect[] = [
   },
   {
     name: "gone-is-tried-again",
-    what: "A receiver that answers 410 is asked again.",
+    what: "A receiver that answered 410 gets another attempt.",
     edits: [
       { file: ATTEMPT, find: "const gone = lastStatus === GONE;", replace: "const gone = lastStatus === GONE + 1;" },
     ],

@@ -1,10 +1,10 @@
 import type { Defect } from "./defect.ts";
 
-/** What a review once found by hand, put back: the code was like this before it was mended. */
+/** Faults that a review once found by hand. Each edit brings the old code back. */
 export const REVIEWED_DEFECTS: Defect[] = [
   {
     name: "app-of-another-site",
-    what: "Neither the gate nor the seal knows the site of an app: a record with another site's id writes there.",
+    what: "Neither the claim nor the seal checks the site of an app, so a record with another site's id writes there.",
     edits: [
       {
         file: "src/store/home/claim.ts",
@@ -20,7 +20,7 @@ export const REVIEWED_DEFECTS: Defect[] = [
   },
   {
     name: "replays-use-up-the-limit",
-    what: "A request counts for the limit of its app before D1 has said that it is no replay.",
+    what: "A request counts for its app's limit before D1 has decided that it is not a replay.",
     edits: [
       {
         file: "src/signed/run-request.ts",
@@ -48,7 +48,7 @@ export const REVIEWED_DEFECTS: Defect[] = [
   },
   {
     name: "nonces-as-long-as-the-tolerance",
-    what: "A ranstr is remembered as long as the tolerance asks for at that time: a higher one admits it again.",
+    what: "A ranstr is remembered for the tolerance at the time of the request, so a later, higher tolerance accepts it again.",
     edits: [
       {
         file: "src/signed/decide.ts",

@@ -9,6 +9,6 @@ export const NEVER: Record<string, string> = {
  * asked where their test begins.
  */
 export const WHOLE_TEST: Record<string, string> = {
-  "KV and limits hold no request up": "what took too long is excused last",
-  "no receiver holds the queue up": "a fault is an excuse",
+  "KV and limits delay no request": "what took too long is excused last",
+  "no receiver delays the queue": "a fault is an excuse",
 };

@@ -110,7 +110,7 @@ describe("the gate of rules", () => {
       expect.arrayContaining([
         "each ranstr has at most one effect",
         "a read writes nothing",
-        "there are 8 attempts at most",
+        "a delivery has at most 8 attempts",
         "no seq is given twice",
         "the client corrects its clock",
       ]),

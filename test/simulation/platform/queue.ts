@@ -31,8 +31,8 @@ export class QueueTruth {
   readonly #settings: ConsumerSettings;
   readonly #world: QueueWorld;
   #ready: QueuedMessage[] = [];
-  #underWay = 0;
-  #woken = false;
+  #inFlight = 0;
+  #isScheduled = false;
 
   constructor(settings: ConsumerSettings, world: QueueWorld) {
     this.#settings = settings;
@@ -50,34 +50,34 @@ export class QueueTruth {
   #arrive(message: QueuedMessage, delay: number): void {
     this.#world.after(delay, () => {
       this.#ready.push(message);
-      this.#wake();
+      this.#schedule();
     });
   }
 
   /** Messages that have arrived at the same time go into one batch. */
-  #wake(): void {
-    if (this.#woken || this.#ready.length === 0 || this.#underWay >= this.#world.concurrency) return;
-    this.#woken = true;
+  #schedule(): void {
+    if (this.#isScheduled || this.#ready.length === 0 || this.#inFlight >= this.#world.concurrency) return;
+    this.#isScheduled = true;
     this.#world.after(0, () => {
-      this.#woken = false;
+      this.#isScheduled = false;
       void this.#dispatch(this.#ready.splice(0, this.#settings.maxBatchSize));
-      this.#wake();
+      this.#schedule();
     });
   }
 
   async #dispatch(messages: QueuedMessage[]): Promise<void> {
     const { name, maxRetries } = this.#settings;
-    this.#underWay++;
+    this.#inFlight++;
     const batch = new SimulatedBatch(name, messages);
     const isOk = await this.#world.consume(batch);
-    this.#underWay--;
+    this.#inFlight--;
     for (const message of messages) {
       const delay = batch.retryDelayOf(message, isOk);
       if (delay === undefined) continue;
       if (message.attempts > maxRetries) this.#world.dropped?.(message);
       else this.#arrive(message.again(), delay * 1000);
     }
-    this.#wake();
+    this.#schedule();
   }
 }
 

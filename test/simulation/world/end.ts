@@ -36,7 +36,7 @@ async function sweepOn(world: World): Promise<void> {
   await world.sleep(LAST_ATTEMPT_MS);
   await triggerCron(world, PRUNE_CRON, world.chance.one(world.weather.edges));
   await sweepFor(world, 2 * SWEPT_MS);
-  world.checker.settled();
+  world.checker.runEnds();
 }
 
 async function sweepFor(world: World, milliseconds: number): Promise<void> {

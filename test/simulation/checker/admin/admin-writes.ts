@@ -130,7 +130,7 @@ function wrongIssueApp(model: Model, operation: OperationOf<"issueApp">, change:
   const row = change.after;
   const appid = String(row?.appid);
   if (intent.appid !== undefined && appid !== intent.appid) return `it is about ${intent.appid}`;
-  if (change.table === "app_routes") return wrongClaim(siteId, change);
+  if (change.table === "app_routes") return wrongReservation(siteId, change);
   if (changes.some(({ table }) => table === change.table)) return "the call has done that already";
   const home = model.directory.get(siteId)?.home;
   if (change.table !== "apps" || change.home !== home) return "not the place of a new app";
@@ -145,10 +145,10 @@ function wrongIssueApp(model: Model, operation: OperationOf<"issueApp">, change:
 }
 
 /** A route is new for the site, or it exists for this site and only its reservation changes. */
-function wrongClaim(site_id: number, change: Written): string | undefined {
+function wrongReservation(site_id: number, change: Written): string | undefined {
   const { before, after } = change;
   const claim = after?.claim ?? null;
-  if (claim === null || claim === before?.claim) return "it is not claimed anew";
+  if (claim === null || claim === before?.claim) return "it has no new reservation";
   return before === null ? inserts(change, { site_id }) : becomes(change, { site_id, claim });
 }
 

@@ -45,7 +45,7 @@ export class AppRecords {
     const appid = this.#changed.get(call);
     if (!this.#changed.delete(call) || !("CREDENTIALS" in (call.isolate?.env ?? {}))) return;
     if (call.trips.some(({ to }) => to === "CREDENTIALS put")) return;
-    this.#violate("a change of an app is told to KV", `${call.name}: ${appid}`, [call.name, String(appid)]);
+    this.#violate("KV receives the record of each changed app", `${call.name}: ${appid}`, [call.name, String(appid)]);
   }
 
   /** KV received a record of an app. Records that have been due for a while must have arrived by now. */

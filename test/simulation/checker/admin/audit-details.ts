@@ -1,6 +1,6 @@
 import type { Row } from "../../platform/database.ts";
 import type { Operation, Written } from "./intents.ts";
-import { isSettling } from "./row-changes.ts";
+import { isReconciling } from "./row-changes.ts";
 
 /** The details in each row of the audit log: docs/operating.md, "The audit log". */
 
@@ -73,9 +73,9 @@ export function wrongResealing({ details }: Row, changes: readonly Written[]): s
 }
 
 /** @returns how the details of a reconciliation are wrong */
-export function wrongSettling({ details }: Row, changes: readonly Written[], home: string, lift: number) {
-  const noted = changes.find((change) => isSettling(change, home))?.after;
+export function wrongReconciliation({ details }: Row, changes: readonly Written[], home: string, lift: number) {
+  const noted = changes.find((change) => isReconciling(change, home))?.after;
   const expected = sorted({ lifted_by: lift, settling_id: noted?.id });
   const said = sorted(JSON.parse(String(details)) as object);
-  return said === expected ? undefined : `the audit log says ${said} of the settling, expected ${expected}`;
+  return said === expected ? undefined : `the audit log says ${said} of the reconciliation, expected ${expected}`;
 }

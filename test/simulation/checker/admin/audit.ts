@@ -1,7 +1,7 @@
 import type { Row } from "../../platform/database.ts";
-import { detailsOf, sorted, wrongResealing, wrongSettling } from "./audit-details.ts";
+import { detailsOf, sorted, wrongReconciliation, wrongResealing } from "./audit-details.ts";
 import type { Operation, Written } from "./intents.ts";
-import { isSettling } from "./row-changes.ts";
+import { isReconciling } from "./row-changes.ts";
 
 /**
  * docs/operating.md: each change that an operator makes leaves a row in the audit log in the same transaction.
@@ -23,10 +23,10 @@ export function wrongAudit(operation: Operation, changes: readonly Written[]): s
     return isOneOf(written, ["null secrets.resealed "]) ?? (rows[0] && wrongResealing(rows[0], changes));
   }
   if (intent.kind === "restored") {
-    const settles = changes.some((change) => isSettling(change, intent.home));
-    if (settles !== written.length > 0) return `it says ${written.join(", ") || "nothing"} of the settling`;
+    const reconciles = changes.some((change) => isReconciling(change, intent.home));
+    if (reconciles !== written.length > 0) return `it says ${written.join(", ") || "nothing"} of the reconciliation`;
     const strange = isOneOf(written, [`null home.restored ${intent.home}`]);
-    return strange ?? (rows[0] && wrongSettling(rows[0], changes, intent.home, intent.lift));
+    return strange ?? (rows[0] && wrongReconciliation(rows[0], changes, intent.home, intent.lift));
   }
   const expected = changes.flatMap(actionsOf).sort();
   if (JSON.stringify(written) === JSON.stringify(expected)) return wrongDetails(operation, changes, rows);

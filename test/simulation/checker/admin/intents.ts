@@ -19,7 +19,7 @@ export type Intent =
   | { kind: "addAgent"; siteId: number; id: number; name: string }
   | { kind: "changeAgent"; siteId: number; id: number; name: string | undefined; status: string | undefined }
   | { kind: "reseal" }
-  | { kind: "restored"; home: string; lift: number; settlingId: string | undefined; force: boolean }
+  | { kind: "restored"; home: string; lift: number; reconciliationId: string | undefined; force: boolean }
   | { kind: "read"; path: string; query: URLSearchParams }
   | WebhookIntent;
 
@@ -103,7 +103,7 @@ export function intentOf({ wire }: Call): Intent | undefined {
         kind: "restored",
         home: second,
         lift: body.lift ?? 1_000_000,
-        settlingId: body.settling_id,
+        reconciliationId: body.settling_id,
         force: body.force ?? false,
       };
     default:

@@ -144,7 +144,7 @@ export class Operators {
     if (isRefused && trips.length === 0) return;
     const asked = trips.map(({ to }) => to);
     const what = `${name} ${wire.method} ${wire.path} was answered ${answer?.status} and asked ${asked}`;
-    this.#violate("the admin API does nothing for who does not have its token", what, [name]);
+    this.#violate("the admin API refuses a call without its token", what, [name]);
   }
 
   #look(operation: Operation): void {

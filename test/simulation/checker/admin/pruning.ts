@@ -1,7 +1,7 @@
 import type { Change, Row as Stored } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { TRANSIENT_FAULT } from "../../world/cloud/database-link.ts";
-import { wrongLeftover } from "../deliveries/write-downs.ts";
+import { wrongLeftover } from "../deliveries/results.ts";
 import { isHeldUp, isNewest, isOver, keptUntil, wrongPrune } from "../events/retention.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
@@ -71,7 +71,7 @@ export class Pruning {
       const wrong = wrongRemoval(this.#model.home(home), call, change);
       if (wrong === undefined) continue;
       const what = `${call.name} at ${home}: ${wrong}: ${JSON.stringify(change)}`;
-      this.#violate("only what has expired is pruned", what, [call.name]);
+      this.#violate("only expired rows are pruned", what, [call.name]);
     }
   }
 
@@ -91,7 +91,7 @@ export class Pruning {
       run.deliveries.find(({ home: at, name, row }) => !failed.has(at) && home(at).outbox.deliveries.get(name) === row);
     if (left === undefined) return;
     const what = `${call.name} left ${JSON.stringify(left)}`;
-    this.#violate("a run prunes all that has expired in the homes that answer it", what, [call.name]);
+    this.#violate("a run prunes all expired rows of the homes that answer", what, [call.name]);
   }
 }
 

@@ -5,7 +5,7 @@ import { nextSeq } from "../events/expected-event.ts";
 import type { Model } from "../model.ts";
 import { NONCE_SECONDS } from "../periods.ts";
 import type { OperationOf, Written } from "./intents.ts";
-import { isSettling, misses } from "./row-changes.ts";
+import { isReconciling, misses } from "./row-changes.ts";
 
 /**
  * How a restored home is reconciled (on the wire: settled), `POST /homes/{home}/restored`: docs/operating.md,
@@ -30,7 +30,7 @@ export function wrongRestoredWrite(
 ): string | undefined {
   const { intent } = operation;
   const { before, after } = change;
-  if (change.table === "settlings") return wrongSettling(intent, change);
+  if (change.table === "settlings") return wrongReconciliationRow(intent, change);
   if (change.table === "home_sites" && change.home === intent.home) return wrongRestoredSite(model, operation, change);
   if (intent.home !== "main" && change.table === "sites") return wrongKeptFloors(change, intent.home);
   if (intent.home !== "main" || change.home !== "main") return "not a place of what was lost";
@@ -52,16 +52,19 @@ export function wrongRestoredWrite(
 }
 
 /** Whether a call has skipped ids already: it does so in the batch that inserts the reconciliation. */
-const hasLifted = ({ intent, changes }: OperationOf<"restored">): boolean =>
-  changes.some((change) => change.home === intent.home && isSettling(change, intent.home));
+const hasSkipped = ({ intent, changes }: OperationOf<"restored">): boolean =>
+  changes.some((change) => change.home === intent.home && isReconciling(change, intent.home));
 
-function wrongSettling({ home, settlingId }: OperationOf<"restored">["intent"], change: Written): string | undefined {
+function wrongReconciliationRow(
+  { home, reconciliationId }: OperationOf<"restored">["intent"],
+  change: Written,
+): string | undefined {
   const { before, after } = change;
-  if (settlingId !== undefined && after?.id !== settlingId) return "another settling";
+  if (reconciliationId !== undefined && after?.id !== reconciliationId) return "another reconciliation";
   if (before !== null) return misses(after, { ...before, site_id_floor: after?.site_id_floor ?? 0 });
   const isCopy = home === "main" && change.home === "main" && String(after?.home).startsWith("main:");
   const isItself = after?.home === home && (change.home === home || change.home === "main");
-  return isCopy || isItself ? undefined : "not a place of this settling";
+  return isCopy || isItself ? undefined : "not a place of this reconciliation";
 }
 
 /** The directory keeps the floors of a further home after its reconciliation. */
@@ -84,18 +87,19 @@ function wrongRestoredSite(model: Model, operation: OperationOf<"restored">, cha
     if (Number(after?.[floor]) < Number(before?.[floor] ?? 0)) return `${floor} is lower`;
   }
   const { chat_id_floor = 0, event_seq_floor = 0 } = after ?? {};
-  if (hasLifted(operation)) {
-    if (Number(chat_id_floor) < model.home(home).highestId(siteId) + lift) return "its chat ids are not lifted";
-    if (Number(event_seq_floor) < nextSeq(model.home(home), siteId) - 1 + lift) return "its seqs are not lifted";
+  if (hasSkipped(operation)) {
+    if (Number(chat_id_floor) < model.home(home).highestId(siteId) + lift) return "it skips too few chat ids";
+    if (Number(event_seq_floor) < nextSeq(model.home(home), siteId) - 1 + lift) return "it skips too few seqs";
   } else {
     const known = model.floors.get(`${home}/${siteId}`) ?? { chatId: 0, eventSeq: 0 };
     const first = isMine ? listed.firstChatId - 1 : 0;
-    if (Number(chat_id_floor) > Math.max(known.chatId, first)) return "it lifts ids without a settling, or once more";
-    if (Number(event_seq_floor) > known.eventSeq) return "it lifts seqs without a settling, or once more";
+    if (Number(chat_id_floor) > Math.max(known.chatId, first))
+      return "it skips ids without a reconciliation, or once more";
+    if (Number(event_seq_floor) > known.eventSeq) return "it skips seqs without a reconciliation, or once more";
   }
   const floors = { chat_id_floor, event_seq_floor };
-  const isLiftedOnly = before !== null && isDeepStrictEqual(after, { ...before, ...floors });
-  if (isLiftedOnly) return undefined;
+  const hasFloorsOnly = before !== null && isDeepStrictEqual(after, { ...before, ...floors });
+  if (hasFloorsOnly) return undefined;
   if (before !== null && model.changedSinceRestore.has(`${home}/${siteId}`)) {
     return "it undoes what an operator has changed since the restore";
   }
@@ -120,15 +124,16 @@ export function wrongRestoredAnswer(
     homes_down: string[];
   };
   const home = model.home(intent.home);
-  const liftedNow = hasLifted(operation);
-  if (answer.settling_id !== (intent.settlingId ?? answer.settling_id)) return "another settling_id";
-  if (home.sites.size > 0 && answer.lifted_by !== (liftedNow ? intent.lift : 0)) return "not what was lifted";
+  const skippedNow = hasSkipped(operation);
+  if (answer.settling_id !== (intent.reconciliationId ?? answer.settling_id)) return "another settling_id";
+  if (home.sites.size > 0 && answer.lifted_by !== (skippedNow ? intent.lift : 0))
+    return "not how many ids were skipped";
   if (answer.sites !== home.sites.size) return "not the sites of the home";
   const restoredAt = model.restoredAt.get(intent.home) ?? 0;
   if (answer.reopen_after < restoredAt - SKEW_SECONDS + NONCE_SECONDS) return "reopen_after is too early";
   for (const [siteId, { floor }] of home.sites) {
-    const least = (highest.get(siteId) ?? 0) + (liftedNow ? intent.lift : 0);
-    if (floor < least) return `site ${siteId} is not lifted`;
+    const least = (highest.get(siteId) ?? 0) + (skippedNow ? intent.lift : 0);
+    if (floor < least) return `site ${siteId} skips too few ids`;
   }
   for (const [siteId, { home: name, status }] of model.directory) {
     const isLost = name === intent.home && status !== "creating" && intent.home !== "main" && !home.sites.has(siteId);

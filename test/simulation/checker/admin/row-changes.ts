@@ -18,5 +18,5 @@ export const misses = (after: Row | null, row: Row): string | undefined => {
  * Whether a change inserts a reconciliation of a home. The same batch makes the home skip ids, or stores the new floors
  * in the directory.
  */
-export const isSettling = ({ table, before, after }: Change, home: string): boolean =>
+export const isReconciling = ({ table, before, after }: Change, home: string): boolean =>
   table === "settlings" && before === null && after?.home === home;

@@ -148,8 +148,8 @@ function wrongRedeliver(model: Model, { call, intent }: OperationOf<"redeliver">
   if (table !== "deliveries" || !isOf(intent, after) || after?.seq !== seq) return "not the delivery";
   if (event === undefined || event.data === null) return "there is nothing to deliver";
   if (outbox.webhooks.get(`${siteId}/${webhookId}`)?.status !== "enabled") return "the webhook is not enabled";
-  const isUnderWay = before?.claim != null && Number(before.next_attempt_at) > call.clock;
-  if (isUnderWay) return "an attempt is under way";
+  const isInFlight = before?.claim != null && Number(before.next_attempt_at) > call.clock;
+  if (isInFlight) return "an attempt is in flight";
   const fresh = deliveryRow(event, webhookId, call.clock).after;
   // A delivery is kept as long as its event, so it takes the event's time.
   if (before === null) return inserts(change, { ...fresh, created_at: event.created_at ?? 0 });

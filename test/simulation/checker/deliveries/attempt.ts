@@ -8,10 +8,10 @@ export interface Attempt {
   home: string;
   /** Site, webhook and seq. */
   key: string;
-  claim: string;
+  lease: string;
   /** The number of attempts so far, this one included. */
   number: number;
-  claimedAt: number;
+  leasedAt: number;
   /** Every state of the webhook from the lease to the post. */
   webhooks: Row[];
   /** Undefined when the event was erased or pruned. */

@@ -7,13 +7,13 @@ import { keyOf } from "../events/outbox-model.ts";
 import type { Model } from "../model.ts";
 import type { Violate } from "../violate.ts";
 import { type Attempt, clockOf, isAt, isSuccess } from "./attempt.ts";
-import { isClaim, wrongClaim } from "./claims.ts";
 import { Invocations } from "./invocations.ts";
+import { isLease, wrongLease } from "./leases.ts";
 import { Liveness } from "./liveness.ts";
+import { wrongLeftover, wrongResult } from "./results.ts";
 import { wrongTurn } from "./turns.ts";
 import { missedHealth, wrongHealth, wrongOwnAudit } from "./webhook-health.ts";
 import { wrongPost } from "./wire.ts";
-import { wrongLeftover, wrongWriteDown } from "./write-downs.ts";
 
 type Broken = [rule: string, what: string] | undefined;
 
@@ -26,7 +26,7 @@ export class Deliveries {
   readonly #attempts = new Map<Call, Attempt[]>();
   readonly #byPost = new Map<Post, Attempt>();
   /** The call that made each lease. */
-  readonly #claims = new Map<string, Call>();
+  readonly #holders = new Map<string, Call>();
   readonly #invocations = new Invocations();
 
   constructor(model: Model, violate: Violate) {
@@ -54,20 +54,21 @@ export class Deliveries {
     for (const change of changes) {
       const wrong = this.#wrong(home, call, change, written);
       this.#report(call, `at ${home} ${JSON.stringify(change)}`, wrong);
-      const isToBeTried = change.table === "deliveries" && change.after?.status === "pending" && !isClaim(change);
+      const isToBeTried = change.table === "deliveries" && change.after?.status === "pending" && !isLease(change);
       if (isToBeTried) this.liveness.fails(home, call, change.after as Row, now);
       apply(change);
     }
     const unaudited = wrongOwnAudit(changes);
     if (unaudited !== undefined) {
-      this.#report(call, `at ${home}`, ["what the Worker disables by itself is in the audit log", unaudited]);
+      this.#report(call, `at ${home}`, ["each webhook that the Worker disables is in the audit log", unaudited]);
     }
     const { outbox } = this.#model.home(home);
-    const claims = changes.filter((change) => change.table === "deliveries" && isClaim(change));
-    this.#report(call, `at ${home}`, wrongTurn(outbox, home, call, claims, isFirst));
+    const leases = changes.filter((change) => change.table === "deliveries" && isLease(change));
+    this.#report(call, `at ${home}`, wrongTurn(outbox, home, call, leases, isFirst));
     for (const { table, after } of changes) {
       const left = table === "webhooks" && after?.status === "disabled" ? leftPending(outbox, after) : undefined;
-      if (left !== undefined) this.#report(call, `at ${home}`, ["what is left of a disabled webhook fails", left]);
+      if (left !== undefined)
+        this.#report(call, `at ${home}`, ["a pending delivery of a disabled webhook fails", left]);
     }
     for (const [key, webhook] of outbox.webhooks) {
       const its = written.filter((each) => each.key.startsWith(`${key}/`));
@@ -87,37 +88,37 @@ export class Deliveries {
     if (table !== "deliveries" || before === null || after === null) {
       return ["the consumer changes deliveries and their webhooks only", ""];
     }
-    if (isClaim(change)) return this.#claim(home, call, change);
+    if (isLease(change)) return this.#lease(home, call, change);
     const key = keyOf(table, after);
     const attempts = own.filter((each) => each.home === home && each.key === key);
-    const mine = attempts.findLast(({ claim }) => claim === before.claim);
+    const mine = attempts.findLast(({ lease }) => lease === before.claim);
     if (after.status === "failed" && after.last_error === DISABLED) {
       const wrong = wrongLeftover(change, this.#model.home(home).outbox.webhookOf(after));
-      return wrong === undefined ? undefined : ["what is left of a disabled webhook fails", wrong];
+      return wrong === undefined ? undefined : ["a pending delivery of a disabled webhook fails", wrong];
     }
     const heard = attempts.filter(({ post }) => post !== undefined && isSuccess(post));
     if (after.status === "delivered") for (const each of heard) each.isWritten = true;
     written.push(...(after.status === "delivered" ? heard.slice(-1) : mine === undefined ? [] : [mine]));
     // A second try of the lease reads the event again, which may have been erased since the first try.
     if (mine !== undefined && after.status === "skipped") mine.event = this.#model.home(home).outbox.eventOf(after);
-    return wrongWriteDown(change, mine, attempts);
+    return wrongResult(change, mine, attempts);
   }
 
-  #claim(home: string, call: Call, change: Change): Broken {
+  #lease(home: string, call: Call, change: Change): Broken {
     const { outbox } = this.#model.home(home);
     const wrong =
-      wrongClaim(this.#model.home(home), call, change) ?? this.liveness.wrongBegin(this.#model.home(home), change);
+      wrongLease(this.#model.home(home), call, change) ?? this.liveness.wrongBegin(this.#model.home(home), change);
     if (wrong !== undefined) return wrong;
     const after = change.after as Row;
-    const claim = String(after.claim);
-    const claimer = this.#claims.get(claim) ?? call;
-    if (claimer !== call) return ["each attempt has a claim of its own", `${claim} is one of ${claimer.name}`];
-    this.#claims.set(claim, call);
+    const lease = String(after.claim);
+    const holder = this.#holders.get(lease) ?? call;
+    if (holder !== call) return ["each attempt has a lease of its own", `${lease} is one of ${holder.name}`];
+    this.#holders.set(lease, call);
     const all = this.#attempts.get(call) ?? [];
     this.#attempts.set(call, all);
     all.push({
-      ...{ call, home, key: keyOf("deliveries", after), claim, number: Number(after.attempts) },
-      ...{ claimedAt: Number(after.next_attempt_at) - 60, webhooks: [outbox.webhookOf(after) as Row] },
+      ...{ call, home, key: keyOf("deliveries", after), lease, number: Number(after.attempts) },
+      ...{ leasedAt: Number(after.next_attempt_at) - 60, webhooks: [outbox.webhookOf(after) as Row] },
       ...{ event: outbox.eventOf(after), post: undefined, endedAt: undefined, isWritten: false },
     });
     return undefined;
@@ -147,7 +148,7 @@ export class Deliveries {
     if (attempt === undefined) {
       const id = post.headers["webhook-id"];
       this.#report(call, name, [
-        "each post is one claimed attempt, with its event's id, at its webhook's URL",
+        "each post is one leased attempt, with its event's id, at its webhook's URL",
         `${id} at ${url}`,
       ]);
       return;
@@ -155,8 +156,8 @@ export class Deliveries {
     attempt.post = post;
     this.#byPost.set(post, attempt);
     this.#report(call, name, wrongPost(attempt, post, this.#model.secrets));
-    if (clockOf(call) >= attempt.claimedAt + 60) {
-      this.#report(call, name, ["nothing is posted after its lease", `it was claimed at ${attempt.claimedAt}`]);
+    if (clockOf(call) >= attempt.leasedAt + 60) {
+      this.#report(call, name, ["nothing is posted after its lease", `it was leased at ${attempt.leasedAt}`]);
     }
   }
 
@@ -168,7 +169,7 @@ export class Deliveries {
   }
 
   /** The run has ended. @param now Unix seconds */
-  settled(now: number): void {
+  runEnds(now: number): void {
     for (const home of this.#model.homes.values()) {
       const wrong = this.liveness.wrongEnd(home, now);
       if (wrong !== undefined) this.#violate(wrong[0], wrong[1], []);
@@ -176,9 +177,8 @@ export class Deliveries {
     for (const [call, attempts] of this.#attempts) {
       const forgotten =
         !call.wasEnded && call.faults.length === 0 ? attempts.find((each) => this.#isForgotten(each)) : undefined;
-      const rule = "a success counts, whoever has the delivery";
-      if (forgotten !== undefined)
-        this.#report(call, forgotten.key, [rule, `${forgotten.post?.name} is not written down`]);
+      const rule = "a success is recorded, whoever holds the lease";
+      if (forgotten !== undefined) this.#report(call, forgotten.key, [rule, `${forgotten.post?.name} is not recorded`]);
     }
   }
 

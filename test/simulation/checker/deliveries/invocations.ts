@@ -40,6 +40,6 @@ export class Invocations {
     const returned = Math.round((call.answeredAt ?? now) - first);
     const isAlone = new Set(messagesOf(call).map(({ home }) => home)).size === 1;
     const holds = returned > RETURNED_MS && isAlone && call.faults.length === 0;
-    return holds ? ["no receiver holds the queue up", `the run returned after ${returned} ms`] : undefined;
+    return holds ? ["no receiver delays the queue", `the run returned after ${returned} ms`] : undefined;
   }
 }

@@ -110,16 +110,16 @@ export class Liveness {
       const { status, last_error, last_status, attempts, next_attempt_at } = delivery;
       const said = `${name} ${JSON.stringify(delivery)}`;
       const webhook = outbox.webhookOf(delivery);
-      if (webhook === undefined) return ["the sweep removes what is left of deleted webhooks", said];
+      if (webhook === undefined) return ["the sweep removes the deliveries of deleted webhooks", said];
       // An erasure also removes the recorded answers of receivers.
       const isErased = outbox.eventOf(delivery)?.data === null;
-      if (status === "failed" && !last_error && !isErased) return ["what has failed says why", said];
-      if (status === "delivered" && last_status === null) return ["what is delivered was answered", said];
+      if (status === "failed" && !last_error && !isErased) return ["a failed delivery has a reason", said];
+      if (status === "delivered" && last_status === null) return ["a delivered event was answered", said];
       if (status !== "pending") continue;
       if (webhook.status !== "enabled") return ["nothing stays pending for a disabled webhook", `${DISABLED}: ${said}`];
       const patience = LATE_SECONDS + HANGING_SECONDS * dueOf(outbox, delivery, now);
-      if (Number(next_attempt_at) < now - patience) return ["what is due is attempted", said];
-      if (attempts === 0) return ["what is due is attempted", said];
+      if (Number(next_attempt_at) < now - patience) return ["a due delivery is attempted", said];
+      if (attempts === 0) return ["a due delivery is attempted", said];
     }
     return undefined;
   }

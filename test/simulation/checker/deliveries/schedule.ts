@@ -1,8 +1,8 @@
 /** docs/receiving.md, "When an attempt fails". */
 
 /** Seconds between an attempt and the next one. */
-const PAUSES = [5, 300, 1_800, 7_200, 18_000, 36_000, 43_200];
-export const MOST_ATTEMPTS = PAUSES.length + 1;
+const BACKOFF_SECONDS = [5, 300, 1_800, 7_200, 18_000, 36_000, 43_200];
+export const MOST_ATTEMPTS = BACKOFF_SECONDS.length + 1;
 const JITTER = 0.1;
 const LONGEST_RETRY_AFTER = 43_200;
 
@@ -20,11 +20,11 @@ export function nextBounds(
   { endedAt, writtenAt }: { endedAt: number; writtenAt: number },
   retryAfter: string | null | undefined,
 ): { from: number; to: number } | undefined {
-  const pause = PAUSES[number - 1];
-  if (pause === undefined) return undefined;
+  const backoff = BACKOFF_SECONDS[number - 1];
+  if (backoff === undefined) return undefined;
   const asked = Math.min(secondsOf(retryAfter, endedAt), LONGEST_RETRY_AFTER);
-  const from = endedAt + Math.max(Math.floor(pause * (1 - JITTER)), asked - 1);
-  const to = writtenAt + Math.max(Math.ceil(pause * (1 + JITTER)), asked + 1);
+  const from = endedAt + Math.max(Math.floor(backoff * (1 - JITTER)), asked - 1);
+  const to = writtenAt + Math.max(Math.ceil(backoff * (1 + JITTER)), asked + 1);
   return { from, to };
 }
 

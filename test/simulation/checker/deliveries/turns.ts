@@ -1,7 +1,7 @@
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { keyOf, type OutboxModel } from "../events/outbox-model.ts";
-import { LEASE_SECONDS, placesLeft } from "./claims.ts";
+import { LEASE_SECONDS, placesLeft } from "./leases.ts";
 
 /** In which order attempts begin: docs/architecture.md, "The way of an event". */
 
@@ -21,8 +21,8 @@ export const messagesOf = ({ wire }: Call): Message[] => JSON.parse(wire.body) a
  * @param leases  the leases of that transaction
  * @param isFirst whether they are the first ones of the run in this home
  */
-export function wrongTurn(outbox: OutboxModel, home: string, call: Call, claims: Change[], isFirst: boolean): Broken {
-  const begun = Map.groupBy(claims, ({ after }) => `${after?.site_id}/${after?.webhook_id}`);
+export function wrongTurn(outbox: OutboxModel, home: string, call: Call, leases: Change[], isFirst: boolean): Broken {
+  const begun = Map.groupBy(leases, ({ after }) => `${after?.site_id}/${after?.webhook_id}`);
   for (const [key, its] of begun) {
     const keys = new Set(its.map(({ after }) => keyOf("deliveries", after as Row)));
     const last = Math.max(...its.map(({ before }) => Number(before?.next_attempt_at)));
@@ -30,12 +30,15 @@ export function wrongTurn(outbox: OutboxModel, home: string, call: Call, claims:
       (row) => Number(row.next_attempt_at) < last && !keys.has(keyOf("deliveries", row)),
     );
     if (passedOver !== undefined) {
-      return ["the longest due is attempted first", `${JSON.stringify(passedOver)} waits, due at ${last} is begun`];
+      return [
+        "the delivery that is due longest is attempted first",
+        `${JSON.stringify(passedOver)} waits, due at ${last} is begun`,
+      ];
     }
   }
   const greedy = [...begun].find(([, its]) => its.length > 1)?.[0];
   if (!isFirst || greedy === undefined) return undefined;
-  const now = Number(claims[0]?.after?.next_attempt_at) - LEASE_SECONDS;
+  const now = Number(leases[0]?.after?.next_attempt_at) - LEASE_SECONDS;
   const told = messagesOf(call).filter((each) => each.home === home);
   const starved = told.find(
     ({ site, webhook }) => !begun.has(`${site}/${webhook}`) && mayBegin(outbox, site, webhook, now),

@@ -22,7 +22,7 @@ export function wrongHealth(call: Call, change: Change, attempts: readonly Attem
   // again.
   const revision = Number(before.revision) + Number(status !== before.status);
   const wrong = misses(after, { ...before, failing_since, status, disabled_reason, revision });
-  if (wrong !== undefined) return ["the Worker changes nothing of a webhook but its health", wrong];
+  if (wrong !== undefined) return ["the Worker changes only the health of a webhook", wrong];
   const failed = attempts.filter(
     ({ post, endedAt }) => endedAt !== undefined && post !== undefined && !isSuccess(post),
   );
@@ -44,7 +44,10 @@ export function wrongHealth(call: Call, change: Change, attempts: readonly Attem
   const hasFailed = disabled_reason === "failing" && isFailing && failed.length > 0;
   return status === "disabled" && (isGone || hasFailed)
     ? undefined
-    : ["the Worker disables only who is gone, or has failed for 5 days", `${disabled_reason}, failing since ${since}`];
+    : [
+        "the Worker disables only a webhook that answered 410 or failed for 5 days",
+        `${disabled_reason}, failing since ${since}`,
+      ];
 }
 
 /**

@@ -16,9 +16,9 @@ const HEADERS = { "content-type": "application/json", "user-agent": "agent-sessi
 export function wrongPost(attempt: Attempt, post: Post, secrets: ReadonlyMap<string, string>): Broken {
   const { headers, body } = post;
   const now = clockOf(attempt.call);
-  const stamp = headers["webhook-timestamp"] ?? "";
-  if (!/^\d+$/.test(stamp) || Number(stamp) > now || Number(stamp) < now - SIGNED_SECONDS) {
-    return ["webhook-timestamp is the time of the attempt", `it is ${stamp}, now is ${now}`];
+  const timestamp = headers["webhook-timestamp"] ?? "";
+  if (!/^\d+$/.test(timestamp) || Number(timestamp) > now || Number(timestamp) < now - SIGNED_SECONDS) {
+    return ["webhook-timestamp is the time of the attempt", `it is ${timestamp}, now is ${now}`];
   }
   if (post.method !== "POST") return ["events are posted", `by ${post.method}`];
   if (post.redirect !== "manual") return ["redirects are not followed", `redirect is ${post.redirect}`];
@@ -26,12 +26,14 @@ export function wrongPost(attempt: Attempt, post: Post, secrets: ReadonlyMap<str
     if (headers[name] !== value) return ["a post says what it is", `${name} is ${headers[name]}`];
   }
   const { event } = attempt;
-  if (event?.data === null) return ["what was erased is not posted", `${event.id} was, before the attempt began`];
+  if (event?.data === null) return ["an erased event is not posted", `${event.id} was, before the attempt began`];
   const expected = event === undefined ? undefined : bodyOf(event);
   if (body !== expected) return ["the body is the event, the same bytes each time", `${body}, expected ${expected}`];
   const given = headers["webhook-signature"];
   const possible = attempt.webhooks.flatMap((webhook) =>
-    [attempt.claimedAt, Number(stamp)].map((at) => signaturesOf(webhook, at, secrets, `${event?.id}.${stamp}.${body}`)),
+    [attempt.leasedAt, Number(timestamp)].map((at) =>
+      signaturesOf(webhook, at, secrets, `${event?.id}.${timestamp}.${body}`),
+    ),
   );
   if (possible.some((each) => each === given)) return undefined;
   const what = `${post.name} has ${given}, expected ${[...new Set(possible)].join(" or ")}`;

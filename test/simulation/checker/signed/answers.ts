@@ -41,7 +41,7 @@ function formOf(verdict: Verdict, call: Call): Form {
     case "stale":
     case "used":
       return { status: 401, msg: UNVERIFIED, told: true };
-    case "stamp_malformed":
+    case "freshness_malformed":
     case "fields_malformed":
       return { status: 400, msg: INVALID, told: true };
     case "seal_unknown":

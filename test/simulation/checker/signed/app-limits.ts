@@ -4,7 +4,7 @@ import type { Violate } from "../violate.ts";
 import { areLimitsBound, EARLY_MS, LIMITER_MS } from "./limits.ts";
 
 /** Milliseconds for which an isolate refuses an app or a site after its limit was exceeded. */
-const PAUSE_MS = 1_000;
+const REFUSED_MS = 1_000;
 
 /** Calls of one key in one window of one location. */
 interface Counter {
@@ -76,7 +76,7 @@ export class AppLimits {
    */
   explains(call: Call, appid: string, siteId: number | undefined, isMalformed: boolean): boolean {
     if (!areLimitsBound(call)) return false;
-    const since = (call.arrivedAt as number) - PAUSE_MS - LIMITER_MS;
+    const since = (call.arrivedAt as number) - REFUSED_MS - LIMITER_MS;
     const names = [`app ${appid}`, `site ${siteId}`, ...(isMalformed ? [malformed(appid)] : [])];
     return names.some((name) => this.#exceededOf(call, name).own.some((at) => at >= since));
   }
@@ -104,7 +104,7 @@ export class AppLimits {
   #known(call: Call, name: string, at: number): number | undefined {
     if (!areLimitsBound(call)) return undefined;
     const since = this.#exceededOf(call, name).sure.findLast((time) => (call.arrivedAt as number) > time + LIMITER_MS);
-    return since === undefined || at >= since + PAUSE_MS - EARLY_MS ? undefined : since;
+    return since === undefined || at >= since + REFUSED_MS - EARLY_MS ? undefined : since;
   }
 
   #letThrough(call: Call, names: readonly string[], at: number): void {
@@ -112,7 +112,7 @@ export class AppLimits {
       const since = this.#known(call, name, at);
       if (since === undefined) continue;
       this.#violate(
-        "an isolate refuses who has exceeded a limit",
+        "an isolate that knows of an exceeded limit refuses",
         `${call.name} was let through ${Math.round(at - since)} ms after the limit of ${name} was exceeded`,
         [call.name, name.split(" ")[1] ?? ""],
       );

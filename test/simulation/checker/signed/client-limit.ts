@@ -4,7 +4,7 @@ import type { Violate } from "../violate.ts";
 import { areLimitsBound, clientKey, EARLY_MS, LIMITER_MS } from "./limits.ts";
 
 /** Milliseconds for which an isolate refuses a client's calls after its limit was exceeded. */
-const PAUSE_MS = 60_000;
+const REFUSED_MS = 60_000;
 const PERIOD_MS = LIMITS.CLIENT_LIMIT.period * 1000;
 
 /** A failed signature check, as the limit of a client counts it. */
@@ -46,7 +46,7 @@ export class ClientLimit {
     const from = Math.floor((asked - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
     if (mayBeUnsigned && this.#count(call, from, now, () => true) > limit) return true;
     if (isKnown) return false;
-    const first = Math.floor(((call.arrivedAt as number) - PAUSE_MS - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
+    const first = Math.floor(((call.arrivedAt as number) - REFUSED_MS - LIMITER_MS) / PERIOD_MS) * PERIOD_MS;
     for (let start = first; start <= now; start += PERIOD_MS) {
       if (this.#count(call, start - LIMITER_MS, start + PERIOD_MS, ({ isUnknown }) => isUnknown) > limit) return true;
     }
@@ -97,7 +97,7 @@ export class ClientLimit {
     }
     if (invented && this.#knows(call, "unknown") && (asked.length > 0 || !isLimited)) {
       this.#violate(
-        "an address that made up too many appids costs no look-up",
+        "an address that invented too many appids causes no look-up",
         `${call.name} asked ${asked.join(", ")} and was answered ${call.answer?.status}`,
         [call.name, call.client],
       );
@@ -113,7 +113,7 @@ export class ClientLimit {
     const since = this.#exceeded.get(`${call.isolate?.name} ${clientKey(call)} ${kind}`);
     if (since === undefined) return false;
     const { arrivedAt, answeredAt } = call as { arrivedAt: number; answeredAt: number };
-    return arrivedAt > since + LIMITER_MS && answeredAt < since + PAUSE_MS - EARLY_MS;
+    return arrivedAt > since + LIMITER_MS && answeredAt < since + REFUSED_MS - EARLY_MS;
   }
 
   /** How many calls of a client at this location failed, or may still fail, the call itself included. */

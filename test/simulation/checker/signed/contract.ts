@@ -15,7 +15,7 @@ export interface Reading {
   operation: OperationModel;
   appid: string;
   /** Undefined when `timestamp` or `ranstr` breaks its rules. */
-  stamp: { timestamp: number; ranstr: string } | undefined;
+  freshness: { timestamp: number; ranstr: string } | undefined;
   /** Undefined when a field breaks its rule. */
   asked: object | undefined;
   /** Two requests with one Idempotency-Key count as the same if their fingerprints are equal. */
@@ -26,8 +26,8 @@ export interface Reading {
 }
 
 /** Whether a signed request is refused for its form alone: a field, its timestamp or ranstr, or its Idempotency-Key. */
-export const isMalformed = ({ stamp, asked, key }: Reading): boolean =>
-  stamp === undefined || asked === undefined || key === undefined;
+export const isMalformed = ({ freshness, asked, key }: Reading): boolean =>
+  freshness === undefined || asked === undefined || key === undefined;
 
 /** The statuses of requests that are refused before their signature is checked. */
 export type Unreadable = 400 | 404 | 405 | 413 | 415;
@@ -56,7 +56,7 @@ export function read({ method, path, headers, body }: Wire): Unreadable | Readin
   return {
     operation,
     appid,
-    stamp:
+    freshness:
       Number.isSafeInteger(timestamp) && isText(ranstr, 128) ? { timestamp: timestamp as number, ranstr } : undefined,
     asked,
     // docs/retrying.md, "What means the same".

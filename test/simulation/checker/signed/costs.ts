@@ -1,5 +1,5 @@
 import type { Call, Trip } from "../../world/call.ts";
-import { NONCE_SECONDS, REFRESH_PAUSE_MS } from "../periods.ts";
+import { NEGATIVE_CACHE_MS, NONCE_SECONDS } from "../periods.ts";
 import type { Violate } from "../violate.ts";
 import { clientKey } from "./limits.ts";
 
@@ -39,7 +39,7 @@ export class Costs {
    */
   readonly #loads = new Map<string, { from: number; done: number }>();
   /** Calls with one ranstr, by isolate, app and ranstr. */
-  readonly #sameStamp = new Map<string, { call: Call; done: boolean }[]>();
+  readonly #sameRanstr = new Map<string, { call: Call; done: boolean }[]>();
   /** The last forgery that cost a read of D1, by isolate, app and client. */
   readonly #forgeries = new Map<string, Call>();
 
@@ -52,7 +52,7 @@ export class Costs {
   }
 
   /** From here on, all caches may be outdated: of one app, or of all apps. */
-  unsettle(appid?: string): void {
+  outdate(appid?: string): void {
     for (const each of appid === undefined ? this.#writes.keys() : [appid]) this.changed(each);
   }
 
@@ -68,7 +68,7 @@ export class Costs {
     this.#checkTries(call, told.appid);
     if (told.failed) this.#checkForgery(call, told.appid);
     if (told.ranstr !== undefined)
-      this.#checkStamp(call, told.appid, told.ranstr, told.done && call.faults.length === 0);
+      this.#checkRanstr(call, told.appid, told.ranstr, told.done && call.faults.length === 0);
     if (told.done) this.#noteLoad(call, told.appid);
   }
 
@@ -90,11 +90,10 @@ export class Costs {
     for (const { to, at, refusedAt } of call.trips.filter(isBatch)) {
       if (refusedAt === undefined || refusedAt - at >= TRY_MS) continue;
       if (!call.trips.some((trip) => trip.to === to && trip.at >= refusedAt)) continue;
-      this.#violate(
-        "what D1 refuses for good is not tried again",
-        `${call.name} asked ${to} again after ${refusedAt}`,
-        [call.name, appid],
-      );
+      this.#violate("a permanent error of D1 is not retried", `${call.name} asked ${to} again after ${refusedAt}`, [
+        call.name,
+        appid,
+      ]);
     }
   }
 
@@ -102,7 +101,7 @@ export class Costs {
     if (call.faults.length > 0 || databaseTrips(call).length === 0 || !this.isWarm(call, appid)) return;
     const key = `${call.isolate?.name} ${appid} ${clientKey(call)}`;
     const before = this.#forgeries.get(key);
-    if (before !== undefined && (call.answeredAt as number) - (before.arrivedAt as number) < REFRESH_PAUSE_MS) {
+    if (before !== undefined && (call.answeredAt as number) - (before.arrivedAt as number) < NEGATIVE_CACHE_MS) {
       this.#violate(
         "forgeries from one address cost one read of D1 in 5 s",
         `${call.name} caused one after ${before.name} did`,
@@ -112,14 +111,14 @@ export class Costs {
     this.#forgeries.set(key, call);
   }
 
-  #checkStamp(call: Call, appid: string, ranstr: string, done: boolean): void {
+  #checkRanstr(call: Call, appid: string, ranstr: string, done: boolean): void {
     const key = JSON.stringify([call.isolate?.name, appid, ranstr]);
-    const others = this.#sameStamp.get(key) ?? [];
+    const others = this.#sameRanstr.get(key) ?? [];
     for (const other of others) {
       if (other.done) this.#checkPair(other.call, call);
       if (done) this.#checkPair(call, other.call);
     }
-    this.#sameStamp.set(key, [...others, { call, done }]);
+    this.#sameRanstr.set(key, [...others, { call, done }]);
   }
 
   /** Checks two calls in one isolate: `first` has used up the ranstr of `second`. */
@@ -134,7 +133,7 @@ export class Costs {
         : undefined);
     if (asked === undefined) return;
     this.#violate(
-      "a replay costs neither KV nor a batch where its first is known",
+      "a replay costs neither KV nor a batch in an isolate that knows the first request",
       `${second.name} asked ${asked.to}, its isolate knew ${first.name}`,
       [second.name, first.name],
     );

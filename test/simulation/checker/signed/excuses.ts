@@ -2,7 +2,7 @@ import type { Answer, Call } from "../../world/call.ts";
 import { TRANSIENT_FAULT } from "../../world/cloud/database-link.ts";
 import { LIMITS } from "../../world/cloud/settings.ts";
 import type { Model } from "../model.ts";
-import { REFRESH_PAUSE_MS, WHOLE_LIMIT_MS } from "../periods.ts";
+import { NEGATIVE_CACHE_MS, WHOLE_LIMIT_MS } from "../periods.ts";
 import { formMismatch, LIMITED, mismatch, NO_ANSWER } from "./answers.ts";
 import type { AppLimits } from "./app-limits.ts";
 import type { ClientLimit } from "./client-limit.ts";
@@ -12,10 +12,10 @@ import { isReadable, wasOnceInForce } from "./signatures.ts";
 import type { ReadableCall, WatchedCall } from "./watched-call.ts";
 
 /** How often an isolate asks D1 whether a caller that it refuses is still valid. */
-const CONFIRM_PAUSE_MS = 1_000;
+const CONFIRM_EVERY_MS = 1_000;
 const CONFIRMS_PER_SECOND = 10;
 /** Refusals that an isolate decides before the batch, so D1 has not confirmed the app for them. */
-const TOLD_BEFORE_THE_BATCH = ["stamp_malformed", "stale", "fields_malformed", "site_closed"] as const;
+const TOLD_BEFORE_THE_BATCH = ["freshness_malformed", "stale", "fields_malformed", "site_closed"] as const;
 
 /** Answers that no verdict explains and that the contract allows all the same. */
 export class Excuses {
@@ -155,7 +155,7 @@ export class Excuses {
     // A tampered record can send a call to a home that does not exist, where D1 cannot be asked.
     if (call.faults.length > 0 || this.#tampered.has(reading.appid)) return true;
     const before = this.#othersOfApp(watched).filter(
-      (other) => (call.arrivedAt ?? 0) - (other.call.answeredAt ?? Number.POSITIVE_INFINITY) < CONFIRM_PAUSE_MS,
+      (other) => (call.arrivedAt ?? 0) - (other.call.answeredAt ?? Number.POSITIVE_INFINITY) < CONFIRM_EVERY_MS,
     );
     const signatures = new Set(before.map((other) => other.reading.signature.toLowerCase()));
     return signatures.has(reading.signature.toLowerCase()) || signatures.size >= CONFIRMS_PER_SECOND;
@@ -167,7 +167,7 @@ export class Excuses {
    */
   #failedBefore({ call, reading }: ReadableCall): boolean {
     const failed = this.#unsigned.get(`${call.isolate?.name} ${reading.appid} ${call.client}`);
-    return failed !== undefined && failed >= (call.arrivedAt ?? 0) - REFRESH_PAUSE_MS;
+    return failed !== undefined && failed >= (call.arrivedAt ?? 0) - NEGATIVE_CACHE_MS;
   }
 
   /**
@@ -180,7 +180,7 @@ export class Excuses {
       if (other.client !== call.client || other.answer === undefined || other.answeredAt === undefined) return false;
       const since = (call.arrivedAt ?? 0) - other.answeredAt;
       const hasAsked = other.trips.some(({ to }) => to.startsWith("main "));
-      return hasAsked && since < REFRESH_PAUSE_MS && formMismatch(other, other.answer, NO_ANSWER) === undefined;
+      return hasAsked && since < NEGATIVE_CACHE_MS && formMismatch(other, other.answer, NO_ANSWER) === undefined;
     });
   }
 

@@ -11,11 +11,15 @@ import type { Writing } from "./verdicts.ts";
 export function expectedRows(home: HomeModel, app: App, { call, reading }: Readable, verdict: Writing): ExpectedRow[] {
   const { clock } = call;
   const { siteId: site_id, appid } = app;
-  const { operation, asked, stamp, key } = reading;
-  if (asked === undefined || stamp === undefined || key === undefined) throw new Error("only a whole request writes");
+  const { operation, asked, freshness, key } = reading;
+  if (asked === undefined || freshness === undefined || key === undefined)
+    throw new Error("only a whole request writes");
   const session_id = verdict.kind === "refused" ? null : verdict.sessionId;
   const rows: ExpectedRow[] = [
-    { table: "nonces", after: { site_id, appid, ranstr: stamp.ranstr, expires_at: clock + NONCE_SECONDS, session_id } },
+    {
+      table: "nonces",
+      after: { site_id, appid, ranstr: freshness.ranstr, expires_at: clock + NONCE_SECONDS, session_id },
+    },
   ];
   if (verdict.kind !== "accepted") return rows;
   const moment = { home, app, clock };

@@ -15,7 +15,7 @@ import { Excuses } from "./excuses.ts";
 import { Orders } from "./orders.ts";
 import { isReadable, wasOnceInForce } from "./signatures.ts";
 import { checkWritten } from "./signed-writes.ts";
-import { UsedStamps } from "./used-stamps.ts";
+import { UsedRanstrs } from "./used-ranstrs.ts";
 import { isWriting, type Verdict, verdictsOf } from "./verdicts.ts";
 import { aboutOf, type ReadableCall, type WatchedCall } from "./watched-call.ts";
 
@@ -26,7 +26,7 @@ const OWN_LIMIT_MS = 1_600;
 export class SignedCalls {
   readonly costs: Costs;
   readonly excuses: Excuses;
-  readonly usedStamps: UsedStamps;
+  readonly usedRanstrs: UsedRanstrs;
   readonly orders: Orders;
   readonly #model: Model;
   readonly #violate: Violate;
@@ -47,7 +47,7 @@ export class SignedCalls {
     this.#appLimits = new AppLimits(violate);
     this.#clientLimit = new ClientLimit(violate);
     this.costs = new Costs(violate);
-    this.usedStamps = new UsedStamps(violate);
+    this.usedRanstrs = new UsedRanstrs(violate);
     this.orders = new Orders(model, violate);
     const rules = { costs: this.costs, appLimits: this.#appLimits, clientLimit: this.#clientLimit };
     this.excuses = new Excuses(model, this.#calls, rules);
@@ -89,12 +89,12 @@ export class SignedCalls {
     const result = checkWritten(this.#model, this.#violate, home, watched, changes);
     if (result === undefined || !isReadable(watched)) return;
     const { app, verdict } = result;
-    const { stamp, operation } = watched.reading;
+    const { freshness, operation } = watched.reading;
     const due = changes.some(({ table }) => table === "deliveries");
     const joined = changes.flatMap(({ table, after }) => (table === "participants" ? [after?.agent_id] : []));
     watched.committed = { verdict, at: this.#scheduler.now, due, joined };
     this.#count(`${operation.wireName} ${verdict.kind}${verdict.kind === "refused" ? `: ${verdict.reason}` : ""}`);
-    if (stamp !== undefined) this.#model.used.set(usedName(app.appid, stamp.ranstr), call);
+    if (freshness !== undefined) this.#model.used.set(usedName(app.appid, freshness.ranstr), call);
     const opened = openedBy(changes);
     if (verdict.kind === "accepted" && opened !== undefined) {
       this.orders.opens(home, app, watched, verdict.sessionId, opened.content);
@@ -124,7 +124,7 @@ export class SignedCalls {
       return;
     }
     if (isReadable(watched)) this.#charge(watched, answer);
-    this.#checkWoken(watched, answer);
+    this.#checkNotified(watched, answer);
     if (matched !== undefined) this.#checkIgnored(watched, answer, matched);
     this.#checkTime(watched);
   }
@@ -147,25 +147,25 @@ export class SignedCalls {
       const { joined = [] } = watched.committed ?? {};
       const wrong = said.find((each) => joined.some((id) => each.startsWith(`${id} `)));
       if (wrong === undefined) return;
-      this.#violate("x-ignored-agents names nobody who joined", `${call.name} says ${wrong}`, aboutOf(watched));
+      this.#violate("x-ignored-agents names no agent that joined", `${call.name} says ${wrong}`, aboutOf(watched));
       return;
     }
     if (JSON.stringify(said) === JSON.stringify(verdict.ignored.toSorted())) return;
     const what = `${call.name} says ${said}, left out were ${verdict.ignored}`;
-    this.#violate("x-ignored-agents names who was left out", what, aboutOf(watched));
+    this.#violate("x-ignored-agents names the agents that were left out", what, aboutOf(watched));
   }
 
   /**
    * docs/architecture.md, "Events": the call that has stored due deliveries notifies the queue, and no other call does.
    */
-  #checkWoken({ call, committed }: WatchedCall, answer: Answer): void {
-    const isWoken = call.trips.some(({ to }) => to.startsWith("EVENTS "));
+  #checkNotified({ call, committed }: WatchedCall, answer: Answer): void {
+    const isNotified = call.trips.some(({ to }) => to.startsWith("EVENTS "));
     const isDue = committed?.due === true;
     // A second try does not see what the first one stored, so the sweep delivers it.
     const isExcused = isDue && (call.faults.length > 0 || formMismatch(call, answer, NO_ANSWER) === undefined);
-    if (isWoken === isDue || isExcused) return;
+    if (isNotified === isDue || isExcused) return;
     const what = `${call.name} ${isDue ? "told it nothing" : "told it something"}`;
-    this.#violate("a call tells the queue what is due, when something is", what, [call.name]);
+    this.#violate("a call notifies the queue when it has stored due deliveries, and only then", what, [call.name]);
   }
 
   #checkTime(watched: WatchedCall): void {
@@ -175,13 +175,13 @@ export class SignedCalls {
     // The isolate waits for KV when its keys do not open D1's row: KV may still have a record that opens.
     if ([...watched.possible.values()].some(({ kind }) => kind === "seal_unknown")) return;
     const what = `${call.name} took ${Math.round(took)} ms, of which D1 ${Math.round(call.d1Ms)} ms`;
-    this.#violate("KV and limits hold no request up", what, aboutOf(watched));
+    this.#violate("KV and limits delay no request", what, aboutOf(watched));
   }
 
   /** Counts an answered call for the limits and checks its cost. */
   #charge(watched: ReadableCall, answer: Answer): void {
     const { call, committed, reading } = watched;
-    const { appid, stamp } = reading;
+    const { appid, freshness } = reading;
     const siteId = this.#model.siteOf(appid);
     const isUnsigned = mismatch(call, answer, { kind: "unsigned" }) === undefined;
     const isLimited =
@@ -195,14 +195,14 @@ export class SignedCalls {
       this.#clientLimit.fails(call, { isLimited, forged, isUnknown, invented });
     } else this.#clientLimit.succeeds(call);
     const done = committed !== undefined && formMismatch(call, answer, NO_ANSWER) !== undefined;
-    if (done) this.usedStamps.uses(call);
+    if (done) this.usedRanstrs.uses(call);
     if (done) this.#appLimits.letThrough(call, appid, siteId, committed.at);
-    if (done && stamp !== undefined) this.#appLimits.charge(call, { appid, siteId, ranstr: stamp.ranstr });
+    if (done && freshness !== undefined) this.#appLimits.charge(call, { appid, siteId, ranstr: freshness.ranstr });
     if (isMalformed(reading)) {
       if (mismatch(call, answer, { kind: "fields_malformed" }) === undefined)
         this.#appLimits.chargeMalformed(call, appid);
       else this.#appLimits.checkCost(call, appid);
     }
-    this.costs.answers(call, { appid, ranstr: stamp?.ranstr, done, failed: isUnsigned });
+    this.costs.answers(call, { appid, ranstr: freshness?.ranstr, done, failed: isUnsigned });
   }
 }

@@ -11,12 +11,12 @@ import { aboutOf, type WatchedCall } from "./watched-call.ts";
 /** The rule that a request breaks when it writes although it has this verdict. */
 const RULES: Partial<Record<Verdict["kind"], string>> = {
   used: "each ranstr has at most one effect",
-  unsigned: "nothing is accepted that no secret in force has signed",
+  unsigned: "only a request signed by a secret in force is accepted",
   stale: "a request with a stale timestamp changes nothing",
   site_closed: "a closed site is not written to",
   home_closed: "a closed home is not written to",
   fields_malformed: "a malformed request changes nothing",
-  stamp_malformed: "a malformed request changes nothing",
+  freshness_malformed: "a malformed request changes nothing",
 };
 
 /**

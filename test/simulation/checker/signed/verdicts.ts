@@ -11,7 +11,7 @@ import { isInForce, isReadable, type Readable, type SignedCall, wasOnceInForce }
 type Untouched =
   | "home_closed"
   | "unsigned"
-  | "stamp_malformed"
+  | "freshness_malformed"
   | "stale"
   | "used"
   | "fields_malformed"
@@ -37,7 +37,7 @@ export const isWriting = (verdict: Verdict): verdict is Writing =>
  * Milliseconds after a site is opened in which calls may still hear that it is closed: a call in flight for 9.5 s, and
  * one more second in which its isolate believes it.
  */
-const CLOSED_PAUSE_MS = 1_000 + 9_500;
+const CLOSED_MS = 1_000 + 9_500;
 
 /**
  * The verdicts that a request may get at this moment. There are several when several rules refuse it and their order is
@@ -68,18 +68,18 @@ export function verdictsAt(model: Model, home: HomeModel, app: App, signed: Read
   if (settings.closedHomes.includes(home.name)) return [{ kind: "home_closed" }];
   const isMoved = model.moved.has(app.appid);
   if (isMoved || !areSealsKnown(app, settings)) verdicts.push({ kind: "seal_unknown" });
-  const { operation, stamp, asked, key } = reading;
+  const { operation, freshness, asked, key } = reading;
   if (isMoved || !isInForce(model, app, signed)) {
     // A replay is refused from memory, without D1: docs/decisions.md, "unknown or revoked appid".
-    const isReplay = stamp !== undefined && useOf(model, signed, stamp.ranstr) !== "none";
+    const isReplay = freshness !== undefined && useOf(model, signed, freshness.ranstr) !== "none";
     if (isReplay && wasOnceInForce(model, signed)) verdicts.push({ kind: "used" });
     return [...verdicts, { kind: "unsigned" }];
   }
   // The overlap of a rotation may end while the call is in flight.
   if (!isInForce(model, app, signed, call.isolate?.clock)) verdicts.push({ kind: "unsigned" });
-  if (stamp === undefined) return [...verdicts, { kind: "stamp_malformed" }];
-  if (Math.abs(call.clock - stamp.timestamp) > settings.toleranceSeconds) return [...verdicts, { kind: "stale" }];
-  const use = useOf(model, signed, stamp.ranstr);
+  if (freshness === undefined) return [...verdicts, { kind: "freshness_malformed" }];
+  if (Math.abs(call.clock - freshness.timestamp) > settings.toleranceSeconds) return [...verdicts, { kind: "stale" }];
+  const use = useOf(model, signed, freshness.ranstr);
   if (use !== "none") verdicts.push({ kind: "used" });
   if (asked === undefined || key === undefined) return [...verdicts, { kind: "fields_malformed" }];
   if (home.sites.get(app.siteId)?.status !== "open") return [...verdicts, { kind: "site_closed" }];
@@ -102,7 +102,7 @@ export function verdictsAt(model: Model, home: HomeModel, app: App, signed: Read
  */
 function isBelievedClosed(model: Model, home: HomeModel, { siteId }: App, { arrivedAt }: Call): boolean {
   const reopenedAt = model.reopenedAt.get(`${home.name}/${siteId}`);
-  return reopenedAt !== undefined && (arrivedAt ?? 0) < reopenedAt + CLOSED_PAUSE_MS;
+  return reopenedAt !== undefined && (arrivedAt ?? 0) < reopenedAt + CLOSED_MS;
 }
 
 /**

@@ -339,7 +339,7 @@ export const storeCases: Cases<Store> = {
     (db) => isConsoleSession(runtime, db, "s", NOW),
   ),
   "a run of prune in chunks, and a second one": onHome(expired, pruned, everything, pruned),
-  "what settles a restored home": onHome(
+  "what reconciles a restored home": onHome(
     threeSessions,
     async (db) => {
       await db.prepare("INSERT INTO sites VALUES (9, 'Lost', 'main', 50, 'open', 1, 3, 0)").run();

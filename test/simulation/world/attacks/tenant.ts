@@ -8,7 +8,7 @@ import { type Attacker, newSession, secretOf } from "./attacker.ts";
 
 /** The acts of a tenant, by their weights. */
 export const TENANT_ACTS = {
-  ...{ borrow: 6, foreign: 4, stamp: 4, pair: 4, keys: 3 },
+  ...{ borrow: 6, foreign: 4, timestamp: 4, pair: 4, keys: 3 },
   ...{ later: 0.3, flood: 0.5, siteFlood: 0.8 },
 };
 
@@ -32,7 +32,7 @@ export async function tenant(attacker: Attacker): Promise<void> {
       case "foreign":
         await attacker.send(foreign(attacker, app), attacker.anyEdge());
         break;
-      case "stamp":
+      case "timestamp":
         await attacker.send(atEdge(attacker, app), attacker.anyEdge());
         break;
       case "pair":
@@ -74,12 +74,12 @@ function foreign(attacker: Attacker, app: KnownApp): Wire {
   const { world, chance } = attacker;
   const others = world.company.sites.filter((each) => each !== app.site);
   const { timestamp, ranstr, ...rest } = newSession(attacker, chance.integer(10_411, 10_420));
-  const stamp = { appid: app.appid, timestamp, ranstr };
+  const shared = { appid: app.appid, timestamp, ranstr };
   const chatIds = others.flatMap((site) => site.chatIds.slice(-20));
-  if (chance.happens(0.3) || chatIds.length === 0) return signed("create_gd", { ...stamp, ...rest }, secretOf(app));
+  if (chance.happens(0.3) || chatIds.length === 0) return signed("create_gd", { ...shared, ...rest }, secretOf(app));
   const chat_id = chance.one(chatIds);
   const kefu_ids = chance.one(["10411,10412", [10_411, 10_413], " 10412 "]);
-  return signed("add_kf", { ...stamp, chat_id, kefu_ids }, secretOf(app));
+  return signed("add_kf", { ...shared, chat_id, kefu_ids }, secretOf(app));
 }
 
 /**

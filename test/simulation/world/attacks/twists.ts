@@ -49,7 +49,7 @@ const UNLIKELY: Record<string, Twist> = {
   }),
   "another ranstr": body((text) => text.replace(/"ranstr":"/, '"ranstr":"0')),
   "another timestamp": body((text) =>
-    text.replace(/"timestamp":(\d+)/, (_, stamp) => `"timestamp":${Number(stamp) + 1}`),
+    text.replace(/"timestamp":(\d+)/, (_, seconds) => `"timestamp":${Number(seconds) + 1}`),
   ),
   "two appids": body((text) => `{"appid":"another",${text.slice(1)}`),
   "two customers": body((text) => `${text.slice(0, -1)},"sbs":"customer_1"}`),

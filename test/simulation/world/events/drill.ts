@@ -10,7 +10,7 @@ import type { World } from "../world.ts";
 import { REACHED_EVERYWHERE_MS } from "./deployments.ts";
 import { changeTooEarly, liveOn, silence } from "./drill-troubles.ts";
 
-const SETTLE_TRIES = 30;
+const RECONCILE_TRIES = 30;
 
 /** The names of a drill's first restore and of its further ones, by home. */
 export const RESTORES = {
@@ -18,7 +18,7 @@ export const RESTORES = {
   further: ["restore of a home", "restore of a home again"],
 } as const;
 
-interface Settled {
+interface Reconciled {
   reopen_after: number;
   homes_down: string[];
 }
@@ -77,17 +77,17 @@ async function restore(
   checker.restored(home, WATCHED, Math.floor((EPOCH + world.scheduler.now) / 1000));
   if (chance.happens(0.5)) await changeTooEarly(operator, chance, name);
   if (chance.happens(0.3)) silence(world, chance, name);
-  const settling = settle(world, operator, name, `settling-${Math.floor(world.scheduler.now)}`);
+  const reconciling = reconcile(world, operator, name, `settling-${Math.floor(world.scheduler.now)}`);
   // Another operator changes the same sites meanwhile.
   if (chance.happens(0.5)) await changeTooEarly(new Operator(world), chance, name);
-  const settled = await settling;
-  if (settled === undefined) return false;
+  const reconciled = await reconciling;
+  if (reconciled === undefined) return false;
   const divergent = await listDivergent(operator, name);
 
   if (name === "main") await forgetLostSites(company.sites, operator);
   const sites = company.sites.filter((site) => site.home === name);
   for (const site of sites) await endWhatWasEnded(operator, chance, site);
-  await rest(world, Math.max(0, (settled.reopen_after + 1) * 1000 - EPOCH - world.scheduler.now));
+  await rest(world, Math.max(0, (reconciled.reopen_after + 1) * 1000 - EPOCH - world.scheduler.now));
   cloud.deploy({ ...cloud.settings, closedHomes });
   await rest(world, REACHED_EVERYWHERE_MS);
   for (const site of sites) await makeAnew(operator, site, divergent);
@@ -98,17 +98,17 @@ async function restore(
 }
 
 /** Repeats the call until the home is reconciled and no other home is missing. */
-async function settle(
+async function reconcile(
   world: World,
   operator: Operator,
   home: string,
   settling_id: string,
-): Promise<Settled | undefined> {
-  for (let i = 0; i < SETTLE_TRIES && !world.closing; i++) {
+): Promise<Reconciled | undefined> {
+  for (let i = 0; i < RECONCILE_TRIES && !world.closing; i++) {
     const answer = await operator.insist("POST", `/homes/${home}/restored`, { settling_id });
     if (answer?.status !== 200) continue;
-    const settled = JSON.parse(answer.body) as Settled;
-    if (settled.homes_down.length === 0) return settled;
+    const reconciled = JSON.parse(answer.body) as Reconciled;
+    if (reconciled.homes_down.length === 0) return reconciled;
   }
   return undefined;
 }
@@ -168,5 +168,5 @@ async function makeAnew(operator: Operator, site: KnownSite, divergent: Divergen
   for (const id of site.agentIds) {
     await operator.insist("POST", `/sites/${site.siteId}/agents`, { id, name: `Agent ${id}` });
   }
-  await new WebhookKeeper(operator).settle(site);
+  await new WebhookKeeper(operator).reconcile(site);
 }

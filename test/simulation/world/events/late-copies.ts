@@ -26,8 +26,8 @@ export async function holdUpCopies(world: World): Promise<void> {
       directory.state = "up";
     });
     const first_chat_id = Math.max(0, ...chatIds) + chance.integer(20, 60);
-    const lifted = first.insist("PATCH", `/sites/${siteId}`, { first_chat_id });
+    const floorRaised = first.insist("PATCH", `/sites/${siteId}`, { first_chat_id });
     await world.sleep(from + begin + silence + chance.between(0, 300) - world.scheduler.now);
-    await Promise.all([lifted, second.call("PATCH", `/sites/${siteId}`, { name: `Site ${siteId}, held up` })]);
+    await Promise.all([floorRaised, second.call("PATCH", `/sites/${siteId}`, { name: `Site ${siteId}, held up` })]);
   }
 }

@@ -9,7 +9,7 @@ import { type KnownApp, secretInUse } from "./company.ts";
 type FetchInit = { method: string; headers: Record<string, string>; body: string; signal: AbortSignal };
 
 /** The client's shortest backoff: half of the first one. */
-const SHORTEST_PAUSE_MS = 125;
+const SHORTEST_BACKOFF_MS = 125;
 
 const MOST_TRIES = 4;
 
@@ -29,7 +29,7 @@ export class CallerClient {
   /** A client for each secret, because a caller makes a new client with a new secret. */
   readonly #clients = new Map<string, AgentSessionClient>();
   /** When the client may retry, by Idempotency-Key. */
-  readonly #pauses = new Map<string, number>();
+  readonly #mayRetryAt = new Map<string, number>();
   /** The number of tries, by Idempotency-Key. */
   readonly #tries = new Map<string, number>();
   /** Idempotency-Keys of calls that were answered with the service's time. */
@@ -88,14 +88,14 @@ export class CallerClient {
       body,
     };
     const call = world.newCall("honest", wire, this.#edge);
-    this.#checkPause(call);
+    this.#checkBackoff(call);
     this.#checkClock(call);
     this.#checkTries(call);
     world.capture(call);
     if (world.cloud.rough && this.#chance.happens(world.weather.doubled)) this.#double(call);
     return new Promise((resolve, reject) => {
       const gaveUp = () => {
-        this.#mayNotTryBefore(call, SHORTEST_PAUSE_MS);
+        this.#mayNotTryBefore(call, SHORTEST_BACKOFF_MS);
         reject(signal.reason);
       };
       signal.addEventListener("abort", gaveUp, { once: true });
@@ -105,7 +105,7 @@ export class CallerClient {
           resolve(new Response(text, { status, headers: answered }));
         },
         (error: unknown) => {
-          this.#mayNotTryBefore(call, SHORTEST_PAUSE_MS);
+          this.#mayNotTryBefore(call, SHORTEST_BACKOFF_MS);
           reject(error);
         },
       );
@@ -114,7 +114,7 @@ export class CallerClient {
 
   #noteAnswer(call: Call, headers: Headers, body: string): void {
     const asked = Number(headers.get("retry-after") ?? 0) * 1000;
-    if (asked > 0) this.#mayNotTryBefore(call, asked + SHORTEST_PAUSE_MS);
+    if (asked > 0) this.#mayNotTryBefore(call, asked + SHORTEST_BACKOFF_MS);
     const detail = headers.get("x-error-detail");
     // After a refused signature the client trusts its machine's clock again, for all of its calls.
     if (detail === null && body.includes("token验证失败!")) this.#toldTheTime.clear();
@@ -126,13 +126,13 @@ export class CallerClient {
   #mayNotTryBefore({ wire }: Call, milliseconds: number): void {
     const key = wire.headers["idempotency-key"];
     if (key === undefined || key.startsWith("order-")) return;
-    this.#pauses.set(key, this.#world.scheduler.now + milliseconds);
+    this.#mayRetryAt.set(key, this.#world.scheduler.now + milliseconds);
   }
 
   /** docs/retrying.md: the client waits between two tries, at least as long as the service asks for. */
-  #checkPause({ name, wire }: Call): void {
+  #checkBackoff({ name, wire }: Call): void {
     const key = wire.headers["idempotency-key"] ?? "";
-    const early = (this.#pauses.get(key) ?? 0) - this.#world.scheduler.now;
+    const early = (this.#mayRetryAt.get(key) ?? 0) - this.#world.scheduler.now;
     if (early <= 1) return;
     const what = `${name} was sent ${Math.round(early)} ms too early`;
     this.#world.checker.violate("the client waits before it tries again", what, [name, key]);
@@ -142,9 +142,9 @@ export class CallerClient {
   #checkClock({ name, wire }: Call): void {
     const key = wire.headers["idempotency-key"] ?? "";
     if (key === "" || key.startsWith("order-") || !this.#toldTheTime.has(key)) return;
-    const stamp = Number(/"timestamp":(\d+)/.exec(wire.body)?.[1]);
-    if (Math.abs(stamp - this.#world.clock) <= MOST_OFF_SECONDS) return;
-    this.#world.checker.violate("the client corrects its clock", `${name} is sent with ${stamp}`, [name, key]);
+    const timestamp = Number(/"timestamp":(\d+)/.exec(wire.body)?.[1]);
+    if (Math.abs(timestamp - this.#world.clock) <= MOST_OFF_SECONDS) return;
+    this.#world.checker.violate("the client corrects its clock", `${name} is sent with ${timestamp}`, [name, key]);
   }
 
   /** src/client/README.md: a call is tried at most four times. */

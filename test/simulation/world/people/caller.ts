@@ -12,7 +12,7 @@ import { pause } from "./day.ts";
 import { oneValueChanged } from "./other-words.ts";
 
 /** Fields that break a rule of every operation. */
-const MALFORMED_STAMPS: readonly Fields[] = [
+const MALFORMED_FRESHNESS: readonly Fields[] = [
   ...[{ ranstr: "" }, { ranstr: text(129) }, { ranstr: 17 }, { ranstr: LONE_SURROGATE }],
   ...[{ timestamp: "1767772879" }, { timestamp: 1_767_772_879.5 }, { timestamp: null }],
 ];
@@ -86,7 +86,7 @@ export class Caller {
           break;
         case "malformed": {
           const operation = chance.one(MODELS);
-          await this.#sendWith(operation, chance.one(chance.happens(0.3) ? MALFORMED_STAMPS : operation.malformed));
+          await this.#sendWith(operation, chance.one(chance.happens(0.3) ? MALFORMED_FRESHNESS : operation.malformed));
           break;
         }
         case "extreme": {

@@ -179,7 +179,7 @@ export class WebhookKeeper {
   }
 
   /** After a restore: the home may have older secrets again, and deleted webhooks. */
-  async settle(site: KnownSite): Promise<void> {
+  async reconcile(site: KnownSite): Promise<void> {
     await this.tidy(site);
     for (const webhook of [...site.webhooks]) await this.rotate(webhook, 0);
   }

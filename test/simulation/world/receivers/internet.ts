@@ -19,7 +19,7 @@ export class Internet {
   /** Milliseconds since the epoch. */
   readonly #now: () => number;
   readonly #open = new Map<Call, { posts: number; waiting: (() => void)[] }>();
-  readonly #underWay = new Set<Post>();
+  readonly #inFlight = new Set<Post>();
   #posts = 0;
 
   constructor(air: Air, weather: Weather, now: () => number) {
@@ -52,14 +52,14 @@ export class Internet {
 
   /** Ends a call: its posts get no more answers. */
   end(call: Call): void {
-    for (const post of this.#underWay) if (post.call === call) this.#miss(post, "ended");
+    for (const post of this.#inFlight) if (post.call === call) this.#miss(post, "ended");
     this.#open.delete(call);
   }
 
   #miss(post: Post, why: (typeof MISSES)[number]): boolean {
     if (!post.isOpen) return false;
     post.missed = why;
-    this.#underWay.delete(post);
+    this.#inFlight.delete(post);
     this.#air.witness.misses(post);
     return true;
   }
@@ -68,7 +68,7 @@ export class Internet {
     if (redirects > MOST_REDIRECTS) throw new TypeError("Too many redirects.");
     await this.#turnOf(call, init.signal);
     const post = new Post(`post#${++this.#posts}`, url, init, call, this.#air.scheduler.now);
-    this.#underWay.add(post);
+    this.#inFlight.add(post);
     this.#air.witness.posts(post);
     let answer: { reply: Reply; response: Response };
     try {
@@ -151,7 +151,7 @@ export class Internet {
         if (answer === "silence") return;
         scheduler.after(answer.after + travel(), () => {
           if (!post.isOpen) return;
-          this.#underWay.delete(post);
+          this.#inFlight.delete(post);
           post.heardAt = scheduler.now;
           witness.hears(post);
           resolve({ reply: answer, response: responseOf(answer, scheduler, call, signal) });

@@ -6,17 +6,21 @@ import type { Violate } from "../violate.ts";
  * database or repeated.
  */
 const PRICE = [
-  { binding: "NONCES", trip: "NONCES put", rule: "whoever has used up its ranstr puts it into NONCES" },
-  { binding: "APP_LIMIT", trip: "APP_LIMIT limit", rule: "whoever has used up its ranstr counts for its app's limit" },
+  { binding: "NONCES", trip: "NONCES put", rule: "a request that has used up its ranstr puts it into NONCES" },
+  {
+    binding: "APP_LIMIT",
+    trip: "APP_LIMIT limit",
+    rule: "a request that has used up its ranstr counts for its app's limit",
+  },
   {
     binding: "SITE_LIMIT",
     trip: "SITE_LIMIT limit",
-    rule: "whoever has used up its ranstr counts for its site's limit",
+    rule: "a request that has used up its ranstr counts for its site's limit",
   },
 ];
 
 /** docs/architecture.md, "The way of a signed request", and docs/operating.md, "Limits". */
-export class UsedStamps {
+export class UsedRanstrs {
   readonly #violate: Violate;
   readonly #used = new Set<Call>();
 

@@ -8,44 +8,44 @@ import { MOST_ATTEMPTS } from "./schedule.ts";
 
 /** How long a lease makes an attempt its holder's. */
 export const LEASE_SECONDS = 60;
-const MOST_UNDER_WAY = 20;
-const MOST_UNDER_WAY_FAILING = 3;
+const MOST_IN_FLIGHT = 20;
+const MOST_IN_FLIGHT_FAILING = 3;
 
-export const isClaim = ({ before, after }: Change): boolean =>
+export const isLease = ({ before, after }: Change): boolean =>
   before !== null && after !== null && Number(after.attempts) > Number(before.attempts);
 
 /**
  * docs/architecture.md, "Events": which deliveries may be leased. @returns the broken rule, and what happened instead
  */
-export function wrongClaim(home: HomeModel, call: Call, change: Change): [rule: string, what: string] | undefined {
+export function wrongLease(home: HomeModel, call: Call, change: Change): [rule: string, what: string] | undefined {
   const before = change.before as Row;
   const after = change.after as Row;
   const at = Number(after.next_attempt_at) - LEASE_SECONDS;
   const now = clockOf(call);
-  if (at < call.clock || at > now) return ["an attempt is its claim's own for 60 s", `${at} is not now, ${now}`];
+  if (at < call.clock || at > now) return ["a lease lasts 60 s", `${at} is not now, ${now}`];
   const webhook = home.outbox.webhookOf(after);
   if (webhook?.status !== "enabled") return ["nothing is attempted for a disabled webhook", "it is not enabled"];
-  if (before.status !== "pending") return ["only what is pending is attempted", `it is ${before.status}`];
+  if (before.status !== "pending") return ["only a pending delivery is attempted", `it is ${before.status}`];
   if (Number(before.next_attempt_at) > at) return ["nothing is attempted before it is due", `it is ${at}`];
   // A delivery that still has the lease of its last attempt may be leased again, because that attempt was lost without
   // a result.
   if (Number(before.attempts) >= MOST_ATTEMPTS && before.claim === null)
-    return ["there are 8 attempts at most", "it has had them"];
+    return ["a delivery has at most 8 attempts", "it has had them"];
   if (placesLeft(home.outbox, webhook, at) <= 0) {
-    return ["at most 20 attempts are under way to one webhook, 3 while it fails", `as many are, at ${at}`];
+    return ["at most 20 attempts are in flight to one webhook, 3 while it fails", `as many are, at ${at}`];
   }
   const claim = after.claim ?? null;
   const attempts = Number(before.attempts) + 1;
-  if (claim === null || claim === before.claim) return ["each attempt has a claim of its own", String(claim)];
+  if (claim === null || claim === before.claim) return ["each attempt has a lease of its own", String(claim)];
   const wrong = misses(after, { ...before, attempts, claim, next_attempt_at: at + LEASE_SECONDS });
-  return wrong === undefined ? undefined : ["a claim counts the attempt and changes nothing else", wrong];
+  return wrong === undefined ? undefined : ["a lease counts the attempt and changes nothing else", wrong];
 }
 
 /** How many more attempts to a webhook may be in flight. */
 export function placesLeft(outbox: OutboxModel, webhook: Row, now: number): number {
-  const most = webhook.failing_since === null ? MOST_UNDER_WAY : MOST_UNDER_WAY_FAILING;
-  return most - outbox.deliveriesOf(webhook).filter((each) => isUnderWay(each, now)).length;
+  const most = webhook.failing_since === null ? MOST_IN_FLIGHT : MOST_IN_FLIGHT_FAILING;
+  return most - outbox.deliveriesOf(webhook).filter((each) => isInFlight(each, now)).length;
 }
 
-const isUnderWay = ({ status, claim, next_attempt_at }: Row, now: number): boolean =>
+const isInFlight = ({ status, claim, next_attempt_at }: Row, now: number): boolean =>
   status === "pending" && claim !== null && Number(next_attempt_at) > now;

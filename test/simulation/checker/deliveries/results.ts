@@ -18,27 +18,27 @@ const REFUSAL = /^the (URL .+|secret does not open: MASTER_KEY)$/;
  * @param own      the attempt that holds the delivery's lease; undefined when another call holds it, or nobody
  * @param attempts all attempts of the call at this delivery
  */
-export function wrongWriteDown(change: Change, own: Attempt | undefined, attempts: readonly Attempt[]): Broken {
+export function wrongResult(change: Change, own: Attempt | undefined, attempts: readonly Attempt[]): Broken {
   const before = change.before as Row;
   const after = change.after as Row;
   if (after.status === "delivered") return wrongSuccess(before, after, attempts);
   if (own === undefined || before.status !== "pending") {
-    return ["a failure is written down by who has the delivery's claim only", `it was ${before.status}`];
+    return ["only the holder of the delivery's lease records a failure", `it was ${before.status}`];
   }
   if (after.status === "skipped") {
     return own.event == null || own.event.data === null
       ? ended(before, after, {})
-      : ["only what was erased or pruned is skipped", "the event is there"];
+      : ["only a delivery of an erased or pruned event is skipped", "the event is there"];
   }
   const { post } = own;
   if (post === undefined) return wrongRefusal(before, after, own);
-  if (isSuccess(post)) return ["a success is written down as one", `${post.name} was answered ${post.status}`];
-  if (own.endedAt === undefined) return ["only what has ended is written down", `${post.name} has not`];
+  if (isSuccess(post)) return ["a success is recorded as one", `${post.name} was answered ${post.status}`];
+  if (own.endedAt === undefined) return ["only an attempt that has ended is recorded", `${post.name} has not`];
   return wrongFailure(before, after, own, own.endedAt);
 }
 
 function wrongSuccess(before: Row, after: Row, attempts: readonly Attempt[]): Broken {
-  const rule = "what is delivered was answered 2xx by its receiver";
+  const rule = "a delivered event was answered 2xx by its receiver";
   const heard = attempts.find(({ post }) => post !== undefined && isSuccess(post) && post.status === after.last_status);
   if (heard === undefined) return [rule, `none of ${attempts.map(({ post }) => post?.name)} was`];
   return ended(before, after, { last_error: null });
@@ -50,7 +50,7 @@ function wrongRefusal(before: Row, after: Row, own: Attempt): Broken {
   if (!REFUSAL.test(String(after.last_error)) || after.last_status !== null) {
     return ["a failure has its reason", String(after.last_error)];
   }
-  return wrongEnd(before, after, own, { endedAt: own.claimedAt, status: null, retryAfter: undefined });
+  return wrongEnd(before, after, own, { endedAt: own.leasedAt, status: null, retryAfter: undefined });
 }
 
 /** Whether an attempt's URL must not be posted to, or a secret that it needs does not open in its isolate. */
@@ -66,8 +66,7 @@ function wrongFailure(before: Row, after: Row, own: Attempt, endedAt: number): B
   const status = (own.post && heardStatus(own.post)) ?? null;
   const retryAfter = status === null ? undefined : own.post?.retryAfter;
   const error = String(after.last_error ?? "");
-  if (after.last_status !== status)
-    return ["what the receiver answered is kept", `last_status is ${after.last_status}`];
+  if (after.last_status !== status) return ["the receiver's status is recorded", `last_status is ${after.last_status}`];
   if (error === "" || error.length > MOST_ERROR_CHARACTERS || /\p{Cc}/u.test(error) || !tells(error, status)) {
     return ["a failure has its reason", `last_error is ${JSON.stringify(error)}`];
   }
@@ -90,7 +89,7 @@ function wrongEnd(before: Row, after: Row, { call, number }: Attempt, { endedAt,
   }
   if (status === 410) return ["a 410 ends the delivery", "it is tried again"];
   const bounds = nextBounds(number, { endedAt, writtenAt: clockOf(call) }, retryAfter);
-  if (bounds === undefined) return ["there are 8 attempts at most", "it is tried again"];
+  if (bounds === undefined) return ["a delivery has at most 8 attempts", "it is tried again"];
   const next = Number(after.next_attempt_at);
   if (next < bounds.from || next > bounds.to) {
     const said = `Retry-After ${retryAfter}: ${next}, not ${bounds.from} to ${bounds.to}`;
@@ -116,7 +115,7 @@ function ended(before: Row, after: Row, columns: Row): Broken {
   const { status = "", last_status = null, last_error = null } = after;
   const row = { ...before, status, last_status, last_error, next_attempt_at: null, claim: null, ...columns };
   const wrong = misses(after, row);
-  return wrong === undefined ? undefined : ["what has ended is not due and not claimed", wrong];
+  return wrong === undefined ? undefined : ["a delivery that has ended is neither due nor leased", wrong];
 }
 
 /**
