@@ -26,7 +26,7 @@ export const LIST_DEFECTS: Defect[] = [
   },
   {
     name: "list-skips-one",
-    what: "A page of a list lacks its last entry.",
+    what: "The cursor of a page is one entry too far, so the next page lacks an entry.",
     edits: [{ file: "src/services/page.ts", find: "const last = items.at(-1);", replace: "const last = rows.at(-1);" }],
   },
 ];

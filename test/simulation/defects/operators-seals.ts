@@ -49,7 +49,7 @@ export const SEAL_DEFECTS: Defect[] = [
   {
     name: "reseal-one-home-done",
     steps: LONGER,
-    what: "Re-sealing leaves out all homes except the first.",
+    what: "Re-sealing stops after the first home, and reports nothing as remaining.",
     edits: [
       { file: "src/services/reseal-secrets.ts", find: "left -= answer.done;", replace: "left = 0;" },
       { file: "src/services/reseal-secrets.ts", find: "      remaining += due;", replace: "      remaining += 0;" },

@@ -8,33 +8,33 @@ const SITE_COUNT = "waitUntil(limits.count(config.siteLimit";
 
 /** Work that must be registered with waitUntil: its file, and the text with which the call of waitUntil begins. */
 const FORGOTTEN = [
-  ["nonce", "what puts a used ranstr into NONCES", RUN_REQUEST, NONCE_PUT],
-  ["app-count", "what counts a call for its app's limit", RUN_REQUEST, APP_COUNT],
-  ["site-count", "what counts a call for its site's limit", RUN_REQUEST, SITE_COUNT],
+  ["nonce", "The put of a used ranstr into NONCES", RUN_REQUEST, NONCE_PUT],
+  ["app-count", "The count for an app's limit", RUN_REQUEST, APP_COUNT],
+  ["site-count", "The count for a site's limit", RUN_REQUEST, SITE_COUNT],
   [
     "closed-count",
-    "what counts a call that met a closed site",
+    "The count of a call to a closed site",
     RUN_REQUEST,
     "waitUntil(limits.count(config.appLimit, closedKey",
   ],
   [
     "malformed-count",
-    "what counts a malformed call",
+    "The count of a malformed call",
     RUN_REQUEST,
     "waitUntil(limits.count(config.appLimit, malformedKey",
   ],
-  ["wake", "what tells the queue of an event", "src/signed/decide.ts", "lifetime.waitUntil(notifyQueue"],
-  ["late-look-up", "the look-up in D1 that KV has outrun", "src/credentials/hedge.ts", "waitUntil(fromD1"],
-  ["correction", "what puts a right record into KV", RESOLVE, "waitUntil(this.#correctKv"],
-  ["publishing", "what tells KV of a change", RESOLVE, "waitUntil(writeRecord"],
-  ["new-site", "what remembers a new site", "src/services/sites.ts", "ctx.waitUntil(rememberSite"],
+  ["wake", "The notification of the queue after an event", "src/signed/decide.ts", "lifetime.waitUntil(notifyQueue"],
+  ["late-look-up", "The look-up in D1 after a faster answer of KV", "src/credentials/hedge.ts", "waitUntil(fromD1"],
+  ["correction", "The put of a corrected record into KV", RESOLVE, "waitUntil(this.#correctKv"],
+  ["publishing", "The put of a changed record into KV", RESOLVE, "waitUntil(writeRecord"],
+  ["new-site", "The put of a new site into KV", "src/services/sites.ts", "ctx.waitUntil(rememberSite"],
   [
     "operator-wake",
-    "what tells the queue of a delivery by hand",
+    "The notification of the queue after an operator's redelivery",
     "src/services/service-context.ts",
     "ctx.waitUntil(notifyQueue",
   ],
-  ["deliveries", "what delivers", "src/webhooks/deliver.ts", "waitUntil(\n    Promise.all([notified"],
+  ["deliveries", "The work of delivering", "src/webhooks/deliver.ts", "waitUntil(\n    Promise.all([notified"],
 ] as const;
 
 const FORGOTTEN_DEFECTS: Defect[] = FORGOTTEN.map(([name, what, file, find]) => ({
