@@ -8,7 +8,7 @@ import { median } from "./statistics.ts";
 const D1_MS = 80;
 const KV_MS = 15;
 const REQUESTS = 60;
-/** The interval between two requests: long, so that distance is measured and not the machine. */
+/** The interval between two requests: it is long, so distance is measured and not the machine. */
 const EVERY_MS = 60;
 
 /**

@@ -5,7 +5,7 @@ export const NONCE_SECONDS = 1_860;
 /** How long an Idempotency-Key is remembered: docs/retrying.md. */
 export const KEY_SECONDS = 86_400;
 /**
- * How long an isolate looks nothing up for an app and an address after a failed signature: docs/architecture.md,
+ * How long an isolate makes no look-up for an app and an address after a failed signature: docs/architecture.md,
  * "Caches may be wrong".
  */
 export const NEGATIVE_CACHE_MS = 5_000;

@@ -80,7 +80,7 @@ export const CLAIM_DEFECTS: Defect[] = [
   },
   {
     name: "key-without-meaning",
-    what: "A key that was used for another request answers with its session.",
+    what: "A key that was used for another request gets the session of that request.",
     edits: [
       {
         file: CLAIM,

@@ -153,7 +153,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "deleting-leaves-deliveries",
-    what: "A deleted webhook leaves its deliveries.",
+    what: "Deleting a webhook keeps its deliveries.",
     edits: [
       {
         file: WEBHOOKS,
@@ -253,7 +253,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "deliveries-kept-for-ever",
-    what: "Pruning leaves the deliveries of the events that it deletes.",
+    what: "Pruning keeps the deliveries of the events that it deletes.",
     edits: [
       {
         file: PRUNE_EVENTS,
@@ -264,7 +264,7 @@ export const EVENT_DEFECTS: Defect[] = [
   },
   {
     name: "deliveries-of-deleted-webhooks-kept",
-    what: "Pruning leaves the deliveries of webhooks that are gone.",
+    what: "Pruning keeps the deliveries of deleted webhooks.",
     edits: [
       {
         file: PRUNE_EVENTS,

@@ -60,7 +60,7 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   "`receiver: ${post.mood}`": ["well", ...MET].map((mood) => `receiver: ${mood}`),
   "`post: ${post.missed}`": MISSES.map((why) => `post: ${why}`),
   "`${call.role} cut off`": ROLES.map((role) => `${role} cut off`),
-  // Answers' statuses have names in the operations and the moods.
+  // The gate asks for results of operations and for moods instead of statuses.
   "`${call.role} ${call.answer?.status}`": [],
   "`post ${post.status}`": [],
   // Names that a link passes on, and counts of operations, which have a gate of their own.

@@ -76,7 +76,7 @@ export class Call implements Task {
     this.edge = edge;
   }
 
-  /** The call was cut off, or its isolate died, before it was over. After that it has no more work. */
+  /** Whether the call was cut off or its isolate died before the call was over. */
   get wasEnded(): boolean {
     return !this.alive && !this.isOver;
   }

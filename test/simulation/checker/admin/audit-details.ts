@@ -61,7 +61,7 @@ export function detailsOf({ intent, rows }: Operation, action: string, { before,
 }
 
 /**
- * @returns how the details of a re-sealing are wrong: they count the secrets of each kind that had to be sealed anew
+ * @returns how the details of a re-sealing are wrong: they count the secrets of each kind that had to be re-sealed
  */
 export function wrongResealing({ details }: Row, changes: readonly Written[]): string | undefined {
   const told = JSON.parse(String(details)) as Record<string, unknown>;

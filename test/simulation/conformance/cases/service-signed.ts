@@ -38,7 +38,7 @@ async function requestOf(operation: Operation, fields: Fields, change: Change) {
   const { ranstr = "r1", owner = `owner of ${ranstr}`, key = null, now = NOW } = change;
   const { siteId = APP.siteId, appid = APP.appid, secretVersion = APP.version } = change;
   const claimed = { asked: asked.value, ranstr, idempotencyKey: null };
-  // node has toHex only with a flag.
+  // A fake toHex, because node has the real one only with a flag.
   const runtime = { uuid: () => owner, bytes: () => ({ toHex: () => owner }) };
   const claim = await claimOf(runtime as never, { siteId, appid, secretVersion }, claimed, now);
   const fingerprint = key === null ? "" : JSON.stringify(asked.value.input);

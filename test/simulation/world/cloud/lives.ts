@@ -88,7 +88,7 @@ export class Lives {
     };
   }
 
-  /** A promise that has ended may have registered more work, or be about to. */
+  /** The work that has ended may have registered more work, or may register it in this turn. */
   #endWhenOver(call: Call): void {
     if (call.leftOver > 0) return;
     this.#air.scheduler.atRest(() => {
