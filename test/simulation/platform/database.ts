@@ -116,7 +116,7 @@ export class Database {
     });
   }
 
-  /** All rows of a table, read without a report to anybody. */
+  /** All rows of a table. */
   rows(table: string): Row[] {
     return this.#sqlite.prepare(`SELECT * FROM ${table}`).all() as Row[];
   }

@@ -59,8 +59,8 @@ export class ClientLimit {
   }
 
   /**
-   * A call failed: its signature did not verify, or its appid is unknown. It is forged when no secret that the app ever
-   * had signed it, and invented when nobody ever had the appid.
+   * A call failed: its signature did not verify, or its appid is unknown. It is forged when none of the app's secrets,
+   * current or ended, signed it. It is invented when no app ever had the appid.
    */
   fails(
     call: Call,
