@@ -2,15 +2,15 @@ import { describe, expect, it } from "vitest";
 
 const LEAVES = ["errors.ts", "fields.ts", "homes.ts", "result.ts", "runtime.ts", "parse-json.ts", "telemetry"];
 
-/** What others use of the signed path without the path: limits, the memory of a used ranstr, and how long one is remembered. */
+/** What other parts may use of the signed path: limits, the memory of used ranstrs, and how long a ranstr is remembered. */
 const SHARED = ["signed/rate-limit.ts", "signed/nonce-memory.ts", "signed/kv-nonces.ts"];
 
-/** No face knows another: each could be deleted without touching the others. */
-const FACES = ["http/signed", "http/admin", "http/console"];
+/** No surface imports another, so that each could be deleted without touching the others. */
+const SURFACES = ["http/signed", "http/admin", "http/console"];
 
 /**
- * Who may import whom: docs/architecture.md. A part is a folder of src/ or a file beside the folders; a rule may also name
- * one file of a part. Everything not named is forbidden. `node:` stands for all of Node's modules.
+ * Who may import whom: docs/architecture.md. A part is a folder of src/, or a file beside the folders; a rule may also name
+ * one file of a part. An import that no rule names is forbidden. `node:` stands for all of Node's modules.
  */
 const MAY_IMPORT: Record<string, string[]> = {
   "index.ts": ["worker.ts"],
@@ -79,14 +79,14 @@ const MAY_IMPORT: Record<string, string[]> = {
 
 const PARTS = Object.keys(MAY_IMPORT).sort((a, b) => b.length - a.length);
 
-/** `import … from "x"`, `export … from "x"`, `import "x"`, `import("x")` and a JSX runtime are all imports. */
+/** All of these are imports: `import … from "x"`, `export … from "x"`, `import "x"`, `import("x")` and a JSX runtime. */
 const IMPORT =
   /^(?:import|export)\b[^;=("']*\bfrom\s*["']([^"']+)["']|^import\s*["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']|@jsxImportSource\s+(\S+)/gm;
 
-/** The part a path below src/ belongs to, the most exact one; the path itself when there is no rule for it. */
+/** The part that a path below src/ belongs to: the longest one that matches, or the path itself when no rule names it. */
 const partOf = (path: string) => PARTS.find((part) => path === part || path.startsWith(`${part}/`)) ?? path;
 
-/** The part and the file, or the package, that an import names. */
+/** The part and the file that an import names; of a package, its name. */
 function targetsOf(importer: string, specifier: string): string[] {
   if (specifier.startsWith(".")) {
     const path = new URL(specifier, `src:/${importer}`).pathname.slice(1);
@@ -96,7 +96,7 @@ function targetsOf(importer: string, specifier: string): string[] {
   return [specifier.match(/^(@[^/]+\/)?[^/]+/)?.[0] ?? specifier];
 }
 
-/** What the imports of a file name. */
+/** The names in a file's imports. */
 const specifiersOf = (text: string): string[] =>
   [...text.matchAll(IMPORT)].map(([, ...named]) => named.find((name) => name !== undefined) ?? "");
 
@@ -112,7 +112,7 @@ function forbidden(sources: Record<string, string>): string[] {
   });
 }
 
-/** Every circle of imports, types included, as `a → b → a`; each once, from where the walk met it. */
+/** Every circle of imports, those of types too, as `a → b → a`; each once, from the file where the walk first met it. */
 function circles(sources: Record<string, string>): string[] {
   const importsOf = (file: string) =>
     specifiersOf(sources[file] ?? "")
@@ -143,21 +143,21 @@ describe("the import rules", () => {
     expect(forbidden(SOURCES)).toEqual([]);
   });
 
-  it("leave no circle, not even of types", () => {
+  it("allow no circle, not even of types", () => {
     expect(circles(SOURCES)).toEqual([]);
   });
 
-  it("are checked on real files, and each part exists", () => {
+  it("are checked on real files, and every part that they name exists", () => {
     expect(SOURCES["store/home/claim.ts"]).toContain('from "drizzle-orm"');
     const present = new Set(Object.keys(SOURCES).map(partOf));
     const optional = ["client/examples"];
     expect(PARTS.filter((part) => !present.has(part) && !optional.includes(part))).toEqual([]);
   });
 
-  it("name every package the Worker may depend on", () => {
+  it("name every package that the Worker may depend on", () => {
     const users = (name: string) => Object.keys(MAY_IMPORT).filter((part) => MAY_IMPORT[part]?.includes(name));
     expect(users("drizzle-orm")).toEqual(["operations", "store"]);
-    expect(users("hono")).toEqual(["app.ts", "http", ...FACES]);
+    expect(users("hono")).toEqual(["app.ts", "http", ...SURFACES]);
     expect(users("node:")).toEqual(["client/examples", "cli"]);
   });
 });
@@ -204,7 +204,7 @@ describe("the check of the rules", () => {
     expect(forbidden({ [path]: `${text}\n` })).toHaveLength(1);
   });
 
-  it("finds a circle through several files, of types too, once", () => {
+  it("finds a circle through several files once, also one of types", () => {
     const sources = {
       "a.ts": 'import { b } from "./folder/b.ts";',
       "folder/b.ts": 'import type { C } from "../c.ts";',

@@ -15,7 +15,7 @@ const KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
 const OTHER_KEY = "Hx4dHBsaGRgXFhUUExIREA8ODQwLCgkIBwYFBAMCAQA=";
 const TOKEN = "0123456789abcdefghijklmnopqrstuv";
 
-/** A deployment with everything, and every change a fresh object: settings are kept per object. */
+/** A complete deployment. Every change makes a fresh object, because settings are cached per object. */
 function bindings(change: { [K in keyof Bindings]?: unknown } = {}): Bindings {
   const { MASTER_KEY_PREVIOUS: _, ...rest } = env as Bindings;
   return { ...rest, MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN, ...change } as Bindings;
@@ -28,7 +28,7 @@ beforeEach(() => void warn.mockReset());
 afterEach(() => void warn.mockReset());
 
 describe("settings", () => {
-  it("hands on the bindings and parses vars and secrets", () => {
+  it("hand on the bindings and parse vars and secrets", () => {
     const given = bindings({
       MASTER_KEY_PREVIOUS: OTHER_KEY,
       TIMESTAMP_TOLERANCE_SECONDS: "60",
@@ -63,7 +63,7 @@ describe("settings", () => {
     expect(warnings()).toEqual([]);
   });
 
-  it("has the documented defaults", () => {
+  it("have the documented defaults", () => {
     const config = readConfig(
       bindings({
         TIMESTAMP_TOLERANCE_SECONDS: undefined,
@@ -80,7 +80,7 @@ describe("settings", () => {
     expect(config.masterKeys).toHaveLength(1);
   });
 
-  it("has in wrangler.toml what it defaults to", () => {
+  it("default to what wrangler.toml has", () => {
     const { TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS } = env as Bindings;
     expect({ TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS }).toEqual({
       TIMESTAMP_TOLERANCE_SECONDS: "300",
@@ -89,11 +89,11 @@ describe("settings", () => {
     });
   });
 
-  it("takes an empty MASTER_KEY_PREVIOUS for none", () => {
+  it("treat an empty MASTER_KEY_PREVIOUS as missing", () => {
     expect(readConfig(bindings({ MASTER_KEY_PREVIOUS: "" }), consoleTelemetry).masterKeys).toHaveLength(1);
   });
 
-  it("is parsed once for each set of bindings", () => {
+  it("are parsed once for each set of bindings", () => {
     const given = bindings();
     expect(readConfig(given, consoleTelemetry)).toBe(readConfig(given, consoleTelemetry));
     expect(readConfig(given, consoleTelemetry)).not.toBe(readConfig(bindings(), consoleTelemetry));
@@ -137,14 +137,14 @@ describe("settings", () => {
 describe("homes", () => {
   const homesOf = (change: Record<string, unknown>) => readConfig(bindings(change), consoleTelemetry).homes;
 
-  it("are main, in the directory's database, and each database that is bound as HOME_, in the order of their names", () => {
+  it("are main, in the directory's database, and each database bound as HOME_, in the order of their names", () => {
     const [eu, oc] = [{ ...env.DB, prepare: 1, batch: 1 }, env.HOME_APAC];
     const homes = homesOf({ HOME_OC: oc, HOME_EU_WEST: eu, HOME_APAC: undefined, HOME_A2: oc });
     expect([...homes.keys()]).toEqual(["main", "a2", "eu-west", "oc"]);
     expect([homes.get("main"), homes.get("oc"), homes.get("eu-west")]).toEqual([env.DB, oc, eu]);
   });
 
-  it("are only main without any", () => {
+  it("are only main when no other is bound", () => {
     expect([...homesOf({ HOME_APAC: undefined }).entries()]).toEqual([["main", env.DB]]);
   });
 
@@ -162,7 +162,7 @@ describe("homes", () => {
     expect(() => homesOf({ [binding]: env.DB })).toThrow(fault);
   });
 
-  it("are no databases whose bindings are not those of homes", () => {
+  it("do not include databases whose bindings have other names", () => {
     expect([...homesOf({ OTHER: env.DB, home_oc: env.DB }).keys()]).toEqual(["main", "apac"]);
   });
 
@@ -170,7 +170,7 @@ describe("homes", () => {
     expect([...homesOf({ [`HOME_${"A".repeat(31)}`]: env.DB }).keys()]).toContain("a".repeat(31));
   });
 
-  it("have a database each; one without a binding is unavailable, and the operator reads which binding is missing", () => {
+  it("have a database each; a home without a binding is unavailable, and the operator reads which binding is missing", () => {
     const config = readConfig(bindings(), consoleTelemetry);
     expect(homeDatabase(config, "main")).toBe(env.DB);
     expect(homeDatabase(config, "apac")).toBe(env.HOME_APAC);
@@ -198,7 +198,7 @@ describe("homes", () => {
     expect(warnings()).toEqual([]);
   });
 
-  it("may be named there that do not exist: the others are closed all the same, and the log says it once", () => {
+  it("may name homes that do not exist: the others are closed all the same, and the log warns once", () => {
     const given = bindings({ CLOSED_HOMES: "apac, eu-west" });
     expect([...readConfig(given, consoleTelemetry).closedHomes]).toContain("apac");
     readConfig(given, consoleTelemetry);
@@ -207,7 +207,7 @@ describe("homes", () => {
 });
 
 describe("ERROR_STATUS", () => {
-  it("is known also of a deployment that cannot serve otherwise", () => {
+  it("is read also in a deployment that cannot serve", () => {
     const broken = { MASTER_KEY: undefined, DB: undefined };
     expect(alwaysStatus200(bindings({ ...broken, ERROR_STATUS: "always-200" }))).toBe(true);
     expect(alwaysStatus200(bindings({ ...broken, ERROR_STATUS: "by-cause" }))).toBe(false);
@@ -252,10 +252,13 @@ describe("warnings", () => {
     expect(warnings()).toEqual([`ADMIN_TOKEN ${fault}: the admin API and the console refuse everything`]);
   });
 
-  it.each(["\n", "\r\n", " ", "\t\n "])("drops what a file or a paste leaves around ADMIN_TOKEN: %j", (around) => {
-    for (const token of [TOKEN + around, around + TOKEN, around + TOKEN + around]) {
-      expect(readConfig(bindings({ ADMIN_TOKEN: token }), consoleTelemetry).adminToken).toBe(TOKEN);
-    }
-    expect(warnings()).toEqual([]);
-  });
+  it.each(["\n", "\r\n", " ", "\t\n "])(
+    "drops the blanks that a file or a paste leaves around ADMIN_TOKEN: %j",
+    (around) => {
+      for (const token of [TOKEN + around, around + TOKEN, around + TOKEN + around]) {
+        expect(readConfig(bindings({ ADMIN_TOKEN: token }), consoleTelemetry).adminToken).toBe(TOKEN);
+      }
+      expect(warnings()).toEqual([]);
+    },
+  );
 });

@@ -28,7 +28,7 @@ const [CLIENT_TYPES = ""] = Object.values<string>(
   import.meta.glob("../src/client/event.ts", { query: "?raw", import: "default", eager: true }),
 );
 
-/** Those that the client has a type of. Another operation's event needs none, and no row: it comes through as one of unknown type. */
+/** The events that the client has a type for. Events of other operations arrive as ones of unknown type. */
 const TYPES = [...CLIENT_TYPES.matchAll(/EventOf<\s*"([\w.]+)"/g)].map(([, type = ""]) => type);
 
 const pageOf = (name: string) => {
@@ -49,7 +49,7 @@ const document = JSON.parse(JSON.stringify(openApiDocument("1.0.0"))) as {
   components: { schemas: Record<string, Schema> };
 };
 
-/** `session.agents_added` → the fields of its data. */
+/** From an event type, such as `session.agents_added`, to the fields of its data. */
 const fieldsOf = (type: string): Record<string, Schema> => {
   const name = type.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase());
   return document.components.schemas[`${name}Data`]?.properties ?? {};
@@ -57,10 +57,10 @@ const fieldsOf = (type: string): Record<string, Schema> => {
 
 const dataOf = (type: string) => Object.keys(fieldsOf(type));
 
-/** Seconds between an attempt that failed and the next, without chance; null after the last. */
+/** Seconds between a failed attempt and the next, without jitter; null after the last. */
 const pauseAfter = (attempt: number) => nextAttemptAt({ random: () => 0.5 }, attempt, 0);
 
-/** 300 is `5 min`. */
+/** Writes seconds as the pages do: 300 is `5 min`. */
 const inWords = (seconds: number, [s, min, h]: string[]) => {
   if (seconds < 60) return `${seconds} ${s}`;
   return seconds < 3600 ? `${seconds / 60} ${min}` : `${seconds / 3600} ${h}`;
@@ -93,7 +93,7 @@ describe.each([
     }
   });
 
-  it("gives the schedule, the timeout and the caps as they are in the code", () => {
+  it("gives the schedule, the timeout and the limits that the code has", () => {
     const attempts = [1, 2, 3, 4, 5, 6, 7, 8];
     const pauses = attempts.map(pauseAfter);
     expect(pauses.at(-1)).toBeNull();
@@ -105,7 +105,7 @@ describe.each([
     for (const number of ["15", "5", "20", "3", "30"]) expect(page).toMatch(new RegExp(`(^|\\D)${number}\\D`));
   });
 
-  it("leads to the receiver of every language", () => {
+  it("links to the receiver of every language", () => {
     expect(EXAMPLES).toHaveLength(6);
     const up = name.startsWith("zh/") ? "../" : "";
     for (const path of EXAMPLES) expect(page).toContain(`](${up}${path})`);
@@ -113,12 +113,12 @@ describe.each([
 });
 
 describe("the client's types of events", () => {
-  it("are of events that there are, those of the contract's calls and the ping among them", () => {
+  it("are of existing events, those of the contract's calls and the ping among them", () => {
     expect([...OPERATIONS.map(({ eventType }) => eventType), "ping"]).toEqual(expect.arrayContaining(TYPES));
     expect(TYPES).toEqual(expect.arrayContaining(["session.created", "session.agents_added", "ping"]));
   });
 
-  // In openapi.json auto_title may be null; the column never is.
+  // In openapi.json auto_title may be null; in the table it never is.
   const NARROWER: Record<string, string> = { auto_title: "string" };
 
   it.each(TYPES)("have each field of %s with its type, and no other", (type) => {
@@ -126,7 +126,7 @@ describe("the client's types of events", () => {
     const own = ownFields(type);
     const lacking = Object.entries(documented).flatMap(([field, schema]) => {
       const wanted = NARROWER[field] ?? typeOf(schema);
-      // A set of words may grow, so the client may say string.
+      // A set of words may grow, so the client may type it as string.
       const said = [wanted, wanted.replace(/"\w+"(?: \| "\w+")*/, "string")].includes(own[field] ?? "");
       return said ? [] : [`src/client/event.ts: ${type} lacks ${field}: ${wanted}`];
     });
@@ -134,7 +134,7 @@ describe("the client's types of events", () => {
     expect([...lacking, ...unknown.map((field) => `src/client/event.ts: ${type} has no ${field}`)]).toEqual([]);
   });
 
-  /** The fields of a type's data, as they are written. */
+  /** The fields of a type's data, as the source spells them. */
   function ownFields(type: string): Record<string, string> {
     const [, block = ""] = CLIENT_TYPES.split(new RegExp(`EventOf<\\s*"${type}",`));
     const [own = ""] = block.replaceAll(/\/\*\*.*?\*\//gs, "").split(/\}\s*>;/);
@@ -143,7 +143,7 @@ describe("the client's types of events", () => {
     );
   }
 
-  /** What TypeScript calls the values of a schema. */
+  /** The TypeScript type of a schema's values. */
   function typeOf({ type = "object", $ref, ...schema }: Schema): string {
     if ($ref !== undefined) return typeOf(document.components.schemas[$ref.split("/").at(-1) ?? ""] ?? {});
     if (Array.isArray(type)) return type.map((each) => typeOf({ ...schema, type: each })).join(" | ");
@@ -157,8 +157,8 @@ describe("the client's types of events", () => {
   }
 });
 
-describe("what the other pages say of events", () => {
-  it("is each reason that an operator may read beside a delivery", () => {
+describe("the other pages on events", () => {
+  it("name each reason that an operator may read beside a delivery", () => {
     const [, table = ""] = pageOf("operating.md").split("| `last_error` |");
     const reasons = rowsOf(table.split("\n\n")[0] ?? "").flatMap(([names = ""]) => names.match(/`[^`]+`/g) ?? []);
     expect(reasons.length).toBeGreaterThan(5);
@@ -172,13 +172,13 @@ describe("what the other pages say of events", () => {
     expect(reasons.filter((reason) => !given(reason))).toEqual([]);
   });
 
-  it("is that no deployment posts to its own machine", () => {
+  it("say that no deployment posts to its own machine", () => {
     expect(pageOf("operating.md")).toContain("`WEBHOOK_LOOPBACK`. A deployment must not have it.");
     expect(WRANGLER).toContain("EVENT_RETENTION_DAYS");
     expect(WRANGLER).not.toContain("WEBHOOK_LOOPBACK");
   });
 
-  it("is how long a lease lasts, and how many webhooks a site has", () => {
+  it("say how long a lease lasts, and how many webhooks a site has", () => {
     const architecture = pageOf("architecture.md").replaceAll(/\s+/g, " ");
     expect(architecture).toContain(`A lease is a random id that makes an attempt its holder's for ${LEASE_SECONDS} s`);
     expect(pageOf("operating.md")).toContain(`A site has up to ${MOST_WEBHOOKS}.`);

@@ -15,7 +15,7 @@ const guide = pages.find(([path]) => path.endsWith("/integrating.md"))?.[1] ?? "
 const blocksOf = (page: string, language: string) =>
   [...page.matchAll(/^```(\w+)\n(.*?)^```$/gms)].filter(([, of]) => of === language).map(([, , code = ""]) => code);
 
-it("finds the pages in Chinese", () => {
+it("has the Chinese pages to compare", () => {
   expect(pages.map(([path]) => path).sort()).toEqual([
     ...["../README.zh-CN.md", "../docs/zh/integrating.md", "../docs/zh/receiving.md"],
   ]);
@@ -43,12 +43,12 @@ describe("the guide in Chinese", () => {
     expect(guide).toContain(`\`${DOCUMENTED_VECTOR.signature}\``);
   });
 
-  it("leads to the example of every language", () => {
+  it("links to the example of every language", () => {
     expect(examples).toHaveLength(6);
     for (const [path] of examples) expect(guide).toContain(`](../${path})`);
   });
 
-  it.each(["sh", "py"])("shows the code of create-session.%s as it is, below its opening comment", (extension) => {
+  it.each(["sh", "py"])("shows the code of create-session.%s unchanged, below its opening comment", (extension) => {
     const source = examples.find(([path]) => path.endsWith(`/create-session.${extension}`))?.[1] ?? "";
     const code = source.slice(source.search(/^(set -eu|import )/m));
     expect(blocksOf(guide, extension === "sh" ? "sh" : "python")).toContain(code);

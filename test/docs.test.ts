@@ -10,7 +10,7 @@ import { NONCE_SECONDS } from "../src/signed/kv-nonces.ts";
 import { TRIES, TRY_LIMIT_MS, WHOLE_LIMIT_MS } from "../src/store/run-batch.ts";
 import { anchorsOf, brokenLinks, linksOf, rowsOf } from "./support/markdown.ts";
 
-/** By their paths from the project's folder. */
+/** The pages, by their paths from the project's folder. */
 const fromRoot = <Value>(files: Record<string, Value>): Record<string, Value> =>
   Object.fromEntries(
     Object.entries(files).map(([path, value]) => [new URL(path, "root:/test/").pathname.slice(1), value]),
@@ -33,9 +33,9 @@ const SOURCES = fromRoot(
 const SETTINGS = fromRoot(
   import.meta.glob(["../package.json", "../wrangler.toml"], { query: "?raw", import: "default", eager: true }),
 );
-/** Whatever a page may lead to. Only the names count; nothing of it is read. */
+/** Every file that a page may link to. Only the paths are used; no file is read. */
 const FILES = [
-  // Vite leaves out the file that asks.
+  // Vite leaves out the importing file itself.
   "test/docs.test.ts",
   ...Object.keys(
     fromRoot(
@@ -66,7 +66,7 @@ const DEPLOYING = textOf("docs/deploying.md");
 const WRANGLER = textOf("wrangler.toml", SETTINGS);
 
 const { scripts } = JSON.parse(textOf("package.json", SETTINGS)) as { scripts: Record<string, string> };
-/** What openapi.json says, as far as it is asked here. */
+/** The fields of openapi.json that these tests read. */
 interface Rule {
   minLength?: number;
   maxLength?: number;
@@ -84,7 +84,7 @@ const document = JSON.parse(JSON.stringify(openApiDocument("1.0.0"))) as {
   components: { schemas: Record<string, Rule> };
 };
 
-/** The limits of a field, as the pages say them: "1 to 64". */
+/** The limits of a field in the words of the pages: "1 to 64". */
 const limitsOf = (rule: Rule): string[] =>
   [rule, ...(rule.anyOf ?? [])]
     .flatMap(({ minLength, maxLength, minItems, maxItems }) => [
@@ -105,11 +105,11 @@ function rowOf({ method, path, audit }: AdminCall): string {
   return `| \`${method.toUpperCase()} /admin${path}\`${body} | … | ${left || "nothing"} |`;
 }
 
-/** 1860 as it stands in a sentence: 1,860. */
+/** A number as pages write it in a sentence: 1860 is 1,860. */
 const grouped = (number: number) => number.toLocaleString("en");
 
 describe("links of the pages", () => {
-  it("lead to files, folders and headings that are there", () => {
+  it("lead to files, folders and headings that exist", () => {
     expect(Object.entries(PAGES).flatMap(([path, text]) => linksOf(path, text)).length).toBeGreaterThan(80);
     expect(brokenLinks(PAGES, FILES)).toEqual([]);
   });
@@ -122,7 +122,7 @@ describe("links of the pages", () => {
     expect(Object.keys(PAGES).filter((path) => !reached.has(path))).toEqual([]);
   });
 
-  it("are found when they are broken", () => {
+  it("are reported when they are broken", () => {
     const pages = {
       "a.md":
         "[no file](docs/c.md) [no folder](lib/) [heading](docs/b.md#two) [no heading](docs/b.md#2) [here](#one)\n# One",
@@ -156,7 +156,7 @@ describe("the README", () => {
     expect(README.split("\n").length).toBeLessThanOrEqual(250);
   });
 
-  it("names every folder of src/ in its layout, and the page on architecture every part and no other", () => {
+  it("names every folder of src/ in its layout; the page on architecture names every part, and neither names others", () => {
     const parts = new Set(FILES.flatMap((file) => file.match(/^src\/([^/]+(?:\/|\.ts$))/)?.[1] ?? []));
     expect(parts.size).toBeGreaterThan(12);
     const layout = (text: string) => text.split(/^ {4}src\/$/m)[1]?.split(/^ {4}migrations\/ /m)[0] ?? "";
@@ -187,7 +187,7 @@ describe("commands of the pages", () => {
     expect(named.filter(({ name }) => !(name in scripts))).toEqual([]);
   });
 
-  it("run test files that are there", () => {
+  it("run test files that exist", () => {
     const named = Object.values(PAGES).flatMap((text) => text.match(/\btest\/[\w/.-]+\.ts\b/g) ?? []);
     expect(named.length).toBeGreaterThan(3);
     expect(named.filter((file) => !FILES.includes(file))).toEqual([]);
@@ -250,10 +250,10 @@ describe("the tables of the contract", () => {
   });
 });
 
-describe("what the pages say of the deployment", () => {
-  it("is each setting of wrangler.toml, and the value it has there", () => {
+describe("the pages on the deployment", () => {
+  it("name each setting of wrangler.toml, with the value it has there", () => {
     const [, vars = ""] = WRANGLER.match(/^\[vars\]\n(.*?)\n\n/ms) ?? [];
-    // Homes, and which ones are closed, are this deployment's own.
+    // Homes, and which of them are closed, differ from deployment to deployment.
     const values = [...vars.matchAll(/^(?!CLOSED_HOMES)([A-Z_]+) = "(.+)"$/gm)].map(([, name, value]) => [
       `\`${name}\``,
       `var, ${value}`,
@@ -268,7 +268,7 @@ describe("what the pages say of the deployment", () => {
     expect(bindings.filter((name) => name !== "ASSETS" && !known.includes(name))).toEqual([]);
   });
 
-  it("is each limit of wrangler.toml, and how often the crons run", () => {
+  it("name each limit of wrangler.toml, and how often the crons run", () => {
     const limits = [...WRANGLER.matchAll(/^simple = \{ limit = (\d+), period = (\d+) \}$/gm)];
     expect(limits.length).toBeGreaterThan(1);
     for (const [, limit, period] of limits) {
@@ -281,7 +281,7 @@ describe("what the pages say of the deployment", () => {
     expect(OPERATING).toContain("each minute the Worker looks into every open home");
   });
 
-  it("is how long things are remembered and waited for", () => {
+  it("say how long the service remembers and waits", () => {
     const remembered = new RegExp(`remembered (for )?${grouped(NONCE_SECONDS)} s\\b`);
     for (const text of [CONTRACT, OPERATING, textOf("docs/decisions.md")]) expect(text).toMatch(remembered);
     expect(DEPLOYING).toContain(`at most ${MAX_TOLERANCE_SECONDS}`);
@@ -290,7 +290,7 @@ describe("what the pages say of the deployment", () => {
     expect(textOf("docs/architecture.md")).toContain("three tries of 3 s, and 8 s in all");
   });
 
-  it("is every call of the admin API, with its fields and what it leaves in the audit log", () => {
+  it("name every call of the admin API, with its fields and what it leaves in the audit log", () => {
     const [, table = ""] = OPERATING.split("| call | answer | leaves in the [audit log](#the-audit-log) |");
     const rows = rowsOf(table.split("\n\n")[0] ?? "").filter(([call]) => call?.includes(" /admin/"));
     expect(rows.every(([, answer = ""]) => /^20[0-4]\b/.test(answer))).toBe(true);
@@ -299,7 +299,7 @@ describe("what the pages say of the deployment", () => {
     expect(table).toContain("| `GET /healthz`, no token |");
   });
 
-  it("is no reason in the log that the code does not give", () => {
+  it("name only those reasons in the log that the code gives", () => {
     const [, table = ""] = OPERATING.split("| `reason` |");
     const reasons = rowsOf(table.split("\n\n")[0] ?? "").flatMap(([names = ""]) => names.match(/`[a-z0-9_]+`/g) ?? []);
     expect(reasons.length).toBeGreaterThan(15);
@@ -307,7 +307,7 @@ describe("what the pages say of the deployment", () => {
       .filter(([path]) => path.startsWith("src/"))
       .map(([, text]) => text)
       .join("\n");
-    // In quotes, or the name of an operation's own refusal.
+    // A reason stands in quotes, or is the name of an operation's own refusal.
     const given = (reason: string) => new RegExp(`"${reason}"|^ {4}${reason}: \\{$`, "m").test(code);
     expect(reasons.filter((reason) => !given(reason.replaceAll("`", "")))).toEqual([]);
   });

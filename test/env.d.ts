@@ -9,8 +9,8 @@ declare namespace Cloudflare {
 }
 
 interface ImportMeta {
-  /** Vite's: the matching files' text by path. */
+  /** Vite's: the texts of the matching files, by path. */
   glob(pattern: string | string[], options: { query: "?raw"; import: "default"; eager: true }): Record<string, string>;
-  /** Vite's: the matching files by path, to be imported. */
+  /** Vite's: functions that import the matching files, by path. */
   glob(pattern: string | string[]): Record<string, () => Promise<unknown>>;
 }

@@ -21,7 +21,7 @@ describe("a home's binding", () => {
   });
 
   it.each(["", "OTHER", "OTHERAPAC", "db", "HOME", "home_apac", "MY_HOME_APAC"])(
-    "is not %j, nor meant to be",
+    "is not %j, which does not count as misspelled either",
     (binding) => {
       expect([homeOfBinding(binding), isMisnamed(binding)]).toEqual([undefined, false]);
     },

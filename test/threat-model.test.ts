@@ -9,7 +9,7 @@ const TESTS = import.meta.glob(["./**/*.ts", "!./generated-clients/**"], {
   eager: true,
 });
 
-/** The lines of the tables: what is said, and what shows it. */
+/** The rows of the tables: what somebody can do, and which test shows it. */
 const ROWS = [...page.matchAll(/^\| (can|stopped|open) \| (.+) \| (.+) \|$/gm)].map(
   ([, kind, what = "", shown = ""]) => ({
     ...{ kind, what, shown },
@@ -20,20 +20,20 @@ const ROWS = [...page.matchAll(/^\| (can|stopped|open) \| (.+) \| (.+) \|$/gm)].
 const namedIn = (text: string) =>
   [...text.matchAll(/`test\/([^`]+)` › "([^"]+)"/g)].map(([, path = "", title = ""]) => ({ path, title }));
 
-/** Whether a file has a test of this very title: the first argument of `it` or of `it.each(…)`. */
+/** Whether a file has a test with exactly this title: the first argument of `it` or of `it.each(…)`. */
 function hasTest(source: string, title: string): boolean {
   const literal = JSON.stringify(title).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   return new RegExp(`(\\bit|\\))\\(\\s*${literal}`).test(source);
 }
 
 describe("the threat model", () => {
-  it.each(namedIn(page))("names a test that there is: $path › $title", ({ path, title }) => {
+  it.each(namedIn(page))("names an existing test: $path › $title", ({ path, title }) => {
     const source = TESTS[`./${path}`];
     expect(source, `test/${path}`).toBeDefined();
     expect(hasTest(source ?? "", title)).toBe(true);
   });
 
-  it("names a test in each line, or says that there is none and why", () => {
+  it("names a test in each row, or says that there is none and why", () => {
     expect(ROWS.length).toBeGreaterThan(50);
     expect(page.match(/^\| (?!\||-)\S/gm)?.length).toBe(ROWS.length);
     for (const { what, shown } of ROWS) {
@@ -43,15 +43,15 @@ describe("the threat model", () => {
     }
   });
 
-  it("says of each attacker what stops them", () => {
+  it("says for each attacker what stops them", () => {
     const sections = page.split(/^## /m).slice(2);
     expect(sections).toHaveLength(15);
     for (const section of sections) expect(section).toMatch(/^\| stopped \|/m);
   });
 });
 
-describe("the check of the names", () => {
-  it("tells a test's title from the same words elsewhere", () => {
+describe("the check of titles", () => {
+  it("distinguishes a test's title from the same words elsewhere", () => {
     expect(hasTest('it("does (all) of it", () => {})', "does (all) of it")).toBe(true);
     expect(hasTest('it.each([1, 2])(\n  "takes %i",\n  () => {})', "takes %i")).toBe(true);
     expect(hasTest('describe("does it", () => {})', "does it")).toBe(false);

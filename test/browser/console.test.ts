@@ -1,4 +1,4 @@
-/* biome-ignore-all lint/performance/useDomNodeTextContent: what a reader sees is what counts here. */
+/* biome-ignore-all lint/performance/useDomNodeTextContent: the tests compare the text that a reader sees. */
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { AgentSessionClient } from "../../src/client/client.ts";
@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 const heading = (page: Page) => page.locator("h1").innerText();
-/** Opens a form above a list, which is open already when the list is empty. */
+/** Opens the form above a list. It is open already when the list is empty. */
 async function unfold(page: Page, label: string): Promise<void> {
   if (await page.locator("details.fold[open]").count()) return;
   await page.locator("details.fold > summary", { hasText: label }).click();
@@ -47,7 +47,7 @@ async function provision() {
   return { site: `/console/sites/${siteId}`, siteId, app, client, chatId };
 }
 
-/** Paths of every page, for what must hold on all of them. */
+/** Paths of every page, for the rules that all of them keep. */
 const everyPage = ({ site, app, chatId }: Awaited<ReturnType<typeof provision>>) => [
   "/console",
   site,
@@ -148,7 +148,7 @@ describe.each([
 });
 
 describe("the signature check in a browser", () => {
-  it("names each cause of a refused signature, line ends that the form changes included", async () => {
+  it("names each cause of a refused signature, also line ends that the form changed", async () => {
     const { app } = await provision();
     const page = await signedInPage(browser, worker);
     await page.goto("/console/signature-check");
@@ -192,7 +192,7 @@ describe("the signature check in a browser", () => {
     ["with script", true],
     ["without script", false],
   ])(
-    "keeps request and verdict through a switch of the language, and checks on Enter, %s",
+    "keeps the request and its verdict when the language is switched, and checks on Enter, %s",
     async (_, javaScriptEnabled) => {
       const { app } = await provision();
       const page = await signedInPage(browser, worker, { javaScriptEnabled });
@@ -236,14 +236,14 @@ describe("safety in a browser", () => {
     await page.goto(`${site}/sessions`);
     expect(await page.locator("tbody th").first().innerText()).toBe(content);
     expect(dialogs).toEqual([]);
-    // The policy holds even if a page were to contain one.
+    // The policy must stop an inline script even where a page holds one.
     await page.evaluate(`const script = document.createElement("script");
       script.textContent = "document.title = 'ran'";
       document.body.append(script);`);
     expect(await page.title()).not.toBe("ran");
   });
 
-  it("changes nothing when a form on another site is sent here", async () => {
+  it("changes nothing when another site sends it a form", async () => {
     const { siteId } = await provision();
     const page = await signedInPage(browser, worker);
     const target = `${worker.url}/console/sites/${siteId}/agents/10411`;
@@ -264,9 +264,9 @@ describe("safety in a browser", () => {
     expect(items.map(({ status }) => status)).toEqual(["normal", "normal", "normal"]);
   });
 
-  it("keeps the cookie from scripts, and a copy of it is worth nothing after signing out", async () => {
+  it("hides the cookie from scripts, and a copy of the cookie is worth nothing after signing out", async () => {
     const page = await signedInPage(browser, worker);
-    // Of all cookies a script sees the one that holds the time zone.
+    // A script sees one cookie only: the one that holds the time zone.
     expect(await page.evaluate("document.cookie")).toMatch(/^__Host-zone=[\w/+-]+$/);
     const [cookie] = (await page.context().cookies()).filter(({ name }) => name === "__Host-console");
     expect(cookie).toMatchObject({ httpOnly: true, secure: true, sameSite: "Lax", path: "/" });
@@ -283,7 +283,7 @@ describe("safety in a browser", () => {
     }
   });
 
-  it("knows who is signed in when a link in a mail or on another site leads here", async () => {
+  it("knows who is signed in when a link in a mail or on another site is followed", async () => {
     const { site } = await provision();
     const page = await signedInPage(browser, worker);
     await page.route("http://elsewhere.example/", (route) =>
@@ -294,7 +294,7 @@ describe("safety in a browser", () => {
     expect(await heading(page)).toBe("Agents");
   });
 
-  it("refuses a wrong token and stays where it was", async () => {
+  it("refuses a wrong token and stays on the page", async () => {
     const page = await browser.newPage({ baseURL: worker.url, locale: "en-GB" });
     await page.goto("/console/audit");
     await page.getByLabel("Admin token").fill("not-the-token");
@@ -310,7 +310,7 @@ describe.each([
   ["with script", true],
   ["without script", false],
 ])("what an operator cannot lose, %s", (_, javaScriptEnabled) => {
-  it("is a secret just shown: reloaded, in another language, after a click and back", async () => {
+  it("is a secret that was just shown: after a reload, in another language, after a click and back", async () => {
     const { site, siteId } = await provision();
     const page = await signedInPage(browser, worker, { javaScriptEnabled });
     await page.goto(`${site}/apps`);
@@ -339,7 +339,7 @@ describe.each([
     expect(await page.content()).not.toContain(secret);
   });
 
-  it("is the secret in use: a second rotation says what stops, and goes on only when told to", async () => {
+  it("is the secret in use: a second rotation says which secret stops, and goes on only after a confirmation", async () => {
     const { site, app } = await provision();
     const page = await signedInPage(browser, worker, { javaScriptEnabled });
     await page.goto(`${site}/apps/${app.appid}`);
@@ -381,7 +381,7 @@ describe.each([
     expect((await agents()).items).toHaveLength(5);
   });
 
-  it("is the place: an error stands at its field, the field has the focus, and both are in view", async () => {
+  it("is the place on the page: an error stands at its field, the field has the focus, and both are in view", async () => {
     const { site, siteId } = await provision();
     const agents = Array.from({ length: 60 }, (_, i) => `${100 + i}, Person ${i}`).join("\n");
     const page = await signedInPage(browser, worker, { javaScriptEnabled });
@@ -392,7 +392,7 @@ describe.each([
     await unfold(page, "Add agents");
     await page.getByLabel("ID", { exact: true }).fill("100");
     await page.getByLabel("Name", { exact: true }).fill("Twice");
-    // Enter sends the form, whatever else is a button on the page.
+    // Enter must send the form, although the page has other buttons.
     await page.getByLabel("Name", { exact: true }).press("Enter");
     const id = page.getByLabel("ID", { exact: true });
     await page.getByRole("alert").waitFor();
@@ -413,7 +413,7 @@ describe.each([
     await press(page, "Disable Person 59");
     expect(await page.getByRole("status").innerText()).toBe("The agent was disabled.");
     expect(await page.locator("tr", { hasText: "Person 59" }).innerText()).toContain("Disabled");
-    // Keyboard and eyes stay where they were.
+    // The focus and the scroll position stay where they were.
     const focused = page.locator("tr:focus-within button");
     expect(await focused.innerText()).toContain("Enable");
     const { y = -1 } = (await focused.boundingBox()) ?? {};
@@ -426,7 +426,7 @@ describe.each([
 });
 
 describe("a form that is sent twice", () => {
-  it("does its work once, clicked twice where no script holds the second click back", async () => {
+  it("does its work once when it is clicked twice, where no script holds the second click back", async () => {
     const { site, siteId } = await provision();
     const page = await signedInPage(browser, worker, { javaScriptEnabled: false });
     await page.goto(`${site}/apps`);
@@ -439,7 +439,7 @@ describe("a form that is sent twice", () => {
     expect(items.filter(({ name }) => name === "Once")).toHaveLength(1);
   });
 
-  it("does its work once when the browser sends the same again after going back", async () => {
+  it("does its work once when the browser sends it again after going back", async () => {
     const { site, siteId } = await provision();
     const page = await signedInPage(browser, worker);
     await page.goto(`${site}/apps`);
@@ -461,8 +461,8 @@ describe("a form that is sent twice", () => {
   });
 });
 
-describe("what a script adds", () => {
-  it("sends a form once that is clicked twice", async () => {
+describe("what scripts add", () => {
+  it("sends a form once when it is clicked twice", async () => {
     const { site, app } = await provision();
     const page = await signedInPage(browser, worker);
     let posts = 0;
@@ -476,7 +476,7 @@ describe("what a script adds", () => {
       await route.continue().catch(() => {});
     });
     await page.goto(`${site}/apps/${app.appid}`);
-    // The mouse itself: a locator would wait for the answer before it clicks again.
+    // The mouse clicks here: a locator would wait for the answer before its second click.
     const { x, y } = (await page.locator("form[action$=rotate] button").boundingBox()) ?? { x: 0, y: 0 };
     await page.mouse.click(x + 5, y + 5);
     await expect.poll(() => posts).toBe(1);
@@ -486,7 +486,7 @@ describe("what a script adds", () => {
     expect(posts).toBe(1);
   });
 
-  it("is the reader's own time zone, from the first page on; without one times are in UTC", async () => {
+  it("shows times in the reader's own zone from the first page on, and in UTC without one", async () => {
     const { site } = await provision();
     const footer = async (options: BrowserContextOptions) => {
       const page = await signedInPage(browser, worker, options);
@@ -497,7 +497,7 @@ describe("what a script adds", () => {
     expect(await footer({ timezoneId: "Asia/Shanghai", javaScriptEnabled: false })).toBe("Times are in UTC.");
   });
 
-  it("copies a secret and counts the overlap down", async () => {
+  it("copies a secret and counts its overlap down", async () => {
     const { site, app } = await provision();
     const page = await signedInPage(browser, worker, { permissions: ["clipboard-read", "clipboard-write"] });
     await page.goto(`${site}/apps/${app.appid}`);
@@ -511,7 +511,7 @@ describe("what a script adds", () => {
     await expect.poll(() => until.innerText(), { timeout: 5_000 }).not.toBe(left);
   });
 
-  it("is not missed without one: no button that does nothing", async () => {
+  it("leaves no dead button where scripts are off", async () => {
     const { site, app } = await provision();
     const page = await signedInPage(browser, worker, { javaScriptEnabled: false });
     await page.goto(`${site}/apps/${app.appid}`);
@@ -520,7 +520,7 @@ describe("what a script adds", () => {
 });
 
 describe("how it looks and reads", () => {
-  it("is in the reader's language, and in the other at a press", async () => {
+  it("is in the reader's language, and in the other one after a click", async () => {
     const { site } = await provision();
     const page = await signedInPage(browser, worker, { locale: "zh-CN" });
     await page.goto(`${site}/agents`);
@@ -542,7 +542,7 @@ describe("how it looks and reads", () => {
     }
   });
 
-  it("keeps its tables in the window, however long what callers chose is", async () => {
+  it("keeps its tables in the window, however long the texts of callers are", async () => {
     const { site, siteId, client } = await provision();
     const long = { id: "a".repeat(64), name: "W".repeat(30), ip: "127.0.0.1" };
     await client.createSession({ ...session, agentIds: [10411], customer: long, title: "T".repeat(120) });
@@ -568,7 +568,7 @@ describe("how it looks and reads", () => {
     }
   });
 
-  it("is dark where the reader's system is", async () => {
+  it("is dark where the reader's system is dark", async () => {
     const { site } = await provision();
     const background = async (colorScheme: "light" | "dark") => {
       const page = await signedInPage(browser, worker, { colorScheme });
@@ -579,13 +579,13 @@ describe("how it looks and reads", () => {
     expect(await background("dark")).toBe("rgb(17, 20, 19)");
   });
 
-  it("is walked by keyboard: skip link first, focus always to be seen", async () => {
+  it("can be used by keyboard: the skip link comes first, and the focus is always visible", async () => {
     const page = await signedInPage(browser, worker);
     await page.goto("/console");
     await page.keyboard.press("Tab");
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to content");
     await page.keyboard.press("Enter");
-    // The way to add something is the first thing there, before a list of any length.
+    // The link to add something comes before the list, which may be long.
     await page.keyboard.press("Tab");
     expect(await page.evaluate(`document.activeElement.closest("main") !== null`)).toBe(true);
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Create a site");

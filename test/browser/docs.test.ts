@@ -20,7 +20,7 @@ afterAll(async () => {
   await worker?.close();
 });
 
-/** A page that keeps what it was refused, what failed in it, and what it asked other origins for. */
+/** A page that collects what its policy refused, its errors, and its requests to other origins. */
 async function open(path: string, options: { viewport?: typeof DESKTOP; colorScheme?: "light" | "dark" } = {}) {
   const context = await browser.newContext({ baseURL: worker.url, viewport: DESKTOP, ...options });
   const page = await context.newPage();
@@ -44,7 +44,7 @@ describe.each([
   ["a desk, light", { viewport: DESKTOP, colorScheme: "light" }],
   ["a phone, dark", { viewport: PHONE, colorScheme: "dark" }],
 ] as const)("on %s", (_, options) => {
-  it("draws the guide within its policy and width, with nothing from elsewhere", async () => {
+  it("draws the guide within its policy and its width, and loads nothing from other origins", async () => {
     const { page, complaints } = await open("/", options);
     expect(new URL(page.url()).pathname).toBe("/docs/");
     expect(await page.locator("h1").textContent()).toContain("support session");
@@ -59,7 +59,7 @@ describe.each([
     expect(complaints).toEqual([]);
   });
 
-  it("draws the reference within its policy and width, with nothing from elsewhere", async () => {
+  it("draws the reference within its policy and its width, and loads nothing from other origins", async () => {
     const { page, complaints } = await open("/docs/reference/#/signed-operations/createsession", options);
     await page.getByText("Idempotency-Key", { exact: true }).first().waitFor();
     await page.getByText("customer_001").first().waitFor();
@@ -68,7 +68,7 @@ describe.each([
   });
 });
 
-it("shows the examples of the language that is chosen, without a script too", async () => {
+it("shows the examples of the chosen language, also without scripts", async () => {
   const context = await browser.newContext({ baseURL: worker.url, javaScriptEnabled: false });
   const page = await context.newPage();
   await page.goto("/docs/");
@@ -83,9 +83,9 @@ it("shows the examples of the language that is chosen, without a script too", as
   }
 });
 
-it("finds a word in the reference", async () => {
+it("finds a word in the reference's search", async () => {
   const { page, complaints } = await open("/docs/reference/");
-  // The words are gathered first.
+  // The search builds its index before it answers.
   await page
     .getByText(/^Search/)
     .first()
@@ -97,7 +97,7 @@ it("finds a word in the reference", async () => {
   expect(complaints).toEqual([]);
 });
 
-it("keeps the reference's choice of dark in the guide", async () => {
+it("keeps the dark theme that was chosen in the reference when the guide is opened", async () => {
   const { page } = await open("/docs/reference/", { colorScheme: "light" });
   const light = await background(page);
   await page.locator('[data-component-name*="MoonIcon"]').click();

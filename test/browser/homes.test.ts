@@ -1,4 +1,4 @@
-/* biome-ignore-all lint/performance/useDomNodeTextContent: what a reader sees is what counts here. */
+/* biome-ignore-all lint/performance/useDomNodeTextContent: the tests compare the text that a reader sees. */
 import type { Browser, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { AgentSessionClient } from "../../src/client/client.ts";
@@ -26,7 +26,7 @@ const heading = (page: Page) => page.locator("h1").innerText();
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 const follow = (page: Page, name: string) => page.getByRole("link", { name, exact: true }).click();
 
-/** A site in `apac`, closed or not, and one that its home does not have. */
+/** A site in `apac`, closed or not, and a site that is in the directory only. */
 async function provision() {
   const open = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Tokyo", home: "apac" });
   const closed = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Osaka", home: "apac" });
@@ -59,7 +59,7 @@ describe.each([
   ["with script", true],
   ["without script", false],
 ])("an operator's walk through homes, %s", (_, javaScriptEnabled) => {
-  it("creates a site in a home, closes and opens it, sets its chat_id, finishes another, and settles no open home", async () => {
+  it("creates a site in a home, closes and opens it, sets its chat_id, finishes another, and refuses to reconcile an open home", async () => {
     const { begun } = await provision();
     const page = await signedInPage(browser, worker, { javaScriptEnabled });
     const faults: string[] = [];
@@ -118,7 +118,7 @@ describe.each([
     await press(page, "It was restored: lift now");
     expect(await heading(page)).toBe("This home is open");
     expect((await create()).envelope.data).toEqual({ chat_id: 6002 });
-    // The browser's own word on the forms that were refused.
+    // The browser's own messages about the forms that it refused to send.
     expect(faults).toEqual(["400", "409"].map((status) => expect.stringContaining(`status of ${status}`)));
   });
 });
@@ -127,7 +127,7 @@ describe.each([
   ["with script", true],
   ["without script", false],
 ])("the way of an operator whose home was restored, %s", (_, javaScriptEnabled) => {
-  it("settles the closed home, and shows what was lifted in both languages", async () => {
+  it("reconciles the closed home, and shows the skipped ids in both languages", async () => {
     const shut = await startBuiltWorker({ homes: ["DB", "HOME_APAC"], vars: { CLOSED_HOMES: "apac" } });
     try {
       await shut.admin("POST", "/admin/sites", { name: "Tokyo", home: "apac" });
@@ -151,8 +151,8 @@ describe.each([
   });
 });
 
-describe("how the pages of homes look and read", () => {
-  it("fits windows of any width without scrolling sideways", async () => {
+describe("the pages of homes", () => {
+  it("fit windows of any width without scrolling sideways", async () => {
     const sites = await provision();
     const page = await signedInPage(browser, worker);
     for (const width of [1280, 900, 700, 390, 320]) {

@@ -1,7 +1,7 @@
 /**
- * Makes the README's pictures: `npm run screenshots`. Its clock stands still and its ids are given, so on one machine the same code makes
- * the same files, and a picture that changed shows a page that changed. `npm run screenshots -- FOLDER --all` makes every page at both widths, in
- * both themes and in Chinese, to be looked at.
+ * Makes the README's pictures: `npm run screenshots`. The clock stands still and the ids are fixed, so on one machine the same code makes
+ * the same files, and a changed picture means a changed page. `npm run screenshots -- FOLDER --all` makes every page at both widths, in
+ * both themes and in Chinese, for people to look at.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -66,7 +66,7 @@ const SESSIONS = [
   ],
 ] as const;
 
-// Without one the pictures would show boxes in place of Chinese.
+// Without such a font the pictures would show boxes in place of Chinese characters.
 const fonts = spawnSync("fc-list", [":lang=zh"], { encoding: "utf8" });
 if (fonts.error === undefined && fonts.stdout.trim() === "") {
   console.error(
@@ -99,7 +99,7 @@ try {
       ["homes", (page) => page.goto("/console/homes")],
       ["restored", (page) => page.goto("/console/homes/apac/restored")],
       ["lift", (page) => page.goto("/console/homes/apac/restored?lift=1000000")],
-      ["settled", (page) => settle(page)],
+      ["settled", (page) => reconcile(page)],
       ["settings", (page) => page.goto(`${site}/settings`)],
       ["close", (page) => page.goto(`${site}/close`)],
       ["closed", (page) => page.goto(`/console/sites/${siteId + 1}`)],
@@ -161,7 +161,7 @@ async function shoot(
   await page.context().close();
 }
 
-/** One site is open in main, and in `--all` one closed and one unfinished in apac. */
+/** One site is open in main; with `--all`, one is closed and one unfinished in apac. */
 async function seed() {
   const site = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Northwind Store" });
   const outlet = { name: "Southwind Outlet", home: everything ? "apac" : "main" };
@@ -195,12 +195,12 @@ async function seed() {
   return { siteId: site.id, app };
 }
 
-/** 32 hex digits, as the service gives, but the same ones each time. */
+/** 32 hex digits, like the service's ids, but the same ones on each run. */
 function idOf(name: string): string {
   return createHash("sha256").update(name).digest("hex").slice(0, 32);
 }
 
-/** With a URL that cannot be posted to, for no event. */
+/** Tries to add a webhook whose URL must not be posted to, without any event. */
 async function addWebhook(page: Page, path: string): Promise<void> {
   await page.goto(path);
   await page.locator("details.fold > summary").click();
@@ -214,14 +214,14 @@ async function unfoldAll(page: Page, path: string): Promise<void> {
   for (const summary of await page.locator("summary").all()) await summary.click();
 }
 
-/** With an app to look at: the home has lost it. */
-async function settle(page: Page): Promise<void> {
+/** Reconciles a home that has lost an app, so that the page has an app to look at. */
+async function reconcile(page: Page): Promise<void> {
   await worker.env.DB?.exec("INSERT OR IGNORE INTO app_routes (appid, site_id) VALUES ('lost-by-the-restore', 2)");
   await page.goto("/console/homes/apac/restored?lift=1000000");
   await page.locator("main form button").click();
 }
 
-/** A caller that signs sorted keys and sends another order. */
+/** A request whose caller signed sorted keys and sent them in another order. */
 async function checkSignature(page: Page, app: { appid: string; secret: string }): Promise<void> {
   const fields = {
     timestamp: SHOWN,
@@ -265,7 +265,7 @@ async function rotate(page: Page, path: string): Promise<void> {
   await unfoldAll(page, path);
   await page.locator("form[action$=rotate] button").click();
   await page.waitForURL(/\/(rotate|secret)\?/);
-  // Every run of this rotates once more, so from the second on it is asked about.
+  // Each run rotates once more, so from the second rotation on the page asks for a confirmation.
   if ((await page.locator("#secret").count()) === 0) await page.locator("main button.danger").click();
   await page.locator("#secret").waitFor();
 }

@@ -11,12 +11,12 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 const HOST = "http://pages.example";
-/** Cannot be read without its style sheet, which is at `sheet`. */
+/** A text that cannot be read without its style sheet, which is at `sheet`. */
 const pale = (sheet: string) =>
   `<!doctype html><html lang="en"><head><title>Pale</title><link rel="stylesheet" href="${sheet}"></head>
    <body><main><h1 style="color:#ddd">Pale</h1></main></body></html>`;
 
-/** A page with a link to the pale one, whose style sheet comes when it is told to. */
+/** A page with a link to the pale one, whose style sheet arrives when the test says so. */
 async function beforeThePalePage(style: (come: () => Promise<void>) => void): Promise<Page> {
   const page = await browser.newPage();
   const html = (body: string) => ({ contentType: "text/html", body });
@@ -29,7 +29,7 @@ async function beforeThePalePage(style: (come: () => Promise<void>) => void): Pr
   return page;
 }
 
-it("axe looks at a page that a link leads to only when its style sheet is there", async () => {
+it("axe looks at the next page only after its style sheet has arrived", async () => {
   let come = async () => {};
   const page = await beforeThePalePage((arrive) => {
     come = arrive;
@@ -37,13 +37,13 @@ it("axe looks at a page that a link leads to only when its style sheet is there"
   await page.getByRole("link").click();
   await page.locator("h1").waitFor({ state: "attached" });
   const found = violations(page);
-  // The style sheet comes only after axe had all the time that it needs.
+  // The style sheet arrives only after axe would have had time to finish.
   setTimeout(() => void come(), 1_500);
   expect(await found).toEqual([]);
   await page.close();
 });
 
-it("a page whose style sheet does not come is a fault with its name, not a look at a page without style", async () => {
+it("a page whose style sheet never arrives is an error that names the sheet", async () => {
   const page = await browser.newPage();
   await page.route(`${HOST}/pale`, (route) => route.fulfill({ contentType: "text/html", body: pale("/gone.css") }));
   await page.route(`${HOST}/gone.css`, (route) => route.abort());

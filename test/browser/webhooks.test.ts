@@ -1,4 +1,4 @@
-/* biome-ignore-all lint/performance/useDomNodeTextContent: what a reader sees is what counts here. */
+/* biome-ignore-all lint/performance/useDomNodeTextContent: the tests compare the text that a reader sees. */
 import type { Browser, Page } from "playwright-core";
 import { Webhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -29,13 +29,13 @@ const press = (page: Page, name: string) => page.getByRole("button", { name, exa
 const status = (page: Page) => page.getByRole("status").first().innerText();
 const secretOn = (page: Page) => page.locator("#secret").innerText();
 
-/** The rows of the page's table, as they are now. */
+/** The rows of the page's table at this moment. */
 async function rowsNow(page: Page): Promise<string[]> {
   await page.reload();
   return page.locator("tbody tr").allInnerTexts();
 }
 
-/** What a receiver reads from a delivery; throws when the secret does not verify it. */
+/** The payload of a delivery as a receiver reads it; throws when the secret does not verify it. */
 function verified({ headers, body }: Received, secret: string) {
   return new Webhook(secret).verify(body.toString(), headers as Record<string, string>) as {
     type: string;
@@ -43,7 +43,7 @@ function verified({ headers, body }: Received, secret: string) {
   };
 }
 
-/** The last delivery, once there are so many. */
+/** The last delivery, once the receiver has this many. */
 async function lastOf(receiver: Listener, count: number): Promise<Received> {
   await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(count);
   return receiver.received[count - 1] as Received;
@@ -120,7 +120,7 @@ describe.each([
 });
 
 describe("the pages of webhooks", () => {
-  /** Paths of all of them. */
+  /** The paths of all pages of webhooks. */
   async function provision() {
     const { siteId } = await worker.provision();
     const site = `/console/sites/${siteId}`;
@@ -139,7 +139,7 @@ describe("the pages of webhooks", () => {
     for (const summary of await page.locator("summary").all()) await summary.click();
   };
 
-  it("stay in the window, however long a URL and an error are", async () => {
+  it("fit into the window, however long a URL and an error are", async () => {
     const paths = await provision();
     const windows = { "en-GB": [1280, 900, 700, 320], "zh-CN": [900, 320] };
     for (const [locale, widths] of Object.entries(windows)) {

@@ -60,7 +60,7 @@ describe("npm run call", () => {
     expect(exitCode).toBe(1);
   });
 
-  it("exits 1 for a refusal with status 200, and for an answer that is no envelope", async () => {
+  it("exits 1 for a refusal with status 200, and for an answer that is not an envelope", async () => {
     listener.answer.body = '{"code":-1,"msg":"参数错误","data":""}';
     expect((await call("create_gd", "{}", ...APP)).exitCode).toBe(1);
     listener.answer.body = "<html>";
@@ -122,7 +122,7 @@ describe("npm run call", () => {
     expect(listener.received).toEqual([]);
   });
 
-  it("names the address when nobody answers there", async () => {
+  it("names the address when nothing answers there", async () => {
     const { url } = listener;
     await listener.close();
     const { exitCode, stderr } = await runCli("call", ["create_gd", "{}", ...APP, "--url", url]);
@@ -154,7 +154,7 @@ describe("npm run call -- --print-curl", () => {
     expect(listener.only().headers["idempotency-key"]).toBe("it's");
   });
 
-  it("prints a command for bytes that are no text, or too many for an argument", async () => {
+  it("prints a command for bytes that are not text, or too many for an argument", async () => {
     const file = join(folder, "body");
     for (const bytes of [Buffer.from([0, 1, 0x27, 0xff, 0x25]), Buffer.alloc(150_000, "x")]) {
       writeFileSync(file, bytes);
@@ -174,7 +174,7 @@ describe("npm run call -- --print-curl", () => {
     expect(headers["x-chat-signature"]).toBe(hmacOf(SECRET, body));
   });
 
-  /** Runs what was printed in a plain shell, and looks at what arrives. */
+  /** Runs the printed command in a plain shell, and compares the request that arrives. */
   async function expectToSend(command: string, bytes: Buffer) {
     const { exitCode, stdout, stderr } = await run("sh", [], { input: command });
     expect([exitCode, stderr]).toEqual([0, ""]);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { runCli } from "../support/run-cli.ts";
 
-// Of its own, because other files' Workers come and go in the machine's at the same time.
+// A temporary folder of its own: other test files start and stop Workers in the machine's at the same time.
 let temporary: string;
 
 beforeAll(() => {
@@ -13,13 +13,13 @@ beforeAll(() => {
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
-it("npm run demo refuses an option that it does not know, and tells of itself with --help", async () => {
+it("npm run demo refuses an option that it does not know, and prints its help with --help", async () => {
   const unknown = await runCli("demo", ["--quick"]);
   expect(unknown).toMatchObject({ exitCode: 2, stdout: "", stderr: expect.stringContaining("--quick") });
   expect(await runCli("demo", ["--help"])).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("Exit code") });
 });
 
-it("npm run demo finds every answer and the store as the contract says, and leaves nothing behind", {
+it("npm run demo finds every answer and the store as the contract says, and leaves no file behind", {
   timeout: 150_000,
 }, async () => {
   const secrets = join(import.meta.dirname, "../../.dev.vars");

@@ -38,7 +38,7 @@ const toml = () => readFileSync(join(folder, "checkout/wrangler.toml"), "utf8");
 
 const apac = () => fake.databases.get(`${WORKER}-apac`);
 
-/** What serves: nothing before the first deployment. */
+/** The version that serves: none before the first deployment. */
 function serving() {
   const bindings = fake.workers.get(WORKER)?.versions.at(-1) ?? [];
   const find = (name: string) => bindings.find((binding) => binding.name === name);
@@ -46,8 +46,8 @@ function serving() {
 }
 
 describe("npm run deploy with homes", { timeout: 280_000 }, () => {
-  // One story, because a deployment takes ten seconds of a core.
-  it("adds a home to one stage, finishes what a failure left behind, closes it, and keeps it closed, even when it is out of order", async () => {
+  // One long test, because each deployment takes ten seconds of a core.
+  it("adds a home to one stage, finishes after a failure, closes the home, and keeps it closed, also while it is out of order", async () => {
     const before = toml();
     fake.addDatabase(`${WORKER}-apac`, []).fault = "The home is out of order.";
     const failed = await deploy("--home", "apac");
@@ -59,7 +59,7 @@ describe("npm run deploy with homes", { timeout: 280_000 }, () => {
     const block = `[[env.staging.d1_databases]]\nbinding = "HOME_APAC"\ndatabase_name = "${WORKER}-apac"\nmigrations_dir = "migrations"\n`;
     expect(toml()).toBe(`${before}\n${block}`);
 
-    // The database that was there goes, as if it had been the account that was out of order.
+    // The database is deleted, so that the next deployment must make it, as after a fault of the whole account.
     fake.databases.delete(`${WORKER}-apac`);
     const added = await deploy("--home", "apac");
     expect(added).toMatchObject({ exitCode: 0, stderr: "" });
@@ -72,7 +72,7 @@ describe("npm run deploy with homes", { timeout: 280_000 }, () => {
     );
     expect(serving()).toEqual({ apac: apac()?.uuid, closed: "" });
 
-    // Closed in what was deployed, with every other binding, and still closed in the next deployment, which its fault does not stop.
+    // The home is closed in the deployed version, whose other bindings stay, and in the next deployment, although its database fails.
     const bindings = fake.workers.get(WORKER)?.versions.at(-1) ?? [];
     expect(await deploy("--close", "apac")).toMatchObject({ exitCode: 0, stderr: "" });
     expect(fake.workers.get(WORKER)?.versions.at(-1)).toEqual(closing(bindings, "apac"));
@@ -87,7 +87,7 @@ describe("npm run deploy with homes", { timeout: 280_000 }, () => {
   });
 });
 
-/** The bindings with another value of CLOSED_HOMES, which the API tells last. */
+/** The bindings with another value of CLOSED_HOMES; the API lists that var last. */
 const closing = (bindings: readonly { name: string; type: string }[], homes: string) => [
   ...bindings.filter(({ name }) => name !== "CLOSED_HOMES"),
   { name: "CLOSED_HOMES", type: "plain_text", text: homes },
@@ -97,7 +97,7 @@ describe("npm run deploy -- --close and --open", { timeout: 120_000 }, () => {
   const SETTINGS = `/workers/scripts/${WORKER}/settings`;
   let bindings: { name: string; type: string; text?: string }[];
 
-  /** What serves, as a deployment leaves it: three homes, of which two are out of order. */
+  /** What serves after a deployment: three homes, two of them out of order. */
   function serve(closed: string): void {
     bindings = [
       { name: "MASTER_KEY", type: "secret_text" },
@@ -124,7 +124,7 @@ describe("npm run deploy -- --close and --open", { timeout: 120_000 }, () => {
     serve("");
   });
 
-  it("change CLOSED_HOMES of what serves and of wrangler.toml, and nothing else; no database is asked, so a third home that fails stops neither", async () => {
+  it("change CLOSED_HOMES of what serves and of wrangler.toml, and nothing else, without asking any database", async () => {
     const before = toml();
     const closed = await deploy("--close", "apac");
     expect(closed).toMatchObject({ exitCode: 0, stderr: "" });
@@ -153,17 +153,17 @@ describe("npm run deploy -- --close and --open", { timeout: 120_000 }, () => {
     expect(fake.unknown).toEqual([]);
   });
 
-  it("open no home that was closed from another checkout, and write it down", async () => {
+  it("keep a home closed that was closed from another checkout, and write it into wrangler.toml", async () => {
     serve("oc,elsewhere");
     const closed = await deploy("--close", "apac");
     expect(closed.exitCode).toBe(0);
     expect(closed.stdout).toContain("Home oc is closed, as it was");
     expect(live()).toEqual(closing(bindings, "oc,elsewhere,apac"));
-    // wrangler.toml names no home that it does not have: the next deployment would refuse that.
+    // wrangler.toml gets no name of a home that it does not have: the next deployment would refuse that.
     expect(written()).toBe("oc,apac");
   });
 
-  it("change only wrangler.toml when Cloudflare refuses, say how a deployment does it, and can be repeated", async () => {
+  it("change only wrangler.toml when Cloudflare refuses, say how to deploy it, and can be repeated", async () => {
     fake.refuse = (call) => (call === `PATCH ${SETTINGS}` ? failure(400, 10214, "Cannot edit settings.") : undefined);
     const refused = await deploy("--close", "apac");
     expect(refused.exitCode).toBe(1);
@@ -177,7 +177,7 @@ describe("npm run deploy -- --close and --open", { timeout: 120_000 }, () => {
     expect([live(), written()]).toEqual([closing(bindings, "apac"), "apac"]);
   });
 
-  it("say so, and change nothing, when there is no such Worker or no answer", async () => {
+  it("say so, and change nothing, when the Worker does not exist or Cloudflare does not answer", async () => {
     const before = toml();
     const nobody = await deploy("--close", "apac", "--name", "nobody");
     expect(nobody.exitCode).toBe(1);
@@ -190,7 +190,7 @@ describe("npm run deploy -- --close and --open", { timeout: 120_000 }, () => {
     expect([live(), toml()]).toEqual([bindings, before]);
   });
 
-  it("look at what serves afterwards, and say how to go back when Cloudflare kept less than it was told", async () => {
+  it("read back what serves afterwards, and say how to go back when Cloudflare kept less than it was sent", async () => {
     const answer = (left: typeof bindings) => (call: string) => {
       if (call !== `PATCH ${SETTINGS}`) return undefined;
       fake.workers.get(WORKER)?.versions.push(left);
@@ -207,7 +207,7 @@ describe("npm run deploy -- --close and --open", { timeout: 120_000 }, () => {
     expect([ignored.exitCode, ignored.stderr]).toEqual([1, expect.stringContaining('took CLOSED_HOMES = "oc", but')]);
   });
 
-  it("find the account by themselves when the credentials have one only", async () => {
+  it("find the account by themselves when the credentials have only one", async () => {
     fake.refuse = (call) => (call === "GET /accounts" ? { result: [{ id: fake.accountId }] } : undefined);
     const { CLOUDFLARE_ACCOUNT_ID, ...environment } = fake.environment;
     const { exitCode, stderr } = await deployAs(environment, "--close", "apac");
@@ -219,10 +219,10 @@ describe("npm run deploy -- --close and --open", { timeout: 120_000 }, () => {
   });
 });
 
-describe("the databases that do not exist yet", { timeout: 120_000 }, () => {
+describe("databases that do not exist yet", { timeout: 120_000 }, () => {
   const home = (name: string) => ({ binding: bindingOfHome(name), database_name: `db-${name}` });
 
-  it("are made where the options say, a home with the name of a place there, and no other home anywhere", async () => {
+  it("are made in the place that the options say, or in the place that a home is named after, and no other home is made", async () => {
     for (const [name, value] of Object.entries(fake.environment)) vi.stubEnv(name, value);
     await createDatabases([home("main"), home("eu-west")], { home: "eu-west", jurisdiction: "eu" }, ["--env", ""]);
     await createDatabases([home("oc")], { location: "weur" }, ["--env", ""]);

@@ -31,7 +31,7 @@ afterEach(async () => {
 const deploy = (...args: string[]) =>
   run(process.execPath, [join(checkout, "src/cli/deploy.ts"), ...args], { env: fake.environment });
 
-/** What the serving version of a Worker is bound to: "binding" to "name of what it is bound to". */
+/** What the serving version of a Worker is bound to: from the binding to the name of its resource. */
 function boundTo(worker: string): Record<string, string | undefined> {
   const databases = new Map([...fake.databases.values()].map(({ uuid, name }) => [uuid, name]));
   const bindings = fake.workers.get(worker)?.versions.at(-1) ?? [];
@@ -45,11 +45,11 @@ function boundTo(worker: string): Record<string, string | undefined> {
   );
 }
 
-/** The Workers that read each queue. */
+/** The Workers that consume each queue. */
 const queues = () =>
   Object.fromEntries([...fake.queues.byName].map(([name, { consumers }]) => [name, [...consumers.keys()]]));
 
-/** The migrations that a database has. */
+/** The migrations that a database has had. */
 function migrationsOf(database: string): unknown[] {
   const data = fake.databases.get(database)?.data;
   return (
@@ -61,8 +61,8 @@ function migrationsOf(database: string): unknown[] {
 }
 
 describe("npm run deploy", { timeout: 240_000 }, () => {
-  // One story, because a deployment takes ten seconds of a core: a stage is deployed, and then no stage with what is there already.
-  it("stops before anything is made while a stage has no secrets; after the command it prints, it makes what is missing, migrates and deploys; the second time it only deploys", async () => {
+  // One long test, because each deployment takes ten seconds of a core: first with a stage, then without one.
+  it("makes nothing while a stage has no secrets; after the command that it prints, it makes what is missing, migrates and deploys; the second time it only deploys", async () => {
     const stopped = await deploy("--env", "staging");
     expect(stopped.exitCode).toBe(1);
     expect(stopped.stderr).toContain("MASTER_KEY and ADMIN_TOKEN are not set");
@@ -99,7 +99,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     expect(queues()).toEqual({ "agent-session-staging-events": ["agent-session-staging"] });
     expect(staging?.versions.at(-1)?.find(({ name }) => name === "REPLAY_LOOK_MS")).toMatchObject({ text: "7" });
     expect([...fake.workers.keys()]).toEqual(["agent-session-staging"]);
-    // The tables are there before the version that asks them.
+    // The tables must exist before the version that reads them serves.
     const migrated = fake.calls.findLastIndex((call) => call.endsWith("/query"));
     expect(migrated).toBeGreaterThan(-1);
     expect(migrated).toBeLessThan(fake.calls.findIndex((call) => call.endsWith("/versions")));
@@ -128,7 +128,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     expect(fake.unknown).toEqual([]);
   });
 
-  it("names the one secret that is missing, for a Worker of another name too", async () => {
+  it("names the one missing secret, also for a Worker of another name", async () => {
     fake.addWorker("another", ["MASTER_KEY"]);
     for (const stage of [[], ["--env", "staging"]]) {
       const { exitCode, stderr } = await deploy("--name", "another", ...stage);
@@ -190,7 +190,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     }
   });
 
-  it("refuses a configuration that lets events go to the machine itself, before it asks for anything", async () => {
+  it("refuses a configuration that lets events go to the machine itself, before any request to Cloudflare", async () => {
     const file = join(checkout, "wrangler.loopback.toml");
     writeFileSync(file, withVar(readFileSync(TOML, "utf8"), "", "WEBHOOK_LOOPBACK", "allow"));
     const { exitCode, stdout, stderr } = await deploy("--config", "wrangler.loopback.toml");
@@ -217,7 +217,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     expect([fake.databases.size, fake.workers.get("agent-session")?.versions.length]).toEqual([0, 1]);
   });
 
-  it("names the other Worker that reads the queue, and makes nothing", async () => {
+  it("names the other Worker that consumes the queue, and makes nothing", async () => {
     fake.addWorker("another", SECRETS);
     fake.queues.add("agent-session-events", "agent-session");
     const { exitCode, stderr } = await deploy("--name", "another");
@@ -235,7 +235,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     expect([exitCode, fake.calls]).toEqual([2, []]);
   });
 
-  it("lists its options with --help, all of which but those for homes and places wrangler deploy has too", async () => {
+  it("lists its options with --help; wrangler deploy has all of them, except those for homes and places", async () => {
     const { exitCode, stdout } = await deploy("--help");
     expect([exitCode, fake.calls]).toEqual([0, []]);
     const { stdout: known } = await runWrangler(["deploy", "--help"]);
@@ -245,7 +245,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     for (const option of options) expect(known).toMatch(new RegExp(`${option}\\b`));
   });
 
-  it("builds and makes nothing with --dry-run; the Worker that is built has no documentation in it", async () => {
+  it("builds, and makes nothing, with --dry-run; the built Worker holds no documentation", async () => {
     const built = join(folder, "built");
     const before = readFileSync(TOML, "utf8");
     const closing = await deploy("--dry-run", "--close", "main");
@@ -261,7 +261,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     }
   });
 
-  it("stops with what was said when a step fails", async () => {
+  it("stops with the step's own message when a step fails", async () => {
     fake.addWorker("agent-session", SECRETS);
     const location = await deploy("--location", "moon");
     expect(location.exitCode).toBe(1);

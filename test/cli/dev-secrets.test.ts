@@ -17,7 +17,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** What counts in the file: the last line of each name. */
+/** The values that count in the file: the last line of each name. */
 function values(): Record<string, string> {
   const lines = readFileSync(file, "utf8").split("\n");
   return Object.fromEntries(
@@ -30,7 +30,7 @@ function values(): Record<string, string> {
 const MADE = { MASTER_KEY: /^[A-Za-z0-9+/]{43}=$/, ADMIN_TOKEN: /^[0-9a-f]{64}$/ } as const;
 
 describe("the secrets of a local run", () => {
-  it("are made for the owner's eyes only, and are such as the Worker takes", () => {
+  it("are made readable for the owner only, and the Worker accepts them", () => {
     expect(ensureDevSecrets(file)).toEqual({ made: true, added: ["MASTER_KEY", "ADMIN_TOKEN"], placeholders: [] });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(values()).toEqual({
@@ -39,7 +39,7 @@ describe("the secrets of a local run", () => {
     });
   });
 
-  it("are others each time they are made", () => {
+  it("differ each time they are made", () => {
     ensureDevSecrets(file);
     const first = readFileSync(file, "utf8");
     rmSync(file);
@@ -71,7 +71,7 @@ describe("the secrets of a local run", () => {
     for (const name of added) expect(values()[name]).toMatch(MADE[name]);
   });
 
-  it("are told when they are the placeholders of .dev.vars.example", () => {
+  it("are recognised when they are the placeholders of .dev.vars.example", () => {
     const example = readFileSync(join(import.meta.dirname, "../../.dev.vars.example"), "utf8");
     writeFileSync(file, example);
     expect(ensureDevSecrets(file)).toEqual({ made: false, added: [], placeholders: ["MASTER_KEY", "ADMIN_TOKEN"] });

@@ -16,7 +16,7 @@ const DOCS = [
 ];
 const DEPLOYING = readFileSync(join(ROOT, "docs/deploying.md"), "utf8");
 
-/** Each `npx wrangler …` of a text, without the comment behind it. */
+/** Each `npx wrangler …` of a text, without the comment after it. */
 const commandsIn = (text: string): string[] =>
   [...text.matchAll(/npx wrangler ([^`\n#|)]+)/g)].map(([, command = ""]) => command.trim());
 
@@ -25,7 +25,7 @@ type Args = Record<string, { alias?: string | readonly string[] }>;
 
 const { registry, globalFlags } = experimental_getWranglerCommands();
 
-/** What is wrong with a command: undefined when wrangler has it and all of its options. */
+/** What is wrong with a command; undefined when wrangler has it and all of its options. */
 function faultOf(command: string): string | undefined {
   const words = command.split(/\s+/);
   let node: Node | undefined = registry;
@@ -42,8 +42,8 @@ function faultOf(command: string): string | undefined {
   return unknown.length === 0 ? undefined : `${command}: there is no ${unknown.join(", ")}`;
 }
 
-describe("commands of wrangler in the pages", () => {
-  it("are there, with the options that are named", () => {
+describe("the wrangler commands in the pages", () => {
+  it("exist, with the options that the pages name", () => {
     const commands = DOCS.flatMap((path) => commandsIn(readFileSync(join(ROOT, path), "utf8")));
     expect(commands.length).toBeGreaterThan(20);
     expect(commands.map(faultOf).filter((fault) => fault !== undefined)).toEqual([]);
@@ -74,21 +74,21 @@ describe("a copy outside the platform", { timeout: 240_000 }, () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 
-  /** In the checkout, with the databases of this machine. */
+  /** Runs in the checkout, with the databases of this machine. */
   async function wrangler(command: string): Promise<void> {
     const local = `cd '${checkout}' && node_modules/.bin/wrangler ${command.replace("--remote", "--local")}`;
     const { exitCode, stdout, stderr } = await run("sh", ["-c", local], { env: { WRANGLER_SEND_METRICS: "false" } });
     expect([command, exitCode, exitCode === 0 ? "" : stdout + stderr]).toEqual([command, 0, ""]);
   }
 
-  it("is restored by the commands of the page, row by row, whatever refers to what", async () => {
+  it("is restored by the commands of the page, row by row, whichever table refers to which", async () => {
     const section = DEPLOYING.split("\n## A copy outside the platform\n")[1]?.split("\n## ")[0] ?? "";
     const commands = commandsIn(section);
     expect(commands.map((command) => command.split(" ").slice(0, 2).join(" "))).toEqual([
       ...["d1 export", "d1 export", "d1 create", "d1 execute", "d1 execute"],
     ]);
     await wrangler('d1 migrations apply DB --local --env ""');
-    // The table of agents comes before that of their sites, in the alphabet too.
+    // agents sorts before home_sites, to which its rows refer.
     const rows = `INSERT INTO home_sites (site_id, name, status, chat_id_floor, revision, created_at) VALUES (7, 'Shop', 'open', 0, 0, 1);
       INSERT INTO agents (site_id, id, name, status) VALUES (7, 10411, '李娜', 'normal');`;
     await wrangler(`d1 execute DB --local --env "" --command "${rows}"`);
@@ -97,7 +97,7 @@ describe("a copy outside the platform", { timeout: 240_000 }, () => {
     const copied = readFileSync(join(checkout, "data.sql"), "utf8");
     expect(copied).toContain("李娜");
     await wrangler('d1 export agent-session-restored --local --no-schema --output again.sql --env ""');
-    // The counter of the migrations' own table then stands there twice, which harms nothing.
+    // The counter of the migrations' own table is there twice then, which is harmless.
     const again = readFileSync(join(checkout, "again.sql"), "utf8");
     expect([...new Set(again.split("\n"))]).toEqual(
       copied.split("\n").filter((line, at, all) => all.indexOf(line) === at),

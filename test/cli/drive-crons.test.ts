@@ -21,24 +21,24 @@ describe("the crons of npm start", () => {
     expect(dueIn(minute, CRONS)).toEqual(due);
   });
 
-  it("are all of those that wrangler.toml has", () => {
+  it("are all those of wrangler.toml", () => {
     const config = join(import.meta.dirname, "../../wrangler.toml");
     const { triggers } = unstable_readConfig({ config, env: "" }, { hideWarnings: true });
     expect(triggers.crons).toEqual(CRONS.slice(0, 2));
     expect(triggers.crons?.map(minutesOf)).toEqual([1, 5]);
   });
 
-  it.each(["0 3 * * *", "*/0 * * * *", "*/5 3 * * *", "5 * * * *", ""])("are none of the form %j", (cron) => {
+  it.each(["0 3 * * *", "*/0 * * * *", "*/5 3 * * *", "5 * * * *", ""])("refuse the form %j", (cron) => {
     expect(minutesOf(cron)).toBe(undefined);
   });
 });
 
-describe("driving the crons", () => {
+describe("the driver of the crons", () => {
   afterEach(() => {
     vi.restoreAllMocks();
   });
 
-  /** A server in place of wrangler's, and a minute that a busy machine keeps to. */
+  /** A server in place of wrangler's, and a minute that is long enough on a busy machine. */
   async function drive(statuses: number[]) {
     const asked: string[] = [];
     const server = createServer((request, response) => {
@@ -56,13 +56,13 @@ describe("driving the crons", () => {
       async end() {
         ended.abort();
         await done;
-        // What was on its way still arrives.
+        // Waits for requests that were still in flight.
         await new Promise((resolve) => server.close(resolve));
       },
     };
   }
 
-  it("asks for those of each minute at once, for the others when they are due, and ends when it is told to", async () => {
+  it("asks for the crons of each minute at once, for others when they are due, and ends when it is stopped", async () => {
     const { asked, said, end } = await drive([]);
     await vi.waitFor(() => expect(asked.length).toBeGreaterThan(6), PATIENCE);
     await end();
@@ -75,7 +75,7 @@ describe("driving the crons", () => {
     expect(said).not.toHaveBeenCalled();
   });
 
-  it("says nothing of two failures, and once that there were three in a row", async () => {
+  it("is silent about two failures in a row, and reports the third once", async () => {
     const { asked, said, end } = await drive([500, 500, 200, 500, 500, 500, 500, 500]);
     await vi.waitFor(() => expect(asked.length).toBeGreaterThan(3), PATIENCE);
     expect(said).not.toHaveBeenCalled();

@@ -4,11 +4,11 @@ import { BodyError, fillFields } from "../../src/cli/fill-fields.ts";
 const STAMP = { appid: "my-shop", timestamp: 1_800_000_000, ranstr: "r1" };
 
 describe("filling in fields", () => {
-  it("puts what is lacking in front", () => {
+  it("puts missing fields in front", () => {
     expect(fillFields('{"sbs":"a"}', STAMP)).toBe('{"appid":"my-shop","timestamp":1800000000,"ranstr":"r1","sbs":"a"}');
   });
 
-  it("leaves the fields that are there alone, however their names are written", () => {
+  it("keeps the fields that are there, however their names are escaped", () => {
     expect(fillFields('{"r\\u0061nstr":"mine","timestamp":1}', STAMP)).toBe(
       '{"appid":"my-shop","r\\u0061nstr":"mine","timestamp":1}',
     );
@@ -16,7 +16,7 @@ describe("filling in fields", () => {
     expect(fillFields(whole, STAMP)).toBe(whole);
   });
 
-  it("takes a name that only an inner object has for lacking", () => {
+  it("adds a field whose name only an inner object has", () => {
     expect(JSON.parse(fillFields('{"inner":{"ranstr":"x"}}', STAMP))).toEqual({ ...STAMP, inner: { ranstr: "x" } });
   });
 

@@ -8,7 +8,7 @@ const HOMES = ["main", "apac", "eu-west"];
 const bound = (...bindings: string[]) => bindings.map((binding) => ({ binding }));
 
 describe("the homes of a configuration", () => {
-  it("are looked for among all D1 bindings, main first", () => {
+  it("are found among all D1 bindings, main first", () => {
     expect(homesOf(bound("HOME_OC", "OTHER", "DB", "HOME_APAC"))).toEqual(["main", "oc", "apac"]);
   });
 
@@ -17,7 +17,7 @@ describe("the homes of a configuration", () => {
     expect(() => homesOf(bound("HOME_1A", "DB", "HOME_Apac_", "HOME_APAC", "HOME_MAIN"))).toThrow(misnamed);
   });
 
-  it("have a new one only once, with a database named after the one of DB and its migrations", () => {
+  it("get a new home only once, with a database named after the one of DB and the same migrations", () => {
     const main = { binding: "DB", database_name: "shop", migrations_dir: "sql" };
     const block = { binding: "HOME_EU_WEST", database_name: "shop-eu-west", migrations_dir: "sql" };
     expect(newHome("eu-west", [main])).toEqual(block);
@@ -39,7 +39,7 @@ describe("CLOSED_HOMES", () => {
     expect(closedByConfig(vars, HOMES)).toEqual(closed);
   });
 
-  it("may not name in the configuration what is no home", () => {
+  it("may name only homes of the configuration", () => {
     const says = "names apca and 7, and there is no such home. The homes are: main, apac, eu-west.";
     const closed = () => closedByConfig({ CLOSED_HOMES: "apca, main, 7" }, HOMES);
     expect(closed).toThrow(Misconfigured);

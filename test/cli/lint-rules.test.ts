@@ -33,15 +33,15 @@ const ALLOWED = [
   "(runtime: { now: () => number }) => runtime.now()",
 ];
 
-/** Where time, chance and the console come from, and what does not run in the Worker. */
+/** Files where time, chance and the console come from, and files that do not run in the Worker. */
 const FREE = ["src/runtime.ts", "src/telemetry/a.ts", "src/client/a.ts", "src/cli/a.ts", "src/openapi/pages/a.js"];
 
-/** Everywhere else in src/. */
+/** All other files of src/. */
 const BOUND = ["src/app.ts", "src/http/console/a.tsx", "src/openapi/a.ts"];
 
 const lines = (expressions: string[]) => expressions.map((each, i) => `export const v${i} = ${each};\n`).join("");
 
-/** What biome says against each file, by its path: the lines it names. */
+/** The lines that biome reports, by the path of the file. */
 const named: Record<string, number[]> = {};
 let folder: string;
 
@@ -55,7 +55,7 @@ beforeAll(async () => {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     await writeFile(join(folder, path), text);
   }
-  // There is no repository in the folder, and biome ends with 1 when it finds something.
+  // --vcs-enabled=false is needed, because the folder is no repository. Biome exits 1 when it finds something.
   const args = ["lint", "--vcs-enabled=false", "--reporter=json", "--max-diagnostics=none", "src"];
   const { stdout } = await promisify(execFile)(process.execPath, [BIOME, ...args], { cwd: folder }).catch(
     (error: { stdout: string }) => error,
@@ -83,11 +83,11 @@ describe("the lint rule on time, chance and the console", () => {
     expect(named[path]?.sort((a, b) => a - b)).toEqual(BARE.map((_, i) => i + 1));
   });
 
-  it.each(FREE)("leaves %s alone", (path) => {
+  it.each(FREE)("exempts %s", (path) => {
     expect(named[path]).toBeUndefined();
   });
 
-  it("finds nothing in what reads no clock and draws nothing", () => {
+  it("finds nothing in a file that reads no clock and draws no random number", () => {
     expect(named["src/allowed.ts"]).toBeUndefined();
   });
 });

@@ -34,7 +34,7 @@ describe("the migrations", () => {
     expect(await filesBelow(copy)).toEqual(await filesBelow(join(ROOT, "migrations")));
   });
 
-  it("are all in the journal, in order, and no others are there", async () => {
+  it("are all in the journal, in order, and the journal has no others", async () => {
     const journal = JSON.parse(await readFile(join(copy, "meta/_journal.json"), "utf8")) as {
       entries: { idx: number; tag: string }[];
     };

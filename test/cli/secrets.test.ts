@@ -24,13 +24,13 @@ afterEach(async () => {
   rmSync(home, { recursive: true, force: true, maxRetries: 3 });
 });
 
-/** On a machine with this home folder. */
+/** Runs on a machine with this home folder. */
 const secrets = (...args: string[]) => runCli("secrets", args, { env: { ...fake.environment, HOME: home } });
 
-/** What the Worker has been given. */
+/** The secrets that the Worker was given. */
 const given = (worker = "agent-session") => Object.fromEntries(fake.workers.get(worker)?.secretValues ?? []);
 
-/** What a file keeps. */
+/** The values that a file keeps. */
 function kept(path = file): Record<string, string> {
   const lines = readFileSync(path, "utf8").trimEnd().split("\n");
   return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
@@ -43,7 +43,7 @@ function serve(values: Record<string, string>, name = "agent-session"): void {
 }
 
 describe("npm run secrets", { timeout: 120_000 }, () => {
-  it("makes both and keeps them in a file for the owner's eyes; called again, and again, it refuses and changes neither", async () => {
+  it("makes both, in a file that only the owner can read; called again, it refuses and changes neither", async () => {
     const first = await secrets();
     expect(first).toMatchObject({ exitCode: 0, stderr: "" });
     expect(first.stdout).toContain(`Worker agent-session has MASTER_KEY and ADMIN_TOKEN of ${file}.`);
@@ -67,7 +67,7 @@ describe("npm run secrets", { timeout: 120_000 }, () => {
     expect(fake.unknown).toEqual([]);
   });
 
-  it("goes on with the values of the file when they could not be set", async () => {
+  it("uses the values of the file again when they could not be set", async () => {
     fake.refuse = (call) => (call.endsWith("/secrets-bulk") ? failure(500, 10013, "An unknown error.") : undefined);
     const failed = await secrets();
     expect(failed.exitCode).toBe(1);
@@ -86,7 +86,7 @@ describe("npm run secrets", { timeout: 120_000 }, () => {
     ["ADMIN_TOKEN", { ADMIN_TOKEN: TOKEN }],
   ])("sets from the file what is missing beside %s, and leaves that", async (name, there) => {
     serve(there);
-    // Another value: what serves must not get it.
+    // Another value: the Worker that serves must not get it.
     const other = { MASTER_KEY: KEY.replace("AAEC", "BBBB"), ADMIN_TOKEN: TOKEN.replace("0123", "ffff") };
     writeFileSync(file, `MASTER_KEY=${other.MASTER_KEY}\nADMIN_TOKEN=${other.ADMIN_TOKEN}\n`);
     const { exitCode, stdout } = await secrets();
@@ -102,7 +102,7 @@ describe("npm run secrets", { timeout: 120_000 }, () => {
     expect(given()).toEqual({ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN });
   });
 
-  it("makes only the token on another machine while the Worker has the key, whatever databases there are", async () => {
+  it("makes only the token on another machine while the Worker has the key, whichever databases exist", async () => {
     serve({ MASTER_KEY: KEY });
     fake.addDatabase("agent-session", []);
     expect((await secrets()).exitCode).toBe(0);
@@ -110,7 +110,7 @@ describe("npm run secrets", { timeout: 120_000 }, () => {
     expect(given()).toEqual({ MASTER_KEY: KEY, ...kept() });
   });
 
-  it("makes no new key for a database that is there, and takes the one that somebody puts into the file", async () => {
+  it("makes no new key for an existing database, and uses the one that an operator puts into the file", async () => {
     fake.addDatabase("agent-session", []);
     const { exitCode, stderr } = await secrets();
     expect([exitCode, fake.writes(), existsSync(file)]).toEqual([1, [], false]);
@@ -123,7 +123,7 @@ describe("npm run secrets", { timeout: 120_000 }, () => {
     expect(kept()).toEqual(given());
   });
 
-  it("refuses a value that was cut off, and leaves the file", async () => {
+  it("refuses a value that was cut off, and keeps the file", async () => {
     const text = `MASTER_KEY=${KEY.slice(0, 20)}`;
     writeFileSync(file, text);
     const { exitCode, stderr } = await secrets();
@@ -131,14 +131,14 @@ describe("npm run secrets", { timeout: 120_000 }, () => {
     expect(stderr).toContain(`Nothing was changed: MASTER_KEY in ${file} cannot be used.`);
   });
 
-  it("makes no file when the account does not answer", async () => {
+  it("makes no file when Cloudflare does not answer", async () => {
     fake.refuse = () => failure(403, 10000, "Authentication error");
     const { exitCode, stderr } = await secrets();
     expect([exitCode, existsSync(file)]).toEqual([1, false]);
     expect(stderr).toContain("The account could not be asked for its secrets");
   });
 
-  it("has another file for each stage, and for each name", async () => {
+  it("keeps a file for each stage, and for each name", async () => {
     serve({ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN });
     expect((await secrets("--env", "staging")).exitCode).toBe(0);
     expect((await secrets("--env", "staging", "--name", "third")).exitCode).toBe(0);
@@ -148,7 +148,7 @@ describe("npm run secrets", { timeout: 120_000 }, () => {
     expect([given(), existsSync(file)]).toEqual([{ MASTER_KEY: KEY, ADMIN_TOKEN: TOKEN }, false]);
   });
 
-  it("lists its options with --help, and refuses others, before it asks for anything", async () => {
+  it("lists its options with --help, and refuses others, before any request to Cloudflare", async () => {
     expect(await secrets("--help")).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("--env, -e NAME") });
     expect(await secrets("--force")).toMatchObject({
       exitCode: 2,

@@ -14,7 +14,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const withoutTime = (stdout: string) => stdout.replace(/^real seconds .*$/m, "");
 
 describe("npm run simulate", () => {
-  it("says how much ran and what was seen, the most frequent first, whatever the number of threads", async () => {
+  it("prints how much ran and what was seen, the most frequent first, whatever the number of threads", async () => {
     const one = await simulate("--seeds", "6", "--steps", "500", "--threads", "1");
     expect(one.stderr).toBe("");
     expect(one.exitCode).toBe(0);
@@ -33,7 +33,7 @@ describe("npm run simulate", () => {
     expect(withoutTime(three.stdout)).toBe(withoutTime(one.stdout));
   });
 
-  it("runs seeds that a text gives, for so many seconds", async () => {
+  it("runs the seeds that a text gives, for the given number of seconds", async () => {
     const { exitCode, stdout } = await simulate("--from", "a commit", "--seconds", "1", "--steps", "10");
     expect(stdout).toMatch(/^\d+ seeds derived from "a commit" with 10 steps: no promise was broken\.$/m);
     expect(stdout).toMatch(/^real seconds +1\.\d /m);
@@ -50,7 +50,7 @@ describe("npm run simulate", () => {
       expect(stdout).toContain(`${count.toLocaleString("en")}  ${kind}`);
   });
 
-  it("writes the same trace for the same seed, byte for byte, and another one for another seed", async () => {
+  it("writes the same trace for the same seed, byte for byte, and a different one for another seed", async () => {
     const [first, again, other] = await Promise.all(
       [3, 3, 4].map(async (seed, at) => {
         const file = join(folder, `${at}.trace`);
@@ -65,7 +65,7 @@ describe("npm run simulate", () => {
 });
 
 describe("a broken promise", () => {
-  it("exits 1 and shows the first seed with its shortest run, the lines that matter and the command to see it again", async () => {
+  it("exits 1 and shows the first seed with its shortest run, the lines that matter and the command that repeats it", async () => {
     const { exitCode, stdout } = await simulate("--seeds", "20", "--steps", "20000");
     expect(exitCode).toBe(1);
     expect(stdout).toContain("20 seeds from 1 with 20,000 steps: 2 seeds broke a promise.");
@@ -87,7 +87,7 @@ describe("a broken promise", () => {
     expect(stdout).toContain("npm run simulate -- --seed 7 --steps 300 --trace seed-7.trace\n");
   });
 
-  it("shows again with the command that was printed", async () => {
+  it("is shown again by the printed command", async () => {
     const file = join(folder, "again.trace");
     const { exitCode, stdout } = await simulate("--seed", `${FAKE_SEEDS.late}`, "--steps", "300", "--trace", file);
     expect(exitCode).toBe(1);
@@ -95,7 +95,7 @@ describe("a broken promise", () => {
     expect(readFileSync(file, "utf8").trim().split("\n")).toHaveLength(300);
   });
 
-  it("that comes another way the second time is called a fault of the simulation", async () => {
+  it("that differs the second time is reported as a fault of the simulation", async () => {
     const { exitCode, stdout } = await simulate("--seed", `${FAKE_SEEDS.unlike}`, "--steps", "60");
     expect(exitCode).toBe(1);
     expect(stdout).toContain("the simulation is not deterministic");
@@ -113,7 +113,7 @@ describe("a simulation that throws", () => {
     expect(stdout).toMatch(/^Not all seeds have ended\. Of 0 seeds that have: no promise was broken\.$/m);
   });
 
-  it("starts no other seed, and leaves the report of those before", async () => {
+  it("starts no other seed, and still reports the seeds before", async () => {
     const asked = ["--seeds", `${FAKE_SEEDS.neverEnds}`, "--steps", "1000", "--threads", "2"];
     const { exitCode, stderr, stdout } = await simulate(...asked);
     expect(exitCode).toBe(1);
@@ -126,14 +126,14 @@ describe("a simulation that throws", () => {
 describe("--defects", () => {
   const rowOf = (stdout: string, name: string) => stdout.split("\n").find((line) => line.startsWith(`${name} `)) ?? "";
 
-  it("exits 0 when what it plants is found, and says by which rule, after how many steps", async () => {
+  it("exits 0 when each planted defect is found, and prints by which rule and after how many steps", async () => {
     const { exitCode, stdout } = await simulate("--defect", "found-late");
     expect(exitCode).toBe(0);
     expect(rowOf(stdout, "found-late")).toMatch(new RegExp(` 16,084 +3 {2}${FAKE_RULES.late}$`));
     expect(stdout).toContain("1 of 1 defect found.");
   });
 
-  it("exits 1 when one is not found, cannot be planted, or is found by what breaks without it", async () => {
+  it("exits 1 when a defect is not found, cannot be planted, or breaks a rule that breaks without it too", async () => {
     const { exitCode, stdout } = await simulate("--defects", "--seeds", "6", "--steps", "100");
     expect(exitCode).toBe(1);
     expect(rowOf(stdout, "found-at-once")).toMatch(new RegExp(` 10 +1 {2}${FAKE_RULES.early}$`));
@@ -149,14 +149,14 @@ describe("--defects", () => {
     expect(anyway.stdout).toContain(`NOT FOUND: seed ${late} breaks a promise without it: ${FAKE_RULES.late}`);
   });
 
-  it("prints the same, in the same order, whatever the number of threads", async () => {
+  it("prints the same lines in the same order, whatever the number of threads", async () => {
     const asked = ["--defects", "--seeds", "6", "--steps", "100"];
     const [one, three] = await Promise.all(["1", "3"].map((threads) => simulate(...asked, "--threads", threads)));
     const withoutSeconds = (stdout = "") => stdout.replace(/^Slowest: .*$/m, "");
     expect(withoutSeconds(three?.stdout)).toBe(withoutSeconds(one?.stdout));
   });
 
-  it("looks in one seed, with its trace, when asked to", async () => {
+  it("runs a single seed, with its trace, when the options ask for it", async () => {
     const file = join(folder, "defect.trace");
     const asked = ["--defects", "--defect", "found-late", "--seed", "3", "--steps", "200", "--trace", file];
     const { exitCode, stdout } = await simulate(...asked);
@@ -200,14 +200,14 @@ describe("wrong use", () => {
     expect(stdout).toBe("");
   });
 
-  it("without the option that node needs exits 2 and names it", async () => {
+  it("without the option that node needs exits 2 and names the option", async () => {
     const [, ...args] = simulateArguments(true);
     const { exitCode, stderr } = await run(process.execPath, [...args, "--seed", "1"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("--js-base-64");
   });
 
-  it("is none when help is asked for", async () => {
+  it("does not include asking for help", async () => {
     const { exitCode, stdout } = await simulate("--help");
     expect(exitCode).toBe(0);
     const options = ["seed", "seeds", "steps", "seconds", "from", "trace", "report", "defects", "defect", "threads"];
@@ -218,7 +218,7 @@ describe("wrong use", () => {
 });
 
 describe("Ctrl-C", () => {
-  /** Interrupts the command while a seed is under way that never ends. */
+  /** Interrupts the command while a seed runs that never ends. */
   async function interrupted(...args: string[]) {
     const child = spawn(process.execPath, [...simulateArguments(true), ...args], { stdio: "pipe" });
     let stdout = "";
@@ -234,14 +234,14 @@ describe("Ctrl-C", () => {
     return { exitCode, stdout, stderr };
   }
 
-  it("ends the run, says what ran until then, and exits 130", async () => {
+  it("ends the run, prints what ran until then, and exits 130", async () => {
     const { exitCode, stdout, stderr } = await interrupted("--seed", `${FAKE_SEEDS.neverEnds}`);
     expect(exitCode).toBe(130);
     expect(stdout).toContain("Not all seeds have ended.");
     expect(stderr).toBe("never ends\n");
   });
 
-  it("exits 1 and names the seed when a promise was broken before", async () => {
+  it("exits 1 and names the seed when a promise was already broken", async () => {
     const asked = ["--seeds", `${FAKE_SEEDS.neverEnds}`, "--steps", "100", "--threads", "1"];
     const { exitCode, stdout } = await interrupted(...asked);
     expect(exitCode).toBe(1);

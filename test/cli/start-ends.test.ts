@@ -15,7 +15,7 @@ afterEach(() => {
   for (const pid of left.splice(0)) if (isAlive(pid)) process.kill(pid, "SIGKILL");
 });
 
-/** Everything that runs below a process, and itself. They are killed when the test ends, should they still be there. */
+/** A process and all of its descendants. They are killed when the test ends, should any still run. */
 function all(pid: number) {
   const found = [{ pid, name: "" }, ...descendants(pid)];
   left.push(...found.map((each) => each.pid));
@@ -30,7 +30,7 @@ function isFree(port: number): Promise<boolean> {
 }
 
 describe("npm start that is ended from outside", { timeout: 240_000 }, () => {
-  /** The process that gets the signal, by its command line. */
+  /** The process that gets the signal, found by its command line. */
   const TARGETS = { npm: /^$/, wrangler: /end-with-parent\.ts/ };
 
   it.each([
@@ -50,7 +50,7 @@ describe("npm start that is ended from outside", { timeout: 240_000 }, () => {
     expect(await isFree(Number(new URL(running.url).port))).toBe(true);
   });
 
-  it("by Ctrl-C, which all of its processes get at once, leaves no process and a free port", async () => {
+  it("by Ctrl-C, which reaches all of its processes at once, leaves no process and a free port", async () => {
     const running = await start([], "npm");
     const before = all(running.pid);
     process.kill(-running.pid, "SIGINT");
@@ -59,10 +59,10 @@ describe("npm start that is ended from outside", { timeout: 240_000 }, () => {
   });
 });
 
-describe("in the background of a shell that ends", { timeout: 240_000 }, () => {
+describe("npm start in the background of a shell that ends", { timeout: 240_000 }, () => {
   it.each([
     ["npm start", "nohup npm start --", {}],
-    // As in a shell that an npm script opened: the variables of npm are there, and mean another program.
+    // As in a shell that an npm script opened: npm's variables are set, and belong to another program.
     ["node", `nohup '${process.execPath}' src/cli/start.ts`, { npm_lifecycle_script: "vitest run" }],
   ])("%s goes on, until it is ended itself", async (_, command, variables) => {
     const log = join(place.folder, "background.log");
@@ -86,7 +86,7 @@ describe("in the background of a shell that ends", { timeout: 240_000 }, () => {
     await vi.waitFor(() => expect(`${said}${readFileSync(log, "utf8")}`).toMatch(/Ready on http/), SOON);
     const before = all(pid);
     const [, url = ""] = /Ready on (http:\S+)/.exec(`${said}${readFileSync(log, "utf8")}`) ?? [];
-    // Longer than it takes to notice that a parent has ended.
+    // Longer than the command needs to notice that its parent has ended.
     await sleep(2_000);
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
     expect(before.filter((each) => !isAlive(each.pid))).toEqual([]);
@@ -97,10 +97,10 @@ describe("in the background of a shell that ends", { timeout: 240_000 }, () => {
 
 describe("npm run demo that is ended from outside", { timeout: 240_000 }, () => {
   it.each(["SIGTERM", "SIGKILL"] as const)(
-    "by a signal to npm, %s, leaves no process, before it is done",
+    "by the signal %s to npm, leaves no process, also before it is done",
     async (signal) => {
       const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
-      // One that is killed leaves its folder there, which goes with the test's.
+      // A killed run leaves its folder behind, which is deleted with the test's folder.
       const npm = spawn("npm", ["run", "demo"], {
         cwd: place.checkout,
         env: { ...env, TMPDIR: place.folder },

@@ -15,7 +15,7 @@ describe("the webhooks of npm start", { timeout: 240_000 }, () => {
   }, 120_000);
   afterAll(() => receiver.close());
 
-  /** A site with a webhook at the receiver. @returns a function that opens a session there, and gives its chat_id */
+  /** Makes a site with a webhook at the receiver. @returns a function that opens a session there, and gives its chat_id */
   async function listeningSite() {
     const made = async <T>(path: string, body: unknown) =>
       (await (await running.admin("POST", body, path)).json()) as T;
@@ -33,7 +33,7 @@ describe("the webhooks of npm start", { timeout: 240_000 }, () => {
     return { open, secret };
   }
 
-  /** What has arrived, verified: the chat_ids by the events' ids. */
+  /** The verified events that arrived: from event id to chat_id. */
   function arrived(secret: string): Map<string | undefined, number> {
     const verified = receiver.received.map(({ body, headers }) => {
       const { data } = new Webhook(secret).verify(body, headers as Record<string, string>) as {
@@ -44,7 +44,7 @@ describe("the webhooks of npm start", { timeout: 240_000 }, () => {
     return new Map(verified);
   }
 
-  it("run the crons from the start, deliver to this machine, and send on after a kill what was not delivered", async () => {
+  it("run the crons from the start, deliver to this machine, and after a kill deliver what was left", async () => {
     await vi.waitFor(() => expect(running.output()).toContain('"job":"sweep"'), { timeout: 30_000 });
     const { open, secret } = await listeningSite();
     const first = await open();
@@ -58,14 +58,14 @@ describe("the webhooks of npm start", { timeout: 240_000 }, () => {
     receiver.answer = { status: 204, headers: {}, body: "" };
 
     running = await start();
-    // The second attempt is due 5 s after the first. It is one of the new process, found by a cron.
+    // The second attempt is due 5 s after the first. The new process makes it, after a cron found it.
     await vi.waitFor(() => expect([...arrived(secret).values()]).toEqual([second]), {
       timeout: 150_000,
       interval: 500,
     });
   });
 
-  it("serve again by themselves when any process of workerd was killed", async () => {
+  it("go on by themselves when any process of workerd was killed", async () => {
     const { open, secret } = await listeningSite();
     receiver.received.length = 0;
     for (const pid of running.workerds()) process.kill(pid, "SIGKILL");

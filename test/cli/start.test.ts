@@ -21,7 +21,7 @@ describe("npm start that makes nothing", { timeout: 120_000 }, () => {
   ])("says that the port %s is in use before anything else, and makes and leaves nothing", async (_, args) => {
     const asked = args(0).length > 0;
     const other = createServer();
-    // Should something else on this machine have the default port, so much the better.
+    // Another program may hold the default port on this machine, which tests the same.
     await new Promise((resolve) =>
       other.on("error", resolve).listen(asked ? 0 : 8787, "localhost", () => resolve(undefined)),
     );
@@ -70,7 +70,7 @@ describe("npm start that makes nothing", { timeout: 120_000 }, () => {
     expect([exitCode, stdout]).toEqual([1, ""]);
   });
 
-  it("says of a stage that is not in wrangler.toml that it is not", async () => {
+  it("refuses a stage that is not in wrangler.toml", async () => {
     const { exitCode, stdout, stderr } = await toItsEnd(process.execPath, [
       "src/cli/start.ts",
       "--port",
@@ -82,13 +82,13 @@ describe("npm start that makes nothing", { timeout: 120_000 }, () => {
     expect([exitCode, stdout]).toEqual([1, ""]);
   });
 
-  it("tells of options that npm kept for itself", async () => {
+  it("names options that npm kept for itself", async () => {
     const { exitCode, stderr } = await toItsEnd("npm", ["start", "--silent", "--port", "8790", "--ip=127.0.0.1"]);
     expect(stderr).toContain('npm kept --port, --ip for itself. Options stand after "--": npm start -- …');
     expect(exitCode).toBe(2);
   });
 
-  it("lists its options with --help, all of which wrangler dev has too", async () => {
+  it("lists its options with --help; wrangler dev has all of them", async () => {
     const { exitCode, stdout } = await toItsEnd(process.execPath, ["src/cli/start.ts", "--help"]);
     expect(exitCode).toBe(0);
     const { stdout: known } = await runWrangler(["dev", "--help"]);
@@ -118,7 +118,7 @@ describe("npm start", { timeout: 120_000 }, () => {
 
   it("picks up edits of the Worker, of a file beside its folders and of the docs, and keeps state and secrets", async () => {
     const soon = { timeout: 40_000, interval: 200 };
-    // One after the other: of edits at the same time only one is reported.
+    // One edit after the other: of edits at the same time wrangler reports only one.
     edit("src/services/refusals.ts", "There is no such", "Nowhere is there a");
     await vi.waitFor(async () => {
       const problem = await (await running.admin("GET", undefined, "/99/apps")).json();
@@ -133,7 +133,7 @@ describe("npm start", { timeout: 120_000 }, () => {
 
     expect(await (await running.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
     expect(readFileSync(join(place.checkout, ".dev.vars"), "utf8")).toBe(secrets);
-    // The docs that a build writes are no reason for another build.
+    // A build writes these docs itself, which must not cause another build.
     const rebuilt = [...running.output().matchAll(/^The file (\S+) changed/gm)].map(([, path]) => path);
     for (const path of ["src/services/refusals.ts", "src/openapi/pages/guide.html", "src/errors.ts"]) {
       expect(rebuilt).toContain(path);
@@ -141,7 +141,7 @@ describe("npm start", { timeout: 120_000 }, () => {
     expect(rebuilt.filter((path) => path?.includes("src/assets"))).toEqual([]);
   });
 
-  it("takes everything with it when it ends, and keeps its state and secrets for the next run", async () => {
+  it("ends all of its processes, and keeps its state and secrets for the next run", async () => {
     expect(await running.stop("SIGTERM")).toBe(143);
     await expect(running.admin("GET")).rejects.toThrow("fetch failed");
 
@@ -150,7 +150,7 @@ describe("npm start", { timeout: 120_000 }, () => {
     expect(second.output()).not.toContain("Made ");
     expect(readFileSync(join(place.checkout, ".dev.vars"), "utf8")).toBe(secrets);
     expect(await (await second.admin("GET")).json()).toMatchObject({ items: [{ id: 1, name: "Kept" }] });
-    // Wrangler ends by the signal it is given, not by the one that is sent.
+    // The exit code is that of SIGINT, which the test sends, or of SIGTERM, which Wrangler gets.
     expect([130, 143]).toContain(await second.stop("SIGINT"));
     await expect(second.admin("GET")).rejects.toThrow("fetch failed");
 
@@ -162,7 +162,7 @@ describe("npm start", { timeout: 120_000 }, () => {
 });
 
 describe("npm start on the state of an older version", { timeout: 120_000 }, () => {
-  it("says that it must be reset, and the command that does it; then it can be made anew", async () => {
+  it("says that the state must be reset, and prints the command; after that it starts anew", async () => {
     const state = join(place.folder, "older state");
     const options = ["DB", "--local", "--env", "", "--persist-to", state];
     const older = `CREATE TABLE d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE);

@@ -16,7 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 3 }));
 const types = (...args: string[]) => run(process.execPath, [join(checkout, "src/cli/types.ts"), ...args]);
 const written = () => readFileSync(join(checkout, "worker-configuration.d.ts"), "utf8");
 
-it("npm run types writes the types of wrangler.toml but for its further homes, and tells with --check when they are others", {
+it("npm run types writes the types of wrangler.toml without its further homes, and --check fails when the file differs", {
   timeout: 120_000,
 }, async () => {
   const block = { binding: "HOME_TOKYO", database_name: "by-hand", migrations_dir: "migrations" };

@@ -10,7 +10,7 @@ import { workerOptions } from "../support/worker-options.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Of what wrangler makes of the file, what is looked at here by name. */
+/** The fields of wrangler's parsed configuration that these tests read by name. */
 interface Config {
   definedEnvironments: string[];
   name: string;
@@ -25,10 +25,10 @@ interface Config {
 const read = (env: string, config = join(ROOT, "wrangler.toml")): Config =>
   unstable_readConfig({ config, env }, { hideWarnings: true });
 
-/** The top level has no name. */
+/** The top level has no stage name. */
 const STAGES = ["", ...read("").definedEnvironments];
 
-/** Without all that makes two stages two: names, ids that count in a whole account, further homes and which ones are closed. */
+/** Leaves out the settings that must differ between stages: names, ids, further homes, and which homes are closed. */
 function withoutNames(config: Config): unknown {
   const vars = { ...config.vars, CLOSED_HOMES: "" };
   const databases = config.d1_databases.filter(({ binding }) =>
@@ -44,26 +44,26 @@ function withoutNames(config: Config): unknown {
 
 describe("wrangler.toml", () => {
   it.each(STAGES.slice(1))(
-    "has in stage %j all that the top level has, and nothing else, but for names, ids and further homes",
+    "gives stage %j all that the top level has, and nothing else, except names, ids and further homes",
     (stage) => {
       expect(withoutNames(read(stage))).toEqual(withoutNames(read("")));
     },
   );
 
-  it.each(STAGES)("has the home main in stage %j, and keeps the same migrations in all of its homes", (stage) => {
+  it.each(STAGES)("binds the home main in stage %j, and uses the same migrations for all of its homes", (stage) => {
     const homes = read(stage).d1_databases.filter(({ binding }) => homeOfBinding(binding) !== undefined);
     expect(homes.map(({ binding }) => binding)).toContain("DB");
     expect([...new Set(homes.map(({ migrations_dir }) => migrations_dir))]).toEqual(["migrations"]);
   });
 
-  it.each(STAGES)("says in stage %j which homes are closed, all of them homes", (stage) => {
+  it.each(STAGES)("names in stage %j only existing homes as closed", (stage) => {
     const { vars, d1_databases } = read(stage);
     const homes = d1_databases.map(({ binding }) => homeOfBinding(binding));
     expect(vars.CLOSED_HOMES).toEqual(expect.any(String));
     for (const home of namesIn(vars.CLOSED_HOMES as string)) expect(homes).toContain(home);
   });
 
-  it("gives no two stages the same Worker, database, namespace or count of requests", () => {
+  it("gives no two stages the same Worker, database, namespace or rate limit", () => {
     const used = STAGES.flatMap((stage) => {
       const { name, d1_databases, kv_namespaces, queues, ratelimits } = read(stage);
       return [
@@ -79,17 +79,17 @@ describe("wrangler.toml", () => {
     expect(used.toSorted()).toEqual([...new Set(used)].toSorted());
   });
 
-  it.each(STAGES)("sends the events of stage %j to one queue, which it also reads", (stage) => {
+  it.each(STAGES)("sends the events of stage %j to one queue, which the stage also consumes", (stage) => {
     const { producers = [], consumers = [] } = read(stage).queues;
     expect(producers.map(({ binding }) => binding)).toEqual(["EVENTS"]);
     expect(consumers.map(({ queue }) => queue)).toEqual(producers.map(({ queue }) => queue));
   });
 
-  it.each(STAGES)("lets no webhook of stage %j be an address of the machine itself", (stage) => {
+  it.each(STAGES)("lets no webhook of stage %j post to the machine itself", (stage) => {
     expect(read(stage).vars).not.toHaveProperty("WEBHOOK_LOOPBACK");
   });
 
-  it.each(STAGES)("counts requests over the periods that Retry-After tells, in stage %j", (stage) => {
+  it.each(STAGES)("counts requests in stage %j over the periods that Retry-After names", (stage) => {
     const periods = Object.fromEntries(read(stage).ratelimits.map(({ name, simple }) => [name, simple.period]));
     expect(periods).toMatchObject({
       APP_LIMIT: LIMIT_PERIOD,
@@ -98,7 +98,7 @@ describe("wrangler.toml", () => {
     });
   });
 
-  it("may get another home without a change for the tests, which have DB and HOME_APAC, nor for the generated types", async () => {
+  it("may get another home without a change of the tests, which have DB and HOME_APAC, or of the generated types", async () => {
     const folder = mkdtempSync(join(tmpdir(), "wrangler-config-"));
     const config = join(folder, "wrangler.toml");
     const block = { binding: "HOME_ADDED_BY_TEST", database_name: "added-by-test", migrations_dir: "migrations" };
@@ -118,7 +118,7 @@ describe("wrangler.toml", () => {
     }
   });
 
-  it("builds anew after an edit of anything in src/ but assets/, where a build writes", () => {
+  it("builds again after an edit of any file in src/ except assets/, where a build writes", () => {
     const sources = readdirSync(join(ROOT, "src")).filter((name) => name !== "assets");
     expect(read("").build.watch_dir.toSorted()).toEqual(sources.map((name) => `src/${name}`).toSorted());
   });

@@ -69,13 +69,13 @@ describe("another D1 binding in wrangler.toml", () => {
     expect(others.map(read)).toEqual(before);
   });
 
-  it("is shown on the page on deploying as it is written", () => {
+  it("is shown on the page on deploying exactly as the command writes it", () => {
     const page = readFileSync(join(import.meta.dirname, "../../docs/deploying.md"), "utf8");
     const shown = [...page.matchAll(/^```toml\n(.*?)^```$/gms)].map(([, block]) => block);
     expect(shown).toContain(withDatabase("", "", { ...BLOCK, database_name: "agent-session-apac" }));
   });
 
-  it("may follow another, and is written only when asked for", async () => {
+  it("may follow another one, and is written only when the options ask for it", async () => {
     const write = await prepareDatabase({ file, env: "" }, BLOCK);
     expect(text()).toBe(FILE);
     write();
@@ -83,7 +83,7 @@ describe("another D1 binding in wrangler.toml", () => {
     expect(read("").databases).toEqual(["DB", "HOME_APAC", "HOME_OC"]);
   });
 
-  it("has the line ends of the file, and a stage's name in quotes where TOML asks for them", async () => {
+  it("has the line ends of the file, and quotes a stage's name where TOML needs quotes", async () => {
     const stage = "eu.west";
     const dos = `${FILE}[env."${stage}"]\n`.replaceAll("\n", "\r\n");
     writeFileSync(file, dos);
@@ -117,19 +117,16 @@ describe("another value of a var in wrangler.toml", () => {
   it.each([
     ["", 'CLOSED_HOMES = "" # none', 'CLOSED_HOMES = "oc,apac" # none'],
     ["staging", 'CLOSED_HOMES = "apac"', 'CLOSED_HOMES = "oc,apac"'],
-  ])(
-    "takes the place of the old one in the environment %j, and leaves comments and all else",
-    async (env, old, now) => {
-      const other = env === "" ? "staging" : "";
-      const before = read(other);
-      (await prepareVar({ file, env }, "CLOSED_HOMES", "oc,apac"))();
-      expect(text()).toBe(FILE.replace(old, now));
-      expect(read(env).closed).toBe("oc,apac");
-      expect(read(other)).toEqual(before);
-      (await prepareVar({ file, env }, "CLOSED_HOMES", ""))();
-      expect(read(env).closed).toBe("");
-    },
-  );
+  ])("replaces the old one in the environment %j, and keeps comments and everything else", async (env, old, now) => {
+    const other = env === "" ? "staging" : "";
+    const before = read(other);
+    (await prepareVar({ file, env }, "CLOSED_HOMES", "oc,apac"))();
+    expect(text()).toBe(FILE.replace(old, now));
+    expect(read(env).closed).toBe("oc,apac");
+    expect(read(other)).toEqual(before);
+    (await prepareVar({ file, env }, "CLOSED_HOMES", ""))();
+    expect(read(env).closed).toBe("");
+  });
 
   it("is added to a table without it, and with its table to an environment without vars", async () => {
     writeFileSync(file, FILE.replace('CLOSED_HOMES = "apac"\n', ""));
