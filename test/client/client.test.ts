@@ -10,7 +10,7 @@ const [README = ""] = Object.values<string>(
 const CREATE = "http://worker/openapi/chat/create_gd";
 
 describe("createSession", () => {
-  it("stores what it was given and gives the chat id", async () => {
+  it("stores what it was given and returns the chat id", async () => {
     const { world, client, sent } = await service();
     const result = await client.createSession(newSession({ title: "订单", sender: "customer" }));
     expect(result).toEqual({
@@ -28,7 +28,7 @@ describe("createSession", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it("leaves title and sender_type out when they are undefined", async () => {
+  it("omits title and sender_type when they are undefined", async () => {
     const { world, client, sent } = await service();
     await client.createSession(newSession({ title: undefined, sender: undefined }));
     expect(sent[0]?.fields).not.toHaveProperty("title");
@@ -36,7 +36,7 @@ describe("createSession", () => {
     expect((await world.stored()).messages).toMatchObject([{ sender: "agent", sender_uid: 1 }]);
   });
 
-  it("stores metadata, and tells what is wrong with it", async () => {
+  it("stores metadata, and names what is wrong with it", async () => {
     const { world, client } = await service();
     const { chatId } = await client.createSession(newSession({ metadata: { order_no: "7001" } }));
     const session = await (await world.admin("GET", `/admin/sites/${world.siteId}/sessions/${chatId}`)).json();
@@ -60,7 +60,7 @@ describe("createSession", () => {
     expect(messages).toMatchObject([{ sender: stored, sender_uid: uid }]);
   });
 
-  it("refuses a sender that is none, rather than send as the default one", async () => {
+  it("refuses an unknown sender instead of sending as the default one", async () => {
     const { client, sent } = await service();
     const session = newSession({ sender: "toString" as "customer" });
     await expect(client.createSession(session)).rejects.toThrow(new TypeError('sender: "toString" is not a sender'));
@@ -80,7 +80,7 @@ describe("createSession", () => {
   });
 
   it.each([2 ** 53, -(2 ** 53), 1e21, Number.NaN, Number.POSITIVE_INFINITY])(
-    "refuses the number %s, whose digits are not certain",
+    "refuses the number %s, which does not keep its digits",
     async (id) => {
       const { client, sent } = await service();
       await expect(client.createSession(newSession({ customer: { ...newSession().customer, id } }))).rejects.toThrow(
@@ -93,7 +93,7 @@ describe("createSession", () => {
     },
   );
 
-  it("calls a success without a chat_id unexpected", async () => {
+  it("reports a success without a chat_id as an unexpected answer", async () => {
     const { client } = await service([() => Response.json({ code: 1, msg: "ok", data: "" })]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({
       code: "unexpected",
@@ -116,7 +116,7 @@ describe("addAgents", () => {
     expect((await world.stored()).participants).toMatchObject([{ agent_id: 2 }, { agent_id: 3 }]);
   });
 
-  it("tells who was left out and why", async () => {
+  it("names who was left out and why", async () => {
     const { client } = await service();
     const { chatId } = await client.createSession(newSession({ agentIds: [1] }));
     const unknown = Array.from({ length: 60 }, (_, i) => 1_000 + i);
@@ -130,8 +130,8 @@ describe("addAgents", () => {
   });
 });
 
-describe("a key", () => {
-  it("gives the first answer again, and says so", async () => {
+describe("an idempotency key", () => {
+  it("returns the first answer again, and says so", async () => {
     const { world, client } = await service();
     const first = await client.createSession(newSession(), { idempotencyKey: "order-1" });
     const again = await client.createSession(newSession(), { idempotencyKey: "order-1" });
@@ -143,7 +143,7 @@ describe("a key", () => {
     expect(added.replayed).toBe(true);
   });
 
-  it("is another one for each call by default, and none for false", async () => {
+  it("is a new one for each call by default, and none for false", async () => {
     const { world, client, sent } = await service();
     await client.createSession(newSession());
     await client.createSession(newSession());
@@ -236,14 +236,14 @@ describe("a refusal", () => {
     expect(error.message).not.toMatch(WIRE_NAMES);
   });
 
-  it("names the key as the option it is", async () => {
+  it("names the key by its option", async () => {
     const { client } = await service();
     await client.createSession(newSession(), { idempotencyKey: "used" });
     const error = await refused(client.createSession(newSession({ content: "b" }), { idempotencyKey: "used" }));
     expect(error.detail).toMatch(/^idempotencyKey: was used/);
   });
 
-  it("of input of another shape comes before anything is sent", async () => {
+  it("of input of the wrong shape comes before anything is sent", async () => {
     const { client, sent } = await service();
     const nobody = newSession({ customer: undefined });
     await expect(client.createSession(nobody)).rejects.toThrow(new TypeError("customer: must be an object"));
@@ -254,7 +254,7 @@ describe("a refusal", () => {
     expect(sent).toHaveLength(0);
   });
 
-  // biome-ignore lint/suspicious/noSparseArray: a hole is what is tried.
+  // biome-ignore lint/suspicious/noSparseArray: the hole is the test's input.
   const holed = [1, , 2];
   it.each([
     [holed, "agentIds[1]: must be an integer, not undefined"],
@@ -303,7 +303,7 @@ describe("a refusal", () => {
     expect(sent).toHaveLength(0);
   });
 
-  it("is none for metadata whose object has no prototype, nor for bigints", async () => {
+  it("does not happen for metadata whose object has no prototype, nor for bigints", async () => {
     const { world, client } = await service();
     const metadata = Object.assign(Object.create(null), { order: "7001" });
     const session = newSession({ metadata, agentIds: [1n, 2], responsibleAgentId: 1n });
@@ -312,7 +312,7 @@ describe("a refusal", () => {
     expect((await world.stored()).participants).toMatchObject([{ agent_id: 2 }, { agent_id: 3 }]);
   });
 
-  it("tells the meaning of each message of the service in English, as the README does", async () => {
+  it("explains each message of the service in English, as the README does", async () => {
     const rows = [...README.matchAll(/^\| [\d, ]+ \| `(.+?)` \| (.+?) \|/gm)];
     expect(new Set(rows.map(([, msg]) => msg))).toEqual(
       new Set(Object.values(WIRE_ERRORS).map((each) => each.message)),
@@ -324,7 +324,7 @@ describe("a refusal", () => {
     }
   });
 
-  it("with a message that is new, or that an object has as a name, is told by its status", async () => {
+  it("with a message that the client does not know is classified by its status", async () => {
     for (const msg of ["新的错误", "constructor"]) {
       const { client } = await service([() => refusal(400, msg)]);
       const error = await refused(client.createSession(newSession()));
@@ -342,7 +342,7 @@ describe("a refusal", () => {
     });
   });
 
-  it("is unexpected where the base URL leads elsewhere in the service", async () => {
+  it("is unexpected where the base URL points elsewhere in the service", async () => {
     const { client, sent } = await service([], { baseUrl: "http://worker/wrong/" });
     expect(await refused(client.createSession(newSession()))).toMatchObject({
       code: "unexpected",
@@ -355,7 +355,7 @@ describe("a refusal", () => {
 });
 
 describe("send", () => {
-  it("gives a refusal back whole, with fields in wire names and no key of its own", async () => {
+  it("returns a refusal whole, with fields in wire names, and adds no key", async () => {
     const { client, world, sent } = await service();
     const answer = await client.send("create_gd", { sbs: 1n });
     expect(answer).toMatchObject({ status: 400, envelope: { code: -1, msg: "参数错误", data: "" } });
@@ -365,7 +365,7 @@ describe("send", () => {
     expect(sent[0]?.fields).toMatchObject({ appid: world.appid, sbs: 1 });
   });
 
-  it("refuses an operation that it does not know, rather than ask another path", async () => {
+  it("refuses an operation that it does not know, and sends nothing", async () => {
     const { client, sent } = await service();
     for (const name of ["no_such_gd", "toString", "../../admin"]) {
       await expect(client.send(name as "create_gd", {})).rejects.toThrow(
@@ -375,7 +375,7 @@ describe("send", () => {
     expect(sent).toHaveLength(0);
   });
 
-  it("leaves what it is given as it is, stamp and key too", async () => {
+  it("leaves the given body unchanged, also its timestamp, ranstr and key", async () => {
     const { client, sent } = await service();
     const stamp = { appid: "x", timestamp: 5, ranstr: "r" };
     expect((await client.send("add_kf", stamp, { idempotencyKey: "k" })).status).toBe(401);
@@ -412,7 +412,7 @@ describe("a client", () => {
     expect(() => new AgentSessionClient({ ...good, ...change })).toThrow(new RegExp(`^${option}: `));
   });
 
-  it("keeps its secret out of sight", () => {
+  it("hides its secret when it is printed", () => {
     const client = new AgentSessionClient({ ...good, secret: "keep-me-hidden" });
     expect(JSON.stringify(client) + Object.keys(client)).not.toContain("keep-me-hidden");
   });

@@ -2,17 +2,17 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { AgentSessionClient } from "../../src/client/client.ts";
 import { newSession, refusal, service } from "./service.ts";
 
-/** The pauses between tries, in milliseconds. They are cut short. */
-const pauses = { asked: [] as number[] };
+/** The backoffs between tries, in milliseconds. The tests cut them short. */
+const backoffs = { asked: [] as number[] };
 
 beforeEach(() => {
-  pauses.asked = [];
+  backoffs.asked = [];
   const original = globalThis.setTimeout;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((callback: () => void, milliseconds: number) => {
-    // The client's pause() and no other: the service and the time limit of a try set timers of their own.
-    const isPause = new Error().stack?.includes("at pause ") ?? false;
-    if (isPause) pauses.asked.push(milliseconds);
-    return original(callback, isPause ? 1 : milliseconds);
+    // Only the client's pause() may be cut short: the service and the time limit of a try set timers too.
+    const isBackoff = new Error().stack?.includes("at pause ") ?? false;
+    if (isBackoff) backoffs.asked.push(milliseconds);
+    return original(callback, isBackoff ? 1 : milliseconds);
   }) as typeof setTimeout);
 });
 
@@ -38,12 +38,12 @@ const json =
   (status: number, body: unknown, headers: Record<string, string> = {}) =>
   () =>
     Response.json(body, { status, headers });
-/** An answer that never ends, in pieces of 64 KiB. */
+/** An endless answer, in chunks of 64 KiB. */
 const endless = (status: number, cancel = () => {}) =>
   new Response(new ReadableStream({ pull: (c) => c.enqueue(new Uint8Array(65_536).fill(32)), cancel }), { status });
 
-describe("a try that failed", () => {
-  it("opens exactly one session when the answer was lost, and gives its chat id", async () => {
+describe("a failed try", () => {
+  it("opens exactly one session when the answer was lost, and returns its chat id", async () => {
     const { world, client, sent } = await service(["drop_answer"]);
     const { chatId, replayed } = await client.createSession(newSession());
     expect(replayed).toBe(true);
@@ -61,7 +61,7 @@ describe("a try that failed", () => {
     expect((await world.stored()).participants).toMatchObject([{ agent_id: 2 }]);
   });
 
-  it("is signed anew with a timestamp and ranstr of its own, under the same key", async () => {
+  it("is signed again with a new timestamp and ranstr, under the same key", async () => {
     const { world, client, sent } = await service([LOST, away(), "drop_answer"]);
     await client.createSession(newSession());
     expect(sent).toHaveLength(4);
@@ -73,7 +73,7 @@ describe("a try that failed", () => {
     for (const other of others) expect(other).toEqual(first);
   });
 
-  it("takes the clock anew: a try after a long pause is not stale", async () => {
+  it("reads the clock again: a try after a long backoff is not stale", async () => {
     const start = Date.now();
     const clock = vi.spyOn(Date, "now").mockReturnValue(start);
     const { world, client, sent } = await service([
@@ -112,7 +112,7 @@ describe("a try that failed", () => {
     expect(ever.sent).toHaveLength(4);
   });
 
-  it("counts maxTries with the first", async () => {
+  it("counts towards maxTries, the first one too", async () => {
     const { client, sent } = await service([LOST, LOST], { maxTries: 1 });
     await expect(client.createSession(newSession())).rejects.toMatchObject({
       code: "network",
@@ -137,7 +137,7 @@ describe("a try that failed", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it("does not follow a redirect, and says where it would have led", async () => {
+  it("does not follow a redirect, and names its target", async () => {
     const { client, sent } = await service([html(301, { location: "https://elsewhere.example/" })]);
     await expect(client.createSession(newSession())).rejects.toThrow(
       `${CREATE} did not get an answer of this service: HTTP 301 with a redirect to https://elsewhere.example/`,
@@ -146,7 +146,7 @@ describe("a try that failed", () => {
   });
 });
 
-describe("without a key", () => {
+describe("without an idempotency key", () => {
   it.each([
     ["a lost connection", "network", LOST],
     ["a lost answer", "network", "drop_answer"],
@@ -160,7 +160,7 @@ describe("without a key", () => {
     expect((await world.stored()).sessions).toHaveLength(mishap === "drop_answer" ? 1 : 0);
   });
 
-  it("a 429 is tried again, because it did nothing", async () => {
+  it("a 429 is tried again, because it stored nothing", async () => {
     const { world, client, sent } = await service([busy(1)]);
     await client.createSession(newSession(), { idempotencyKey: false });
     expect(sent).toHaveLength(2);
@@ -168,18 +168,18 @@ describe("without a key", () => {
   });
 });
 
-describe("the pause", () => {
+describe("the backoff", () => {
   it("doubles, with jitter", async () => {
     const { client } = await service([LOST, LOST, LOST, LOST, LOST, LOST, LOST], { maxTries: 8 });
     await client.createSession(newSession());
-    expect(pauses.asked).toHaveLength(7);
+    expect(backoffs.asked).toHaveLength(7);
     for (const [index, longest] of [250, 500, 1000, 2000, 4000, 8000, 8000].entries()) {
-      expect(pauses.asked[index]).toBeGreaterThanOrEqual(longest / 2);
-      expect(pauses.asked[index]).toBeLessThanOrEqual(longest);
+      expect(backoffs.asked[index]).toBeGreaterThanOrEqual(longest / 2);
+      expect(backoffs.asked[index]).toBeLessThanOrEqual(longest);
     }
     const other = await service([LOST, LOST]);
     await other.client.createSession(newSession());
-    expect(pauses.asked.slice(7)).not.toEqual(pauses.asked.slice(0, 2));
+    expect(backoffs.asked.slice(7)).not.toEqual(backoffs.asked.slice(0, 2));
   });
 
   it.each([
@@ -189,19 +189,19 @@ describe("the pause", () => {
   ])("is never shorter than the Retry-After of a %s", async (_, mishap) => {
     const { client } = await service([mishap]);
     await client.createSession(newSession());
-    expect(pauses.asked).toHaveLength(1);
-    expect(pauses.asked[0]).toBeGreaterThan(7000);
-    expect(pauses.asked[0]).toBeLessThanOrEqual(7250);
+    expect(backoffs.asked).toHaveLength(1);
+    expect(backoffs.asked[0]).toBeGreaterThan(7000);
+    expect(backoffs.asked[0]).toBeLessThanOrEqual(7250);
   });
 
-  it("is not begun when more than a minute is asked for: the error tells how long", async () => {
+  it("ends the call when the service asks for more than a minute: the error says how long", async () => {
     const { client, sent } = await service([busy(61)]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({
       code: "too_many_requests",
       retryAfter: 61,
     });
     expect(sent).toHaveLength(1);
-    expect(pauses.asked).toEqual([]);
+    expect(backoffs.asked).toEqual([]);
   });
 
   it.each([
@@ -212,20 +212,20 @@ describe("the pause", () => {
     const headers = { date: "Sun, 06 Nov 1994 08:49:30 GMT", "retry-after": until };
     const { client } = await service([html(503, headers)]);
     await client.createSession(newSession());
-    expect(pauses.asked[0]).toBeGreaterThan(7000);
-    expect(pauses.asked[0]).toBeLessThanOrEqual(7250);
+    expect(backoffs.asked[0]).toBeGreaterThan(7000);
+    expect(backoffs.asked[0]).toBeLessThanOrEqual(7250);
   });
 
-  it("counts it from this machine's clock where the answer tells no other", async () => {
+  it("is counted by this machine's clock where the answer has no Date", async () => {
     const now = Date.UTC(2026, 10, 21);
     vi.spyOn(Date, "now").mockReturnValue(now);
     const { client } = await service([html(503, { "retry-after": new Date(now + 9000).toUTCString() })]);
     await client.createSession(newSession());
-    expect(pauses.asked[0]).toBeGreaterThan(9000);
-    expect(pauses.asked[0]).toBeLessThanOrEqual(9250);
+    expect(backoffs.asked[0]).toBeGreaterThan(9000);
+    expect(backoffs.asked[0]).toBeLessThanOrEqual(9250);
   });
 
-  it("is not begun for a date more than a minute away", async () => {
+  it("ends the call for a date that is more than a minute away", async () => {
     const headers = { date: "Sun, 06 Nov 1994 08:49:30 GMT", "retry-after": "Sun, 06 Nov 1994 08:50:31 GMT" };
     const { client, sent } = await service([html(503, headers)]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "unavailable", retryAfter: 61 });
@@ -233,11 +233,11 @@ describe("the pause", () => {
   });
 
   it.each(["Sun, 06 Nov 1994 08:49:37 GMT", "soon", "-5", "1.5", "", "Sunday", "2099-01-01"])(
-    "takes no notice of a Retry-After that is past or no time: %s",
+    "ignores a Retry-After that is past or cannot be read: %s",
     async (value) => {
       const { client } = await service([html(503, { "retry-after": value })]);
       await client.createSession(newSession());
-      expect(pauses.asked[0]).toBeLessThanOrEqual(250);
+      expect(backoffs.asked[0]).toBeLessThanOrEqual(250);
     },
   );
 });
@@ -260,13 +260,13 @@ describe("a machine whose clock is off", () => {
     expect(Math.abs(Number(sent[1]?.fields.timestamp) - world.clock.now)).toBeLessThan(60);
     expect(sent[1]?.fields.ranstr).not.toBe(sent[0]?.fields.ranstr);
     expect(sent[1]?.headers.get("idempotency-key")).toBe(sent[0]?.headers.get("idempotency-key"));
-    expect(pauses.asked).toEqual([]);
+    expect(backoffs.asked).toEqual([]);
     const { sessions, nonces } = await world.stored();
     expect(sessions).toMatchObject([{ id: result.chatId }]);
     expect(nonces).toHaveLength(1);
   });
 
-  it("is known to be off from then on", async () => {
+  it("is remembered for later calls", async () => {
     const { world, client, sent } = await service();
     world.clock.now -= 1000;
     const { chatId } = await client.createSession(newSession());
@@ -275,7 +275,7 @@ describe("a machine whose clock is off", () => {
     expect(sent).toHaveLength(4);
   });
 
-  it("is corrected again once it was set right", async () => {
+  it("is corrected again once the machine's clock was set right", async () => {
     const { world, client, sent } = await service();
     world.clock.now -= 1000;
     await client.createSession(newSession());
@@ -293,7 +293,7 @@ describe("a machine whose clock is off", () => {
     expect((await world.stored()).sessions).toHaveLength(3);
   });
 
-  it("is told by the Date header when the detail holds no time", async () => {
+  it("is learned from the Date header when the detail holds no time", async () => {
     const date = new Date((Math.floor(Date.now() / 1000) - 5000) * 1000).toUTCString();
     const { world, client, sent } = await service([() => stale("timestamp: is stale", { date })]);
     world.clock.now -= 5000;
@@ -328,7 +328,7 @@ describe("a machine whose clock is off", () => {
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 
-  it("does not get more than maxTries, and the next call is right", async () => {
+  it("gets no more than maxTries, and the next call has the right time", async () => {
     const { world, client, sent } = await service([], { maxTries: 1 });
     world.clock.now += 1000;
     await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "token_invalid" });
@@ -348,9 +348,9 @@ describe("a machine whose clock is off", () => {
   });
 });
 
-describe("a forged answer that tells another time", () => {
+describe("a forged answer with a wrong time", () => {
   const NOW = 1_795_000_000;
-  /** What an answer says whose author wants the client to sign another time. */
+  /** A forged refusal that wants the client to sign another time. */
   const forged = (time: number | string) => () =>
     refusal(401, "token验证失败!", { "x-error-detail": `timestamp: must be within 300 s of ${time}, Unix seconds` });
 
@@ -363,7 +363,7 @@ describe("a forged answer that tells another time", () => {
   };
 
   it.each([999_999_999_999, NOW + 86_401, NOW - 86_401, 0])(
-    "more than a day away, %i, is not believed: the call fails, and later ones have this machine's time",
+    "more than a day away, %i, is not believed: the call fails, and later calls use this machine's time",
     async (time) => {
       const { world, client, stamps } = await atNow([forged(time)]);
       await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "token_invalid" });
@@ -375,7 +375,7 @@ describe("a forged answer that tells another time", () => {
   );
 
   it.each(["Fri, 31 Dec 9999 23:59:59 GMT", "Thu, 01 Jan 1970 00:00:00 GMT"])(
-    "by its Date header, %s, is not believed either",
+    "in its Date header, %s, is not believed either",
     async (date) => {
       const { client, stamps } = await atNow([
         () => refusal(401, "token验证失败!", { "x-error-detail": "timestamp: is stale", date }),
@@ -406,7 +406,7 @@ describe("a forged answer that tells another time", () => {
     const { client, stamps } = await atNow([told, undefined, told, mishap, undefined, told, mishap], { maxTries: 1 });
     const fails = () => expect(client.createSession(newSession())).rejects.toMatchObject({ name: "AgentSessionError" });
     await fails();
-    // The service's own refusal tells the right time.
+    // The service's own refusal names the right time.
     await fails();
     await fails();
     await fails();
@@ -417,7 +417,7 @@ describe("a forged answer that tells another time", () => {
     expect(stamps()).toEqual([0, 5000, 0, 5000, 0, 0, 5000, 0]);
   });
 
-  it("is kept after a used ranstr, which is looked at only when the time is right, and after a lost answer", async () => {
+  it("is kept after a used ranstr, which the service checks only when the time is right, and after a lost answer", async () => {
     const used = () => refusal(401, "token验证失败!", { "x-error-detail": "ranstr: was already used" });
     const { client, stamps } = await atNow([forged(NOW + 200), used, LOST]);
     await expect(client.createSession(newSession())).rejects.toThrow("ranstr");
@@ -427,7 +427,7 @@ describe("a forged answer that tells another time", () => {
 });
 
 describe("an answer", () => {
-  it("longer than 1 MiB is given up, and said to be", async () => {
+  it("longer than 1 MiB is cut off, and the error says so", async () => {
     let cancelled = false;
     const { client } = await service([
       () =>
@@ -451,7 +451,7 @@ describe("an answer", () => {
     await expect(longer.client.createSession(newSession())).rejects.toMatchObject({ code: "unexpected" });
   });
 
-  it("in pieces that cut a character in two is read whole", async () => {
+  it("in chunks that cut a character in two is read whole", async () => {
     const bytes = new TextEncoder().encode('{"code":-1,"msg":"参数错误","data":""}');
     const pieces = () =>
       new ReadableStream({
@@ -466,18 +466,18 @@ describe("an answer", () => {
     });
   });
 
-  it("without a body is not the service's", async () => {
+  it("without a body does not come from the service", async () => {
     const { client } = await service([() => new Response(null, { status: 204 })]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({ code: "unexpected", status: 204 });
   });
 });
 
 describe("the real rate limit", () => {
-  it("is waited for as long as the service says, and the call is done once", async () => {
+  it("makes the client wait as long as the service asks, and the call is done once", async () => {
     let asked = 0;
     const APP_LIMIT = { limit: async () => ({ success: ++asked > 1 }) };
     const { world, client } = await service([], {}, { APP_LIMIT });
-    // This one passes the limit.
+    // This call is the one that exceeds the limit.
     await client.createSession(newSession());
     const statuses: number[] = [];
     const fetch = async (...given: Parameters<typeof globalThis.fetch>) => {
@@ -489,7 +489,7 @@ describe("the real rate limit", () => {
     const { appid, secret } = world;
     await new AgentSessionClient({ baseUrl: "http://worker", appid, secret, fetch }).createSession(newSession());
     expect(statuses).toEqual([429, 200]);
-    expect(pauses.asked[0]).toBeGreaterThan(10_000);
+    expect(backoffs.asked[0]).toBeGreaterThan(10_000);
     expect((await world.stored()).sessions).toHaveLength(2);
   });
 });

@@ -1,7 +1,7 @@
 import { AgentSessionClient, type ClientOptions } from "../../src/client/client.ts";
 import { World } from "../support/world.ts";
 
-/** One request as it left the client. */
+/** One request as the client sent it. */
 interface Sent {
   url: string;
   headers: Headers;
@@ -11,15 +11,15 @@ interface Sent {
 }
 
 /**
- * What the network does to one try: answers something else without asking the service, loses the answer of a request that did reach
- * it, or (undefined) nothing.
+ * What the network does to one try: it answers without asking the service, or loses the answer of a request that did reach
+ * the service. undefined means that nothing goes wrong.
  */
 type Mishap = "drop_answer" | "never" | Error | (() => Response) | undefined;
 
-/** The real service behind a network that goes wrong as told: the first mishap befalls the first try. */
+/** The real service behind a faulty network. The first mishap befalls the first try, and so on. */
 export async function service(mishaps: Mishap[] = [], options: Partial<ClientOptions> = {}, bindings = {}) {
   const world = await World.create(bindings);
-  // The client reads the machine's clock.
+  // The service needs the machine's clock, because the client reads it too.
   world.clock.now = Math.floor(Date.now() / 1000);
   const sent: Sent[] = [];
   const network: typeof fetch = async (input, init) => {
@@ -34,7 +34,7 @@ export async function service(mishaps: Mishap[] = [], options: Partial<ClientOpt
     });
     const mishap = mishaps[sent.length - 1];
     if (mishap instanceof Error) throw mishap;
-    // As deaf to the signal as a fetch can be.
+    // A fetch may ignore the abort signal, as this one does.
     if (mishap === "never") return new Promise<Response>(() => {});
     if (typeof mishap === "function") return mishap();
     const response = await world.fetch(request);
@@ -52,7 +52,7 @@ export async function service(mishaps: Mishap[] = [], options: Partial<ClientOpt
   return { world, client, sent };
 }
 
-/** A session that is accepted. */
+/** The fields of a session that is accepted. */
 export const newSession = (change = {}) => ({
   customer: { id: "customer_001", name: "王伟", ip: "127.0.0.1" },
   content: "我的订单在哪里？",

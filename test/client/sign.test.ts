@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { prepare, sign } from "../../src/client/sign.ts";
 import { hmac } from "../support/hmac.ts";
 
-// biome-ignore lint/suspicious/noSparseArray: a hole is what is tried.
+// biome-ignore lint/suspicious/noSparseArray: the hole is the test's input.
 const sparse = [1, , 2];
 const APP = { appid: "app", secret: "secret" };
 
@@ -26,12 +26,12 @@ describe("sign", () => {
     expect(await sign(secret, "body")).toBe(await hmac(secret, "body"));
   });
 
-  it("signs the view's bytes only, not the buffer's", async () => {
+  it("signs only the view's bytes, not the whole buffer", async () => {
     const view = new TextEncoder().encode("xxJefe's bodyxx").subarray(2, 13);
     expect(await sign("Jefe", view)).toBe(await hmac("Jefe", "Jefe's body"));
   });
 
-  it("takes text as UTF-8 and refuses what UTF-8 cannot carry", async () => {
+  it("takes text as UTF-8 and refuses text that UTF-8 cannot carry", async () => {
     expect(await sign("密钥", "王伟")).toBe(await hmac("密钥", "王伟"));
     await expect(sign("secret", "a\ud800b")).rejects.toThrow(TypeError);
   });
@@ -42,7 +42,7 @@ describe("sign", () => {
 });
 
 describe("prepare", () => {
-  it("fills in appid, timestamp and ranstr, and signs the very text it gives", async () => {
+  it("fills in appid, timestamp and ranstr, and signs exactly the text that it returns", async () => {
     const before = Math.floor(Date.now() / 1000);
     const { body, signature } = await prepare(APP, { sbs_mc: "王伟" });
     expect(signature).toBe(await hmac("secret", body));
@@ -54,12 +54,12 @@ describe("prepare", () => {
     expect(JSON.parse((await prepare(APP, {})).body).ranstr).not.toBe(ranstr);
   });
 
-  it("leaves a given stamp as it is, and a field given as undefined out", async () => {
+  it("keeps a given timestamp and ranstr, and omits a field given as undefined", async () => {
     const { body } = await prepare(APP, { ranstr: "r", timestamp: undefined, appid: "other", a: undefined, b: null });
     expect(body).toBe('{"appid":"other","ranstr":"r","b":null}');
   });
 
-  it("writes what JSON.stringify writes", async () => {
+  it("serialises as JSON.stringify does", async () => {
     const fields = {
       text: 'a"\\\n\u2028\ud800😀',
       list: [1, -0, 1.5, 1e-7, [], {}, true, null],
@@ -70,7 +70,7 @@ describe("prepare", () => {
     expect((await prepare(APP, { ...stamp, ...fields })).body).toBe(JSON.stringify({ ...stamp, ...fields }));
   });
 
-  it("writes a bigint digit for digit, in lists too", async () => {
+  it("writes a bigint digit by digit, in lists too", async () => {
     const { body } = await prepare(APP, { sbs: 123456789012345678901234567890n, ids: [2n ** 64n] });
     expect(body).toContain('"sbs":123456789012345678901234567890,"ids":[18446744073709551616]}');
   });

@@ -6,8 +6,8 @@ const LOST = new TypeError("fetch failed", { cause: new Error("connect ECONNREFU
 const busy = (seconds: number) => () => refusal(429, "请求过于频繁", { "retry-after": String(seconds) });
 
 describe("a time limit", () => {
-  it("ends a try that gets no answer, and the next one is made", async () => {
-    // Long enough for the second try, which the real service answers, on a busy machine.
+  it("ends a try that gets no answer, and the next try follows", async () => {
+    // Long enough for the second try on a busy machine: the real service answers that one.
     const { world, client, sent } = await service(["never"], { timeoutMs: 2_000 });
     await client.createSession(newSession());
     expect(sent).toHaveLength(2);
@@ -24,7 +24,7 @@ describe("a time limit", () => {
     });
   });
 
-  it("without a key is final", async () => {
+  it("without an idempotency key is final", async () => {
     const { client, sent } = await service(["never"], { timeoutMs: 60 });
     const call = client.createSession(newSession(), { idempotencyKey: false });
     await expect(call).rejects.toMatchObject({ code: "timeout" });
@@ -42,7 +42,7 @@ describe("timeoutMs of a call", () => {
     expect(sent).toHaveLength(3);
   });
 
-  it("is that of addAgents and of send too", async () => {
+  it("applies to addAgents and send too", async () => {
     const { client } = await service(["never", "never"], { maxTries: 1 });
     const added = client.addAgents({ chatId: 1, agentIds: [1] }, { timeoutMs: 40 });
     await expect(added).rejects.toThrow(/ in 40 ms$/);
@@ -51,7 +51,7 @@ describe("timeoutMs of a call", () => {
 });
 
 describe("retries of a call", () => {
-  it("is that call's, more or less than the client's, and the client keeps its own", async () => {
+  it("are that call's, more or fewer than the client's, and the client keeps its own", async () => {
     const { client, sent } = await service(Array(9).fill(LOST), { maxTries: 2 });
     await expect(client.createSession(newSession(), { retries: 0 })).rejects.toMatchObject({ code: "network" });
     expect(sent).toHaveLength(1);
@@ -62,7 +62,7 @@ describe("retries of a call", () => {
   });
 });
 
-describe("an option of a call that cannot be used", () => {
+describe("an unusable option of a call", () => {
   it.each([
     ["timeoutMs", { timeoutMs: 0 }],
     ["timeoutMs", { timeoutMs: Number.NaN }],
@@ -97,7 +97,7 @@ describe("an AbortSignal", () => {
     expect(sent).toHaveLength(0);
   });
 
-  it.each(operations)("ends %s in the middle of a try, however deaf the fetch", async (_, call) => {
+  it.each(operations)("ends %s in the middle of a try, even if fetch ignores it", async (_, call) => {
     const controller = new AbortController();
     const reason = new Error("changed my mind");
     const { client, sent } = await service(["never"]);
@@ -108,12 +108,12 @@ describe("an AbortSignal", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it("ends a pause, and no further try is made", async () => {
+  it("ends a backoff, and no further try is made", async () => {
     const controller = new AbortController();
     const reason = new Error("changed my mind");
     const { client, sent } = await service([
       () => {
-        // Once the answer is read and the pause of a minute has begun.
+        // Aborts once the answer is read and the backoff of a minute has begun.
         setTimeout(() => controller.abort(reason), 30);
         return busy(60)();
       },
@@ -122,12 +122,12 @@ describe("an AbortSignal", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it("aborted between the answer and the pause ends the call, and no pause begins", async () => {
+  it("aborted between the answer and the backoff ends the call, and no backoff begins", async () => {
     const controller = new AbortController();
     const reason = new Error("changed my mind");
     const headers = {
       get(name: string) {
-        // Read after the try has ended, so that nothing listens for the abort at this moment.
+        // The client reads the signal after the try has ended, so nothing listens for the abort at this moment.
         if (name === "retry-after") controller.abort(reason);
         return name === "retry-after" ? "60" : null;
       },
@@ -143,7 +143,7 @@ describe("an AbortSignal", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it.each(operations)("must be one: %s refuses another thing before anything is sent", async (_, call) => {
+  it.each(operations)("is checked: %s refuses any other object before anything is sent", async (_, call) => {
     const { client, sent } = await service();
     for (const signal of [{}, "signal", 5, new AbortController()]) {
       await expect(call(client, signal as AbortSignal)).rejects.toThrow(
@@ -153,7 +153,7 @@ describe("an AbortSignal", () => {
     expect(sent).toHaveLength(0);
   });
 
-  it("reaches the fetch", async () => {
+  it("is passed on to fetch", async () => {
     const controller = new AbortController();
     let seen: AbortSignal | null | undefined;
     const fetch = (_: unknown, init?: RequestInit) => {
@@ -169,7 +169,7 @@ describe("an AbortSignal", () => {
     expect(seen?.aborted).toBe(true);
   });
 
-  it("that outlives the call keeps nothing of it", async () => {
+  it("that outlives the call holds no reference to it", async () => {
     const { signal } = new AbortController();
     const added = vi.spyOn(signal, "addEventListener");
     const removed = vi.spyOn(signal, "removeEventListener");

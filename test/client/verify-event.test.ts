@@ -16,7 +16,7 @@ const ID = "evt_00000000000000000000000000000001";
 const BODY =
   '{"type":"session.created","timestamp":"2027-01-15T08:00:00Z","data":{"seq":7,"chat_id":900220,"metadata":{"订单":"🙂"}}}';
 
-/** What the public package makes of a text. Its clock is not asked when it signs. */
+/** The headers that the public package makes for a body. It signs without reading a clock. */
 const signature = (text: string, { secret = SECRET, id = ID, at = NOW } = {}) =>
   new Webhook(secret).sign(id, new Date(at * 1000), text);
 
@@ -34,7 +34,7 @@ const verify = (
   options: VerifyEventOptions = {},
 ) => verifyEvent(headers, body, secret, { now: NOW, ...options });
 
-/** The code and words of a refusal. */
+/** The code and the message of a refusal. */
 async function refusalOf(verified: Promise<WebhookEvent>): Promise<{ code: string; message: string }> {
   const error = await verified.then(() => expect.unreachable("it was accepted")).catch((thrown: unknown) => thrown);
   if (!(error instanceof EventVerificationError)) throw error;
@@ -44,18 +44,18 @@ async function refusalOf(verified: Promise<WebhookEvent>): Promise<{ code: strin
 const codeOf = async (verified: Promise<WebhookEvent>) => (await refusalOf(verified)).code;
 
 describe("verifyEvent", () => {
-  it("gives the event with the id of its header", async () => {
+  it("returns the event with the id of its header", async () => {
     const { type, timestamp, data } = JSON.parse(BODY);
     expect(await verify()).toEqual({ id: ID, type, timestamp, data });
   });
 
-  it("gives events of a type that it does not know", async () => {
+  it("returns events of a type that it does not know", async () => {
     const body = '{"type":"session.no_such_event","timestamp":"2027-01-15T08:00:00Z","data":{"seq":8,"by":1},"more":1}';
     const event = await verify(headersOf({ "webhook-signature": signature(body) }), body);
     expect(event).toMatchObject({ type: "session.no_such_event", data: { seq: 8, by: 1 } });
   });
 
-  it("accepts the vector of the public specification, which is no event", async () => {
+  it("accepts the vector of the public specification, which is no event of this service", async () => {
     const headers = {
       "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
       "webhook-timestamp": "1614265330",
@@ -76,7 +76,7 @@ describe("verifyEvent", () => {
     });
   });
 
-  it("takes headers as every platform has them", async () => {
+  it("takes headers in the form of every platform", async () => {
     const lower = headersOf();
     const upper = Object.fromEntries(Object.entries(lower).map(([name, value]) => [name.toUpperCase(), value]));
     const listed = Object.fromEntries(Object.entries(lower).map(([name, value]) => [name, [value]]));
@@ -86,7 +86,7 @@ describe("verifyEvent", () => {
     }
   });
 
-  it("takes a body as text or bytes, the view's bytes only", async () => {
+  it("takes a body as text or bytes, of a view its own bytes only", async () => {
     const bytes = new TextEncoder().encode(BODY);
     const wider = new Uint8Array(bytes.length + 20).fill(120);
     wider.set(bytes, 10);
@@ -96,7 +96,7 @@ describe("verifyEvent", () => {
     }
   });
 
-  it("accepts any right signature of several, in any order, beside those of other versions", async () => {
+  it("accepts one right signature among several, in any order, also beside those of other versions", async () => {
     const right = signature(BODY);
     const wrong = signature(BODY, { secret: OTHER });
     for (const several of [
@@ -109,7 +109,7 @@ describe("verifyEvent", () => {
     }
   });
 
-  it("accepts any secret of a list, so that a receiver can change it without a gap", async () => {
+  it("accepts any secret of a list, so that a receiver can change secrets without a gap", async () => {
     for (const list of [[SECRET], [OTHER, SECRET], [SECRET, OTHER]]) {
       expect((await verify(headersOf(), BODY, list)).id).toBe(ID);
     }
@@ -128,7 +128,7 @@ describe("verifyEvent refuses", () => {
     },
   );
 
-  it("what was sent more than 300 s ago, or will be in more than 300 s", async () => {
+  it("an event that was sent more than 300 s ago, or will be in more than 300 s", async () => {
     for (const away of [-300, 0, 300])
       expect((await verify(headersOf(), BODY, SECRET, { now: NOW + away })).id).toBe(ID);
     expect(await refusalOf(verify(headersOf(), BODY, SECRET, { now: NOW + 301 }))).toEqual({
@@ -141,7 +141,7 @@ describe("verifyEvent refuses", () => {
     });
   });
 
-  it("by a tolerance of the caller's own", async () => {
+  it("an event by the caller's own tolerance", async () => {
     const at = (toleranceSeconds: number, away: number) =>
       verify(headersOf(), BODY, SECRET, { toleranceSeconds, now: NOW + away });
     expect((await at(10, 10)).id).toBe(ID);
@@ -159,7 +159,7 @@ describe("verifyEvent refuses", () => {
     }
   });
 
-  it("by this machine's clock, unless told another time", async () => {
+  it("an event by this machine's clock, or by the time that the caller gives", async () => {
     expect(await codeOf(verifyEvent(headersOf({ "webhook-timestamp": "1614265330" }), BODY, SECRET))).toBe(
       "timestamp_out_of_range",
     );
@@ -172,7 +172,7 @@ describe("verifyEvent refuses", () => {
     expect(await codeOf(verify(headersOf({ "webhook-timestamp": text })))).toBe("timestamp_out_of_range");
   });
 
-  it("another body, id, time or secret than what was signed", async () => {
+  it("a body, an id, a time or a secret other than the signed one", async () => {
     const wrong: Promise<WebhookEvent>[] = [
       verify(headersOf(), `${BODY}\n`),
       verify(headersOf(), JSON.stringify(JSON.parse(BODY), null, 1)),
@@ -184,7 +184,7 @@ describe("verifyEvent refuses", () => {
     expect(await Promise.all(wrong.map(codeOf))).toEqual(wrong.map(() => "signature_wrong"));
   });
 
-  it("a signature that is cut, longer, of another version, or none", async () => {
+  it("a signature that is cut, longer, of another version, or missing", async () => {
     const right = signature(BODY);
     const texts = [
       ...[right.slice(0, -1), `${right}=`, right.slice(3), `v2,${right.slice(3)}`, `v1a,${right.slice(3)}`],
@@ -207,7 +207,7 @@ describe("verifyEvent refuses", () => {
     });
   });
 
-  it("a body that was parsed before, and text that no bytes give", async () => {
+  it("a body that was parsed before, and text that bytes cannot give", async () => {
     for (const body of [JSON.parse(BODY), undefined, null, 7, [1], "a\ud800b"]) {
       expect(await refusalOf(verifyEvent(headersOf(), body, SECRET, { now: NOW }))).toEqual({
         code: "body_malformed",
@@ -217,14 +217,14 @@ describe("verifyEvent refuses", () => {
   });
 
   it.each(["", "no JSON", "null", "7", "[]", "{}", '{"type":"ping","timestamp":"t","data":null}', `\ufeff${BODY}`])(
-    "what was signed and is no event: %j",
+    "a signed body that is not an event: %j",
     async (body) => {
       const headers = headersOf({ "webhook-signature": signature(body) });
       expect(await codeOf(verify(headers, body))).toBe("body_malformed");
     },
   );
 
-  it("without a word of secret, body or signature", async () => {
+  it("without repeating anything of secret, body or signature", async () => {
     const { message } = await refusalOf(verify(headersOf(), BODY, OTHER));
     for (const part of [OTHER.slice(6), BODY.slice(2, 20), signature(BODY).slice(3)])
       expect(message).not.toContain(part);
@@ -243,7 +243,7 @@ describe("verifyEvent and the public package", () => {
     .map((event) => JSON.stringify(event))
     .filter((text) => text.isWellFormed());
 
-  it("accept the same, whatever it says", async () => {
+  it("accept the same events, whatever their text", async () => {
     await fc.assert(
       fc.asyncProperty(secrets, ids, events, async (secret, id, body) => {
         const at = Math.floor(Date.now() / 1000);
@@ -260,7 +260,7 @@ describe("verifyEvent and the public package", () => {
     );
   });
 
-  it("refuse the same, when any one character of what was sent is another", async () => {
+  it("refuse the same requests, when any one character of the request changed", async () => {
     const places = ["body", "webhook-id", "webhook-timestamp", "webhook-signature"] as const;
     const change = fc.record({ place: fc.constantFrom(...places), at: fc.nat(), by: fc.integer({ min: 1, max: 9 }) });
     await fc.assert(

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { newSession, service } from "./service.ts";
 
 describe("withResponse", () => {
-  it("gives the answer of createSession beside its data: status, headers and envelope, of one call", async () => {
+  it("returns the answer of createSession beside its data: status, headers and envelope, of one call", async () => {
     const { world, client, sent } = await service();
     const { data, response } = await client.createSession(newSession(), { idempotencyKey: "k" }).withResponse();
     expect(response.status).toBe(200);
@@ -16,7 +16,7 @@ describe("withResponse", () => {
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 
-  it("gives the answer of addAgents, its ignored agents in a header", async () => {
+  it("returns the answer of addAgents, its ignored agents in a header", async () => {
     const { client } = await service();
     const { chatId } = await client.createSession(newSession({ agentIds: [1] }));
     const { data, response } = await client.addAgents({ chatId, agentIds: [2, 777] }).withResponse();
@@ -25,14 +25,14 @@ describe("withResponse", () => {
     expect(response.requestId).toBe(response.headers.get("x-request-id"));
   });
 
-  it("gives that of the last try", async () => {
+  it("returns the answer of the last try", async () => {
     const { client, sent } = await service(["drop_answer"]);
     const { response } = await client.createSession(newSession()).withResponse();
     expect(sent).toHaveLength(2);
     expect(response.headers.get("idempotency-replayed")).toBe("true");
   });
 
-  it("beside await of the same call makes no further call", async () => {
+  it("sends nothing more when the same call is awaited too", async () => {
     const { world, client, sent } = await service();
     const call = client.createSession(newSession());
     const { chatId } = await call;
@@ -42,7 +42,7 @@ describe("withResponse", () => {
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 
-  it("fails as the call does, and leaves no rejection that nobody handles", async () => {
+  it("fails as the call does, and leaves no unhandled rejection", async () => {
     const unhandled = vi.fn((event: PromiseRejectionEvent) => event.preventDefault());
     addEventListener("unhandledrejection", unhandled);
     const { client } = await service([], { secret: "another secret" });

@@ -8,7 +8,7 @@ import { kvKey, ResolvingIsolate, recordOf, refusalOf, unpublished } from "../su
 import { staleKv } from "../support/stale-kv.ts";
 import { World } from "../support/world.ts";
 
-/** KV that answers when it is told to, and notes what it is given. */
+/** A KV that answers when the test says so, and records what is put. */
 function heldKv() {
   const { promise, resolve } = Promise.withResolvers<AppRecord | null>();
   const puts: AppRecord[] = [];
@@ -19,13 +19,13 @@ function heldKv() {
   return { kv, puts, answer: resolve };
 }
 
-/** A directory that answers when it is told to. */
+/** A directory that answers when the test says so. */
 function heldD1() {
   const faults = new Faults(() => "late");
   return { directory: faultyD1(env.DB, faults), uncounted: true, answer: () => faults.end(), calls: faults.calls };
 }
 
-/** A directory that is down, and tells whether it was asked. */
+/** A directory that is down, and records whether it was asked. */
 function downD1() {
   const asked: unknown[] = [];
   const down = downDb(env.DB);
@@ -54,7 +54,7 @@ describe("a cold look-up", () => {
     expect([isolate.trips.single, isolate.tripsToApac.single]).toEqual([0, 0]);
   });
 
-  it("asks D1 at once, without the wait, when KV does not have the app", async () => {
+  it("asks D1 at once, without those 15 ms, when KV does not have the app", async () => {
     const { appid } = await unpublished();
     const credentials = replacing(env.CREDENTIALS, { get: async () => null });
     const isolate = new ResolvingIsolate({ credentials });
@@ -63,7 +63,7 @@ describe("a cold look-up", () => {
     expect(Date.now() - since).toBeLessThan(900);
   });
 
-  it("takes D1's answer when KV comes later, which puts an old record of KV right and never replaces D1's", async () => {
+  it("uses D1's answer when KV answers later, replaces an old record of KV, and never replaces D1's answer", async () => {
     const world = await World.create();
     const { kv, puts, answer } = heldKv();
     const isolate = new ResolvingIsolate({ credentials: kv, hedged: true });
@@ -75,7 +75,7 @@ describe("a cold look-up", () => {
     expect(puts).toEqual([record]);
   });
 
-  it("takes KV's answer when D1 comes later, and keeps D1's for the next request", async () => {
+  it("uses KV's answer when D1 answers later, and keeps D1's for the next request", async () => {
     const world = await World.create();
     const [{ kv, puts, answer }, d1] = [heldKv(), heldD1()];
     const isolate = new ResolvingIsolate({ credentials: kv, ...d1, hedged: true });
@@ -90,7 +90,7 @@ describe("a cold look-up", () => {
     expect(puts).toEqual([record]);
   });
 
-  it("takes KV's later answer when D1 fails", async () => {
+  it("uses KV's later answer when D1 fails", async () => {
     const world = await World.create();
     const [{ kv, answer }, { directory, asked }] = [heldKv(), downD1()];
     const isolate = new ResolvingIsolate({ credentials: kv, directory, hedged: true });
@@ -100,7 +100,7 @@ describe("a cold look-up", () => {
     expect(await found).toMatchObject({ source: "kv", credentials: { appid: world.appid } });
   });
 
-  it("fails by D1's fault when KV does not have the app either", async () => {
+  it("fails with D1's fault when KV does not have the app either", async () => {
     const { appid } = await World.create();
     const [{ kv, answer }, { directory, asked }] = [heldKv(), downD1()];
     const isolate = new ResolvingIsolate({ credentials: kv, directory, hedged: true });
@@ -110,7 +110,7 @@ describe("a cold look-up", () => {
     expect(await found).toMatchObject({ code: "unavailable", context: { reason: "d1_unavailable" } });
   });
 
-  it("waits for no KV when the directory names a closed home", async () => {
+  it("does not wait for KV when the directory names a closed home", async () => {
     const { appid } = await World.create({}, "apac");
     const isolate = new ResolvingIsolate({ credentials: heldKv().kv, closedHomes: ["apac"], hedged: true });
     const since = Date.now();
@@ -118,7 +118,7 @@ describe("a cold look-up", () => {
     expect(Date.now() - since).toBeLessThan(2_000);
   });
 
-  it("waits for neither beyond the request's time", async () => {
+  it("waits for neither longer than the request's time", async () => {
     const { appid } = await World.create();
     const isolate = new ResolvingIsolate({ credentials: heldKv().kv, directory: downDb(env.DB), hedged: true });
     const since = Date.now();
@@ -126,7 +126,7 @@ describe("a cold look-up", () => {
     expect([code, Date.now() - since < 2_000]).toEqual(["unavailable", true]);
   });
 
-  it("gives KV nothing when it hangs for ever: it is slow, not empty", async () => {
+  it("puts nothing into a KV that hangs for ever: it is slow, not empty", async () => {
     const { appid } = await World.create();
     const { kv, puts } = heldKv();
     const isolate = new ResolvingIsolate({ credentials: kv, hedged: true });
@@ -135,7 +135,7 @@ describe("a cold look-up", () => {
     expect(puts).toEqual([]);
   });
 
-  it("believes KV soon after the directory said that there is no such app: it may have been put back to before", async () => {
+  it("believes KV soon after the directory denied the app: the directory may have been restored to an earlier time", async () => {
     const world = await World.create();
     const record = await recordOf(world.appid);
     const { kv, answer } = heldKv();
@@ -147,7 +147,7 @@ describe("a cold look-up", () => {
     expect(await looked).toMatchObject({ source: "kv", credentials: { appid, revoked: true } });
   });
 
-  it("waits for no KV for ever when the directory said that there is no such app", async () => {
+  it("does not wait for a hanging KV when the directory said that there is no such app", async () => {
     const isolate = new ResolvingIsolate({ credentials: heldKv().kv, hedged: true });
     expect(await cold(isolate, `gone-${crypto.randomUUID()}`)).toBeUndefined();
   });

@@ -26,7 +26,7 @@ describe("the records of many apps", () => {
     expect(asked).toEqual([100, 100, 1]);
   });
 
-  it("are without those that are missing or damaged", async () => {
+  it("omit those that are missing or damaged", async () => {
     await put("whole", recordFor("whole"));
     await put("of-another", recordFor("whole"));
     await put("without-a-home", { ...recordFor("without-a-home"), home: undefined });
@@ -35,7 +35,7 @@ describe("the records of many apps", () => {
     expect([...records.keys()]).toEqual(["whole"]);
   });
 
-  it("are none without KV, and nobody is asked about none", async () => {
+  it("are none without KV, and KV is not asked about an empty list", async () => {
     const boom = () => {
       throw new Error("KV was asked");
     };

@@ -5,7 +5,7 @@ import { downDb } from "../support/down-db.ts";
 import { type Change, ResolvingIsolate, recordOf, refusalOf, warm } from "../support/resolving-isolate.ts";
 import { World } from "../support/world.ts";
 
-/** An app of `apac` that the isolate believes to be elsewhere, as after a move or a restore. */
+/** An app of `apac` that the isolate believes to be in another home, as after a move or a restore. */
 async function misplaced(home: string, change: Change = {}) {
   const world = await World.create({}, "apac");
   const { known } = await warm(world);
@@ -14,7 +14,7 @@ async function misplaced(home: string, change: Change = {}) {
 }
 
 describe("looking for an app whose home does not answer", () => {
-  it("finds it where the directory says, and gives KV the record", async () => {
+  it("finds the app where the directory says, and puts the record into KV", async () => {
     const { world, isolate, believed } = await misplaced("eu");
     await env.CREDENTIALS.put(`app:${world.appid}`, JSON.stringify({ ...(await recordOf(world.appid)), home: "eu" }));
     expect(await isolate.relocate(believed)).toMatchObject({ source: "d1", credentials: { home: "apac", keys: [{}] } });
@@ -22,7 +22,7 @@ describe("looking for an app whose home does not answer", () => {
     expect(await isolate.remembered(world.appid)).toMatchObject({ credentials: { home: "apac" } });
   });
 
-  it("shares one read among requests at the same moment: all of them find it", async () => {
+  it("shares one read among requests at the same moment: all of them find the app", async () => {
     const { isolate, believed } = await misplaced("eu");
     const found = await Promise.all(Array.from({ length: 5 }, () => isolate.relocate(believed)));
     expect(found.map((each) => each?.credentials.home)).toEqual(Array(5).fill("apac"));
@@ -52,7 +52,7 @@ describe("looking for an app whose home does not answer", () => {
     expect(isolate.tripsToApac.single).toBe(0);
   });
 
-  it("asks nobody about an app of main: the directory is the database that does not answer", async () => {
+  it("does not ask about an app of main: the directory is the very database that does not answer", async () => {
     const { isolate, believed } = await misplaced("main");
     expect(await isolate.relocate(believed)).toBeUndefined();
     expect([isolate.trips.single, isolate.tripsToApac.single]).toEqual([0, 0]);

@@ -33,7 +33,7 @@ const versionOf = ({ appid, home }: World) =>
   databaseOf(home).prepare("SELECT version FROM apps WHERE appid = ?").bind(appid).first<string>("version");
 
 describe("resolving", () => {
-  it("asks the isolate, then KV, then D1, and fills what it passed", async () => {
+  it("asks the isolate, then KV, then D1, and fills the caches that missed", async () => {
     const world = await unpublished();
     const { appid, siteId } = world;
     const first = new ResolvingIsolate();
@@ -59,7 +59,7 @@ describe("resolving", () => {
     expect(await isolate.resolve(world.appid)).toMatchObject({ source: "kv" });
   });
 
-  it("asks the directory where an app of another home is, then that home, and KV for all of it", async () => {
+  it("asks the directory where an app of another home is, then that home, and puts the record with its home into KV", async () => {
     const world = await unpublished("apac");
     const { appid, siteId } = world;
     const first = new ResolvingIsolate();
@@ -82,7 +82,7 @@ describe("resolving", () => {
     expect(gets).toEqual([[kvKey(appid), { type: "json", cacheTtl: 3_600 }]]);
   });
 
-  it("lets KV keep a sealed record for a day, and no secret", async () => {
+  it("lets KV keep a sealed record for a day, and no clear secret", async () => {
     const world = await unpublished();
     const puts: unknown[][] = [];
     const credentials = replacing(env.CREDENTIALS, { put: async (...given: unknown[]) => void puts.push(given) });
@@ -103,7 +103,7 @@ describe("resolving", () => {
     expect(String(puts[0]?.[1])).not.toContain(world.secret);
   });
 
-  it("does not know an appid that D1 does not know, and remembers nothing of it", async () => {
+  it("does not know an appid that D1 does not know, and caches nothing of it", async () => {
     const isolate = new ResolvingIsolate();
     expect(await isolate.resolve("unknown-app")).toBeUndefined();
     expect(await isolate.resolve("unknown-app")).toBeUndefined();
@@ -112,7 +112,7 @@ describe("resolving", () => {
   });
 
   it.each([[""], ["a".repeat(65)], ["with blank"], ["a\n"], ["a/b"], ["."], ["漢字"], ["a'--"], ["\0"]])(
-    "asks nobody about %j, which no app can be called",
+    "looks nowhere for %j, which no appid can be",
     async (appid) => {
       const isolate = new ResolvingIsolate();
       expect(APPID.test(appid)).toBe(false);
@@ -121,7 +121,7 @@ describe("resolving", () => {
     },
   );
 
-  it("knows a revoked app as such, whatever sealed its secret", async () => {
+  it("reports a revoked app as revoked, whichever key sealed its secret", async () => {
     const world = await World.create();
     await world.admin("DELETE", `/admin/apps/${world.appid}`);
     const found = await new ResolvingIsolate({ masterKeys: [OTHER_KEY] }).resolve(world.appid);
@@ -143,7 +143,7 @@ describe("resolving", () => {
     expect(await known(NOW + 60)).toEqual([current]);
   });
 
-  it("lets the app go that was learnt first when it knows a thousand", async () => {
+  it("evicts the app that was cached first when it holds a thousand", async () => {
     const keyring = await importKeyring([MASTER_KEY]);
     const record = async (key: string) => {
       const appid = key.slice("app:".length);
@@ -217,7 +217,7 @@ describe("resolving without a good answer of KV", () => {
     });
   });
 
-  it("takes no previous secret from a record that does not say when it ends", async () => {
+  it("ignores a previous secret in a record that does not say when it ends", async () => {
     const { appid } = await World.create();
     await new ResolvingIsolate().resolve(appid);
     const record = await env.CREDENTIALS.get<Record<string, unknown>>(kvKey(appid), "json");
@@ -270,7 +270,7 @@ describe("resolving without a good answer of D1", () => {
     if (reason === "home_closed") expect(isolate.tripsToApac).toEqual({ single: 0, batches: 0 });
   });
 
-  it("does not need the directory for an app that KV knows, in whichever home", async () => {
+  it("does not need the directory for an app that KV knows, in either home", async () => {
     for (const home of ["main", "apac"]) {
       const { appid } = await World.create({}, home);
       const isolate = new ResolvingIsolate({ directory: downDb(env.DB) });
@@ -278,7 +278,7 @@ describe("resolving without a good answer of D1", () => {
     }
   });
 
-  it("says that MASTER_KEY is wrong, and tells KV nothing", async () => {
+  it("says that MASTER_KEY is wrong, and puts nothing into KV", async () => {
     const { appid } = await unpublished();
     const isolate = new ResolvingIsolate({ masterKeys: [OTHER_KEY] });
     const { code, context } = await refusalOf(isolate.resolve(appid));
@@ -290,7 +290,7 @@ describe("resolving without a good answer of D1", () => {
     expect(await env.CREDENTIALS.get(kvKey(appid))).toBeNull();
   });
 
-  it("does not take another fault for a wrong MASTER_KEY: a secret that is empty", async () => {
+  it("does not confuse another fault with a wrong MASTER_KEY: an empty secret", async () => {
     const world = await World.create();
     const { appid, siteId } = world;
     const version = (await versionOf(world)) ?? "";
@@ -308,7 +308,7 @@ describe("resolving without a good answer of D1", () => {
 });
 
 describe("refreshing", () => {
-  it("reads D1 past both caches and finds a new version", async () => {
+  it("reads D1 instead of both caches and finds a new version", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     const before = await versionOf(world);
@@ -327,7 +327,7 @@ describe("refreshing", () => {
     expect(await isolate.refresh(known)).toMatchObject({ revoked: true, keys: [] });
   });
 
-  it("asks D1 in vain at most once in 5 s", async () => {
+  it("asks D1 at most once in 5 s while it finds nothing new", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     const trips = async () => {
@@ -341,7 +341,7 @@ describe("refreshing", () => {
     expect([await trips(), await trips()]).toEqual([2, 2]);
   });
 
-  it("counts each app for itself", async () => {
+  it("counts each app separately", async () => {
     const [world, other] = [await World.create(), await World.create()];
     const { isolate, known } = await warm(world);
     const another = await isolate.resolve(other.appid);
@@ -351,7 +351,7 @@ describe("refreshing", () => {
     expect(isolate.trips.single).toBe(2);
   });
 
-  it("does not hold a find against the app: the next change is found at once", async () => {
+  it("does not count a read that found a change: the next change is found at once", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     await rotate(world, 60);
@@ -361,19 +361,19 @@ describe("refreshing", () => {
     expect(third?.keys[0]?.version).toBe(await versionOf(world));
   });
 
-  it("holds up nobody at another address: a client's reads in vain are its own", async () => {
+  it("delays nobody at another address: reads that found nothing new count for one client", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     expect(await isolate.refresh(known, "192.0.2.66")).toBeUndefined();
     await rotate(world, 0);
     expect(await isolate.refresh(known, "192.0.2.66")).toBeUndefined();
     expect((await isolate.refresh(known, "192.0.2.1"))?.keys[0]?.version).toBe(await versionOf(world));
-    // What one address found helps the other.
+    // The version that one address found helps the other.
     expect((await isolate.refresh(known, "192.0.2.66"))?.keys[0]?.version).toBe(await versionOf(world));
     expect(isolate.trips.single).toBe(2);
   });
 
-  it("reads once for a client's requests that come at once, and tells all of them what it found", async () => {
+  it("reads once for a client's requests at the same moment, and all of them get what it found", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     const together = () => Promise.all(Array.from({ length: 20 }, () => isolate.refresh(known)));
@@ -383,7 +383,7 @@ describe("refreshing", () => {
     expect(isolate.trips.single).toBe(1);
   });
 
-  it("tells KV only what is new", async () => {
+  it("puts only new records into KV", async () => {
     const world = await World.create();
     const puts: string[] = [];
     const put = async (...given: [string, string]) => {
@@ -413,7 +413,7 @@ describe("refreshing", () => {
     });
   });
 
-  it("finds a secret at once that was rotated in a home apart, while the directory is down", async () => {
+  it("finds a secret at once that was rotated in a further home, while the directory is down", async () => {
     const world = await World.create({}, "apac");
     const { isolate, known } = await warm(world, { directory: downDb(env.DB) });
     await rotate(world, 0);
@@ -434,7 +434,7 @@ describe("refreshing", () => {
   });
 
   it.each(["is not bound", "never had the app"])(
-    "follows the directory when the home that was known %s",
+    "follows the directory when the home of the cached record %s",
     async (why) => {
       const world = await World.create({}, "apac");
       const record = await recordOf(world.appid);
@@ -460,7 +460,7 @@ describe("refreshing", () => {
     expect([context.reason, isolate.tripsToApac]).toEqual(["home_closed", { single: 0, batches: 0 }]);
   });
 
-  it("drops an app that is gone, as after a restore of the database", async () => {
+  it("drops an app that no longer exists, as after a restore of the database", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world, { credentials: undefined });
     await env.DB.prepare("DELETE FROM apps WHERE appid = ?").bind(world.appid).run();
@@ -470,7 +470,7 @@ describe("refreshing", () => {
 });
 
 describe("confirming", () => {
-  it("asks D1 once in a second for one signature, ten times for an app, however many there are at once", async () => {
+  it("asks D1 once in a second for one signature, ten times for an app, however many ask at once", async () => {
     const world = await World.create();
     const { isolate, known } = await warm(world);
     const confirm = (signature: string) =>
@@ -498,7 +498,7 @@ describe("confirming", () => {
 });
 
 describe("publishing a change", () => {
-  it("drops the app here, and puts its record into KV with its home", async () => {
+  it("drops the app here, and puts its record with its home into KV", async () => {
     const world = await World.create({}, "apac");
     const { isolate } = await warm(world);
     const record = { ...(await recordOf(world.appid)), revokedAt: NOW };
@@ -507,7 +507,7 @@ describe("publishing a change", () => {
     expect(await isolate.resolve(world.appid)).toMatchObject({ source: "kv", credentials: { revoked: true } });
   });
 
-  it("is done by issuing, rotating and revoking an app; nothing ever deletes a record", async () => {
+  it("happens when an app is issued, rotated and revoked; nothing ever deletes a record", async () => {
     const calls: string[] = [];
     const CREDENTIALS = replacing(env.CREDENTIALS, {
       put: async (key: string, text: string, options: KVNamespacePutOptions) => {
@@ -527,7 +527,7 @@ describe("publishing a change", () => {
     expect(calls).toEqual([`put ${versions[0]} null`, `put ${versions[1]} null`, `put ${versions[1]} ${NOW}`]);
   });
 
-  it("does without KV", async () => {
+  it("works without KV", async () => {
     const world = await World.create();
     const record = await recordOf(world.appid);
     const { isolate } = await warm(world, { credentials: undefined });

@@ -26,7 +26,7 @@ describe("a sealed secret", () => {
     }
   });
 
-  it("has the form v2.<key id>.<iv>.<ciphertext>, holds nothing readable and is never the same twice", async () => {
+  it("has the form v2.<key id>.<iv>.<ciphertext>, shows nothing in clear, and never repeats", async () => {
     const keyring = await importKeyring([OLD]);
     const [first, second] = [
       await seal(systemRuntime, keyring, OWNER, "current", SECRET),
@@ -46,7 +46,7 @@ describe("a sealed secret", () => {
     expect(sealed.startsWith(sealMark(keyring))).toBe(true);
   });
 
-  it("is AES-256-GCM with site, appid and slot as associated data, as any other implementation reads it", async () => {
+  it("is AES-256-GCM with site, appid and slot as associated data, which another implementation opens", async () => {
     const sealed = await seal(systemRuntime, await importKeyring([OLD]), OWNER, "previous", SECRET);
     const [, , iv, ciphertext] = sealed.split(".");
     const read = (text = "") => Uint8Array.fromBase64(text, { alphabet: "base64url" });
@@ -74,7 +74,7 @@ describe("a sealed secret", () => {
     );
   });
 
-  it("of a webhook does not open as an app's, and an app's does not open as a webhook's", async () => {
+  it("of a webhook does not open as an app's, nor the other way round", async () => {
     const keyring = await importKeyring([OLD]);
     const { appid: _, ...owner } = OWNER;
     const webhook = { ...owner, webhookId: "app" };
@@ -87,7 +87,7 @@ describe("a sealed secret", () => {
     );
   });
 
-  it("has one form only: v1, which named no site, does not open", async () => {
+  it("has one form only: the form v1, which named no site, does not open", async () => {
     const keyring = await importKeyring([OLD]);
     const v1 = await sealedAsV1(OLD, "app|current", SECRET);
     await expect(unseal(keyring, OWNER, "current", v1)).rejects.toThrow(/is in no known form/);
@@ -122,7 +122,7 @@ describe("a sealed secret", () => {
     },
   );
 
-  it("does not open without its master key, and says which one sealed it", async () => {
+  it("does not open without its master key, and names the key that sealed it", async () => {
     const [old, other] = [await importKeyring([OLD]), await importKeyring([NEW])];
     const sealed = await seal(systemRuntime, old, OWNER, "current", SECRET);
     await expect(unseal(other, OWNER, "current", sealed)).rejects.toThrow(
@@ -134,7 +134,7 @@ describe("a sealed secret", () => {
 });
 
 describe("a keyring", () => {
-  it("seals with the first key and opens with all", async () => {
+  it("seals with the first key and opens with all keys", async () => {
     const [old, both, only] = [await importKeyring([OLD]), await importKeyring([NEW, OLD]), await importKeyring([NEW])];
     const before = await seal(systemRuntime, old, OWNER, "current", SECRET);
     const after = await seal(systemRuntime, both, OWNER, "current", SECRET);
@@ -152,7 +152,7 @@ describe("a keyring", () => {
   });
 });
 
-/** Another character of base64url in the middle, where every bit counts. */
+/** Changes a character of base64url in the middle, where every bit counts. */
 function flip(text: string): string {
   const at = text.length >> 1;
   return text.slice(0, at) + (text[at] === "A" ? "B" : "A") + text.slice(at + 1);

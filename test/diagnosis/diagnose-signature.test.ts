@@ -17,10 +17,10 @@ const BODY = JSON.stringify(FIELDS);
 const diagnose = (body: string, signature: string, secrets: Parameters<typeof diagnoseSignature>[1] = [CURRENT]) =>
   diagnoseSignature({ body, signature }, secrets, DOCUMENTED, NOW);
 
-/** What is found when `signed` was signed and `sent` was pasted. */
+/** The diagnosis when `signed` was signed and `sent` was pasted. */
 const found = async (signed: string, sent: string) => diagnose(sent, await hmac(SECRET, signed));
 
-describe("a signature the server takes", () => {
+describe("a signature that the server accepts", () => {
   it("is valid over exactly the pasted body, in either case and between blanks", async () => {
     const signature = await hmac(SECRET, BODY);
     for (const pasted of [signature, signature.toUpperCase(), ` ${signature}\n`]) {
@@ -35,7 +35,7 @@ describe("a signature the server takes", () => {
     }
   });
 
-  it("is valid with the previous secret until its overlap ends, and not from then on", async () => {
+  it("is valid with the previous secret until its overlap ends, and not after that", async () => {
     const signature = await hmac(OLD, BODY);
     const inside = await diagnose(BODY, signature, [CURRENT, overlapping]);
     expect([inside.valid, inside.match?.slot, inside.match?.expiresAt]).toEqual([true, "previous", NOW + 60]);
@@ -44,21 +44,21 @@ describe("a signature the server takes", () => {
   });
 });
 
-describe("a signature the server refuses", () => {
-  it("has no match when the secret is another app's", async () => {
+describe("a signature that the server refuses", () => {
+  it("has no match when it was made with another app's secret", async () => {
     const diagnosis = await diagnose(BODY, await hmac("somebody else's", BODY));
     expect(diagnosis).toMatchObject({ valid: false, match: undefined, signature: { faults: [] } });
   });
 
   it.each(["", "not json", "[1]", '"text"', '{"appid":'])(
-    "is read of a body that is no JSON object: %j",
+    "is diagnosed for a body that is no JSON object: %j",
     async (body) => {
       expect(await found(`${body}\n`, body)).toMatchObject({ valid: false, match: { body: { end: "newline_added" } } });
       expect(await found("{}", body)).toMatchObject({ valid: false, match: undefined });
     },
   );
 
-  it("is read of a body with thousands of brackets in one another", async () => {
+  it("is diagnosed for a body with thousands of nested brackets", async () => {
     const deep = `{"x":${"[".repeat(30_000)}${"]".repeat(30_000)}}`;
     expect(await found(`${deep}\n`, deep)).toMatchObject({ valid: false, match: { body: { end: "newline_added" } } });
   });
@@ -74,7 +74,7 @@ describe("a signature the server refuses", () => {
     expect(await found(signed, BODY)).toMatchObject({ valid: false, match: { body: { end: "newline_added" } } });
   });
 
-  it("was made without the line end that was sent", async () => {
+  it("matches without the line end that was sent", async () => {
     expect(await found(BODY, `${BODY}\r\n`)).toMatchObject({
       valid: false,
       match: { body: { end: "newline_removed" } },
@@ -204,13 +204,13 @@ describe("the variants of a body", () => {
   };
   const nested = (levels: number, inside = "") => `{"x":${"[".repeat(levels)}${inside}${"]".repeat(levels)}}`;
 
-  it("start with the body itself, which no other is called", () => {
+  it("start with the body itself, which has no other name", () => {
     const texts = [...bodyVariants(BODY, DOCUMENTED)].map(({ text }) => text);
     expect(texts[0]).toBe(BODY);
     expect(texts.filter((text) => text === BODY)).toHaveLength(1);
   });
 
-  it("of what is no JSON object are line ends only", () => {
+  it("of text that is no JSON object differ in line ends only", () => {
     expect([...bodyVariants("[1]", DOCUMENTED)].map(({ text }) => text)).toEqual(["[1]", "[1]\n", "[1]\r\n"]);
   });
 
@@ -218,11 +218,11 @@ describe("the variants of a body", () => {
     expect(counted(nested(31)).rewritten).toBe(true);
     expect(counted(nested(2_000))).toEqual({ variants: 3, characters: 3 * 4_006 + 3, rewritten: false });
     expect(counted(nested(1, `"${"x".repeat(65_527)}"`)).rewritten).toBe(false);
-    // Brackets within a string are no levels.
+    // Brackets within a string do not count as levels.
     expect(counted(`{"x":"${"[".repeat(100)}\\"${"{".repeat(100)}"}`).rewritten).toBe(true);
   });
 
-  it("come to a few megabytes, however the body is made", () => {
+  it("take a few megabytes at most, whatever the body", () => {
     const wide = nested(31, Array(30_000).fill("1").join(","));
     const mixed = JSON.stringify({ b: "客/<".repeat(10_000), a: 1e30 });
     for (const body of [wide, mixed]) {
@@ -233,7 +233,7 @@ describe("the variants of a body", () => {
     }
   });
 
-  it("are told to be left out where nothing else was found", async () => {
+  it("are reported as left out where no variant matched", async () => {
     expect(await diagnose(nested(2_000), "a".repeat(64))).toMatchObject({ match: undefined, notRewritten: true });
     expect(await diagnose(BODY, "a".repeat(64))).not.toHaveProperty("notRewritten");
     expect(await diagnose("{", "a".repeat(64))).not.toHaveProperty("notRewritten");

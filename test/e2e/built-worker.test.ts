@@ -6,7 +6,7 @@ import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 type Operation = "create_gd" | "add_kf";
 type App = Awaited<ReturnType<BuiltWorker["provision"]>>;
 
-/** What the in-process tests cannot see: the bundle, HTTP itself, and the bindings as configured. */
+/** What tests within the process cannot see: the bundle, HTTP itself, and the configured bindings. */
 let worker: BuiltWorker;
 
 beforeAll(async () => {
@@ -44,7 +44,7 @@ describe("the built Worker", () => {
     });
   });
 
-  it("refuses what the contract refuses, and stores no session of it", async () => {
+  it("refuses what the contract refuses, and stores no session", async () => {
     const app = await worker.provision();
     const other = await worker.provision();
     const foreign = (await send(other, "create_gd", createBody(other))).envelope.data as { chat_id: number };
@@ -81,7 +81,7 @@ describe("the built Worker", () => {
     expect(items).toHaveLength(1);
   });
 
-  it("holds a revocation on the very next request", async () => {
+  it("refuses a revoked app on the very next request", async () => {
     const app = await worker.provision();
     expect((await send(app, "create_gd", createBody(app))).status).toBe(200);
     await worker.admin("DELETE", `/admin/apps/${app.appid}`);
@@ -107,7 +107,7 @@ describe("the built Worker", () => {
     expect(await answer.text()).toBe("");
   });
 
-  it("logs one line of a request, with its id and reason and nothing that is secret or personal", async () => {
+  it("logs one line for a request, with its id and reason and no secret or personal data", async () => {
     const app = await worker.provision();
     const body = createBody(app, { kefu_id: [10411, 404] });
     const { headers, signature } = await send(app, "create_gd", body);
@@ -162,21 +162,21 @@ describe("a body over HTTP", () => {
     expect(answer).toContain(JSON.stringify(failure("参数错误")));
   });
 
-  it("is 415 when coded, whatever the coding", async () => {
+  it("is answered with 415 under every content coding", async () => {
     const app = await worker.provision();
     const answer = await send(app, "create_gd", createBody(app), { "content-encoding": "gzip" });
     expect(answer).toMatchObject({ status: 415, envelope: failure("参数错误") });
   });
 });
 
-/** Sends chunks until an answer comes; fails when 64 MiB have been taken without one. */
+/** Sends chunks until an answer comes; fails when the service took 64 MiB without one. */
 function uploadForEver({ hostname, port }: URL): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
     const chunk = `4000\r\n${"x".repeat(0x4000)}\r\n`;
     let answer = "";
     let sent = 0;
-    // Not as fast as it goes: the proxy in front drops an answer that comes while it is busy taking more.
+    // Not at full speed: the proxy in front drops an answer that arrives while the proxy is still taking chunks.
     const pump = () => {
       if (answer !== "" || socket.destroyed) return;
       sent += 0x4000;
@@ -215,7 +215,7 @@ function createBody(app: App, change: Record<string, unknown> = {}): Record<stri
   };
 }
 
-/** Another implementation of the signature than the Worker's. */
+/** Another implementation of the signature, independent of the Worker's. */
 const signed = (app: App, text: string) => createHmac("sha256", app.secret).update(text).digest("hex");
 
 async function send(

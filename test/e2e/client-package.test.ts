@@ -20,7 +20,7 @@ import { run } from "../support/run-cli.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** What a caller writes; in TypeScript, so that it shows that the types are good too. */
+/** A caller's program; in TypeScript, so that it tests the types too. */
 const USE = `
 import { AgentSessionClient, AgentSessionError, type CallOptions, EventVerificationError, sign, verifyEvent } from "@agent-session/client";
 
@@ -94,7 +94,7 @@ const USED = {
 /** The node that runs the tests, and the machine's own where that is another: the package promises 20 and later. */
 const NODES = [process.execPath, "/usr/bin/node", "/usr/local/bin/node"].filter(existsSync);
 
-/** What a caller gives of its platform, in the types of that platform. */
+/** A caller's use of its platform, in the types of that platform. */
 const PLATFORMS = {
   "no platform's types": {
     options: ["--lib", "ES2022", "--types", ""],
@@ -109,7 +109,7 @@ const PLATFORMS = {
     use: "const { fetch } = globalThis; const signal = AbortSignal.timeout(1000); const headers: import('node:http').IncomingHttpHeaders = {};",
   },
   "a Worker's": {
-    // wrangler's file of types is not one that passes --skipLibCheck false.
+    // wrangler's file of types does not pass --skipLibCheck false.
     options: ["--lib", "ES2024", "--types", "", join(ROOT, "worker-configuration.d.ts"), "--skipLibCheck", "true"],
     use: "declare const service: Fetcher; const fetch = service.fetch.bind(service); const signal = AbortSignal.timeout(1000); const { headers } = new Request('a:');",
   },
@@ -149,7 +149,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Strict, the package's own declarations checked as well, and nothing of this repository's settings. */
+/** Strict settings, which check the package's own declarations too; no setting of this repository. */
 function compile(resolution: "NodeNext" | "Bundler", more: string[], platform = PLATFORMS["the DOM's"].options) {
   const module = resolution === "Bundler" ? "ESNext" : resolution;
   const strict = ["--strict", "--exactOptionalPropertyTypes", "--skipLibCheck", "false"];
@@ -157,7 +157,7 @@ function compile(resolution: "NodeNext" | "Bundler", more: string[], platform = 
   tool("typescript/bin/tsc", [...options, ...platform, ...more]);
 }
 
-/** Runs a tool of this repository's in the caller's place. @throws Error with what it said, when it fails */
+/** Runs a tool of this repository in the caller's folder. @throws Error with its output, when it fails */
 function tool(bin: string, args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, "node_modules", bin), ...args], {
     cwd: join(folder, "elsewhere"),
@@ -170,7 +170,7 @@ async function target(): Promise<{ baseUrl: string; appid: string; secret: strin
   return { baseUrl: worker.url, ...(await worker.provision([10411, 10427, 10428])) };
 }
 
-/** What one use leaves in the store of its site. */
+/** What one use of the package leaves in the store of its site. */
 async function expectStored(siteId: number, chatId: number) {
   const list = await worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/sessions`);
   expect(list.items).toHaveLength(1);
@@ -183,7 +183,7 @@ async function expectStored(siteId: number, chatId: number) {
 }
 
 describe("the installed package", () => {
-  it("holds code, types, licence and readme, and needs nothing else", () => {
+  it("holds code, types, licence and readme, and has no dependencies", () => {
     const installed = join(folder, "elsewhere/node_modules/@agent-session/client");
     const modules = [
       "client",
@@ -225,7 +225,7 @@ describe("the installed package", () => {
     ]);
   });
 
-  it("imports nothing of a platform's", () => {
+  it("imports nothing of any platform", () => {
     const installed = join(folder, "elsewhere/node_modules/@agent-session/client");
     for (const name of readdirSync(installed).filter((file) => /\.(js|d\.ts)$/.test(file))) {
       const imported = [...readFileSync(join(installed, name), "utf8").matchAll(/from "([^"]+)"/g)].map(
@@ -280,14 +280,14 @@ describe("the installed package", () => {
       ...["--ignoreConfig", "--strict", "--noEmit", "--module", "NodeNext", "--target", "ES2022", "--types", ""],
       join(place, "your-project/main.ts"),
     ]);
-    // No page tells to install what no registry has.
+    // No page may tell readers to install the package from a registry, where it is not.
     for (const page of globSync("{README*,docs/**/*,src/client/README}.md", { cwd: ROOT })) {
       const text = readFileSync(join(ROOT, page), "utf8");
       expect([page, text.match(/npm (install|i|add) [\w@]*agent-session.*/)]).toEqual([page, null]);
     }
   });
 
-  it("is as publint and attw want a package of modules to be", () => {
+  it("is a package of modules that publint and attw approve", () => {
     tool("publint/src/cli.js", [tarball, "--strict"]);
     tool("@arethetypeswrong/cli/dist/index.js", [tarball, "--profile", "esm-only"]);
   });
@@ -295,7 +295,7 @@ describe("the installed package", () => {
   it.each(NODES)("works in plain Node: %s", async (node) => {
     const { siteId, ...app } = await target();
     const arguments_ = ["main.js", JSON.stringify(app)];
-    // Not the waiting form: the Worker under test is served by this process.
+    // Not the synchronous form: this process serves the Worker under test.
     const { stdout } = await promisify(execFile)(node, arguments_, { cwd: join(folder, "elsewhere"), timeout: 30_000 });
     const used = JSON.parse(stdout);
     expect(used).toEqual(USED);

@@ -5,24 +5,24 @@ import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
 
 const CREATES = 300;
 const AT_ONCE = 8;
-/** So many are acknowledged when workerd is killed, with as many more as run at once in flight. */
+/** The number of acknowledged sessions at which workerd is killed, while other calls are in flight. */
 const KILL_AFTER = 100;
 const AGENTS = [10411, 10427, 10428];
-/** Each has a site, and they take turns. */
+/** Each home has a site with an app, and the customers take turns among the apps. */
 const HOMES = ["main", "apac"];
 
 const worker = new CrashableWorker();
 
 afterAll(() => worker.remove());
 
-/** The app that customer `n` comes through. */
+/** The app of customer `n`. */
 function appOf(apps: SignedApp[], n: number): SignedApp {
   const app = apps[n % apps.length];
   if (app === undefined) throw new Error("there is no app");
   return app;
 }
 
-/** One create_gd of customer `n`, signed afresh under a key of its own; gives the chat_id, or undefined when no success came back. */
+/** One create_gd of customer `n`, newly signed, under its own key; returns the chat_id, or undefined without a success. */
 async function create(apps: SignedApp[], n: number): Promise<number | undefined> {
   const app = appOf(apps, n);
   const body = JSON.stringify({
@@ -54,7 +54,7 @@ async function create(apps: SignedApp[], n: number): Promise<number | undefined>
   }
 }
 
-/** What a whole session of customer `n` reads as, whoever reads it. */
+/** A whole session of customer `n`, as the admin API and the database must both give it. */
 const wholeSession = (id: number, n: number) => ({
   chat_id: id,
   kind: "ticket",
@@ -71,7 +71,7 @@ const wholeSession = (id: number, n: number) => ({
 
 type State = { chatIds: Map<number, number[]>; partial: unknown[] };
 
-/** The state as it lies on disk, read past the Worker: each session by its customer's number, and whatever belongs to none. */
+/** The state on disk, read without the Worker: each session by its customer's number, and rows that belong to none. */
 function readState(): State {
   const homes = worker.databases(readHome);
   expect(homes.map(({ chatIds }) => chatIds.size > 0)).toEqual([true, true]);
@@ -81,7 +81,7 @@ function readState(): State {
   };
 }
 
-/** Of one home, which has one site. */
+/** The state of one home, which has one site. */
 function readHome(db: DatabaseSync): State {
   const sessions = db.prepare("SELECT id, customer_external_id FROM sessions").all();
   const chatIds = new Map<number, number[]>();
@@ -107,7 +107,7 @@ function readHome(db: DatabaseSync): State {
   return { chatIds, partial };
 }
 
-it("keeps every acknowledged session whole and leaves no partial one when workerd is killed in mid-load, in both homes", async () => {
+it("keeps every acknowledged session whole and leaves no partial one when workerd is killed under load, in both homes", async () => {
   await worker.start();
   const apps = await Promise.all(HOMES.map((home) => worker.provision(home, AGENTS)));
 
@@ -137,7 +137,7 @@ it("keeps every acknowledged session whole and leaves no partial one when worker
   const afterCrash = readState();
   expect(afterCrash.partial).toEqual([]);
   for (const [n, id] of acknowledged) expect(afterCrash.chatIds.get(n)).toEqual([id]);
-  // Only what was in flight may have committed without being acknowledged.
+  // Only a request that was in flight may have committed without an acknowledgement.
   expect(afterCrash.chatIds.size - acknowledged.size).toBeLessThanOrEqual(AT_ONCE);
 
   await worker.start();

@@ -36,7 +36,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** The commands of a page, or of a part of it, block by block. */
+/** The commands of a page, or of a part of a page, block by block. */
 const blocksOf = (path: string, from = "", to?: string) => {
   const [, part = ""] = from === "" ? ["", pageOf(path)] : pageOf(path).split(`\n${from}\n`);
   const [within = ""] = to === undefined ? [part] : part.split(`\n${to}\n`);
@@ -45,7 +45,7 @@ const blocksOf = (path: string, from = "", to?: string) => {
 
 const pageOf = (path: string) => readFileSync(join(ROOT, path), "utf8");
 
-/** Makes a new site with the README's commands, then runs others there. */
+/** Makes a new site with the README's commands, then runs the given commands there. */
 async function shell(blocks: string[]) {
   const { id } = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Before" });
   const [block = ""] = blocksOf("README.md").filter((each) => each.startsWith("export BASE_URL="));
@@ -73,7 +73,7 @@ it.each([
   ["docs/receiving.md", "## Try it", "## When nothing verifies"],
   ["docs/zh/receiving.md", "## 在本机试一次", "## 对不上的时候"],
 ])(
-  "%s: what it says to try brings a ping and a session, verified with the secret that was shown",
+  "%s: its commands bring a ping and a session, verified with the secret that they printed",
   async (path, from, to) => {
     received.length = 0;
     const [add = "", receive = "", send = ""] = blocksOf(path, from, to);
@@ -96,7 +96,7 @@ it.each([
   },
 );
 
-it("docs/operating.md: each call about webhooks goes as it is shown", async () => {
+it("docs/operating.md: each call about webhooks works as shown", async () => {
   const { exitCode, stderr, said } = await shell(blocksOf("docs/operating.md", "## Webhooks", "## Console"));
   expect([exitCode, stderr]).toEqual([0, ""]);
   for (const part of [

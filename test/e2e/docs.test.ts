@@ -35,7 +35,7 @@ describe("building", () => {
     expect(contents()).toEqual(first);
   });
 
-  test("what is served is what the sources say", async () => {
+  test("the served files are those that the sources give", async () => {
     const { openApiDocument } = await import("../../src/openapi/document.ts");
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string };
     expect(await (await get("/openapi.json")).json()).toEqual(JSON.parse(JSON.stringify(openApiDocument(version))));
@@ -43,15 +43,15 @@ describe("building", () => {
 });
 
 describe("serving", () => {
-  test("GET / leads to the guide", async () => {
+  test("GET / redirects to the guide", async () => {
     const home = await get("/");
     expect([home.status, home.headers.get("location")]).toEqual([302, "/docs/"]);
     const short = await get("/docs");
     expect([short.status, short.headers.get("location")]).toEqual([307, "/docs/"]);
   });
 
-  test("gives no limit that an operator can set without saying so", async () => {
-    // Without programs: the limits in a receiver are its own.
+  test("names no limit that an operator can set without saying that it can be set", async () => {
+    // Without programs: the limits in a receiver are the receiver's own.
     const guide = (await (await get("/docs/")).text()).replaceAll(/<pre.*?<\/pre>|<[^>]+>/gs, "");
     const document = JSON.stringify(await (await get("/openapi.json")).json());
     const sentences = [guide, document].flatMap((text) => text.split(/[.;"] |\n\n|","/));
@@ -84,7 +84,7 @@ describe("serving", () => {
     },
   );
 
-  test("the pages ask for nothing from elsewhere, and everything they ask for is there", async () => {
+  test("the pages load nothing from other origins, and every file that they load exists", async () => {
     for (const path of ["/docs/", "/docs/reference/"]) {
       const html = await (await get(path)).text();
       const asked = [...html.matchAll(/<(?:link|script|img)[^>]*\b(?:href|src)="([^"]+)"/g)].map(
@@ -98,7 +98,7 @@ describe("serving", () => {
     expect(redoc).not.toContain("cdn.redoc.ly");
   });
 
-  test("the Worker still answers what is not a file", async () => {
+  test("the Worker still answers paths that are not files", async () => {
     const nothing = await get("/docs/nothing");
     expect([nothing.status, await nothing.json()]).toEqual([404, { code: -1, msg: "接口不存在", data: "" }]);
     expect((await get("/openapi/chat/create_gd")).status).toBe(405);
@@ -136,20 +136,20 @@ describe("the guide", () => {
     }
   });
 
-  test("promises in the agreed words, and says that the key is not signed", () => {
+  test("makes its promises in the agreed words, and says that the key is not signed", () => {
     expect(textOf(html).replace(/\s+/g, " ")).toContain(
       "A success is wholly in the store; a 4xx is not in it at all; a 503 is unknown: whole or nothing, and retrying with the same Idempotency-Key settles which.",
     );
     expect(textOf(html).replace(/\s+/g, " ")).toContain("The header is not signed");
   });
 
-  test("links only to places that are there", async () => {
+  test("links only to places that exist", async () => {
     const ids = new Set([...html.matchAll(/\bid="([^"]+)"/g)].map(([, id]) => id));
     const links = [...html.matchAll(/<a [^>]*href="([^"]+)"/g)].map(([, url]) => url ?? "");
     expect(links.length).toBeGreaterThan(20);
     for (const link of links) {
       if (link.startsWith("#")) expect(ids).toContain(link.slice(1));
-      // The console asks who it is first.
+      // The console redirects to its sign-in first.
       else expect([link, (await get(link)).status]).toEqual([link, link.startsWith("/console/") ? 303 : 200]);
     }
   });

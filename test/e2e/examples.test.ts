@@ -20,7 +20,7 @@ const LANGUAGES = [
   { name: "Java", needs: [["javac", "-version"]], run: ["java", "CreateSession.java"] },
 ];
 
-/** Milliseconds; the first run of Go compiles its library. */
+/** In milliseconds. The first run of Go also compiles its library. */
 const TIME = 120_000;
 
 let worker: BuiltWorker;
@@ -45,7 +45,7 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))(
       .trim();
 
     if (missing !== "") {
-      // .ci/run installs them all.
+      // .ci/run installs all languages.
       if (process.env.CI !== undefined) {
         it("runs", () => expect.unreachable(`${missing} is not installed`));
       } else {
@@ -54,7 +54,7 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))(
       return;
     }
 
-    it("opens the session it says it does and prints its chat_id", { timeout: TIME }, async () => {
+    it("opens the session that it announces, and prints its chat_id", { timeout: TIME }, async () => {
       const app = await worker.provision([10411, 10427]);
       const { status, stdout, stderr } = await example(run, worker, app, "10411,10427");
       expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
@@ -78,7 +78,7 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))(
       expect(list.items).toEqual([]);
     });
 
-    it("exits with 1 for a wrong secret, by status and where every answer is 200", { timeout: TIME }, async () => {
+    it("exits with 1 for a wrong secret, by the status and where every answer is 200", { timeout: TIME }, async () => {
       for (const server of [worker, relaxed]) {
         const app = await server.provision([10411]);
         const { status, stdout, stderr } = await example(run, server, { ...app, secret: "wrong secret" }, "10411");
@@ -87,7 +87,7 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))(
       }
     });
 
-    it("exits with another code than 0 when nobody answers", { timeout: TIME }, async () => {
+    it("exits with another code than 0 when the service is not reachable", { timeout: TIME }, async () => {
       const nobody = { url: "http://127.0.0.1:2" };
       const { status, stdout } = await example(run, nobody, { appid: "a", secret: "secret" }, "1");
       expect(status).not.toBe(0);
@@ -96,7 +96,7 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))(
   },
 );
 
-/** Runs in a plain locale and away from any proxy: what an example prints must not depend on the machine. */
+/** Runs in a plain locale and without a proxy, so that the output does not depend on the machine. */
 function example(run: string[], { url }: { url: string }, app: { appid: string; secret: string }, agents: string) {
   const [command = "", ...args] = run;
   const { PATH, HOME, TMPDIR } = process.env;
@@ -110,7 +110,7 @@ function example(run: string[], { url }: { url: string }, app: { appid: string; 
     SECRET: app.secret,
     AGENT_ID: agents,
   };
-  // The generated types would have the Worker's own settings in every process.
+  // The generated types would give every process the Worker's own settings.
   const child = spawn(command, args, { cwd: EXAMPLES, env: env as unknown as NodeJS.ProcessEnv, timeout: TIME - 1000 });
   let stdout = "";
   let stderr = "";

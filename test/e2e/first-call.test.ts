@@ -38,18 +38,18 @@ function commands(page: string, blocks: RegExp): string {
   return found;
 }
 
-/** The blocks of commands of a page that build on the README's. */
+/** The blocks of commands of a page that need the README's commands first. */
 const following = (path: string) =>
   [...readFileSync(join(ROOT, path), "utf8").matchAll(/^ *```sh\n(.*?)^ *```/gms)].map(([, block = ""]) => block);
 
-/** Runs it in a folder with the .dev.vars of the Worker, which is called in place of localhost:8787. */
+/** Runs commands in a folder with the .dev.vars of the Worker, at the Worker's address instead of localhost:8787. */
 function shell(script: string, base = worker.url, cwd = folder, env: Record<string, string> = {}) {
   const prelude = `cd '${cwd}'; npm() { command npm --prefix '${ROOT}' "$@"; }`;
   return run("sh", [], { input: `${prelude}\n${script.replaceAll(LOCAL, base)}`, env });
 }
 
 describe("the first call", () => {
-  it("goes as the README says, its last refusal says why, and the calls of docs/ that build on it go too", async () => {
+  it("works as the README says, its last refusal says why, and the calls of docs/ that follow it work too", async () => {
     const { stdout, stderr } = await shell(readme());
     expect(stderr).toBe("");
     expect(stdout).toMatch(
@@ -71,7 +71,7 @@ describe("the first call", () => {
     expect(answers.stdout).toMatch(/^idempotency-replayed +true$/m);
   });
 
-  it("is prepared as the guide says", async () => {
+  it("works after the preparation in the guide", async () => {
     const { id } = await worker.admin<{ id: number }>("POST", "/admin/sites", { name: "Next" });
     const { stdout, stderr } = await shell(guide().replaceAll("sites/1/", `sites/${id + 1}/`));
     expect(stderr).toBe("");

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 
-/** Integrators generate their client from openapi.json. What the two most used generators make of it must compile and work. */
+/** Integrators generate clients from openapi.json. The output of the two most used generators must compile and work. */
 
 const execute = promisify(execFile);
 
@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const TOOLS = join(ROOT, "test/generated-clients/node_modules");
 const DOCUMENT = join(ROOT, "src/assets/openapi.json");
 
-/** Signs whatever request a generated client makes: the bytes are its own, so they are signed as they leave. */
+/** Signs each request of a generated client as it leaves, because the client makes the bytes itself. */
 const SIGN = `
 export async function signed(secret: string, request: Request): Promise<Request> {
   const encoder = new TextEncoder();
@@ -29,7 +29,7 @@ export interface Target { baseUrl: string; appid: string; secret: string; adminT
 export const stamp = (appid: string) => ({ appid, timestamp: Math.floor(Date.now() / 1000), ranstr: crypto.randomUUID() });
 `;
 
-/** Each makes a first create with the required fields only, rotates without an overlap, and reads answers, lists and refusals. */
+/** Each program makes a first create with the required fields only, rotates without an overlap, and reads answers, lists and refusals. */
 const PROGRAMS = {
   "openapi-typescript": `
 import type { components, operations, paths } from "./generated.ts";
@@ -142,7 +142,7 @@ const GENERATE = {
   "openapi-typescript": (into: string) =>
     run("openapi-typescript/bin/cli.js", [DOCUMENT, "--output", join(into, "generated.ts")], into),
   "@hey-api/openapi-ts": (into: string) => {
-    // As it is by default, but for the extension: node runs the result without a bundler.
+    // The default settings, but for the extension: node runs the result without a bundler.
     const output = { path: join(into, "generated"), module: { extension: ".ts" } };
     const config = { input: DOCUMENT, output, logs: { file: false } };
     writeFileSync(join(into, "openapi-ts.config.mjs"), `export default ${JSON.stringify(config)};\n`);
@@ -150,51 +150,54 @@ const GENERATE = {
   },
 };
 
-describe.each(Object.keys(PROGRAMS) as (keyof typeof PROGRAMS)[])("what %s makes of openapi.json", (tool) => {
-  let place: string;
-  beforeAll(async () => {
-    place = join(folder, tool.replace(/\W/g, "_"));
-    mkdirSync(place);
-    writeFileSync(join(place, "package.json"), '{"private":true,"type":"module"}');
-    writeFileSync(join(place, "tsconfig.json"), JSON.stringify(TSCONFIG));
-    writeFileSync(join(place, "sign.ts"), SIGN);
-    writeFileSync(join(place, "use.ts"), PROGRAMS[tool]);
-    writeFileSync(
-      join(place, "main.ts"),
-      'import { use } from "./use.ts";\nconsole.log(JSON.stringify(await use(JSON.parse(process.argv[2] ?? ""))));\n',
-    );
-    expect(await GENERATE[tool](place)).toBe("");
-  });
-
-  it("compiles with a program that makes a first create, rotates without an overlap, and reads the answers", async () => {
-    expect(await run("typescript/bin/tsc", ["-p", place], place)).toBe("");
-  });
-
-  it("does what it says against the service", async () => {
-    const { siteId, appid, secret } = await worker.provision([10411, 10427]);
-    const target = { baseUrl: worker.url, appid, secret, siteId, adminToken: worker.adminToken };
-    const { stdout } = await execute(process.execPath, ["main.ts", JSON.stringify(target)], { cwd: place });
-    const used = JSON.parse(stdout) as { chatId: number };
-    expect(used).toEqual({
-      chatId: expect.any(Number),
-      message: "token验证失败!",
-      data: "",
-      listed: used.chatId,
-      next: null,
-      field: "name",
+describe.each(Object.keys(PROGRAMS) as (keyof typeof PROGRAMS)[])(
+  "the client that %s makes of openapi.json",
+  (tool) => {
+    let place: string;
+    beforeAll(async () => {
+      place = join(folder, tool.replace(/\W/g, "_"));
+      mkdirSync(place);
+      writeFileSync(join(place, "package.json"), '{"private":true,"type":"module"}');
+      writeFileSync(join(place, "tsconfig.json"), JSON.stringify(TSCONFIG));
+      writeFileSync(join(place, "sign.ts"), SIGN);
+      writeFileSync(join(place, "use.ts"), PROGRAMS[tool]);
+      writeFileSync(
+        join(place, "main.ts"),
+        'import { use } from "./use.ts";\nconsole.log(JSON.stringify(await use(JSON.parse(process.argv[2] ?? ""))));\n',
+      );
+      expect(await GENERATE[tool](place)).toBe("");
     });
-    expect(await worker.admin("GET", `/admin/sites/${siteId}/sessions/${used.chatId}`)).toMatchObject({
-      customer: { sbs: "1001", name: "Wang Wei" },
-      messages: [{ sender: "agent", sender_uid: 10411 }],
-      participants: [{ agent_id: 10427 }],
+
+    it("compiles with a program that makes a first create, rotates without an overlap, and reads the answers", async () => {
+      expect(await run("typescript/bin/tsc", ["-p", place], place)).toBe("");
     });
-  });
-});
+
+    it("does against the service what it says", async () => {
+      const { siteId, appid, secret } = await worker.provision([10411, 10427]);
+      const target = { baseUrl: worker.url, appid, secret, siteId, adminToken: worker.adminToken };
+      const { stdout } = await execute(process.execPath, ["main.ts", JSON.stringify(target)], { cwd: place });
+      const used = JSON.parse(stdout) as { chatId: number };
+      expect(used).toEqual({
+        chatId: expect.any(Number),
+        message: "token验证失败!",
+        data: "",
+        listed: used.chatId,
+        next: null,
+        field: "name",
+      });
+      expect(await worker.admin("GET", `/admin/sites/${siteId}/sessions/${used.chatId}`)).toMatchObject({
+        customer: { sbs: "1001", name: "Wang Wei" },
+        messages: [{ sender: "agent", sender_uid: 10411 }],
+        participants: [{ agent_id: 10427 }],
+      });
+    });
+  },
+);
 
 /**
- * Runs a tool of an integrator's, without blocking: this process serves the Worker and must see when its idle connections are closed.
+ * Runs an integrator's tool without blocking: this process serves the Worker and must notice when idle connections are closed.
  *
- * @returns what it says when it fails, else nothing
+ * @returns its output when it fails, else an empty text
  */
 async function run(bin: string, args: string[], cwd: string): Promise<string> {
   try {

@@ -5,13 +5,13 @@ import { convertV4MiniflareOptions, Miniflare } from "miniflare";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 /**
- * A deployment migrates before the new version serves, so for a while the version before works on the new schema: here the Worker of the
- * last release, as `npm run keep:release` kept it, on all migrations of this checkout.
+ * A deployment migrates before the new version serves, so the previous version works on the new schema for a while. Here the Worker of
+ * the last release, as `npm run keep:release` kept it, runs on all migrations of this checkout.
  */
 
 const ROOT = join(import.meta.dirname, "../..");
 const HOMES = ["main", "apac", "contracted"] as const;
-/** What no migration may do: the last release writes this column. */
+/** A change that no migration may make: the last release writes this column. */
 const CONTRACTION = "ALTER TABLE sessions DROP COLUMN agent_title";
 
 const adminToken = randomBytes(24).toString("hex");

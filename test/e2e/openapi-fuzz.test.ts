@@ -5,7 +5,7 @@ import { webhookUrlFault } from "../../src/webhooks/url.ts";
 import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
 import { METHODS, openApi, undocumented } from "../support/matches-openapi.ts";
 
-/** What a fuzzer that is pointed at openapi.json does: requests that the document calls valid, and requests of any kind. */
+/** Requests that a fuzzer makes from openapi.json: those that the document calls valid, and those of any kind. */
 
 const RUNS = { numRuns: 30 };
 
@@ -34,7 +34,7 @@ afterAll(() => worker.close());
 describe.each(named)("%s", (_, { method, template, operation, parameters }) => {
   const body = bodyOf(operation);
 
-  test("takes what the document calls valid, and answers as documented", async () => {
+  test("accepts what the document calls valid, and answers as documented", async () => {
     const request = fc.record({
       values: valuesOf(parameters),
       body: body === undefined ? fc.constant(undefined) : body,
@@ -42,7 +42,7 @@ describe.each(named)("%s", (_, { method, template, operation, parameters }) => {
     await fc.assert(
       fc.asyncProperty(request, async ({ values, body }) => {
         const { status, detail } = await send(method, template, values, body);
-        // The one rule that JSON Schema cannot say is kept by `coherent`; which agents and ids a site has is not a matter of form.
+        // `coherent` keeps the one rule that JSON Schema cannot say. Which agents and ids a site has is not a matter of form.
         if (status === 400) {
           expect(detail).toMatch(
             /^kefu_id: \d+ (unknown|disabled)|"detail":"(first_chat_id: must be above \d|url: a site has at most 10)/,
@@ -53,7 +53,7 @@ describe.each(named)("%s", (_, { method, template, operation, parameters }) => {
     );
   });
 
-  test("answers anything as documented, and never with a 5xx", async () => {
+  test("answers any request as documented, and never with a 5xx", async () => {
     await fc.assert(
       fc.asyncProperty(fc.json({ maxDepth: 3 }), valuesOf(parameters), async (text, values) => {
         const { status } = await send(method, template, values, method === "GET" ? undefined : text);
@@ -71,13 +71,13 @@ const ofPairs = named.flatMap(([name, each]) =>
 );
 
 describe("a field of pairs", () => {
-  test("is metadata of create_gd, at least", () => {
+  test("is at least metadata of create_gd", () => {
     expect(ofPairs.map(({ name, field }) => `${name} ${field}`)).toContainEqual(
       expect.stringMatching(/^POST \/openapi\/.*create_gd metadata$/),
     );
   });
 
-  test.each(ofPairs)("outside its limits is refused by name: $name $field", async ({ field, schema, each }) => {
+  test.each(ofPairs)("is refused by name outside its limits: $name $field", async ({ field, schema, each }) => {
     const { method, template, operation, parameters } = each;
     const request = fc.record({
       values: valuesOf(parameters),
@@ -94,7 +94,7 @@ describe("a field of pairs", () => {
   });
 });
 
-/** Sends what is given, signed or with the token, and holds the answer against the document. */
+/** Sends the given request, signed or with the token, and compares the answer with the document. */
 async function send(method: string, template: string, values: Record<string, string>, body: unknown) {
   const url = new URL(
     template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(values[name] ?? "")),
@@ -128,14 +128,14 @@ async function send(method: string, template: string, values: Record<string, str
   return { status, detail: answer.headers.get("x-error-detail") ?? read };
 }
 
-/** Of this app, fresh, used once, and fzr_uid among kefu_id. */
+/** Signs as this app, with a fresh timestamp and an unused ranstr, and puts fzr_uid among kefu_id. */
 function coherent(body: Json): Json {
   const stamp = { appid: site.appid, timestamp: Math.floor(Date.now() / 1000), ranstr: randomUUID() };
   const agents = body.kefu_id !== undefined && { fzr_uid: body.kefu_id[0] };
   return { ...body, ...stamp, ...agents };
 }
 
-/** In the home that every deployment has, where one is named. */
+/** Names the home that every deployment has, where the body has a home. */
 const housed = (body: Json): Json => (body.home === undefined ? body : { ...body, home: "main" });
 
 function bodyOf(operation: Json): fc.Arbitrary<Json> | undefined {
@@ -143,13 +143,13 @@ function bodyOf(operation: Json): fc.Arbitrary<Json> | undefined {
   return schema && arbitraryOf(schema);
 }
 
-/** The schema of an operation's body; undefined when it takes none. */
+/** The schema of an operation's body; undefined when the operation takes none. */
 function schemaOf(operation: Json): Json {
   const schema = operation.requestBody?.content["application/json"].schema;
   return schema && openApi.components.schemas[schema.$ref.split("/").at(-1)];
 }
 
-/** Values of parameters by name: `?` before those of the query, `:` before headers. */
+/** Values of parameters by name; query parameters have `?` before their names, headers `:`. */
 function valuesOf(parameters: Json[]): fc.Arbitrary<Record<string, string>> {
   const marks: Record<string, string> = { path: "", query: "?", header: ":" };
   const entries = parameters.map((each) => [`${marks[each.in]}${each.name}`, arbitraryOf(each.schema).map(String)]);
@@ -163,7 +163,7 @@ function arbitraryOf(schema: Json): fc.Arbitrary<Json> {
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   if (schema.type === "boolean") return fc.boolean();
   if (schema.type === "integer") {
-    // Beyond 2^53 JSON.stringify writes exponents, which are not integers as written.
+    // Beyond 2^53 JSON.stringify writes exponents, which are not integers in that spelling.
     const min = Math.max(schema.minimum ?? schema.exclusiveMinimum, Number.MIN_SAFE_INTEGER);
     const max = Math.min(schema.maximum ?? schema.exclusiveMaximum, Number.MAX_SAFE_INTEGER);
     return fc.oneof(fc.integer({ min, max }), fc.constantFrom(min, max));
@@ -194,7 +194,7 @@ function arbitraryOf(schema: Json): fc.Arbitrary<Json> {
   return fc.oneof(text({ minLength, maxLength }), text({ minLength: maxLength, maxLength }));
 }
 
-/** Objects of as many pairs as asked for, whose names and values the schema calls valid. */
+/** Objects with the given number of pairs, whose names and values the schema calls valid. */
 function pairsOf(schema: Json, count: fc.DictionaryConstraints): fc.Arbitrary<Json> {
   return fc.dictionary(arbitraryOf(schema.propertyNames), arbitraryOf(schema.additionalProperties), {
     ...count,
@@ -202,7 +202,7 @@ function pairsOf(schema: Json, count: fc.DictionaryConstraints): fc.Arbitrary<Js
   });
 }
 
-/** Objects of strings with exactly one fault: too many pairs, a name that the pattern refuses, or a value of another type or length. */
+/** Objects of strings with exactly one fault: too many pairs, a name against the pattern, or a value of another type or length. */
 function wrongPairs(schema: Json): fc.Arbitrary<Json> {
   const { maxProperties, propertyNames, additionalProperties } = schema;
   const tooMany = pairsOf(schema, { minKeys: maxProperties + 1, maxKeys: maxProperties + 5 });

@@ -7,12 +7,12 @@ import { exampleBody } from "../support/example-body.ts";
 import { METHODS, openApi, templateOf, undocumented } from "../support/matches-openapi.ts";
 
 /**
- * Every operation, every answer that it can give, against openapi.json. But for a closed site's, 503 needs a database that does not
- * answer: test/openapi/faults.test.ts.
+ * Compares every answer of every operation with openapi.json. Except for a closed site, a 503 needs a database that does not answer:
+ * test/openapi/faults.test.ts has those.
  */
 const NOT_HERE = ["503"];
 
-/** Only two calls at one moment bring these about: test/services/release-app.test.ts does. */
+/** Answers that only two calls at one moment can cause: test/services/release-app.test.ts has those. */
 const OF_TWO_CALLS = ["delete /admin/apps/{appid} 409"];
 
 let worker: BuiltWorker;
@@ -30,7 +30,7 @@ afterAll(async () => {
   await misconfigured?.close();
 });
 
-/** Sends, holds the answer against the document, and gives its status. */
+/** Sends, compares the answer with the document, and returns its status. */
 async function call(method: string, path: string, init: RequestInit = {}, at = worker): Promise<number> {
   return (await exchange(method, path, init, at)).status;
 }
@@ -81,7 +81,7 @@ async function newSession(): Promise<number> {
   return (JSON.parse(text) as { data: { chat_id: number } }).data.chat_id;
 }
 
-/** Where nobody listens. */
+/** An address where no server listens. */
 const HOOK = { url: "http://127.0.0.1:9/in" };
 
 async function newWebhook(): Promise<string> {
@@ -89,7 +89,7 @@ async function newWebhook(): Promise<string> {
   return (JSON.parse(text) as { id: string }).id;
 }
 
-/** Operations whose every refusal is brought about below. Of another one, those that its own rules refuse are its own tests' matter. */
+/** Operations whose every refusal is tested below. The refusals of another operation are its own tests' matter. */
 const BY_HAND = [CREATE, ADD];
 const OTHERS = DOCUMENTED.filter(({ operation }) => !BY_HAND.includes(operation.path));
 const OWN_REFUSALS = OTHERS.flatMap(({ operation: { path, refusals } }) =>
@@ -97,7 +97,7 @@ const OWN_REFUSALS = OTHERS.flatMap(({ operation: { path, refusals } }) =>
 );
 
 describe("the signed operations answer as documented", () => {
-  test("a success, and a success given again", async () => {
+  test("a success, and a success that is repeated", async () => {
     const key = { "idempotency-key": randomUUID() };
     expect(await call("POST", CREATE, signed(session({ sbs: 1001, sender_type: 1 }), key))).toBe(200);
     const again = await exchange("POST", CREATE, signed(session({ sbs: 1001, sender_type: 1 }), key));
@@ -106,7 +106,7 @@ describe("the signed operations answer as documented", () => {
     expect(await call("POST", ADD, signed({ chat_id, kefu_ids: "10427, 10428" }))).toBe(200);
   });
 
-  test("every refusal that its caller can bring about", async () => {
+  test("every refusal that a caller can cause", async () => {
     const chat_id = await newSession();
     const stale = { timestamp: 1781683144 };
     const used = signed(session());
@@ -146,7 +146,7 @@ describe("the signed operations answer as documented", () => {
 });
 
 describe("the admin API answers as documented", () => {
-  test("what it does", async () => {
+  test("every success", async () => {
     const at = `/admin/sites/${site.siteId}`;
     const chat_id = await newSession();
     expect(await call("POST", "/admin/sites", admin({ name: "Shop", home: "apac", first_chat_id: 900 }))).toBe(201);
@@ -204,7 +204,7 @@ describe("the admin API answers as documented", () => {
     expect(await call("DELETE", `${at}/webhooks/${id}`, admin())).toBe(204);
   });
 
-  test("every refusal that its caller can bring about", async () => {
+  test("every refusal that a caller can cause", async () => {
     const at = `/admin/sites/${site.siteId}`;
     const rotate = `/admin/apps/${site.appid}/rotate`;
     const webhook = `${at}/webhooks/${await newWebhook()}`;
@@ -267,7 +267,7 @@ describe("the admin API answers as documented", () => {
     }
   });
 
-  test("what a site that is not finished refuses", async () => {
+  test("every refusal for an unfinished site", async () => {
     const { DB } = worker.env as { DB: D1Database };
     const begin = DB.prepare(
       "INSERT INTO sites (id, name, home, first_chat_id, status, revision, created_at) VALUES (?, ?, 'main', 1, ?, 0, 1)",
@@ -317,7 +317,7 @@ test("a wrong token is 401, and from one address too many failures are 429, as d
     return (await Promise.all(failing)).map(({ status }) => status);
   };
   const statuses = new Set<number>();
-  // The limits are counted by the minute: when one ends meanwhile, all begins anew.
+  // The limits are counted by the minute: when a minute ends meanwhile, the loop starts again.
   for (let round = 0; round < 3 && !(statuses.size === 1 && statuses.has(429)); round++) {
     for (let calls = 0; calls < 700 && (await fail()).some((status) => status !== 429); calls++);
     statuses.clear();

@@ -17,7 +17,7 @@ interface Language {
   name: string;
   needs: string[][];
   run: (port: number) => string[];
-  /** The program is no server: this test is the web server around it. */
+  /** The program is no server, so this test is the web server around it. */
   cgi?: true;
 }
 
@@ -34,12 +34,12 @@ const LANGUAGES: Language[] = [
   { name: "Java", needs: [["javac", "-version"]], run: () => ["java", "ReceiveEvent.java"] },
 ];
 
-/** Milliseconds; the first run of Go compiles its library. */
+/** In milliseconds. The first run of Go also compiles its library. */
 const TIME = 120_000;
 
 const now = () => Math.floor(Date.now() / 1000);
 
-/** The body of an event, with text of a customer that tries to look like JSON of the service. */
+/** The body of an event with a customer's text that imitates JSON of the service. */
 const bodyOf = (seq: number) =>
   `{"type":"session.created","timestamp":"2027-01-15T08:00:00.000Z","data":{"seq":${seq},"appid":"a","chat_id":900220,"messages":[{"sender":"visitor","sender_uid":null,"content":"王伟 🙂 \\"data\\":{\\"seq\\":99 </script>\\n"}]}}`;
 
@@ -72,7 +72,7 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))("
     .trim();
 
   if (missing !== "") {
-    // .ci/run installs them all.
+    // .ci/run installs all languages.
     if (process.env.CI !== undefined) {
       it("runs", () => expect.unreachable(`${missing} is not installed`));
     } else {
@@ -94,7 +94,7 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))("
     return { status: answer.status, text: await answer.text() };
   };
 
-  it("answers 2xx to an event and says which it is", { timeout: TIME }, async () => {
+  it("answers 2xx to an event and prints which event it is", { timeout: TIME }, async () => {
     expect(await send(1, headersOf(1))).toEqual({ status: 204, text: "" });
     await receiver.says(`${idOf(1)} session.created 1\n`);
   });
@@ -107,7 +107,7 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))("
     expect(receiver.said().split(`${idOf(2)} session.created 2\n`)).toHaveLength(2);
   });
 
-  it("takes the one of two signatures that its secret makes", { timeout: TIME }, async () => {
+  it("accepts two signatures when its secret made one of them", { timeout: TIME }, async () => {
     const [right, wrong] = [signature(SECRET, 4), signature(OTHER, 4)];
     const at = String(now());
     expect(
@@ -118,7 +118,7 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))("
     ).toBe(204);
   });
 
-  it("takes what was sent 290 s before or after", { timeout: TIME }, async () => {
+  it("accepts an event that was sent 290 s before or after", { timeout: TIME }, async () => {
     expect((await send(5, headersOf(5, {}, now() - 290))).status).toBe(204);
     expect((await send(6, headersOf(6, {}, now() + 290))).status).toBe(204);
   });
@@ -144,14 +144,14 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))("
     expect([answer.status, answer.text.trim()]).toEqual([400, "a header is missing"]);
   });
 
-  it("refuses a body that was changed by one byte", { timeout: TIME }, async () => {
+  it("refuses a body in which one byte was changed", { timeout: TIME }, async () => {
     for (const body of [bodyOf(9).replace("900220", "900221"), `${bodyOf(9)}\n`]) {
       expect((await send(9, headersOf(9), body)).status).toBe(400);
     }
     expect(receiver.said()).not.toContain(`${idOf(9)} `);
   });
 
-  it("refuses what is more than 300 s old or from the future", { timeout: TIME }, async () => {
+  it("refuses an event from more than 300 s ago or from the future", { timeout: TIME }, async () => {
     for (const away of [-400, 400]) {
       const answer = await send(10, headersOf(10, {}, now() + away));
       expect([answer.status, answer.text.trim()]).toEqual([400, "too old, or from the future"]);
@@ -159,7 +159,7 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))("
     expect(receiver.said()).not.toContain(`${idOf(10)} `);
   });
 
-  it("takes what the service posts, and while its secret is rotated too", { timeout: TIME }, async () => {
+  it("accepts what the service posts, also while its secret is rotated", { timeout: TIME }, async () => {
     const { siteId, ...app } = await worker.provision([10411]);
     const port = await freePort();
     const webhooks = `/admin/sites/${siteId}/webhooks`;
@@ -209,7 +209,7 @@ async function start({ run, cgi }: Language, port: number, secret: string) {
   let said = "";
   const launch = (more: Record<string, string> = {}) => {
     const [command = "", ...args] = run(port);
-    // A group of its own, because `go run` starts the program as its child.
+    // A process group of its own, because `go run` starts the program as its child.
     const child = spawn(command, args, {
       cwd: EXAMPLES,
       env: { ...settings, ...more } as unknown as NodeJS.ProcessEnv,

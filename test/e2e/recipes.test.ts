@@ -8,10 +8,10 @@ import { type Edit, FIELD, OPERATION } from "./throw-away/edits.ts";
 const ROOT = join(import.meta.dirname, "../..");
 const LEFT_OUT = ["node_modules", ".git", ".wrangler", "coverage", "dist"];
 
-/** The operation's new files, at the paths that they get in the copy. */
+/** The operation's new files, by their paths in the copy. */
 const NEW_FILES = join(import.meta.dirname, "throw-away");
 
-/** Those that go by the lists of operations, events, statuses and fields, and cost little. */
+/** Cheap tests that depend on the lists of operations, events, statuses and fields. */
 const TESTS = [
   ...["architecture", "docs", "docs-receiving", "docs-zh", "client/verify-event", "openapi/events", "openapi/limits"],
   ...["http/admin-lists", "http/admin-webhooks", "http/documented-examples", "http/envelope", "http/signed-routes"],
@@ -49,8 +49,8 @@ describe.each(Object.entries(RECIPES))("the recipe %j of CONTRIBUTING.md", (titl
   });
 });
 
-/** A copy of the tree with the field and the operation of throw-away/, added by the steps of the recipes and by nothing else. */
-describe("a field and an operation that were added by the recipes", () => {
+/** A copy of the tree with the field and the operation of throw-away/, added by the steps of the recipes only. */
+describe("a field and an operation that the recipes added", () => {
   it("are in a migration and in openapi.json", async () => {
     expect(await inCopy("drizzle-kit", "generate", "--name", "throw_away")).toBe("");
     expect(await inCopy("node", "src/cli/build-docs.ts")).toBe("");
@@ -59,11 +59,11 @@ describe("a field and an operation that were added by the recipes", () => {
     expect(names.filter((name) => !openApi.includes(name))).toEqual(['"probes"']);
   });
 
-  it("are of the right types", async () => {
+  it("pass the type check", async () => {
     expect(await inCopy("tsc", "-p", ".", "--noEmit")).toBe("");
   });
 
-  it("turn no test red that the recipes do not name", { timeout: 300_000 }, async () => {
+  it("break no test that the recipes do not name", { timeout: 300_000 }, async () => {
     expect(
       await inCopy("vitest", "run", "--reporter", "dot", "--project", "workerd", "--project", "pure", ...TESTS),
     ).toBe("");
@@ -84,7 +84,7 @@ function newFiles(): string[] {
     .map((entry) => relative(NEW_FILES, join(entry.parentPath, entry.name)));
 }
 
-/** A new file with its imports as they are in its place. */
+/** The text of a new file, with its imports as they must be in the copy. */
 function inPlace(file: string): string {
   const folder = dirname(join(NEW_FILES, file));
   return readFileSync(join(NEW_FILES, file), "utf8").replaceAll(/from "(\.[^"]+)"/g, (_, path: string) => {

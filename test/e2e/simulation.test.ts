@@ -9,7 +9,7 @@ const STEPS = 5000;
 const folder = mkdtempSync(join(tmpdir(), "simulation-test-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The trace of a seed, run in a process of its own. */
+/** The trace of a seed, from a process of its own. */
 async function traceOf(seed: number): Promise<string> {
   const file = join(folder, `${seed}.trace`);
   const { exitCode, stdout, stderr } = await runSimulate(
@@ -22,12 +22,12 @@ async function traceOf(seed: number): Promise<string> {
 it("gives the same trace for the same seed, byte for byte, in another process", async () => {
   const first = await traceOf(7);
   expect(first.split("\n").length).toBeGreaterThan(STEPS / 10);
-  // Not toBe(): the difference of two such texts takes minutes to show.
+  // Not toBe(): the difference of two such texts takes minutes to print.
   expect((await traceOf(7)) === first).toBe(true);
   expect((await traceOf(8)) === first).toBe(false);
 });
 
-it("comes to the same on one thread as on two, so that nothing of a run is left for the next one", async () => {
+it("gives the same result on one thread as on two, so that no run leaves anything for the next one", async () => {
   const [one, two] = await Promise.all(
     ["1", "2"].map(async (threads) => {
       const { exitCode, stdout, stderr } = await runSimulate(

@@ -3,7 +3,7 @@ import { createSession } from "../support/create-session.ts";
 import { Receiver, verified } from "../support/receiver.ts";
 import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
 
-/** workerd is killed where an event could get lost, and what it left is taken up by the sweep of the next one. */
+/** workerd is killed at the moments when an event could get lost; the sweep of the next process must find that event. */
 const SWEEP = "* * * * *";
 const AGENTS = [10411];
 const SESSIONS = 12;
@@ -51,13 +51,13 @@ const deliveriesOf = (all: { webhook: Webhook }[]): Delivery[] =>
     })
     .flat();
 
-/** As if the time had passed: what was due is overdue, and the attempts of the Worker that was killed count as lost. */
+/** Moves time forward in the database: due deliveries are overdue, and the attempts of the killed Worker count as lost. */
 const passSeconds = (seconds: number) =>
   worker.databases((db) => {
     db.exec(`UPDATE deliveries SET next_attempt_at = next_attempt_at - ${seconds} WHERE status = 'pending'`);
   }, false);
 
-/** Every event of the sites arrived by its one id with its one body, signed well and freshly each time. */
+/** Every event of the sites arrived under one id with one body, each time with a good and fresh signature. */
 function expectAllArrived(all: { webhook: Webhook }[], path: string, since: number): void {
   const arrived = receiver.at(path);
   const events = new Map<string, string>();
@@ -89,7 +89,7 @@ const deliveredIn = (all: { webhook: Webhook }[]) =>
 
 it("delivers what was committed when workerd was killed before the queue's messages were handed out", async () => {
   const since = Math.floor(Date.now() / 1000);
-  // The queue keeps its messages in workerd: killed with it, they are lost.
+  // The queue keeps its messages in workerd: when workerd is killed, they are lost.
   await worker.start({ queueSeconds: 50 });
   const all = await sites("/unsent");
   await createAll(all);
@@ -107,11 +107,11 @@ it("delivers what was committed when workerd was killed before the queue's messa
   expect(receiver.at("/unsent")).toHaveLength(SESSIONS);
 });
 
-it("delivers again what workerd was killed with between post and write-down", async () => {
+it("delivers again what was posted and not yet recorded when workerd was killed", async () => {
   const since = Math.floor(Date.now() / 1000);
   await worker.start();
   const all = await sites("/unwritten");
-  // The receiver has the event, and the Worker never hears of it.
+  // The receiver has the event, and the Worker never learns of it.
   receiver.answer = () => {};
   await createAll(all);
   await vi.waitFor(() => expect(receiver.at("/unwritten").length).toBeGreaterThanOrEqual(6), { timeout: 20_000 });
@@ -123,7 +123,7 @@ it("delivers again what workerd was killed with between post and write-down", as
 
   receiver.answer = (response) => response.end();
   await worker.start();
-  // Too early: these attempts may still be somebody's.
+  // Too early for the sweep: another Worker may still hold the lease of these attempts.
   await worker.scheduled(SWEEP);
   expect(deliveriesOf(all).filter(({ claim, attempts }) => claim !== null && attempts > 1)).toEqual([]);
   await worker.kill();
@@ -136,7 +136,7 @@ it("delivers again what workerd was killed with between post and write-down", as
   expect(receiver.at("/unwritten").length).toBeGreaterThanOrEqual(SESSIONS + begun);
 });
 
-it("delivers everything, whenever workerd is killed in mid-load", async () => {
+it("delivers everything, whenever workerd is killed under load", async () => {
   const since = Math.floor(Date.now() / 1000);
   await worker.start();
   const all = await sites("/killed");
@@ -150,7 +150,7 @@ it("delivers everything, whenever workerd is killed in mid-load", async () => {
       ),
     );
     created += wanted;
-    // In the middle of something: the queue, a claim, a post or a write-down.
+    // Kills at a random moment: in the queue, a lease, a post or the record of results.
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 80));
     await worker.kill();
     passSeconds(70);

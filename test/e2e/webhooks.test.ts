@@ -38,7 +38,7 @@ const deliveriesOf = ({ id }: Webhook): Delivery[] =>
     )
     .flat() as unknown as Delivery[];
 
-/** Writes one byte after another, for as long as anybody reads. */
+/** Writes one byte after another, until the reader goes. */
 function trickle(response: ServerResponse, text: string): void {
   const bytes = [...text];
   const timer = setInterval(() => response.write(bytes.shift() ?? "."), 200);
@@ -56,7 +56,7 @@ function pour(response: ServerResponse): void {
 
 const NO_ANSWER = "no answer in 15 s";
 
-/** How a receiver answers, and what is noted of the attempt. */
+/** How a receiver answers, and what is recorded of the attempt. */
 const RECEIVERS: Record<
   string,
   { answer: (response: ServerResponse) => void; noted: Omit<Delivery, "seq" | "attempts"> }
@@ -117,7 +117,7 @@ const RECEIVERS: Record<
   },
 };
 
-it("notes how each receiver behaves, and holds up none for another", { timeout: 90_000 }, async () => {
+it("records how each receiver behaves, and holds up none for another", { timeout: 90_000 }, async () => {
   receiver.answer = (response, path) => RECEIVERS[path]?.answer(response);
   // A site has at most 10 webhooks.
   const apps = await Promise.all(["main", "apac"].map((home) => worker.provision(home, AGENTS)));
@@ -144,7 +144,7 @@ it("notes how each receiver behaves, and holds up none for another", { timeout: 
     expect(new Set(arrived.map(({ headers, body }) => `${headers["webhook-id"]} ${body}`)).size, path).toBe(1);
   }
   expect(receiver.at("/elsewhere")).toEqual([]);
-  // What streams is not read to its end.
+  // A streamed answer is not read to its end.
   for (const path of ["/pours-200", "/pours-500", "/trickles-200", "/trickles-500", "/hangs"]) {
     await vi.waitFor(() => expect(receiver.cut[path], path).toBe(receiver.at(path).length), { timeout: 30_000 });
   }
@@ -182,7 +182,7 @@ it("delivers 2,000 sessions that were created under load, while another webhook 
   await Promise.all(Array.from({ length: 12 }, load));
   expect(created.size).toBe(2_000);
 
-  // As the cron does it, but more often.
+  // Sweeps as the cron does, but more often.
   const sweeping = setInterval(() => void worker.scheduled(SWEEP), 5_000);
   const delivered = (to: Webhook) => deliveriesOf(to).filter(({ status }) => status === "delivered").length;
   try {
@@ -201,13 +201,13 @@ it("delivers 2,000 sessions that were created under load, while another webhook 
   }
   expect(new Set(found.values())).toEqual(new Set(created.keys()));
   expect(found.size).toBe(2_000);
-  // The one that hangs got some, and delivered none.
+  // The hanging webhook got some of the events, and delivered none.
   expect(receiver.at("/never").length).toBeGreaterThan(0);
   expect(delivered(hanging)).toBe(0);
   expectCleanLogs();
 });
 
-/** Nothing of a customer, a URL or what a receiver wrote. */
+/** Fails when the log holds anything of a customer, a URL or a receiver's answer. */
 function expectCleanLogs(): void {
   const logs = worker.logs();
   expect(logs).toContain('"job":"deliver"');

@@ -1,9 +1,9 @@
-/** An edit of a file by the text that it finds there exactly once. */
+/** An edit of a file. `find` must match exactly once. */
 export type Edit = [file: string, find: RegExp, replace: string];
 
 /**
- * The field `throwaway` of create_gd by the recipe of CONTRIBUTING.md, in its order. The migration is made by its command. Nobody will
- * build it: it tries the recipe, in a copy of the tree.
+ * The field `throwaway` of create_gd, by the recipe of CONTRIBUTING.md and in its order; a command makes the migration. The field
+ * only tries the recipe, in a copy of the tree.
  */
 export const FIELD: Edit[] = [
   [
@@ -72,7 +72,7 @@ export const FIELD: Edit[] = [
   ["docs/zh/receiving.md", /`metadata`、`created_at`/, "$&、`throwaway`"],
 ];
 
-/** The operation `throw_away_gd`, whose file stands beside this one, by the recipe of CONTRIBUTING.md. */
+/** The operation `throw_away_gd`, by the recipe of CONTRIBUTING.md. Its file stands beside this one. */
 export const OPERATION: Edit[] = [
   [
     "src/operations/index.ts",

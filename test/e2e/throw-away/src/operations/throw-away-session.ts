@@ -12,7 +12,7 @@ import {
 import { updateAccepted } from "../../../../../src/store/home/claim.ts";
 import { sessions } from "../../../../../src/store/schema.ts";
 
-/** Throws a session away. Nobody will build it: it tries the recipe for an operation, in a copy of the tree. */
+/** Throws a session away. This operation only tries the recipe, in a copy of the tree. */
 export default defineOperation({
   name: "throw_away_session",
   wireName: "throw_away_gd",
