@@ -20,7 +20,7 @@ async function appRow(world: World) {
 }
 
 describe("every admin call", () => {
-  it.each(CALLS)("$name answers with the token, and is never stored by anyone on the way", async (each) => {
+  it.each(CALLS)("$name answers with the token, and no cache may store the answer", async (each) => {
     const world = await prepared(await World.create());
     const response = await world.fetch(request(each.method, each.path(world), bearer, each.body));
     expect(response.ok).toBe(true);
@@ -58,13 +58,13 @@ describe("every admin call", () => {
     expect(JSON.stringify(body)).not.toContain("D1");
   });
 
-  it.each(ofAllHomes)("$name does without a home that does not answer, and names it", async (each) => {
+  it.each(ofAllHomes)("$name works without a home that does not answer, and names that home", async (each) => {
     const world = await World.create({ DB: downDb(env.DB) });
     const { status, body } = await read(await world.fetch(request(each.method, each.path(world), bearer, each.body)));
     expect({ status, body }).toEqual({ status: 200, body: MAIN_DOWN[each.name] });
   });
 
-  it("goes over all homes in two calls and no other", () => {
+  it("lists two calls and no others as calls over all homes", () => {
     expect(ofAllHomes.map(({ name }) => name)).toEqual(Object.keys(MAIN_DOWN));
   });
 });
@@ -139,7 +139,7 @@ describe("the admin token", () => {
     expect((await world.create()).status).toBe(200);
   });
 
-  it("is limited by client address when it is wrong, and only then", async () => {
+  it("counts by client address when it is wrong, and only then", async () => {
     const keys: string[] = [];
     const CLIENT_LIMIT = {
       limit: async ({ key }: { key: string }) => {
@@ -207,7 +207,7 @@ describe("under /admin", () => {
     expect((await world.fetch(request("GET", "/admin/sites", {}))).status).toBe(401);
   });
 
-  it("leaves paths that only begin alike to the envelope", async () => {
+  it("leaves paths to the envelope that only begin alike", async () => {
     const world = await World.create();
     const { status, body } = await read(await world.fetch(request("GET", "/administrator", bearer)));
     expect({ status, body }).toEqual({ status: 404, body: { code: -1, msg: "接口不存在", data: "" } });

@@ -4,7 +4,7 @@ import { type AdminAnswer, call, problem, read } from "../support/admin-calls.ts
 import { replacing } from "../support/replacing.ts";
 import { ADMIN_TOKEN, hmac, NOW, World } from "../support/world.ts";
 
-/** Ids that are no ids, or of nothing. */
+/** Ids that are malformed or belong to nothing. */
 const NO_IDS = [
   "0",
   "-1",
@@ -32,7 +32,7 @@ async function rows(sql: string, ...values: (string | number)[]): Promise<Record
 }
 
 const agentsOf = (world: World) => rows("SELECT * FROM agents WHERE site_id = ? ORDER BY id", world.siteId);
-/** The app's version as the list of apps tells it. */
+/** The app's version, from the list of apps. */
 async function versionOf(world: World): Promise<unknown> {
   const { body } = await call(world, "GET", `/admin/sites/${world.siteId}/apps`);
   const { items } = body as { items: { appid: string; version: unknown }[] };
@@ -138,7 +138,7 @@ describe("the body of an admin call", () => {
     });
   });
 
-  it("is taken with parameters in the media type, and up to 64 KiB", async () => {
+  it("may have parameters in its media type, and up to 64 KiB", async () => {
     const world = await World.create();
     const filled = (size: number) => `{"name":"x"${" ".repeat(size - 12)}}`;
     expect(await send(world, '{"name":"x"}', { "content-type": "APPLICATION/json; charset=utf-8" })).toMatchObject({
@@ -176,7 +176,7 @@ describe("POST /admin/sites/:site_id/apps", () => {
     expect((await world.create()).status).toBe(200);
   });
 
-  it("takes over an appid and a secret; they sign at once, also when the appid was tried before", async () => {
+  it("imports an appid and a secret; they sign at once, also when the appid was asked for before it existed", async () => {
     const world = await World.create();
     const brought = { appid: `A_b-${world.siteId}`, secret: "legacy secret of 1999!" };
     Object.assign(world, brought);
@@ -219,7 +219,7 @@ describe("POST /admin/sites/:site_id/apps", () => {
 describe("POST /admin/apps/:appid/rotate", () => {
   const path = (world: World) => `/admin/apps/${world.appid}/rotate`;
 
-  it("refuses an overlap in the query, where it would pass for the default", async () => {
+  it("refuses an overlap in the query, which would otherwise go unread and give the default", async () => {
     const world = await World.create();
     for (const body of [{}, undefined]) {
       const answer = await call(world, "POST", `${path(world)}?overlap_seconds=0`, body);
@@ -264,7 +264,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
   });
 
   it.each(["application/json", "text/plain", "application/x-www-form-urlencoded"])(
-    "takes an empty body for none, as curl sends it, but no other body of another media type: %s",
+    "takes an empty body as no body, as curl sends it, and refuses any other body of this media type: %s",
     async (type) => {
       const world = await World.create();
       const send = async (body: string) => {
@@ -277,7 +277,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
     },
   );
 
-  it("ends the oldest when done again", async () => {
+  it("ends the oldest secret when called again", async () => {
     const world = await World.create();
     const first = world.secret;
     for (let i = 0; i < 2; i++) expect((await call(world, "POST", path(world))).status).toBe(200);
@@ -328,7 +328,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
   });
 
   it.each<[unknown]>([[""], [1], [null], [true], [["v"]], ["x".repeat(101)]])(
-    "refuses to expect the version %j, naming it",
+    "refuses %j as the expected version, and names the field",
     async (expected_version) => {
       const world = await World.create();
       const before = await appRow(world);
@@ -350,7 +350,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
 });
 
 describe("DELETE /admin/apps/:appid", () => {
-  it("is 204 with nothing in it, holds on the next request, and may be repeated", async () => {
+  it("is 204 without a body, holds on the next request, and may be repeated", async () => {
     const world = await World.create();
     expect((await world.create()).status).toBe(200);
     for (let i = 0; i < 2; i++) {
@@ -383,7 +383,7 @@ describe("POST /admin/sites/:site_id/agents", () => {
     expect((await world.create({ kefu_id: [id], fzr_uid: id })).status).toBe(200);
   });
 
-  it("is 409 for an id the site has, and leaves that agent as it is; another site may use it", async () => {
+  it("is 409 for an id that the site has, and keeps that agent unchanged; another site may use the id", async () => {
     const [world, other] = [await World.create(), await World.create()];
     const before = await agentsOf(world);
     expect(gist(await call(world, "POST", path(world), { id: 4, name: "Again" }))).toEqual(problem(409, "Conflict"));

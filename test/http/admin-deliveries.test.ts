@@ -13,7 +13,7 @@ const EVENT_ID = expect.stringMatching(/^evt_[0-9a-f]{32}$/);
 const update = (world: World, set: string, where = "true") =>
   env.DB.prepare(`UPDATE deliveries SET ${set} WHERE site_id = ? AND ${where}`).bind(world.siteId).run();
 
-/** A world with a queue that keeps its messages, and one webhook. */
+/** A world with one webhook and a queue that keeps its messages. */
 async function start(home = "main") {
   const { sent, EVENTS } = keepingQueue();
   const world = await World.create({ EVENTS }, home);
@@ -25,34 +25,37 @@ const disable = (world: World, id: string) =>
   call(world, "PATCH", `/admin/sites/${world.siteId}/webhooks/${id}`, { status: "disabled" });
 
 describe("POST …/webhooks/:webhook_id/ping", () => {
-  it.each(["main", "apac"])("is 202: an event of its own, to this webhook alone, and a wake: %s", async (home) => {
-    const { world, id, sent, wake } = await start(home);
-    await added(world);
-    const answer = await call(world, "POST", at(world, id, "/ping"));
-    expect(gist(answer)).toEqual({ status: 202, body: { event_id: EVENT_ID } });
-    const { event_id } = answer.body as { event_id: string };
-    const { events, deliveries } = await eventStore(world);
-    const data = JSON.stringify({ seq: 1, webhook_id: id });
-    const event = {
-      site_id: world.siteId,
-      seq: 1,
-      id: event_id,
-      type: "ping",
-      session_id: null,
-      created_at: NOW,
-      data,
-    };
-    expect(events).toEqual([event]);
-    expect(deliveries).toEqual([
-      {
-        ...{ site_id: world.siteId, webhook_id: id, seq: 1, status: "pending", attempts: 0, next_attempt_at: NOW },
-        ...{ claim: null, last_status: null, last_error: null, created_at: NOW },
-      },
-    ]);
-    expect(sent).toEqual([wake]);
-  });
+  it.each(["main", "apac"])(
+    "is 202: it makes an event for this webhook alone and notifies the queue: %s",
+    async (home) => {
+      const { world, id, sent, wake } = await start(home);
+      await added(world);
+      const answer = await call(world, "POST", at(world, id, "/ping"));
+      expect(gist(answer)).toEqual({ status: 202, body: { event_id: EVENT_ID } });
+      const { event_id } = answer.body as { event_id: string };
+      const { events, deliveries } = await eventStore(world);
+      const data = JSON.stringify({ seq: 1, webhook_id: id });
+      const event = {
+        site_id: world.siteId,
+        seq: 1,
+        id: event_id,
+        type: "ping",
+        session_id: null,
+        created_at: NOW,
+        data,
+      };
+      expect(events).toEqual([event]);
+      expect(deliveries).toEqual([
+        {
+          ...{ site_id: world.siteId, webhook_id: id, seq: 1, status: "pending", attempts: 0, next_attempt_at: NOW },
+          ...{ claim: null, last_status: null, last_error: null, created_at: NOW },
+        },
+      ]);
+      expect(sent).toEqual([wake]);
+    },
+  );
 
-  it("comes whatever the webhook chose, and while the site's events are off", async () => {
+  it("is delivered whichever types the webhook chose, and while the site's events are off", async () => {
     const { world, id } = await start();
     const of = `/admin/sites/${world.siteId}`;
     await call(world, "PATCH", `${of}/webhooks/${id}`, { events: ["session.agents_added"] });
@@ -62,7 +65,7 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
     expect((await eventStore(world)).deliveries).toHaveLength(1);
   });
 
-  it("takes the next seq of the site, between its calls, each time another", async () => {
+  it("takes the next seq of the site, between its calls, each time a new one", async () => {
     const { world, id } = await start();
     await env.DB.prepare("UPDATE home_sites SET event_seq_floor = 10 WHERE site_id = ?").bind(world.siteId).run();
     await world.chatId();
@@ -77,7 +80,7 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
     expect(new Set(events.map((event) => event.id)).size).toBe(5);
   });
 
-  it("is 409 to one that is disabled, and leaves nothing", async () => {
+  it("is 409 for a disabled webhook, and stores nothing", async () => {
     const { world, id, sent } = await start();
     await disable(world, id);
     const answer = await call(world, "POST", at(world, id, "/ping"));
@@ -97,7 +100,7 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
 });
 
 describe("GET …/webhooks/:webhook_id/deliveries", () => {
-  it("lists what went to it, newest first, with exactly the documented fields", async () => {
+  it("lists the webhook's deliveries, newest first, with exactly the documented fields", async () => {
     const { world, id } = await start();
     const chatId = await world.chatId();
     await call(world, "POST", at(world, id, "/ping"));
@@ -121,7 +124,7 @@ describe("GET …/webhooks/:webhook_id/deliveries", () => {
     });
   });
 
-  it("gives pages, each time what comes before, of one status when it is asked for", async () => {
+  it("gives pages, each with earlier deliveries than the one before, also of one status", async () => {
     const { world, id } = await start();
     await added(world);
     for (let call = 0; call < 5; call++) await world.chatId();
@@ -172,33 +175,36 @@ describe("POST …/deliveries/:seq/redeliver", () => {
     last_error: null,
   };
 
-  it.each(["failed", "delivered", "skipped", "pending"])("is 202: one that is %s begins anew", async (status) => {
-    const { world, id, sent, wake } = await start();
-    await world.chatId();
-    await update(
-      world,
-      `status = '${status}', attempts = 8, next_attempt_at = NULL, last_status = 500, last_error = 'no'`,
-    );
-    sent.length = 0;
-    const { events } = await eventStore(world);
-    expect(gist(await redeliver(world, id, 1))).toEqual({ status: 202, body: { event_id: events[0]?.id, seq: 1 } });
-    expect((await eventStore(world)).deliveries).toMatchObject([DUE]);
-    expect(sent).toEqual([wake]);
-  });
+  it.each(["failed", "delivered", "skipped", "pending"])(
+    "is 202 for a %s delivery, which starts again",
+    async (status) => {
+      const { world, id, sent, wake } = await start();
+      await world.chatId();
+      await update(
+        world,
+        `status = '${status}', attempts = 8, next_attempt_at = NULL, last_status = 500, last_error = 'no'`,
+      );
+      sent.length = 0;
+      const { events } = await eventStore(world);
+      expect(gist(await redeliver(world, id, 1))).toEqual({ status: 202, body: { event_id: events[0]?.id, seq: 1 } });
+      expect((await eventStore(world)).deliveries).toMatchObject([DUE]);
+      expect(sent).toEqual([wake]);
+    },
+  );
 
-  it("delivers an event that the webhook never had, of before it or of another type", async () => {
+  it("delivers an event that the webhook never had, because it is older than the webhook or of another type", async () => {
     const { world, id } = await start();
     await call(world, "PATCH", `/admin/sites/${world.siteId}/webhooks/${id}`, { events: ["session.agents_added"] });
     await world.chatId();
     world.clock.now = NOW + 60;
     expect((await redeliver(world, id, 1)).status).toBe(202);
-    // It is kept as long as its event.
+    // The delivery is kept as long as its event.
     expect((await eventStore(world)).deliveries).toMatchObject([
       { ...DUE, next_attempt_at: NOW + 60, created_at: NOW },
     ]);
   });
 
-  it("leaves an attempt that is under way as it is, and takes one over that was lost", async () => {
+  it("does not touch an attempt that is in flight, and takes over one that was lost", async () => {
     const { world, id } = await start();
     await world.chatId();
     const underWay = { status: "pending", attempts: 3, claim: "mine", next_attempt_at: NOW + 1 };
@@ -262,7 +268,7 @@ describe("GET /admin/sites/:site_id/events", () => {
     });
   });
 
-  it("goes on after the seq that is given, and gives as many as asked for", async () => {
+  it("continues after the given seq, with as many events as the limit", async () => {
     const world = await World.create();
     await call(world, "PATCH", `/admin/sites/${world.siteId}`, { events: true });
     const other = await start();
@@ -278,7 +284,7 @@ describe("GET /admin/sites/:site_id/events", () => {
     expect(await seqs("?after=9007199254740991&limit=100")).toEqual([]);
   });
 
-  it("says null of what was erased, and keeps its place", async () => {
+  it("gives null for an erased event, which keeps its place", async () => {
     const { world } = await start();
     await world.chatId();
     await env.DB.prepare("UPDATE events SET data = NULL WHERE site_id = ?").bind(world.siteId).run();

@@ -18,7 +18,7 @@ async function page(world: World, path: string): Promise<Page> {
   return found;
 }
 
-/** Walks a list by its cursors to the end; the pages' sizes and all items. */
+/** Follows a list's cursors to the end. Gives the pages' sizes and all items. */
 async function walk(world: World, path: string, limit: number, cursor?: string) {
   const sizes: number[] = [];
   const items: Record<string, unknown>[] = [];
@@ -34,7 +34,7 @@ async function walk(world: World, path: string, limit: number, cursor?: string) 
   return { sizes, items };
 }
 
-/** A site with these many things of each kind beside what a world has. */
+/** A world's site with this many more things of each kind. */
 async function filled(): Promise<World> {
   const world = await World.create();
   for (let i = 0; i < 4; i++) {
@@ -149,7 +149,7 @@ describe("GET /admin/sites/:site_id/sessions", () => {
     ]);
   });
 
-  it("refuses a status that there is not", async () => {
+  it("refuses an unknown status", async () => {
     const world = await World.create();
     for (const status of ["", "open", "WAITING"]) {
       expect(gist(await call(world, "GET", `${sessionsPath(world)}?status=${status}`))).toEqual(
@@ -160,7 +160,7 @@ describe("GET /admin/sites/:site_id/sessions", () => {
 });
 
 describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
-  it("is everything stored of the session", async () => {
+  it("gives everything stored of the session", async () => {
     const world = await World.create();
     const content = "First sentence. <b>Second</b>\nmore";
     const chatId = await world.chatId({ title: "标题 😀", content, sender_type: 1, ip: "2001:db8::1", sbs: 1001 });
@@ -196,7 +196,7 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
     expect((await call(world, "GET", `${sessionsPath(world)}/${chatId}`)).body).toMatchObject({ metadata });
   });
 
-  it("shows what is not there as null or empty", async () => {
+  it("shows missing values as null or empty", async () => {
     const world = await World.create();
     const chatId = await seedSession(world, { kind: "chat", responsibleAgentId: null });
     expect((await call(world, "GET", `${sessionsPath(world)}/${chatId}`)).body).toMatchObject({
@@ -220,7 +220,7 @@ describe("GET /admin/sites/:site_id/sessions/:chat_id", () => {
     expect(await senders(3)).toMatchObject([{ sender: "agent", sender_uid: 0 }]);
   });
 
-  it("is shown even when its agents are no longer known", async () => {
+  it("is shown even when its agents no longer exist", async () => {
     const world = await World.create();
     const chatId = await seedSession(world, { responsibleAgentId: 4711 });
     expect(await call(world, "GET", `${sessionsPath(world)}/${chatId}`)).toMatchObject({
@@ -264,7 +264,7 @@ const LISTS: [name: string, path: (world: World) => string][] = [
 ];
 
 describe.each(LISTS)("the list of %s", (name, path) => {
-  it("gives one item when asked for one, at most 100, and 20 unless told", async () => {
+  it("gives one item for limit 1, 100 at most, and 20 by default", async () => {
     const world = await World.create();
     for (const query of ["limit=1", "limit=100", "limit=001"]) {
       expect((await call(world, "GET", `${path(world)}?${query}`)).status).toBe(200);
@@ -272,7 +272,7 @@ describe.each(LISTS)("the list of %s", (name, path) => {
     if (name !== "sessions") expect((await page(world, `${path(world)}?limit=1`)).items).toHaveLength(1);
   });
 
-  it("refuses a parameter it does not know, so that a typo does not pass for the whole list", async () => {
+  it("refuses an unknown parameter, so that a misspelled filter does not give the whole list", async () => {
     const world = await World.create();
     const answer = await call(world, "GET", `${path(world)}?stauts=waiting`);
     expect(gist(answer)).toEqual(bad("stauts", "is not a field of this call"));

@@ -15,7 +15,7 @@ const rotate = (world: World, id: string, body?: unknown) =>
   call(world, "POST", `/admin/sites/${world.siteId}/webhooks/${id}/rotate`, body);
 const secretOf = (answer: AdminAnswer) => (answer.body as { secret: string }).secret;
 
-/** The secrets of a site's only webhook, unsealed, with the rest of its row. */
+/** The unsealed secrets of a site's only webhook, with the rest of its row. */
 async function unsealed(world: World) {
   const [row = {}] = (await eventStore(world)).webhooks;
   const keyring = await importKeyring([Uint8Array.fromBase64(env.MASTER_KEY)]);
@@ -32,7 +32,7 @@ async function unsealed(world: World) {
 }
 
 describe("POST …/webhooks/:webhook_id/rotate", () => {
-  it("is 200 with another secret; the one before stays for a day, an earlier one ends at once", async () => {
+  it("is 200 with a new secret; the previous one verifies for a day more, an earlier one ends at once", async () => {
     const world = await World.create();
     const { id, secret: first } = await added(world);
     const before = (await unsealed(world)).row;
@@ -57,7 +57,7 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
     ]);
   });
 
-  it.each([0, 1, 604_800])("keeps the secret before for %d seconds when it is told so", async (overlap_seconds) => {
+  it.each([0, 1, 604_800])("keeps the previous secret for the given %d seconds", async (overlap_seconds) => {
     const world = await World.create();
     const { id } = await added(world);
     const { body } = await rotate(world, id, { overlap_seconds });
@@ -95,7 +95,7 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
     expect(audit.filter(({ action }) => action === "webhook.rotated")).toHaveLength(1);
   });
 
-  it("gives each of several at once the secret that it made, the last of which is in force", async () => {
+  it("gives each of several callers at once the secret made for that caller, and the last one is in force", async () => {
     const world = await World.create();
     const { id } = await added(world);
     const answers = await Promise.all([1, 2, 3].map(() => rotate(world, id)));
@@ -120,7 +120,7 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
 });
 
 describe("a webhook's secret and the path of its URL", () => {
-  it("are in no log line, the secret in no table and no other answer", async () => {
+  it("are in no log line; the secret is in no table and in no other answer", async () => {
     const said: string[] = [];
     for (const method of ["log", "info", "warn", "error", "debug"] as const) {
       vi.spyOn(console, method).mockImplementation(

@@ -15,7 +15,7 @@ const TYPE_RULE = `must be ${ALL_TYPES.join(" or ")}`;
 
 const at = ({ siteId }: World, path = "") => `/admin/sites/${siteId}/webhooks${path}`;
 
-/** A webhook that was just added, as it is shown. */
+/** A webhook that was just added, as the admin API shows it. */
 const shown = (change: object = {}) => ({
   id: expect.stringMatching(/^wh_[0-9a-f]{32}$/),
   url: "https://hooks.example.com/in?token=t",
@@ -33,7 +33,7 @@ const entry = (action: string, subject: string, details: object = DETAILS) => ({
   ...{ action, actor: "admin-api", at: NOW, subject, details },
 });
 
-/** Puts deliveries of a webhook, by their status. */
+/** Stores deliveries of a webhook with these statuses. */
 async function putDeliveries({ siteId }: World, webhook: string, count: number, status = "pending"): Promise<void> {
   await env.DB.prepare(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
@@ -68,7 +68,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect(audit).toEqual([entry("webhook.added", id), entry("site.events_on", String(world.siteId), {})]);
   });
 
-  it("has the events of the site's calls delivered from now on, and none of before", async () => {
+  it("has the events of later calls delivered, and no earlier ones", async () => {
     const world = await World.create();
     await world.chatId();
     const [all, added_] = [await added(world), await added(world, { events: ["session.agents_added"] })];
@@ -87,7 +87,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect(deliveries).toMatchObject(byId);
   });
 
-  it("takes the types once each, in the order given, and the same URL twice", async () => {
+  it("stores each given type once, in the given order, and allows the same URL twice", async () => {
     const world = await World.create();
     const events = ["session.agents_added", "session.created", "session.agents_added"];
     const { body } = await call(world, "POST", at(world), { url: "https://hooks.example.com/", events });
@@ -96,7 +96,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect((await eventStore(world)).webhooks).toHaveLength(2);
   });
 
-  it("leaves the site's events off when an operator turned them off, and the webhook is not the first", async () => {
+  it("does not turn the site's events on when an operator turned them off and the site had a webhook before", async () => {
     const world = await World.create();
     await added(world);
     await call(world, "PATCH", `/admin/sites/${world.siteId}`, { events: false });
@@ -108,7 +108,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     ]);
   });
 
-  it("writes no entry about events that are on already", async () => {
+  it("adds no audit entry about events that are on already", async () => {
     const world = await World.create();
     await call(world, "PATCH", `/admin/sites/${world.siteId}`, { events: true });
     await added(world);
@@ -116,7 +116,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect(audit.map(({ action }) => action)).toEqual(["site.events_on", "webhook.added"]);
   });
 
-  it("refuses an eleventh, also when several are added at once", async () => {
+  it("refuses an eleventh webhook, also when several are added at once", async () => {
     const world = await World.create();
     const answers = await Promise.all(
       Array.from({ length: 14 }, () => call(world, "POST", at(world), { url: "https://hooks.example.com/" })),
@@ -161,7 +161,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect(await eventStore(world)).toMatchObject({ webhooks: [], audit: [], site: { events: 0 } });
   });
 
-  it("takes loopback where the deployment allows it, and there only", async () => {
+  it("accepts loopback where the deployment allows it, and only there", async () => {
     const url = "http://127.0.0.1:9000/in";
     const [open, shut] = [
       await World.create({ WEBHOOK_LOOPBACK: "allow" }),
@@ -187,7 +187,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect((await eventStore(world)).webhooks).toEqual([]);
   });
 
-  it("takes a list of up to 100 types, however often each", async () => {
+  it("accepts a list of up to 100 types with repetitions", async () => {
     const world = await World.create();
     const of = (count: number) => ({ url: "https://hooks.example.com/", events: Array(count).fill("session.created") });
     expect(await call(world, "POST", at(world), of(100))).toMatchObject({ body: { events: ["session.created"] } });
@@ -204,7 +204,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     expect((await eventStore(world)).webhooks).toEqual([]);
   });
 
-  it("is 404 for an unknown site, and 409 for one that is unfinished; a closed one takes it", async () => {
+  it("is 404 for an unknown site and 409 for an unfinished one; a closed site accepts it", async () => {
     const world = await World.create();
     const body = { url: "https://hooks.example.com/" };
     expect((await call(world, "POST", "/admin/sites/999999/webhooks", body)).status).toBe(404);
@@ -213,14 +213,14 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
     const mark = env.DB.prepare("UPDATE sites SET status = ? WHERE id = ?");
     await mark.bind("creating", world.siteId).run();
     expect((await call(world, "POST", at(world), body)).status).toBe(409);
-    // Otherwise the next site of its name would finish it.
+    // Cleans up: otherwise the next site of this name would finish this one.
     await mark.bind("open", world.siteId).run();
     expect((await eventStore(world)).webhooks).toHaveLength(1);
   });
 });
 
 describe("GET /admin/sites/:site_id/webhooks", () => {
-  it("lists all of the site and of no other, the oldest first, without a secret", async () => {
+  it("lists the site's webhooks only, the oldest first, without a secret", async () => {
     const [world, other] = [await World.create(), await World.create()];
     expect((await call(world, "GET", at(world))).body).toEqual({ items: [], next_cursor: null });
     const first = await added(world);
@@ -242,7 +242,7 @@ describe("GET /admin/sites/:site_id/webhooks", () => {
 });
 
 describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
-  it("moves it, and says so in the audit log without path and query", async () => {
+  it("changes the URL, and the audit log names neither its path nor its query", async () => {
     const world = await World.create();
     const { id } = await added(world);
     const url = "https://second.example.com/secret-path?token=2";
@@ -257,7 +257,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect(JSON.stringify(audit)).not.toContain("token");
   });
 
-  it("takes a webhook whose stored URL cannot be read, and mends it", async () => {
+  it("repairs a webhook whose stored URL cannot be read", async () => {
     const world = await World.create();
     const { id } = await added(world);
     await env.DB.prepare("UPDATE webhooks SET url = 'not a url' WHERE id = ?").bind(id).run();
@@ -270,7 +270,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect(audit.slice(2)).toContainEqual(entry("webhook.disabled", id, { ...DETAILS, origin: null }));
   });
 
-  it("chooses other events, from the next call on", async () => {
+  it("chooses other types of events, from the next call on", async () => {
     const world = await World.create();
     const { id } = await added(world);
     const events = ["session.agents_added", "session.agents_added"];
@@ -282,7 +282,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect(audit.slice(2)).toEqual([entry("webhook.changed", id, { ...DETAILS, events: ["session.agents_added"] })]);
   });
 
-  it("disables it: what is pending ends as failed, what has ended stays, and nothing new comes", async () => {
+  it("disables it: pending deliveries end as failed, ended ones stay, and no new ones are made", async () => {
     const world = await World.create();
     const [{ id }, other] = [await added(world), await added(world)];
     await world.chatId();
@@ -319,7 +319,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect(count).toBe(3);
   });
 
-  it("enables it again: it has no fault any more, and what failed is not sent again", async () => {
+  it("enables it again: its fault is cleared, and failed deliveries are not sent again", async () => {
     const world = await World.create();
     const { id } = await added(world);
     await putDeliveries(world, id, 1, "failed");
@@ -338,7 +338,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect(audit.at(-1)).toEqual(entry("webhook.enabled", id));
   });
 
-  it("counts failures anew at another URL, and goes on counting otherwise", async () => {
+  it("counts failures from zero at a new URL, and goes on counting after other changes", async () => {
     const world = await World.create();
     const { id } = await added(world);
     await env.DB.prepare("UPDATE webhooks SET failing_since = 5 WHERE id = ?").bind(id).run();
@@ -348,7 +348,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect(await change({ url: "https://second.example.com/" })).toMatchObject({ failing_since: null });
   });
 
-  it("writes an entry for each thing that changed, and none when nothing did", async () => {
+  it("adds an audit entry for each thing that changed, and none when nothing changed", async () => {
     const world = await World.create();
     const { id } = await added(world);
     const change = { url: "https://second.example.com/", events: ["session.created"], status: "disabled" };
@@ -379,7 +379,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
 });
 
 describe("DELETE /admin/sites/:site_id/webhooks/:webhook_id", () => {
-  it("is 204: the webhook and its deliveries are gone, those of others and the events stay", async () => {
+  it("is 204: the webhook and its deliveries are gone; other deliveries and the events stay", async () => {
     const world = await World.create();
     const [{ id }, other] = [await added(world), await added(world)];
     await world.chatId();

@@ -3,19 +3,19 @@ import { describe, expect, it, vi } from "vitest";
 import { countingDb } from "../support/counting-db.ts";
 import { type Answer, World } from "../support/world.ts";
 
-// Each of these tests sends many requests; a machine that is busy with others needs more than the usual time.
+// Each of these tests sends many requests, which takes longer than usual on a busy machine.
 vi.setConfig({ testTimeout: 30_000 });
 
 const chatIdOf = (answer: Answer) => (answer.envelope.data as { chat_id: number }).chat_id;
 
-/** Three isolates of one deployment, taken in turn. */
+/** Three isolates of one deployment; requests go to each in turn. */
 async function isolates() {
   const world = await World.create();
   const all = [world, world.anotherIsolate(), world.anotherIsolate()];
   return { world, nth: (i: number) => all[i % all.length] ?? world };
 }
 
-/** How many answers there are of each status. */
+/** The number of answers with each status. */
 function tally(answers: Answer[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
@@ -34,7 +34,7 @@ describe("at once", () => {
     expect(rows.map(({ length }) => length)).toEqual([1, 1, 1, 1]);
   });
 
-  it("100 creates for one new customer open 100 sessions of one customer, each whole and with a chat_id of its own", async () => {
+  it("100 creates for one new customer open 100 sessions of one customer, each whole and with its own chat_id", async () => {
     const { world, nth } = await isolates();
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, i) => nth(i).create({ content: `Message ${i}`, kefu_id: [1, 2, 3] })),
@@ -50,7 +50,7 @@ describe("at once", () => {
     expect(answers.map((answer) => contentOf.get(chatIdOf(answer)))).toEqual(answers.map((_, i) => `Message ${i}`));
   });
 
-  it("50 add_kf that name overlapping agents add each agent once, and fail only where none was left to add", async () => {
+  it("50 add_kf that name overlapping agents add each agent once, and fail only where no agent was left to add", async () => {
     const { world, nth } = await isolates();
     const ids = Array.from({ length: 20 }, (_, i) => 100 + i);
     await Promise.all(

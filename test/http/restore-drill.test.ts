@@ -12,10 +12,10 @@ import { hmac, NOW, World } from "../support/world.ts";
 
 const UNAVAILABLE = { code: -1, msg: "服务暂时不可用", data: "" };
 const NONCE_SECONDS = 1_860;
-const LIFT = 1_000_000;
+const SKIPPED = 1_000_000;
 
 const closed = (world: World, home: string) => world.anotherIsolate({ CLOSED_HOMES: home as never });
-const settle = (world: World, home: string, body?: unknown) =>
+const reconcile = (world: World, home: string, body?: unknown) =>
   call(world, "POST", `/admin/homes/${home}/restored`, body);
 
 async function issue(world: World, siteId: number, name: string) {
@@ -76,18 +76,18 @@ describe("apac, put back to before", () => {
 
     await travelBack();
     expect((await world.stored()).sessions).toHaveLength(3);
-    const settled = await settle(shut, "apac");
-    expect({ status: settled.status, body: settled.body }).toEqual({
+    const reconciled = await reconcile(shut, "apac");
+    expect({ status: reconciled.status, body: reconciled.body }).toEqual({
       status: 200,
       body: {
         sites: await countSites(env.HOME_APAC),
-        lifted_by: LIFT,
+        lifted_by: SKIPPED,
         reopen_after: NOW + NONCE_SECONDS,
         settling_id: expect.stringMatching(/^[0-9a-f]{32}$/),
         homes_down: [],
       },
     });
-    const { reopen_after } = settled.body as { reopen_after: number };
+    const { reopen_after } = reconciled.body as { reopen_after: number };
     const listed = await call(shut, "GET", "/admin/homes/apac/divergent?limit=100");
     const { items: apps } = listed.body as { items: unknown[] };
     expect(apps).toHaveLength(4);
@@ -123,7 +123,7 @@ describe("apac, put back to before", () => {
       expect(replayed.headers.get("x-error-detail")).toContain("timestamp: must be within");
     }
     const fresh = [await world.chatId(), await world.anotherIsolate().chatId(), await as(world, issued).chatId()];
-    expect(fresh).toEqual([3 + LIFT + 1, 3 + LIFT + 2, 3 + LIFT + 3]);
+    expect(fresh).toEqual([3 + SKIPPED + 1, 3 + SKIPPED + 2, 3 + SKIPPED + 3]);
     expect(Math.min(...fresh)).toBeGreaterThan(Math.max(...given));
     const lateFresh = await as(world, late).chatId({ kefu_id: [1] });
     expect(lateFresh).toBeGreaterThan(Math.max(...lateIds));
@@ -146,14 +146,14 @@ describe("apac, put back to before", () => {
     await newWebhook(late);
     await late.chatId();
     await travelBack();
-    expect((await settle(closed(world, "apac"), "apac")).status).toBe(200);
+    expect((await reconcile(closed(world, "apac"), "apac")).status).toBe(200);
     await world.chatId();
     await world.chatId();
     const { events, deliveries } = await eventStore(world);
-    expect(events.map(({ seq }) => seq)).toEqual([1, LIFT + 2, LIFT + 3]);
-    expect(deliveries.map(({ seq }) => seq)).toEqual([1, LIFT + 2, LIFT + 3]);
+    expect(events.map(({ seq }) => seq)).toEqual([1, SKIPPED + 2, SKIPPED + 3]);
+    expect(deliveries.map(({ seq }) => seq)).toEqual([1, SKIPPED + 2, SKIPPED + 3]);
     // Nobody but the home knew of its webhooks.
-    expect(await eventStore(late)).toMatchObject({ site: { events: 0, event_seq_floor: LIFT }, webhooks: [] });
+    expect(await eventStore(late)).toMatchObject({ site: { events: 0, event_seq_floor: SKIPPED }, webhooks: [] });
   });
 
   it("would accept a request of before while it is not stale: that is why reopen_after waits", async () => {
@@ -163,10 +163,10 @@ describe("apac, put back to before", () => {
     const send = (isolate: World) => isolate.sendRaw("create_gd", captured.body, captured.headers);
     expect((await send(world)).status).toBe(200);
     await travelBack();
-    const { reopen_after } = (await settle(closed(world, "apac"), "apac")).body as { reopen_after: number };
+    const { reopen_after } = (await reconcile(closed(world, "apac"), "apac")).body as { reopen_after: number };
     const early = world.anotherIsolate({ NONCES: undefined });
     early.clock.now = NOW + 300;
-    expect((await send(early)).envelope).toMatchObject({ code: 1, data: { chat_id: LIFT + 1 } });
+    expect((await send(early)).envelope).toMatchObject({ code: 1, data: { chat_id: SKIPPED + 1 } });
     // The widest tolerance and the latest timestamp that a request of before may have.
     const wide = world.anotherIsolate({ NONCES: undefined, TIMESTAMP_TOLERANCE_SECONDS: "900" as never });
     const latest = JSON.stringify(world.createBody({ timestamp: NOW + 900 }));
@@ -207,10 +207,10 @@ describe("main, put back to before", () => {
     expect({ status: clash.status, body: clash.body }).toEqual(problem(409, "Conflict"));
     expect(clash.body).toMatchObject({ detail: expect.stringContaining("POST /admin/homes/main/restored") });
 
-    const settled = await settle(shut, "main");
-    expect(settled.body).toEqual({
+    const reconciled = await reconcile(shut, "main");
+    expect(reconciled.body).toEqual({
       sites: await countSites(env.DB),
-      lifted_by: LIFT,
+      lifted_by: SKIPPED,
       reopen_after: NOW + NONCE_SECONDS,
       settling_id: expect.any(String),
       homes_down: [],
@@ -232,7 +232,7 @@ describe("main, put back to before", () => {
 
     world.clock.now = NOW + NONCE_SECONDS;
     const fresh = await world.anotherIsolate().chatId();
-    expect(fresh).toBe(2 + LIFT + 1);
+    expect(fresh).toBe(2 + SKIPPED + 1);
     expect(given).toEqual([1, 2, 3, 4]);
   });
 });
@@ -242,10 +242,10 @@ describe("POST /admin/homes/:name/restored", () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
     const shut = closed(world, "apac");
     expect(await world.chatId()).toBe(1);
-    expect((await settle(shut, "apac", { lift: 5 })).body).toMatchObject({ lifted_by: 5 });
+    expect((await reconcile(shut, "apac", { lift: 5 })).body).toMatchObject({ lifted_by: 5 });
     expect(await world.chatId()).toBe(7);
-    await settle(shut, "apac", { lift: 5 });
-    await settle(shut, "apac", { lift: 5 });
+    await reconcile(shut, "apac", { lift: 5 });
+    await reconcile(shut, "apac", { lift: 5 });
     expect(await world.chatId()).toBe(18);
     expect(await other.chatId()).toBe(1);
     const audit = (await call(world, "GET", "/admin/audit?limit=100")).body as { items: Record<string, unknown>[] };
@@ -260,12 +260,12 @@ describe("POST /admin/homes/:name/restored", () => {
     const world = await World.create({}, "apac");
     const shut = closed(world, "apac");
     const settling_id = crypto.randomUUID();
-    const first = await settle(shut, "apac", { lift: 5, settling_id });
+    const first = await reconcile(shut, "apac", { lift: 5, settling_id });
     expect(first.body).toMatchObject({ settling_id, lifted_by: 5, reopen_after: NOW + NONCE_SECONDS });
     expect(await world.chatId()).toBe(6);
     shut.clock.now = NOW + 100;
     const { sites } = first.body as { sites: number };
-    expect((await settle(shut, "apac", { lift: 5, settling_id })).body).toEqual({
+    expect((await reconcile(shut, "apac", { lift: 5, settling_id })).body).toEqual({
       settling_id,
       sites,
       lifted_by: 0,
@@ -283,7 +283,7 @@ describe("POST /admin/homes/:name/restored", () => {
       "CREATE TRIGGER no_audit BEFORE INSERT ON audit_log WHEN new.action = 'home.restored' BEGIN SELECT RAISE(ABORT, 'no'); END",
     );
     try {
-      expect((await settle(closed(world, "apac"), "apac", { lift: 5 })).status).toBe(500);
+      expect((await reconcile(closed(world, "apac"), "apac", { lift: 5 })).status).toBe(500);
       expect(await world.chatId()).toBe(1);
     } finally {
       await env.HOME_APAC.exec("DROP TRIGGER no_audit");
@@ -292,11 +292,11 @@ describe("POST /admin/homes/:name/restored", () => {
 
   it("is 409 for an open home, which it leaves as it is, unless it is forced", async () => {
     const world = await World.create({}, "apac");
-    const { status, body } = await settle(world, "apac", { lift: 5 });
+    const { status, body } = await reconcile(world, "apac", { lift: 5 });
     expect({ status, body }).toEqual(problem(409, "Conflict"));
     expect(body).toMatchObject({ detail: expect.stringContaining("npm run deploy -- --close apac") });
     expect(await world.chatId()).toBe(1);
-    expect((await settle(world, "apac", { lift: 5, force: true })).status).toBe(200);
+    expect((await reconcile(world, "apac", { lift: 5, force: true })).status).toBe(200);
     expect(await world.chatId()).toBe(7);
   });
 
@@ -314,7 +314,7 @@ describe("POST /admin/homes/:name/restored", () => {
     ["force", "true", "must be true or false"],
   ])("refuses the %s %j", async (field, value, message) => {
     const world = await World.create({}, "apac");
-    const { status, body } = await settle(closed(world, "apac"), "apac", { [field]: value });
+    const { status, body } = await reconcile(closed(world, "apac"), "apac", { [field]: value });
     expect({ status, body }).toEqual(problem(400, "Invalid input", [{ field, message }]));
     expect(await world.chatId()).toBe(1);
   });
@@ -322,7 +322,7 @@ describe("POST /admin/homes/:name/restored", () => {
   it.each(["emea", "MAIN", "__proto__", "HOME_APAC"])("is 404 for the home %s", async (home) => {
     const world = await World.create();
     for (const { status, body } of [
-      await settle(world, home),
+      await reconcile(world, home),
       await call(world, "GET", `/admin/homes/${home}/divergent`),
     ]) {
       expect({ status, body }).toEqual(problem(404, "Not found"));
@@ -339,9 +339,9 @@ describe("POST /admin/homes/:name/restored", () => {
       CLOSED_HOMES: "apac" as never,
       CREDENTIALS: replacing(env.CREDENTIALS, { put }),
     });
-    const { status, body } = await settle(silent, "apac", { settling_id });
+    const { status, body } = await reconcile(silent, "apac", { settling_id });
     expect({ status, body }).toEqual(problem(503, "Temporarily unavailable"));
-    expect((await settle(isolate, "apac", { settling_id })).body).toMatchObject({ lifted_by: 0 });
+    expect((await reconcile(isolate, "apac", { settling_id })).body).toMatchObject({ lifted_by: 0 });
     expect(await world.chatId()).toBe(1_000_001);
   });
 });

@@ -12,10 +12,10 @@ import { NOW, World } from "../support/world.ts";
 
 const closed = (world: World) => world.anotherIsolate({ CLOSED_HOMES: world.home as never });
 
-async function settle(world: World, body?: unknown) {
-  const { status, body: settled } = await call(closed(world), "POST", `/admin/homes/${world.home}/restored`, body);
+async function reconcile(world: World, body?: unknown) {
+  const { status, body: reconciled } = await call(closed(world), "POST", `/admin/homes/${world.home}/restored`, body);
   expect(status).toBe(200);
-  return settled as { settling_id: string; lifted_by: number };
+  return reconciled as { settling_id: string; lifted_by: number };
 }
 
 /** Three sessions, their ids and the seqs of their events. */
@@ -43,7 +43,7 @@ describe.each(["main", "apac"])("%s, put back twice", (home) => {
     await openSessions(world, given);
     for (const travelBack of [second, first, second, first]) {
       await travelBack();
-      expect(await settle(world)).toMatchObject({ lifted_by: 1_000_000 });
+      expect(await reconcile(world)).toMatchObject({ lifted_by: 1_000_000 });
       await openSessions(world, given);
     }
     expectDistinct(given);
@@ -58,7 +58,7 @@ describe.each(["main", "apac"])("%s, put back twice", (home) => {
     const given = [await world.chatId()];
     for (let i = 0; i < 2; i++) {
       await travelBack();
-      await settle(world, { lift: 5 });
+      await reconcile(world, { lift: 5 });
       given.push(await world.anotherIsolate().chatId());
     }
     expect(given).toEqual([70_000_000, 70_000_005, 70_000_010]);
@@ -73,10 +73,10 @@ describe.each(["main", "apac"])("%s, put back twice", (home) => {
     const put = () => Promise.reject(new Error("KV PUT failed: 500"));
     const isolate = closed(world).anotherIsolate({ CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
     expect((await call(isolate, "POST", `/admin/homes/${home}/restored`, { settling_id })).status).toBe(503);
-    expect(await settle(world, { settling_id })).toMatchObject({ settling_id, lifted_by: 0 });
+    expect(await reconcile(world, { settling_id })).toMatchObject({ settling_id, lifted_by: 0 });
     given.push(await world.chatId());
     await travelBack();
-    await settle(world);
+    await reconcile(world);
     given.push(await world.chatId());
     expect(given).toEqual([1, 1_000_001, 2_000_001]);
   });
@@ -95,7 +95,7 @@ describe("apac, put back twice", () => {
       for (let i = 0; i < 3; i++) {
         await travelBack();
         expect((await call(world, "PATCH", `/admin/sites/${world.siteId}`, { name: `Name ${i}` })).status).toBe(200);
-        await settle(world);
+        await reconcile(world);
         given.push(await world.anotherIsolate().chatId());
       }
       expect(given).toEqual([1, 1_000_001, 2_000_001, 3_000_001]);
@@ -105,7 +105,7 @@ describe("apac, put back twice", () => {
   it("refuses a settling_id of long ago, which is no retry: a restore to after it would give ids again", async () => {
     const world = await World.create({}, "apac");
     const settling_id = crypto.randomUUID();
-    await settle(world, { settling_id });
+    await reconcile(world, { settling_id });
     const travelBack = await bookmark(env.HOME_APAC);
     const given = [await world.chatId()];
     await travelBack();
@@ -116,7 +116,7 @@ describe("apac, put back twice", () => {
       409,
       expect.objectContaining({ detail: expect.stringContaining("another settling_id") }),
     ]);
-    await settle(world);
+    await reconcile(world);
     given.push(await world.anotherIsolate().chatId());
     expect(given).toEqual([1_000_001, 2_000_001]);
   });
@@ -130,9 +130,9 @@ describe("apac, put back twice", () => {
     const settling_id = crypto.randomUUID();
     await noSite();
     await noDirectory();
-    expect(await settle(world, { settling_id })).toMatchObject({ lifted_by: 1_000_000 });
+    expect(await reconcile(world, { settling_id })).toMatchObject({ lifted_by: 1_000_000 });
     await withDirectory();
-    expect(await settle(world, { settling_id })).toMatchObject({ lifted_by: 0 });
+    expect(await reconcile(world, { settling_id })).toMatchObject({ lifted_by: 0 });
     const row = await env.HOME_APAC.prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(late.siteId).first();
     expect(row).toMatchObject({ chat_id_floor: 1_000_000, event_seq_floor: 1_000_000 });
     expect(given).toEqual([1]);
@@ -151,7 +151,7 @@ describe("main, put back", () => {
     const given = [await make(), await make()];
     for (let i = 0; i < 2; i++) {
       await travelBack();
-      await settle(world);
+      await reconcile(world);
       given.push(await make(), await make());
     }
     expect(given).toEqual([...new Set(given)]);
@@ -169,7 +169,7 @@ describe("main, put back", () => {
       at("settling:worse"),
       JSON.stringify([null, [siteId, -1, 0], [siteId, "9", 0], [2 ** 50, 9, 9]]),
     );
-    await settle(world, { lift: 5 });
+    await reconcile(world, { lift: 5 });
     expect(await world.chatId()).toBe(6);
     const { body } = await call(world, "POST", "/admin/sites", { name: "Next" });
     expect((body as { id: number }).id).toBeLessThan(10_000);

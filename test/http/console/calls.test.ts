@@ -21,11 +21,11 @@ const APP = "/sites/:site_id/apps/:appid";
 const WEBHOOK = "/sites/:site_id/webhooks/:webhook_id";
 const [{ eventType, wireName }] = OPERATIONS as readonly [(typeof OPERATIONS)[number]];
 
-/** Has the admin API change something first: its rows in the audit log come before those of the form. */
+/** Lets the admin API make a change first: its rows in the audit log come before those of the form. */
 const changed = (path: string, change: unknown) => (world: World) =>
   world.admin("PATCH", adminPathOf({ path }, world), change);
 
-/** The session of each world, and the query that lets it see a new secret. */
+/** The console session of each world, and the query that lets it see a new secret. */
 const visitors = new WeakMap<World, ConsoleVisitor>();
 const queries = new WeakMap<World, string>();
 
@@ -35,14 +35,14 @@ async function visitorOf(world: World): Promise<ConsoleVisitor> {
   return visitor;
 }
 
-/** Rotates a secret, so that the page that shows the new one has something to show. */
+/** Rotates a secret, so that the page of the new secret has one to show. */
 const rotated = (path: string) => async (world: World) => {
   const visitor = await visitorOf(world);
   const { path: shown } = await visitor.press(await visitor.open(pathOf({ path }, world)), "Rotate");
   queries.set(world, new URL(shown, "https://worker").search);
 };
 
-/** Makes the site one that its home does not have yet. */
+/** Makes a site that is in the directory and not yet in its home. */
 const unfinished = ({ siteId }: World) =>
   env.DB.prepare("UPDATE sites SET status = 'creating', home = 'apac' WHERE id = ?").bind(siteId).run();
 
@@ -54,13 +54,13 @@ const withoutWebhooks = async (world: World) => {
   await world.admin("PATCH", `/admin/sites/${world.siteId}`, { events: false });
 };
 
-/** What the form of a rotation holds: which secret it is about. */
+/** The hidden fields of the form of a rotation: which secret it is about. */
 const rotating = (path: string, filled: Record<string, string>) => async (world: World) => {
   const page = await (await visitorOf(world)).open(pathOf({ path }, world));
   return { version: page.value("version"), ...filled };
 };
 
-/** What is filled into each form, or how to know, in as many ways as it takes to leave each row of the audit log that it may leave. */
+/** Samples for each form: how to fill it in, often enough to leave each row of the audit log that the form may leave. */
 const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   "POST /sign-in": [{ body: { token: ADMIN_TOKEN } }],
   "POST /sign-out": [{}],
@@ -109,7 +109,7 @@ function samplesOf(call: Declaration): [Sample, ...Sample[]] {
   return samples;
 }
 
-/** What a form of a page sends, filled in. */
+/** The body of a page's form, filled in. */
 async function formOf(world: World, { body = {} }: Sample): Promise<Record<string, string>> {
   const filled = typeof body === "function" ? await body(world) : body;
   return { form: (await (await visitorOf(world)).open("/console")).value("form"), ...filled };
@@ -156,13 +156,13 @@ describe("the calls of the console", () => {
     expect(Object.keys(SAMPLES).filter((title) => !titles.includes(title))).toEqual([]);
   });
 
-  it("are open to anyone for signing in and out and for the language alone", () => {
+  it("are open without a sign-in only for signing in and out and for the language", () => {
     expect(CONSOLE_CALLS.filter(({ role }) => role === "anyone").map(titleOf)).toEqual([
       ...["GET /sign-in", "POST /sign-in", "POST /sign-out", "POST /language"],
     ]);
   });
 
-  it("lead whoever is not signed in to the sign-in page, and back to where he was", async () => {
+  it("redirect a visitor who is not signed in to the sign-in page, and back after it", async () => {
     const world = await prepare();
     const visitor = new ConsoleVisitor(world);
     for (const call of CONSOLE_CALLS.filter(({ role }) => role === "owner")) {
@@ -177,7 +177,7 @@ describe("the calls of the console", () => {
     }
   });
 
-  it("refuse a form that comes from elsewhere, filled in as it may be", async () => {
+  it("refuse a form from another site, however it is filled in", async () => {
     const world = await prepare();
     const visitor = await visitorOf(world);
     const before = await world.operated();
@@ -191,7 +191,7 @@ describe("the calls of the console", () => {
     expect(await world.operated()).toEqual(before);
   });
 
-  it("do nothing for a form that is made up without what a page gives", async () => {
+  it("do nothing for a forged form that lacks the page's hidden fields", async () => {
     const world = await prepare();
     const visitor = await visitorOf(world);
     const before = await world.operated();
@@ -210,7 +210,7 @@ describe("the calls of the console", () => {
     expect(await world.operated()).toEqual(before);
   });
 
-  it("are named in the log by their pattern", async () => {
+  it("are logged by their pattern", async () => {
     const world = await prepare();
     const visitor = await ConsoleVisitor.signedIn(world);
     const log = vi.spyOn(console, "log").mockReturnValue();

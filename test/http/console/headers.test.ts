@@ -26,15 +26,15 @@ function expectSafe(answer: Response) {
   expect(answer.headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
 }
 
-/** No style or script but from a file. */
+/** Styles and scripts must come from files. */
 async function expectNothingInline(answer: Response) {
   const page = await answer.text();
   expect(page).toMatch(/^<!doctype html><html lang="en">/);
   expect(page).not.toMatch(/<style|\sstyle=|\son[a-z]+=|<script(?! src="\/console\/console\.js")|javascript:/i);
 }
 
-describe("every page of the console, refusals too", () => {
-  it("carries the same strict headers and nothing inline", async () => {
+describe("every page of the console, those of refusals too,", () => {
+  it("has the same strict headers and no inline style or script", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const chatId = await world.chatId();
@@ -90,8 +90,8 @@ describe("every page of the console, refusals too", () => {
   });
 });
 
-describe("a form from elsewhere", () => {
-  it("changes nothing, whatever it says of itself", async () => {
+describe("a form from another site", () => {
+  it("changes nothing, whatever headers it has", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const before = await world.operated();
@@ -113,7 +113,7 @@ describe("a form from elsewhere", () => {
       }
     }
     expect(await world.operated()).toEqual(before);
-    // Older browsers say the one, newer ones both.
+    // Older browsers send one of these headers, newer ones both.
     expect((await visitor.submit(agents, "Disable Agent 1", {}, { "sec-fetch-site": "" })).status).toBe(303);
     expect((await visitor.submit(agents, "Disable Agent 2", {}, { origin: "" })).status).toBe(303);
     expect((await world.operated()).agents.map(({ status }) => status)).toEqual([

@@ -11,7 +11,7 @@ const SOURCES = Object.values(
   import.meta.glob("../../../src/http/console/**/*.{ts,tsx}", { query: "?raw", import: "default", eager: true }),
 );
 
-/** Rules of the schemas that a form can break; their texts are put together from messages. */
+/** Rules of the schemas that a form can break. Their texts are composed of several messages. */
 const RULES = [
   "Is required",
   "Must be a string of {0} to {1} characters, at least one of them visible and none a control character or direction override",
@@ -23,7 +23,7 @@ const RULES = [
   "A site has at most {0} webhooks",
 ];
 
-/** Rules of a webhook's URL. They are also why an attempt failed when the URL was changed in the database. */
+/** Rules of a webhook's URL. An attempt also fails by them, when the URL was changed in the database. */
 const URL_RULES = [
   "must be an absolute https URL",
   "must have at most {0} characters",
@@ -34,7 +34,7 @@ const URL_RULES = [
   "must use port {0}",
 ];
 
-/** Why else an attempt failed, as far as it is not what the receiver said. */
+/** The other reasons why an attempt failed, except the receiver's own texts. */
 const FAILURES = [
   "No answer in {0} s",
   "No connection",
@@ -45,10 +45,10 @@ const FAILURES = [
 
 const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** The name of a status is its text. */
+/** A status's name is its text. */
 const STATUSES = [...SESSION_STATUSES, ...DELIVERY_STATUSES].map(capitalised);
 
-/** What a call was refused for, by the words that stand beside the rule. */
+/** What a call was refused for, in the words that stand beside the rule. */
 const REFUSALS = OPERATIONS.flatMap(({ refusals }) => Object.values(refusals).map(({ past }) => past));
 
 const texts = new Set([
@@ -63,7 +63,7 @@ const texts = new Set([
 ]);
 
 describe("the Chinese texts", () => {
-  it("are there for every English one, and for nothing else", () => {
+  it("exist for every English text, and for no other", () => {
     expect(texts.size).toBeGreaterThan(150);
     expect(Object.keys(chinese).sort()).toEqual([...texts].sort());
   });
@@ -87,7 +87,7 @@ describe("the language of a page", () => {
     expect(languageOf(new Request("https://worker", { headers: { "accept-language": header } }))).toBe(language);
   });
 
-  it("is said in the page, and the switch outlasts Accept-Language", async () => {
+  it("is declared in the page, and the switch wins over Accept-Language", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const inChinese = await (await visitor.get("/console", { "accept-language": "zh-CN" })).text();
@@ -110,7 +110,7 @@ describe("the language of a page", () => {
     expect(await (await visitor.get("/console", { "accept-language": "zh" })).text()).toContain('<html lang="en">');
   });
 
-  it("is switched on the very page: further pages of lists, a rename, a refusal", async () => {
+  it("is switched on the very same page: further pages of lists, a rename, a refusal", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const site = `/console/sites/${world.siteId}`;
@@ -132,7 +132,7 @@ describe("the language of a page", () => {
 });
 
 describe("the times of a page", () => {
-  it("follow the zone that the browser told, and are UTC until it did, whatever the address tells", async () => {
+  it("follow the browser's zone, are UTC until the browser sent it, and ignore the address", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const read = async () => {

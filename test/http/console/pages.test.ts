@@ -14,7 +14,7 @@ async function start() {
 const shown = (page: ConsolePage, id: string) =>
   new RegExp(`<code id="${id}">([^<]*)</code>`).exec(page.html)?.[1] ?? "";
 
-/** Names that show nothing, or hold what no name holds. */
+/** Names that show nothing, or hold forbidden characters. */
 const BAD_NAMES = [
   "",
   " ",
@@ -30,7 +30,7 @@ const NAME_RULE =
   "Must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override";
 
 describe("sites", () => {
-  it("are created and led to, with what their name says escaped", async () => {
+  it("are created and opened, and their names are escaped", async () => {
     const { visitor } = await start();
     const name = `<script>alert("1")</script> & 'co'`;
     const page = await visitor.press(await visitor.open("/console"), "Create site", { Name: name });
@@ -41,12 +41,12 @@ describe("sites", () => {
     expect(sessions.html).toContain("<title>Sessions · &lt;script&gt;");
   });
 
-  it("are listed at the address of one whose end was cut off", async () => {
+  it("are listed when the address of a site was cut off", async () => {
     const { visitor } = await start();
     expect((await visitor.open("/console/sites")).path).toBe("/console");
   });
 
-  it("need a name that can be seen; what is wrong stands above the form and beside the field, what was typed stays", async () => {
+  it("need a visible name; the error stands above the form and beside the field, and the typed text stays", async () => {
     const { visitor } = await start();
     const before = await env.DB.prepare("SELECT max(id) AS last FROM sites").first("last");
     for (const name of BAD_NAMES) {
@@ -62,7 +62,7 @@ describe("sites", () => {
     expect(await env.DB.prepare("SELECT max(id) AS last FROM sites").first("last")).toBe(before);
   });
 
-  it("of before that rule can be clicked all the same", async () => {
+  it("with an invisible name, which older versions allowed, have a link all the same", async () => {
     const { visitor, world } = await start();
     await env.DB.prepare("UPDATE sites SET name = ? WHERE id = ?").bind(" \u200b ", world.siteId).run();
     const cursor = world.siteId - 1;
@@ -73,9 +73,9 @@ describe("sites", () => {
 
   it("show sessions of the reader's day and week, from Monday, by status", async () => {
     const { world, site } = await start();
-    // Counting takes ids to be in the order of time, and other tests have opened sessions of a later time.
+    // Counting expects ids in the order of time, and other tests have opened sessions of a later time.
     await env.DB.batch(["messages", "participants", "sessions"].map((table) => env.DB.prepare(`DELETE FROM ${table}`)));
-    // 2027-01-15 is a Friday; the reader is in UTC here.
+    // 2027-01-15 is a Friday; the reader's zone here is UTC.
     const at = async (now: number, sender_type: number) => {
       world.clock.now = now;
       await world.chatId({ sender_type });
@@ -113,7 +113,7 @@ describe("apps", () => {
     }
   });
 
-  it("are brought along; a taken appid is said, and no secret comes back in a form", async () => {
+  it("are imported; a taken appid is an error, and no secret comes back in a form", async () => {
     const { visitor, site } = await start();
     const appid = crypto.randomUUID();
     const input = { Name: "Moved", appid, Secret: "brought-along-secret" };
@@ -131,7 +131,7 @@ describe("apps", () => {
     expect([bad.value("Name"), bad.value("appid"), bad.value("Secret")]).toEqual(["Bad", "a b", ""]);
   });
 
-  it.each(BAD_NAMES)("are not issued by the name %j", async (name) => {
+  it.each(BAD_NAMES)("are not issued under the name %j", async (name) => {
     const { world, visitor, site } = await start();
     const before = await world.operated();
     const page = await visitor.press(await visitor.open(`${site}/apps`), "Issue app", { Name: name });
@@ -139,7 +139,7 @@ describe("apps", () => {
     expect(await world.operated()).toEqual(before);
   });
 
-  it("are rotated with the chosen overlap, counted down, and both secrets verify until then", async () => {
+  it("are rotated with the chosen overlap, which is counted down, and both secrets verify until it ends", async () => {
     const { world, visitor, site } = await start();
     const path = `${site}/apps/${world.appid}`;
     const page = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
@@ -153,7 +153,7 @@ describe("apps", () => {
     expect(await visitor.page(path)).not.toContain(next);
   });
 
-  it("are rotated once of two pages shown at the same time, so that the secret in use is not pushed out", async () => {
+  it("are rotated once from two pages that were open at the same time, so that the secret in use stays valid", async () => {
     const { world, visitor, site } = await start();
     const path = `${site}/apps/${world.appid}`;
     const [one, two] = [await visitor.open(path), await visitor.open(path)];
@@ -210,7 +210,7 @@ describe("apps", () => {
     expect((await world.create()).status).toBe(200);
   });
 
-  it("are asked about once more when another rotation came before the answer", async () => {
+  it("ask for another confirmation when another rotation came before the answer", async () => {
     const { world, visitor, site } = await start();
     const path = `${site}/apps/${world.appid}`;
     const asked = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "0" });
@@ -226,7 +226,7 @@ describe("apps", () => {
     const { world, visitor, site } = await start();
     const path = `${site}/apps/${world.appid}/rotate`;
     const before = await world.operated();
-    // No form of ours sends it. An empty field is a 0 to Number(), and must not be one here.
+    // The console's forms never send this. Number() would read an empty field as 0, which means no overlap.
     const answer = await visitor.post(path, { overlap_seconds });
     expect(answer.status).toBe(400);
     expect(await answer.text()).toMatch(/<select [^>]*aria-invalid="true" aria-describedby="overlap_seconds-error"/);
@@ -234,7 +234,7 @@ describe("apps", () => {
     expect(await world.operated()).toEqual(before);
   });
 
-  it("are revoked after a page that asks, and only by its form", async () => {
+  it("are revoked only by the form of a page that asks for confirmation", async () => {
     const { world, visitor, site } = await start();
     const path = `${site}/apps/${world.appid}`;
     const app = await visitor.open(path);
@@ -242,7 +242,7 @@ describe("apps", () => {
     expect((await world.create()).status).toBe(200);
     const page = await visitor.press(asked, "Revoke for good");
     expect([page.path.split("?")[0], page.notices]).toEqual([path, ["The app was revoked."]]);
-    // There is nothing left to ask about.
+    // A revoked app needs no confirmation.
     expect((await visitor.open(`${path}/revoke`)).path).toBe(path);
     expect((await world.create()).status).toBe(401);
     expect(page.text).toContain("Revoked on");
@@ -251,7 +251,7 @@ describe("apps", () => {
     expect(late.notices).toEqual(["The app is revoked."]);
   });
 
-  it("of another site are not there", async () => {
+  it("of another site are not found", async () => {
     const { world, visitor } = await start();
     const other = await World.create();
     const path = `/console/sites/${other.siteId}/apps/${world.appid}`;
@@ -308,7 +308,7 @@ describe("agents", () => {
     expect(await world.operated()).toEqual(before);
   });
 
-  it("are not renamed to what cannot be seen", async () => {
+  it("are not renamed to an invisible name", async () => {
     const { world, visitor, site } = await start();
     const before = await world.operated();
     for (const name of BAD_NAMES) {
@@ -318,7 +318,7 @@ describe("agents", () => {
     expect(await world.operated()).toEqual(before);
   });
 
-  it("are pasted all or none, and every bad line is named", async () => {
+  it("are all added from a pasted list, or none, and every bad line is named", async () => {
     const { world, visitor, site } = await start();
     const before = await world.operated();
     const paste = async (list: string) =>
@@ -350,7 +350,7 @@ describe("agents", () => {
     expect(audit.slice(before.audit.length).map((entry) => entry.subject)).toEqual(["20", "21"]);
   });
 
-  it("are told the first bad lines of a long list, and how many more there are", async () => {
+  it("from a long list name the first bad lines, and how many more there are", async () => {
     const { visitor, site } = await start();
     const form = await visitor.open(`${site}/agents`);
     const page = await visitor.press(form, "Add all", { "One agent a line: id, name": "x\n".repeat(30_000) });
@@ -361,7 +361,7 @@ describe("agents", () => {
     expect(long.html.length).toBeLessThan(300_000);
   });
 
-  it("of no site are not there", async () => {
+  it("of an unknown site are not found", async () => {
     const { visitor, site } = await start();
     const form = (await visitor.open("/console")).value("form");
     expect((await visitor.get(`${site}/agents/99`)).status).toBe(404);
@@ -392,11 +392,11 @@ describe("sessions", () => {
     expect(await find({ "Customer (sbs)": "nobody" })).toEqual([]);
     const found = await visitor.press(page, "Find", { "Customer (sbs)": "c0", Status: "replied" });
     expect([found.value("Status"), found.value("Customer (sbs)")]).toEqual(["replied", "c0"]);
-    // What makes no sense as a status leaves the rest of the filter alone.
+    // An unknown status is ignored, and the rest of the filter stays.
     expect(ids(await visitor.page(`${site}/sessions?status=asleep&sbs=c1`))).toEqual(of((i) => i % 2 === 1));
   });
 
-  it("without a visible character in their title or sbs can be clicked all the same", async () => {
+  it("without a visible character in their title or sbs have a link all the same", async () => {
     const { world, visitor, site } = await start();
     const id = await world.chatId({ sbs: "\u200b", content: "\u200b\u2800", agent_title: undefined });
     for (const path of [site, `${site}/sessions`]) {
@@ -407,7 +407,7 @@ describe("sessions", () => {
     expect((await visitor.open(`${site}/sessions/${id}`)).link('"\u200b"')).toContain("?sbs=");
   });
 
-  it("keep the filter on their further pages, and have a way back from each", async () => {
+  it("keep the filter on further pages, and each has a link back", async () => {
     const { world, visitor, site } = await start();
     for (let i = 0; i < 45; i++) await world.chatId({ sbs: "many" });
     await world.chatId({ sbs: "other" });
@@ -425,7 +425,7 @@ describe("sessions", () => {
     expect(ids((await visitor.open(three.link("First page"))).html)).toEqual(ids(one.html));
   });
 
-  it("of another site's customer of the same sbs stay there", async () => {
+  it("of another site's customer with the same sbs are not listed", async () => {
     const { world, visitor } = await start();
     const other = await World.create();
     await world.chatId({ sbs: "same" });
@@ -474,7 +474,7 @@ describe("sessions", () => {
     expect(await visitor.page(`${site}/sessions/${system}`)).toContain("System (uid 0)");
   });
 
-  it("show the pairs that the caller gave, escaped, and nothing of them where there are none", async () => {
+  it("show the pairs that the caller gave, escaped, and no heading for them where there are none", async () => {
     const { world, visitor, site } = await start();
     const id = await seedSession(world, { metadata: JSON.stringify({ "shop.plan": "<b>gold</b>", order: "A-17" }) });
     const page = await visitor.page(`${site}/sessions/${id}`);
@@ -485,14 +485,14 @@ describe("sessions", () => {
     expect(await visitor.page(`${site}/sessions/${none}`)).not.toContain("Metadata");
   });
 
-  it("name a status that the pages do not know by its own name, without a colour", async () => {
+  it("show an unknown status by its own name, without a colour", async () => {
     const { world, visitor, site } = await start();
     const id = await seedSession(world);
     await env.DB.prepare("UPDATE sessions SET status = 'on_hold' WHERE id = ?").bind(id).run();
     expect(await visitor.page(`${site}/sessions/${id}`)).toContain('<span class="badge off">On_hold</span>');
   });
 
-  it("cost a create one written row for being found by customer", async () => {
+  it("cost a create only one more written row, so that they are found by customer", async () => {
     const world = await World.create();
     await world.chatId();
     let written = 0;

@@ -20,8 +20,8 @@ async function start() {
   return { world, visitor, apps, failed, appid };
 }
 
-describe("an appid that is kept for a site without an app", () => {
-  it("is named on the page of the failure, which leads to its own page, and is in no list of apps", async () => {
+describe("an appid reserved for a site without an app", () => {
+  it("is named on the error page, which leads to the appid's own page, and is in no list of apps", async () => {
     const { world, visitor, apps, failed, appid } = await start();
     expect([failed.status, failed.heading]).toEqual([503, "The app is not finished"]);
     expect(failed.link("To the page of this appid")).toBe(`${apps}/${appid}`);
@@ -32,7 +32,7 @@ describe("an appid that is kept for a site without an app", () => {
     expect([list.status, list.text.includes(appid)]).toEqual([200, false]);
   });
 
-  it("is released after a question: any site can get it", async () => {
+  it("is released after a confirmation: any site can get it", async () => {
     const { visitor, apps, appid } = await start();
     const page = await visitor.open(`${apps}/${appid}`);
     const question = await visitor.open(page.link("Release the appid…"));
@@ -53,7 +53,7 @@ describe("an appid that is kept for a site without an app", () => {
     expect((await world.operated()).apps.map((app) => app.appid)).toContain(appid);
   });
 
-  it("is not released when somebody has issued the app since, and the operator is told", async () => {
+  it("is not released when the app was issued meanwhile, and the operator reads so", async () => {
     const { world, visitor, apps, appid } = await start();
     const question = await visitor.open(`${apps}/${appid}/release`);
     expect((await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "N", appid })).status).toBe(201);

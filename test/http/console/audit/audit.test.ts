@@ -8,7 +8,7 @@ type Page = { items: (Entry & { id: number; site_id: number | null })[]; next_cu
 const log = async (world: World, query = ""): Promise<Page> =>
   (await world.admin("GET", `/admin/audit?site_id=${world.siteId}${query}`)).json();
 
-/** What is new in the log since `before`, oldest first. */
+/** The log's entries since `before`, oldest first. */
 async function since(world: World, before: Page): Promise<Entry[]> {
   const { items } = await log(world, "&limit=100");
   const known = new Set(before.items.map(({ id }) => id));
@@ -19,7 +19,7 @@ async function since(world: World, before: Page): Promise<Entry[]> {
 }
 
 describe("the audit log", () => {
-  it("tells each change through the console and through the API, who, what, whom and when", async () => {
+  it("tells of each change through the console and through the API who made it, what it was, to which thing, and when", async () => {
     const world = await World.create();
     const before = await log(world, "&limit=100");
     const visitor = await ConsoleVisitor.signedIn(world);
@@ -62,7 +62,7 @@ describe("the audit log", () => {
     }
   });
 
-  it("has no row for what did not happen", async () => {
+  it("has no row for a change that was refused or changed nothing", async () => {
     const world = await World.create();
     const { appid, siteId } = world;
     const before = await log(world, "&limit=100");
@@ -82,7 +82,7 @@ describe("the audit log", () => {
     expect((await since(world, before)).map(({ action }) => action)).toEqual(["app.revoked"]);
   });
 
-  it("has one row for each of two rotations at once that both got through, and none for one that did not", async () => {
+  it("has one row for each of two rotations at once that both succeeded, and none for a failed one", async () => {
     const world = await World.create();
     const before = await log(world, "&limit=100");
     const answers = await Promise.all(
@@ -104,7 +104,7 @@ describe("the audit log", () => {
     for (const secret of [brought, world.secret, rotated.secret, "v1.", "v2."]) expect(text).not.toContain(secret);
   });
 
-  it("is read in pages, newest first, of one site or of all", async () => {
+  it("is read in pages, newest first, for one site or for all", async () => {
     const world = await World.create();
     const other = await World.create();
     for (const id of [10, 11, 12]) await world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id, name: "A" });

@@ -14,7 +14,7 @@ const NOT_KNOWN =
   "This form was sent before, and it is not known what came of it. It is never done twice; look here whether it was done.";
 
 describe("a form that is sent again", () => {
-  it("issues one app and leads to where the first led, however often it is sent", async () => {
+  it("issues one app and redirects to the same place, however often it is sent", async () => {
     const { world, visitor, site } = await start();
     const before = await world.operated();
     const form = await visitor.open(`${site}/apps`);
@@ -41,7 +41,7 @@ describe("a form that is sent again", () => {
     expect((await world.operated()).apps).toHaveLength(2);
   });
 
-  it("is another form once it was edited", async () => {
+  it("counts as another form once it was edited", async () => {
     const { world, visitor, site } = await start();
     const form = await visitor.open(`${site}/agents`);
     await visitor.submit(form, "Add agent", { ID: "10", Name: "Ana" });
@@ -82,11 +82,11 @@ describe("a form that is sent again", () => {
   });
 
   it.each(["before", "after"] as const)(
-    "says that it does not know what came of the first, when that failed %s its work",
+    "says that the result of the first is unknown, when the first failed %s its work",
     async (fault) => {
       const { world, visitor, site } = await start();
       const form = await visitor.open(`${site}/apps`);
-      // The first batch claims the form, the second makes the route, and every try to issue the app comes after.
+      // The first batch claims the form, the second makes the route; every try to issue the app comes after those.
       const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth >= 2 ? fault : undefined));
       const broken = visitor.through(world.anotherIsolate({ DB: faultyD1(env.DB, faults) }));
       const failed = await broken.press(form, "Issue app", { Name: "Shop" });
@@ -99,7 +99,7 @@ describe("a form that is sent again", () => {
     },
   );
 
-  it("does nothing when its claim is not known to be its own", async () => {
+  it("does nothing when it cannot know that its claim is its own", async () => {
     const { world, visitor, site } = await start();
     const form = await visitor.open(`${site}/apps`);
     const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth === 0 ? "after" : undefined));
@@ -109,7 +109,7 @@ describe("a form that is sent again", () => {
     expect((await world.operated()).apps).toHaveLength(1);
   });
 
-  it("of another console session is shown again, filled, and does nothing until it is sent from there", async () => {
+  it("is shown again, filled in, in another console session, and does nothing until it is sent from there", async () => {
     const { world, visitor, site } = await start();
     const form = await visitor.open(`${site}/agents`);
     const list = { "One agent a line: id, name": "20, Ana\r\n21, Ben" };
@@ -124,7 +124,7 @@ describe("a form that is sent again", () => {
   });
 });
 
-describe("a secret just shown", () => {
+describe("a secret that was just shown", () => {
   async function rotated() {
     const { world, visitor, site } = await start();
     const path = `${site}/apps/${world.appid}`;
@@ -134,7 +134,7 @@ describe("a secret just shown", () => {
     return { world, visitor, path, page, secret };
   }
 
-  it("stays on its page for ten minutes: reloaded, in the other language, after a click and back", async () => {
+  it("stays on its page for ten minutes: after a reload, in the other language, after a click and back", async () => {
     const { world, visitor, path, page, secret } = await rotated();
     expect(page.html).toContain(`data-until="${NOW + 600}">(00:10:00)`);
     expect(page.headers.get("refresh")).toBe("600");
@@ -165,7 +165,7 @@ describe("a secret just shown", () => {
     expect(back.html).not.toContain(secret);
   });
 
-  it("is not shown on another app's page, once it is rotated again, or once the app is revoked", async () => {
+  it("is not shown on another app's page, nor once the app is rotated again or revoked", async () => {
     const { world, visitor, path, page } = await rotated();
     const other = await World.create();
     const elsewhere = page.path.replace(path, `/console/sites/${other.siteId}/apps/${other.appid}`);
@@ -193,8 +193,8 @@ describe("a secret just shown", () => {
   });
 });
 
-describe("what was just done", () => {
-  it("is said where it led, and by no link that anybody makes", async () => {
+describe("a finished change", () => {
+  it("is announced on the page that it redirects to, and on no page of a forged link", async () => {
     const { world, visitor, site } = await start();
     const app = `${site}/apps/${world.appid}`;
     const path = `${site}/agents`;
@@ -212,7 +212,7 @@ describe("what was just done", () => {
     expect((await visitor.open(disabled.path)).notices).toEqual([]);
   });
 
-  it("leads back to the page of the list it was done on", async () => {
+  it("leads back to the page of the list where the form was", async () => {
     const { visitor, site } = await start();
     const agents = Array.from({ length: 60 }, (_, i) => `${100 + i}, Person ${i}`).join("\n");
     const list = await visitor.press(await visitor.open(`${site}/agents`), "Add all", {
@@ -221,7 +221,7 @@ describe("what was just done", () => {
     const second = await visitor.open(list.link("Next page"));
     const disabled = await visitor.press(second, "Disable Person 59");
     expect(disabled.text).toContain("Person 59 159 Disabled");
-    // And to the button, so that keyboard and eyes stay where they were.
+    // The link goes to the button too, so that the focus and the scroll position stay.
     expect(disabled.path).toMatch(/#agent-159$/);
     expect(disabled.html).toContain('<button type="submit" id="agent-159"');
     expect(disabled.notices).toEqual(["The agent was disabled."]);
@@ -230,7 +230,7 @@ describe("what was just done", () => {
     expect((await visitor.open(rename.link("Cancel"))).path).toBe(second.path);
     const renamed = await visitor.press(rename, "Rename", { Name: "Renamed" });
     expect(renamed.text).toContain("Renamed 158 Normal");
-    // A form that is not ours leads nowhere else.
+    // A return address that the console did not make is ignored.
     const answer = await visitor.post(`${site}/agents/1`, {
       form: list.value("form"),
       status: "disabled",
@@ -241,7 +241,7 @@ describe("what was just done", () => {
 });
 
 describe("the language switch", () => {
-  it("keeps what a form that came back holds and what is wrong with it", async () => {
+  it("keeps the fields and the errors of a form that came back", async () => {
     const { world, visitor, site } = await start();
     const before = await world.operated();
     const cases: [string, string, Record<string, string>, string, string][] = [

@@ -13,7 +13,7 @@ async function start(home = "apac") {
 
 const broken = () => ({ HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) });
 
-/** The page of the list that the site is on. */
+/** The page of the list that shows the site. */
 const listed = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
 
 const siteRow = (siteId: number) => env.DB.prepare("SELECT * FROM sites WHERE id = ?").bind(siteId).first();
@@ -21,7 +21,7 @@ const homeRow = (siteId: number, db = env.HOME_APAC) =>
   db.prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(siteId).first();
 
 describe("a deployment of one home", () => {
-  it("speaks of no home on any page", async () => {
+  it("mentions no home on any page", async () => {
     const world = await World.create({ HOME_APAC: undefined });
     const visitor = await ConsoleVisitor.signedIn(world);
     const site = `/console/sites/${world.siteId}`;
@@ -33,7 +33,7 @@ describe("a deployment of one home", () => {
     }
   });
 
-  it("says of its one home that it is closed", async () => {
+  it("says that its one home is closed", async () => {
     const world = await World.create({ HOME_APAC: undefined, CLOSED_HOMES: "main" });
     const visitor = await ConsoleVisitor.signedIn(world);
     const page = await visitor.open(`/console/sites/${world.siteId}`);
@@ -42,7 +42,7 @@ describe("a deployment of one home", () => {
 });
 
 describe("creating a site", () => {
-  it("takes a home and the first chat_id, and its sessions count from there", async () => {
+  it("asks for a home and the first chat_id, from which its sessions count", async () => {
     const { visitor, world } = await start();
     const form = await visitor.open("/console");
     expect(form.value("Home")).toBe("main");
@@ -59,7 +59,7 @@ describe("creating a site", () => {
   });
 
   it.each(["0", "x", "1.5", "-1", "900000000000001"])(
-    "refuses the first chat_id %j at its field and keeps what was typed",
+    "refuses the first chat_id %j at its field and keeps the other fields",
     async (first) => {
       const { visitor } = await start();
       const before = await env.DB.prepare("SELECT max(id) FROM sites").first();
@@ -75,7 +75,7 @@ describe("creating a site", () => {
     },
   );
 
-  it("refuses a home that there is not, at its field", async () => {
+  it("refuses an unknown home, at its field", async () => {
     const { visitor } = await start();
     const form = (await visitor.open("/console")).value("form");
     const page = await visitor.follow(await visitor.post("/console/sites", { form, name: "N", home: "mars" }), "/");
@@ -138,7 +138,7 @@ describe("the page Homes", () => {
     expect(down.rows[1]?.[2]).toBe("Down");
   });
 
-  it("makes a restored home fit for use after a page that asks, and shows what came of it", async () => {
+  it("reconciles a restored home after a confirmation, and shows the result", async () => {
     const { visitor: opened, world, site } = await start();
     const lost = await (await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Lost" })).json<{
       appid: string;
@@ -167,7 +167,7 @@ describe("the page Homes", () => {
     expect(done.link(lost.appid)).toBe(`${site}/apps`);
     expect(done.rows.find(([appid]) => appid === lost.appid)?.[2]).toContain("issue it again with this appid");
     expect(await homeRow(world.siteId)).toMatchObject({ chat_id_floor: 2001 });
-    // The same form again, and the page again, which is the same settling, lift nothing.
+    // The same form again, or the same page again, is the same reconciliation and skips no more ids.
     await visitor.press(asked, "It was restored: lift now");
     const again = await visitor.press(await visitor.open(asked.path), "It was restored: lift now");
     expect(again.text).toContain("chat_ids skipped 0");
@@ -176,14 +176,14 @@ describe("the page Homes", () => {
     await visitor.press(chinese, "English");
     expect(await homeRow(world.siteId)).toMatchObject({ chat_id_floor: 2001 });
     expect(await world.chatId()).toBe(2002);
-    // No link that anybody makes tells such a result.
+    // A forged link must not show such a result.
     const forged = done.path.replace("~2000~", "~9000~");
     expect(forged).not.toBe(done.path);
     expect((await visitor.open(forged)).text).not.toContain("were lifted");
     await env.DB.prepare("DELETE FROM app_routes WHERE appid = ?").bind(lost.appid).run();
   });
 
-  it.each(["", "0", "1000000001", "many"])("does not lift by %j", async (lift) => {
+  it.each(["", "0", "1000000001", "many"])("refuses to skip %j ids", async (lift) => {
     const { visitor, world } = await start();
     const before = await homeRow(world.siteId);
     const form = await visitor.open("/console/homes/apac/restored");

@@ -21,7 +21,7 @@ const unmigratedIn = (table: string) =>
     prepare: (sql: string) => (sql.includes(`from "${table}"`) ? env.UNMIGRATED : env.DB).prepare(sql),
   });
 
-/** The page of the list that the site is on. */
+/** The page of the list that shows the site. */
 const listed = (visitor: ConsoleVisitor, siteId: number) => visitor.open(`/console?cursor=${siteId - 1}`);
 
 describe("a site of a home that does not serve", () => {
@@ -42,7 +42,7 @@ describe("a site of a home that does not serve", () => {
     expect(page.headers.get("retry-after")).toBe("1");
   });
 
-  it("names the directory too, which may be the one that fails", async () => {
+  it("names the directory too, which may be the database that fails", async () => {
     const { visitor, world } = await start();
     const prepare = (sql: string) => (sql.includes('into "sites"') ? downDb(env.DB) : env.DB).prepare(sql);
     const apart = visitor.through(world.anotherIsolate({ DB: replacing(env.DB, { prepare }) }));
@@ -73,7 +73,7 @@ describe("a site of a home that does not serve", () => {
     expect([log.status, log.notices]).toEqual([200, ["Homes that do not answer: apac"]]);
   });
 
-  it("shows what could be read of its overview, and says so of the rest", async () => {
+  it("shows the part of its overview that could be read, and says that the rest is missing", async () => {
     const { visitor, world, site } = await start();
     const db = new Proxy(env.HOME_APAC, {
       get: (target, name) =>
@@ -93,10 +93,10 @@ describe("a site of a home that does not serve", () => {
 });
 
 describe("the audit pages of several homes", () => {
-  it("name the home of each entry, and homes that give none", async () => {
+  it("name the home of each entry, and the homes that give none", async () => {
     const { visitor, world, site } = await start();
     const main = await World.create();
-    // Later than what other tests leave in the log, so that the first page has them.
+    // Later than the entries that other tests leave in the log, so that the first page has these.
     for (const each of [world, main]) {
       const later = each.anotherIsolate();
       later.clock.now = NOW + 10_000_000;

@@ -11,21 +11,21 @@ const HOURS_12 = 43_200;
 const rows = async (sql: string) => (await env.DB.prepare(sql).all<Record<string, unknown>>()).results;
 
 describe("signing in", () => {
-  it("sets a cookie of this host alone, for 12 hours, out of scripts' and other sites' posts' reach", async () => {
+  it("sets a cookie for this host alone, for 12 hours, which scripts cannot read and other sites' posts do not carry", async () => {
     const world = await World.create();
     const answer = await new ConsoleVisitor(world).signIn();
     expect([answer.status, answer.headers.get("location")]).toEqual([303, "/console"]);
     const [cookie, ...others] = answer.headers.getSetCookie();
     expect(others).toEqual([]);
     expect(cookie).toMatch(/^__Host-console=[\w-]{43}\.[\w-]{43}; /);
-    // Lax: a link from a mail finds who is signed in. Posts are held to their origin.
+    // Lax: a link from a mail must carry the cookie. Posts are checked by their origin.
     expect(cookie?.split("; ").slice(1).sort()).toEqual(
       ["HttpOnly", "Max-Age=43200", "Path=/", "SameSite=Lax", "Secure"].sort(),
     );
     expect(cookie).not.toContain("Domain");
   });
 
-  it("leaves a row that helps nobody to sign in", async () => {
+  it("stores a row that is useless for signing in", async () => {
     const world = await World.create();
     const before = (await rows("SELECT id FROM console_sessions")).map(({ id }) => id);
     const visitor = await ConsoleVisitor.signedIn(world);
@@ -35,7 +35,7 @@ describe("signing in", () => {
     expect([...visitor.cookies.values()].join()).not.toContain(row?.id);
   });
 
-  it("lasts 12 hours by the server's clock, whatever the browser keeps", async () => {
+  it("lasts 12 hours by the server's clock, however long the browser keeps the cookie", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     world.clock.now = NOW + HOURS_12 - 1;
@@ -54,7 +54,7 @@ describe("signing in", () => {
     expect((await visitor.get("/console")).status).toBe(303);
   });
 
-  it("cannot be forged, and a cookie that is made up costs no database read", async () => {
+  it("cannot be forged, and a made-up cookie costs no database read", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const cookie = visitor.cookies.get("__Host-console") ?? "";
@@ -83,7 +83,7 @@ describe("signing in", () => {
     expect((await visitor.get("/console")).status).toBe(200);
   });
 
-  it("shows that the database does not answer, whoever asks, and lets nobody in meanwhile", async () => {
+  it("shows to everyone that the database does not answer, and lets nobody in meanwhile", async () => {
     const world = await World.create();
     const { cookies } = await ConsoleVisitor.signedIn(world);
     const down = new Faults(() => "before");
@@ -98,7 +98,7 @@ describe("signing in", () => {
     expect((await visitor.post("/console/sign-out", {})).status).toBe(503);
   });
 
-  it("is refused with another token, and says so on the page without repeating it", async () => {
+  it("is refused with another token, and the page says so without repeating the token", async () => {
     const world = await World.create();
     const visitor = new ConsoleVisitor(world);
     const page = await visitor.press(await visitor.open("/console/sign-in"), "Sign in", {
@@ -111,7 +111,7 @@ describe("signing in", () => {
     expect(page.html).not.toContain(ADMIN_TOKEN);
   });
 
-  it("counts failures alone by client address, so that the right token always gets in", async () => {
+  it("counts only failures by client address, so that the right token always gets in", async () => {
     const keys: string[] = [];
     const limit = { limit: async ({ key }: { key: string }) => ({ success: keys.push(key) <= 2 }) };
     const world = await World.create({ CLIENT_LIMIT: limit as RateLimit });
@@ -127,7 +127,7 @@ describe("signing in", () => {
     expect([third.status, third.headers.get("retry-after")]).toEqual([429, "60"]);
     expect(third.headers.getSetCookie()).toEqual([]);
     expect((await attempt(ADMIN_TOKEN)).status).toBe(303);
-    // Not the name that failed signatures of the same address are counted under.
+    // Another name than the one that counts failed signatures of the same address.
     expect(keys).toEqual(Array(3).fill("operator 203.0.113.7"));
   });
 
@@ -153,13 +153,13 @@ describe("signing in", () => {
     expect(page).not.toContain(token);
   });
 
-  it("works with a token that was set with a line break at its end, typed without it", async () => {
+  it("accepts a token that was set with a line break at its end, typed without it", async () => {
     const world = await World.create({ ADMIN_TOKEN: `${ADMIN_TOKEN}\n` });
     const visitor = await ConsoleVisitor.signedIn(world);
     expect((await visitor.get("/console")).status).toBe(200);
   });
 
-  it("leads back to the page that was asked for, whatever its query, and to no other site", async () => {
+  it("leads back to the requested page, whatever its query, and to no other site", async () => {
     const world = await World.create();
     const visitor = new ConsoleVisitor(world);
     for (const query of ["?status=waiting", "?sbs=customer%20%231&status=", "?sbs=a:b/c@d"]) {
@@ -189,7 +189,7 @@ describe("signing in", () => {
     }
   });
 
-  it("is not asked for again: a link to it leads on to the page it names", async () => {
+  it("is not shown to a visitor who is signed in: its link redirects to the page that it names", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const answer = await visitor.get("/console/sign-in?next=%2Fconsole%2Faudit");
@@ -201,7 +201,7 @@ describe("signing in", () => {
 });
 
 describe("signing out", () => {
-  it("stays done when a try of signing in, whose answer was lost, commits after it", async () => {
+  it("stays in force when a sign-in whose answer was lost commits after it", async () => {
     const world = await World.create();
     let late: (() => Promise<unknown>) | undefined;
     const wrap = (statement: D1PreparedStatement): D1PreparedStatement =>
@@ -226,7 +226,7 @@ describe("signing out", () => {
     expect((await copy.get("/console")).status).toBe(303);
   });
 
-  it("takes the cookie away and ends the session of whoever has a copy of it", async () => {
+  it("deletes the cookie and ends the session for every copy of it", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const copy = new ConsoleVisitor(world.anotherIsolate());
@@ -244,7 +244,7 @@ describe("signing out", () => {
 });
 
 describe("a form sent after the sign-in has ended", () => {
-  it("comes back filled after signing in anew, and has done nothing", async () => {
+  it("comes back filled in after the new sign-in, and has changed nothing", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const path = `/console/sites/${world.siteId}/agents`;
@@ -255,7 +255,7 @@ describe("a form sent after the sign-in has ended", () => {
     const asked = await visitor.press(form, "Add all", { "One agent a line: id, name": list });
     expect([asked.status, asked.heading]).toEqual([401, "Sign in to the console"]);
     expect(asked.notices).toEqual(["You are no longer signed in"]);
-    // A wrong token and a change of language lose nothing.
+    // A wrong token and a change of language keep the fields.
     const wrong = await visitor.press(asked, "Sign in", { "Admin token": "wrong" });
     const chinese = await visitor.press(wrong, "中文");
     expect([chinese.status, chinese.heading]).toEqual([401, "登录控制台"]);
@@ -271,7 +271,7 @@ describe("a form sent after the sign-in has ended", () => {
     expect((await world.operated()).agents.at(-1)).toMatchObject({ id: 21, name: "<b>Ben</b> & co" });
   });
 
-  it("never carries a secret, a token or what makes it count along", async () => {
+  it("carries no secret, no token and no form token along", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const form = await visitor.open(`/console/sites/${world.siteId}/apps`);
@@ -284,7 +284,7 @@ describe("a form sent after the sign-in has ended", () => {
     expect((await world.operated()).apps).toHaveLength(1);
   });
 
-  it("leaves the admin token on no page, whichever form it was", { timeout: 30_000 }, async () => {
+  it("leaves the admin token on no page, whichever form was sent", { timeout: 30_000 }, async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const site = `/console/sites/${world.siteId}`;
@@ -318,7 +318,7 @@ describe("a form sent after the sign-in has ended", () => {
     }
   });
 
-  it("of a signature check is checked once signed in, for a check changes nothing", async () => {
+  it("is checked after the sign-in when it is a signature check, because a check changes nothing", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const form = { "Which call is it?": "create_gd", "Body, as it was sent": "{" };
@@ -331,7 +331,7 @@ describe("a form sent after the sign-in has ended", () => {
     expect(back.text).toContain("Sent now, the server answers 400");
   });
 
-  it("of one button leads to the page that has it", async () => {
+  it("that is a single button leads to the page that has the button", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const site = `/console/sites/${world.siteId}`;
@@ -368,7 +368,7 @@ describe("a form sent after the sign-in has ended", () => {
 });
 
 describe("an address of the console with a slash at its end", () => {
-  it("leads to the page without it", async () => {
+  it("redirects to the page without the slash", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const site = `/console/sites/${world.siteId}`;
@@ -385,8 +385,8 @@ describe("an address of the console with a slash at its end", () => {
   });
 });
 
-describe("without signing in", () => {
-  it("nothing is shown and nothing is changed", async () => {
+describe("a visitor who is not signed in", () => {
+  it("sees nothing and changes nothing", async () => {
     const world = await World.create();
     const site = `/console/sites/${world.siteId}`;
     const visitor = new ConsoleVisitor(world);

@@ -9,7 +9,7 @@ import { type Body, hmac, NOW, type Replacements, World } from "../../../support
 interface Case {
   body: string | Body;
   operation?: Operation;
-  /** The right one unless given. */
+  /** Undefined means the right one. */
   signature?: string;
 }
 
@@ -173,15 +173,15 @@ const add = (world: World, chatId: number, change: Body = {}): Case => ({
   body: world.addBody(chatId, change),
 });
 
-/** A create of that many bytes that lacks a field. */
+/** A create of this many bytes that lacks a field. */
 function padded(world: World, bytes: number): string {
   const body = JSON.stringify(world.createBody({ ip: undefined, note: "" }));
   return body.replace('"note":""', `"note":"${"x".repeat(bytes - body.length)}"`);
 }
 
-describe("the signature check says what the server answers", () => {
+describe("the signature check gives the server's answer", () => {
   it.each(CASES)("to %s: %d", async (_, status, make) => {
-    // KV is waited for, so that replays are seen before fields are looked at.
+    // The check waits for KV, so that replays are seen before fields are looked at.
     const world = await World.create({ REPLAY_LOOK_MS: "1000" });
     const visitor = await ConsoleVisitor.signedIn(world);
     const { operation = "create_gd", ...made } = await make(world);
@@ -195,7 +195,7 @@ describe("the signature check says what the server answers", () => {
     if (about?.startsWith("Fields of")) expect(cause?.text).toContain(sent.headers.get("x-error-detail"));
   });
 
-  it("with status 200 where every failure has it", async () => {
+  it("with status 200 where every failure has status 200", async () => {
     const world = await World.create({ ERROR_STATUS: "always-200" });
     const visitor = await ConsoleVisitor.signedIn(world);
     const { answer } = await checkSigned(world, visitor, { sbs: "" });
@@ -203,7 +203,7 @@ describe("the signature check says what the server answers", () => {
   });
 });
 
-describe("the signature check of a site that does not serve", () => {
+describe("the signature check for a site that does not serve", () => {
   const UNAVAILABLE = "Sent now, the server answers 503 服务暂时不可用";
 
   async function begin(home = "apac") {
@@ -211,14 +211,14 @@ describe("the signature check of a site that does not serve", () => {
     return { world, visitor: await ConsoleVisitor.signedIn(world) };
   }
 
-  /** What an isolate with these bindings says and answers to the same request, in this order. */
+  /** The check's verdict and the server's answer to the same request, from an isolate with these bindings. */
   async function compare(world: World, visitor: ConsoleVisitor, bindings: Replacements, change: Body = {}) {
     const other = world.anotherIsolate(bindings);
     const said = await checkSigned(world, visitor.through(other), change);
     return { said, sent: await other.create(change) };
   }
 
-  it("says of a closed site what the server answers, after what the server looks at first", async () => {
+  it("gives the server's answer for a closed site, after the checks that the server makes first", async () => {
     const { world, visitor } = await begin();
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
     const before = await world.stored();
@@ -231,14 +231,14 @@ describe("the signature check of a site that does not serve", () => {
     const wrong = await compare(world, visitor, {}, { sbs: "" });
     expect([wrong.sent.status, wrong.said.answer]).toEqual([400, PARAMETERS]);
     expect(wrong.said.lines.Site?.state).toBe("Also");
-    // The site is asked before the rules of the call.
+    // The site is checked before the rules of the call.
     const unknown = await compare(world, visitor, {}, { kefu_id: [1, 99] });
     expect([unknown.sent.status, unknown.said.answer]).toEqual([503, UNAVAILABLE]);
     expect(await world.stored()).toEqual(before);
   });
 
   it.each(["main", "apac"])(
-    "says of the closed home %s what the server answers, whatever the request is",
+    "gives the server's answer for the closed home %s, whatever the request is",
     async (home) => {
       const { world, visitor } = await begin(home);
       for (const change of [{}, { sbs: "" }, { timestamp: NOW - 9_999 }]) {
@@ -261,7 +261,7 @@ describe("the signature check of a site that does not serve", () => {
     expect(said.lines.Home?.state).toBe("Cause");
   });
 
-  it("says nothing of either when both serve", async () => {
+  it("mentions neither when both serve", async () => {
     const { world, visitor } = await begin();
     const { answer, lines } = await checkSigned(world, visitor);
     expect([answer, lines.Home, lines.Site]).toEqual([ACCEPTS, undefined, undefined]);

@@ -18,7 +18,7 @@ const TOKEN = "Sent now, the server answers 401 token验证失败!";
 const OTHER_BYTES = "If you sent this ranstr before with other bytes, this one was answered 401 token验证失败!";
 
 describe("the signature check", () => {
-  it("accepts what the server accepts, and leaves the ranstr unused, nothing stored and nothing logged", async () => {
+  it("accepts a request that the server accepts, and leaves the ranstr unused, nothing stored and nothing logged", async () => {
     const { world, visitor } = await start();
     const body = JSON.stringify(world.createBody({ content: "a very private message" }));
     const signature = await hmac(world.secret, body);
@@ -98,7 +98,7 @@ describe("the signature check", () => {
     expect(revoked.lines.Signature?.state).toBe("Fine");
   });
 
-  it("names a wrong secret and a previous one, inside its overlap and after it", async () => {
+  it("names a wrong secret, and a previous one inside its overlap and after it", async () => {
     const { world, visitor } = await start();
     const body = JSON.stringify(world.createBody());
     const wrong = await check(visitor, { body, signature: await hmac("wrong", body) });
@@ -116,7 +116,7 @@ describe("the signature check", () => {
     expect(after.lines.Signature?.text).toContain("which stopped working on");
   });
 
-  it("tells which line ends the signature fits, because a form makes all of them CRLF", async () => {
+  it("tells which line ends the signature fits, because a form turns all of them into CRLF", async () => {
     const { world, visitor } = await start();
     const body = JSON.stringify(world.createBody(), null, 2);
     const sent = body.replaceAll("\n", "\r\n");
@@ -129,21 +129,21 @@ describe("the signature check", () => {
     const crlf = await check(visitor, { body: sent, signature: await hmac(world.secret, sent) });
     expect(crlf.answer).toBe("Sent now, the server accepts this request if its line ends are CRLF (\\r\\n)");
     expect(crlf.lines.Signature?.text).toContain("fits CRLF (\\r\\n)");
-    // A body of one line has no line ends to choose between.
+    // A body of one line has only one form, so the page must not mention line ends.
     const one = JSON.stringify(world.createBody());
     const line = await check(visitor, { body: `${one}\r\n`, signature: await hmac(world.secret, one) });
     expect([line.answer, line.lines.Signature?.state]).toEqual([TOKEN, "Cause"]);
     expect(line.lines.Signature?.text).not.toContain("both were tried");
   });
 
-  it("takes the signature with its header's name, as a log shows it", async () => {
+  it("accepts the signature with its header's name, as a log shows it", async () => {
     const { world, visitor } = await start();
     const body = JSON.stringify(world.createBody());
     const signature = `X-Chat-Signature: ${await hmac(world.secret, body)}`;
     expect((await check(visitor, { body, signature })).answer).toBe(ACCEPTS);
   });
 
-  it("tells a hash without a key, and an HMAC with key and message swapped", async () => {
+  it("names a plain hash without a key, and an HMAC with key and message swapped", async () => {
     const { world, visitor } = await start();
     const body = JSON.stringify(world.createBody());
     const hash = async (text: string) =>
@@ -158,7 +158,7 @@ describe("the signature check", () => {
     );
   });
 
-  it("shows what was signed when the JSON was written anew, and names the other forms of a signature", async () => {
+  it("shows what was signed when the JSON was rewritten, and names other encodings of a signature", async () => {
     const { world, visitor } = await start();
     const fields = world.createBody();
     const body = JSON.stringify(fields);
@@ -182,7 +182,7 @@ describe("the signature check", () => {
     expect(newline.lines.Signature?.text).toContain("ends with a line end that the pasted body does not have");
   });
 
-  it("names a stale timestamp, one ahead, milliseconds, and what is no timestamp", async () => {
+  it("names a stale timestamp, one ahead, milliseconds, and a timestamp that is no number", async () => {
     const { world, visitor } = await start();
     const at = async (timestamp: unknown) => checkSigned(world, visitor, { timestamp });
     const stale = await at(NOW - 301);
@@ -226,12 +226,12 @@ describe("the signature check", () => {
     expect(added.was).toContain(`A call with this ranstr was accepted: session ${chat_id}`);
   });
 
-  it("says first what a call was refused for, and does not blame the ranstr for it", async () => {
+  it("says first why a call was refused, and does not blame the ranstr", async () => {
     const { world, visitor } = await start();
     const body = JSON.stringify(world.createBody({ kefu_id: [1, 99] }));
     expect((await world.send("create_gd", body)).status).toBe(400);
     const signature = await hmac(world.secret, body);
-    // However long ago, while it is remembered.
+    // Any earlier time will do while the ranstr is remembered.
     for (const now of [NOW, NOW + 400]) {
       world.clock.now = now;
       const { was, answer, lines } = await check(visitor, { body, signature });
@@ -252,7 +252,7 @@ describe("the signature check", () => {
     );
   });
 
-  it("does not take a call that used the ranstr before for this one", async () => {
+  it("does not mistake an earlier call with the same ranstr for this one", async () => {
     const { world, visitor } = await start();
     const ranstr = "shared";
     const id = await world.chatId({ ranstr });
@@ -276,14 +276,14 @@ describe("the signature check", () => {
     ]);
   });
 
-  it("says nothing of what a call was answered whose signature does not fit", async () => {
+  it("says nothing of a call's answer when the signature does not fit", async () => {
     const { world, visitor } = await start();
     const body = JSON.stringify(world.createBody());
     await world.send("create_gd", body);
     expect(await check(visitor, { body, signature: "0".repeat(64) })).toMatchObject({ was: undefined, answer: TOKEN });
   });
 
-  it("says of a request that is no longer fresh what else is wrong with it", async () => {
+  it("names the other errors of a request that is no longer fresh", async () => {
     const { world, visitor } = await start();
     const old = { timestamp: NOW - 7_200 };
     expect((await checkSigned(world, visitor, old)).note).toBe("With a fresh timestamp it accepts the request.");
@@ -294,7 +294,7 @@ describe("the signature check", () => {
     ]);
   });
 
-  it("takes a timestamp some whole hours ahead for a local time", async () => {
+  it("explains a timestamp some whole hours ahead as a local time", async () => {
     const { world, visitor } = await start();
     const said = async (ahead: number) =>
       (await checkSigned(world, visitor, { timestamp: NOW + ahead })).lines.timestamp;
@@ -304,7 +304,7 @@ describe("the signature check", () => {
     expect((await said(301))?.text).not.toContain("local time");
   });
 
-  it("names field errors as the server does, agents and sessions too", async () => {
+  it("names field errors as the server does, also of agents and sessions", async () => {
     const { world, visitor } = await start();
     const answers: [Body, string, string][] = [
       [{ sbs: undefined, ip: "x" }, "Fields of create_gd", "sbs: is required; ip: must be an IPv4 or IPv6 address"],
@@ -318,7 +318,7 @@ describe("the signature check", () => {
     }
   });
 
-  it("names the agents that add_kf ignores, each with why, and refuses when none is left", async () => {
+  it("names the agents that add_kf ignores, each with the reason, and refuses when none is left", async () => {
     const { world, visitor } = await start();
     const id = await world.chatId({ kefu_id: [1, 2] });
     const said = async (kefu_ids: unknown) => {
@@ -339,7 +339,7 @@ describe("the signature check", () => {
     expect(many).toEqual({ state: "Cause", text: expect.stringMatching(/ 1052 unknown$/) });
   });
 
-  it("judges by the chosen call, and says when the body looks like one of the other", async () => {
+  it("judges by the chosen call, and warns when the body looks like one of the other call", async () => {
     const { world, visitor } = await start();
     const create = JSON.stringify(world.createBody());
     const asAdd = await check(visitor, {
@@ -361,7 +361,7 @@ describe("the signature check", () => {
     expect([stray.answer, stray.lines["Fields of create_gd"]?.text]).toEqual([ACCEPTS, "All as they should be."]);
   });
 
-  it("checks nothing until the call is chosen, which only a link chooses beforehand", async () => {
+  it("checks nothing until the call is chosen, and only a link chooses it beforehand", async () => {
     const { world, visitor } = await start();
     const body = JSON.stringify(world.createBody());
     for (const operation of ["", "constructor", "no_such_gd"]) {
@@ -377,7 +377,7 @@ describe("the signature check", () => {
     expect(await visitor.page("/console/signature-check?operation=add_kf")).toMatch(/<option selected[^>]*>add_kf</);
   });
 
-  it("says of a body nested too deep to rewrite, and of a URL-encoded one, what they are", async () => {
+  it("names a body that is nested too deep to rewrite, and one that is URL-encoded", async () => {
     const { world, visitor } = await start();
     const deep = JSON.stringify(world.createBody()).replace("{", `{"x":${"[".repeat(2_000)}${"]".repeat(2_000)},`);
     const { answer, lines } = await check(visitor, { body: deep, signature: await hmac("wrong", deep) });
@@ -386,7 +386,7 @@ describe("the signature check", () => {
     expect([form.answer, form.lines.Body?.text]).toEqual([PARAMETERS, expect.stringContaining("URL-encoded")]);
   });
 
-  /** Presses the language switch of a page that shows the form as filled; `typed` is what stands in it. */
+  /** Presses the language switch of a page that shows the filled form; `typed` is the text in it. */
   it("keeps the request and its verdict when the language is switched, and puts neither into an address or a log", async () => {
     const { world, visitor } = await start();
     const body = JSON.stringify(world.createBody({ content: "a very private message" }));
@@ -407,7 +407,7 @@ describe("the signature check", () => {
     for (const secret of ["private", signature, world.appid]) expect(logged).not.toContain(secret);
   });
 
-  it("names what is wrong with a body that is no JSON object", async () => {
+  it("names the fault of a body that is no JSON object", async () => {
     const { world, visitor } = await start();
     const said = async (body: string) =>
       (await check(visitor, { appid: world.appid, body, signature: "" })).lines.Body?.text;
@@ -418,7 +418,7 @@ describe("the signature check", () => {
     expect(await said(`{"a":"${"x".repeat(65_536)}"}`)).toBe("The body is over 64 KiB.");
   });
 
-  it("names every cause, the first as the cause", async () => {
+  it("names every fault, and the first one as the cause", async () => {
     const { world, visitor } = await start();
     const body = JSON.stringify(world.createBody({ timestamp: NOW - 999, sbs: "" }));
     const { lines } = await check(visitor, { body, signature: await hmac("wrong", body) });
@@ -429,7 +429,7 @@ describe("the signature check", () => {
     ]);
   });
 
-  it("takes for the cause what was wrong when it was sent, not that it is pasted later", async () => {
+  it("names as the cause what was wrong at the time of sending, and not the time since", async () => {
     const { world, visitor } = await start();
     const states = async (change: Body) => {
       const { lines } = await checkSigned(world, visitor, change);
@@ -437,7 +437,7 @@ describe("the signature check", () => {
     };
     expect(await states({ timestamp: NOW - 999, sbs: "" })).toEqual(["If sent again", "Cause"]);
     expect(await states({ timestamp: NOW - 999 })).toEqual(["Cause", "Fine"]);
-    // A clock ahead was wrong then too.
+    // A clock that is ahead was already wrong then.
     expect(await states({ timestamp: NOW + 999, sbs: "" })).toEqual(["Cause", "Also"]);
   });
 
@@ -451,7 +451,7 @@ describe("the signature check", () => {
     expect(was).toContain(OTHER_BYTES);
   });
 
-  it("says in words that an Idempotency-Key was used before", async () => {
+  it("explains that an Idempotency-Key was used before", async () => {
     const { world, visitor } = await start();
     const key = { "idempotency-key": "one-key" };
     const sent = async (change: Body) => {
@@ -470,7 +470,7 @@ describe("the signature check", () => {
     expect(page.text).not.toContain("key_reused");
   });
 
-  it("puts back what was pasted, escaped", async () => {
+  it("shows the pasted text again, escaped", async () => {
     const { visitor } = await start();
     const body = "</textarea><script>1</script>";
     const { html } = await pressCheck(visitor, { operation: "create_gd", body });
@@ -478,4 +478,4 @@ describe("the signature check", () => {
   });
 });
 
-/** A request of either call, and what the server answers to it. */
+/** A request of either call, and the server's answer to it. */

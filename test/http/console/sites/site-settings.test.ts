@@ -9,7 +9,7 @@ import { World } from "../../../support/world.ts";
 const NAME_RULE =
   "Must be a string of 1 to 100 characters, at least one of them visible and none a control character or direction override";
 
-/** The site as the directory and as its home has it, and what its audit log says of it. */
+/** The site as the directory has it and as its home has it, and its entries in the audit log. */
 async function siteOf({ siteId, home }: World) {
   const db = databaseOf(home);
   return {
@@ -56,7 +56,7 @@ describe.each([
     expect((await visitor.open(`${site}/audit`)).text).toContain("Site renamed");
   });
 
-  it("refuse a name that cannot be seen at its field", async () => {
+  it("refuse an invisible name at its field", async () => {
     const { world, visitor, site } = await start();
     const before = await siteOf(world);
     for (const name of ["", " ", "x".repeat(101), "a\u202eb"]) {
@@ -84,7 +84,7 @@ describe.each([
       const page = await visitor.open(site + tab);
       expect([page.notices, page.link("To the settings")]).toEqual([["This site is closed"], `${site}/settings`]);
     }
-    // There is nothing left to ask about.
+    // A site that is closed needs no confirmation.
     expect((await visitor.open(`${site}/close`)).path).toBe(`${site}/settings`);
 
     const opened = await visitor.press(closed, "Open this site");
@@ -95,7 +95,7 @@ describe.each([
     for (const said of ["Site closed", "Site opened"]) expect(log.text).toContain(said);
   });
 
-  it("set the next chat_id, never to one that was given", async () => {
+  it("set the next chat_id, and never to one that was already given", async () => {
     const { world, visitor, site } = await start();
     expect(await world.chatId()).toBe(1);
     const form = await visitor.open(`${site}/settings`);
@@ -118,8 +118,8 @@ describe.each([
   });
 });
 
-describe("a change that the directory did not take", () => {
-  it("is said to be made, and is whole when it is sent again", async () => {
+describe("a change that the directory missed", () => {
+  it("counts as made, and is complete when the form is sent again", async () => {
     const world = await World.create({}, "apac");
     const visitor = await ConsoleVisitor.signedIn(world);
     const path = `/console/sites/${world.siteId}/settings`;
@@ -141,7 +141,7 @@ describe("a change that the directory did not take", () => {
   });
 });
 
-describe("a change that another one came between while the database lost an answer", () => {
+describe("a change whose answer was lost while another change was made", () => {
   it.each([
     ["en", "Somebody else changed it meanwhile", "Look at it, and send yours again if it is still wanted."],
     ["zh", "其间有其他人更改了它", "若仍需要您的更改，请重新提交。"],

@@ -22,7 +22,7 @@ const setAll = ({ webhook }: Started, assignments: string, where = "true") =>
 const FAILED = "status = 'failed', attempts = 8, next_attempt_at = NULL";
 
 describe("a ping", () => {
-  it("is sent by a button, once, and the list tells what came of it", async () => {
+  it("is sent once by a button, and the list shows its result", async () => {
     const { visitor, webhook, path } = await start();
     const page = await visitor.open(path);
     expect(page.text).toContain("No deliveries here.");
@@ -37,7 +37,7 @@ describe("a ping", () => {
     expect((await visitor.open(path)).rows).toEqual([["1 ping", "Delivered", "1", "HTTP 200", "–", "Redeliver 1"]]);
   });
 
-  it("is not sent to a webhook that was disabled since the page was shown, and its page says so", async () => {
+  it("is not sent to a webhook that was disabled since the page was shown, and the page says so", async () => {
     const { visitor, webhook, path } = await start();
     const page = await visitor.open(path);
     await setWebhook(webhook, "status = 'disabled', disabled_reason = 'gone'");
@@ -102,7 +102,7 @@ describe("the deliveries of a webhook", () => {
     expect((await visitor.open(`${path}?status=lost`)).rows).toHaveLength(20);
   });
 
-  it("are redelivered one by one, back to the page of the list that the button stood on", async () => {
+  it("are redelivered one by one, and the answer leads back to the page of the list with the button", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
     await world.chatId();
@@ -131,7 +131,7 @@ describe("the deliveries of a webhook", () => {
     expect(sent.has("Redeliver all failed")).toBe(false);
   });
 
-  it("are redelivered by the thousand, and the page says that there are more", async () => {
+  it("are redelivered by the thousand, and the page says when there are more", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
     await world.chatId();
@@ -155,7 +155,7 @@ describe("the deliveries of a webhook", () => {
     expect((await deliveriesOf(webhook)).filter(({ status }) => status === "failed")).toEqual([]);
   });
 
-  it("cannot be redelivered when their event was erased: skipped ones have no button, others say so", async () => {
+  it("cannot be redelivered once their event is erased: skipped ones have no button, for others the page says why", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
     await world.chatId();
@@ -169,7 +169,7 @@ describe("the deliveries of a webhook", () => {
     expect((await visitor.open(path)).has("Redeliver 1")).toBe(false);
   });
 
-  it("are not redelivered by a form of another session, nor from elsewhere", async () => {
+  it("are not redelivered by a form of another session, nor of another site", async () => {
     const started = await start();
     const { world, visitor, webhook, path } = started;
     await world.chatId();

@@ -9,7 +9,7 @@ import { NOW, World } from "../../../support/world.ts";
 
 const URL_OF = "https://hooks.example.com/agent-session";
 const ALL = OPERATIONS.map(({ eventType }) => eventType);
-/** All but the first, which forms below leave unticked. */
+/** All types but the first, which the forms below leave unticked. */
 const [FIRST = "", ...OTHERS] = ALL;
 const WITHOUT_FIRST = { [FIRST]: "" };
 
@@ -19,7 +19,7 @@ async function start(bindings = {}) {
   return { world, visitor, site: `/console/sites/${world.siteId}` };
 }
 
-/** The site's webhooks and whether it has events, as stored, and the actions of its audit log. */
+/** The stored webhooks of the site, whether the site has events, and the actions in its audit log. */
 async function storedOf({ siteId }: World) {
   const rows = async (sql: string) => (await env.DB.prepare(sql).bind(siteId).all<Record<string, unknown>>()).results;
   const webhooks = await rows(
@@ -82,7 +82,7 @@ describe("a webhook", () => {
     ["https://intranet/", "Must have a public host name"],
     ["https://hooks.example.com:8443/", "Must use port 443"],
   ])(
-    "is not added for the URL %j: the rule stands at the field, what was typed and ticked stays",
+    "is not added with the URL %j: the rule stands at the field, and the form keeps what was typed and ticked",
     async (url, rule) => {
       const { world, visitor, site } = await start();
       const form = await visitor.open(`${site}/webhooks`);
@@ -91,7 +91,7 @@ describe("a webhook", () => {
       expect(page.html).toContain(`<p class="error" id="url-error">${rule}</p>`);
       expect([page.value("URL"), ...ALL.map((type) => page.value(type))]).toEqual([url, "", ...OTHERS.map(() => "on")]);
       expect(await storedOf(world)).toEqual({ webhooks: [], events: 0, audit: [] });
-      // In the other language the form comes back as it was typed.
+      // After a switch of the language the form has the same fields.
       const chinese = await visitor.press(page, "中文");
       expect([chinese.value("URL"), ...ALL.map((type) => chinese.value(type))]).toEqual([
         url,
@@ -102,7 +102,7 @@ describe("a webhook", () => {
     },
   );
 
-  it("needs one type of event", async () => {
+  it("needs at least one type of event", async () => {
     const { world, visitor, site } = await start();
     const none = { URL: URL_OF, ...Object.fromEntries(ALL.map((type) => [type, ""])) };
     const page = await visitor.press(await visitor.open(`${site}/webhooks`), "Add a webhook", none);
@@ -130,7 +130,7 @@ describe("a webhook", () => {
     expect((await storedOf(world)).webhooks).toHaveLength(1);
   });
 
-  it("is not added by a form of another session: it is shown again, to be looked over", async () => {
+  it("is not added by a form of another session, which is shown again for review", async () => {
     const { world, visitor, site } = await start();
     const form = await visitor.open(`${site}/webhooks`);
     const other = await ConsoleVisitor.signedIn(world);
@@ -161,7 +161,7 @@ describe("a webhook", () => {
     expect((await storedOf(world)).webhooks).toMatchObject([{ url: change.URL }]);
   });
 
-  it("shows the URL that is posted to: no sign turns it round, no other letters pass for ASCII", async () => {
+  it("shows the real URL: no control character can reverse it, and no look-alike letters pass for ASCII", async () => {
     const { world, visitor, site } = await start();
     const { id } = await newWebhook(world, { url: "https://ex\u0430mple.com/\u202egpj.exe" });
     for (const path of [`${site}/webhooks`, `${site}/webhooks/${id}/delete`]) {
@@ -169,7 +169,7 @@ describe("a webhook", () => {
     }
   });
 
-  it("is disabled after a page that says what becomes of pending deliveries, and enabled again", async () => {
+  it("is disabled after a page that says what happens to pending deliveries, and enabled again", async () => {
     const { world, visitor, site } = await start();
     const { id } = await newWebhook(world);
     const path = `${site}/webhooks/${id}`;
@@ -183,7 +183,7 @@ describe("a webhook", () => {
     expect(page.rows).toEqual([["1 session.created Session 1", "Failed", "0", "The webhook is disabled", "–", "–"]]);
     for (const button of ["Send a ping", "Redeliver all failed"]) expect(page.has(button)).toBe(false);
     expect((await visitor.open(`${site}/webhooks`)).rows[0]?.[1]).toBe("Disabled");
-    // There is nothing left to ask about.
+    // A disabled webhook needs no confirmation.
     expect((await visitor.open(`${path}/disable`)).path).toBe(path);
     const enabled = await visitor.press(page, "Enable");
     expect([enabled.notices, enabled.has("Redeliver all failed")]).toEqual([["Saved."], true]);
@@ -208,7 +208,7 @@ describe("a webhook", () => {
     expect((await visitor.open(`${site}/webhooks/${id}`)).text).toContain("Failing since 15 Jan 2027, 07:00");
   });
 
-  it("is deleted after a page that asks; the same form again leads to the same place", async () => {
+  it("is deleted after a confirmation; the same form again leads to the same place", async () => {
     const { world, visitor, site } = await start();
     const { id } = await newWebhook(world);
     await world.chatId();
@@ -243,7 +243,7 @@ describe("a webhook", () => {
 });
 
 describe("the secret of a webhook", () => {
-  it("is rotated with an overlap, and the new one shown on its own page only", async () => {
+  it("is rotated with an overlap, and the new secret is shown on its own page only", async () => {
     const { world, visitor, site } = await start();
     const { id, secret } = await newWebhook(world);
     const path = `${site}/webhooks/${id}`;
@@ -256,7 +256,7 @@ describe("the secret of a webhook", () => {
     expect((await visitor.open(`${site}/audit`)).text).toContain("Webhook secret rotated");
   });
 
-  it("is rotated only after a page that asks when a secret stops at once", async () => {
+  it("is rotated only after a confirmation when a secret stops at once", async () => {
     const { world, visitor, site } = await start();
     const { id } = await newWebhook(world);
     const path = `${site}/webhooks/${id}`;
@@ -268,13 +268,13 @@ describe("the secret of a webhook", () => {
     const first = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
     const again = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
     expect([first.heading, again.heading]).toEqual(["The secret was rotated", "Rotate the secret?"]);
-    // What was asked about before is another secret by now.
+    // The confirmation was about a secret that has been replaced since.
     const late = await visitor.press(asked, "Rotate now", { form: (await visitor.open(path)).value("form") });
     expect(late.notices).toEqual(["The secret was rotated since this form was shown. Nothing was changed now."]);
     expect((await storedOf(world)).audit).toEqual(["webhook.rotated", "webhook.rotated"]);
   });
 
-  it("is not rotated for an overlap that is none", async () => {
+  it("is not rotated with an invalid overlap", async () => {
     const { world, visitor, site } = await start();
     const { id } = await newWebhook(world);
     const path = `${site}/webhooks/${id}`;
@@ -285,8 +285,8 @@ describe("the secret of a webhook", () => {
   });
 });
 
-describe("a form about webhooks that is made up", () => {
-  it.each([undefined, "x", `${"A".repeat(43)}.${"A".repeat(43)}`])("does nothing by the token %j", async (form) => {
+describe("a forged form about webhooks", () => {
+  it.each([undefined, "x", `${"A".repeat(43)}.${"A".repeat(43)}`])("does nothing with the token %j", async (form) => {
     const { world, visitor, site } = await start();
     const webhook = await newWebhook(world);
     await world.chatId();
@@ -312,7 +312,7 @@ describe("a form about webhooks that is made up", () => {
 });
 
 describe("the events of a site", () => {
-  it("are turned off and on in its settings, with what it means", async () => {
+  it("are turned off and on in its settings, which say what that means", async () => {
     const { world, visitor, site } = await start();
     await newWebhook(world);
     const settings = await visitor.open(`${site}/settings`);

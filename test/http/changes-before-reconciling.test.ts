@@ -5,13 +5,13 @@ import { newWebhook } from "../support/new-webhook.ts";
 import { bookmark } from "../support/time-travel.ts";
 import { World } from "../support/world.ts";
 
-/** A home is put back, and operators change its sites before they settle it: what was answered 200 stays. */
+/** A home is restored, and operators change its sites before they reconcile the home: a change that was answered 200 stays. */
 
-const LIFT = 1_000_000;
+const SKIPPED = 1_000_000;
 
 type Change = { name?: string; status?: string; first_chat_id?: number; events?: boolean };
 
-/** The site as directory and home have it. */
+/** The site as the directory has it and as its home has it. */
 async function both({ siteId }: World) {
   const listed = await env.DB.prepare("SELECT name, status, revision, first_chat_id FROM sites WHERE id = ?")
     .bind(siteId)
@@ -33,7 +33,7 @@ async function change(world: World, body: Change) {
   return answer.body as Change;
 }
 
-/** A site that was changed after the point to which its home is taken back; the isolate knows that the home is closed. */
+/** A site that was changed after the point to which its home is restored; the isolate knows that the home is closed. */
 async function restored(...undone: Change[]) {
   const world = await World.create({}, "apac");
   await world.chatId();
@@ -41,11 +41,11 @@ async function restored(...undone: Change[]) {
   for (const each of undone) await change(world, each);
   await travelBack();
   const shut = world.anotherIsolate({ CLOSED_HOMES: "apac" as never });
-  const settle = async () => {
+  const reconcile = async () => {
     expect((await call(shut, "POST", "/admin/homes/apac/restored", {})).status).toBe(200);
     return both(world);
   };
-  return { world, shut, settle };
+  return { world, shut, reconcile };
 }
 
 async function audited({ siteId }: World) {
@@ -57,9 +57,9 @@ async function audited({ siteId }: World) {
   return results.slice(1).map(({ action, details }) => [action, JSON.parse(details)]);
 }
 
-describe("a change of a site between the restore of its home and the settling", () => {
-  it("is not the release of an appid, which would pass the restored site off as the newer one", async () => {
-    const { world, settle } = await restored({ status: "closed" });
+describe("a change of a site between the restore of its home and its reconciliation", () => {
+  it("cannot be the release of an appid, which would make the restored site look newer than the directory's copy", async () => {
+    const { world, reconcile } = await restored({ status: "closed" });
     const appid = crypto.randomUUID();
     await env.DB.prepare("INSERT INTO app_routes (appid, site_id) VALUES (?, ?)").bind(appid, world.siteId).run();
     for (let i = 0; i < 3; i++) {
@@ -69,7 +69,7 @@ describe("a change of a site between the restore of its home and the settling", 
         expect.objectContaining({ detail: expect.stringContaining("POST /admin/homes/apac/restored") }),
       ]);
     }
-    expect(await settle()).toMatchObject({ status: "closed" });
+    expect(await reconcile()).toMatchObject({ status: "closed" });
     expect((await call(world, "DELETE", `/admin/apps/${appid}`)).status).toBe(204);
   });
 
@@ -87,22 +87,26 @@ describe("a change of a site between the restore of its home and the settling", 
     ["turning events on", [CLOSED], { events: true }, { name: "Known", status: "closed" }],
     ["no change of values", [CLOSED], { name: "Site" }, { name: "Site", status: "closed" }],
   ])("stays, and what it does not name comes from the directory: %s", async (_, undone, wanted, expected) => {
-    const { world, shut, settle } = await restored(...undone);
+    const { world, shut, reconcile } = await restored(...undone);
     expect(await change(shut, wanted)).toMatchObject(expected);
     expect(await both(world)).toMatchObject(expected);
-    expect(await settle()).toMatchObject({ ...expected, floor: 1 + LIFT, events: Number(wanted.events ?? false) });
+    expect(await reconcile()).toMatchObject({
+      ...expected,
+      floor: 1 + SKIPPED,
+      events: Number(wanted.events ?? false),
+    });
   });
 
-  it("stays when another one follows, and when the directory knew of many more", async () => {
-    const { shut, settle } = await restored({ name: "1" }, { name: "2" }, CLOSED, { first_chat_id: 500 });
+  it("stays when another change follows, and when the directory knew of many more changes", async () => {
+    const { shut, reconcile } = await restored({ name: "1" }, { name: "2" }, CLOSED, { first_chat_id: 500 });
     await change(shut, { name: "New" });
     await change(shut, { status: "open", events: true });
     await change(shut, { events: false });
-    expect(await settle()).toEqual({ name: "New", status: "open", events: 0, floor: 499 + LIFT });
+    expect(await reconcile()).toEqual({ name: "New", status: "open", events: 0, floor: 499 + SKIPPED });
   });
 
-  it("gives no id that the directory knows to be skipped", async () => {
-    const { world, shut, settle } = await restored({ first_chat_id: 5_000 });
+  it("gives no id that must be skipped according to the directory", async () => {
+    const { world, shut, reconcile } = await restored({ first_chat_id: 5_000 });
     const low = await call(shut, "PATCH", `/admin/sites/${world.siteId}`, { first_chat_id: 100, name: "New" });
     expect([low.status, low.body]).toMatchObject([
       400,
@@ -111,11 +115,11 @@ describe("a change of a site between the restore of its home and the settling", 
     await change(shut, { name: "New" });
     expect(await both(world)).toMatchObject({ name: "New", floor: 4_999 });
     await change(shut, { first_chat_id: 6_000 });
-    expect(await settle()).toMatchObject({ name: "New", floor: 5_999 + LIFT });
-    expect(await world.anotherIsolate().chatId()).toBe(6_000 + LIFT);
+    expect(await reconcile()).toMatchObject({ name: "New", floor: 5_999 + SKIPPED });
+    expect(await world.anotherIsolate().chatId()).toBe(6_000 + SKIPPED);
   });
 
-  it("tells the audit log all that really changed", async () => {
+  it("leaves an audit entry for every real change, and for nothing else", async () => {
     const { world, shut } = await restored({ status: "closed", name: "Known", first_chat_id: 40 });
     await change(shut, { name: "New" });
     expect(await audited(world)).toEqual([
@@ -125,16 +129,16 @@ describe("a change of a site between the restore of its home and the settling", 
     ]);
   });
 
-  it("stays beside webhooks that were added in between, which do not open a site that was closed", async () => {
-    const { world, shut, settle } = await restored(CLOSED);
+  it("stays beside webhooks that were added in between, which do not open a closed site", async () => {
+    const { world, shut, reconcile } = await restored(CLOSED);
     await newWebhook(shut);
     await change(shut, { events: false });
     await newWebhook(shut);
     await change(shut, { events: true });
-    expect(await settle()).toMatchObject({ name: "Known", status: "closed", events: 1 });
+    expect(await reconcile()).toMatchObject({ name: "Known", status: "closed", events: 1 });
     const alone = await restored(CLOSED);
     for (const _ of [1, 2]) await newWebhook(alone.shut);
-    expect(await alone.settle()).toMatchObject({ name: "Known", status: "closed", events: 1 });
+    expect(await alone.reconcile()).toMatchObject({ name: "Known", status: "closed", events: 1 });
     const webhooks = env.HOME_APAC.prepare("SELECT count(*) AS n FROM webhooks WHERE site_id = ?");
     expect(await webhooks.bind(alone.world.siteId).first("n")).toBe(2);
     expect(await webhooks.bind(world.siteId).first("n")).toBe(2);
