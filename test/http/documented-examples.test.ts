@@ -6,7 +6,7 @@ import { seedAgents } from "../support/seed-agents.ts";
 import { seedSession } from "../support/seed-session.ts";
 import { hmac, World } from "../support/world.ts";
 
-/** As the contract's hosted product documents them. */
+/** The examples as the contract's hosted product documents them. */
 const APPID = "42d7c13c16e7ed0479f2418eb8894310";
 const TIMESTAMP = 1_781_683_144;
 const CHAT_ID = 900_220;
@@ -17,7 +17,7 @@ const ADD_STRING =
 const ADD_ARRAY =
   '{"appid":"42d7c13c16e7ed0479f2418eb8894310","timestamp":1781683144,"ranstr":"codex1033048655","chat_id":900220,"kefu_ids":[10427,10428]}';
 
-/** The documented app brought along, on an empty deployment whose clock shows the documented second. */
+/** An empty deployment that imported the documented app, with a clock that shows the documented second. */
 async function documentedWorld(secret = "a secret of the caller's own"): Promise<World> {
   const world = await World.create();
   world.clock.now = TIMESTAMP;
@@ -77,7 +77,7 @@ describe("the documented examples, byte for byte", () => {
     ]);
   });
 
-  it("work one after the other, each with a ranstr of its own", async () => {
+  it("work one after the other, each with its own ranstr", async () => {
     const world = await documentedWorld();
     const created = JSON.parse(await answered(world, "create_gd", CREATE)) as { data: { chat_id: number } };
     const next = (body: string, ranstr: string) =>
@@ -95,7 +95,7 @@ describe("the signature vectors of the guide and the README", () => {
     expect(await hmac(VECTOR_SECRET, body)).toBe(signature);
   });
 
-  it("the one that is said to be accepted is, at its timestamp, and a session is opened as it says", async () => {
+  it("are accepted where the guide says so, at the vector's timestamp, and a session is opened as it says", async () => {
     await reset();
     await applyD1Migrations(env.DB, env.MIGRATIONS);
     const world = await documentedWorld(VECTOR_SECRET);
@@ -108,7 +108,7 @@ describe("the signature vectors of the guide and the README", () => {
     expect(messages).toMatchObject([{ content: "我的订单在哪里？" }]);
   });
 
-  it("the same bytes are refused later, for their timestamp alone", async () => {
+  it("are refused later, only for their timestamp", async () => {
     await reset();
     await applyD1Migrations(env.DB, env.MIGRATIONS);
     const world = await documentedWorld(VECTOR_SECRET);

@@ -15,7 +15,7 @@ const NOT_JSON = { detail: "body: must be JSON" };
 const CALLS = { detail: `the calls are ${OPERATIONS.map(({ path }) => `POST ${path}`).join(" and ")}` };
 const NO_APPID = { detail: "appid: must be a string of 1 to 64 characters" };
 
-/** Every failure that needs no signature, as a caller sees it. */
+/** Every failure that needs no signature, with the answer that a caller gets. */
 const FAILURES: [
   name: string,
   path: string,
@@ -162,7 +162,7 @@ describe("a failure", () => {
     expect({ status, envelope }).toEqual({ status: 200, envelope: failure("系统错误") });
   });
 
-  it("is 500 with a wrong MASTER_KEY although KV holds the record too", async () => {
+  it("is 500 with a wrong MASTER_KEY, also when KV holds the record", async () => {
     const world = await World.create();
     expect((await world.create()).status).toBe(200);
     expect(await env.CREDENTIALS.get(`app:${world.appid}`)).not.toBeNull();
@@ -171,7 +171,7 @@ describe("a failure", () => {
 });
 
 describe("x-request-id", () => {
-  it("is of the Worker's making on every answer, never the caller's", async () => {
+  it("is made by the Worker on every answer, and is never the caller's", async () => {
     const world = await World.create();
     const answers = await Promise.all([0, 1].map(() => world.create({}, { "x-request-id": CALLERS_ID })));
     for (const { status, headers } of answers) {

@@ -30,7 +30,7 @@ describe("x-error-detail", () => {
     expect(detail).not.toContain("ZEBRA");
   });
 
-  it("names every field that is wrong, each once", async () => {
+  it("names every wrong field, each once", async () => {
     const world = await World.create();
     const { headers } = await world.create({ sbs: "", ip: undefined, kefu_id: ["1", "2"], fzr_uid: 0, sender_type: 4 });
     expect(headers.get("x-error-detail")?.split("; ")).toEqual([
@@ -42,7 +42,7 @@ describe("x-error-detail", () => {
     ]);
   });
 
-  it("names the first wrong element of a list only, and stays short enough for every proxy", async () => {
+  it("names only the first wrong element of a list, and stays short enough for every proxy", async () => {
     const world = await World.create();
     const chatId = await world.chatId();
     const wrong = [
@@ -61,7 +61,7 @@ describe("x-error-detail", () => {
     }
   });
 
-  it("is not there without a valid signature, whatever else is wrong", async () => {
+  it("is missing without a valid signature, whatever else is wrong", async () => {
     const world = await World.create();
     const body = JSON.stringify(world.createBody({ timestamp: null, sbs: null }));
     const { status, headers } = await world.sendRaw("create_gd", body, { "x-chat-signature": "0".repeat(64) });
@@ -74,7 +74,7 @@ describe("x-error-detail", () => {
     ["a bad ranstr", { ranstr: "" }],
     ["a stale timestamp", { timestamp: NOW - 301 }],
   ])(
-    "is not there for a revoked app that this isolate still believes in: %s looks like a wrong signature",
+    "is missing for a revoked app that this isolate still believes in: %s looks like a wrong signature",
     async (_, change) => {
       const operator = await World.create();
       const world = operator.anotherIsolate();
@@ -113,7 +113,7 @@ describe("x-error-detail", () => {
     expect([answer.status, answer.headers.get("x-error-detail")]).toEqual([400, expect.stringMatching(/^sbs: /)]);
   });
 
-  it("is told only where the refusal says that it may be", async () => {
+  it("is there only where the refusal allows it", async () => {
     const refusal = refused("invalid_parameters", "any", { detail: "any detail" });
     const app = new Hono<App>();
     app.all("/:open", (c) => {

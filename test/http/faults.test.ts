@@ -6,7 +6,7 @@ import { replacing } from "../support/replacing.ts";
 import { World } from "../support/world.ts";
 import { isolateWith, PromiseKeeper, SUBJECTS } from "./promise-under-faults.ts";
 
-// Each of these tests sends many requests; a machine that is busy with others needs more than the usual time.
+// Each of these tests sends many requests, which takes longer than usual on a busy machine.
 vi.setConfig({ testTimeout: 30_000 });
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
@@ -20,7 +20,7 @@ const KEYS = [{ key: "settles-it" }, { key: undefined }];
 
 describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
   describe.each(TEMPERATURES)("in a $state isolate", ({ warm }) => {
-    it("is asked of every call there is", async () => {
+    it("is tested with a fault in each call of a binding", async () => {
       const keeper = await PromiseKeeper.create(await World.create(), subject, warm);
       const cold = ["CREDENTIALS.get", "CREDENTIALS.put", "DB.raw"];
       const calls = ["DB.batch", "NONCES.get", "NONCES.put", ...(warm ? [] : cold)];
@@ -29,13 +29,13 @@ describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
     });
 
     describe.each(KEYS)("with the key $key", ({ key }) => {
-      it.each(FAULTS)("holds whichever call fails, once or each time, alone or with all others: %s", async (fault) => {
+      it.each(FAULTS)("holds whichever calls fail, one or all of them, once or each time: %s", async (fault) => {
         const keeper = await PromiseKeeper.create(await World.create(), subject, warm);
         for (const name of await keeper.calls({})) {
           const once = await keeper.hold(key && `${key}-${name}`, (call) =>
             call.name === name && call.nth === 0 ? fault : undefined,
           );
-          // One fault that D1 calls transient, or any number in KV, is nothing a caller should know of.
+          // A caller should not notice one fault that D1 calls transient, or any number of faults in KV.
           expect(once.status, name).toBe(200);
           if (!name.startsWith("DB.")) continue;
           const always = await keeper.hold(key && `${key}-${name}-always`, (call) =>
@@ -65,7 +65,7 @@ describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
   });
 
   it.each<Fault>(["after", "done in silence"])(
-    "knows its own batch again whose answer was lost (%s), and answers with what it wrote",
+    "recognises its own batch whose answer was lost (%s), and answers with what that batch wrote",
     async (fault) => {
       const world = await World.create();
       const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth === 0 ? fault : undefined));
@@ -86,7 +86,7 @@ describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
     },
   );
 
-  it.each(FAULTS)("writes nothing but the nonce when it refuses in spite of a fault: %s", async (fault) => {
+  it.each(FAULTS)("writes only the nonce when it refuses in spite of a fault: %s", async (fault) => {
     const world = await World.create();
     const id = await world.chatId({ kefu_id: [1] });
     const { nonces: _, ...before } = await world.stored();
@@ -104,7 +104,7 @@ describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
     expect(nonces).toHaveLength(2);
   });
 
-  it("gives no 500 when a try was lost and the next one is refused by SQLite", async () => {
+  it("is no 500 when a try was lost and SQLite refuses the next one", async () => {
     const world = await World.create();
     const { body, count } = await subject.begin(world);
     let tries = 0;
@@ -125,7 +125,7 @@ describe.each(SUBJECTS)("what an answer of $operation promises", (subject) => {
 });
 
 describe("a first try that commits after the second", () => {
-  it("does not put its customer's name over a newer one", async () => {
+  it("does not replace a newer customer name by its own", async () => {
     const world = await World.create();
     const faults = new Faults(({ name, nth }) => (name === "DB.batch" && nth === 0 ? "late" : undefined));
     const isolate = isolateWith(world, faults);

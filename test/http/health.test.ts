@@ -8,7 +8,7 @@ import { allTables, answeringBy, PROMPT_HOME, silentHomes } from "../support/sil
 import { World } from "../support/world.ts";
 
 afterEach(() => {
-  // In this order: a mocked timer is restored to the one it was made from, which may be a fake.
+  // The order matters: a restored mock returns the timer that it replaced, which may be a fake.
   vi.restoreAllMocks();
   vi.useRealTimers();
 });
@@ -25,7 +25,7 @@ async function healthz(world: World): Promise<{ status: number; body: unknown }>
   return { status: response.status, body: await response.json() };
 }
 
-/** The answer when all is well but for what is said here. */
+/** The answer when all is well, with these differences. */
 const degraded = (main: "ok" | "down", apac: "ok" | "down", kv: "ok" | "down") => {
   const [status, word] = main === "down" ? [503, "down"] : [200, "degraded"];
   return { status, body: { status: word, directory: main, homes: { main, apac }, kv } };
@@ -67,7 +67,7 @@ describe("GET /healthz", () => {
     expect(await healthz(world)).toEqual({ status: 200, body });
   });
 
-  it("does not wait for ever for a KV or a home that hangs", async () => {
+  it("waits only for a while for a KV or a home that hangs", async () => {
     const silent = () => new Promise<never>(() => {});
     const hanging = replacing(env.NONCES, { get: silent });
     const home = answeringBy(silent);
@@ -78,7 +78,7 @@ describe("GET /healthz", () => {
     ]);
   });
 
-  /** Silent homes, and one that answers and comes last. */
+  /** Silent homes, and after them one that answers. */
   const worldWith = (count: number, asked = vi.fn()) => {
     const silence = silentHomes(count);
     const prompt = { get: async () => null };
@@ -96,7 +96,7 @@ describe("GET /healthz", () => {
     return { world, silence };
   };
 
-  it("gives each home its time from its turn on, however many are silent before it", async () => {
+  it("gives each home its full time from its turn on, however many silent homes come before", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const { world, silence } = worldWith(8);
     const answer = await withoutWaiting(healthz(await world), { isSilent: true } as Faults);
@@ -105,7 +105,7 @@ describe("GET /healthz", () => {
     expect(silence.most()).toBeLessThanOrEqual(5);
   });
 
-  it("ends in the time of a probe, so that it is not begun twice, and calls a home down whose turn does not come", async () => {
+  it("ends within a probe's time limit, so that probes do not pile up, and calls a home down that had no turn", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const asked = vi.fn();
     const { world, silence } = worldWith(30, asked);
@@ -135,7 +135,7 @@ describe("GET /healthz", () => {
     expect(await askedAt(-3600)).toBe(3);
   });
 
-  it("asks once, however many ask at the same time", async () => {
+  it("asks once for all requests at the same time", async () => {
     let asked = 0;
     const rows = async (names: unknown[]) => {
       asked++;
@@ -162,7 +162,7 @@ describe("GET /healthz", () => {
     let asked = 0;
     const rows = async (names: unknown[]) => (++asked === 1 ? new Promise<never>(() => {}) : allTables(names));
     const world = await World.create({ DB: answeringBy(rows) });
-    // With its request everything ends that it waited for, its timers too.
+    // Everything that a request waits for ends with the request, its timers too.
     const cancelled = vi.spyOn(globalThis, "setTimeout").mockImplementation((() => 0) as never);
     void healthz(world);
     while (asked === 0) await scheduler.wait(1);
@@ -175,7 +175,7 @@ describe("GET /healthz", () => {
     expect(asked).toBe(2);
   });
 
-  it("keeps a bad state for those 5 s, and finds the cure after them", async () => {
+  it("keeps a bad state for 5 s, and sees the recovery after that", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     let down = true;
     const prepare = (sql: string) => (down ? boom() : env.DB.prepare(sql));
@@ -187,7 +187,7 @@ describe("GET /healthz", () => {
     expect(await healthz(world)).toEqual(OK);
   });
 
-  it("needs no token, and none of its words tell more than its state", async () => {
+  it("needs no token, and tells nothing but the state", async () => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const world = await World.create({ ADMIN_TOKEN: undefined } as unknown as Partial<Bindings>);
     expect(await healthz(world)).toEqual(OK);

@@ -53,7 +53,7 @@ describe("the admin API names a home that does not answer", () => {
     ]);
   });
 
-  it("when it is made fit for use after a restore", async () => {
+  it("when the home is reconciled after a restore", async () => {
     const world = await World.create(failing("before"));
     expect(await problemOf(await world.admin("POST", "/admin/homes/apac/restored", { force: true }))).toEqual([
       503,
@@ -92,7 +92,7 @@ describe("the admin API names a home that does not answer", () => {
     ]);
   });
 
-  it("also when it is not migrated", async () => {
+  it("also when the home is not migrated", async () => {
     const world = (await World.create({}, "apac")).anotherIsolate({ HOME_APAC: env.UNMIGRATED });
     const answer = await world.admin("POST", `/admin/sites/${world.siteId}/agents`, { id: 9, name: "Nine" });
     expect(await problemOf(answer)).toEqual([
@@ -102,7 +102,7 @@ describe("the admin API names a home that does not answer", () => {
     ]);
   });
 
-  it("and no home where the directory is at fault, nor where there is one database", async () => {
+  it("and names none where the directory is at fault, nor where there is one database", async () => {
     const apac = await World.create({}, "apac");
     const main = await World.create();
     const DB = () => faultyD1(env.DB, new Faults(() => "before"));
@@ -116,7 +116,7 @@ describe("the admin API names a home that does not answer", () => {
     }
   });
 
-  it("and a change that reached the home, when the directory does not take its copy", async () => {
+  it("and says that a change reached the home when the directory missed its copy", async () => {
     const world = await World.create({}, "apac");
     const faults = new Faults(({ name }) => (name === "DB.run" ? "before" : undefined));
     const broken = world.anotherIsolate({ DB: faultyD1(env.DB, faults) });
@@ -130,7 +130,7 @@ describe("the admin API names a home that does not answer", () => {
     expect((await world.create()).status).toBe(200);
   });
 
-  it("and does not blame the home in the answer to a signed call", async () => {
+  it("and the answer to a signed call does not blame it", async () => {
     const world = (await World.create({}, "apac")).anotherIsolate(failing("before"));
     const answer = await world.create();
     expect([answer.status, answer.headers.get("x-error-detail")]).toEqual([503, null]);
@@ -141,7 +141,7 @@ describe("a home that answers nothing at all", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
   afterEach(() => void vi.useRealTimers());
 
-  it("is named by the admin API when the time is up", async () => {
+  it("is named by the admin API when the time limit is over", async () => {
     const world = await World.create({}, "apac");
     const faults = new Faults(() => "never done");
     const silent = world.anotherIsolate({ HOME_APAC: faultyD1(env.HOME_APAC, faults) });
@@ -150,7 +150,7 @@ describe("a home that answers nothing at all", () => {
     await faults.end();
   });
 
-  it("is named by the console when the time is up", async () => {
+  it("is named by the console when the time limit is over", async () => {
     const world = await World.create({}, "apac");
     const visitor = await ConsoleVisitor.signedIn(world);
     const faults = new Faults(() => "never done");

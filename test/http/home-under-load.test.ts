@@ -4,14 +4,14 @@ import { type Fault, Faults, faultyD1 } from "../support/faulty-bindings.ts";
 import { addBody, createBody } from "../support/signed-bodies.ts";
 import { hmac, NOW, World } from "../support/world.ts";
 
-// Each of these tests sends hundreds of requests; a machine that is busy with others needs more than the usual time.
+// Each of these tests sends hundreds of requests, which takes longer than usual on a busy machine.
 vi.setConfig({ testTimeout: 60_000 });
 
 const HOMES = ["main", "apac"] as const;
 const REQUESTS = 200;
 const OVERLOADED = "D1_ERROR: D1 DB is overloaded. Requests queued for too long.";
 
-/** Every whole session of a site by its customer; fails on one that is not whole. */
+/** Every whole session of a site, by its customer; fails on one that is not whole. */
 async function wholeSessions(world: World): Promise<Map<string, number>> {
   const { customers, sessions, participants, messages } = await world.stored();
   const found = new Map<string, number>();

@@ -24,7 +24,7 @@ const homesOf = async (world: World) => {
 const statesOf = async (world: World) => (await homesOf(world)).map(({ name, status }) => [name, status]);
 
 describe("GET /admin/homes", () => {
-  it("names every home, main first, how many sites each has, and that they are open", async () => {
+  it("names every home, main first, with the number of its sites, and says that they are open", async () => {
     const world = await World.create();
     const before = await homesOf(world);
     expect(before).toEqual([
@@ -36,7 +36,7 @@ describe("GET /admin/homes", () => {
     expect(more).toEqual([1, 2]);
   });
 
-  it("calls a home closed that CLOSED_HOMES names, and down one that does not answer or has no tables", async () => {
+  it("reports a home as closed that CLOSED_HOMES names, and as down when it does not answer or has no tables", async () => {
     const world = await World.create({}, "apac");
     const with_ = (bindings: Parameters<World["anotherIsolate"]>[0]) => statesOf(world.anotherIsolate(bindings));
     expect(await with_({ CLOSED_HOMES: " apac , main" as never })).toEqual([
@@ -54,7 +54,7 @@ describe("GET /admin/homes", () => {
     ]);
   });
 
-  it("names a home that a site is in although no database is bound for it; its sites are answered 503", async () => {
+  it("names a home that has sites although no database is bound for it; its sites are answered 503", async () => {
     const world = await World.create({}, "apac");
     const unbound = world.anotherIsolate({ HOME_APAC: undefined });
     expect(await statesOf(unbound)).toEqual([
@@ -71,7 +71,7 @@ describe("GET /admin/homes", () => {
 });
 
 describe("sites in two homes", () => {
-  it.each(HOMES)("count their chat ids from 1 each, and %s knows no session of the other", async (home) => {
+  it.each(HOMES)("count their chat ids from 1 each, and %s knows no session of the other home", async (home) => {
     const [world, other] = [await World.create({}, home), await World.create({}, OTHER[home])];
     expect(await world.chatId()).toBe(1);
     expect([await other.chatId(), await other.chatId()]).toEqual([1, 2]);
@@ -90,7 +90,7 @@ describe("sites in two homes", () => {
     expect((await call(world, "GET", `/admin/sites/${world.siteId}/sessions/2`)).status).toBe(404);
   });
 
-  it("keep their data in their own home: the directory has nothing of apac but the site, the route and that they were begun", async () => {
+  it("keep their data in their own home: the directory has only the site, the route and their first audit entries of apac", async () => {
     const world = await World.create({}, "apac");
     await world.add(await world.chatId(), {}, { "idempotency-key": "k" });
     const { results } = await env.DB.prepare(
@@ -109,7 +109,7 @@ describe("sites in two homes", () => {
     expect(filled).toEqual({ app_routes: 1, audit_log: 2 });
   });
 
-  it("answer an Idempotency-Key of apac as any other: the same session again, and 422 for another request", async () => {
+  it("answer an Idempotency-Key in apac as in main: the same session again, and 422 for another request", async () => {
     const world = await World.create({}, "apac");
     const key = { "idempotency-key": "order-17" };
     const first = await world.create({}, key);
@@ -122,7 +122,7 @@ describe("sites in two homes", () => {
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 
-  it("do not share an appid: one that apac has is taken for a site of main", async () => {
+  it("cannot share an appid: one of apac is taken for a site of main too", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
     const taken = { name: "App", appid: world.appid, secret: world.secret };
     const answer = await call(other, "POST", `/admin/sites/${other.siteId}/apps`, taken);
@@ -148,7 +148,7 @@ describe.each(HOMES)("%s without an answer", (home) => {
 });
 
 describe("an operator, while apac does not answer", () => {
-  it("is told which home it is, and goes on with the others", async () => {
+  it("reads which home fails, and can work with the others", async () => {
     const world = await World.create({ HOME_APAC: downDb(env.HOME_APAC) }, "apac");
     const other = await World.create();
     expect(await statesOf(world)).toEqual([
@@ -174,7 +174,7 @@ describe("an operator, while apac does not answer", () => {
     }
   });
 
-  it("can repeat what failed: a site and an app that were begun are finished, and none is made twice", async () => {
+  it("can repeat a failed call: an unfinished site or app is finished, and none is made twice", async () => {
     const world = await World.create();
     let isDown = true;
     const batch = (statements: D1PreparedStatement[]) =>
@@ -206,7 +206,7 @@ describe("an operator, while apac does not answer", () => {
 });
 
 describe("the directory without an answer", () => {
-  it("is not needed for an app of apac that an isolate or KV knows, rotated a moment ago too", async () => {
+  it("is not needed for an app of apac that an isolate or KV knows, not even right after a rotation", async () => {
     const world = await World.create({}, "apac");
     await world.chatId();
     const bindings = { DB: downDb(env.DB) };
@@ -229,7 +229,7 @@ describe("the directory without an answer", () => {
 });
 
 describe("a home whose database was never migrated", () => {
-  it("is down, stops its sites with 503, takes no site and says why, and takes it once it is migrated", async () => {
+  it("is down, stops its sites with 503, takes no site and says why, and takes it after the migration", async () => {
     const inApac = await World.create({}, "apac");
     const stopped = await inApac.anotherIsolate({ HOME_APAC: env.UNMIGRATED }).create();
     expect([stopped.status, stopped.envelope]).toEqual([503, UNAVAILABLE]);

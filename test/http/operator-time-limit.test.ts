@@ -17,7 +17,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Another isolate whose D1 never answers: it does nothing, or it does what it is asked to change. */
+/** Another isolate whose D1 never answers; D1 either does nothing, or makes the change without answering. */
 function silent(world: World, done: boolean): { isolate: World; faults: Faults } {
   const faults = new Faults(({ name }) =>
     done ? (name === "DB.batch" ? "done in silence" : undefined) : "never done",
@@ -52,7 +52,7 @@ describe("a D1 that never answers", () => {
     },
   );
 
-  it("may have done what was asked, and the answer does not deny it", async () => {
+  it("may have made the change, and the answer does not deny it", async () => {
     const error = vi.spyOn(console, "error").mockImplementation(() => {});
     const world = await World.create();
     const { isolate, faults } = silent(world, true);

@@ -5,7 +5,7 @@ import { type Answer, type Body, hmac, NOW, World } from "../support/world.ts";
 const FORGED = { "x-chat-signature": "0".repeat(64) };
 const LARGE = "x".repeat(64 * 1024 + 1);
 
-/** Each request fails two checks or more; the earlier one answers. In the order in which the checks are made. */
+/** Each request fails two checks or more, and the earlier check answers. The cases are in the order of the checks. */
 const CASES: [string, (world: World, body: Body) => Promise<[body: string, headers: HeadersInit]>, Expected][] = [
   [
     "media type before size",
@@ -67,19 +67,19 @@ describe.each(SIGNED_ROUTES)("order of checks of $operation", ({ operation, acce
 });
 
 describe("order of checks", () => {
-  it("looks at all fields of create_gd before it asks for the agents", async () => {
+  it("checks all fields of create_gd before it looks for the agents", async () => {
     const world = await World.create();
     const answer = await expectUnwritten(world, () => world.create({ kefu_id: [404], fzr_uid: 404, sbs_mc: "" }));
     expectAnswer(answer, { status: 400, detail: "sbs_mc: must be a string of 1 to 30 characters" });
   });
 
-  it("looks at all fields of add_kf before it asks for the session", async () => {
+  it("checks all fields of add_kf before it looks for the session", async () => {
     const world = await World.create();
     const answer = await expectUnwritten(world, () => world.add(404, { kefu_ids: "x" }));
     expectAnswer(answer, { status: 400, detail: expect.stringMatching(/^kefu_ids: item 1 must be /) as string });
   });
 
-  it("looks at the method before the body, and at the path before the method", async () => {
+  it("checks the method before the body, and the path before the method", async () => {
     const world = await World.create();
     const ask = async (path: string) =>
       (await world.fetch(new Request(`http://worker${path}`, { method: "PUT" }))).status;

@@ -9,7 +9,7 @@ import { ADMIN_TOKEN, World } from "../support/world.ts";
 afterEach(() => void vi.restoreAllMocks());
 
 describe("a path that is no route", () => {
-  it("is one also for a slash at its end: a call has one address", async () => {
+  it("includes one with a slash at its end: a call has one address", async () => {
     const world = await World.create();
     const signed = await world.send("create_gd/" as "create_gd", world.createBody());
     expect([signed.status, signed.envelope.msg]).toEqual([404, "接口不存在"]);
@@ -18,7 +18,7 @@ describe("a path that is no route", () => {
     expect({ status, body }).toEqual(problem(404, "Not found"));
   });
 
-  it("is answered in the form of the face that it lies in", async () => {
+  it("is answered in the form of the surface that it lies in", async () => {
     const world = await World.create();
     const visitor = await ConsoleVisitor.signedIn(world);
     const outside = await world.fetch(new Request("http://worker/nowhere"));
@@ -30,10 +30,10 @@ describe("a path that is no route", () => {
   });
 });
 
-/** Parts of an address that break what is made of them: line ends, other control characters, no ASCII, no UTF-8, other hosts. */
+/** Parts of an address that can break a parser: line ends, other control characters, non-ASCII, invalid UTF-8, other hosts. */
 const ODD = ["%0d%0aX", "%00", "%E4%B8%AD", "%FF", "%", "%2f%2fevil.example", "\u4e2d"];
 
-/** The address of every route, with an odd part for each of its parameters; and odd parts where no route is. */
+/** The address of every route, with an odd part for each parameter, and addresses of odd parts outside all routes. */
 function oddAddresses(world: World): { method: string; path: string }[] {
   const below = (prefix: string) => (call: { method: string; path: string }) =>
     `${call.method.toUpperCase()} ${prefix}${call.path}`;
@@ -60,7 +60,7 @@ function oddAddresses(world: World): { method: string; path: string }[] {
 
 describe("an address of odd characters", () => {
   it.each(["%0d%0aX", "%0aSet-Cookie:x=y", "%E4%B8%AD", "%00", "%FF"])(
-    "is led to its form without a slash as it was written, and is no page there: /console/%s/",
+    "is redirected to the same address without the slash, where there is no page: /console/%s/",
     async (odd) => {
       const world = await World.create();
       const visitor = await ConsoleVisitor.signedIn(world);
@@ -71,7 +71,7 @@ describe("an address of odd characters", () => {
     },
   );
 
-  it("is led nowhere else by slashes", async () => {
+  it("is never redirected to another host because of slashes", async () => {
     const world = await World.create();
     const visitor = new ConsoleVisitor(world);
     for (const path of ["/console//evil.example/", "/console///", `/console/${"/".repeat(10_000)}x/`]) {
@@ -80,7 +80,7 @@ describe("an address of odd characters", () => {
     }
   });
 
-  it("is a fault of the service on no face, by no method, signed in or not", { timeout: 120_000 }, async () => {
+  it("is a fault of the service on no surface, by no method, signed in or not", { timeout: 120_000 }, async () => {
     const world = await World.create();
     const logged = vi.spyOn(console, "error").mockImplementation(() => {});
     const cookies = (await ConsoleVisitor.signedIn(world)).cookies;

@@ -5,13 +5,13 @@ import { OPERATIONS } from "../../src/operations/index.ts";
 import { SIGNED_ROUTES } from "../support/signed-routes.ts";
 import { type Answer, type Body, hmac, World } from "../support/world.ts";
 
-/** Enough to meet what people do not think of, and bounded. A failure prints its seed; `{ seed, path }` here repeats it. */
+/** Enough runs to find inputs that nobody thinks of, and still bounded. A failure prints its seed; `{ seed, path }` here repeats it. */
 const RUNS = { numRuns: 150 };
 const TIMEOUT = 60_000;
 
 const anyOperation = fc.constantFrom(...OPERATIONS.map(({ wireName }) => wireName));
 
-/** Whatever comes in, an envelope goes out, and never a 5xx. */
+/** Checks that the answer is an envelope, and never a 5xx. */
 function expectEnvelope({ status, headers, envelope }: Answer): void {
   expect(status).toBeLessThan(500);
   expect(headers.get("content-type")).toMatch(/^application\/json/);
@@ -23,7 +23,7 @@ function expectEnvelope({ status, headers, envelope }: Answer): void {
   if (envelope.code !== 1) expect(status).toBeGreaterThanOrEqual(400);
 }
 
-/** Sends, and finds in the store what an accepted request adds, or nothing but a nonce. */
+/** Sends the request. Expects the store to gain one accepted request, or nothing but a nonce. */
 async function sendAndCheck(world: World, operation: string, body: string): Promise<Answer> {
   const before = await world.stored();
   const answer = await world.send(operation, body);
@@ -77,7 +77,7 @@ describe("any input at all", () => {
   );
 
   it(
-    "gets an envelope and writes nothing: arbitrary JSON, signed, alone or beside a good stamp",
+    "gets an envelope and writes nothing: arbitrary JSON, signed, alone or beside a fresh timestamp and ranstr",
     async () => {
       const world = await World.create();
       const before = await world.stored();
@@ -194,7 +194,7 @@ describe("any input at all", () => {
   );
 });
 
-/** What tends to be altered on its way: cut at NUL, reordered, split, interpreted, trimmed, normalised. */
+/** Text that systems tend to alter: cut at NUL, reordered, split, interpreted, trimmed, normalised. */
 const DELICATE = [
   "\u0000",
   "before\u0000after",
@@ -214,7 +214,7 @@ const DELICATE = [
   "007",
 ];
 
-/** Well-formed text of `min` to `max` code points, delicate pieces among it. */
+/** Well-formed text of `min` to `max` code points, with such pieces in it. */
 function textOf(min: number, max: number): fc.Arbitrary<string> {
   const cut = (text: string) => [...text].slice(0, max).join("");
   return fc.oneof(
@@ -232,7 +232,7 @@ interface Sent {
   ip: string;
 }
 
-/** Creates a session of this and reads it back, from D1 itself and as operators do. */
+/** Creates a session with these fields and reads it back, from D1 itself and through the admin API. */
 async function expectReadBack(world: World, sent: Sent, body: string): Promise<void> {
   const answer = await world.send("create_gd", body);
   expect(answer.envelope).toEqual({ code: 1, msg: "ok", data: { chat_id: expect.any(Number) } });
@@ -256,7 +256,7 @@ async function expectReadBack(world: World, sent: Sent, body: string): Promise<v
   });
 }
 
-describe("what is accepted", () => {
+describe("an accepted text", () => {
   it(
     "reads back exactly as it was sent, in every text field",
     async () => {

@@ -11,7 +11,7 @@ import { expectUnwritten } from "../support/signed-routes.ts";
 import { runtimeAt } from "../support/test-runtime.ts";
 import { type Answer, hmac, NOW, type Replacements, World } from "../support/world.ts";
 
-// Each of these tests sends many requests; a machine that is busy with others needs more than the usual time.
+// Each of these tests sends many requests, which takes longer than usual on a busy machine.
 vi.setConfig({ testTimeout: 30_000 });
 
 afterEach(() => void vi.useRealTimers());
@@ -31,7 +31,7 @@ function expectLimited(answer: Answer, seconds: number): void {
   expect(answer.headers.get("retry-after")).toBe(String(seconds));
 }
 
-/** A world with these limits, and a database that notes its calls. */
+/** A world with these limits, and a database that records its calls. */
 async function limitedWorld(limits: { app?: number; client?: number }) {
   const [app, client] = [new Counted(limits.app ?? 1_000), new Counted(limits.client ?? 1_000)];
   const faults = new Faults();
@@ -40,7 +40,7 @@ async function limitedWorld(limits: { app?: number; client?: number }) {
 }
 
 describe("the limit of an app", () => {
-  it("counts what reached the database as a request of its own, whatever came of it, under the appid", async () => {
+  it("counts each request of its own that reached the database, whatever the result, under the appid", async () => {
     const { world, app } = await limitedWorld({});
     await world.create();
     await world.create({ kefu_id: [1, 404] });
@@ -48,7 +48,7 @@ describe("the limit of an app", () => {
     expect(app.keys).toEqual(Array(3).fill(world.appid));
   });
 
-  it("does not count what is not the app's own or was not accepted so far: a wrong signature, no JSON, a bad field", async () => {
+  it("does not count requests that others could send or that were not accepted so far: a wrong signature, no JSON, a bad field", async () => {
     const { world, app } = await limitedWorld({});
     await world.create({}, forged);
     await world.create({ appid: UNKNOWN_APPID });
@@ -59,7 +59,7 @@ describe("the limit of an app", () => {
     expect(app.keys.filter((key) => key.startsWith("site "))).toEqual([]);
   });
 
-  it("counts what the app signed and a rule refuses apart: fields, stamp and Idempotency-Key, each once", async () => {
+  it("counts requests that the app signed and a rule refuses separately: fields, timestamp and Idempotency-Key, each once", async () => {
     const { world, app, client } = await limitedWorld({});
     await world.create({ content: "" });
     await world.add(1, { kefu_ids: "x" });
@@ -73,16 +73,16 @@ describe("the limit of an app", () => {
     expect(client.keys).toEqual([`signed unknown`, `signed unknown`, `unknown unknown`]);
   });
 
-  it("refuses with 429 and Retry-After once it is passed, and burns neither ranstr nor key: the same bytes are accepted later", async () => {
+  it("refuses with 429 and Retry-After once it is exceeded, and uses up neither ranstr nor key: the same bytes are accepted later", async () => {
     const { world, app, trips } = await limitedWorld({ app: 1 });
     await world.create();
-    // This one passes the limit; from here on the isolate knows.
+    // This request exceeds the limit, and the isolate remembers that.
     expect((await world.create()).status).toBe(200);
     const text = JSON.stringify(world.createBody());
     const key = { "idempotency-key": "k" };
     await expectUnwritten(world, async () => expectLimited(await world.send("create_gd", text, key), 10));
     const before = trips();
-    // At most, it is asked whether the app is still good, and that ten times a second.
+    // Each refusal may ask D1 whether the app is still good, ten times a second at most.
     for (let i = 0; i < 20; i++) expectLimited(await world.create(), 10);
     expect(trips() - before).toBeLessThanOrEqual(9);
     app.most = 1_000;
@@ -92,7 +92,7 @@ describe("the limit of an app", () => {
     expect(accepted.headers.has("idempotency-replayed")).toBe(false);
   });
 
-  it("lets one request a second through, to see, while it stays passed", async () => {
+  it("lets one request a second through while it is exceeded, to see whether it still is", async () => {
     const { world } = await limitedWorld({ app: 1 });
     const statuses = async () => [(await world.create()).status, (await world.create()).status];
     expect(await statuses()).toEqual([200, 200]);
@@ -115,7 +115,7 @@ describe("the limit of an app", () => {
 });
 
 describe("an attacker with captured requests", () => {
-  /** Requests that were accepted, as bytes with their signatures. */
+  /** Accepted requests, as bytes with their signatures. */
   async function captured(world: World, count: number) {
     const requests = await Promise.all(
       Array.from({ length: count }, async () => {
@@ -133,29 +133,26 @@ describe("an attacker with captured requests", () => {
     ["with KV", { REPLAY_LOOK_MS: "1000" }],
     ["with KV slower than the replay check", { REPLAY_LOOK_MS: "0" }],
     ["without KV", { NONCES: undefined }],
-  ])(
-    "holds up no honest request of the app by replaying them, in this isolate or a fresh one, %s",
-    async (_, bindings) => {
-      const app = new Counted(1_000);
-      const world = await World.create({ APP_LIMIT: app, ...bindings });
-      const requests = await captured(world, 5);
-      const used = app.keys.length;
-      app.most = used + 2;
-      for (const isolate of [world, world.anotherIsolate(), world.anotherIsolate()]) {
-        for (let round = 0; round < 4; round++) {
-          const answers = await Promise.all(
-            requests.map(({ body, headers }) => isolate.sendRaw("create_gd", body, headers)),
-          );
-          expect(answers.map(({ status }) => status)).toEqual(Array(requests.length).fill(401));
-        }
+  ])("delays no honest request of the app by replaying them, in this isolate or a new one, %s", async (_, bindings) => {
+    const app = new Counted(1_000);
+    const world = await World.create({ APP_LIMIT: app, ...bindings });
+    const requests = await captured(world, 5);
+    const used = app.keys.length;
+    app.most = used + 2;
+    for (const isolate of [world, world.anotherIsolate(), world.anotherIsolate()]) {
+      for (let round = 0; round < 4; round++) {
+        const answers = await Promise.all(
+          requests.map(({ body, headers }) => isolate.sendRaw("create_gd", body, headers)),
+        );
+        expect(answers.map(({ status }) => status)).toEqual(Array(requests.length).fill(401));
       }
-      expect(app.keys).toHaveLength(used);
-      expect((await world.create()).status).toBe(200);
-      expect((await world.anotherIsolate().create()).status).toBe(200);
-    },
-  );
+    }
+    expect(app.keys).toHaveLength(used);
+    expect((await world.create()).status).toBe(200);
+    expect((await world.anotherIsolate().create()).status).toBe(200);
+  });
 
-  it("keep D1 busy no longer than the limit when they meet a closed site, and take nothing of the app's quota", async () => {
+  it("keeps D1 busy no longer than the limit by sending them to a closed site, and takes nothing of the app's quota", async () => {
     const { world, app, trips } = await limitedWorld({ app: 3 });
     const path = `/admin/sites/${world.siteId}`;
     await world.create();
@@ -163,7 +160,7 @@ describe("an attacker with captured requests", () => {
     const body = world.createBody();
     const before = trips();
     for (let i = 0; i < 20; i++) expect((await world.send("create_gd", body)).status).toBe(503);
-    // Four batches until the limit is exceeded, and one look whether a caller who is refused without one is still known.
+    // Four batches until the limit is exceeded, then one look whether the app is still good, because a refusal without a batch needs that.
     expect(trips() - before).toBe(5);
     expect(app.keys.filter((key) => key === world.appid)).toHaveLength(1);
     await world.admin("PATCH", path, { status: "open" });
@@ -180,7 +177,7 @@ describe("an attacker with captured requests", () => {
   ];
 
   it.each(BAD_REQUESTS)(
-    "take nothing of the app's quota by %s, however many there are: honest calls go on",
+    "takes nothing of the app's quota by %s, however many there are: honest calls go on",
     async (_, bad) => {
       const { world, app } = await limitedWorld({ app: 3 });
       const statuses: number[] = [];
@@ -194,7 +191,7 @@ describe("an attacker with captured requests", () => {
     },
   );
 
-  it("cost no read of KV and no trip to D1 by a bad field that is sent again and again, once they are over its limit", async () => {
+  it("costs no read of KV and no trip to D1 by repeating a bad field, once the limit of bad requests is exceeded", async () => {
     const reads: string[] = [];
     const kv = replacing(env.NONCES as KVNamespace, {
       get: ((key: string) => {
@@ -212,14 +209,14 @@ describe("an attacker with captured requests", () => {
     faults.calls.length = 0;
     for (let i = 0; i < 20; i++) expectLimited(await world.send("create_gd", body), LIMIT_PERIOD);
     expect([reads, faults.calls.length]).toEqual([[], 0]);
-    // A call of the app that is right is looked for in KV as ever, and accepted.
+    // A correct call of the app is still looked for in KV, and accepted.
     expect((await world.create()).status).toBe(200);
     expect(reads).toHaveLength(1);
     world.clock.now += 1;
     expect((await world.send("create_gd", body)).status).toBe(400);
   });
 
-  it("lock nobody out of his own bad requests for longer than the limit is passed, and are told nothing without a signature", async () => {
+  it("can delay only the app's own bad requests, while the limit is exceeded, and learns nothing without a signature", async () => {
     const { world, app } = await limitedWorld({ app: 1 });
     for (let i = 0; i < 3; i++) await world.create({ content: "" });
     expectLimited(await world.create({ content: "" }), LIMIT_PERIOD);
@@ -238,7 +235,7 @@ describe("an attacker with captured requests", () => {
 describe("the limit of a client address", () => {
   const ATTACKED = "192.0.2.1";
 
-  it("counts failures and nothing else: a look-up that found an app is none", async () => {
+  it("counts only failures: a look-up that found an app is none", async () => {
     const { world, client } = await limitedWorld({});
     await env.CREDENTIALS.delete(`app:${world.appid}`);
     await world.create();
@@ -248,7 +245,7 @@ describe("the limit of a client address", () => {
     expect(client.keys).toEqual([]);
   });
 
-  it("counts each failure once under a name of its own kind, and an unknown appid as a look-up besides", async () => {
+  it("counts each failure once under the name of its kind, and an unknown appid as a look-up too", async () => {
     const { world, client } = await limitedWorld({});
     const from = (ip: string) => address(ip);
     await world.create({}, { ...from("192.0.2.1"), ...forged });
@@ -265,7 +262,7 @@ describe("the limit of a client address", () => {
     ]);
   });
 
-  it("refuses with 429 and Retry-After once it is passed, unknown appids and failed verifications alike", async () => {
+  it("refuses with 429 and Retry-After once it is exceeded, unknown appids and failed verifications alike", async () => {
     const { world } = await limitedWorld({ client: 1 });
     await world.create();
     expect((await world.create({}, forged)).status).toBe(401);
@@ -274,7 +271,7 @@ describe("the limit of a client address", () => {
     expectLimited(await world.create({ appid: "not an appid of this service" }), 60);
   });
 
-  it("burns neither ranstr nor key", async () => {
+  it("uses up neither ranstr nor key", async () => {
     const { world } = await limitedWorld({ client: 0 });
     const text = JSON.stringify(world.createBody());
     const key = { "idempotency-key": "k" };
@@ -284,13 +281,13 @@ describe("the limit of a client address", () => {
     expect((await world.send("create_gd", text, key)).status).toBe(200);
   });
 
-  it("locks nobody out at an attacked address who has the right signature, warm or cold, or the right token", async () => {
+  it("never refuses the right signature, warm or cold, or the right token at an attacked address", async () => {
     const { world } = await limitedWorld({ client: 3 });
     const here = address(ATTACKED);
     for (let i = 0; i < 8; i++) await world.create({}, { ...here, ...forged });
     expectLimited(await world.create({}, { ...here, ...forged }), 60);
     expect((await world.create({}, here)).status).toBe(200);
-    // Cold: another app in this isolate, and this app in another.
+    // Cold: another app in this isolate, and this app in another isolate.
     const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Cold app" });
     const cold = await issued.json<{ appid: string; secret: string }>();
     expect((await world.anotherIsolate().create({}, here)).status).toBe(200);
@@ -301,7 +298,7 @@ describe("the limit of a client address", () => {
     expect((await world.fetch(operator)).status).toBe(200);
   });
 
-  it("counts wrong admin tokens apart from signatures, and never a right one", async () => {
+  it("counts wrong admin tokens apart from signatures, and never a right token", async () => {
     const { world, client } = await limitedWorld({ client: 2 });
     const call = (token: string) =>
       world.fetch(
@@ -320,7 +317,7 @@ describe("the limit of a client address", () => {
     expect(client.keys).toEqual(Array(3).fill("operator 192.0.2.3"));
   });
 
-  it("lets an address that made up too many appids cost no read of KV or the database, for a minute", async () => {
+  it("stops reads of KV and the database for a minute at an address that made up too many appids", async () => {
     const reads: string[] = [];
     const noted = (name: "NONCES" | "CREDENTIALS") =>
       replacing(env[name], {
@@ -350,7 +347,7 @@ describe("the limit of a client address", () => {
     expect(reads).not.toEqual([]);
   });
 
-  it("lets a flood of forged signatures for a cached app cost one read of the database in 5 s, all at once too", async () => {
+  it("lets a flood of forged signatures for a cached app cost one read of the database in 5 s, also all at once", async () => {
     const { world, trips } = await limitedWorld({ client: 3 });
     await world.chatId();
     const before = trips();
@@ -367,7 +364,7 @@ describe("the limit of a client address", () => {
     expect(trips() - before).toBe(2);
   });
 
-  it("lets an attacked address have a rotated secret, and an app that its isolate knew, at once", async () => {
+  it("lets an attacked address use a rotated secret, and an app that its isolate knew, at once", async () => {
     const operator = await World.create();
     const world = operator.anotherIsolate({ CLIENT_LIMIT: new Counted(3) });
     const here = address(ATTACKED);
@@ -383,7 +380,7 @@ describe("the limit of a client address", () => {
     expect((await world.create({}, here)).status).toBe(200);
   });
 
-  it("does not make an honest caller wait for a rotated secret while another address forges", async () => {
+  it("does not delay an honest caller with a rotated secret while another address forges", async () => {
     const operator = await World.create();
     const world = operator.anotherIsolate();
     await world.chatId();
@@ -396,7 +393,7 @@ describe("the limit of a client address", () => {
     expect((await world.create({}, address("192.0.2.1"))).status).toBe(200);
   });
 
-  it("counts IPv6 by the 64 bits that one client has, however they are written", () => {
+  it("counts IPv6 by the 64 bits that one client has, in every spelling", () => {
     const key = (ip: string) => clientAddress(new Request("http://worker/", { headers: address(ip) }));
     const same = ["2001:db8:0:7::1", "2001:db8:0:7:ffff:1:2:3", "2001:db8:0:7::", "2001:db8:0:7:1::9"];
     expect(new Set(same.map(key)).size).toBe(1);
@@ -406,8 +403,8 @@ describe("the limit of a client address", () => {
   });
 });
 
-describe("the limits that an isolate knows to be passed", () => {
-  it("are kept for the time they are told, and ten thousand at the most", async () => {
+describe("the limits that an isolate knows to be exceeded", () => {
+  it("are remembered as long as Retry-After says, ten thousand of them at most", async () => {
     const clock = { now: NOW };
     const limits = new ExceededLimits(runtimeAt(() => clock.now * 1000));
     const none = new Counted(0);
@@ -443,7 +440,7 @@ describe("the limits of wrangler.toml", () => {
     const flooding = address(crypto.randomUUID());
     await world.create({}, flooding);
     const limit = () => env.CLIENT_LIMIT.limit({ key: `signed ${flooding["cf-connecting-ip"]}` });
-    // A minute may end meanwhile, so twice as many may pass.
+    // A minute may end meanwhile, so twice as many requests may pass.
     for (let calls = 0; calls < 600 && (await limit()).success; calls++);
     expectLimited(await world.create({}, { ...flooding, ...forged }), 60);
     expect((await world.create({}, flooding)).status).toBe(200);
@@ -451,7 +448,7 @@ describe("the limits of wrangler.toml", () => {
   });
 });
 
-describe("a limiter that does not work", () => {
+describe("a broken limiter", () => {
   it.each(FAULTS)("limits nobody: %s", async (fault) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const world = await World.create();

@@ -6,7 +6,7 @@ const LIMIT = 64 * 1024;
 const encoder = new TextEncoder();
 const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
 
-/** A body with a member more, as text: for what JSON.stringify cannot write. */
+/** A body with one more member, as text, because JSON.stringify cannot write some of them. */
 const withMember = (body: Body, member: string) => `${JSON.stringify(body).slice(0, -1)},${member}}`;
 
 function join(...parts: (string | number[])[]): Uint8Array<ArrayBuffer> {
@@ -47,7 +47,7 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     expect({ status, envelope }).toEqual({ status: 413, envelope: INVALID_PARAMETERS });
   });
 
-  it("is cut off as soon as it is too long, however long it would go on", async () => {
+  it("is cut off as soon as it is too long, even if it never ends", async () => {
     const world = await World.create();
     let pulls = 0;
     let cancelled = false;
@@ -69,7 +69,7 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     expect(cancelled).toBe(true);
   });
 
-  it("is put together from its chunks, also where they cut a character", async () => {
+  it("is joined from its chunks, also where they cut a character", async () => {
     const world = await World.create();
     const bytes = join(withMember(await acceptable(world), '"note":"漢👍"'));
     const signature = await hmac(world.secret, bytes);
@@ -136,7 +136,7 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     expect(Object.prototype).not.toHaveProperty("appid");
   });
 
-  it("takes nothing from a __proto__ that stands for the fields", async () => {
+  it("takes no fields from a __proto__", async () => {
     const world = await World.create();
     const { appid, ...fields } = await acceptable(world);
     const bytes = join(`{"appid":${JSON.stringify(appid)},"__proto__":${JSON.stringify(fields)}}`);
@@ -145,7 +145,7 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     expect(headers.get("x-error-detail")).toBe("timestamp: is required; ranstr: is required");
   });
 
-  it("counts the last of two fields of one name", async () => {
+  it("counts the last one of two fields with one name", async () => {
     const world = await World.create();
     const body = await acceptable(world);
     const twice = join(withMember(body, '"timestamp":1'));
@@ -156,8 +156,8 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
   });
 });
 
-describe("a body that ends before its time", () => {
-  it("is the caller's fault, not an outage, whatever the runtime calls it", async () => {
+describe("a body that is cut off", () => {
+  it("is the caller's fault, not an outage, whichever error the runtime gives", async () => {
     const world = await World.create();
     const cutOff = (length: Record<string, string>) => {
       const body = new ReadableStream({
@@ -176,7 +176,7 @@ describe("a body that ends before its time", () => {
 });
 
 describe("the body of create_gd with a numeric sbs", () => {
-  it("is an answer of the contract with 30,000 closed brackets in an unknown field, and the isolate goes on", async () => {
+  it("gets an answer of the contract with 30,000 closed brackets in an unknown field, and the isolate goes on", async () => {
     const world = await World.create();
     const deep = withMember(world.createBody({ sbs: 1001 }), `"x":${nested(30_000)}`);
     const { status, envelope } = await world.send("create_gd", deep);

@@ -14,7 +14,7 @@ afterEach(() => [log, error, warn].forEach((spy) => void spy.mockReset()));
 
 type Line = Record<string, unknown>;
 
-/** The lines of one kind since the last look, parsed: each is one JSON object. */
+/** The new lines of one kind, parsed: each line is one JSON object. */
 function lines(spy: typeof log): Line[] {
   const found = spy.mock.calls.map((given) => {
     expect(given).toHaveLength(1);
@@ -24,7 +24,7 @@ function lines(spy: typeof log): Line[] {
   return found;
 }
 
-/** A world whose own provisioning is not in the log any more, nor its app in KV: its first request reads D1. */
+/** A world whose setup is no longer in the log, and whose app is not in KV: its first request reads D1. */
 async function quietWorld(change: Partial<Bindings> = {}): Promise<World> {
   const world = await World.create(change);
   await env.CREDENTIALS.delete(`app:${world.appid}`);
@@ -36,7 +36,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const TIME = expect.any(Number) as unknown;
 
 describe("the request log", () => {
-  it("has one line for an accepted request, with where its credentials came from and what it waited for", async () => {
+  it("has one line for an accepted request, with the source of its credentials and the time of each wait", async () => {
     const world = await quietWorld();
     const { headers, envelope } = await world.create();
     const line = {
@@ -68,7 +68,7 @@ describe("the request log", () => {
     expect([lines(error), lines(warn)]).toEqual([[], []]);
   });
 
-  it("gives each request an id of its own, whatever id it brings", async () => {
+  it("gives each request its own id, whatever id the request brings", async () => {
     const world = await quietWorld();
     const brought = { "x-request-id": "11111111-1111-4111-8111-111111111111" };
     const answers = [await world.create({}, brought), await world.create({}, brought)];
@@ -159,7 +159,7 @@ describe("the request log", () => {
     expect([lines(error), lines(warn)]).toEqual([[], []]);
   });
 
-  it("tells a repeat from a first answer, and whom an add left out", async () => {
+  it("marks a repeated answer, and names the agents that an add left out", async () => {
     const world = await quietWorld();
     const key = { "idempotency-key": "k" };
     await world.create({}, key);
@@ -172,7 +172,7 @@ describe("the request log", () => {
     ]);
   });
 
-  it("names routes by their pattern, never by what a caller wrote", async () => {
+  it("names routes by their pattern, never by the caller's text", async () => {
     const world = await quietWorld();
     const routes = async (method: string, path: string) => {
       await call(world, method, path);
@@ -190,7 +190,7 @@ describe("the request log", () => {
     }
   });
 
-  it("logs why an operator is refused, and nothing of what was sent", async () => {
+  it("says why an operator was refused, without anything that the operator sent", async () => {
     const world = await quietWorld();
     const { body } = await call(world, "POST", `/admin/sites/${world.siteId}/apps`, { name: "Secretive" });
     await call(world, "POST", "/admin/sites", { name: "" });
@@ -204,7 +204,7 @@ describe("the request log", () => {
     ]);
   });
 
-  it("goes to the errors when the answer is a 5xx, with the fault in words that hold no data", async () => {
+  it("is an error line for a 5xx, which describes the fault without data", async () => {
     const batch = () => Promise.reject(new Error("D1_ERROR: D1 DB is overloaded. Too many requests queued."));
     const world = await quietWorld({ DB: replacing(env.DB, { batch }) });
     const { status, headers, envelope } = await world.create();
@@ -222,7 +222,7 @@ describe("the request log", () => {
     expect([lines(log), lines(warn)]).toEqual([[], []]);
   });
 
-  it("goes to the errors also when ERROR_STATUS makes a 200 of it; a refusal does not", async () => {
+  it("is an error line also when ERROR_STATUS turns the 5xx into a 200; a refusal is not", async () => {
     const batch = () => Promise.reject(new Error("D1_ERROR: D1 DB is overloaded."));
     const ERROR_STATUS = "always-200" as never;
     const world = await quietWorld({ DB: replacing(env.DB, { batch }), ERROR_STATUS });

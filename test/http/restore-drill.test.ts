@@ -8,7 +8,7 @@ import { bookmark } from "../support/time-travel.ts";
 import { eventStore } from "../support/webhook-store.ts";
 import { hmac, NOW, World } from "../support/world.ts";
 
-/** docs/operating.md: close the home, restore it, settle it, look at the apps, open it. */
+/** The steps of docs/operating.md: close the home, restore it, reconcile it, look at the apps, open it. */
 
 const UNAVAILABLE = { code: -1, msg: "服务暂时不可用", data: "" };
 const NONCE_SECONDS = 1_860;
@@ -24,7 +24,7 @@ async function issue(world: World, siteId: number, name: string) {
   return body as { appid: string; secret: string };
 }
 
-/** Another isolate that signs for another app; with that app's site, if it has one of its own. */
+/** Another isolate that signs for another app, on that app's site if it has its own. */
 const as = (world: World, app: { appid: string; secret: string; siteId?: number }) =>
   Object.assign(world.anotherIsolate(), app);
 
@@ -36,8 +36,8 @@ async function capture(world: World) {
   return { body, headers: { "x-chat-signature": await hmac(world.secret, body) } };
 }
 
-describe("apac, put back to before", () => {
-  it("gives no chat_id twice, accepts no request of before again, and lists the apps to look at", async () => {
+describe("apac, restored to an earlier time", () => {
+  it("gives no chat_id twice, accepts no earlier request again, and lists the apps to look at", async () => {
     const world = await World.create({}, "apac");
     const [rotated, revoked] = [
       await issue(world, world.siteId, "Rotated"),
@@ -46,7 +46,7 @@ describe("apac, put back to before", () => {
     const given = [await world.chatId(), await world.chatId(), await world.chatId()];
     const travelBack = await bookmark(env.HOME_APAC);
 
-    // What the restore undoes.
+    // Changes that the restore undoes.
     const captured = await capture(world);
     const taken = await world.sendRaw("create_gd", captured.body, captured.headers);
     given.push((taken.envelope.data as { chat_id: number }).chat_id, await world.chatId(), await world.chatId());
@@ -59,7 +59,7 @@ describe("apac, put back to before", () => {
     const late = await World.create({}, "apac");
     const lateIds = [await late.chatId(), await late.chatId()];
 
-    // Closed: nobody is served, and nothing is used up.
+    // Closed: no caller is served, and no ranstr is used up.
     const shut = closed(world, "apac");
     const waiting = JSON.stringify(world.createBody({ timestamp: NOW }));
     const stopped = await expectUnwritten(world, () => shut.send("create_gd", waiting));
@@ -113,7 +113,7 @@ describe("apac, put back to before", () => {
     }
     await call(shut, "POST", `/admin/sites/${late.siteId}/agents`, { id: 1, name: "A" });
 
-    // Open again.
+    // The home is open again.
     world.clock.now = reopen_after;
     for (const isolate of [world, world.anotherIsolate({ NONCES: undefined })]) {
       const replayed = await expectUnwritten(world, () =>
@@ -135,7 +135,7 @@ describe("apac, put back to before", () => {
     expect((await as(world, revoked).create()).status).toBe(401);
   });
 
-  it("counts no event twice, and goes on with the webhooks of before", async () => {
+  it("gives no seq twice, and goes on with the webhooks that the restore kept", async () => {
     const world = await World.create({}, "apac");
     const { id } = await newWebhook(world);
     await world.chatId();
@@ -152,11 +152,11 @@ describe("apac, put back to before", () => {
     const { events, deliveries } = await eventStore(world);
     expect(events.map(({ seq }) => seq)).toEqual([1, SKIPPED + 2, SKIPPED + 3]);
     expect(deliveries.map(({ seq }) => seq)).toEqual([1, SKIPPED + 2, SKIPPED + 3]);
-    // Nobody but the home knew of its webhooks.
+    // Only the home knew of these webhooks, so the restore has lost them.
     expect(await eventStore(late)).toMatchObject({ site: { events: 0, event_seq_floor: SKIPPED }, webhooks: [] });
   });
 
-  it("would accept a request of before while it is not stale: that is why reopen_after waits", async () => {
+  it("would accept an earlier request while its timestamp is fresh: that is why reopen_after waits", async () => {
     const world = await World.create({}, "apac");
     const travelBack = await bookmark(env.HOME_APAC);
     const captured = await capture(world);
@@ -167,7 +167,7 @@ describe("apac, put back to before", () => {
     const early = world.anotherIsolate({ NONCES: undefined });
     early.clock.now = NOW + 300;
     expect((await send(early)).envelope).toMatchObject({ code: 1, data: { chat_id: SKIPPED + 1 } });
-    // The widest tolerance and the latest timestamp that a request of before may have.
+    // The widest tolerance and the latest timestamp that an earlier request may have.
     const wide = world.anotherIsolate({ NONCES: undefined, TIMESTAMP_TOLERANCE_SECONDS: "900" as never });
     const latest = JSON.stringify(world.createBody({ timestamp: NOW + 900 }));
     wide.clock.now = reopen_after;
@@ -175,8 +175,8 @@ describe("apac, put back to before", () => {
   });
 });
 
-describe("main, put back to before", () => {
-  it("gets back the sites and routes of apac, gives no chat_id twice, and apac goes on meanwhile", async () => {
+describe("main, restored to an earlier time", () => {
+  it("gets back the sites and routes of apac and gives no chat_id twice, and apac goes on meanwhile", async () => {
     const world = await World.create();
     const given = [await world.chatId(), await world.chatId()];
     const kept = await World.create({}, "apac");
@@ -192,17 +192,17 @@ describe("main, put back to before", () => {
     expect((await expectUnwritten(world, () => shut.create())).status).toBe(503);
     await travelBack();
     expect((await as(shut, lost).create()).status).toBe(200);
-    // An isolate that knows nothing finds no route, and the id of the lost site is taken in apac.
+    // A cold isolate finds no route, and the lost site's id is taken in apac.
     await env.CREDENTIALS.delete(`app:${lost.appid}`);
     expect((await expectUnwritten(lost, () => lost.anotherIsolate().create())).status).toBe(401);
-    // The directory has forgotten an id and an appid: while it is closed, it gives out none.
+    // The directory has forgotten an id and an appid, so it must give out none while it is closed.
     for (const home of ["main", "apac"]) {
       const refused = await call(shut, "POST", "/admin/sites", { name: "Clash", home });
       expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "30"]);
     }
     const sameAppid = await call(shut, "POST", `/admin/sites/${kept.siteId}/apps`, { name: "App", appid: lost.appid });
     expect(sameAppid.body).toMatchObject({ status: 503, detail: "The home main is closed." });
-    // Without closing it, the home that has the id says so.
+    // Without closing, the home that has the id refuses the new site.
     const clash = await call(world.anotherIsolate(), "POST", "/admin/sites", { name: "Clash", home: "apac" });
     expect({ status: clash.status, body: clash.body }).toEqual(problem(409, "Conflict"));
     expect(clash.body).toMatchObject({ detail: expect.stringContaining("POST /admin/homes/main/restored") });
@@ -238,7 +238,7 @@ describe("main, put back to before", () => {
 });
 
 describe("POST /admin/homes/:name/restored", () => {
-  it("lifts by what it is told, every site of the home and of no other, and again when it is sent again without an id", async () => {
+  it("skips the given number of ids, for every site of the home and for no other, and again without a settling_id", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
     const shut = closed(world, "apac");
     expect(await world.chatId()).toBe(1);
@@ -256,7 +256,7 @@ describe("POST /admin/homes/:name/restored", () => {
     }
   });
 
-  it("lifts once for one settling_id, tells the same reopen_after, and leaves one audit row in each database", async () => {
+  it("skips ids once for one settling_id, gives the same reopen_after, and leaves one audit row in each database", async () => {
     const world = await World.create({}, "apac");
     const shut = closed(world, "apac");
     const settling_id = crypto.randomUUID();
@@ -277,7 +277,7 @@ describe("POST /admin/homes/:name/restored", () => {
     for (const db of [env.DB, env.HOME_APAC]) expect(await db.prepare(rows).bind(settling_id).first("n")).toBe(1);
   });
 
-  it("lifts nothing when the audit row cannot be written, which is in the same batch", async () => {
+  it("skips no ids when the audit row, which is in the same batch, cannot be written", async () => {
     const world = await World.create({}, "apac");
     await env.HOME_APAC.exec(
       "CREATE TRIGGER no_audit BEFORE INSERT ON audit_log WHEN new.action = 'home.restored' BEGIN SELECT RAISE(ABORT, 'no'); END",
@@ -290,7 +290,7 @@ describe("POST /admin/homes/:name/restored", () => {
     }
   });
 
-  it("is 409 for an open home, which it leaves as it is, unless it is forced", async () => {
+  it("is 409 for an open home, which stays as it is, unless the call forces it", async () => {
     const world = await World.create({}, "apac");
     const { status, body } = await reconcile(world, "apac", { lift: 5 });
     expect({ status, body }).toEqual(problem(409, "Conflict"));
@@ -330,7 +330,7 @@ describe("POST /admin/homes/:name/restored", () => {
     }
   });
 
-  it("is 503 when KV, which knows the floors, does not answer, also when it hangs; the same again then lifts once", async () => {
+  it("is 503 when KV, which holds the floors, does not answer, also when it hangs; the same call then skips ids once", async () => {
     const world = await World.create({}, "apac");
     const settling_id = crypto.randomUUID();
     const put = () => Promise.reject(new Error("KV PUT failed: 500"));

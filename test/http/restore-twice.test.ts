@@ -8,7 +8,7 @@ import { bookmark } from "../support/time-travel.ts";
 import { eventStore } from "../support/webhook-store.ts";
 import { NOW, World } from "../support/world.ts";
 
-/** What was found last time happened at the second restore: every id that was ever answered is compared with every other. */
+/** Compares every id that was ever given with every other: an earlier mistake showed only at the second restore. */
 
 const closed = (world: World) => world.anotherIsolate({ CLOSED_HOMES: world.home as never });
 
@@ -18,7 +18,7 @@ async function reconcile(world: World, body?: unknown) {
   return reconciled as { settling_id: string; lifted_by: number };
 }
 
-/** Three sessions, their ids and the seqs of their events. */
+/** Three sessions: their ids and the seqs of their events. */
 async function openSessions(world: World, given: { ids: number[]; seqs: number[] }) {
   const before = new Set((await eventStore(world)).events.map(({ seq }) => seq));
   for (let i = 0; i < 3; i++) given.ids.push(await world.anotherIsolate().chatId());
@@ -32,8 +32,8 @@ const expectDistinct = ({ ids, seqs }: { ids: number[]; seqs: number[] }) => {
   expect(seqs.length).toBeGreaterThan(ids.length / 2);
 };
 
-describe.each(["main", "apac"])("%s, put back twice", (home) => {
-  it("gives no chat_id and no seq twice, each time to an earlier point, settled with defaults", async () => {
+describe.each(["main", "apac"])("%s, restored twice", (home) => {
+  it("gives no chat_id and no seq twice, when each restore goes further back and defaults are used", async () => {
     const world = await World.create({}, home);
     await newWebhook(world);
     const given = { ids: [] as number[], seqs: [] as number[] };
@@ -50,7 +50,7 @@ describe.each(["main", "apac"])("%s, put back twice", (home) => {
     expect(given.ids).toHaveLength(18);
   });
 
-  it("keeps a first_chat_id that was set after the point, at the second restore too", async () => {
+  it("keeps a first_chat_id that was set after the restore point, at the second restore too", async () => {
     const world = await World.create({}, home);
     const travelBack = await bookmark(databaseOf(home));
     const path = `/admin/sites/${world.siteId}`;
@@ -64,7 +64,7 @@ describe.each(["main", "apac"])("%s, put back twice", (home) => {
     expect(given).toEqual([70_000_000, 70_000_005, 70_000_010]);
   });
 
-  it("lifts nothing more for the same settling_id, and keeps what it lifted to although a write to KV was lost", async () => {
+  it("skips no more ids for the same settling_id, and keeps the ids skipped although a write to KV was lost", async () => {
     const world = await World.create({}, home);
     const travelBack = await bookmark(databaseOf(home));
     const given = [await world.chatId()];
@@ -82,27 +82,24 @@ describe.each(["main", "apac"])("%s, put back twice", (home) => {
   });
 });
 
-describe("apac, put back twice", () => {
+describe("apac, restored twice", () => {
   it.each([
     ["CREDENTIALS is not bound", { CREDENTIALS: undefined }],
     ["KV answers", {}],
-  ])(
-    "keeps in the directory what it was lifted to, also over a change before the second settling: %s",
-    async (_, kv) => {
-      const world = await World.create(kv, "apac");
-      const travelBack = await bookmark(env.HOME_APAC);
-      const given = [await world.chatId()];
-      for (let i = 0; i < 3; i++) {
-        await travelBack();
-        expect((await call(world, "PATCH", `/admin/sites/${world.siteId}`, { name: `Name ${i}` })).status).toBe(200);
-        await reconcile(world);
-        given.push(await world.anotherIsolate().chatId());
-      }
-      expect(given).toEqual([1, 1_000_001, 2_000_001, 3_000_001]);
-    },
-  );
+  ])("keeps its floors in the directory, also across a change before the second reconciliation: %s", async (_, kv) => {
+    const world = await World.create(kv, "apac");
+    const travelBack = await bookmark(env.HOME_APAC);
+    const given = [await world.chatId()];
+    for (let i = 0; i < 3; i++) {
+      await travelBack();
+      expect((await call(world, "PATCH", `/admin/sites/${world.siteId}`, { name: `Name ${i}` })).status).toBe(200);
+      await reconcile(world);
+      given.push(await world.anotherIsolate().chatId());
+    }
+    expect(given).toEqual([1, 1_000_001, 2_000_001, 3_000_001]);
+  });
 
-  it("refuses a settling_id of long ago, which is no retry: a restore to after it would give ids again", async () => {
+  it("refuses an old settling_id, which is no retry: after a second restore it would give ids again", async () => {
     const world = await World.create({}, "apac");
     const settling_id = crypto.randomUUID();
     await reconcile(world, { settling_id });
@@ -121,7 +118,7 @@ describe("apac, put back twice", () => {
     expect(given).toEqual([1_000_001, 2_000_001]);
   });
 
-  it("lifts a site that only a later try of the settling finds in the directory", async () => {
+  it("skips ids of a site that only a later try of the reconciliation finds in the directory", async () => {
     const world = await World.create({}, "apac");
     const [noSite, noDirectory] = [await bookmark(env.HOME_APAC), await bookmark(env.DB)];
     const late = await World.create({}, "apac");
@@ -139,8 +136,8 @@ describe("apac, put back twice", () => {
   });
 });
 
-describe("main, put back", () => {
-  it("gives no site id twice, at the second restore neither", async () => {
+describe("main, restored", () => {
+  it("gives no site id twice, not even at the second restore", async () => {
     const world = await World.create();
     const travelBack = await bookmark(env.DB);
     const make = async () => {
@@ -157,7 +154,7 @@ describe("main, put back", () => {
     expect(given).toEqual([...new Set(given)]);
   });
 
-  it("does not believe floors in KV that are none, or leave a site no ids", async () => {
+  it("ignores floors in KV that are malformed, or that would leave a site no ids", async () => {
     const world = await World.create();
     const { siteId } = world;
     const at = (rest: string) => `floors:main:${rest}`;

@@ -8,10 +8,10 @@ import { startCall, withoutWaiting } from "../support/patient-fetch.ts";
 import { replacing } from "../support/replacing.ts";
 import { type Body, hmac, World } from "../support/world.ts";
 
-// Each of these tests sends many requests; a machine that is busy with others needs more than the usual time.
+// Each of these tests sends many requests, which takes longer than usual on a busy machine.
 vi.setConfig({ testTimeout: 30_000 });
 
-/** Words that occur nowhere else, so that finding one is finding a leak. */
+/** Words that occur nowhere else, so that each one found is a leak. */
 const PRIVATE = {
   sbs: "sbs-Zq81Kd",
   sbs_mc: "Ottoline Quackenbush",
@@ -37,13 +37,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A logged thing with all that a console or a log service would show of it. */
+/** A logged value with everything that a console or a log service would show of it. */
 function inFull(thing: unknown): string {
   if (!(thing instanceof Error)) return typeof thing === "string" ? thing : JSON.stringify(thing);
   return [thing.name, thing.message, thing.stack, inFull(thing.cause ?? "")].join(" ");
 }
 
-/** A run of a world whose every answer and secret is kept, to look for it afterwards. */
+/** A run of a world that keeps every answer and secret, to search for them afterwards. */
 class Run {
   readonly world: World;
   readonly secrets = new Map<string, string>();
@@ -66,7 +66,7 @@ class Run {
     return this.world.createBody({ ...PRIVATE, ...change });
   }
 
-  /** Sends, signed unless a signature is given, with an idempotency key. */
+  /** Sends with an idempotency key, and signs unless a signature is given. */
   async send(
     isolate: World,
     operation: "create_gd" | "add_kf",
@@ -106,7 +106,7 @@ class Run {
   }
 }
 
-it("says nothing secret of requests that are accepted or refused", async () => {
+it("says nothing secret of accepted and refused requests", async () => {
   const run = await Run.start();
   const { world } = run;
   const first = run.body();
@@ -143,7 +143,7 @@ it("says nothing secret of requests that are accepted or refused", async () => {
     APP_LIMIT: { limit: async () => ({ success: false }) },
     CLIENT_LIMIT: { limit: async () => ({ success: false }) },
   });
-  // The first passes the limit, and the isolate knows it from then on.
+  // The first request exceeds the limit, and the isolate remembers that.
   expect((await run.send(limited, "create_gd", run.body())).status).toBe(200);
   expect((await run.send(limited, "create_gd", run.body())).status).toBe(429);
   const path = await world.fetch(new Request(`http://worker/${world.secret}?${PRIVATE.sbs}`));
@@ -151,7 +151,7 @@ it("says nothing secret of requests that are accepted or refused", async () => {
   await run.expectSilence(cases.length + 3);
 });
 
-it("says nothing secret of what operators do: issue, bring along, rotate, revoke, read and fail to", async () => {
+it("says nothing secret of operators' calls: issue, import, rotate, revoke, read, and failures", async () => {
   const run = await Run.start();
   const { world } = run;
   const { appid, siteId } = world;
@@ -213,7 +213,7 @@ it("says that the master key is wrong, and not which key or what it should open"
   await run.expectSilence(6);
 });
 
-/** Everything a caller sent, as an error may quote it. */
+/** Everything that a caller sent and an error may quote. */
 const QUOTE = JSON.stringify([PRIVATE, KEY]);
 
 it.each([
@@ -269,7 +269,7 @@ it("says nothing secret when SQLite refuses what a request writes", async () => 
   await run.expectSilence(1);
 });
 
-it("says nothing secret on its schedule", async () => {
+it("says nothing secret in its cron jobs", async () => {
   const run = await Run.start();
   expect((await run.send(run.world, "create_gd", run.body())).status).toBe(200);
   const context = createExecutionContext();

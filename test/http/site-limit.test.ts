@@ -12,7 +12,7 @@ function expectLimited({ status, envelope, headers }: Answer): void {
   expect([status, envelope, headers.get("retry-after")]).toEqual([429, LIMITED, "10"]);
 }
 
-/** An isolate with a limit of sites, and three callers in it: two apps of one site, and an app of another site. */
+/** An isolate with a limit of sites, and three callers: two apps of one site, and an app of another site. */
 async function callers(home: string, most: number, ofApps?: RateLimit) {
   const limit = new Counted(most);
   const isolate = await World.create({ SITE_LIMIT: limit, APP_LIMIT: ofApps }, home);
@@ -35,7 +35,7 @@ async function callers(home: string, most: number, ofApps?: RateLimit) {
 }
 
 describe.each(["main", "apac"])("the limit of a site in %s", (home) => {
-  it("counts its apps together, under the site's id, whatever came of the request", async () => {
+  it("counts its apps together, under the site's id, whatever the result of the request", async () => {
     const { limit, isolate, first, second, honest } = await callers(home, 100);
     expect((await first.create()).status).toBe(200);
     expect((await second.create()).status).toBe(200);
@@ -58,9 +58,9 @@ describe.each(["main", "apac"])("the limit of a site in %s", (home) => {
     expect(limit.keys).toEqual([]);
   });
 
-  it("refuses all apps of a site that is over it, burns no ranstr, and leaves another site alone", async () => {
+  it("refuses all apps of a site that exceeds it, uses up no ranstr, and leaves another site alone", async () => {
     const { limit, isolate, first, second, honest } = await callers(home, 2);
-    // The third exceeds the limit; from here on the isolate knows.
+    // The third request exceeds the limit, and the isolate remembers that.
     for (const app of [first, second, first]) expect((await app.create()).status).toBe(200);
     const texts = [first.sign(), second.sign()] as const;
     await expectUnwritten(isolate, async () => {
@@ -78,7 +78,7 @@ describe.each(["main", "apac"])("the limit of a site in %s", (home) => {
     expect((await isolate.stored()).sessions).toHaveLength(5);
   });
 
-  it("is beside the limit of the app: an app over its own leaves the site's other apps alone", async () => {
+  it("is separate from the limit of the app: an app that exceeds its own leaves the site's other apps alone", async () => {
     const { first, second } = await callers(home, 100, new Counted(1));
     for (const app of [first, first, second]) expect((await app.create()).status).toBe(200);
     expectLimited(await first.create());
@@ -86,7 +86,7 @@ describe.each(["main", "apac"])("the limit of a site in %s", (home) => {
   });
 });
 
-it.each(FAULTS)("a limiter of sites that does not work limits nobody: %s", async (fault) => {
+it.each(FAULTS)("a broken limiter of sites limits nobody: %s", async (fault) => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
   try {
     const faults = new Faults(() => fault);

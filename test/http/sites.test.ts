@@ -13,7 +13,7 @@ const UNKNOWN = { ...problem(404, "Not found"), body: { detail: "There is no suc
 
 const NO_EVENTS = { events: 0, event_seq_floor: 0 };
 
-/** What the directory and the home have of a site. */
+/** A site's rows in the directory and in the home. */
 async function storedSite(id: number, home: string) {
   const of = (db: D1Database, sql: string) => db.prepare(sql).bind(id).first();
   return {
@@ -61,7 +61,7 @@ describe("POST /admin/sites", () => {
   );
 
   it.each<[unknown]>([["emea"], [""], ["MAIN"], ["HOME_APAC"], ["constructor"]])(
-    "refuses the home %j, lists the homes, and begins no site",
+    "refuses the home %j, lists the homes, and stores no site",
     async (home) => {
       const world = await World.create();
       const before = await world.operated();
@@ -134,7 +134,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     ]);
   });
 
-  it("lifts the chat ids: the next session gets the first_chat_id", async () => {
+  it("skips chat ids: the next session gets the first_chat_id", async () => {
     const world = await World.create({}, home);
     expect(await world.chatId()).toBe(1);
     expect((await change(world, { first_chat_id: 1_000 })).status).toBe(200);
@@ -143,7 +143,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     expect(await actions(world)).toEqual([["site.first_chat_id_set", { first_chat_id: 1_000 }]]);
   });
 
-  it("refuses a first_chat_id that may have been given, and then changes nothing of what is asked for", async () => {
+  it("refuses a first_chat_id that may already be given, and then makes none of the call's changes", async () => {
     const world = await World.create({}, home);
     for (let i = 0; i < 3; i++) await world.chatId();
     const before = [await storedSite(world.siteId, home), await world.operated()];
@@ -171,7 +171,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     expect([await storedSite(world.siteId, home), await world.operated()]).toEqual(before);
   });
 
-  it("makes the directory's copy again when it was not made: the same call twice", async () => {
+  it("writes the directory's missing copy when the same call comes again", async () => {
     const world = await World.create({}, home);
     const db = databaseOf("main");
     const prepare = (sql: string) => {
@@ -224,7 +224,7 @@ describe.each(["main", "apac"])("a closed site in %s", (home) => {
     expect((await world.stored()).sessions).toHaveLength(2);
   });
 
-  it("tells a wrong signature nothing of it, and leaves other sites of its home alone", async () => {
+  it("is not shown to a wrong signature, and leaves other sites of its home alone", async () => {
     const [world, other] = [await World.create({}, home), await World.create({}, home)];
     await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed" });
     const forged = await world.create({}, { "x-chat-signature": "0".repeat(64) });

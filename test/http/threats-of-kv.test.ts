@@ -10,19 +10,19 @@ import { expectTokenInvalid } from "../support/signed-routes.ts";
 import { type Answer, NOW, type Replacements, World } from "../support/world.ts";
 
 /**
- * What somebody who writes to KV can make of an app's home, besides what threats.test.ts shows of homes that answer. Two databases are
- * watched: the one that has the app, and the one that a record names.
+ * What somebody who writes to KV can do with an app's home; threats.test.ts has the cases in which homes answer. The tests watch two
+ * databases: the one that has the app, and the one that a record names.
  */
 
 const BINDING: Record<string, keyof Replacements> = { main: "DB", apac: "HOME_APAC", eu: "HOME_EU" };
 
-/** The database of a home; `eu` is one that has no site, and `nowhere` is not bound. */
+/** The database of a home. `eu` is a home without sites, and `nowhere` is not bound. */
 const realDb = (home: string) => (home === "eu" ? env.UNMIGRATED : databaseOf(home));
 
 /** By home: how its nth call fails. */
 type Plans = Record<string, (nth: number) => Fault | undefined>;
 
-/** An isolate of the world's deployment whose homes go through faults. */
+/** An isolate of the world's deployment, with faults in its homes. */
 function faulty(world: World, plans: Plans, bindings: Replacements = {}) {
   const faults: Record<string, Faults> = {};
   const bound: Replacements = {};
@@ -36,7 +36,7 @@ function faulty(world: World, plans: Plans, bindings: Replacements = {}) {
   return { isolate, calls: (home: string) => faults[home]?.calls ?? [], all: Object.values(faults) };
 }
 
-/** Lets fake time pass: slowly while a database works, so that it takes little of the 8 s. @returns what it took, in milliseconds */
+/** Advances fake time, slowly while a database works, so that its work takes little of the 8 s. @returns the time it took, in milliseconds */
 async function patiently<T>(all: Faults[], work: Promise<T>): Promise<{ value: T; tookMs: number }> {
   const since = Date.now();
   let settled = false;
@@ -62,12 +62,12 @@ const hangs = (): Fault => "never done";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-describe("a record of KV that names a home which answers nothing", () => {
+describe("a record of KV that names a silent home", () => {
   it.each([
     ["main", "apac"],
     ["apac", "eu"],
   ])(
-    "stops no app of %s: the directory is asked after the first try, and the session is there once in 8 s",
+    "stops no app of %s: the directory is asked after the first try, and the session exists once within 8 s",
     async (home, named) => {
       const world = await World.create({}, home);
       await forgeRecord(world, { home: named });
@@ -86,7 +86,7 @@ describe("a record of KV that names a home which answers nothing", () => {
     },
   );
 
-  it("stops none either by saying that it is revoked, or by holding a secret that has ended", async () => {
+  it("stops no app either when it also says that the app is revoked, or holds a secret that has ended", async () => {
     for (const change of [{ revokedAt: NOW - 1 }, { secret: "ended" }]) {
       const world = await World.create();
       const { secret, version } = await recordOf(world.appid);
@@ -103,7 +103,7 @@ describe("a record of KV that names a home which answers nothing", () => {
     }
   });
 
-  it("stops none by naming another site too: then it does not open, and nobody asks that home", async () => {
+  it("stops no app either when it also names another site: its seal does not open, and the silent home is not asked", async () => {
     const world = await World.create();
     await forgeRecord(world, { home: "apac", siteId: world.siteId + 1 });
     const through = faulty(world, { apac: hangs });
@@ -113,7 +113,7 @@ describe("a record of KV that names a home which answers nothing", () => {
   });
 });
 
-describe("a home that is slow, and is the right one", () => {
+describe("a slow home that is the right one", () => {
   it.each<[string, Replacements]>([
     ["the directory answers", {}],
     ["the directory is down", { DB: downDb(env.DB) }],
@@ -130,7 +130,7 @@ describe("a home that is slow, and is the right one", () => {
     expect((await world.stored()).sessions).toHaveLength(2);
   });
 
-  it("gets them while the directory answers nothing at all", async () => {
+  it("gets them while the directory is silent", async () => {
     const world = await World.create({}, "apac");
     const through = faulty(world, { main: hangs, apac: (nth) => (nth < 2 ? "never done" : undefined) });
     const { answer, tookMs, rest } = await createThrough(through);
@@ -139,7 +139,7 @@ describe("a home that is slow, and is the right one", () => {
     await rest();
   });
 
-  it("costs the directory nothing when it answers at once, and one question in 5 s for a client when it does not", async () => {
+  it("causes no question to the directory when it answers at once, and one in 5 s for a client when it does not", async () => {
     const world = await World.create({}, "apac");
     const through = faulty(world, { apac: () => undefined });
     expect((await createThrough(through)).answer.status).toBe(200);
@@ -159,7 +159,7 @@ describe("a home that is slow, and is the right one", () => {
 describe("a record of KV that names a closed home", () => {
   beforeEach(() => void vi.useRealTimers());
 
-  it("stops no app of another home: the directory is asked, and names its own", async () => {
+  it("stops no app of another home: the directory is asked, and names the right one", async () => {
     const world = await World.create({ CLOSED_HOMES: "apac" });
     await forgeRecord(world, { home: "apac" });
     expect((await world.anotherIsolate().create()).status).toBe(200);
@@ -170,7 +170,7 @@ describe("a record of KV that names a closed home", () => {
     await expectTokenInvalid(world, () => impostor.create());
   });
 
-  it("has an app refused while main is closed or answers nothing, by naming main: the directory may not be asked, or cannot", async () => {
+  it("stops an app by naming main while main is closed or silent, because the directory cannot be asked", async () => {
     const world = await World.create({}, "apac");
     await forgeRecord(world, { home: "main" });
     for (const bindings of [{ CLOSED_HOMES: "main" }, { DB: downDb(env.DB) }]) {
@@ -181,7 +181,7 @@ describe("a record of KV that names a closed home", () => {
     expect((await world.anotherIsolate({ CLOSED_HOMES: "main" }).create()).status).toBe(200);
   });
 
-  it("is believed when the directory says the same, which is asked once in 5 s for a client, and nobody else", async () => {
+  it("is believed when the directory confirms it, which is asked once in 5 s for a client; no home is asked", async () => {
     const world = await World.create({}, "apac");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const through = faulty(world, { apac: () => undefined }, { CLOSED_HOMES: "apac" });
@@ -193,7 +193,7 @@ describe("a record of KV that names a closed home", () => {
     expect((await world.stored()).nonces).toEqual([]);
   });
 
-  it("is believed within a second while the directory answers nothing", async () => {
+  it("is believed within a second while the directory is silent", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const world = await World.create({}, "apac");
     const through = faulty(world, { main: hangs, apac: () => undefined }, { CLOSED_HOMES: "apac" });

@@ -5,12 +5,12 @@ import { newWebhook } from "../support/new-webhook.ts";
 import { runtimeAt } from "../support/test-runtime.ts";
 import { NOW, World } from "../support/world.ts";
 
-/** What the threat model (docs/threat-model.md) says of webhooks and no other test shows. */
+/** The claims of the threat model (docs/threat-model.md) about webhooks that no other test shows. */
 
 afterEach(() => vi.unstubAllGlobals());
 
 describe("the events of a site", () => {
-  it("come to its own webhooks and to no other's", async () => {
+  it("go to its own webhooks only", async () => {
     const world = await World.create();
     const [own, foreign] = [await newWebhook(world), await newWebhook(await World.create())];
     await world.chatId();
@@ -26,7 +26,7 @@ describe("a receiver that misbehaves", () => {
     return post(runtime, "https://hooks.example.com/", {}, "{}");
   };
 
-  it("sends no event elsewhere by a redirect", async () => {
+  it("redirects no event to another address", async () => {
     let mode: string | undefined;
     for (const status of [301, 302, 303, 307, 308]) {
       const headers = { location: "http://169.254.169.254/" };
@@ -38,7 +38,7 @@ describe("a receiver that misbehaves", () => {
     }
   });
 
-  it("keeps nobody busy with an answer that never ends: of a failure a kilobyte is read, of a success nothing", async () => {
+  it("cannot keep the Worker busy with an endless answer: of a failure a kilobyte is read, of a success nothing", async () => {
     for (const [status, most] of [
       [500, 3],
       [200, 1],

@@ -10,7 +10,7 @@ import { expectTokenInvalid, expectUnwritten, INVALID_PARAMETERS } from "../supp
 import { ADMIN_TOKEN, hmac, NOW, World } from "../support/world.ts";
 
 /**
- * What the threat model (docs/threat-model.md) says and no other test shows: what an attacker is kept from, and what an attacker
+ * The claims of the threat model (docs/threat-model.md) that no other test shows: what an attacker cannot do, and what an attacker
  * can do all the same.
  */
 
@@ -34,7 +34,7 @@ describe("a request that is held back on its way", () => {
     expect((await world.stored()).sessions).toHaveLength(2);
   });
 
-  it("does nothing at the other call, whose fields it does not have", async () => {
+  it("does nothing at the other call, which has other fields", async () => {
     const world = await World.create();
     const body = JSON.stringify(world.createBody());
     const { envelope } = await expectUnwritten(world, () => world.send("add_kf", body));
@@ -43,7 +43,7 @@ describe("a request that is held back on its way", () => {
 });
 
 describe("a request without a signature", () => {
-  it("is told of a closed home that an appid is one of its apps, and of other homes nothing", async () => {
+  it("learns of a closed home that an appid is one of its apps, and of other homes nothing", async () => {
     const [closed, open] = [await World.create({}, "apac"), await World.create()];
     const isolate = new Isolate({ CLOSED_HOMES: "apac" });
     const status = async (appid: string) => (await isolate.sendRaw("create_gd", JSON.stringify({ appid }))).status;
@@ -63,7 +63,7 @@ describe("a secret of one kind", () => {
     }
   });
 
-  it("signs no call of an app but its own: neither the admin token nor the master key does", async () => {
+  it("signs no call but its own app's: neither the admin token nor the master key does", async () => {
     const world = await World.create();
     for (const secret of [ADMIN_TOKEN, env.MASTER_KEY]) {
       const impostor = withSecret(world, secret);
@@ -82,7 +82,7 @@ describe("another tenant's app", () => {
     expect([answer.status, answer.headers.get("x-error-detail")]).toEqual([400, "kefu_id: 77 unknown"]);
   });
 
-  it("sees in its chat_ids nothing of the sessions that other sites open", async () => {
+  it("cannot see in its chat_ids the sessions that other sites open", async () => {
     const [victim, tenant] = [await World.create(), await World.create()];
     const before = await tenant.chatId();
     for (let i = 0; i < 3; i++) await victim.chatId();
@@ -100,7 +100,7 @@ describe("another tenant's app", () => {
 });
 
 describe("the admin token", () => {
-  it("takes no entry out of the audit log and changes none", async () => {
+  it("removes no entry of the audit log and changes none", async () => {
     const world = await World.create();
     const { audit } = await world.operated();
     expect(audit.length).toBeGreaterThan(0);
@@ -133,14 +133,14 @@ describe("whoever reads KV", () => {
 });
 
 describe("whoever writes to KV", () => {
-  it("has a request refused whose appid and ranstr are known beforehand, and no other", async () => {
+  it("can block a request whose appid and ranstr are known beforehand, and no other", async () => {
     const world = await World.create({ REPLAY_LOOK_MS: "1000" });
     await env.NONCES.put(await nonceKey(world.appid, "guessed"), "1");
     await expectTokenInvalid(world, () => world.create({ ranstr: "guessed" }));
     expect((await world.create({ ranstr: "not guessed" })).status).toBe(200);
   });
 
-  it("revokes no app and brings none back", async () => {
+  it("cannot revoke an app or bring one back", async () => {
     const world = await World.create();
     await forgeRecord(world, { revokedAt: NOW - 1 });
     expect((await world.anotherIsolate().create()).status).toBe(200);
@@ -149,7 +149,7 @@ describe("whoever writes to KV", () => {
     await expectTokenInvalid(world, () => world.anotherIsolate().create());
   });
 
-  it("prolongs no overlap of two secrets", async () => {
+  it("cannot extend an overlap of two secrets", async () => {
     const world = await World.create();
     await rotate(world, 100);
     await forgeRecord(world, { previousExpiresAt: NOW + 10_000 });
@@ -159,7 +159,7 @@ describe("whoever writes to KV", () => {
     await expectTokenInvalid(world, () => world.anotherIsolate().create());
   });
 
-  it("sends no app's requests into another home: the gate there does not know the app, and the directory names its own", async () => {
+  it("cannot move an app's requests into another home: the gate there does not know the app, and the directory names the right home", async () => {
     for (const [home, other] of [
       ["main", "apac"],
       ["apac", "main"],

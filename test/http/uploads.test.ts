@@ -16,7 +16,7 @@ const FORM = { "content-type": "application/x-www-form-urlencoded", origin: "htt
 const JSON_TYPE = { "content-type": "application/json" };
 const BEARER = { ...JSON_TYPE, authorization: `Bearer ${ADMIN_TOKEN}` };
 
-/** Every face that reads a body: where, with what headers, and how many bytes it takes. */
+/** Every surface that reads a body: its address, its headers, and its limit in bytes. */
 const FACES: [string, { path: string; headers: Record<string, string>; most: number }][] = [
   ["the sign-in form", { path: "/console/sign-in", headers: FORM, most: 260 * 1024 }],
   ["the choice of language", { path: "/console/language", headers: FORM, most: 260 * 1024 }],
@@ -29,7 +29,7 @@ const FACES: [string, { path: string; headers: Record<string, string>; most: num
   ["a signed call", { path: "/openapi/chat/create_gd", headers: JSON_TYPE, most: 64 * 1024 }],
 ];
 
-/** A body that gives `first` bytes, or a thousand at a time for ever, and then nothing more; `taken` tells what was read of it. */
+/** A body that gives `first` bytes, or a thousand at a time without end, and then hangs; `taken` is the number of bytes read. */
 function upload(first?: number) {
   const seen = { taken: 0, cancelled: false };
   const body = new ReadableStream<Uint8Array>(
@@ -54,7 +54,7 @@ const post = (world: World, path: string, headers: Record<string, string>, body:
   world.fetch(new Request(`https://worker${path}`, { method: "POST", headers, body }));
 
 describe.each(FACES)("%s", (_, { path, headers, most }) => {
-  it("reads no more of an endless upload than it takes, and cancels the rest", async () => {
+  it("reads an endless upload only up to its limit, and cancels the rest", async () => {
     const world = await World.create();
     const { body, seen } = upload();
     expect((await post(world, path, headers, body)).status).toBe(413);
@@ -63,7 +63,7 @@ describe.each(FACES)("%s", (_, { path, headers, most }) => {
     expect(logged).not.toHaveBeenCalled();
   });
 
-  it("reads nothing of a body that says it is too long", async () => {
+  it("reads nothing of a body whose announced length is too long", async () => {
     const world = await World.create();
     const { body, seen } = upload();
     const answer = await post(world, path, { ...headers, "content-length": String(most + 1) }, body);
@@ -92,11 +92,11 @@ describe.each(FACES)("%s", (_, { path, headers, most }) => {
     vi.useRealTimers();
     expect([await world.stored(), await world.operated()]).toEqual(before);
     expect(logged).not.toHaveBeenCalled();
-    // Where the runtime reads a body of a known length itself, it also ends it with the request.
+    // Where the runtime reads a body of known length itself, it also ends it with the request.
     if (announced["content-length"] === undefined) expect(seen.cancelled).toBe(true);
   });
 
-  it("takes an upload that is cut off for the sender's fault, not for an outage", async () => {
+  it("treats an upload that is cut off as the sender's fault, not as an outage", async () => {
     const world = await World.create();
     const body = new ReadableStream({
       pull(controller) {
@@ -111,7 +111,7 @@ describe.each(FACES)("%s", (_, { path, headers, most }) => {
 describe("the reader of bodies", () => {
   const request = (body: ReadableStream<Uint8Array>) => new Request("https://worker/", { method: "POST", body });
 
-  it("takes memory as bytes arrive, not all that a body may be", async () => {
+  it("takes memory as bytes arrive, not for the whole limit at once", async () => {
     const sizes: number[] = [];
     const Real = ArrayBuffer;
     const { body, seen } = upload(10);
@@ -144,7 +144,7 @@ describe("the reader of bodies", () => {
   });
 
   it.each([0, 1, 4_095, 4_096, 4_097, 100_000, 260 * 1024])(
-    "gives all of %d bytes, in whatever chunks they come",
+    "gives all of %d bytes, in chunks of any size",
     async (length) => {
       const bytes = crypto.getRandomValues(new Uint8Array(Math.min(length, 60_000)));
       const whole = new Uint8Array(length).map((_, i) => bytes[i % bytes.length] ?? 0);
@@ -162,7 +162,7 @@ describe("the reader of bodies", () => {
         request(body),
         260 * 1024,
       );
-      // Not by toEqual, which takes seconds for so many.
+      // Not by toEqual, which takes seconds for so many bytes.
       expect([read.byteLength, new Uint8Array(read).findIndex((byte, i) => byte !== whole[i])]).toEqual([length, -1]);
     },
   );

@@ -32,7 +32,7 @@ describe("the webhooks of openapi.json", () => {
     expect(Object.keys(webhooks)).toEqual([...OPERATIONS.map(({ eventType }) => eventType), "ping"]);
   });
 
-  it("name the fields that real events have, in their order", async () => {
+  it("name the fields of real events, in their order", async () => {
     const world = await World.create();
     const { id } = await added(world);
     for (const { operation, acceptable } of SIGNED_ROUTES) {
@@ -48,7 +48,7 @@ describe("the webhooks of openapi.json", () => {
     }
   });
 
-  it("tell of a new session what the admin API answers of it", () => {
+  it("describe a new session in the admin API's words", () => {
     expect(fieldsOf(dataOf("session.created"))).toEqual(["seq", "appid", ...fieldsOf(schemas.Session ?? {})]);
   });
 

@@ -5,7 +5,7 @@ import { replacing } from "../support/replacing.ts";
 import { SIGNED_ROUTES } from "../support/signed-routes.ts";
 import { World } from "../support/world.ts";
 
-/** The answers of test/e2e/openapi.test.ts that need a database which does not answer. */
+/** The answers of openapi.json that need a database which does not answer; test/e2e/openapi.test.ts has the others. */
 
 const document = openApiDocument("1.0.0");
 const { responses } = document.components;
@@ -52,7 +52,7 @@ test("the admin API answers the documented 503 when D1 is lost", async () => {
     const answer = await world.admin(method, path, body);
     const problem = {
       ...(exampleOf(responses.problem_503) as object),
-      // The words of other refusals send operators there.
+      // The texts of other refusals send operators to this call.
       ...(path === "/admin/homes" && {
         detail: "The directory, which is in the home main, does not answer or is not migrated.",
       }),
@@ -63,7 +63,7 @@ test("the admin API answers the documented 503 when D1 is lost", async () => {
   }
 });
 
-test("the audit log answers what the other homes have, as documented", async () => {
+test("the audit log answers with the entries of the other homes, as documented", async () => {
   const world = await World.create({ DB: silent }, "apac");
   const answer = await world.admin("GET", "/admin/audit");
   const { items, homes_down } = await answer.json<{ items: { home: string }[]; homes_down: string[] }>();

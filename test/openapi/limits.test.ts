@@ -23,7 +23,7 @@ function schemaOf(name: string): JsonSchema {
   return schema;
 }
 
-/** Each documented body beside what validates it, and a body that is accepted. */
+/** Each documented body beside its validator, and a body that is accepted. */
 const BODIES: [string, JsonSchema, z.ZodMiniType[], Record<string, unknown>][] = [
   [
     "CreateSession",
@@ -45,7 +45,7 @@ const BODIES: [string, JsonSchema, z.ZodMiniType[], Record<string, unknown>][] =
   ...adminBodies(),
 ];
 
-/** Operations that are not written out above, with the body of their first example. */
+/** Operations without their own line above, with the body of their first example. */
 function otherOperations(): typeof BODIES {
   return DOCUMENTED.filter(({ operation }) => operation !== createSession).map(({ operation, documentation }) => {
     const name = schemaName(operation);
@@ -76,7 +76,7 @@ function adminBodies(): typeof BODIES {
     if (sample === undefined) throw new Error(`${id} has a body, so it needs a sample here`);
     const { $ref = "" } = documented(call)?.requestBody?.content["application/json"].schema ?? {};
     const name = $ref.replace("#/components/schemas/", "");
-    // Whether a home is there depends on the deployment: a test of its own looks at it.
+    // Whether a home exists depends on the deployment, so it has a test of its own.
     return [[name, without(schemaOf(name), "home"), [body], sample]];
   });
 }
@@ -85,24 +85,24 @@ function documented({ method, path }: AdminCall) {
   return adminPaths[`/admin${path.replaceAll(/:(\w+)/g, "{$1}")}`]?.[method];
 }
 
-/** `create_session` → `CreateSession`. */
+/** Gives `CreateSession` for `create_session`. */
 function schemaName({ name }: Operation): string {
   return name.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-describe.each(BODIES)("openapi.json says of %s what its schema does", (kind, documented, validators, body) => {
+describe.each(BODIES)("openapi.json describes %s as its schema checks it", (kind, documented, validators, body) => {
   const accepts = (change: Record<string, unknown>) =>
     validators.every((schema) => schema.safeParse({ ...body, ...change }).success);
   const properties = Object.entries(documented.properties ?? {});
 
-  test("a body of the kind is accepted", () => {
+  test("a body of this kind is accepted", () => {
     expect(accepts({})).toBe(true);
     expect(
       Object.keys(body).every((name) => properties.some(([property]) => property === name) || name === "sbs"),
     ).toBe(true);
   });
 
-  test.each(properties)("%s: at its limits accepted, beyond them refused", (name, property) => {
+  test.each(properties)("%s: accepted at its limits, refused beyond them", (name, property) => {
     const own = ownProbes(kind, name, property);
     const { inside, outside } = own ?? probes(property);
     expect(inside.length + outside.length).toBeGreaterThan(1);
@@ -124,13 +124,13 @@ describe.each(BODIES)("openapi.json says of %s what its schema does", (kind, doc
     expect(validators.every((schema) => schema.safeParse({}).success)).toBe(needsNothing);
   });
 
-  test("a field that is not described is ignored, or refused", () => {
+  test("an undescribed field is ignored, or refused", () => {
     expect(accepts({ not_a_field: 1 })).toBe(documented.additionalProperties !== false);
   });
 });
 
 describe("a default", () => {
-  test("of a body's field is said in words: generators have callers send a field that has one", () => {
+  test("of a body's field stands in the description: generated clients send a field that has a schema default", () => {
     for (const schema of Object.values(schemas)) {
       for (const property of Object.values(schema.properties ?? {})) expect(property).not.toHaveProperty("default");
     }
@@ -185,7 +185,7 @@ test("appid: 1 to 64 characters, as documented", async () => {
   }
 });
 
-test("home: the name of a home that there is, and of the documented form", async () => {
+test("home: the name of an existing home, in the documented form", async () => {
   const { pattern } = schemaOf("NewSite").properties?.home ?? {};
   const world = await World.create();
   const status = async (home: unknown) => (await world.admin("POST", "/admin/sites", { name: "n", home })).status;
@@ -211,7 +211,7 @@ test("Idempotency-Key: 1 to 255 visible ASCII characters, as documented", () => 
   }
 });
 
-describe("queries take what is documented", () => {
+describe("queries accept the documented values", () => {
   const parametersOf = (call: AdminCall) => documented(call)?.parameters ?? [];
 
   const withQuery = ADMIN_CALLS.filter(({ query }) => query !== undefined);
@@ -225,13 +225,13 @@ describe("queries take what is documented", () => {
       const { inside, outside } = probes(documented);
       expect(inside.length).toBeGreaterThan(0);
       expect([name, ...inside.filter((value) => !accepts(schema, name, value))]).toEqual([name]);
-      // In a query everything is text, so only text can be wrong for text.
+      // In a query everything is text, so no text has a wrong type.
       const wrong = outside.filter((value) => documented.type !== "string" || typeof value === "string");
       expect([name, ...wrong.filter((value) => accepts(schema, name, value))]).toEqual([name]);
     }
   });
 
-  test("a cursor is up to 16 digits", () => {
+  test("a cursor has up to 16 digits", () => {
     const [listSites] = withQuery;
     const cursor = parametersOf(listSites as AdminCall).find(({ name }) => name === "cursor")?.schema;
     const pattern = new RegExp(cursor?.pattern as string);
@@ -247,7 +247,7 @@ describe("queries take what is documented", () => {
 /**
  * The values that an operation's documentation gives for a field.
  *
- * @throws Error for a field with a pattern that has none: what a pattern takes and refuses cannot be told from it
+ * @throws Error for a field with a pattern and no such values, because a pattern alone does not tell them
  */
 function ownProbes(kind: string, field: string, schema: JsonSchema) {
   const { operation, documentation } = DOCUMENTED.find((each) => schemaName(each.operation) === kind) ?? {};
@@ -263,7 +263,7 @@ function ownProbes(kind: string, field: string, schema: JsonSchema) {
 
 const branchesOf = (schema: JsonSchema) => schema.anyOf ?? [schema];
 
-/** Whether a schema takes a text, by its own words. */
+/** Whether a schema accepts a text, by its own keywords. */
 const fitting = (text: string) => (schema: JsonSchema) => {
   const {
     type,
@@ -280,7 +280,7 @@ const fitting = (text: string) => (schema: JsonSchema) => {
   return type === "string" && new RegExp(pattern ?? "", "u").test(text) && length >= minLength && length <= maxLength;
 };
 
-/** Values at the limits that a schema states, and the nearest beyond them. */
+/** Values at the limits that a schema states, and the nearest values beyond them. */
 function probes(schema: JsonSchema): { inside: unknown[]; outside: unknown[] } {
   const inside: unknown[] = [];
   const outside: unknown[] = [];
@@ -288,7 +288,7 @@ function probes(schema: JsonSchema): { inside: unknown[]; outside: unknown[] } {
     [keyword: string]: number | undefined;
   } & { pattern?: string; format?: string; type?: string };
   for (const branch of schema.anyOf ?? []) inside.push(...probes(branch).inside);
-  // Counted in code points: of a character outside the first plane JavaScript's length says 2.
+  // Limits count code points: a character outside the first plane has a JavaScript length of 2.
   const unit = pattern === undefined ? "😀" : "a";
   if (minLength !== undefined) inside.push(unit.repeat(minLength));
   if (minLength !== undefined) outside.push(unit.repeat(minLength - 1));
@@ -327,14 +327,14 @@ function probes(schema: JsonSchema): { inside: unknown[]; outside: unknown[] } {
 const ofArrays = (branches: JsonSchema[]) =>
   branches.filter(({ type }) => type === "array").flatMap((branch) => probes(branch).outside);
 
-/** Of fields that are tested by themselves. */
+/** Fields with tests of their own. */
 function without(schema: JsonSchema, ...names: string[]): JsonSchema {
   const properties = Object.entries(schema.properties ?? {}).filter(([name]) => !names.includes(name));
   return { ...schema, properties: Object.fromEntries(properties) };
 }
 
 test.each(["NewSite", "SiteChange", "NewApp", "NewAgent", "AgentChange"] as const)(
-  "the name of %s: what its documented pattern takes is accepted, nothing else",
+  "the name of %s: its documented pattern and its validator accept the same",
   (kind) => {
     const { pattern, minLength, maxLength } = schemaOf(kind).properties?.name ?? {};
     expect([minLength, maxLength]).toEqual([1, 100]);

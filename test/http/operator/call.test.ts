@@ -6,7 +6,7 @@ import { call, type Declaration, mount } from "../../../src/http/operator/call.t
 const READ = { method: "get", role: "owner", audit: [] } as const;
 const done = (c: AdminContext) => c.text("done");
 
-describe("a call of operators", () => {
+describe("an operators' call", () => {
   it.each([
     ["/sites/:site_id/apps", "deployment", "site"],
     ["/sites/:site_id/apps/:appid", "app", "site"],
@@ -19,14 +19,14 @@ describe("a call of operators", () => {
     expect(() => call(declared, done)).toThrow(`get ${path} is about the ${named}, and says ${scope}`);
   });
 
-  it("gives a handler no site when it is about none", async () => {
+  it("gives its handler no site when it is about none", async () => {
     const routes = newHono<AdminEnv>();
     const seen = call({ ...READ, path: "/seen", scope: "deployment" }, (c: AdminContext, site) => c.text(String(site)));
     mount(routes, [seen], (_, next) => next());
     expect(await (await routes.request("/seen")).text()).toBe("undefined");
   });
 
-  it("passes the door, as everything does that is no call, unless anyone may make it", async () => {
+  it("requires a sign-in, as every other path does, unless anyone may make it", async () => {
     const routes = newHono<AdminEnv>();
     const calls = [
       call({ ...READ, path: "/open", role: "anyone", scope: "deployment" }, done),

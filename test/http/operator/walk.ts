@@ -5,24 +5,24 @@ import type { Sample } from "../../support/admin-calls.ts";
 import { databaseOf } from "../../support/homes.ts";
 import type { World } from "../../support/world.ts";
 
-/** A surface of operators, and how its calls are made. */
+/** A surface of operators, and how to make its calls. */
 interface Surface<Each extends Declaration> {
   actor: Actor;
   calls: readonly Each[];
-  /** At least one; together they leave every row that the call declares. */
+  /** At least one sample; together they leave every row that the call declares. */
   samplesOf: (call: Each) => readonly Sample[];
-  /** A fresh site with what the samples need. */
+  /** A new site with everything that the samples need. */
   prepare: () => Promise<World>;
   pathOf: (call: Each, world: World, parameters?: Record<string, string>) => string;
   send: (world: World, call: Each, path: string, sample: Sample) => Promise<Response>;
   sendUnsigned: (world: World, call: Each, path: string) => Promise<Response>;
-  /** Why a call that may change something leaves no row in the audit log, by its title. */
+  /** By the call's title: why a call that may change something leaves no row in the audit log. */
   leavesNone: Record<string, string>;
 }
 
 const HOMES = ["main", "apac"];
 
-/** Makes every call of a surface, and holds it to what it declares. */
+/** Makes every call of a surface, and checks that it does what it declares. */
 export function walk<Each extends Declaration>(name: string, surface: Surface<Each>): void {
   const { calls, samplesOf, prepare, pathOf, send, sendUnsigned, leavesNone } = surface;
   const named = calls.map((call) => ({ title: `${call.method.toUpperCase()} ${call.path}`, call }));
@@ -63,7 +63,7 @@ export function walk<Each extends Declaration>(name: string, surface: Surface<Ea
       expect([...left].sort()).toEqual([...call.audit].sort());
     });
 
-    it("leaves a row in the audit log when it may change something, or has a reason not to", () => {
+    it("leaves a row in the audit log when it may change something, or names a reason why not", () => {
       const silent = named.filter(({ call }) => call.method !== "get" && call.audit.length === 0);
       expect(silent.map(({ title }) => title).sort()).toEqual(Object.keys(leavesNone).sort());
     });
