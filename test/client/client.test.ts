@@ -377,9 +377,9 @@ describe("send", () => {
 
   it("leaves the given body unchanged, also its timestamp, ranstr and key", async () => {
     const { client, sent } = await service();
-    const stamp = { appid: "x", timestamp: 5, ranstr: "r" };
-    expect((await client.send("add_kf", stamp, { idempotencyKey: "k" })).status).toBe(401);
-    expect(sent[0]?.fields).toEqual(stamp);
+    const fields = { appid: "x", timestamp: 5, ranstr: "r" };
+    expect((await client.send("add_kf", fields, { idempotencyKey: "k" })).status).toBe(401);
+    expect(sent[0]?.fields).toEqual(fields);
     expect(sent[0]?.headers.get("idempotency-key")).toBe("k");
   });
 

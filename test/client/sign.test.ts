@@ -66,8 +66,8 @@ describe("prepare", () => {
       nested: { "日 本": "x", gone: undefined },
       when: new Date(0),
     };
-    const stamp = { appid: "a", timestamp: 1, ranstr: "r" };
-    expect((await prepare(APP, { ...stamp, ...fields })).body).toBe(JSON.stringify({ ...stamp, ...fields }));
+    const required = { appid: "a", timestamp: 1, ranstr: "r" };
+    expect((await prepare(APP, { ...required, ...fields })).body).toBe(JSON.stringify({ ...required, ...fields }));
   });
 
   it("writes a bigint digit by digit, in lists too", async () => {

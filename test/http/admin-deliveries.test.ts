@@ -18,7 +18,7 @@ async function start(home = "main") {
   const { sent, EVENTS } = keepingQueue();
   const world = await World.create({ EVENTS }, home);
   const { id } = await added(world);
-  return { world, id, sent, wake: { home, site: world.siteId, webhook: id } };
+  return { world, id, sent, notice: { home, site: world.siteId, webhook: id } };
 }
 
 const disable = (world: World, id: string) =>
@@ -28,7 +28,7 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
   it.each(["main", "apac"])(
     "is 202: it makes an event for this webhook alone and notifies the queue: %s",
     async (home) => {
-      const { world, id, sent, wake } = await start(home);
+      const { world, id, sent, notice } = await start(home);
       await added(world);
       const answer = await call(world, "POST", at(world, id, "/ping"));
       expect(gist(answer)).toEqual({ status: 202, body: { event_id: EVENT_ID } });
@@ -51,7 +51,7 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
           ...{ claim: null, last_status: null, last_error: null, created_at: NOW },
         },
       ]);
-      expect(sent).toEqual([wake]);
+      expect(sent).toEqual([notice]);
     },
   );
 
@@ -178,7 +178,7 @@ describe("POST …/deliveries/:seq/redeliver", () => {
   it.each(["failed", "delivered", "skipped", "pending"])(
     "is 202 for a %s delivery, which starts again",
     async (status) => {
-      const { world, id, sent, wake } = await start();
+      const { world, id, sent, notice } = await start();
       await world.chatId();
       await update(
         world,
@@ -188,7 +188,7 @@ describe("POST …/deliveries/:seq/redeliver", () => {
       const { events } = await eventStore(world);
       expect(gist(await redeliver(world, id, 1))).toEqual({ status: 202, body: { event_id: events[0]?.id, seq: 1 } });
       expect((await eventStore(world)).deliveries).toMatchObject([DUE]);
-      expect(sent).toEqual([wake]);
+      expect(sent).toEqual([notice]);
     },
   );
 
@@ -207,10 +207,10 @@ describe("POST …/deliveries/:seq/redeliver", () => {
   it("does not touch an attempt that is in flight, and takes over one that was lost", async () => {
     const { world, id } = await start();
     await world.chatId();
-    const underWay = { status: "pending", attempts: 3, claim: "mine", next_attempt_at: NOW + 1 };
+    const inFlight = { status: "pending", attempts: 3, claim: "mine", next_attempt_at: NOW + 1 };
     await update(world, `attempts = 3, claim = 'mine', next_attempt_at = ${NOW + 1}`);
     expect((await redeliver(world, id, 1)).status).toBe(202);
-    expect((await eventStore(world)).deliveries).toMatchObject([underWay]);
+    expect((await eventStore(world)).deliveries).toMatchObject([inFlight]);
     world.clock.now = NOW + 1;
     expect((await redeliver(world, id, 1)).status).toBe(202);
     expect((await eventStore(world)).deliveries).toMatchObject([{ ...DUE, next_attempt_at: NOW + 1 }]);

@@ -19,7 +19,7 @@ describe("x-error-detail", () => {
     ["of add_kf's text", "add_kf", { kefu_ids: `1，${MARK},${MARK}` }],
     ["of metadata's names", "create_gd", { metadata: { a: "", [MARK]: MARK } }],
     ["of metadata's values", "create_gd", { metadata: { ZEBRA: MARK.repeat(200) } }],
-    ["of the stamp", "create_gd", { timestamp: MARK, ranstr: [MARK] }],
+    ["of timestamp and ranstr", "create_gd", { timestamp: MARK, ranstr: [MARK] }],
     ["about freshness", "add_kf", { timestamp: NOW + 301, [MARK]: MARK }],
   ] as const)("is ASCII and repeats nothing the caller sent: %s", async (_, operation, change) => {
     const world = await World.create();

@@ -40,10 +40,10 @@ describe.each(HOMES)("%s going down under load", (broken) => {
     const send = async (n: number) => {
       const home = HOMES[n % 2 === 0 ? 0 : 1];
       const { appid, secret } = sites[home];
-      const stamp = { appid, timestamp: NOW };
+      const signer = { appid, timestamp: NOW };
       const sbs = `customer-${n}`;
       const adds = n % 8 >= 6;
-      const body = adds ? addBody(stamp, 1) : createBody(stamp, { sbs, content: sbs, kefu_id: [1, 2] });
+      const body = adds ? addBody(signer, 1) : createBody(signer, { sbs, content: sbs, kefu_id: [1, 2] });
       const text = JSON.stringify(body);
       const headers = { "x-chat-signature": await hmac(secret, text), ...(!adds && { "idempotency-key": sbs }) };
       const answer = await isolate.sendRaw(adds ? "add_kf" : "create_gd", text, headers);

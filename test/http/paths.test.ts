@@ -91,13 +91,13 @@ describe("an address of odd characters", () => {
     const addresses = oddAddresses(world);
     expect(addresses.length).toBeGreaterThan(500);
     for (const { method, path } of addresses) {
-      const faces = path.startsWith("/admin")
+      const surfaces = path.startsWith("/admin")
         ? [token]
         : [
             { ...own, cookie },
             { ...own, cookie: "__Host-zone=%0d; __Host-language=%0d" },
           ];
-      for (const headers of faces) {
+      for (const headers of surfaces) {
         const body =
           method === "GET" || method === "DELETE"
             ? null

@@ -127,10 +127,10 @@ export class PromiseKeeper {
 
     if (key !== undefined) {
       // Before the late calls are done: a first try that commits after the retry must not double it.
-      const settled = await this.#world.send(operation, body(), headers);
-      expect(settled.status).toBe(200);
-      expect(settled.headers.get("idempotency-replayed")).toBe(stored === 1 ? "true" : null);
-      if (answer.status === 200) expect(settled.envelope).toEqual(answer.envelope);
+      const retried = await this.#world.send(operation, body(), headers);
+      expect(retried.status).toBe(200);
+      expect(retried.headers.get("idempotency-replayed")).toBe(stored === 1 ? "true" : null);
+      if (answer.status === 200) expect(retried.envelope).toEqual(answer.envelope);
       expect(await count()).toBe(1);
     }
     await faults.end();

@@ -104,7 +104,7 @@ describe("chat_id of add_kf", () => {
     expect(await refusal(world, world.addBody(chatId, { chat_id: undefined }))).toBe("chat_id: is required");
   });
 
-  it("is the same session however the integer is written", async () => {
+  it("finds the same session in every spelling of the integer", async () => {
     const { world, chatId } = await siteWithSession();
     const body = JSON.stringify(world.addBody(chatId)).replace(`"chat_id":${chatId}`, `"chat_id":${chatId}.0e0`);
     expect(body).toContain(".0e0");
@@ -119,7 +119,7 @@ async function siteWithSession(): Promise<{ world: World; chatId: number }> {
   return { world, chatId: await world.chatId({ kefu_id: [1] }) };
 }
 
-/** Expects 参数错误 and nothing stored; gives the detail. */
+/** Expects 参数错误 and nothing stored; returns the detail. */
 async function refusal(world: World, body: Body): Promise<string | null> {
   const { status, envelope, headers } = await expectUnwritten(world, () => world.send("add_kf", body));
   expect({ status, envelope }).toEqual({ status: 400, envelope: INVALID_PARAMETERS });

@@ -65,7 +65,7 @@ describe("add_kf", () => {
     await expectRefused(world, () => world.add(chatId, { kefu_ids }), 409, STATE_FORBIDS, nobody(why));
   });
 
-  it("names in x-ignored-agents whom it left out and why, and has no such header when all join", async () => {
+  it("names in x-ignored-agents whom it left out and why, and omits the header when all join", async () => {
     const { world, chatId } = await siteWithSession();
     const typo = await world.add(chatId, { kefu_ids: "777,3,4,2" });
     expect(typo.envelope).toEqual(OK);
@@ -75,7 +75,7 @@ describe("add_kf", () => {
     expect(all.headers.has("x-ignored-agents")).toBe(false);
   });
 
-  it("names a hundred, and in 3,000 characters whom it can where the ids are too long, so that every proxy takes the header", async () => {
+  it("names a hundred agents, or as many long ids as fit into 3,000 characters, so that every proxy passes the header", async () => {
     const { world } = await siteWithSession();
     const long = Array.from({ length: 98 }, (_, i) => Number.MAX_SAFE_INTEGER - 99 + i);
     await seedAgents(world, long);
@@ -88,13 +88,13 @@ describe("add_kf", () => {
     expect(headers.get("x-ignored-agents")).toMatch(/^(\d{16} already on the session, ){73}and 25 more$/);
   });
 
-  it("refuses to add agents again that it has added", async () => {
+  it("refuses agents that it has already added", async () => {
     const { world, chatId } = await siteWithSession();
     expect((await world.add(chatId)).envelope).toEqual(OK);
     await expectRefused(world, () => world.add(chatId), 409, STATE_FORBIDS, nobody("3 already on the session"));
   });
 
-  it("follows a change of an agent's status at once", async () => {
+  it("sees a change of an agent's status at once", async () => {
     const { world, chatId } = await siteWithSession();
     const set = (id: number, status: string) =>
       world.admin("PATCH", `/admin/sites/${world.siteId}/agents/${id}`, { status });
@@ -127,7 +127,7 @@ describe("add_kf", () => {
   it("answers another site's session as one that does not exist, and leaves both sites as they were", async () => {
     const { world, other } = await siteWithSession();
     await other.chatId();
-    // Ids count per site: the second one of the other site is none of this site.
+    // Ids count per site: the other site's second session has an id that this site has not given yet.
     const foreign = await other.chatId();
     expect((await world.stored()).sessions.map(({ id }) => id)).not.toContain(foreign);
     const before = await other.stored();
@@ -143,7 +143,7 @@ describe("add_kf", () => {
     },
   );
 
-  it("counts one agent once when many requests name it at once", async () => {
+  it("adds an agent once when many requests name the agent at once", async () => {
     const { world, chatId } = await siteWithSession();
     const answers = await Promise.all(Array.from({ length: 10 }, () => world.add(chatId, { kefu_ids: "3,101" })));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)]);
@@ -177,7 +177,7 @@ function expectNotFound(world: World, act: () => ReturnType<World["add"]>): Prom
   return expectRefused(world, act, 404, NOT_FOUND, "chat_id: no such session on this site");
 }
 
-/** An add_kf body whose chat_id is written exactly so. */
+/** An add_kf body with this exact spelling of chat_id. */
 function written(world: World, chatId: string): string {
   return JSON.stringify(world.addBody(-7)).replace('"chat_id":-7', `"chat_id":${chatId}`);
 }
@@ -199,7 +199,7 @@ function losingTheFirst(what: "request" | "answer", meanwhile: () => Promise<unk
 }
 
 describe("the Worker's own retry", () => {
-  it("adds nobody who turned valid after the try whose answer was lost", async () => {
+  it("adds no agent who became valid after the try whose answer was lost", async () => {
     const plain = await World.create();
     const lossy = losingTheFirst("answer", () =>
       env.DB.prepare("UPDATE agents SET status = 'normal' WHERE site_id = ? AND id = 4").bind(plain.siteId).run(),
@@ -210,7 +210,7 @@ describe("the Worker's own retry", () => {
     expect((await plain.stored()).participants.map((each) => each.agent_id)).toEqual([2, 3]);
   });
 
-  it("names whom it left out at a second try that refuses, also those who joined by another request in the same second", async () => {
+  it("names in a refusal by the second try whom it left out, also agents who joined by another request in the same second", async () => {
     const lossy = losingTheFirst("request");
     const plain = await World.create();
     const chatId = await plain.chatId();
@@ -219,7 +219,7 @@ describe("the Worker's own retry", () => {
     expect([lossy.tries, headers.get("x-error-detail")]).toEqual([2, nobody("3 already on the session")]);
   });
 
-  it("does not call an agent disabled who joined at the first try and was disabled before the second", async () => {
+  it("does not call an agent disabled who joined by the first try and was disabled before the second", async () => {
     const plain = await World.create();
     const lossy = losingTheFirst("answer", () =>
       env.DB.prepare("UPDATE agents SET status = 'disabled' WHERE site_id = ? AND id = 3").bind(plain.siteId).run(),
@@ -231,7 +231,7 @@ describe("the Worker's own retry", () => {
     expect((await plain.stored()).participants.map((each) => each.agent_id)).toEqual([2, 3]);
   });
 
-  it("tells an agent of the first try, whose answer was lost, from one who was there before", async () => {
+  it("distinguishes an agent whom the first try added from one who was there before", async () => {
     const lossy = losingTheFirst("answer");
     const plain = await World.create();
     const chatId = await plain.chatId();

@@ -4,7 +4,7 @@ import { replacing } from "../support/replacing.ts";
 import { expectAccepted, expectUnwritten, SIGNED_ROUTES } from "../support/signed-routes.ts";
 import { World } from "../support/world.ts";
 
-/** Passes the parser and fails when it runs, with all that the batch wrote before it still in the transaction. */
+/** The parser accepts it, and it fails when it runs, with the batch's earlier writes still in the transaction. */
 const FAILS = "INSERT INTO sites (id, name, created_at) SELECT id, NULL, 0 FROM sites";
 
 describe.each(SIGNED_ROUTES)("the batch of $operation", (route) => {
@@ -39,7 +39,7 @@ describe.each(SIGNED_ROUTES)("the batch of $operation", (route) => {
   });
 
   it.each(["lost", "late"])(
-    "brings nothing back that was erased between a %s answer and the second try",
+    "writes nothing again that was erased between a %s answer and the second try",
     async (kind) => {
       const plain = await World.create();
       const body = JSON.stringify(await route.acceptable(plain));

@@ -42,12 +42,12 @@ describe("autoTitle", () => {
     expect(autoTitle(`${"a".repeat(38)} ${"b".repeat(20)}`)).toBe(`${"a".repeat(38)}…`);
   });
 
-  it("keeps one character whole that is as long as a message may be", () => {
+  it("keeps a single character whole, even one as long as a message may be", () => {
     const tall = `e${"\u{1d165}".repeat(1_999)}`;
     expect(autoTitle(tall)).toBe(tall);
   });
 
-  it("cuts as Intl.Segmenter does, also where it does not ask it", () => {
+  it("cuts as Intl.Segmenter does, also where it does not call it", () => {
     const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
     const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
     const bySegmenter = (content: string) => {
@@ -70,7 +70,7 @@ describe("autoTitle", () => {
     );
   });
 
-  it("looks past many blanks between words", () => {
+  it("skips many blanks between words", () => {
     expect(autoTitle(`late${" ".repeat(1_000)}order. Where?`)).toBe("late order.");
   });
 });

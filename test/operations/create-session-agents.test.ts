@@ -53,7 +53,7 @@ describe("agents of create_gd", () => {
     expect(rowsAdded(before, await world.stored())).toEqual({ nonces: 1 });
   });
 
-  it("are named with why in 3,000 characters at the most, in the one batch that refuses", async () => {
+  it("are named with reasons in 3,000 characters at most, in the one batch that refuses", async () => {
     const world = await World.create();
     await world.chatId();
     const faults = new Faults();

@@ -4,7 +4,7 @@ import { type Body, World } from "../support/world.ts";
 
 type Stored = Awaited<ReturnType<World["stored"]>>;
 
-/** Contract section 8, and where each text comes to rest. */
+/** Contract section 8, and the column that stores each text. */
 const TEXTS: { field: string; max: number; optional?: true; stored: (all: Stored) => unknown[] }[] = [
   { field: "sbs", max: 64, stored: ({ customers }) => [customers[0]?.external_id] },
   { field: "sbs_mc", max: 30, stored: ({ customers }) => [customers[0]?.name] },
@@ -19,7 +19,7 @@ const TEXTS: { field: string; max: number; optional?: true; stored: (all: Stored
 
 const FAMILY = "👨‍👩‍👧";
 
-/** Text of exactly so many code points, made of pieces and filled up with letters. */
+/** Text of exactly this many code points, made of pieces and filled up with letters. */
 function ofLength(count: number, piece: string): string {
   const whole = Math.floor(count / [...piece].length);
   return piece.repeat(whole) + "z".repeat(count - whole * [...piece].length);

@@ -79,7 +79,7 @@ describe("create_gd", () => {
     ]);
   });
 
-  it("opens a new session for a known customer and takes over the newest name and ip", async () => {
+  it("opens a new session for a known customer and stores the newest name and ip", async () => {
     const world = await World.create();
     const first = await world.chatId();
     const [before] = (await world.stored()).customers;
@@ -104,7 +104,7 @@ describe("create_gd", () => {
     expect((await other.stored()).customers).toMatchObject([{ name: "Another Name" }]);
   });
 
-  it("shares its customers among the apps of one site, and remembers each app's ranstrs apart", async () => {
+  it("shares its customers among the apps of one site, and remembers each app's ranstrs separately", async () => {
     const world = await World.create();
     const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Second" });
     const second = Object.assign(world.anotherIsolate(), await issued.json<{ appid: string; secret: string }>());
@@ -115,7 +115,7 @@ describe("create_gd", () => {
     expect([customers.length, sessions.length]).toEqual([1, 2]);
   });
 
-  it("gives one session to each of several requests for a new customer at once", async () => {
+  it("opens a session for each of several requests for a new customer at once", async () => {
     const world = await World.create();
     const ids = await Promise.all(Array.from({ length: 10 }, () => world.chatId()));
     expect(new Set(ids).size).toBe(10);
@@ -123,7 +123,7 @@ describe("create_gd", () => {
     expect([customers, sessions, messages, participants].map((rows) => rows.length)).toEqual([1, 10, 10, 10]);
   });
 
-  it("leaves everything as it was but the ranstr when it refuses the agents of a known customer", async () => {
+  it("stores only the ranstr when it refuses the agents of a known customer", async () => {
     const world = await World.create();
     await world.chatId();
     const before = await world.stored();

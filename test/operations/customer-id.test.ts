@@ -4,7 +4,7 @@ import { World } from "../support/world.ts";
 
 const digits = (count: number) => "1234567890".repeat(7).slice(0, count);
 
-/** A create_gd body whose sbs is written exactly so. */
+/** A create_gd body with this exact spelling of sbs. */
 function written(world: World, sbs: string): string {
   return JSON.stringify(world.createBody({ sbs: "@" })).replace('"sbs":"@"', `"sbs":${sbs}`);
 }
@@ -99,7 +99,7 @@ describe("sbs of create_gd", () => {
     expect(sessions).toHaveLength(6);
   });
 
-  it("tells customers apart by case and by composition", async () => {
+  it("distinguishes customers by case and by Unicode composition", async () => {
     const world = await World.create();
     for (const sbs of ["Ab", "aB", "é", "e\u0301"]) await world.chatId({ sbs });
     expect((await world.stored()).customers).toHaveLength(4);
@@ -117,9 +117,12 @@ describe("sbs of create_gd", () => {
     expect((await world.stored()).customers).toMatchObject([{ external_id: externalId }]);
   });
 
-  it.each(["appid", "ranstr", "content", "title"])("does not lend its reading of numbers to %s", async (field) => {
-    const world = await World.create();
-    const { status } = await expectUnwritten(world, () => world.create({ sbs: 1001, [field]: 1001 }));
-    expect(status).toBe(400);
-  });
+  it.each(["appid", "ranstr", "content", "title"])(
+    "is the only text field that accepts a number: %s does not",
+    async (field) => {
+      const world = await World.create();
+      const { status } = await expectUnwritten(world, () => world.create({ sbs: 1001, [field]: 1001 }));
+      expect(status).toBe(400);
+    },
+  );
 });

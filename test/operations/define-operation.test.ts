@@ -22,7 +22,7 @@ const defined = (outcome: string, change: Partial<Parameters<typeof defineOperat
     ...change,
   });
 
-/** Keeps the text and the bound values of each statement. */
+/** Collects the text and the bound values of each statement. */
 function recordingDb() {
   const statements: { text: string; values: unknown[] }[] = [];
   const prepare = (text: string) => ({ bind: (...values: unknown[]) => void statements.push({ text, values }) });
@@ -31,13 +31,13 @@ function recordingDb() {
 
 describe("defining an operation", () => {
   it.each(["accepted", "repeated", "key_reused"])(
-    "refuses a refusal called %s, which every operation has",
+    "refuses %s as the name of a refusal, because every operation has that outcome",
     (outcome) => {
       expect(() => defined(outcome)).toThrow(`a refusal cannot be called ${outcome}`);
     },
   );
 
-  it("reads an outcome of its own from the batch's last row, and takes no other for one", () => {
+  it("reads an outcome of its own from the batch's last row, and accepts no unknown outcome", () => {
     const row = { app_is_good: 1, mine: 1, session_id: null, named: null };
     const operation = defined("closed");
     expect(operation.outcomeOf([[], [{ ...row, outcome: "closed" }]])).toEqual({
@@ -60,7 +60,7 @@ describe("defining an operation", () => {
     for (const forged of ["forged", 2]) expect(bound).not.toContain(forged);
   });
 
-  it("compiles what an operation reads as a SELECT, so that D1 refuses a statement that writes there", async () => {
+  it("compiles an operation's reads into a SELECT, so that D1 refuses a statement that writes there", async () => {
     const { statements, db } = recordingDb();
     const operation = defined("closed", { leftOut: () => sql`DELETE FROM sessions RETURNING id` });
     operation.preview(db, {} as never, { input: {}, bound: {} });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { describeLeftOut } from "../../src/operations/describe-left-out.ts";
 
-describe("who is left out", () => {
-  it("is named with what a caller can correct first", () => {
+describe("the agents left out", () => {
+  it("are listed with those first that a caller can correct", () => {
     const leftOut = [
       { id: 1, why: "already on the session" },
       { id: 2, why: "disabled" },
@@ -11,7 +11,7 @@ describe("who is left out", () => {
     expect(describeLeftOut(leftOut)).toBe("3 unknown, 2 disabled, 1 already on the session");
   });
 
-  it("is nobody any more when a second try, after a lost answer, finds the agents changed", () => {
+  it("are described as changed when a second try, after a lost answer, finds none of them", () => {
     expect(describeLeftOut([])).toBe("the agents have changed meanwhile");
   });
 });

@@ -51,7 +51,7 @@ describe("an accepted create_gd of a site with events", () => {
     expect(dataOf(event)).toEqual({ seq: 1, appid: world.appid, ...(body as object) });
   });
 
-  it("counts from the site's floor, one by one, apart from other sites", async () => {
+  it("counts from the site's floor, one by one, separately from other sites", async () => {
     const world = await siteWithEvents("apac");
     await databaseOf("apac")
       .prepare("UPDATE home_sites SET event_seq_floor = 50 WHERE site_id = ?")
@@ -64,7 +64,7 @@ describe("an accepted create_gd of a site with events", () => {
     expect((await eventsOf(other)).map(({ seq }) => seq)).toEqual([1]);
   });
 
-  it("leaves none when it is refused, replayed or repeated", async () => {
+  it("makes none when it is refused, replayed or repeated", async () => {
     const world = await siteWithEvents();
     const body = world.createBody();
     await world.send("create_gd", body, { "idempotency-key": "k" });
@@ -76,7 +76,7 @@ describe("an accepted create_gd of a site with events", () => {
 });
 
 describe("an accepted add_kf of a site with events", () => {
-  it("leaves one event with the agents who joined by it", async () => {
+  it("makes one event with the agents who joined by it", async () => {
     const world = await siteWithEvents();
     const chatId = await world.chatId({ kefu_id: [2, 1], fzr_uid: 2 });
     await world.add(chatId, { kefu_ids: [4, 3, 2, 1, 404] });
@@ -86,7 +86,7 @@ describe("an accepted add_kf of a site with events", () => {
     expect(dataOf(event)).toEqual({ seq: 2, appid: world.appid, chat_id: chatId, agent_ids: [3], added_by: 2 });
   });
 
-  it("leaves none when nobody joins", async () => {
+  it("makes none when nobody joins", async () => {
     const world = await siteWithEvents();
     const chatId = await world.chatId({ kefu_id: [1, 2], fzr_uid: 1 });
     await world.add(chatId, { kefu_ids: [1, 2] });
@@ -95,7 +95,7 @@ describe("an accepted add_kf of a site with events", () => {
 });
 
 describe("a site without events", () => {
-  it("leaves no event, and none again after they were turned off", async () => {
+  it("makes no event, and none again after its events were turned off", async () => {
     const world = await World.create();
     await world.chatId();
     expect(await eventsOf(world)).toEqual([]);

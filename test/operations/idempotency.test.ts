@@ -8,13 +8,13 @@ const DAY = 86_400;
 
 const chatIdOf = (answer: Answer) => (answer.envelope.data as { chat_id: number }).chat_id;
 
-/** All that is stored but the nonces, and how many of those. */
+/** All stored rows but the nonces, and the number of nonces. */
 async function storedBy(world: World) {
   const { nonces, ...rest } = await world.stored();
   return { nonces: nonces.length, rest };
 }
 
-/** The answer to a repeat: what was answered first, marked, and nothing written but its nonce. */
+/** Expects the first answer again, marked as repeated, and nothing written but a nonce. */
 async function expectRepeat(world: World, first: Answer, repeat: () => Promise<Answer>): Promise<void> {
   const before = await storedBy(world);
   const again = await repeat();
@@ -23,7 +23,7 @@ async function expectRepeat(world: World, first: Answer, repeat: () => Promise<A
   expect(await storedBy(world)).toEqual({ nonces: before.nonces + 1, rest: before.rest });
 }
 
-/** The same key with another meaning: 422 and nothing written but the nonce. */
+/** Expects 422 for the same key with another meaning, and nothing written but a nonce. */
 async function expectKeyReused(world: World, call: () => Promise<Answer>): Promise<void> {
   const before = await storedBy(world);
   const answer = await call();
@@ -40,7 +40,7 @@ function expectFirst(answer: Answer): void {
 }
 
 describe("Idempotency-Key on create_gd", () => {
-  it("answers a later request of the same key and meaning as it answered the first, and writes nothing but its nonce", async () => {
+  it("repeats the first answer for a later request with the same key and meaning, and writes only its nonce", async () => {
     const world = await World.create();
     const first = await world.create({}, KEY);
     expectFirst(first);
@@ -50,7 +50,7 @@ describe("Idempotency-Key on create_gd", () => {
     expect((await world.stored()).sessions).toHaveLength(1);
   });
 
-  it("changes nothing without the header: a new session each time, and no key is kept", async () => {
+  it("is not needed: without the header each request opens a session, and no key is stored", async () => {
     const world = await World.create();
     const answers = [await world.create(), await world.create()];
     answers.forEach(expectFirst);
@@ -83,7 +83,7 @@ describe("Idempotency-Key on create_gd", () => {
     await expectRepeat(world, first, () => world.create({ ...written, ...change, timestamp }, KEY));
   });
 
-  it("does not see a meaning in the order of the fields", async () => {
+  it("ignores the order of the fields when it compares meanings", async () => {
     const world = await World.create();
     const first = await world.create(written, KEY);
     const backwards = Object.fromEntries(Object.entries(world.createBody(written)).reverse());
@@ -107,7 +107,7 @@ describe("Idempotency-Key on create_gd", () => {
     await expectKeyReused(world, () => world.create({ ...written, ...change }, KEY));
   });
 
-  it("remembers the answer for 24 hours, and then takes the key for a new one", async () => {
+  it("remembers the answer for 24 hours, and then accepts the key as a new one", async () => {
     const world = await World.create();
     const first = await world.create({}, KEY);
     world.clock.now += DAY - 1;
@@ -124,7 +124,7 @@ describe("Idempotency-Key on create_gd", () => {
     await expectRepeat(world, second, () => world.create({ content: "Another" }, KEY));
   });
 
-  it("checks the ranstr before the key: the same bytes again are refused, and the key still answers", async () => {
+  it("is checked after the ranstr: the same bytes again are refused, and the key still answers", async () => {
     const world = await World.create({ NONCES: undefined } as never);
     const body = world.createBody();
     const first = await world.send("create_gd", body, KEY);
@@ -137,7 +137,7 @@ describe("Idempotency-Key on create_gd", () => {
     await expectRepeat(world, first, () => world.create({}, KEY));
   });
 
-  it("looks at the key before the agents: the first answer survives their being disabled", async () => {
+  it("is checked before the agents: the first answer is repeated although they were disabled since", async () => {
     const world = await World.create();
     const first = await world.create({}, KEY);
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/1`, { status: "disabled" });
@@ -146,7 +146,7 @@ describe("Idempotency-Key on create_gd", () => {
     await expectKeyReused(world, () => world.create({ content: "Another" }, KEY));
   });
 
-  it("does not let a refused request hold the key", async () => {
+  it("is not used up by a refused request", async () => {
     const world = await World.create();
     expect((await world.create({ kefu_id: [1, 4] }, KEY)).status).toBe(400);
     expect((await world.create({ content: "" }, KEY)).status).toBe(400);
@@ -156,14 +156,14 @@ describe("Idempotency-Key on create_gd", () => {
     expectFirst(await world.create({ content: "Another" }, KEY));
   });
 
-  it("does not let a refused reuse take the key over", async () => {
+  it("is not taken over by a refused reuse", async () => {
     const world = await World.create();
     const first = await world.create({}, KEY);
     await expectKeyReused(world, () => world.create({ content: "Another" }, KEY));
     await expectRepeat(world, first, () => world.create({}, KEY));
   });
 
-  it("costs no further trip to the database: one batch, whether first, repeated or refused", async () => {
+  it("costs no extra trip to the database: one batch, whether first, repeated or refused", async () => {
     const faults = new Faults();
     const world = await World.create({ DB: faultyD1(env.DB, faults) });
     await world.create();
@@ -178,7 +178,7 @@ describe("Idempotency-Key on create_gd", () => {
     expect(await callsOf(world.create({ content: "Another" }, KEY))).toEqual(["DB.batch"]);
   });
 
-  it("gives 50 concurrent requests of one key one session and 50 equal answers, from several isolates", async () => {
+  it("gives 50 concurrent requests with one key one session and 50 equal answers, from several isolates", async () => {
     const world = await World.create();
     const isolates = [world, world.anotherIsolate(), world.anotherIsolate()];
     const answers = await Promise.all(
@@ -192,7 +192,7 @@ describe("Idempotency-Key on create_gd", () => {
     expect([messages.length, participants.length, keys.length, nonces.length]).toEqual([1, 1, 1, 50]);
   });
 
-  it("lets one of several meanings that race for a key win, and refuses the others", async () => {
+  it("lets one of several meanings win that race for a key, and refuses the others", async () => {
     const world = await World.create();
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, i) => world.create({ content: `Message ${i % 2}` }, KEY)),
@@ -229,7 +229,7 @@ describe("the scope of an Idempotency-Key", () => {
 });
 
 describe("Idempotency-Key on add_kf", () => {
-  it("answers a repeat as the first, although its agents are on the session by now", async () => {
+  it("repeats the first answer, although its agents are on the session by now", async () => {
     const world = await World.create();
     const id = await world.chatId();
     const first = await world.add(id, {}, KEY);
@@ -258,7 +258,7 @@ describe("Idempotency-Key on add_kf", () => {
     await expectKeyReused(world, () => world.add(another, { kefu_ids: "2" }, KEY));
   });
 
-  it("looks at the key before session and agents: the first answer survives their changes", async () => {
+  it("is checked before session and agents: the first answer survives their changes", async () => {
     const world = await World.create();
     const id = await world.chatId();
     const first = await world.add(id, {}, KEY);
@@ -269,7 +269,7 @@ describe("Idempotency-Key on add_kf", () => {
     await expectRepeat(world, first, () => world.add(id, {}, KEY));
   });
 
-  it("does not let a refused request hold the key", async () => {
+  it("is not used up by a refused request", async () => {
     const world = await World.create();
     const id = await world.chatId();
     expect((await world.add(id + 1_000_000, {}, KEY)).status).toBe(404);
@@ -278,7 +278,7 @@ describe("Idempotency-Key on add_kf", () => {
     expectFirst(await world.add(id, {}, KEY));
   });
 
-  it("takes the key for a new one after 24 hours", async () => {
+  it("is accepted as a new one after 24 hours", async () => {
     const world = await World.create();
     const id = await world.chatId({ kefu_id: [1] });
     expectFirst(await world.add(id, { kefu_ids: "2" }, KEY));
@@ -287,7 +287,7 @@ describe("Idempotency-Key on add_kf", () => {
     expect((await world.stored()).participants.map((row) => row.agent_id)).toEqual([2, 3]);
   });
 
-  it("costs no further trip to the database", async () => {
+  it("costs no extra trip to the database", async () => {
     const faults = new Faults();
     const world = await World.create({ DB: faultyD1(env.DB, faults) });
     const id = await world.chatId();

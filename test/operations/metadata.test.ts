@@ -33,7 +33,7 @@ describe("metadata of create_gd, an extension of this service", () => {
     expect(JSON.stringify(sorted(read))).toBe(JSON.stringify(sorted(metadata)));
   });
 
-  it("is {} of a session that was opened without", async () => {
+  it("is {} for a session that was opened without it", async () => {
     const world = await World.create();
     const chatId = await world.chatId();
     expect(await storedBy(world, chatId)).toBeNull();
@@ -64,7 +64,7 @@ describe("metadata of create_gd, an extension of this service", () => {
     expect(await world.stored()).toEqual(before);
   });
 
-  it("belongs to what an Idempotency-Key is compared by, whatever the order of its pairs", async () => {
+  it("is part of what an Idempotency-Key compares, whatever the order of its pairs", async () => {
     const world = await World.create();
     const send = (metadata: unknown, key: string) => world.create({ metadata }, { "idempotency-key": key });
     const first = await send({ a: "1", b: "2" }, "k");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { MOST_LISTED_AGENTS, parseAgentList } from "../../src/services/agent-list.ts";
 
 describe("a list of agents", () => {
-  it("is one `id, name` a line, blanks and empty lines aside, with a tab or a full-width comma too", () => {
+  it("has one `id, name` per line, ignores blanks and empty lines, and accepts a tab or a full-width comma too", () => {
     expect(parseAgentList("1, Ana Souza\r\n\n 2 ,Ben, the second \n3\tCem\n4，林晓雯")).toEqual({
       agents: [
         { id: 1, name: "Ana Souza", line: 1 },

@@ -24,7 +24,7 @@ async function rowOf(appid: string, db = env.DB): Promise<Row> {
   return row;
 }
 
-/** The world's site, as services are given it. */
+/** The world's site, in the form that services take. */
 const siteOf = ({ siteId }: { siteId: number }) => findSite(contextAt(NOW), { siteId });
 
 async function opened(appid: string, slot: Slot, sealed: string | null): Promise<string> {
@@ -35,11 +35,11 @@ async function opened(appid: string, slot: Slot, sealed: string | null): Promise
 
 const conflict = (reason: string) => ({ code: "conflict", context: { reason } });
 
-/** Why those of several calls were refused that were. */
+/** The reasons of the refused calls. */
 const refusals = (outcomes: PromiseSettledResult<unknown>[]) =>
   outcomes.filter((each) => each.status === "rejected").map(({ reason }) => (reason as ServiceError).context.reason);
 
-/** How often an app was rotated, as the audit log tells. */
+/** The number of an app's rotations in the audit log. */
 async function rotations(appid: string): Promise<number | null> {
   const sql = "SELECT count(*) AS n FROM audit_log WHERE action = 'app.rotated' AND subject = ?";
   return env.DB.prepare(sql).bind(appid).first<number>("n");
@@ -49,7 +49,7 @@ const problemsOf = (schema: typeof issueAppSchema | typeof rotateSecretSchema, i
   fieldIssues(schema.safeParse(input).error as never);
 
 describe("issuing an app", () => {
-  it("makes up an appid of 32 and a secret of 64 hex digits, stores it sealed, and tells the caches", async () => {
+  it("generates an appid of 32 and a secret of 64 hex digits, stores the secret sealed, and puts the app into the caches", async () => {
     const { siteId } = await World.create();
     const site = await siteOf({ siteId });
     const ctx = contextAt(NOW);
@@ -97,7 +97,7 @@ describe("issuing an app", () => {
     });
   });
 
-  it("leaves a taken appid as it is, also when another site or two at once ask for it", async () => {
+  it("does not change a taken appid, also when another site or two at once ask for it", async () => {
     const [mine, other] = [await World.create(), await World.create()];
     const before = await rowOf(mine.appid);
     const ctx = contextAt(NOW + 1);
@@ -159,7 +159,7 @@ describe("issuing an app", () => {
 });
 
 describe("rotating a secret", () => {
-  it("puts a new one in place and keeps the one before, sealed for its slot, until the overlap ends", async () => {
+  it("makes a new secret and keeps the previous one, sealed for its slot, until the overlap ends", async () => {
     const { appid, secret } = await World.create();
     const before = await rowOf(appid);
     const ctx = contextAt(NOW + 5);
@@ -183,7 +183,7 @@ describe("rotating a secret", () => {
     expect(ctx.published).toEqual([appid]);
   });
 
-  it("ends the oldest when it is done again", async () => {
+  it("ends the oldest secret when it is done again", async () => {
     const { appid } = await World.create();
     const second = await rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60 });
     const third = await rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60 });
@@ -193,7 +193,7 @@ describe("rotating a secret", () => {
     expect(await opened(appid, "previous", row.previous_secret)).toBe(second.secret);
   });
 
-  it("never loses a rotation to one at the same time: each answered secret is in the chain, none is answered twice", async () => {
+  it("loses no rotation to another at the same time: each answered secret was in force, and none is answered twice", async () => {
     const { appid, secret } = await World.create();
     const rotate = () => rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60 });
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, rotate));
@@ -207,7 +207,7 @@ describe("rotating a secret", () => {
     expect(won).toContain(kept[0]);
   });
 
-  it("tries again when another rotation came between, and gives up after three", async () => {
+  it("tries again when another rotation was made meanwhile, and gives up after three tries", async () => {
     const { appid } = await World.create();
     const overtaken = (times: number) => {
       let left = times;
@@ -225,7 +225,7 @@ describe("rotating a secret", () => {
     expect(ctx.published).toEqual([]);
   });
 
-  it("rotates once when it is told the version it expects, however often it is called", async () => {
+  it("rotates once when the expected version is given, however often it is called", async () => {
     const { appid } = await World.create();
     const { version } = await rowOf(appid);
     const rotateFrom = (expectedVersion: string) =>
@@ -239,7 +239,7 @@ describe("rotating a secret", () => {
     await expect(rotateFrom(version)).rejects.toMatchObject(conflict("version_other"));
   });
 
-  it("does nothing to a revoked app, nor when it is revoked meanwhile, nor to an unknown one", async () => {
+  it("does nothing to a revoked app, to one that is revoked meanwhile, or to an unknown one", async () => {
     const { appid } = await World.create();
     const { version } = await rowOf(appid);
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -255,7 +255,7 @@ describe("rotating a secret", () => {
     await expect(unknown).rejects.toMatchObject({ code: "not_found" });
   });
 
-  it("changes nothing when MASTER_KEY does not open the secret in place", async () => {
+  it("changes nothing when MASTER_KEY does not open the current secret", async () => {
     const { appid } = await World.create();
     const before = await rowOf(appid);
     const ctx = contextAt(NOW, { MASTER_KEY: OTHER_MASTER_KEY });
@@ -264,7 +264,7 @@ describe("rotating a secret", () => {
     expect(await rowOf(appid)).toEqual(before);
   });
 
-  it("overlaps for a day unless told otherwise, and for 0 to 604800 s", () => {
+  it("overlaps for a day by default, and for 0 to 604800 s", () => {
     expect(rotateSecretSchema.parse({})).toEqual({ overlap_seconds: 86_400 });
     for (const seconds of [0, 604_800]) {
       expect(rotateSecretSchema.parse({ overlap_seconds: seconds })).toEqual({ overlap_seconds: seconds });
@@ -272,7 +272,7 @@ describe("rotating a secret", () => {
   });
 
   it.each([[""], ["x".repeat(101)], [1], [null], [true], [["v"]], ["lone \ud800"]])(
-    "refuses to expect the version %j",
+    "refuses %j as the expected version",
     (expected_version) => {
       expect(problemsOf(rotateSecretSchema, { expected_version })).toEqual([
         { field: "expected_version", message: "must be a string of 1 to 100 characters" },
@@ -288,7 +288,7 @@ describe("rotating a secret", () => {
 });
 
 describe("revoking an app", () => {
-  it("marks it once, keeps the first time, and tells the caches", async () => {
+  it("marks it once, keeps the first time, and puts the record into the caches", async () => {
     const { appid } = await World.create();
     const { version } = await rowOf(appid);
     const ctx = contextAt(NOW);
@@ -298,7 +298,7 @@ describe("revoking an app", () => {
     expect(ctx.published).toEqual([appid]);
   });
 
-  it("knows no app that is not there", async () => {
+  it("finds no unknown app", async () => {
     const ctx = contextAt(NOW);
     await expect(revokeApp(ctx, { appid: "unknown-app" })).rejects.toMatchObject({ code: "not_found" });
     expect(ctx.published).toEqual([]);
@@ -306,7 +306,7 @@ describe("revoking an app", () => {
 });
 
 describe("reading a secret", () => {
-  it("opens the one of a version, and no other that came after it", async () => {
+  it("opens the secret of a given version, and no newer one", async () => {
     const { siteId, appid, secret } = await World.create();
     const { version } = await rowOf(appid);
     const ctx = contextAt(NOW);
@@ -333,7 +333,7 @@ describe("reading a secret", () => {
 });
 
 describe("an app's change", () => {
-  it("is known as its own when the answer was lost: the secret in use keeps its overlap", async () => {
+  it("is recognised as its own when the answer was lost: the secret in use keeps its overlap", async () => {
     const { appid } = await World.create();
     let tries = 0;
     const DB = replacing(env.DB, {
@@ -351,7 +351,7 @@ describe("an app's change", () => {
     expect(await opened(appid, "current", row.secret)).toBe(rotated.secret);
   });
 
-  it("is wholly undone when a later statement of its batch fails", async () => {
+  it("is undone as a whole when a later statement of its batch fails", async () => {
     const { appid, siteId } = await World.create();
     const before = await rowOf(appid);
     const failing = replacing(env.DB, {

@@ -18,11 +18,11 @@ const appIn = (home: string, appid: string) =>
 const TAKEN = { code: "conflict", context: { reason: "appid_taken" } };
 const apacDown = () => contextAt(NOW, { HOME_APAC: downDb(env.HOME_APAC) });
 
-/** Answers what it is asked, and fails at the first batch: the one that inserts the app. */
+/** Answers all reads, and fails at the first batch, which inserts the app. */
 const apacFails = () => contextAt(NOW, { HOME_APAC: replacing(env.HOME_APAC, { batch: downDb(env.HOME_APAC).batch }) });
 
 describe("an app", () => {
-  it.each(["main", "apac"])("has its route in the directory and itself in its site's home alone: %s", async (home) => {
+  it.each(["main", "apac"])("has its route in the directory, and itself in its site's home only: %s", async (home) => {
     const world = await World.create({}, home);
     const ctx = contextAt(NOW);
     const { appid, version } = await issueApp(ctx, { site: await siteOf(world), name: "N" });
@@ -32,7 +32,7 @@ describe("an app", () => {
     expect(ctx.published).toEqual([appid]);
   });
 
-  it("is not begun while its home does not answer: nothing is kept, and any site can get the appid", async () => {
+  it("is not begun while its home does not answer: nothing is stored, and any site can get the appid", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
     const appid = `free-${world.siteId}`;
     const refused = issueApp(apacDown(), { site: await siteOf(world), name: "N", appid });
@@ -41,7 +41,7 @@ describe("an app", () => {
     expect(await issueApp(contextAt(NOW), { site: await siteOf(other), name: "N", appid })).toMatchObject({ appid });
   });
 
-  it("that was begun, with a route only, is finished by the same call, and by no other site", async () => {
+  it("that has only a route is finished by the same call, and by no other site", async () => {
     const [world, other] = [await World.create({}, "apac"), await World.create()];
     const appid = `begun-${world.siteId}`;
     const issue = async (of: World, ctx = contextAt(NOW)) =>
@@ -87,7 +87,7 @@ describe("an app", () => {
     expect([await routeOf(appid), await appIn("apac", appid)]).toEqual([null, null]);
   });
 
-  it("is rotated and revoked in its home, and its record published with the home", async () => {
+  it("is rotated and revoked in its home, and its record is published with the home", async () => {
     const world = await World.create({}, "apac");
     const record = () => env.CREDENTIALS.get<Record<string, unknown>>(`app:${world.appid}`, "json");
     const rotated = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
@@ -98,7 +98,7 @@ describe("an app", () => {
     expect(await record()).toMatchObject({ version, home: "apac", revokedAt: NOW });
   });
 
-  it("is not changed while its home is down, and is not found without itself", async () => {
+  it("is not changed while its home is down, and is not found when only its route exists", async () => {
     const world = await World.create({}, "apac");
     const { appid } = world;
     const before = await appIn("apac", appid);

@@ -9,7 +9,7 @@ import { NOW, type Replacements, World } from "../support/world.ts";
 
 const HOMES = ["main", "apac"];
 
-// The log is of the whole deployment; storage is this file's own.
+// The tests read the log of the whole deployment, so this file has storage of its own.
 beforeEach(async () => {
   for (const home of HOMES) await databaseOf(home).exec("DELETE FROM audit_log");
 });
@@ -23,7 +23,7 @@ async function put(home: string, seconds: number[], siteId: number | null = null
   await db.batch(seconds.map((at) => insert.bind(siteId, NOW + at)));
 }
 
-/** All pages, each asked for by the cursor of the one before. */
+/** All pages, each by the cursor of the page before. */
 async function walk(limit: number, input: { siteId?: number } = {}, bindings: Replacements[] = []) {
   const items: AuditLogEntry[] = [];
   const cursors: (string | null)[] = [];
@@ -45,7 +45,7 @@ const idsOf = (items: AuditLogEntry[]) => items.map(({ home, id }) => `${home}:$
 
 describe("the audit log of all homes", () => {
   it.each([1, 2, 3, 4, 6, 7])(
-    "is the newest first, nothing skipped and nothing twice, in pages of %d",
+    "comes newest first, with no entry missing or repeated, in pages of %d",
     async (limit) => {
       await put("main", [1, 3, 5, 7]);
       await put("apac", [2, 4]);
@@ -59,7 +59,7 @@ describe("the audit log of all homes", () => {
     },
   );
 
-  it.each([1, 2, 3, 5])("skips nothing when clocks differ or go back, in pages of %d", async (limit) => {
+  it.each([1, 2, 3, 5])("misses no entry when clocks differ or go back, in pages of %d", async (limit) => {
     await put("main", [9, 1, 8, 2, 2]);
     await put("apac", [5, 5, 100, 3, 0]);
     const { items } = await walk(limit);
@@ -71,7 +71,7 @@ describe("the audit log of all homes", () => {
     }
   });
 
-  it("names in its cursor the place in each home", async () => {
+  it("holds in its cursor the place in each home", async () => {
     await put("main", [1, 2, 3]);
     await put("apac", [2]);
     const { cursors } = await walk(1);
@@ -80,7 +80,7 @@ describe("the audit log of all homes", () => {
     expect(cursors.at(-1)).toBeNull();
   });
 
-  it("goes on without a home that is down, names it, and shows its entries from when it answers", async () => {
+  it("continues without a home that is down, names it, and shows its entries once it answers", async () => {
     await put("main", [1, 2, 3]);
     await put("apac", [2, 4]);
     const down = { HOME_APAC: downDb(env.HOME_APAC) };
@@ -93,7 +93,7 @@ describe("the audit log of all homes", () => {
     expect(later.down.slice(1).flat()).toEqual([]);
   });
 
-  it("is empty when there is nothing, and says nothing of homes", async () => {
+  it("is empty when there are no entries, and names no home", async () => {
     expect(await walk(5)).toEqual({ items: [], cursors: [null], down: [[]] });
   });
 
@@ -116,7 +116,7 @@ describe("the audit log of all homes", () => {
     });
   });
 
-  it("takes a cursor that names a home which is gone since", async () => {
+  it("accepts a cursor that names a home which no longer exists", async () => {
     await put("main", [1]);
     const { items } = await listAuditLog(contextAt(NOW), { limit: 5, cursor: "eu:3" });
     expect(idsOf(items)).toEqual(["main:1"]);
@@ -131,7 +131,7 @@ describe("the audit log of a site", () => {
     await put("apac", [2], other.siteId);
     await put("main", [1, 2], world.siteId);
     const itself = { siteId: world.siteId };
-    // Of one second, what the directory has comes first, and so is listed last.
+    // In the same second the directory's entries come first, so they are listed last.
     expect(idsOf((await walk(1, itself)).items)).toEqual(["apac:2", "main:2", "apac:1", "main:1"]);
     expect(idsOf((await walk(5, { siteId: other.siteId })).items)).toEqual(["apac:3"]);
     const prepare = (sql: string) => (sql.includes("audit_log") ? downDb(env.DB) : env.DB).prepare(sql);
@@ -143,7 +143,7 @@ describe("the audit log of a site", () => {
     ]);
   });
 
-  it("asks no home that the site is not in", async () => {
+  it("asks only the home of the site", async () => {
     const world = await World.create({}, "main");
     const log = await listAuditLog(contextAt(NOW, { HOME_APAC: downDb(env.HOME_APAC) }), {
       ...{ siteId: world.siteId, limit: 5 },
@@ -157,7 +157,7 @@ describe("the audit log of a site", () => {
     ]);
   });
 
-  it("knows no unknown site", async () => {
+  it("is not found for an unknown site", async () => {
     const listed = listAuditLog(contextAt(NOW), { siteId: 999_999, limit: 5 });
     await expect(listed).rejects.toMatchObject({ code: "not_found" });
   });

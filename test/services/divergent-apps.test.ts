@@ -22,7 +22,7 @@ async function allPages(home: string, limit: number) {
   throw new Error("the list has no end");
 }
 
-/** A site with so many apps; without their routes, or without the apps themselves, when told. */
+/** A site with this many apps, without their routes or without the apps themselves on demand. */
 async function siteWithApps(home: string, count: number, { routes = true, apps = true } = {}) {
   const { id } = await createSite(context(), { name: "Apps", home, firstChatId: 1 });
   const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)";
@@ -43,7 +43,7 @@ const forget = ({ id }: { id: number }) =>
     ...["main", "apac"].map((home) => databaseOf(home).prepare("DELETE FROM apps WHERE site_id = ?").bind(id).run()),
   ]);
 
-describe("the apps to look at after a restore", () => {
+describe("the divergent apps after a restore", () => {
   it.each([1, 3, 100])("come in pages of %i, each app once", async (limit) => {
     const site = await siteWithApps("apac", 7, { apps: false });
     const pages = await allPages("apac", limit);
@@ -53,7 +53,7 @@ describe("the apps to look at after a restore", () => {
     await forget(site);
   });
 
-  it.each([2, 100])("are of main also those of other homes that no route leads to, in pages of %i", async (limit) => {
+  it.each([2, 100])("include for main the apps of other homes without a route, in pages of %i", async (limit) => {
     const missing = await siteWithApps("main", 3, { apps: false });
     const unrouted = await siteWithApps("apac", 5, { routes: false });
     const pages = await allPages("main", limit);
@@ -64,7 +64,7 @@ describe("the apps to look at after a restore", () => {
     await Promise.all([missing, unrouted].map(forget));
   });
 
-  it("are compared 5,000 in a call: a page without any has a cursor all the same", async () => {
+  it("are searched among 5,000 in a call: a page without any still has a cursor", async () => {
     const site = await siteWithApps("apac", 5_500);
     const last = site.names.at(-1) ?? "";
     await env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(last).run();
@@ -88,7 +88,7 @@ describe("the apps to look at after a restore", () => {
   });
 
   it.each(["", "nowhere/1/x", "apac/1/x", "main/1/x", "apac/x/y", "a b", "apac/1", "x".repeat(65)])(
-    "refuses %j, which is no cursor of apac",
+    "refuse %j, which is no cursor of apac",
     async (cursor) => {
       const list = listDivergentApps(context(), { home: "apac", limit: 1, cursor });
       await expect(list).rejects.toMatchObject({ code: "invalid_input" });
@@ -96,8 +96,8 @@ describe("the apps to look at after a restore", () => {
   );
 });
 
-describe("settling main with many homes", () => {
-  /** D1 with so long a way to it. */
+describe("reconciling main with many homes", () => {
+  /** D1 at such a distance. */
   function far(db: D1Database, milliseconds: number, asked: string[] = [], name = ""): D1Database {
     const wait = () => new Promise((resolve) => setTimeout(resolve, milliseconds));
     const later = (target: object): object =>
@@ -116,23 +116,23 @@ describe("settling main with many homes", () => {
     return later(db) as D1Database;
   }
 
-  it("reaches 14 far homes beside one that is silent, which it names, and asks only that one again", async () => {
+  it("reaches 14 far homes beside a silent one, names the silent one, and asks only that one again", async () => {
     const reconciliationId = crypto.randomUUID();
     const asked: string[] = [];
     const names = Array.from({ length: 14 }, (_, i) => `HOME_FAR_${i}`);
     const homes = Object.fromEntries(names.map((name) => [name, far(env.HOME_APAC, 20, asked, name)]));
     const { bindings, names: silent } = silentHomes(1);
-    const settle = (more: Replacements) =>
+    const reconcile = (more: Replacements) =>
       reconcileHome(context({ CLOSED_HOMES: "main", HOME_APAC: undefined, ...homes, ...more }), {
         home: "main",
         skip: 5,
         reconciliationId,
       });
-    const first = await settle(bindings as Replacements);
+    const first = await reconcile(bindings as Replacements);
     expect([first.skippedBy, first.homesDown]).toEqual([5, silent]);
     expect(new Set(asked)).toEqual(new Set(names));
     asked.length = 0;
-    const again = await settle({});
+    const again = await reconcile({});
     expect([again.skippedBy, again.homesDown, asked]).toEqual([0, [], []]);
   }, 30_000);
 });

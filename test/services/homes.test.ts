@@ -14,9 +14,9 @@ import { contextAt } from "../support/service-context.ts";
 import { bookmark } from "../support/time-travel.ts";
 import { NOW, type Replacements, World } from "../support/world.ts";
 
-/** On the real KV: what operators publish is what a settled home is compared with. */
+/** On the real KV, because a reconciled home is compared with what operators published there. */
 const context = (bindings: Replacements = {}) => contextAt(NOW, { CREDENTIALS: env.CREDENTIALS, ...bindings });
-const settle = (home: string, skip = 1_000_000, bindings: Replacements = {}) =>
+const reconcile = (home: string, skip = 1_000_000, bindings: Replacements = {}) =>
   reconcileHome(context({ CLOSED_HOMES: home as never, ...bindings }), { home, skip });
 const divergent = async (home: string, bindings: Replacements = {}) =>
   (await listDivergentApps(context(bindings), { home, limit: 100 })).items;
@@ -38,7 +38,7 @@ describe("the list of homes", () => {
   const statusesOf = async (bindings: Replacements = {}) =>
     Object.fromEntries((await listHomes(contextAt(NOW, bindings))).map(({ name, status }) => [name, status]));
 
-  it("names each home, main first, how many sites it has, and whether it is open", async () => {
+  it("names each home, main first, with the number of its sites, and says whether it is open", async () => {
     await World.create();
     for (const _ of [1, 2]) await World.create({}, "apac");
     const homes = await listHomes(contextAt(NOW));
@@ -49,7 +49,7 @@ describe("the list of homes", () => {
     expect(homes[1]?.sites).toBeGreaterThan(1);
   });
 
-  it("tells a closed home, one that does not answer, and one that was not migrated", async () => {
+  it("reports a closed home, one that does not answer, and one that was not migrated", async () => {
     expect(await statusesOf({ CLOSED_HOMES: "apac" })).toEqual({ main: "open", apac: "closed" });
     expect(await statusesOf({ HOME_APAC: downDb(env.HOME_APAC) })).toEqual({ main: "open", apac: "down" });
     const prepare = () => env.HOME_APAC.prepare("SELECT site_id FROM no_such_table");
@@ -59,14 +59,14 @@ describe("the list of homes", () => {
     expect(await statusesOf({ HOME_APAC: empty })).toEqual({ main: "open", apac: "down" });
   });
 
-  it("has homes that sites are in although nothing is bound for them", async () => {
+  it("includes homes that have sites although no database is bound for them", async () => {
     await World.create({}, "apac");
     expect(await statusesOf({ HOME_APAC: undefined })).toEqual({ main: "open", apac: "down" });
   });
 });
 
 describe("a home that was restored", () => {
-  it("gets back the sites it lost, follows the directory in names and statuses, and gives no chat id twice", async () => {
+  it("gets back the sites it lost, takes names and statuses from the directory, and gives no chat id twice", async () => {
     const [kept, renamed] = [await World.create({}, "apac"), await World.create({}, "apac")];
     await kept.chatId();
     const restore = await bookmark(env.HOME_APAC);
@@ -78,8 +78,8 @@ describe("a home that was restored", () => {
     await restore();
     expect(await homeRow("apac", lost.id)).toBeNull();
 
-    const settled = await settle("apac");
-    expect(settled).toEqual({
+    const reconciled = await reconcile("apac");
+    expect(reconciled).toEqual({
       reconciliationId: expect.stringMatching(/^[0-9a-f]{32}$/),
       sites: await count(env.HOME_APAC, "home_sites"),
       skippedBy: 1_000_000,
@@ -98,9 +98,9 @@ describe("a home that was restored", () => {
       expect(await db.prepare(entry).first()).toEqual({ site_id: null, subject: "apac", details });
     }
 
-    // The appid stays the site's own, and may be issued again.
+    // The appid stays reserved for the site, which may issue it again.
     await issueApp(context(), { site: lost, name: "N", appid: `lost-${lost.id}` });
-    await settle("apac", 5);
+    await reconcile("apac", 5);
     expect(await homeRow("apac", kept.siteId)).toMatchObject({ chat_id_floor: 1_000_007 });
     expect(await homeRow("apac", lost.id)).toMatchObject({ chat_id_floor: 1_005_004 });
   });
@@ -111,13 +111,13 @@ describe("a home that was restored", () => {
     await changeSite(context(), { site: await findSite(context(), world), change: { firstChatId: 1_000_000_000 } });
     const given = await world.chatId();
     await restore();
-    await settle("apac", 10);
+    await reconcile("apac", 10);
     expect(given).toBe(1_000_000_000);
     expect(await world.anotherIsolate().chatId()).toBeGreaterThan(given);
     expect(await homeRow("apac", world.siteId)).toMatchObject({ chat_id_floor: 1_000_000_009 });
   });
 
-  it("names the apps that KV knows more of: revoked or rotated since; and no others", async () => {
+  it("names the apps that were revoked or rotated since, according to KV, and no others", async () => {
     const [same, revoked, rotated, both] = await Promise.all([1, 2, 3, 4].map(() => World.create({}, "apac")));
     if (!same || !revoked || !rotated || !both) throw new Error("no worlds");
     await admin(both, "DELETE", `/admin/apps/${both.appid}`);
@@ -126,7 +126,7 @@ describe("a home that was restored", () => {
     await admin(rotated, "POST", `/admin/apps/${rotated.appid}/rotate`, { overlap_seconds: 0 });
     await restore();
     const worlds = [same, revoked, rotated, both].map(({ appid }) => appid);
-    await settle("apac", 1);
+    await reconcile("apac", 1);
     const apps = (await divergent("apac")).filter(({ appid }) => worlds.includes(appid));
     expect(apps.sort((a, b) => (a.why < b.why ? -1 : 1))).toEqual([
       { appid: revoked.appid, siteId: revoked.siteId, why: "revoked" },
@@ -134,12 +134,12 @@ describe("a home that was restored", () => {
     ]);
   });
 
-  it("lists only apps that are missing when KV is not bound", async () => {
+  it("lists only missing apps when KV is not bound", async () => {
     const world = await World.create({}, "apac");
     const restore = await bookmark(env.HOME_APAC);
     await admin(world, "DELETE", `/admin/apps/${world.appid}`);
     await restore();
-    await settle("apac", 1, { CREDENTIALS: undefined });
+    await reconcile("apac", 1, { CREDENTIALS: undefined });
     const apps = await divergent("apac", { CREDENTIALS: undefined });
     expect(apps.filter(({ appid }) => appid === world.appid)).toEqual([]);
   });
@@ -150,33 +150,36 @@ describe("a home that was restored", () => {
   ])("lifts nothing when %s does not answer", async (_, home, bindings) => {
     await World.create({}, home);
     const before = await floors(home);
-    await expect(settle(home, 1_000, bindings)).rejects.toThrow();
+    await expect(reconcile(home, 1_000, bindings)).rejects.toThrow();
     expect(await floors(home)).toEqual(before);
   });
 
-  it.each(["list", "get", "put"])("is not settled while KV, which knows its floors, refuses %s()", async (method) => {
-    const world = await World.create({}, "apac");
-    await settle("apac", 1);
-    const fail = async () => Promise.reject(new Error("KV is down"));
-    const refused = settle("apac", 1_000, { CREDENTIALS: replacing(env.CREDENTIALS, { [method]: fail }) });
-    await expect(refused).rejects.toMatchObject({ code: "unavailable", context: { reason: "kv_unavailable" } });
-    expect(await homeRow("apac", world.siteId)).toMatchObject({ chat_id_floor: method === "put" ? 1_001 : 1 });
-  });
+  it.each(["list", "get", "put"])(
+    "is not reconciled while KV, which holds its floors, refuses %s()",
+    async (method) => {
+      const world = await World.create({}, "apac");
+      await reconcile("apac", 1);
+      const fail = async () => Promise.reject(new Error("KV is down"));
+      const refused = reconcile("apac", 1_000, { CREDENTIALS: replacing(env.CREDENTIALS, { [method]: fail }) });
+      await expect(refused).rejects.toMatchObject({ code: "unavailable", context: { reason: "kv_unavailable" } });
+      expect(await homeRow("apac", world.siteId)).toMatchObject({ chat_id_floor: method === "put" ? 1_001 : 1 });
+    },
+  );
 
-  it("takes of home and directory the newer status, and keeps it when an older copy comes late", async () => {
+  it("takes the newer status of home and directory, and keeps it when an older copy arrives late", async () => {
     const world = await World.create({}, "apac");
     const site = await findSite(context(), world);
     const restore = await bookmark(env.HOME_APAC);
     await changeSite(context(), { site, change: { status: "closed" } });
     await restore();
-    await settle("apac", 1);
+    await reconcile("apac", 1);
     expect(await homeRow("apac", world.siteId)).toMatchObject({ status: "closed", revision: 1 });
-    // The directory did not hear of these two: the home goes on, and its word stays.
+    // The directory missed these two changes, and the home has served by them, so the home's values stay.
     const deaf = context({ DB: downDb(env.DB) });
     for (const status of ["open", "closed"] as const) {
       await expect(changeSite(deaf, { site, change: { status, name: "Later" } })).rejects.toThrow();
     }
-    await settle("apac", 1);
+    await reconcile("apac", 1);
     expect(await homeRow("apac", world.siteId)).toMatchObject({ status: "closed", name: "Later", revision: 3 });
     const copy = { firstChatId: 1 };
     await updateSiteCopy(systemRuntime, env.DB, world.siteId, { ...copy, name: "New", status: "open", revision: 5 });
@@ -184,7 +187,7 @@ describe("a home that was restored", () => {
     expect(await findSite(context(), world)).toMatchObject({ name: "New", status: "open", revision: 5 });
   });
 
-  it("starts where first_chat_id was set to, also when the directory heard of a later change only", async () => {
+  it("starts where first_chat_id was set to, also when the directory saw a later change only", async () => {
     const world = await World.create({}, "apac");
     const site = await findSite(context(), world);
     const restore = await bookmark(env.HOME_APAC);
@@ -192,15 +195,15 @@ describe("a home that was restored", () => {
     await changeSite(deaf, { site, change: { firstChatId: 5_000_000 } }).catch(() => {});
     await changeSite(context(), { site, change: { name: "Later" } });
     await restore();
-    await settle("apac", 1);
+    await reconcile("apac", 1);
     expect(await homeRow("apac", world.siteId)).toMatchObject({ name: "Later", chat_id_floor: 5_000_000 });
   });
 
-  it("is one that is bound", async () => {
-    await expect(settle("eu")).rejects.toMatchObject({ code: "not_found", context: { reason: "home_unknown" } });
+  it("must be bound", async () => {
+    await expect(reconcile("eu")).rejects.toMatchObject({ code: "not_found", context: { reason: "home_unknown" } });
   });
 
-  it("is lifted by 1,000,000 unless told otherwise, and by up to 1,000,000,000", () => {
+  it("skips 1,000,000 ids by default, and up to 1,000,000,000", () => {
     expect(reconcileSchema.parse({})).toEqual({ lift: 1_000_000, force: false });
     for (const lift of [1, 1_000_000_000]) expect(reconcileSchema.safeParse({ lift }).success).toBe(true);
     for (const lift of [0, 1_000_000_001, 1.5, "1", null])
@@ -226,7 +229,7 @@ describe("a directory that was restored", () => {
     const cold = () => lost.anotherIsolate({ CREDENTIALS: undefined }).create();
     expect((await cold()).status).toBe(401);
 
-    const { sites } = await settle("main");
+    const { sites } = await reconcile("main");
     const apps = await divergent("main");
     expect([apps.filter(({ siteId }) => siteId === lost.siteId), sites]).toEqual([
       [],
@@ -239,31 +242,31 @@ describe("a directory that was restored", () => {
     expect(await lost.anotherIsolate().chatId({ sbs: "b" })).toBe(2);
   });
 
-  it("leads no appid to another site than the one that it leads to", async () => {
+  it("changes no existing route of an appid", async () => {
     const [mine, other] = [await World.create(), await World.create({}, "apac")];
     await env.HOME_APAC.prepare("UPDATE apps SET appid = ? WHERE appid = ?").bind(mine.appid, other.appid).run();
-    await settle("main", 1);
+    await reconcile("main", 1);
     const route = env.DB.prepare("SELECT site_id FROM app_routes WHERE appid = ?").bind(mine.appid);
     expect(await route.first("site_id")).toBe(mine.siteId);
     await env.HOME_APAC.prepare("UPDATE apps SET appid = ? WHERE appid = ?").bind(other.appid, mine.appid).run();
   });
 
-  it("names the homes that do not answer, and settles what it can", async () => {
+  it("names the homes that do not answer, and reconciles the others", async () => {
     const world = await World.create();
     const bindings = { HOME_APAC: downDb(env.HOME_APAC) };
-    const { homesDown } = await settle("main", 1, bindings);
+    const { homesDown } = await reconcile("main", 1, bindings);
     const list = await listDivergentApps(context(bindings), { home: "main", limit: 100 });
     expect([homesDown, list]).toEqual([["apac"], { items: [], nextCursor: null, homesDown: ["apac"] }]);
     expect(await homeRow("main", world.siteId)).toMatchObject({ chat_id_floor: 1 });
   });
 
-  it("leads no app to a site of another home that got the id of its site, and names the app", async () => {
+  it("makes no route to another home's app whose site id now belongs to another site, and names the app", async () => {
     const restore = await bookmark(env.DB);
     const lost = await World.create({}, "apac");
     await restore();
     const usurper = await World.create();
     expect(usurper.siteId).toBe(lost.siteId);
-    await settle("main", 1);
+    await reconcile("main", 1);
     expect(await divergent("main")).toEqual([{ appid: lost.appid, siteId: lost.siteId, why: "unrouted" }]);
     const routes = env.DB.prepare("SELECT site_id FROM app_routes WHERE appid = ?").bind(lost.appid);
     expect(await routes.first()).toBeNull();
@@ -278,9 +281,9 @@ describe("a directory that was restored", () => {
     );
   });
 
-  it("lifts the sites of main only", async () => {
+  it("skips ids only for the sites of main", async () => {
     const [world, far] = [await World.create(), await World.create({}, "apac")];
-    await settle("main", 100);
+    await reconcile("main", 100);
     expect([await world.chatId(), await far.chatId()]).toEqual([101, 1]);
   });
 });

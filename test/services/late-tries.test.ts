@@ -15,13 +15,14 @@ import { eventStore } from "../support/webhook-store.ts";
 import { NOW, World } from "../support/world.ts";
 
 /**
- * Two operators change one thing. A try of the first one gets no answer: it was done, or it commits after whatever the other did.
+ * Two operators change one thing. The first operator's try gets no answer: either it was done, or it commits after the second
+ * operator's change.
  */
 
 const MEANWHILE = { code: "conflict", context: { reason: "changed_meanwhile" } };
 const WAYS: Way[] = ["answer lost", "late"];
 
-/** A row of a site in its home, with what the audit log says of such rows. */
+/** A row of a site in its home, with the audit log's entries about such rows. */
 async function stored({ siteId, home }: World, table: "home_sites" | "agents") {
   const db = databaseOf(home);
   const { results } = await db.prepare(`SELECT * FROM ${table} WHERE site_id = ?`).bind(siteId).all();
@@ -38,7 +39,7 @@ describe("a change of a site", () => {
     const world = await World.create({}, "apac");
     const site = async () => findSite(contextAt(NOW), world);
     const other = async (change: SiteChange) => changeSite(contextAt(NOW), { site: await site(), change });
-    /** Changes the site on a home that loses the answer of the first try; `meanwhile` is what the other operator changes before the second. */
+    /** Changes the site on a home that loses the answer of the first try; `meanwhile` is the other operator's change before the second try. */
     const change = async (way: Way, wanted: SiteChange, ...meanwhile: SiteChange[]) => {
       const between = async () => {
         for (const each of meanwhile) await other(each);
@@ -51,7 +52,7 @@ describe("a change of a site", () => {
     return { world, site, other, change, directory };
   }
 
-  it("that commits late undoes nothing that another operator changed after the answer", async () => {
+  it("that commits late undoes no change that another operator made after the answer", async () => {
     const { world, other, change, directory } = await start();
     const { answer, commitLate } = await change("late", { status: "open" });
     expect(answer).toMatchObject({ status: "open" });
@@ -75,7 +76,7 @@ describe("a change of a site", () => {
     expect((await stored(world, "home_sites")).row).toMatchObject({ events: 1 });
   });
 
-  it("that was not answered at all undoes nothing when it commits after another one, also one to the same values", async () => {
+  it("that got no answer undoes nothing when it commits after another change, even one to the same values", async () => {
     const { world, other, site } = await start();
     const { db, commitLate } = lateDb(env.HOME_APAC, "late");
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -108,16 +109,19 @@ describe("a change of a site", () => {
     expect(actions.filter((action) => action === "site.closed")).toHaveLength(1);
   });
 
-  it.each(WAYS)("is a conflict, and changes nothing more, when another one came between its tries: %s", async (way) => {
-    const { world, change, directory } = await start();
-    const { answer, commitLate } = await change(way, { status: "closed" }, { status: "closed" }, { status: "open" });
-    expect(answer).toMatchObject(MEANWHILE);
-    if (way === "late") await commitLate();
-    expect((await stored(world, "home_sites")).row).toMatchObject({ status: "open" });
-    expect(await directory()).toMatchObject({ status: "open" });
-  });
+  it.each(WAYS)(
+    "is a conflict, and changes nothing more, when another change came between its tries: %s",
+    async (way) => {
+      const { world, change, directory } = await start();
+      const { answer, commitLate } = await change(way, { status: "closed" }, { status: "closed" }, { status: "open" });
+      expect(answer).toMatchObject(MEANWHILE);
+      if (way === "late") await commitLate();
+      expect((await stored(world, "home_sites")).row).toMatchObject({ status: "open" });
+      expect(await directory()).toMatchObject({ status: "open" });
+    },
+  );
 
-  it("is made over what another operator changed between its reading and its first try", async () => {
+  it("applies to what another operator changed between its reading and its first try", async () => {
     const { world, site, other } = await start();
     let first = true;
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -140,7 +144,7 @@ describe("a change of a site", () => {
 });
 
 describe("first_chat_id", () => {
-  it("is set once when the answer of D1 was lost and a session took the id meanwhile", async () => {
+  it("is set once when D1's answer was lost and a session took the id meanwhile", async () => {
     const world = await World.create({}, "apac");
     const site = await findSite(contextAt(NOW), world);
     const { db } = lateDb(env.HOME_APAC, "answer lost", () => world.chatId());
@@ -149,7 +153,7 @@ describe("first_chat_id", () => {
     expect(await world.chatId()).toBe(41);
   });
 
-  it("is done when the same call comes again after sessions were opened; with another name that is taken too", async () => {
+  it("succeeds when the same call comes again after sessions were opened, also with another name in it", async () => {
     const world = await World.create({}, "apac");
     const change = async (wanted: SiteChange) =>
       changeSite(contextAt(NOW), { site: await findSite(contextAt(NOW), world), change: wanted });
@@ -183,7 +187,7 @@ describe("a change of a webhook", () => {
     return { world, ctx, site, webhookId, other, change };
   }
 
-  it("that commits late undoes nothing that another operator changed after the answer", async () => {
+  it("that commits late undoes no change that another operator made after the answer", async () => {
     const { world, other, change } = await start();
     const { answer, commitLate } = await change("late", { url: `${URL}/1`, status: "enabled" });
     expect(answer).toMatchObject({ url: `${URL}/1` });
@@ -194,7 +198,7 @@ describe("a change of a webhook", () => {
     expect(before.webhooks).toMatchObject([{ url: `${URL}/2`, status: "disabled" }]);
   });
 
-  it("that commits late does not enable one that the Worker has disabled", async () => {
+  it("that commits late does not enable a webhook that the Worker has disabled", async () => {
     const { world, webhookId, change } = await start();
     const { commitLate } = await change("late", { status: "enabled" });
     const health = { siteId: world.siteId, webhookId, url: URL, failingSince: NOW, gone: true };
@@ -214,7 +218,7 @@ describe("a change of a webhook", () => {
     expect(audit.slice(2).map(({ action }) => action)).toEqual(["webhook.changed", "webhook.disabled"]);
   });
 
-  it.each(WAYS)("is a conflict when another one came between its tries: %s", async (way) => {
+  it.each(WAYS)("is a conflict when another change came between its tries: %s", async (way) => {
     const { world, other, change } = await start();
     const others = async () => {
       await other({ status: "enabled" });
@@ -226,14 +230,14 @@ describe("a change of a webhook", () => {
     expect((await eventStore(world)).webhooks).toMatchObject([{ url: `${URL}/2` }]);
   });
 
-  it.each(WAYS)("is not found when it was deleted between its tries: %s", async (way) => {
+  it.each(WAYS)("finds no webhook when the webhook was deleted between its tries: %s", async (way) => {
     const { world, ctx, site, webhookId, change } = await start();
     const { answer } = await change(way, { url: `${URL}/1` }, () => deleteWebhook(ctx, { site, webhookId }));
     expect(answer).toMatchObject({ code: "not_found", context: { reason: "webhook_unknown" } });
     expect((await eventStore(world)).webhooks).toEqual([]);
   });
 
-  it("does not bring back one that was deleted, when the try that added it commits late", async () => {
+  it("does not bring a deleted webhook back when the try that added it commits late", async () => {
     const world = await World.create();
     const ctx = contextAt(NOW);
     const site = await findSite(ctx, world);
@@ -248,7 +252,7 @@ describe("a change of a webhook", () => {
     ]);
   });
 
-  it("says of one that was added and deleted between the tries that others changed it, and not that there are too many", async () => {
+  it("reports a webhook that was added and deleted between its tries as a conflict, and not as one too many", async () => {
     const world = await World.create();
     const ctx = contextAt(NOW);
     const site = await findSite(ctx, world);
@@ -288,7 +292,7 @@ describe("a change of an agent", () => {
     expect(before[0]).toMatchObject({ status: "normal", revision: 1 });
   });
 
-  it("is made over what another operator changed between its reading and its writing, and is not found on no agent", async () => {
+  it("applies to what another operator changed between its reading and its writing, and finds no unknown agent", async () => {
     const { change, agent } = await start();
     let rounds = 0;
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -301,7 +305,7 @@ describe("a change of an agent", () => {
     expect([rounds, await agent()]).toMatchObject([3, { name: "Theirs 2", status: "disabled", revision: 3 }]);
   });
 
-  it("is a conflict that changes nothing when others change it at each of three tries", async () => {
+  it("is a conflict that changes nothing when others change the agent during each of three tries", async () => {
     const { change, agent } = await start();
     let rounds = 0;
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -315,7 +319,7 @@ describe("a change of an agent", () => {
   });
 });
 
-describe("a database that answers when the operator was told already that nobody knows", () => {
+describe("a database that answers after the operator was told that the result is unknown", () => {
   type Change = (ctx: ServiceContext, site: Site, webhookId: string, appid: string) => Promise<unknown>;
 
   it.each<[string, Change]>([

@@ -22,7 +22,7 @@ const routeOf = (appid: string) =>
     .bind(appid)
     .first<{ site_id: number; claim: string | null }>();
 
-/** The sites that have an app of this appid, in any home. */
+/** The sites that have an app with this appid, in any home. */
 async function ownersOf(appid: string): Promise<number[]> {
   const owners: number[] = [];
   for (const home of ["main", "apac"]) {
@@ -40,7 +40,7 @@ const actionsOf = async (appid: string) => (await auditOf(appid)).map(({ action 
 const issue = (site: Site, appid: string, bindings: Replacements = {}) =>
   issueApp(contextAt(NOW, bindings), { site, name: "N", appid });
 
-/** Leaves an appid that is kept for a site without an app: its home fails when it is to insert the app. */
+/** Leaves an appid reserved for a site without an app, because the home fails at inserting the app. */
 async function keep(site: Site, appid: string): Promise<void> {
   const nth = site.home === "main" ? 1 : 0;
   const faults = new Faults(
@@ -56,8 +56,8 @@ async function keep(site: Site, appid: string): Promise<void> {
 
 vi.setConfig({ testTimeout: 30_000 });
 
-describe("an appid that is kept for a site without an app", () => {
-  it.each(["main", "apac"])("is released: any site can get it, and the audit log tells all of it: %s", async (home) => {
+describe("an appid reserved for a site without an app", () => {
+  it.each(["main", "apac"])("is released: any site can get it, and the audit log has every step: %s", async (home) => {
     const [site, other] = [await newSite(home), await newSite("main")];
     const appid = crypto.randomUUID();
     await keep(site, appid);
@@ -74,7 +74,7 @@ describe("an appid that is kept for a site without an app", () => {
     expect([(await routeOf(appid))?.site_id, await ownersOf(appid)]).toEqual([other.id, [other.id]]);
   });
 
-  it("is told to the operator with its name when it was generated, and how to go on", async () => {
+  it("is named to the operator when it was generated, with the next step", async () => {
     const site = await newSite("apac");
     const HOME_APAC = faultyD1(
       env.HOME_APAC,
@@ -96,7 +96,7 @@ describe("an appid that is kept for a site without an app", () => {
     expect(await ownersOf(appid)).toEqual([site.id]);
   });
 
-  it("stays while its home does not answer, and while its home or the directory is closed", async () => {
+  it("stays reserved while its home does not answer, and while its home or the directory is closed", async () => {
     const site = await newSite("apac");
     const appid = crypto.randomUUID();
     await keep(site, appid);
@@ -113,7 +113,7 @@ describe("an appid that is kept for a site without an app", () => {
     }
   });
 
-  it("is named as missing, and not any more once it is released", async () => {
+  it("is listed as missing until it is released", async () => {
     const site = await newSite("apac");
     const appid = crypto.randomUUID();
     await keep(site, appid);
@@ -126,7 +126,7 @@ describe("an appid that is kept for a site without an app", () => {
     expect(await named()).toEqual([]);
   });
 
-  it("is released only for the site that is meant", async () => {
+  it("is released only for the given site", async () => {
     const [site, other] = [await newSite("apac"), await newSite("apac")];
     const appid = crypto.randomUUID();
     await keep(site, appid);
@@ -152,10 +152,10 @@ describe("the appid of an app", () => {
 });
 
 describe("a call that issues an app while another releases its appid", () => {
-  /** Each call makes three trips: the site, the route, the app; the route, the fence, the route. */
+  /** Each call makes three trips: site, route, app for the issue; route, fence, route for the release. */
   const TURNS = ordersOf("IIIRRR");
 
-  /** What holds in whatever order they came. */
+  /** The invariants for every order of the trips. */
   async function check(appid: string, issued: PromiseSettledResult<unknown>[], sites: Site[]): Promise<void> {
     const [route, owners, actions] = [await routeOf(appid), await ownersOf(appid), await actionsOf(appid)];
     const times = (wanted: string) => actions.filter((action) => action === wanted).length;
@@ -196,7 +196,7 @@ describe("a call that issues an app while another releases its appid", () => {
   it("never gives an appid to two sites, wherever a third call asks for it", async () => {
     const [site, other] = [await newSite("apac"), await newSite("main")];
     const winners = new Set<number | undefined>();
-    // Every third of the 140 orders: a trip to a database costs milliseconds.
+    // Only every third of the 140 orders, because a trip to a database costs milliseconds.
     for (const order of ordersOf("IIIRRRT").filter((_, i) => i % 3 === 0)) {
       const appid = crypto.randomUUID();
       await keep(site, appid);
@@ -219,7 +219,7 @@ describe("a call that issues an app while another releases its appid", () => {
     expect(winners).toEqual(new Set([site.id, other.id]));
   });
 
-  it("begins anew when the site is renamed meanwhile, and gives up in plain words when that never ends", async () => {
+  it("starts again when the site is renamed meanwhile, and gives up with a clear message when renames do not stop", async () => {
     const site = await newSite("apac");
     const bump = () =>
       env.HOME_APAC.prepare("UPDATE home_sites SET revision = revision + 1 WHERE site_id = ?").bind(site.id).run();
@@ -248,10 +248,10 @@ describe("a call that issues an app while another releases its appid", () => {
   });
 });
 
-describe("a try that comes late", () => {
+describe("a late try", () => {
   afterEach(() => void vi.useRealTimers());
 
-  it.each(["main", "apac"])("makes no app behind a route that was released: %s", async (home) => {
+  it.each(["main", "apac"])("makes no app without a route after the appid was released: %s", async (home) => {
     const [site, other] = [await newSite(home), await newSite("apac")];
     const appid = crypto.randomUUID();
     const first = home === "main" ? 1 : 0;
@@ -268,7 +268,7 @@ describe("a try that comes late", () => {
     expect([(await routeOf(appid))?.site_id, await ownersOf(appid)]).toEqual([other.id, [other.id]]);
   });
 
-  it("of the route leaves one that the audit log tells of and that can be released", async () => {
+  it("of the route leaves a route that is in the audit log and can be released", async () => {
     const site = await newSite("apac");
     const appid = crypto.randomUUID();
     await keep(site, appid);
@@ -290,7 +290,7 @@ describe("a try that comes late", () => {
     expect(await actionsOf(appid)).toEqual(["app.routed", "app.released", "app.routed", "app.released"]);
   });
 
-  it("of a release deletes no route that was asked for since", async () => {
+  it("of a release deletes no route that was made since", async () => {
     const site = await newSite("apac");
     const appid = crypto.randomUUID();
     await keep(site, appid);
@@ -307,12 +307,12 @@ describe("a try that comes late", () => {
 });
 
 describe("a released appid that caches still know", () => {
-  it("verifies nothing by what they hold, and the next site's secret only", async () => {
+  it("verifies only with the next site's secret, whatever the caches hold", async () => {
     const world = await World.create({}, "apac");
     expect((await world.create()).status).toBe(200);
     const kvOnly = world.anotherIsolate();
     expect(await env.CREDENTIALS.get(`app:${world.appid}`)).not.toBeNull();
-    // Its home is restored to before the app.
+    // The app's home is restored to a time before the app.
     await env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(world.appid).run();
     await deleteApp(contextAt(NOW), { appid: world.appid });
     expect(await routeOf(world.appid)).toBeNull();

@@ -23,7 +23,7 @@ const BOTH = await importKeyring([Uint8Array.fromBase64(NEW_TEXT), Uint8Array.fr
 const NEW_ID = BOTH.sealing.id;
 const [OLD_SEAL, NEW_SEAL] = [`v2.${OLD.sealing.id}`, `v2.${NEW_ID}`];
 
-// Re-sealing is about every app and webhook there is.
+// Re-sealing covers every app and webhook of the deployment, so this file has storage of its own.
 beforeEach(async () => {
   for (const db of [env.DB, env.HOME_APAC]) await db.exec("DELETE FROM webhooks; DELETE FROM apps");
 });
@@ -32,7 +32,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A deployment whose master key is the new one, with the old one beside it; or still the old one alone. */
+/** A deployment with the new master key and the old one beside it, or still with the old one alone. */
 const both = (DB = env.DB) => contextAt(NOW, { DB, MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT });
 const old = () => contextAt(NOW, { MASTER_KEY: OLD_TEXT });
 
@@ -57,7 +57,7 @@ const result = (resealed: number, remaining: number, unopened = 0, unopenedApps:
   homesDown: [] as string[],
 });
 
-/** The same, as the admin API answers it. */
+/** The same result, as the admin API answers it. */
 const answer = (...values: Parameters<typeof result>) => {
   const { unopenedApps, unopenedWebhooks, homesDown, ...others } = result(...values);
   return { ...others, unopened_apps: unopenedApps, unopened_webhooks: unopenedWebhooks, homes_down: homesDown };
@@ -84,7 +84,7 @@ async function putApps(siteId: number, count: number, db = env.DB): Promise<void
   await db.batch(await Promise.all(apps));
 }
 
-/** A database that counts its queries, those of a batch each; `idle` ones do no batch. */
+/** A database that counts its queries, also those in a batch. An `idle` one runs no batch. */
 function counting(db: D1Database, idle = false) {
   let queries = 0;
   const counted = (statement: D1PreparedStatement): D1PreparedStatement => {
@@ -105,7 +105,7 @@ function counting(db: D1Database, idle = false) {
 }
 
 describe("re-sealing", () => {
-  it("seals both slots anew, changes nothing else, and has nothing left to do", async () => {
+  it("seals both slots again, changes nothing else, and then has nothing left to do", async () => {
     const world = await World.create();
     await rotateSecret(old(), { appid: world.appid, overlapSeconds: 60 });
     const [before] = await rows();
@@ -130,13 +130,13 @@ describe("re-sealing", () => {
     expect(sealsOf(after)).toEqual([NEW_SEAL, NEW_SEAL]);
   });
 
-  it("renews revoked apps too, so that nothing needs the old key", async () => {
+  it("includes revoked apps, so that no stored secret needs the old key", async () => {
     const world = await World.create();
     await revokeApp(old(), world);
     expect(await resealSecrets(both())).toEqual(result(1, 0));
   });
 
-  it("seals webhooks' secrets anew with the apps', counts them together, and names those that do not open", async () => {
+  it("includes webhooks' secrets, counts them with the apps', and names those that do not open", async () => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const world = await World.create();
     const [good, damaged] = [await newWebhook(world), await newWebhook(world)];
@@ -177,7 +177,7 @@ describe("re-sealing", () => {
     expect((await rows()).every((row) => sealedWith(row.secret) === NEW_SEAL)).toBe(true);
   });
 
-  it("never overwrites a rotation that came between, and counts what that left", async () => {
+  it("overwrites no rotation that was made meanwhile, and counts the secrets that remain", async () => {
     const world = await World.create();
     let rotated: { secret: string } | undefined;
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -191,7 +191,7 @@ describe("re-sealing", () => {
     expect((await isolate.create()).status).toBe(200);
   });
 
-  it("does what it can when one secret does not open, and says which", async () => {
+  it("goes on when one secret does not open, and names that one", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
     const world = await World.create();
     await env.DB.exec("DELETE FROM apps");
@@ -210,7 +210,7 @@ describe("re-sealing", () => {
     ]);
   });
 
-  it("renews the slot that opens of an app whose other slot does not", async () => {
+  it("re-seals the slot that opens of an app whose other slot does not", async () => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const world = await World.create();
     await rotateSecret(old(), { appid: world.appid, overlapSeconds: 60 });
@@ -242,14 +242,14 @@ describe("re-sealing", () => {
     },
   );
 
-  it("makes 50 queries a call at most, as Workers Free allows: for 100 apps, and with ten homes that have something to do", async () => {
+  it("makes 50 queries a call at most, as Workers Free allows: for 100 apps, and with ten homes to work on", async () => {
     const [world] = [await World.create(), await World.create({}, "apac")];
     await putApps(world.siteId, 2 * OWNERS_PER_CALL);
     const main = counting(env.DB);
     expect(await resealSecrets(both(main.db))).toMatchObject({ resealed: OWNERS_PER_CALL });
     expect(main.queries()).toBeLessThanOrEqual(50);
     await env.DB.exec("DELETE FROM apps");
-    // These change nothing, so that all nine have the app of apac to do.
+    // These databases change nothing, so that all nine have the app of apac to re-seal.
     const homes = ["APAC", "B", "C", "D", "E", "F", "G", "H", "I"].map(
       (name) => [name, counting(env.HOME_APAC, true)] as const,
     );
@@ -257,7 +257,7 @@ describe("re-sealing", () => {
     const keys = { MASTER_KEY: NEW_TEXT, MASTER_KEY_PREVIOUS: OLD_TEXT };
     const { remaining, homesDown } = await resealSecrets(contextAt(NOW, { ...bindings, ...keys }));
     expect([remaining, homesDown]).toEqual([9, []]);
-    // Beside theirs there is the one that counts what main has.
+    // One query more, which counts the secrets of main.
     const queries = homes.reduce((sum, [, home]) => sum + home.queries(), 1);
     expect([queries <= 50, queries > 40]).toEqual([true, true]);
   });
@@ -277,7 +277,7 @@ describe("re-sealing", () => {
     expect((await far.anotherIsolate({ MASTER_KEY: NEW_TEXT, CREDENTIALS: undefined }).create()).status).toBe(200);
   });
 
-  it.each(["main", "apac"])("goes on in the other home when one does not answer, and names it: %s", async (home) => {
+  it.each(["main", "apac"])("continues in the other home when one does not answer, and names it: %s", async (home) => {
     await World.create();
     await World.create({}, "apac");
     const isMain = home === "main";
@@ -292,13 +292,13 @@ describe("re-sealing", () => {
     expect(await resealSecrets(both())).toEqual(result(1, 0));
   });
 
-  it("waits for silent homes once, however many, and goes on in the others", async () => {
+  it("waits once for all silent homes together, and continues in the others", async () => {
     await World.create();
     await World.create({}, "apac");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const silence = silentHomes(4);
     const faults = new Faults();
-    // Real databases need real time, so the clock runs only while nothing but silence is waited for.
+    // Fake time advances only while every pending call is silent, because real databases need real time.
     const bindings = { DB: faultyD1(env.DB, faults), HOME_APAC: faultyD1(env.HOME_APAC, faults) };
     const ctx = contextAt(NOW, {
       ...bindings,
@@ -311,7 +311,7 @@ describe("re-sealing", () => {
     expect((await rows(env.HOME_APAC)).map((row) => sealedWith(row.secret))).toEqual([NEW_SEAL]);
   });
 
-  it("answers in time also when homes fall silent after they were counted", async () => {
+  it("answers in time, also when homes fall silent after they were counted", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const counts: Record<string, number> = {};
     const silentAfterwards = (home: string) =>
@@ -332,7 +332,7 @@ describe("re-sealing", () => {
     const began = Date.now();
     const { homesDown, remaining } = await withoutWaiting(resealSecrets(ctx), { isSilent: true } as Faults);
     expect(Date.now() - began).toBeLessThan(WHOLE_LIMIT_MS);
-    // 3 s, 3 s and the rest of the time; the last one gets no turn, and its secrets are counted.
+    // 3 s, 3 s and the rest of the time; the last home has no turn, and its secrets count as remaining.
     expect([homesDown, remaining, counts]).toEqual([["a", "b", "c"], 5, { a: 2, b: 2, c: 2, d: 1 }]);
   });
 
@@ -358,7 +358,7 @@ describe("re-sealing", () => {
     },
   );
 
-  it("takes no other fault for a secret that does not open", async () => {
+  it("does not treat another fault as a secret that does not open", async () => {
     const world = await World.create();
     const bytes = Uint8Array.fromBase64(NEW_TEXT);
     const cannotSeal = await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["decrypt"]);
@@ -370,7 +370,7 @@ describe("re-sealing", () => {
     expect([await rows(), before[0]?.appid]).toEqual([before, world.appid]);
   });
 
-  it("leaves an entry in the audit log, and none when there was nothing to do", async () => {
+  it("adds an entry to the audit log, and none when there was nothing to do", async () => {
     await World.create();
     const entries = async () =>
       (await env.DB.prepare("SELECT * FROM audit_log WHERE action = 'secrets.resealed'").all()).results;
@@ -386,7 +386,7 @@ describe("re-sealing", () => {
 describe("rotating the master key", () => {
   const line = (spy: { mock: { calls: unknown[][] } }) => JSON.parse(String(spy.mock.calls.at(-1)?.[0]));
 
-  it("goes from one key to the next without a refused request", async () => {
+  it("changes the key without a refused request", async () => {
     const world = await World.create();
     expect((await world.create()).status).toBe(200);
 
@@ -396,7 +396,7 @@ describe("rotating the master key", () => {
     expect([resealed.status, await resealed.json()]).toEqual([200, answer(1, 0)]);
     expect((await during.create()).status).toBe(200);
 
-    // KV still holds the record that the old key sealed.
+    // KV still holds the record with the old key's seal.
     expect(sealedWith((await env.CREDENTIALS.get<Row>(`app:${world.appid}`, "json"))?.secret ?? "")).toBe(OLD_SEAL);
     const after = world.anotherIsolate({ MASTER_KEY: NEW_TEXT });
     expect((await after.create()).status).toBe(200);

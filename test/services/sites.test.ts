@@ -18,7 +18,7 @@ const HOMES = ["main", "apac"] as const;
 const named = async (db: D1Database, table: "sites" | "home_sites", name: string): Promise<Row[]> =>
   (await db.prepare(`SELECT * FROM ${table} WHERE name = ? ORDER BY 1`).bind(name).all<Row>()).results;
 
-/** What the directory and both homes have of the sites of a name. */
+/** The rows of sites with this name, in the directory and in both homes. */
 async function stored(name: string) {
   const [directory, main, apac] = await Promise.all([
     named(env.DB, "sites", name),
@@ -52,7 +52,7 @@ describe("creating a site", () => {
     }
   });
 
-  it("makes one site also when the answer that says it is open is lost", async () => {
+  it("makes one site, also when the answer that says that it is open is lost", async () => {
     const faults = new Faults(({ name, nth }) => (name === "DB.run" && nth === 0 ? "after" : undefined));
     const name = crypto.randomUUID();
     const site = await createSite(contextAt(NOW, { DB: faultyD1(env.DB, faults) }), {
@@ -93,7 +93,7 @@ describe("creating a site", () => {
     expect(await audited(home, id)).toEqual(home === "main" ? [begun, made] : [made]);
   });
 
-  it("refuses a home that is not bound, naming the field and those that are, and begins nothing", async () => {
+  it("is refused in an unbound home, with the field and the bound homes named, and stores nothing", async () => {
     const name = crypto.randomUUID();
     const { code, context } = await refusalOf(createSite(contextAt(NOW), { name, home: "eu", firstChatId: 1 }));
     expect([code, context.issues]).toEqual([
@@ -103,7 +103,7 @@ describe("creating a site", () => {
     expect(await stored(name)).toEqual({ directory: [], main: [], apac: [] });
   });
 
-  it("leaves a site begun when its home is down; the same call again finishes that very site", async () => {
+  it("leaves an unfinished site when its home is down; the same call again finishes that very site", async () => {
     const name = crypto.randomUUID();
     const wanted = { name, home: "apac", firstChatId: 7 };
     const whileDown = contextAt(NOW, { HOME_APAC: downDb(env.HOME_APAC) });
@@ -122,7 +122,7 @@ describe("creating a site", () => {
     expect(await createSite(contextAt(NOW), wanted)).not.toMatchObject({ id: begun?.id });
   });
 
-  it("takes no site that was begun for another home or another first chat_id", async () => {
+  it("does not finish a site that was begun for another home or another first chat_id", async () => {
     const name = crypto.randomUUID();
     const whileDown = contextAt(NOW, { HOME_APAC: downDb(env.HOME_APAC) });
     await refusalOf(createSite(whileDown, { name, home: "apac", firstChatId: 1 }));
@@ -144,7 +144,7 @@ describe("creating a site", () => {
     "ends with one site, open in both databases, when %s fails %s and the call is sent again",
     async (call, fault) => {
       const name = crypto.randomUUID();
-      // No fault that is tried again within the call: the caller repeats it.
+      // Faults that are not tried again within the call: the caller repeats the call.
       const faults = new Faults(
         (made) => (made.name === call ? (fault as never) : undefined),
         "D1_ERROR: is overloaded",
@@ -158,7 +158,7 @@ describe("creating a site", () => {
       const wanted = { name, home: "apac", firstChatId: 1 };
       const first = createSite(contextAt(NOW, { DB: directory, HOME_APAC: apac }), wanted);
       expect((await refusalOf(first)).code).toBe("unavailable");
-      // The last answer was lost: the site is finished, and the operator who looks finds it.
+      // The last answer was lost: the site is finished, and an operator who looks finds it.
       const isDone = call === "DB.run" && fault === "after";
       if (!isDone) await createSite(contextAt(NOW + 1), wanted);
       const { directory: sites, apac: homeSites, main } = await stored(name);
@@ -168,7 +168,7 @@ describe("creating a site", () => {
     },
   );
 
-  it("gives a site of its own to each of the same calls at the same moment", async () => {
+  it("makes a separate site for each of several equal calls at the same moment", async () => {
     const name = crypto.randomUUID();
     const wanted = { name, home: "apac", firstChatId: 1 };
     const sites = await Promise.all(Array.from({ length: 8 }, () => createSite(contextAt(NOW), wanted)));
@@ -178,7 +178,7 @@ describe("creating a site", () => {
     expect(apac.map(({ site_id }) => site_id)).toEqual(directory.map(({ id }) => id));
   });
 
-  it("is refused where the home has another site of the next id, which a restored directory has forgotten", async () => {
+  it("is refused where the home has another site under the next id, which a restored directory has forgotten", async () => {
     const next = Number(await env.DB.prepare("SELECT coalesce(max(id), 0) + 1 AS id FROM sites").first("id"));
     const other = [next, "Other", "open", 50, 0, NOW - 100, 0, 0];
     await env.HOME_APAC.prepare("INSERT INTO home_sites VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
@@ -192,7 +192,7 @@ describe("creating a site", () => {
     expect(Object.values(kept ?? {})).toEqual(other);
   });
 
-  it("is in main and counts from 1 unless told otherwise, and first_chat_id has limits", () => {
+  it("uses main and counts from 1 by default, and first_chat_id has limits", () => {
     expect(newSiteSchema.parse({ name: "N" })).toEqual({ name: "N", home: "main", first_chat_id: 1 });
     for (const first_chat_id of [1, 900_000_000_000_000]) {
       expect(newSiteSchema.safeParse({ name: "N", first_chat_id }).success).toBe(true);
@@ -206,13 +206,13 @@ describe("creating a site", () => {
 });
 
 describe("the chat ids of a site", () => {
-  it.each(HOMES)("count from 1, whatever other sites there are: %s", async (home) => {
+  it.each(HOMES)("count from 1 in each site: %s", async (home) => {
     const [world, other] = [await World.create({}, home), await World.create({}, home)];
     expect([await world.chatId(), await world.chatId()]).toEqual([1, 2]);
     expect([await other.chatId(), await world.chatId()]).toEqual([1, 3]);
   });
 
-  it.each(HOMES)("count from first_chat_id, at once and when it is set later: %s", async (home) => {
+  it.each(HOMES)("count from first_chat_id, given at once or set later: %s", async (home) => {
     const made = await createSite(contextAt(NOW), { name: "N", home, firstChatId: 5_000 });
     const { appid, secret } = await issueApp(contextAt(NOW), { site: made, name: "N" });
     const world = Object.assign(await World.create({}, home), { siteId: made.id, appid, secret });
@@ -237,7 +237,7 @@ describe("changing a site", () => {
     return changeSite(contextAt(NOW + 5, bindings), { site, change: wanted });
   };
 
-  /** What the directory and the home say of the world's site. */
+  /** The world's site as the directory and the home have it. */
   const both = async ({ siteId, home }: World) => {
     const directory = await env.DB.prepare("SELECT * FROM sites WHERE id = ?").bind(siteId).first();
     const inHome = await databaseOf(home).prepare("SELECT * FROM home_sites WHERE site_id = ?").bind(siteId).first();
@@ -265,7 +265,7 @@ describe("changing a site", () => {
     );
   });
 
-  it("is refused whole when first_chat_id is 2 and the site has given 1 and 2", async () => {
+  it("is refused as a whole when first_chat_id is 2 and the site has given 1 and 2", async () => {
     const world = await World.create({}, "apac");
     for (const _ of [1, 2]) await world.chatId();
     const before = { ...(await both(world)), audit: await audited("apac", world.siteId) };
@@ -275,7 +275,7 @@ describe("changing a site", () => {
     expect({ ...(await both(world)), audit: await audited("apac", world.siteId) }).toEqual(before);
   });
 
-  it("takes a first_chat_id right above the highest, and never a lower one again", async () => {
+  it("accepts a first_chat_id right above the highest id, and never a lower one again", async () => {
     const world = await World.create({}, "apac");
     await world.chatId();
     await change(world, { firstChatId: 2 });
@@ -284,7 +284,7 @@ describe("changing a site", () => {
     expect((await refusalOf(change(world, { firstChatId: 8 }))).context.issues).toMatchObject([
       { message: expect.stringContaining("above 8,") },
     ]);
-    // Nothing was given since: the same call again changes nothing.
+    // No id was given since, so the same call again changes nothing.
     await change(world, { firstChatId: 9 });
     expect(await world.chatId()).toBe(9);
     const actions = (await audited("apac", world.siteId)).map(({ action, details }) => [action, details]);
@@ -294,7 +294,7 @@ describe("changing a site", () => {
     ]);
   });
 
-  it("holds in the home when the directory does not take the copy, and the same call again repairs it", async () => {
+  it("holds in the home when the directory misses the copy, and the same call again repairs it", async () => {
     const world = await World.create({}, "apac");
     const wanted = { name: "New", status: "closed" as const, firstChatId: 40 };
     const { code } = await refusalOf(change(world, wanted, { DB: downDb(env.DB) }));
@@ -317,7 +317,7 @@ describe("changing a site", () => {
     expect(await both(world)).toEqual(before);
   });
 
-  it("knows no site that its home does not have, and changes no copy of it", async () => {
+  it("finds no site that is missing in its home, and does not change the directory's copy", async () => {
     const world = await World.create({}, "apac");
     const site = await findSite(contextAt(NOW), world);
     const elsewhere = { site: { ...site, home: "main" }, change: { name: "New" } };
@@ -325,7 +325,7 @@ describe("changing a site", () => {
     expect((await both(world)).directory).toMatchObject({ name: "Site" });
   });
 
-  it("does it once when an answer is lost", async () => {
+  it("is made once when an answer is lost", async () => {
     const world = await World.create({}, "apac");
     let tries = 0;
     const batch = async (statements: D1PreparedStatement[]) => {
@@ -338,7 +338,7 @@ describe("changing a site", () => {
     expect((await audited("apac", world.siteId)).map(({ action }) => action)).toEqual(["site.created", "site.renamed"]);
   });
 
-  it("must change something, and only to what there is", () => {
+  it("must change something, and only to valid values", () => {
     const issues = (input: unknown) => fieldIssues(siteChangeSchema.safeParse(input).error as never);
     expect(issues({})).toMatchObject([{ message: "must change name, status, first_chat_id or events" }]);
     expect(issues({ status: "creating" })).toEqual([{ field: "status", message: 'must be "open" or "closed"' }]);

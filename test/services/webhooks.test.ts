@@ -19,7 +19,7 @@ async function start() {
   return { ctx, world, site, sent };
 }
 
-/** The context on a database that does what it is asked, and loses the first answer of a batch. */
+/** The context on a database that does every batch, and loses the answer of the first. */
 function forgetful() {
   let lost = 0;
   const batch = async (statements: D1PreparedStatement[]) => {
@@ -30,8 +30,8 @@ function forgetful() {
   return contextAt(NOW, { DB: replacing(env.DB, { batch }) });
 }
 
-describe("when the answer of the database is lost", () => {
-  it("adds one webhook, whose secret it gives", async () => {
+describe("a service whose database loses an answer", () => {
+  it("adds one webhook and returns its secret", async () => {
     const { ctx, world, site } = await start();
     const { id, secret, version } = await addWebhook(forgetful(), { site, url: URL });
     const { webhooks, audit, site: stored } = await eventStore(world);
@@ -41,7 +41,7 @@ describe("when the answer of the database is lost", () => {
     expect(await readWebhookSecret(ctx, { site, webhookId: id, version })).toBe(secret);
   });
 
-  it("adds the tenth, and does not take it for one too many", async () => {
+  it("adds the tenth webhook, and does not count it as an eleventh", async () => {
     const { ctx, world, site } = await start();
     for (let count = 1; count < 10; count++) await addWebhook(ctx, { site, url: URL });
     await addWebhook(forgetful(), { site, url: URL });
@@ -61,7 +61,7 @@ describe("when the answer of the database is lost", () => {
     ]);
   });
 
-  it("sends no second ping: the operator is told that it is unknown", async () => {
+  it("sends no second ping: the operator reads that the result is unknown", async () => {
     const { ctx, world, site } = await start();
     const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
     await expect(pingWebhook(forgetful(), { site, webhookId })).rejects.toThrow("Network connection lost");
@@ -71,7 +71,7 @@ describe("when the answer of the database is lost", () => {
 });
 
 describe("the secret of a webhook", () => {
-  it("is read by its version, so that nobody is shown a newer one", async () => {
+  it("is read by its version, so that nobody is shown a newer secret", async () => {
     const { ctx, site } = await start();
     const added = await addWebhook(ctx, { site, url: URL });
     const which = { site, webhookId: added.id };
@@ -88,7 +88,7 @@ describe("the secret of a webhook", () => {
     await expect(older).rejects.toMatchObject({ code: "conflict", context: { reason: "version_other" } });
   });
 
-  it("is not found by what finds the webhook", async () => {
+  it("is not part of what a look-up of the webhook returns", async () => {
     const { ctx, site } = await start();
     const { id } = await addWebhook(ctx, { site, url: URL });
     expect(Object.keys(await findWebhook(ctx, { site, webhookId: id }))).not.toContain("secret");
@@ -112,7 +112,7 @@ describe("delivering again all that failed", () => {
   const statusOf = async (world: World) =>
     (await eventStore(world)).deliveries.map(({ seq, status }) => `${seq} ${status}`);
 
-  it("sets 1,000 at a time pending, the oldest first, and says how many remain", async () => {
+  it("sets 1,000 at a time pending, the oldest first, and returns how many remain", async () => {
     const { ctx, world, site, sent } = await start();
     const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
     await putFailed(world, webhookId, 1_002);
@@ -126,7 +126,7 @@ describe("delivering again all that failed", () => {
     expect(await redeliverFailed(ctx, { site, webhookId })).toEqual({ redelivered: 0, remaining: 0 });
   });
 
-  it("leaves what did not fail, what was erased or pruned, and other webhooks as they are", async () => {
+  it("changes no delivery that did not fail, is erased or pruned, or belongs to another webhook", async () => {
     const { ctx, world, site } = await start();
     const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
     const { id: other } = await addWebhook(ctx, { site, url: URL });
@@ -143,7 +143,7 @@ describe("delivering again all that failed", () => {
     ]);
   });
 
-  it("is refused while the webhook is disabled, and for one that there is not", async () => {
+  it("is refused for a disabled webhook and for an unknown one", async () => {
     const { ctx, world, site } = await start();
     const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
     await putFailed(world, webhookId, 1);
@@ -156,7 +156,7 @@ describe("delivering again all that failed", () => {
   });
 });
 
-it("says of a site whether it has events", async () => {
+it("says whether a site has events", async () => {
   const { ctx, site } = await start();
   expect(await siteHasEvents(ctx, { site })).toBe(false);
   await addWebhook(ctx, { site, url: URL });

@@ -10,7 +10,7 @@ const BODY = Uint8Array.from(new TextEncoder().encode('{"any":"bytes"}'));
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** What D1 says of an app now. */
+/** D1's current values of an app. */
 function find(appid: string) {
   const bindings = {
     directory: env.DB,
@@ -39,7 +39,7 @@ async function rotate(world: World, overlapSeconds: number): Promise<string> {
 
 describe("authentication", () => {
   it.each(["main", "apac"])(
-    "knows the caller by the current secret, and site and home of the app: %s",
+    "knows the caller by the current secret, with the site and the home of the app: %s",
     async (home) => {
       const { appid, siteId, secret } = await World.create({}, home);
       const found = await check(appid, await hmac(secret, BODY));
@@ -72,7 +72,7 @@ describe("authentication", () => {
     ]);
   });
 
-  it("tells which secret it was, while both verify", async () => {
+  it("says which secret matched, while both verify", async () => {
     const world = await World.create();
     const versions = async () =>
       env.DB.prepare("SELECT version, previous_version FROM apps WHERE appid = ?").bind(world.appid).first();
@@ -85,7 +85,7 @@ describe("authentication", () => {
     expect(version).not.toBe(previous_version);
   });
 
-  it("ends the overlap by the second, also with a record that was read long before", async () => {
+  it("ends the overlap to the second, also with a record that was read long before", async () => {
     const world = await World.create();
     await rotate(world, 60);
     const old = await hmac(world.secret, BODY);

@@ -17,13 +17,13 @@ describe("checkFreshness", () => {
     [NOW, "timestamp_stale"],
     [2 * NOW, "timestamp_stale"],
     [-301, "timestamp_ahead"],
-    // Milliseconds where seconds are meant.
+    // Milliseconds in place of seconds.
     [NOW - NOW * 1000, "timestamp_ahead"],
   ])("refuses a timestamp %i seconds old as %s", (age, reason) => {
     expect(check(NOW - age, 300)).toMatchObject({ ok: false, code: "token_invalid", reason });
   });
 
-  it("allows only the very second when nothing is tolerated", () => {
+  it("accepts only the same second with a tolerance of 0", () => {
     expect(check(NOW, 0)).toEqual(fresh(NOW));
     expect(check(NOW - 1, 0)).toMatchObject({ ok: false, reason: "timestamp_stale" });
     expect(check(NOW + 1, 0)).toMatchObject({ ok: false, reason: "timestamp_ahead" });

@@ -21,10 +21,10 @@ async function fingerprint(operation: Operation, fields: Record<string, unknown>
 }
 
 /**
- * What is kept of requests in live deployments: whoever retries with a key from before a change must find it. A line here is
- * never changed; a new field gets a line of its own.
+ * Fingerprints that live deployments have stored: a retry with a key from before a deployment must match. A line here never
+ * changes; a new field gets its own line.
  */
-describe("the fingerprint of a request stays what it was", () => {
+describe("the fingerprint of a request never changes", () => {
   it.each<[string, Record<string, unknown>, string]>([
     ["without optional fields", {}, "e7a5b20aff2b6e3336f98673a70c9798e475a41fd151d6f2d8baa37e34224a7c"],
     ["with the default named", { sender_type: 2 }, "e7a5b20aff2b6e3336f98673a70c9798e475a41fd151d6f2d8baa37e34224a7c"],

@@ -20,7 +20,7 @@ const recordOf = async (appid: string): Promise<AppRecord> => {
   return record;
 };
 
-/** KV, as a location has it that knows these records of apps and no change of them. */
+/** A location's KV that knows these app records and no later change of them. */
 function kvWith(...records: AppRecord[]): KVNamespace {
   const known = new Map(records.map((record) => [`app:${record.appid}`, record]));
   return replacing(env.CREDENTIALS, {
@@ -55,7 +55,7 @@ describe("an app", () => {
 
   it("of one home is refused by the gate of the other", async () => {
     const [world, far] = [await World.create(), await World.create({}, "apac")];
-    // A directory that leads the app into the other home does not make it an app of a site there.
+    // A directory that leads the app into the other home does not make the app one of a site there.
     await env.DB.prepare("UPDATE app_routes SET site_id = ? WHERE appid = ?").bind(far.siteId, world.appid).run();
     const there = { home: far.home, siteId: far.siteId };
     const record = { ...(await recordOf(world.appid)), ...there, secret: await sealedFor({ ...world, ...there }) };
@@ -103,11 +103,11 @@ describe("a stale record of KV", () => {
   ];
   const cases = HOMES.flatMap((home) => STALE.map(([name, make]) => ({ home, name, make })));
 
-  it.each(cases)("$name is not the last word: the request is done, once, in $home", async ({ home, name, make }) => {
+  it.each(cases)("$name does not decide: the request is done, once, in $home", async ({ home, name, make }) => {
     const world = await World.create({}, home);
     const record = await recordOf(world.appid);
     if (name === "of another version") {
-      // The same secret under another version, as after a restore: the signature holds, the gate does not.
+      // The same secret under another version, as after a restore: the signature verifies, and the gate refuses.
       const secret = await sealedFor(world);
       await databaseOf(home)
         .prepare("UPDATE apps SET version = 'another', secret = ? WHERE appid = ?")
@@ -121,7 +121,7 @@ describe("a stale record of KV", () => {
     expect(await counts(world)).toEqual([1, 1, 1]);
     const { main, apac } = homes.look();
     expect(main.batches + apac.batches).toBeLessThanOrEqual(2);
-    // Warm now: the isolate has what was read, and needs one batch.
+    // Warm now: the isolate has the record that was read, and needs one batch.
     expect((await isolate.create()).status).toBe(200);
     expect(sum(world, homes.look())).toBe(1);
   });
@@ -135,12 +135,12 @@ describe("a stale record of KV", () => {
     expect((await isolate.send(route.operation, body)).status).toBe(200);
     const { nonces } = await world.stored();
     expect(nonces).toHaveLength(before.nonces.length + 1);
-    // The second run's tries count on: an earlier one of the same request is never taken for it.
+    // The second run continues the numbers of tries, so that an earlier try of the same request is never mistaken for the new one.
     expect(Number(nonces.at(-1)?.attempt)).toBeGreaterThan(1);
     expect((await isolate.send(route.operation, body)).status).toBe(401);
   });
 
-  it.each(HOMES)("does not let a revoked app in, nor an old secret: %s", async (home) => {
+  it.each(HOMES)("lets neither a revoked app nor an old secret in: %s", async (home) => {
     const [revoked, rotated] = [await World.create({}, home), await World.create({}, home)];
     const records = [await recordOf(revoked.appid), await recordOf(rotated.appid)];
     await revoked.admin("DELETE", `/admin/apps/${revoked.appid}`);
@@ -162,7 +162,7 @@ async function sealedFor({ siteId, appid, secret }: Pick<World, "siteId" | "appi
 describe.each(HOMES)("a closed site of %s", (home) => {
   const setStatus = (world: World, status: string) => world.admin("PATCH", `/admin/sites/${world.siteId}`, { status });
 
-  it("refuses with 503 and says when to try again; no nonce is used, and the same request is done once it is open", async () => {
+  it("refuses with 503 and Retry-After; no nonce is used, and the same request is done once the site is open", async () => {
     const world = await World.create({}, home);
     const body = JSON.stringify(world.createBody({ ranstr: "kept" }));
     await setStatus(world, "closed");
@@ -172,7 +172,7 @@ describe.each(HOMES)("a closed site of %s", (home) => {
     expect(refused.headers.get("x-error-detail")).toBe("the site is closed for now");
     expect(await counts(world)).toEqual([0, 0, 0]);
     expect(await env.NONCES.get(await nonceKey(world.appid, "kept"))).toBeNull();
-    // Neither another isolate nor the same one takes it for a replay.
+    // Neither another isolate nor the same one treats it as a replay.
     expect((await world.send("create_gd", body)).status).toBe(503);
     await setStatus(world, "open");
     expect((await world.send("create_gd", body)).status).toBe(200);
@@ -180,7 +180,7 @@ describe.each(HOMES)("a closed site of %s", (home) => {
     expect(await counts(world)).toEqual([1, 1, 1]);
   });
 
-  it("tells neither a revoked app nor a forger that it is closed, and leaves other sites open", async () => {
+  it("is not revealed to a revoked app or a forger, and leaves other sites open", async () => {
     const [world, other] = [await World.create({}, home), await World.create({}, home)];
     await setStatus(world, "closed");
     expect((await other.create()).status).toBe(200);
@@ -196,7 +196,7 @@ describe.each(HOMES)("a closed site of %s", (home) => {
 describe("a home that CLOSED_HOMES names", () => {
   const CLOSED_HOMES = "apac" as never;
 
-  it("is not asked at all, by a cold or a warm isolate; its callers get 503, the others' sites go on", async () => {
+  it("is never asked, by a cold or a warm isolate; its callers get 503, and the other home's sites go on", async () => {
     const [world, near] = [await World.create({}, "apac"), await World.create()];
     const homes = observedHomes();
     for (const CREDENTIALS of [env.CREDENTIALS, undefined]) {
@@ -218,7 +218,7 @@ describe("a home that CLOSED_HOMES names", () => {
     expect((await world.send("create_gd", body)).status).toBe(200);
   });
 
-  it("is not asked either when the directory names it and the cache named another", async () => {
+  it("is not asked either when the directory names it and the cache names another", async () => {
     const world = await World.create({}, "apac");
     const record = await recordOf(world.appid);
     for (const stale of [{ home: "main" }, { home: "eu" }, { home: "main", revokedAt: 1 }]) {
@@ -245,7 +245,7 @@ describe("a home that does not answer", () => {
     ["is down", { HOME_EU: downDb(env.HOME_APAC) }],
     ["is not bound", {}],
   ])(
-    "is passed over when it %s and the directory names another: the request is done there, once",
+    "is replaced by the home that the directory names when it %s: the request is done there, once",
     async (_, bindings) => {
       const world = await World.create({}, "apac");
       const CREDENTIALS = kvWith({ ...(await recordOf(world.appid)), home: "eu" });
@@ -257,7 +257,7 @@ describe("a home that does not answer", () => {
     },
   );
 
-  it("is 503 when nothing else is known; the directory is asked at most once in 5 s, and other homes go on", async () => {
+  it("is 503 when the app is known nowhere else; the directory is asked at most once in 5 s, and other homes go on", async () => {
     const world = await World.create({}, "apac");
     const homes = observedHomes({ apac: downDb(env.HOME_APAC) });
     const isolate = world.anotherIsolate(homes.bindings);
@@ -274,7 +274,7 @@ describe("a home that does not answer", () => {
     expect((await near.anotherIsolate(homes.bindings).create()).status).toBe(200);
   });
 
-  it("is 503 when the app's new home refuses what is signed with its old secret", async () => {
+  it("is 503 when the app's new home refuses a request signed with the old secret", async () => {
     const world = await World.create({}, "apac");
     const record = await recordOf(world.appid);
     await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 0 });
@@ -289,7 +289,7 @@ describe("a home that does not answer", () => {
     expect((await world.anotherIsolate(bindings).create()).status).toBe(503);
   });
 
-  it("is no refusal of a statement: that is a fault of the deployment, and the directory is not asked", async () => {
+  it("is not assumed when a statement is refused: that is a fault of the deployment, and the directory is not asked", async () => {
     const world = await World.create({}, "apac");
     const batch = async () => Promise.reject(new Error("D1_ERROR: datatype mismatch: SQLITE_MISMATCH"));
     const homes = observedHomes({ apac: replacing(env.HOME_APAC, { batch }) });
@@ -311,7 +311,7 @@ describe("a directory that does not answer", () => {
     expect(await counts(world)).toEqual([3, 3, 3]);
   });
 
-  it("is 503 for an app that nothing else knows, and for those of its own database", async () => {
+  it("is 503 for an app that no cache knows, and for apps of the directory's own database", async () => {
     const [far, near] = [await World.create({}, "apac"), await World.create()];
     const down = { DB: downDb(env.DB) };
     expect((await far.anotherIsolate({ ...down, CREDENTIALS: undefined }).create()).status).toBe(503);

@@ -23,13 +23,13 @@ const BAD: [string, string][] = [
 ];
 
 describe("readIdempotencyKey", () => {
-  it.each(GOOD)("takes as it is: %s", (_, key) => expect(readIdempotencyKey(key)).toEqual({ ok: true, value: key }));
+  it.each(GOOD)("accepts as it is: %s", (_, key) => expect(readIdempotencyKey(key)).toEqual({ ok: true, value: key }));
 
   it.each([...BAD, ["a space before", " a"], ["a newline after", "a\n"]])("refuses: %s", (_, key) => {
     expect(readIdempotencyKey(key)).toMatchObject({ ok: false, code: "invalid_parameters" });
   });
 
-  it("is null without a header, and remembered for 24 hours", () => {
+  it("returns null without a header, and keys are remembered for 24 hours", () => {
     expect(readIdempotencyKey(undefined)).toEqual({ ok: true, value: null });
     expect(IDEMPOTENCY_SECONDS).toBe(24 * 60 * 60);
   });
@@ -41,13 +41,13 @@ describe.each(["create_gd", "add_kf"] as const)("the header on %s", (operation) 
     return world.send(operation, body, { "idempotency-key": key });
   };
 
-  it.each(GOOD)("is accepted and kept as it is: %s", async (_, key) => {
+  it.each(GOOD)("is accepted and stored as it is: %s", async (_, key) => {
     const world = await World.create();
     expect((await send(world, key)).status).toBe(200);
     expect((await world.stored()).keys.map((row) => row.key)).toEqual([key]);
   });
 
-  it.each(BAD)("is 参数错误 and costs no ranstr: %s", async (_, key) => {
+  it.each(BAD)("is 参数错误 and uses up no ranstr: %s", async (_, key) => {
     const world = await World.create();
     const before = operation === "create_gd" ? 0 : 1;
     const { status, envelope, headers } = await send(world, key);

@@ -11,7 +11,7 @@ const boom = () => {
 };
 
 describe("nonceKey", () => {
-  it("tells apart what concatenation would mix up", async () => {
+  it("differs where plain concatenation would give the same text", async () => {
     const keys = await Promise.all([
       nonceKey("a", "bc"),
       nonceKey("ab", "c"),
@@ -36,7 +36,7 @@ describe("nonceKey", () => {
 });
 
 describe("isKnownToKv", () => {
-  it("finds what was remembered and nothing else", async () => {
+  it("finds remembered nonces and nothing else", async () => {
     await rememberNonce(env.NONCES, nonceKey("app", "used"), consoleTelemetry);
     expect(await isKnownToKv(env.NONCES, nonceKey("app", "used"))).toBe(true);
     expect(await isKnownToKv(env.NONCES, nonceKey("app", "new"))).toBe(false);
@@ -54,13 +54,13 @@ describe("isKnownToKv", () => {
 });
 
 describe("answerWithin", () => {
-  it("gives the look's answer when it comes in time, and false when it does not", async () => {
+  it("returns the look's answer when it comes in time, and false otherwise", async () => {
     expect(await answerWithin(systemRuntime, Promise.resolve(true), 10_000)).toBe(true);
     expect(await answerWithin(systemRuntime, Promise.resolve(false), 10_000)).toBe(false);
     expect(await answerWithin(systemRuntime, never, 1)).toBe(false);
   });
 
-  it("without time left, takes an answer that is there already and waits for no other", async () => {
+  it("without time left, returns an answer that is already there and waits for no other", async () => {
     const noTimers = { ...systemRuntime, after: () => expect.unreachable("a timer was set") };
     for (const left of [0, -3]) {
       expect(await answerWithin(noTimers, Promise.resolve(true), left)).toBe(true);
@@ -70,14 +70,14 @@ describe("answerWithin", () => {
 });
 
 describe("rememberNonce", () => {
-  it("tells KV nothing of a request without a ranstr", async () => {
+  it("writes nothing for a request without a ranstr", async () => {
     const puts: unknown[] = [];
     const kv = replacing(env.NONCES, { put: async (...given: unknown[]) => void puts.push(given) });
     await rememberNonce(kv, undefined, consoleTelemetry);
     expect([puts, await isKnownToKv(kv, undefined)]).toEqual([[], false]);
   });
 
-  it("asks KV to forget when the nonce has expired", async () => {
+  it("lets KV forget a nonce when it has expired", async () => {
     const puts: unknown[][] = [];
     await rememberNonce(
       replacing(env.NONCES, { put: async (...given: unknown[]) => void puts.push(given) }),

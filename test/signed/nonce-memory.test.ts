@@ -8,7 +8,7 @@ function memory() {
 }
 
 describe("the memory of used ranstr", () => {
-  it("knows what it was told, by appid and exact characters, and nothing else", () => {
+  it("knows each remembered ranstr, by appid and exact characters, and nothing else", () => {
     const { nonces } = memory();
     nonces.add("app", "abc", NOW + 60);
     expect(nonces.has("app", "abc")).toBe(true);
@@ -17,7 +17,7 @@ describe("the memory of used ranstr", () => {
     );
   });
 
-  it("forgets each at the second it expires", () => {
+  it("forgets each ranstr in the second in which it expires", () => {
     const { clock, nonces } = memory();
     nonces.add("app", "abc", NOW + 60);
     clock.now += 59;
@@ -26,7 +26,7 @@ describe("the memory of used ranstr", () => {
     expect(nonces.has("app", "abc")).toBe(false);
   });
 
-  it("keeps the last five thousand at least and ten thousand at the most", () => {
+  it("keeps the last five thousand at least and ten thousand at most", () => {
     const { nonces } = memory();
     for (let i = 1; i <= 10_000; i++) nonces.add("app", String(i), NOW + 60);
     const known = () => [1, 5_000, 5_001, 10_000, 10_001].map((i) => nonces.has("app", String(i)));
@@ -35,7 +35,7 @@ describe("the memory of used ranstr", () => {
     expect(known()).toEqual([false, false, true, true, true]);
   });
 
-  it("knows what is in flight until it has ended, and lets all go when five thousand never ended", () => {
+  it("knows a request in flight until it ends, and forgets all when five thousand never end", () => {
     const { nonces } = memory();
     const ended = nonces.begin("app", "abc", 8_000);
     expect([nonces.isInFlight("app", "abc"), nonces.isInFlight("other", "abc")]).toEqual([true, false]);
@@ -48,7 +48,7 @@ describe("the memory of used ranstr", () => {
     expect([nonces.isInFlight("app", "0"), nonces.isInFlight("app", "last")]).toEqual([false, true]);
   });
 
-  it("takes what never ended as in flight until it gives up, and no longer", () => {
+  it("treats a request that never ends as in flight until it gives up, and no longer", () => {
     const { clock, nonces } = memory();
     nonces.begin("app", "abc", 8_000);
     clock.elapsed = 7_999;
@@ -57,7 +57,7 @@ describe("the memory of used ranstr", () => {
     expect(nonces.isInFlight("app", "abc")).toBe(false);
   });
 
-  it("leaves the mark of the next request when one ends after it has given up", () => {
+  it("keeps the mark of the next request when an earlier one ends after it has given up", () => {
     const { clock, nonces } = memory();
     const first = nonces.begin("app", "abc", 8_000);
     clock.elapsed = 8_000;
@@ -66,7 +66,7 @@ describe("the memory of used ranstr", () => {
     expect(nonces.isInFlight("app", "abc")).toBe(true);
   });
 
-  it("leaves the mark of another request when one that has waited in vain gives up", () => {
+  it("keeps the mark of another request when a waiting one gives up", () => {
     const { nonces } = memory();
     const ended = nonces.begin("app", "abc", 8_000);
     nonces.begin("app", "abc", 9_000)();

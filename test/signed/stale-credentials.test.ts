@@ -5,8 +5,8 @@ import { World } from "../support/world.ts";
 
 const STALE = [{ gate: null, mine: null, outcome: null, session_id: null, named: null }];
 
-describe("a caller whom the batch does not find good", () => {
-  it("is refused after one more look when D1 says the same of the app as before, and runs no second batch", async () => {
+describe("a caller whom the batch refuses", () => {
+  it("is refused after one more look-up when D1 gives the same record of the app as before, without a second batch", async () => {
     let batches = 0;
     const batch = async () => {
       batches++;
@@ -20,7 +20,7 @@ describe("a caller whom the batch does not find good", () => {
 });
 
 describe("a refusal before the batch", () => {
-  it("is a fault of the deployment when D1 refuses the look at the app", async () => {
+  it("is a fault of the deployment when D1 refuses the look-up of the app", async () => {
     const world = await World.create();
     await world.create();
     const prepare = () => {

@@ -4,7 +4,7 @@ import { verifySignature } from "../../src/signed/verify-signature.ts";
 
 const bytesOf = (text: string) => new TextEncoder().encode(text).buffer as ArrayBuffer;
 
-/** Made by other implementations. */
+/** Vectors that other implementations made. */
 const KNOWN = [
   {
     name: "the contract's public documentation",
@@ -30,14 +30,14 @@ const [{ key: secret, body: text, signature }] = KNOWN as [(typeof KNOWN)[0]];
 const current = async (of: string = secret) => [{ version: "current", key: await importKey(of) }];
 
 describe("verifySignature", () => {
-  it.each(KNOWN)("knows the vector of $name", async ({ key, body, signature }) => {
+  it.each(KNOWN)("accepts the vector of $name", async ({ key, body, signature }) => {
     expect(await verifySignature(bytesOf(body), signature, await current(key))).toMatchObject({
       ok: true,
       key: { version: "current" },
     });
   });
 
-  it.each(KNOWN)("refuses the vector of $name once a byte of the body differs", async ({ key, body, signature }) => {
+  it.each(KNOWN)("refuses the vector of $name when one byte of the body differs", async ({ key, body, signature }) => {
     const result = await verifySignature(bytesOf(`${body} `), signature, await current(key));
     expect(result).toEqual({ ok: false, reason: "signature_mismatch" });
   });
@@ -70,7 +70,7 @@ describe("verifySignature", () => {
     expect(await verifySignature(bytesOf(text), given, await current())).toEqual({ ok: false, reason });
   });
 
-  it("tells which of several keys it was, and refuses when there is none", async () => {
+  it("says which of several keys matched, and refuses when there is none", async () => {
     const [right] = await current();
     const [wrong] = await current("another secret");
     if (!right || !wrong) throw new Error("unreachable");
@@ -82,7 +82,7 @@ describe("verifySignature", () => {
     expect(await verifySignature(bytesOf(text), signature, [])).toEqual({ ok: false, reason: "signature_mismatch" });
   });
 
-  it("takes a secret as its UTF-8 bytes and refuses an empty one", async () => {
+  it("uses a secret's UTF-8 bytes and refuses an empty secret", async () => {
     const madeByOpenssl = "45a97934a4aabbff6f3602eff09433fffdc7a782fd5963ec33ae96fbace149bd";
     expect(await verifySignature(bytesOf("x"), madeByOpenssl, await current("密钥🔑"))).toMatchObject({ ok: true });
     await expect(importKey("")).rejects.toThrow();

@@ -12,9 +12,9 @@ export async function createSession(
   content: string,
 ): Promise<number> {
   for (;;) {
-    const stamp = { appid, timestamp: Math.floor(Date.now() / 1000), ranstr: randomUUID() };
+    const required = { appid, timestamp: Math.floor(Date.now() / 1000), ranstr: randomUUID() };
     const customer = { sbs: randomUUID(), ip: "127.0.0.1", sbs_mc: `Name of ${content}` };
-    const body = JSON.stringify({ ...stamp, ...customer, content, kefu_id: agents, fzr_uid: agents[0] });
+    const body = JSON.stringify({ ...required, ...customer, content, kefu_id: agents, fzr_uid: agents[0] });
     const signature = createHmac("sha256", secret).update(body).digest("hex");
     const headers = { "content-type": "application/json", "x-chat-signature": signature };
     const answer = await fetch(`${url}/openapi/chat/create_gd`, { method: "POST", headers, body });

@@ -37,7 +37,7 @@ export class DeliveringWorker {
   /** What the queue was told, each with its delay in seconds. */
   /** How often the queue was told something. */
   tellings = 0;
-  readonly wakes: (Notice & { delay: number })[] = [];
+  readonly notices: (Notice & { delay: number })[] = [];
   readonly kept = keptTelemetry();
   /** Of the runtime's chance: 0.5 is no jitter. */
   chance = 0.5;
@@ -52,7 +52,7 @@ export class DeliveringWorker {
   constructor(bindings: Replacements = {}) {
     const sendBatch = async (messages: { body: Notice; delaySeconds?: number }[]) => {
       this.tellings += 1;
-      for (const { body, delaySeconds = 0 } of messages) this.wakes.push({ ...body, delay: delaySeconds });
+      for (const { body, delaySeconds = 0 } of messages) this.notices.push({ ...body, delay: delaySeconds });
     };
     this.env = { ...env, EVENTS: { sendBatch } as never, ...bindings } as Bindings;
     const own = runtimeAt(() => this.clock.now * 1000);

@@ -1,16 +1,16 @@
 export type Body = Record<string, unknown>;
 
 /** Who signs, and when in Unix seconds. */
-interface Stamp {
+interface Signer {
   appid: string;
   timestamp: number;
 }
 
-const stamped = ({ appid, timestamp }: Stamp): Body => ({ appid, timestamp, ranstr: crypto.randomUUID() });
+const signedBy = ({ appid, timestamp }: Signer): Body => ({ appid, timestamp, ranstr: crypto.randomUUID() });
 
 /** A create_gd body that is accepted, with a ranstr of its own. A field set to undefined is left out. */
-export const createBody = (stamp: Stamp, change: Body = {}): Body => ({
-  ...stamped(stamp),
+export const createBody = (signer: Signer, change: Body = {}): Body => ({
+  ...signedBy(signer),
   sbs: "customer_001",
   ip: "127.0.0.1",
   sbs_mc: "Customer Name",
@@ -21,8 +21,8 @@ export const createBody = (stamp: Stamp, change: Body = {}): Body => ({
 });
 
 /** An add_kf body with a ranstr of its own. */
-export const addBody = (stamp: Stamp, chatId: number, change: Body = {}): Body => ({
-  ...stamped(stamp),
+export const addBody = (signer: Signer, chatId: number, change: Body = {}): Body => ({
+  ...signedBy(signer),
   chat_id: chatId,
   kefu_ids: "3",
   ...change,

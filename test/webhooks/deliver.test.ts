@@ -54,7 +54,7 @@ describe("an event that is due", () => {
         last_error: null,
       },
     ]);
-    expect(worker.wakes).toEqual([]);
+    expect(worker.notices).toEqual([]);
   });
 
   it("is posted in a further home", async () => {
@@ -155,7 +155,7 @@ describe("an event that is due", () => {
     expect(worker.posted).toEqual([]);
     for (const webhook of [disabled, early])
       expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", attempts: 0, claim: null }]);
-    expect(worker.wakes).toEqual([]);
+    expect(worker.notices).toEqual([]);
   });
 });
 

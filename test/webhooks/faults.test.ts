@@ -45,7 +45,7 @@ describe("when the database stops answering", () => {
       await faults.end();
       worker.clock.now += 66;
       await worker.scheduled("* * * * *");
-      expect(worker.wakes.some((wake) => wake.webhook === webhook.id)).toBe(
+      expect(worker.notices.some((wake) => wake.webhook === webhook.id)).toBe(
         (await deliveriesOf(webhook)).some(({ status }) => status === "pending"),
       );
       await worker.deliver(webhook);

@@ -55,24 +55,24 @@ describe("an invocation", () => {
     await fillDeliveries(webhook, 50);
     const { db, trips } = countingDb(env.DB);
     const worker = new DeliveringWorker({ DB: db });
-    let underWay = 0;
+    let inFlight = 0;
     let most = 0;
     worker.receiver = async () => {
-      most = Math.max(most, ++underWay);
+      most = Math.max(most, ++inFlight);
       await new Promise((resolve) => setTimeout(resolve, 3));
-      underWay -= 1;
+      inFlight -= 1;
       return new Response();
     };
     await worker.deliver(webhook);
     expect(most).toBe(6);
     const posts = worker.posted.length;
     expect(posts).toBeGreaterThanOrEqual(21);
-    expect(posts + trips.batches + trips.single + worker.wakes.length).toBeLessThanOrEqual(50);
+    expect(posts + trips.batches + trips.single + worker.notices.length).toBeLessThanOrEqual(50);
     const seqs = worker.posted.map(({ headers }) => Number(headers.get("webhook-id")?.slice(4)));
     expect(seqs.slice(0, 6)).toEqual([1, 2, 3, 4, 5, 6]);
     expect(seqs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: posts }, (_, i) => i + 1));
     expect(await statusesOf(webhook)).toEqual([`${posts} delivered`, `${50 - posts} pending`]);
-    expect(worker.wakes).toEqual([{ home: "main", site: webhook.siteId, webhook: webhook.id, delay: 0 }]);
+    expect(worker.notices).toEqual([{ home: "main", site: webhook.siteId, webhook: webhook.id, delay: 0 }]);
   });
 
   it("makes at most 50 calls also where each third batch needs another try", async () => {
@@ -91,7 +91,7 @@ describe("an invocation", () => {
     worker.receiver = oneAfterTheOther(200);
     await worker.deliver(webhook);
     expect(asked).toBeGreaterThan(12);
-    expect(worker.posted.length + trips.batches + trips.single + worker.wakes.length).toBeLessThanOrEqual(50);
+    expect(worker.posted.length + trips.batches + trips.single + worker.notices.length).toBeLessThanOrEqual(50);
     expect(await statusesOf(webhook)).toContainEqual(expect.stringMatching(/^\d+ delivered$/));
   });
 
@@ -102,7 +102,7 @@ describe("an invocation", () => {
     const worker = new DeliveringWorker({ DB: db });
     worker.receiver = oneAfterTheOther(200);
     await worker.deliver(webhook);
-    expect(worker.posted.length + trips.batches + trips.single + worker.wakes.length).toBeLessThanOrEqual(50);
+    expect(worker.posted.length + trips.batches + trips.single + worker.notices.length).toBeLessThanOrEqual(50);
     expect(worker.kept.jobs).toMatchObject([{ outcome: "ok" }]);
   });
 
@@ -130,7 +130,7 @@ describe("an invocation", () => {
     receiver.answer();
     await delivered;
     expect(await statusesOf(webhook)).toEqual(["6 delivered", "4 pending"]);
-    expect(worker.wakes).toMatchObject([{ delay: 0 }]);
+    expect(worker.notices).toMatchObject([{ delay: 0 }]);
   });
 
   it("gives each webhook its share: one that hangs holds up no other", async () => {
@@ -181,7 +181,7 @@ describe("an invocation", () => {
     await delivered;
     clearInterval(answering);
     expect(most).toBeLessThanOrEqual(6);
-    expect(worker.wakes).toEqual([]);
+    expect(worker.notices).toEqual([]);
   });
 
   it("serves the webhooks of a home in turn: one with much to deliver does not keep its place", async () => {
@@ -195,7 +195,7 @@ describe("an invocation", () => {
     const served = webhooks.map(({ url }) => worker.posted.filter((posted) => posted.url === url).length);
     for (const count of served) expect(count).toBeGreaterThanOrEqual(2);
     // All have more that is due.
-    expect(worker.wakes.map(({ webhook }) => webhook).sort()).toEqual(webhooks.map(({ id }) => id).sort());
+    expect(worker.notices.map(({ webhook }) => webhook).sort()).toEqual(webhooks.map(({ id }) => id).sort());
   });
 
   it("serves six homes, and gives the others back to the queue", async () => {
@@ -207,7 +207,7 @@ describe("an invocation", () => {
     await worker.deliver(...names.map((home) => ({ ...webhook, home })));
     expect(Object.keys(worker.kept.jobs[0]?.homes as object)).toEqual(names.slice(0, 6));
     const again = { site: webhook.siteId, webhook: webhook.id, delay: 0 };
-    expect(worker.wakes).toEqual([
+    expect(worker.notices).toEqual([
       { home: "g", ...again },
       { home: "h", ...again },
     ]);
@@ -311,7 +311,7 @@ describe("a webhook", () => {
     await worker.deliver(webhook);
     expect(worker.posted).toEqual([]);
     // Nobody is woken: what is in flight goes on, and after that the sweep comes.
-    expect(worker.wakes).toEqual([]);
+    expect(worker.notices).toEqual([]);
     worker.clock.now += 60;
     await worker.deliver(webhook);
     expect(await statusesOf(webhook)).toEqual(["21 delivered"]);

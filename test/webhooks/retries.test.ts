@@ -70,7 +70,7 @@ describe("a delivery whose attempts fail", () => {
     expect(new Set(worker.posted.map(({ headers }) => headers.get("webhook-timestamp"))).size).toBe(8);
     // What one message comes too early for, the sweep finds.
     const [, ...delays] = [0, ...pauses].map((pause) => Math.min(pause, 43_200));
-    expect(worker.wakes).toEqual(
+    expect(worker.notices).toEqual(
       delays.map((delay) => ({ home: "main", site: webhook.siteId, webhook: webhook.id, delay })),
     );
   });
@@ -90,7 +90,7 @@ describe("a delivery whose attempts fail", () => {
       const { webhook, worker } = await failing(status, { "retry-after": value });
       await worker.deliver(webhook);
       expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", next_attempt_at: NOW + pause }]);
-      expect(worker.wakes).toMatchObject([{ delay: pause }]);
+      expect(worker.notices).toMatchObject([{ delay: pause }]);
     }
   });
 
@@ -128,14 +128,14 @@ describe("a delivery whose attempts fail", () => {
     const other = { ...webhook, seq: 2 };
     await fillMore(other, NOW + 100);
     await worker.deliver(webhook);
-    expect(worker.wakes).toMatchObject([{ delay: 100 }]);
+    expect(worker.notices).toMatchObject([{ delay: 100 }]);
     // The message that comes then finds what is due, and tells of the rest, although nothing failed.
-    worker.wakes.length = 0;
+    worker.notices.length = 0;
     worker.clock.now += 100;
     await setDeliveries(webhook, "attempts = 1");
     worker.receiver = () => new Response();
     await worker.deliver(webhook);
-    expect(worker.wakes).toMatchObject([{ delay: 7_100 }]);
+    expect(worker.notices).toMatchObject([{ delay: 7_100 }]);
   });
 });
 
@@ -201,7 +201,7 @@ describe("a webhook", () => {
       subject: webhook.id,
       details: '{"origin":"https://hooks.example.com","reason":"gone"}',
     });
-    expect(worker.wakes).toEqual([]);
+    expect(worker.notices).toEqual([]);
     expect(await readWebhook(other)).toMatchObject({ status: "enabled" });
     expect(await deliveriesOf(other)).toMatchObject([{ status: "pending" }]);
   });

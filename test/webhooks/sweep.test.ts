@@ -18,10 +18,10 @@ async function webhookWith(deliveries: string, home = "main"): Promise<TestWebho
 }
 
 /** The webhooks of these that one run of the sweep wakes. */
-async function woken(webhooks: TestWebhook[], worker = new DeliveringWorker()): Promise<TestWebhook[]> {
+async function notified(webhooks: TestWebhook[], worker = new DeliveringWorker()): Promise<TestWebhook[]> {
   await worker.scheduled(SWEEP);
   return webhooks.filter(({ home, siteId, id }) => {
-    const wakes = worker.wakes.filter((wake) => wake.home === home && wake.site === siteId && wake.webhook === id);
+    const wakes = worker.notices.filter((wake) => wake.home === home && wake.site === siteId && wake.webhook === id);
     expect(wakes.length).toBeLessThanOrEqual(1);
     return wakes.length === 1;
   });
@@ -34,7 +34,7 @@ describe("the sweep", () => {
     const soon = await webhookWith(`next_attempt_at = ${NOW - 4}`);
     const inFlight = await webhookWith(`claim = 'held', next_attempt_at = ${NOW + 60}`);
     const done = await webhookWith("status = 'delivered', next_attempt_at = NULL");
-    expect(await woken([never, lost, soon, inFlight, done])).toEqual([never, lost]);
+    expect(await notified([never, lost, soon, inFlight, done])).toEqual([never, lost]);
   });
 
   it("has an event delivered whose message was lost", async () => {
@@ -43,7 +43,7 @@ describe("the sweep", () => {
     await world.chatId();
     const worker = new DeliveringWorker();
     worker.clock.now += 5;
-    expect(await woken([webhook], worker)).toEqual([webhook]);
+    expect(await notified([webhook], worker)).toEqual([webhook]);
     await worker.deliver(webhook);
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
   });
@@ -52,9 +52,9 @@ describe("the sweep", () => {
     const [down, up] = [await webhookWith("attempts = 0", "apac"), await webhookWith("attempts = 0")];
     const worker = new DeliveringWorker({ HOME_APAC: downDb(env.HOME_APAC) });
     worker.clock.now += 5;
-    await expect(woken([], worker)).rejects.toThrow("not swept: apac");
-    expect(worker.wakes.map(({ webhook }) => webhook)).toContain(up.id);
-    expect(worker.wakes.map(({ webhook }) => webhook)).not.toContain(down.id);
+    await expect(notified([], worker)).rejects.toThrow("not swept: apac");
+    expect(worker.notices.map(({ webhook }) => webhook)).toContain(up.id);
+    expect(worker.notices.map(({ webhook }) => webhook)).not.toContain(down.id);
     expect(worker.kept.jobs).toMatchObject([{ job: "sweep", outcome: "failed", faults: { apac: expect.any(String) } }]);
   });
 
@@ -62,7 +62,7 @@ describe("the sweep", () => {
     const webhook = await webhookWith("attempts = 0", "apac");
     const worker = new DeliveringWorker({ CLOSED_HOMES: "apac" });
     worker.clock.now += 5;
-    expect(await woken([webhook], worker)).toEqual([]);
+    expect(await notified([webhook], worker)).toEqual([]);
   });
 
   it("ends what is pending for a disabled webhook, and removes what is for a deleted one", async () => {
@@ -73,7 +73,7 @@ describe("the sweep", () => {
     await databaseOf("apac").prepare("DELETE FROM webhooks WHERE site_id = ? AND id = ?").bind(siteId, id).run();
     const worker = new DeliveringWorker();
     // One webhook of a home in each run.
-    for (const _ of [1, 2]) expect(await woken([disabled, deleted], worker)).toEqual([]);
+    for (const _ of [1, 2]) expect(await notified([disabled, deleted], worker)).toEqual([]);
     const failed = { status: "failed", next_attempt_at: null, claim: null, last_error: "the webhook is disabled" };
     expect(await deliveriesOf(disabled)).toMatchObject([failed, failed]);
     expect(await deliveriesOf(deleted)).toEqual([]);
