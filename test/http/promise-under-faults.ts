@@ -5,10 +5,10 @@ import { startCall, withoutWaiting } from "../support/patient-fetch.ts";
 import { seedSession } from "../support/seed-session.ts";
 import type { Answer, Body, World } from "../support/world.ts";
 
-/** An operation, and what of it is in the store: 0 for nothing, 1 for one whole, anything else is a broken promise. */
+/** An operation, and how to count its effect in the store: 0 for none, 1 for one whole, anything else is a broken promise. */
 interface Subject {
   operation: "create_gd" | "add_kf";
-  /** What one request means, under a name of its own so that worlds can be shared; each call of `body` signs it afresh. */
+  /** The meaning of one request, under its own name so that tests can share a world; each call of `body` makes a fresh one to sign. */
   begin: (world: World) => Promise<{ body: () => Body; count: () => Promise<number> }>;
 }
 
@@ -58,7 +58,7 @@ export const SUBJECTS: Subject[] = [
   },
 ];
 
-/** An isolate whose D1 and KV go through `faults`; give it none until it is warm. */
+/** An isolate whose D1 and KV go through `faults`; plan none until the isolate is warm. */
 export function isolateWith(world: World, faults: Faults): World {
   return world.anotherIsolate({
     DB: faultyD1(env.DB, faults),
@@ -67,7 +67,7 @@ export function isolateWith(world: World, faults: Faults): World {
   });
 }
 
-/** Sends one request through faults and holds its answers to what they promise. */
+/** Sends one request through faults and checks its answers against the promises. */
 export class PromiseKeeper {
   readonly #world: World;
   readonly #subject: Subject;
@@ -80,7 +80,7 @@ export class PromiseKeeper {
     this.#warm = warm ? isolateWith(world, this.#faults) : undefined;
   }
 
-  /** @param warm whether its requests meet an isolate that has the app's credentials, or neither isolate nor KV has them */
+  /** @param warm whether the isolate has the app's credentials; otherwise neither the isolate nor KV has them */
   static async create(world: World, subject: Subject, warm: boolean): Promise<PromiseKeeper> {
     const keeper = new PromiseKeeper(world, subject, warm);
     await keeper.#warm?.create({ kefu_id: [404], fzr_uid: 404 });
@@ -93,7 +93,7 @@ export class PromiseKeeper {
     return isolateWith(this.#world, this.#faults);
   }
 
-  /** The calls of D1 and KV that one undisturbed request makes, what it leaves to `waitUntil` included. */
+  /** The calls of D1 and KV in one request without faults, including its `waitUntil` work. */
   async calls(headers: Record<string, string>): Promise<string[]> {
     const isolate = await this.#isolate();
     const { body } = await this.#subject.begin(this.#world);
@@ -103,8 +103,8 @@ export class PromiseKeeper {
   }
 
   /**
-   * A success is wholly in the store, a 503 says when to retry and is whole or nothing. Then the faults end, late calls are done,
-   * and a retry with the same key settles which.
+   * Checks that a success is wholly in the store, and that a 503 has Retry-After and is whole or absent. Then the faults end, late calls
+   * do their work, and a retry with the same key must leave it whole.
    */
   async hold(key: string | undefined, plan: (call: Call) => Fault | undefined): Promise<Answer> {
     const headers: Record<string, string> = key === undefined ? {} : { "idempotency-key": key };
@@ -126,7 +126,7 @@ export class PromiseKeeper {
     }
 
     if (key !== undefined) {
-      // Before the late calls are done: a first try that commits after the retry must not double it.
+      // Before late calls do their work: a first try that commits after the retry must not double it.
       const retried = await this.#world.send(operation, body(), headers);
       expect(retried.status).toBe(200);
       expect(retried.headers.get("idempotency-replayed")).toBe(stored === 1 ? "true" : null);

@@ -93,7 +93,7 @@ describe("a home that was restored", () => {
     const next = await kept.anotherIsolate().chatId({ sbs: "d" });
     expect([given, next]).toEqual([[2, 3], 1_000_002]);
     const entry = "SELECT site_id, subject, details FROM audit_log WHERE action = 'home.restored' ORDER BY id DESC";
-    const details = JSON.stringify({ lifted_by: 1_000_000, settling_id: settled.reconciliationId });
+    const details = JSON.stringify({ lifted_by: 1_000_000, settling_id: reconciled.reconciliationId });
     for (const db of [env.HOME_APAC, env.DB]) {
       expect(await db.prepare(entry).first()).toEqual({ site_id: null, subject: "apac", details });
     }

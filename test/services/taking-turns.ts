@@ -1,18 +1,18 @@
 import { replacing } from "../support/replacing.ts";
 
-/** Lets several calls take turns at the database: each trip waits until the order names its caller. */
+/** Lets several callers take turns at the database: each trip waits until the order names its caller. */
 export class TakingTurns {
   readonly #order: string[];
   #waiting: { who: string; go: () => void }[] = [];
   #done = new Set<string>();
   #busy = false;
 
-  /** @param order a letter for each trip. Who is not in it any more goes when the order is over. */
+  /** @param order a letter for each trip. A caller that it no longer names goes on when the order is over. */
   constructor(order: string) {
     this.#order = [...order];
   }
 
-  /** Runs the call of one of them. What it throws comes back as a value. */
+  /** Runs the call of one caller. A thrown error comes back as a value. */
   async run<T>(who: string, call: () => Promise<T>): Promise<PromiseSettledResult<T>> {
     const [outcome] = await Promise.allSettled([call()]);
     this.#done.add(who);
@@ -20,7 +20,7 @@ export class TakingTurns {
     return outcome as PromiseSettledResult<T>;
   }
 
-  /** A database whose trips, statements and batches alike, are this caller's. */
+  /** A database whose trips, statements and batches alike, count as this caller's. */
   database(db: D1Database, who: string): D1Database {
     const real = new WeakMap<object, D1PreparedStatement>();
     const wrap = (statement: D1PreparedStatement): D1PreparedStatement => {

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { replacing } from "../support/replacing.ts";
 
-/** What is asked of a database: statements that are prepared, and batches. */
+/** The statements prepared and batches sent to a database. */
 interface Asked {
   statements: number;
   batches: number;
@@ -19,12 +19,12 @@ const observed = (db: D1Database, asked: Asked): D1Database =>
     },
   });
 
-/** Both homes, or what stands in their place, and what each was asked since the last look. */
+/** Both homes, or their replacements, and the calls to each since the last look. */
 export function observedHomes({ main = env.DB, apac = env.HOME_APAC } = {}) {
   const asked = { main: { statements: 0, batches: 0 }, apac: { statements: 0, batches: 0 } };
   return {
     bindings: { DB: observed(main, asked.main), HOME_APAC: observed(apac, asked.apac) },
-    /** Counts anew from here. */
+    /** Counts from zero again. */
     look: () => {
       const seen = structuredClone(asked);
       for (const each of Object.values(asked)) Object.assign(each, { statements: 0, batches: 0 });

@@ -15,7 +15,7 @@ interface Ran {
   written: number;
 }
 
-/** A database that notes what each statement came to, and how SQLite finds its rows. */
+/** A database that records each statement's written rows, and how SQLite finds the statement's rows. */
 function watched(): { db: D1Database; ran: Ran[] } {
   const ran: Ran[] = [];
   const bound = new WeakMap<object, { sql: string; values: unknown[] }>();
@@ -52,7 +52,7 @@ const NOT_STORED = /^SCAN ((asked|each) VIRTUAL TABLE INDEX 1:|in_flight|waiting
 const scansOf = (ran: Ran[]) =>
   ran.flatMap(({ plan }) => plan).filter((step) => step.startsWith("SCAN") && !NOT_STORED.test(step));
 
-/** A webhook with three deliveries that are due, beside a thousand that wait for their next attempt and a thousand that are done. */
+/** A webhook with three due deliveries, beside a thousand that wait for their next attempt and a thousand that have ended. */
 async function busyWebhook() {
   const webhook = await newWebhook(await World.create());
   await fillDeliveries(webhook, 2_003);
@@ -65,7 +65,7 @@ async function busyWebhook() {
 }
 
 describe("the statements of the delivery", () => {
-  it("find what is due by its index, however much there is that is not", async () => {
+  it("find due deliveries by their index, however many others there are", async () => {
     const webhook = await busyWebhook();
     const { db, ran } = watched();
     const worker = new DeliveringWorker({ DB: db });
@@ -101,8 +101,8 @@ describe("the statements of the delivery", () => {
   });
 });
 
-describe("what failed", () => {
-  it("is listed, counted and sent again by an index of its own", async () => {
+describe("failed deliveries", () => {
+  it("are listed, counted and sent again by their own index", async () => {
     const webhook = await busyWebhook();
     await setDeliveries(webhook, "status = CASE WHEN seq IN (5, 9) THEN 'failed' ELSE status END");
     const { db, ran } = watched();
@@ -115,13 +115,13 @@ describe("what failed", () => {
 });
 
 describe("the statement of the sweep", () => {
-  it("goes from webhook to webhook by the index of what is due", async () => {
+  it("goes from webhook to webhook by the index of due deliveries", async () => {
     await env.DB.prepare("DELETE FROM deliveries").run();
     await busyWebhook();
     const { db, ran } = watched();
     await new DeliveringWorker({ DB: db }).scheduled("* * * * *");
     expect(ran).toHaveLength(1);
-    // The first of all, and no more.
+    // The first of all webhooks, and no more.
     expect(scansOf(ran)).toEqual(["SCAN next USING COVERING INDEX deliveries_due"]);
     for (const step of ran.flatMap(({ plan }) => plan).filter((text) => text.startsWith("SEARCH next"))) {
       expect(step).toContain("USING COVERING INDEX deliveries_due");

@@ -6,12 +6,12 @@ import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
 
 const DAY = 86_400;
-/** The latest time that is too old, of 30 days. */
+/** The latest time of an event that is too old, with a retention of 30 days. */
 const OLD = NOW - 30 * DAY;
 
 const sql = (text: string, ...values: (string | number | null)[]) => env.DB.prepare(text).bind(...values);
 
-// Storage is this file's own, and what one test leaves must not be pruned by the next.
+// This file has storage of its own, and each test clears it: the next must not prune rows of the one before.
 beforeEach(async () => {
   await env.DB.batch(["events", "deliveries"].map((table) => sql(`DELETE FROM ${table}`)));
 });
@@ -24,7 +24,7 @@ async function pruned(now = NOW, days = 30, chunkRows = 10_000): Promise<Record<
   return removed.main ?? {};
 }
 
-/** Events of a site with the seqs 1 … count, the first `old` of them old. */
+/** Events of a site with the seqs 1 … count, of which the first `old` are too old. */
 const putEvents = ({ siteId }: World, count: number, old: number) =>
   sql(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
@@ -55,7 +55,7 @@ const deliveriesOf = async ({ siteId }: World) =>
   ).results.map(({ webhook_id, seq }) => `${webhook_id} ${seq}`);
 
 describe("pruning events", () => {
-  it("removes those that are as old as they may get, and no younger one", async () => {
+  it("removes events that have reached the age limit, and no younger one", async () => {
     const world = await World.create();
     await putEvents(world, 5, 3);
     expect((await pruned()).events).toBe(3);
@@ -88,7 +88,7 @@ describe("pruning events", () => {
     expect([(await seqsOf(some))[0], await seqsOf(more)]).toEqual([34, [count]]);
   });
 
-  it("passes what a restore skipped", async () => {
+  it("continues after the seqs that a restore skipped", async () => {
     const world = await World.create();
     await putEvents(world, 3, 3);
     await sql("UPDATE events SET seq = seq + 1000000 WHERE site_id = ? AND seq > 1", world.siteId).run();
@@ -96,7 +96,7 @@ describe("pruning events", () => {
     expect(await seqsOf(world)).toEqual([1_000_003]);
   });
 
-  it("reads little of what is kept", async () => {
+  it("reads few rows of the events that stay", async () => {
     const world = await World.create();
     await putEvents(world, 3_000, 0);
     let read = 0;
@@ -124,7 +124,7 @@ describe("pruning events", () => {
 });
 
 describe("pruning deliveries", () => {
-  it("removes those of old events, but none that is pending", async () => {
+  it("removes those of old events, except pending ones", async () => {
     const world = await World.create();
     await putWebhook(world, "wh_a");
     await putWebhook(world, "wh_b");
@@ -138,7 +138,7 @@ describe("pruning deliveries", () => {
     expect(await deliveriesOf(world)).toEqual(["wh_a 2", "wh_a 4", "wh_b 1"]);
   });
 
-  it("removes all of webhooks that were deleted, however young, and none of others", async () => {
+  it("removes all deliveries of deleted webhooks, however young, and none of others", async () => {
     const [world, other] = [await World.create(), await World.create()];
     await putWebhook(world, "wh_b");
     await putWebhook(other, "wh_a");

@@ -8,19 +8,19 @@ import { type PruneLimits, prune } from "../../src/store/prune.ts";
 import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
 
-// Many small statements; a machine that is busy with others needs more than the usual time.
+// Many small statements take longer than usual on a busy machine.
 vi.setConfig({ testTimeout: 30_000 });
 
 const LIVE = NOW + 1;
 
-/** Small, so that a few rows are many chunks. */
+/** Small, so that a few rows make many chunks. */
 const CHUNK_ROWS = 50;
 
 const TABLES = ["nonces", "idempotency_keys", "console_sessions", "console_forms", "jobs"] as const;
 
 const sql = (text: string, ...values: (string | number)[]) => env.DB.prepare(text).bind(...values);
 
-// Storage is this file's own, and what one test leaves must not be pruned by the next.
+// This file has storage of its own, and each test clears it: the next must not prune rows of the one before.
 beforeEach(async () => {
   for (const db of [env.DB, env.HOME_APAC]) {
     await db.batch(TABLES.map((table) => db.prepare(`DELETE FROM ${table}`)));
@@ -29,7 +29,7 @@ beforeEach(async () => {
 afterEach(() => void vi.restoreAllMocks());
 
 const NONE = { nonces: 0, idempotency_keys: 0, events: 0, deliveries: 0, console_sessions: 0, console_forms: 0 };
-/** A further home has no console. */
+/** Only main has the console's tables in use. */
 const NONE_APAC = { nonces: 0, idempotency_keys: 0, events: 0, deliveries: 0 };
 
 /** A deployment with the home main alone, or with apac beside it. */
@@ -40,7 +40,7 @@ const deployment = (main = env.DB, apac?: D1Database, ...closed: string[]) => ({
   eventRetentionDays: 30,
 });
 
-/** What one run removes in the home main; none of these may fail. */
+/** The number of rows that one run removes in the home main. Expects no fault. */
 async function pruned(now = NOW, limits: Partial<PruneLimits> = {}, db = env.DB): Promise<typeof NONE> {
   const { removed, faults } = await prune(systemRuntime, deployment(db), now, {
     chunkRows: CHUNK_ROWS,
@@ -68,7 +68,7 @@ const putSession = (id: string, expiresAt: number) =>
 const putForm = (id: string, expiresAt: number) =>
   sql("INSERT INTO console_forms VALUES (?, 'session', NULL, ?)", id, expiresAt).run();
 
-/** Nonces of one appid with ranstr 1 … count, seven digits, of which every `liveEvery`-th is live. */
+/** Nonces of one appid with ranstr 1 … count, in seven digits; every `liveEvery`-th is live. */
 async function putManyNonces(appid: string, count: number, liveEvery: number): Promise<void> {
   await sql(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
@@ -86,7 +86,7 @@ async function left(table: (typeof TABLES)[number]): Promise<Record<string, unkn
   return (await sql(`SELECT * FROM ${table} ORDER BY ${table === "jobs" ? "1" : "1, 2, 3"}`).all()).results;
 }
 
-/** The places kept in the tables, without the home that the next run starts with. */
+/** The places stored for the tables, without the home that the next run starts with. */
 const places = async () => (await left("jobs")).filter(({ name }) => name !== "prune");
 
 async function countLeft(): Promise<number | null> {
@@ -98,7 +98,7 @@ interface Seen {
   rowsRead: number;
 }
 
-/** A database that counts each statement sent, alone or in a batch, and may fail those that name something. */
+/** A database that counts each statement, alone or in a batch, and fails the statements that contain a given text. */
 function watched(
   failing?: { naming: string; times: number; error: string },
   real = env.DB,
@@ -127,13 +127,13 @@ function watched(
 }
 
 describe("prune", () => {
-  it("removes nonces from the second on at which they expire, and keeps the live ones", async () => {
+  it("removes nonces from the second in which they expire, and keeps the live ones", async () => {
     await putNonces(["a", "long gone", 1], ["a", "expires now", NOW], ["a", "live", LIVE], ["b", "gone", NOW - 1]);
     expect(await pruned()).toEqual({ ...NONE, nonces: 3 });
     expect(await left("nonces")).toMatchObject([{ appid: "a", ranstr: "live" }]);
   });
 
-  it("removes idempotency keys from the second on at which they expire, and keeps the live ones", async () => {
+  it("removes idempotency keys from the second in which they expire, and keeps the live ones", async () => {
     await putKeys(
       ["a", "add_agents", "k", NOW],
       ["a", "create_session", "k", LIVE],
@@ -147,7 +147,7 @@ describe("prune", () => {
     ]);
   });
 
-  it("removes console sessions and forms from the second on at which they expire, and keeps the live ones", async () => {
+  it("removes console sessions and forms from the second in which they expire, and keeps the live ones", async () => {
     await Promise.all([putSession("gone", NOW), putSession("live", LIVE), putForm("gone", NOW), putForm("live", LIVE)]);
     expect(await pruned()).toEqual({ ...NONE, console_sessions: 1, console_forms: 1 });
     expect(await left("console_sessions")).toMatchObject([{ id: "live" }]);
@@ -189,14 +189,14 @@ describe("prune", () => {
     expect(await left("idempotency_keys")).toHaveLength(5);
   });
 
-  it("passes chunks that end in NUL, astral and other odd characters, and removes nothing live beside them", async () => {
+  it("passes chunks that end in NUL, astral and other odd characters, and removes no live row beside them", async () => {
     const odd = ["\0", "a\0", "a\0b", "a\0c", "\u{10ffff}", "😀\0😀", "\uffff", "漢字", "é", "é", "'; --", "%"];
     for (const [i, text] of odd.entries()) {
       const place = String(i).padStart(2, "0");
       await putManyNonces(`${place} before`, CHUNK_ROWS - 2, CHUNK_ROWS);
       await putNonces([`${place} odd`, text, NOW], [`${place} odd`, `${text}\0`, LIVE]);
     }
-    // Small runs, so that odd keys are also kept as places and read again.
+    // Small runs, so that odd keys are also stored as places and read again.
     let removed = 0;
     for (let run = 0; run < 60 && removed < odd.length * (CHUNK_ROWS - 1); run++) {
       removed += (await pruned(NOW, { chunkRows: CHUNK_ROWS - 1, statements: 24 })).nonces;
@@ -205,18 +205,18 @@ describe("prune", () => {
     expect((await left("nonces")).map((row) => row.ranstr)).toEqual(odd.map((text) => `${text}\0`));
   });
 
-  it("reads each stored row a fixed number of times, however many chunks", async () => {
+  it("reads each stored row a fixed number of times, however many chunks there are", async () => {
     const { db, seen } = watched();
     const chunks = 10;
     await putManyNonces("a", 2 * chunks * CHUNK_ROWS, 2);
     await pruned(NOW, {}, db);
-    // Once to find a chunk's end and once to look for what is due, and a removed row is read once more to be removed.
+    // A row is read once to find a chunk's end, once to see whether it expired, and once more when it is removed.
     expect(seen.rowsRead).toBeLessThanOrEqual(3 * 2 * chunks * CHUNK_ROWS + 100);
     expect(seen.rowsRead).toBeGreaterThanOrEqual(2 * chunks * CHUNK_ROWS);
   });
 });
 
-describe("a run that cannot look at everything", () => {
+describe("a run that cannot read all rows", () => {
   const few = { statements: 60 };
 
   it("leaves the rest to the next runs: expired rows behind any number of live ones are reached", async () => {
@@ -229,7 +229,7 @@ describe("a run that cannot look at everything", () => {
     expect(await countLeft()).toBe(40 * CHUNK_ROWS);
   });
 
-  it("begins again at the start, and reaches what expired behind it", async () => {
+  it("starts again at the beginning, and reaches rows that expired before its place", async () => {
     await putManyNonces("b live", 40 * CHUNK_ROWS, 1);
     await pruned(NOW, few);
     const [place] = await places();
@@ -240,7 +240,7 @@ describe("a run that cannot look at everything", () => {
     expect(runs).toBeLessThan(20);
   });
 
-  it("looks at the whole table once when it can, wherever the run before stopped", async () => {
+  it("reads the whole table once when it can, wherever the previous run stopped", async () => {
     await putManyNonces("b live", 40 * CHUNK_ROWS, 1);
     await pruned(NOW, few);
     await putNonces(["a", "gone", NOW], ["c", "gone", NOW]);
@@ -258,14 +258,14 @@ describe("a run that cannot look at everything", () => {
     expect(seen.statements).toBeGreaterThan(statements - 24);
   });
 
-  it("counts tries that failed as statements too", async () => {
+  it("counts failed tries as statements too", async () => {
     await putManyNonces("a", 200 * CHUNK_ROWS, 2);
     const { db, seen } = watched({ naming: "delete", times: 2, error: "D1_ERROR: Network connection lost." });
     await pruned(NOW, { statements: 100 }, db);
     expect(seen.statements).toBeLessThanOrEqual(100);
   });
 
-  it("starves no table, and gives what one does not need to the others", async () => {
+  it("gives every table a share, and the share that one does not need to the others", async () => {
     await putManyNonces("a", 100 * CHUNK_ROWS, 2);
     for (let i = 0; i < 3; i++) {
       await putKeys(["a", "add_agents", `k${i}`, NOW]);
@@ -278,7 +278,7 @@ describe("a run that cannot look at everything", () => {
     expect(nonces).toBeGreaterThan((120 / 3 / 2) * (CHUNK_ROWS / 2));
   });
 
-  it("keeps the place with each chunk, so that a run that is cut off was not in vain", async () => {
+  it("stores its place with each chunk, so that a run that is cut off loses nothing", async () => {
     await putManyNonces("a", 4 * CHUNK_ROWS, 2);
     const batch = vi.fn((statements: D1PreparedStatement[]) => {
       if (batch.mock.calls.length > 2) throw new Error("D1_ERROR: no more");
@@ -293,7 +293,7 @@ describe("a run that cannot look at everything", () => {
   });
 
   it.each(["", "null", "{", "[]", '["a","b"]', '[1,"a"]', '[1,"a",1]', '["1","a","b"]', '[1,"a","b","c"]', '{"0":1}'])(
-    "begins at the start when the place kept is %j",
+    "starts at the beginning when the stored place is %j",
     async (place) => {
       await putNonces(["a", "gone", NOW], ["b", "live", LIVE]);
       await sql("INSERT INTO jobs VALUES ('prune nonces', ?)", place).run();
@@ -319,7 +319,7 @@ describe("a run over several homes", () => {
     ).run();
   const leftInApac = () => inApac("SELECT count(*) AS n FROM nonces").first<number>("n");
 
-  it("removes what has expired in every home, and says which had how much", async () => {
+  it("removes expired rows in every home, and reports the number for each home", async () => {
     await putNonces(["a", "gone", NOW], ["a", "live", LIVE]);
     await Promise.all([putInApac(3, NOW), putSession("gone", NOW)]);
     await inApac("INSERT INTO idempotency_keys VALUES (2, 'b', 'add_agents', 'k', 'f', 1, ?)", NOW).run();
@@ -331,7 +331,7 @@ describe("a run over several homes", () => {
     expect([await countLeft(), await leftInApac()]).toEqual([1, 0]);
   });
 
-  it.each(["main", "apac"])("leaves a home alone that is closed: %s", async (closed) => {
+  it.each(["main", "apac"])("leaves a closed home alone: %s", async (closed) => {
     await putNonces(["a", "gone", NOW]);
     await putInApac(1, NOW);
     const deployed = deployment(env.DB, env.HOME_APAC, closed);
@@ -340,7 +340,7 @@ describe("a run over several homes", () => {
     expect([await countLeft(), await leftInApac()]).toEqual(closed === "main" ? [1, 0] : [0, 1]);
   });
 
-  it("asks a closed main nothing, also not with which home to start: each run starts with any", async () => {
+  it("asks a closed main nothing, not even for the home to start with: each run starts with a random one", async () => {
     const main = vi.fn(() => {
       throw new Error("D1_ERROR: asked");
     });
@@ -353,7 +353,7 @@ describe("a run over several homes", () => {
         closedHomes: new Set(["main"]),
         eventRetentionDays: 30,
       };
-      // Enough for the first home's first chunk, and no more.
+      // Enough statements for the first home's first chunk, and no more.
       const few = { chunkRows: CHUNK_ROWS, statements: 13 };
       const { faults } = await prune({ ...systemRuntime, random: () => random }, deployed, NOW, few);
       expect(faults).toEqual({});
@@ -363,12 +363,12 @@ describe("a run over several homes", () => {
     expect(main).not.toHaveBeenCalled();
   });
 
-  it("prunes nothing and fails in nothing when all homes are closed", async () => {
+  it("prunes nothing and reports no fault when all homes are closed", async () => {
     const deployed = deployment(env.DB, env.HOME_APAC, "main", "apac");
     expect(await prune(systemRuntime, deployed, NOW, limits)).toEqual({ removed: {}, faults: {} });
   });
 
-  it("is not stopped by a home that fails, be it the directory", async () => {
+  it("continues when a home fails, even the directory", async () => {
     await putNonces(["a", "gone", NOW]);
     await putInApac(1, NOW);
     const withoutApac = await prune(systemRuntime, deployment(env.DB, down(env.HOME_APAC)), NOW, limits);
@@ -406,7 +406,7 @@ describe("a run over several homes", () => {
     expect(next.seen.statements).toBeGreaterThan(1);
   });
 
-  it("reaches what has expired in each home in the end, however small the runs are", async () => {
+  it("reaches the expired rows of each home after some runs, however small the runs are", async () => {
     await putManyNonces("a live", 20 * CHUNK_ROWS, 1);
     await putNonces(["b", "gone", NOW]);
     await putInApac(20 * CHUNK_ROWS, LIVE);
@@ -419,7 +419,7 @@ describe("a run over several homes", () => {
     expect(runs).toBeLessThan(30);
   });
 
-  it("does not wait for the directory's place of the last run, and starts anywhere when it names no home", async () => {
+  it("does not wait for the directory's stored place, and starts anywhere when the place names no home", async () => {
     await sql("INSERT INTO jobs VALUES ('prune', 'gone-home')").run();
     await putInApac(1, NOW);
     const { removed } = await prune(systemRuntime, deployment(env.DB, env.HOME_APAC), NOW, limits);
@@ -427,7 +427,7 @@ describe("a run over several homes", () => {
   });
 });
 
-describe("runs that the plan of the account cuts off after 50 statements", () => {
+describe("runs that Workers Free cuts off after 50 statements", () => {
   const limits = { chunkRows: CHUNK_ROWS, statements: 900 };
   const HOMES = ["main", "b", "c", "d", "e"];
 
@@ -460,14 +460,14 @@ describe("runs that the plan of the account cuts off after 50 statements", () =>
     return { asked, settings: { directory, homes, closedHomes: new Set<string>(), eventRetentionDays: 30 } };
   }
 
-  /** A run on Workers Free: the homes that it asked, and what it says. */
+  /** A run on Workers Free: the homes that it asked, its faults, and the place where the next run starts. */
   async function run(failing?: string) {
     const { asked, settings } = invocation(50, failing);
     const { faults, next } = await prune(systemRuntime, settings, NOW, limits);
     return { asked: [...asked.keys()], faults, next };
   }
 
-  it("give each table of each home its turn in the end, however much one of them has", async () => {
+  it("reach each table of each home after some runs, however many rows one of them has", async () => {
     await putManyNonces("a", 400 * CHUNK_ROWS, 2);
     await Promise.all([putKeys(["a", "add_agents", "k", NOW]), putSession("s", NOW), putForm("f", NOW)]);
     const seen = new Set<string>();
@@ -487,7 +487,7 @@ describe("runs that the plan of the account cuts off after 50 statements", () =>
     expect(await env.HOME_APAC.prepare("SELECT count(*) AS n FROM idempotency_keys").first("n")).toBeLessThan(2);
   });
 
-  it("start where the run before was cut off, so that none begins twice with the same", async () => {
+  it("start where the previous run was cut off, so that no two runs do the same work", async () => {
     const starts: unknown[] = [];
     for (let n = 0; n < 4; n++) {
       await run();
@@ -497,13 +497,13 @@ describe("runs that the plan of the account cuts off after 50 statements", () =>
     expect(starts).not.toContain(null);
   });
 
-  it("are not held up by a home that fails: the others are reached as before", async () => {
+  it("continue when a home fails: the others are reached as before", async () => {
     const seen = new Set<string>();
     for (let n = 0; n < 6; n++) for (const home of (await run("b")).asked) seen.add(home);
     expect([...seen].sort()).toEqual([...HOMES].sort());
   });
 
-  it("start with any table while the directory does not answer", async () => {
+  it("start with a random table while the directory does not answer", async () => {
     const seen = new Set<string>();
     for (const random of [0.1, 0.4, 0.7, 0.99]) {
       const { asked, settings } = invocation(50, "main");
@@ -515,7 +515,7 @@ describe("runs that the plan of the account cuts off after 50 statements", () =>
 });
 
 describe("two runs at once", () => {
-  it("remove what has expired once, keep what is live, and leave the next run a place to go on from", async () => {
+  it("remove expired rows once, keep live ones, and leave the next run a place to continue from", async () => {
     await putManyNonces("a", 20 * CHUNK_ROWS, 2);
     const few = { statements: 60 };
     const both = await Promise.all([pruned(NOW, few), pruned(NOW, few), pruned(NOW), pruned(NOW)]);
@@ -534,7 +534,7 @@ describe("the scheduled handler", () => {
   };
   const lines = (spy: { mock: { calls: unknown[][] } }) => spy.mock.calls.map(([line]) => JSON.parse(String(line)));
 
-  it("prunes what has expired at the time it was scheduled for, whatever the hour, and says how much", async () => {
+  it("prunes rows that expired by its scheduled time, at any hour, and logs how many", async () => {
     const log = vi.spyOn(console, "log").mockImplementation(() => {});
     await putNonces(["a", "gone", NOW + 1500], ["a", "live", NOW + 1501]);
     await putKeys(["a", "add_agents", "gone", NOW + 1500], ["a", "add_agents", "live", NOW + 1501]);
@@ -581,7 +581,7 @@ describe("the scheduled handler", () => {
     expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(6);
   });
 
-  it("leaves a request's session for ever, and its nonce until it expires", async () => {
+  it("keeps a request's session for ever, and its nonce until the nonce expires", async () => {
     const world = await World.create();
     expect((await world.send("create_gd", world.createBody())).status).toBe(200);
     const [nonce] = (await world.stored()).nonces;

@@ -18,7 +18,7 @@ import { NOW, World } from "../support/world.ts";
 
 type Bound = { sql: string; values: unknown[] };
 
-/** A database that notes every statement with the values it is bound to. */
+/** A database that records every statement with its bound values. */
 function noting(db: D1Database): { db: D1Database; statements: Bound[] } {
   const statements: Bound[] = [];
   const prepare = (sql: string) =>
@@ -38,7 +38,7 @@ async function planOf({ sql, values }: Bound): Promise<string[]> {
   return results.map(({ detail }) => detail);
 }
 
-/** The only ways a statement may find stored rows: by a whole key. */
+/** The only ways in which a statement may find stored rows: by a whole key. */
 const BY_WHOLE_KEY = [
   "agents USING PRIMARY KEY (site_id=? AND id=?)",
   "app_routes USING PRIMARY KEY (appid=?)",
@@ -53,17 +53,17 @@ const BY_WHOLE_KEY = [
   "sites USING INTEGER PRIMARY KEY (rowid=?)",
 ];
 
-/** What SQLite would ask before it let a row go that others refer to by foreign key. */
+/** The reads that SQLite would make for foreign keys before it removes a row that others refer to. */
 const FOR_FOREIGN_KEYS = [
   "messages USING PRIMARY KEY (site_id=? AND session_id=?)",
   "participants USING PRIMARY KEY (site_id=? AND session_id=?)",
   "sessions USING COVERING INDEX sessions_by_customer (site_id=? AND customer_external_id=?)",
 ];
 
-/** max(id) of a site: SQLite reads the one last row of the site in the primary key. */
+/** max(id) of a site: SQLite reads only the site's last row in the primary key. */
 const NEWEST_SESSION = "SEARCH sessions USING PRIMARY KEY (site_id=?)";
 
-/** The event's seq in its row and in its data, the event of the deliveries, and the site's webhooks, which are ten at most. */
+/** The event's seq in its row and in its data, the event of the deliveries, and the site's webhooks (ten at most). */
 const OUTBOX = [
   "SEARCH events USING PRIMARY KEY (site_id=?)",
   "SEARCH events USING PRIMARY KEY (site_id=?)",
@@ -71,11 +71,11 @@ const OUTBOX = [
   "SEARCH webhooks USING PRIMARY KEY (site_id=?)",
 ];
 
-/** Lists the request brought, and the single rows a statement makes up. */
+/** Lists that the request brought, and single rows that a statement builds. */
 const NOT_STORED =
   /^SCAN ((asked|each_row|wanted) VIRTUAL TABLE INDEX 1:|decision|search|found|CONSTANT ROW|\(subquery-\d+\))( LEFT-JOIN)?$/;
 
-/** The reads of a plan that are neither by a whole key nor of something not stored. */
+/** The reads of a plan that use no whole key and touch stored rows. */
 function suspicious(plan: string[]): string[] {
   const allowed = [...BY_WHOLE_KEY, ...FOR_FOREIGN_KEYS].map((way) => `SEARCH ${way}`);
   const plain = (step: string) => step.replace(" EXISTS USING", " USING").replace(/ LEFT-JOIN$/, "");
@@ -84,7 +84,7 @@ function suspicious(plan: string[]): string[] {
   );
 }
 
-/** Sends one request from a cold isolate without KV, and gives the statements that went to D1, in order. */
+/** Sends one request from a cold isolate without KV, and returns the statements that reached D1, in order. */
 async function statementsOf(call: (world: World) => Promise<{ status: number }>, world: World): Promise<Bound[]> {
   const { db, statements } = noting(env.DB);
   const { status } = await call(world.anotherIsolate({ DB: db, CREDENTIALS: undefined }));
@@ -101,7 +101,7 @@ const startOf = ({ sql }: Bound) =>
 const KEY = { "idempotency-key": "key" };
 
 describe("the query plans of the signed path", () => {
-  it("find all that create_gd needs by whole keys, and the next id by one row", async () => {
+  it("find all rows for create_gd by whole keys, and the next id by one row", async () => {
     const statements = await statementsOf((isolate) => isolate.create({}, KEY), await World.create());
     expect(statements.map(startOf)).toEqual([
       'select "app_routes"',
@@ -115,11 +115,11 @@ describe("the query plans of the signed path", () => {
       'INSERT INTO "deliveries"',
       "SELECT (",
     ]);
-    // The second is for the customer's foreign key and never run: see "read no more" below.
+    // The second read is for the customer's foreign key and never runs: see "read no more" below.
     expect(await suspiciousOf(statements)).toEqual([NEWEST_SESSION, NEWEST_SESSION, ...OUTBOX]);
   });
 
-  it("find all that add_kf needs by whole keys", async () => {
+  it("find all rows for add_kf by whole keys", async () => {
     const world = await World.create();
     const chatId = await world.chatId();
     const statements = await statementsOf((isolate) => isolate.add(chatId, {}, KEY), world);
@@ -138,7 +138,7 @@ describe("the query plans of the signed path", () => {
 
   it("read no more for a site with many agents, sessions and customers", async () => {
     const world = await World.create();
-    // Without a session there is no highest id to read.
+    // The first site has no session, so there is no highest id to read.
     await world.chatId();
     const small = await rowsRead(world);
     const many = "WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 1100)";
@@ -153,7 +153,7 @@ describe("the query plans of the signed path", () => {
   });
 });
 
-/** Runs what operators do on both homes, and gives the statements that went to either. */
+/** Runs an operators' call on both homes, and returns the statements that reached either. */
 async function operated(act: (ctx: ServiceContext, world: World) => Promise<unknown>, home = "main"): Promise<Bound[]> {
   const world = await World.create({}, home);
   await world.chatId();
@@ -164,7 +164,7 @@ async function operated(act: (ctx: ServiceContext, world: World) => Promise<unkn
   return statements;
 }
 
-/** Small tables that may be read as a whole by what operators do once in a while: one row for each site, app or home. */
+/** Small tables that rare operators' calls may read as a whole: one row for each site, app or home. */
 const READ_WHOLE = /^SCAN (home_sites|sites|apps|app_routes|webhooks|sqlite_master)( USING .*)?$/;
 
 const scansOf = async (statements: Bound[]) =>
@@ -172,7 +172,7 @@ const scansOf = async (statements: Bound[]) =>
     .flat()
     .filter((step) => step.startsWith("SCAN") && !NOT_STORED.test(step));
 
-describe("the query plans of what operators do", () => {
+describe("the query plans of operators' calls", () => {
   const site = async (ctx: ServiceContext, { siteId }: World) => findSite(ctx, { siteId });
   const page = { limit: 20 };
 
@@ -225,13 +225,13 @@ describe("the query plans of what operators do", () => {
   });
 
   it.each<[string, string[], (ctx: ServiceContext, world: World) => Promise<unknown>]>([
-    // app_routes is for a foreign key and never read: see the next test.
+    // app_routes is read for a foreign key only, and never in fact: see the next test.
     ["create a site", ["app_routes", "sites"], (ctx) => createSite(ctx, { name: "New", home: "apac", firstChatId: 1 })],
     ["list homes", ["sites", "sqlite_master"], (ctx) => listHomes(ctx)],
     ["re-seal", ["apps", "webhooks"], (ctx) => resealSecrets(ctx)],
-    ["settle the home apac", ["home_sites"], (ctx) => reconcileHome(ctx, { home: "apac", skip: 1, force: true })],
+    ["reconcile the home apac", ["home_sites"], (ctx) => reconcileHome(ctx, { home: "apac", skip: 1, force: true })],
     [
-      "settle the home main",
+      "reconcile the home main",
       ["app_routes", "home_sites"],
       (ctx) => reconcileHome(ctx, { home: "main", skip: 1, force: true }),
     ],
@@ -256,12 +256,12 @@ describe("the query plans of what operators do", () => {
     )
       .bind(siteId)
       .run();
-    // One more site was made meanwhile, which each of three reads finds.
+    // One more site was made meanwhile, and each of three reads finds it.
     expect(await create()).toBeLessThanOrEqual(few + 3);
   });
 });
 
-/** What D1 says it read for one create and one add. */
+/** The rows that D1 reports as read for one create and one add. */
 async function rowsRead(world: World): Promise<{ create: number; add: number }> {
   const { db, rows } = reading();
   const isolate = world.anotherIsolate({ DB: db });

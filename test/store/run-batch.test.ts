@@ -12,7 +12,7 @@ const RUNTIME = runtimeAt(() => Date.now());
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Texts of D1's error list, and of SQLite through D1, as workerd throws them: with a cause that repeats them bare. */
+/** Texts of D1's error list, and of SQLite through D1, as workerd throws them: with a cause that has the text without the prefix. */
 const d1Error = (text: string) => new Error(`D1_ERROR: ${text}`, { cause: new Error(text) });
 
 const TRANSIENT = [
@@ -48,7 +48,7 @@ const REFUSED = [
   "Wrong number of parameter bindings for SQL query.",
 ];
 
-/** The database was not migrated, or was restored to before a migration. */
+/** The database was not migrated, or was restored to a time before a migration. */
 const NOT_MIGRATED = [
   "no such table: sessions: SQLITE_ERROR",
   "no such column: metadata: SQLITE_ERROR",
@@ -57,7 +57,7 @@ const NOT_MIGRATED = [
 
 const tries = (before = 0) => ({ answerBy: Date.now() + 8_000, before });
 
-/** How a call that fails each time with the given things ends, and after how many tries. */
+/** The outcome of a call that fails each time with the given errors, and the number of tries. */
 async function outcomeOf(...thrown: unknown[]): Promise<{ refusal: ServiceError; tries: number }> {
   let tries = 0;
   const call = () => {
@@ -74,24 +74,24 @@ async function outcomeOf(...thrown: unknown[]): Promise<{ refusal: ServiceError;
 }
 
 describe("withRetries", () => {
-  it.each(TRANSIENT)("tries three times and then does not know: %s", async (text) => {
+  it.each(TRANSIENT)("tries three times and then reports an unknown result: %s", async (text) => {
     const { refusal, tries } = await outcomeOf(d1Error(text));
     expect(tries).toBe(3);
     expect(refusal).toMatchObject({ code: "unavailable", context: { retryAfter: expect.any(Number) } });
   });
 
-  it("takes a lost connection for transient also when it comes bare, not from D1", async () => {
+  it("treats a lost connection as transient, also when the error has no D1 prefix", async () => {
     expect((await outcomeOf(new Error("Network connection lost."))).tries).toBe(3);
   });
 
-  it.each(UNKNOWN)("does not try again and does not know: %s", async (text) => {
+  it.each(UNKNOWN)("does not try again and reports an unknown result: %s", async (text) => {
     const { refusal, tries } = await outcomeOf(d1Error(text));
     expect(tries).toBe(1);
     expect(refusal).toMatchObject({ code: "unavailable", context: { retryAfter: expect.any(Number) } });
   });
 
   it.each([[new Error("boom")], [new TypeError("x is not a function")], ["text"], [undefined], [null], [{}]])(
-    "does not know what any other thrown thing means: %s",
+    "reports an unknown result for any other thrown value: %s",
     async (thrown) => {
       const { refusal, tries } = await outcomeOf(thrown);
       expect(tries).toBe(1);
@@ -99,14 +99,14 @@ describe("withRetries", () => {
     },
   );
 
-  it.each(REFUSED)("knows that nothing was written when the first try is refused: %s", async (text) => {
+  it.each(REFUSED)("reports that nothing was written when the first try is refused: %s", async (text) => {
     const { refusal, tries } = await outcomeOf(d1Error(text));
     expect(tries).toBe(1);
     expect(refusal.code).toBe("internal");
   });
 
   it.each(NOT_MIGRATED)(
-    "knows a database that lacks what this version needs, and asks for patience: %s",
+    "recognises a database that lacks what this version needs, and asks the caller to retry later: %s",
     async (text) => {
       const { refusal, tries } = await outcomeOf(d1Error(text));
       expect(tries).toBe(1);
@@ -115,7 +115,7 @@ describe("withRetries", () => {
   );
 
   it.each([...REFUSED, ...NOT_MIGRATED])(
-    "does not know when a try before the refused one was lost: %s",
+    "reports an unknown result when a try before the refused one was lost: %s",
     async (text) => {
       const { refusal, tries } = await outcomeOf(d1Error("Network connection lost."), d1Error(text));
       expect(tries).toBe(2);
@@ -123,7 +123,7 @@ describe("withRetries", () => {
     },
   );
 
-  it("tries again after a call that throws at once", async () => {
+  it("tries again after a call that throws synchronously", async () => {
     let tries = 0;
     const call = () => {
       tries += 1;
@@ -134,7 +134,7 @@ describe("withRetries", () => {
     expect(tries).toBe(2);
   });
 
-  it("gives each try 3 s and all of them 8 s, pauses included", async () => {
+  it("gives each try 3 s and all of them 8 s, backoffs included", async () => {
     const since = Date.now();
     const begun: number[] = [];
     const silent = () => {
@@ -144,7 +144,7 @@ describe("withRetries", () => {
     const ended = withRetries(RUNTIME, silent).catch((error: unknown) => error);
     await vi.advanceTimersByTimeAsync(7_999);
     expect(begun).toHaveLength(3);
-    // A pause is 25 to 50 ms after the first try, 50 to 100 after the second.
+    // The backoff is 25 to 50 ms after the first try, 50 to 100 after the second.
     expect(begun[0]).toBe(0);
     expect(begun[1]).toSatisfy((ms: number) => ms >= 3_025 && ms <= 3_051);
     expect(begun[2]).toSatisfy((ms: number) => ms >= 6_075 && ms <= 6_153);
@@ -156,7 +156,7 @@ describe("withRetries", () => {
 });
 
 describe("runBatch", () => {
-  /** A table of its own shows what was committed, and an insert that is safe to run twice stands for any batch. */
+  /** A table of its own shows what was committed. An insert that is safe to run twice stands for any batch. */
   const insert = (name: string) => (db: D1Database) => () => [
     db.prepare("INSERT INTO kept (name) VALUES (?) ON CONFLICT DO NOTHING").bind(name),
     db.prepare("SELECT name FROM kept WHERE name = ?").bind(name),
@@ -171,7 +171,7 @@ describe("runBatch", () => {
 
   const kept = async () => (await env.DB.prepare("SELECT name FROM kept").all()).results;
 
-  it.each(FAULTS)("gives the row and keeps it once when the first of three tries fails: %s", async (fault) => {
+  it.each(FAULTS)("returns the row and stores it once when the first of three tries fails: %s", async (fault) => {
     const faults = new Faults(({ nth }) => (nth === 0 ? fault : undefined));
     const db = faultyD1(env.DB, faults);
     expect(await withoutWaiting(runBatch(RUNTIME, db, insert("a")(db), tries()), faults)).toEqual([
@@ -201,7 +201,7 @@ describe("runBatch", () => {
     await faults.end();
   });
 
-  it("tells each try which of the request's it is, those before it counted", async () => {
+  it("gives each try its number within the request, earlier runs included", async () => {
     const faults = new Faults(({ nth }) => (nth < 2 ? "before" : undefined));
     const db = faultyD1(env.DB, faults);
     const told: number[] = [];
@@ -213,37 +213,37 @@ describe("runBatch", () => {
     expect(told).toEqual([4, 5, 6]);
   });
 
-  it("does not know when the database answers without the row", async () => {
+  it("reports an unknown result when the database answers without the row", async () => {
     const ended = runBatch(RUNTIME, env.DB, () => [env.DB.prepare("SELECT name FROM kept")], tries());
     await expect(ended).rejects.toMatchObject({ code: "unavailable", context: { retryAfter: expect.any(Number) } });
   });
 
-  it("takes a statement that cannot be bound for a fault of its own and does not ask for a retry", async () => {
+  it("reports a statement that cannot be bound as a fault of its own, and asks for no retry", async () => {
     const ended = runBatch(RUNTIME, env.DB, () => [env.DB.prepare("SELECT ?").bind(1n as never)], tries());
     await expect(ended).rejects.toMatchObject({ code: "internal" });
   });
 });
 
 describe("databaseFault", () => {
-  it.each([...TRANSIENT, ...UNKNOWN])("is unavailable: %s", (text) => {
+  it.each([...TRANSIENT, ...UNKNOWN])("reports as unavailable: %s", (text) => {
     expect(databaseFault(d1Error(text))).toMatchObject({ code: "unavailable" });
   });
 
-  it.each(REFUSED)("is internal: %s", (text) =>
+  it.each(REFUSED)("reports as internal: %s", (text) =>
     expect(databaseFault(d1Error(text))).toMatchObject({ code: "internal" }),
   );
 
-  it.each(NOT_MIGRATED)("is unavailable until the database is migrated: %s", (text) => {
+  it.each(NOT_MIGRATED)("reports as unavailable until the database is migrated: %s", (text) => {
     const fault = databaseFault(d1Error(text));
     expect(fault).toMatchObject({ code: "unavailable", context: { reason: "d1_not_migrated", retryAfter: 30 } });
   });
 
   it.each(["Network connection lost.", "internal error; reference = 0123456789abcdef"])(
-    "knows a fault of the way to D1: %s",
+    "recognises a fault of the connection to D1: %s",
     (text) => expect(databaseFault(new Error(text))).toMatchObject({ code: "unavailable" }),
   );
 
-  it("looks at what D1 said, not at a wrapper that quotes parameters", () => {
+  it("reads D1's own message, not the message of a wrapper that quotes parameters", () => {
     const wrapped = (text: string) =>
       new Error("Failed query: INSERT … params: constraint failed, D1_TYPE_ERROR", { cause: d1Error(text) });
     expect(databaseFault(wrapped("D1 DB is overloaded. Too many requests queued."))).toMatchObject({
@@ -254,15 +254,15 @@ describe("databaseFault", () => {
     });
   });
 
-  it("leaves alone what no database threw", () => {
+  it("ignores errors that no database threw", () => {
     expect(databaseFault(new TypeError("x is not a function"))).toBeUndefined();
     expect(databaseFault("constraint failed")).toBeUndefined();
     expect(databaseFault(undefined)).toBeUndefined();
   });
 });
 
-describe("calls of one request", () => {
-  it("share the time there is: the second gives up when the first has used it", async () => {
+describe("database calls of one request", () => {
+  it("share one time limit: the second gives up when the first has used it", async () => {
     const answerBy = Date.now() + 4_000;
     const hanging = () => new Promise<never>(() => {});
     const both = withRetries(RUNTIME, hanging, answerBy)
@@ -273,7 +273,7 @@ describe("calls of one request", () => {
     expect([code, late <= 200]).toEqual(["unavailable", true]);
   });
 
-  it.each([null, {}, "x", [null], [{}]])("do not know what was done when D1 answers %j", async (answer) => {
+  it.each([null, {}, "x", [null], [{}]])("report an unknown result when D1 answers %j", async (answer) => {
     const db = replacing(env.DB, { batch: async () => answer });
     await expect(runBatch(RUNTIME, db, () => [], tries())).rejects.toMatchObject({ code: "unavailable" });
   });

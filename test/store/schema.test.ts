@@ -7,10 +7,10 @@ import { databaseOf } from "../support/homes.ts";
 import { replacing } from "../support/replacing.ts";
 import { World } from "../support/world.ts";
 
-/** Customer, session with two indexes, participant, message and nonce. Written rows are the bill. */
+/** Customer, session with two indexes, participant, message and nonce. Cloudflare bills written rows. */
 const ROWS_PER_CREATE = 7;
 
-/** drizzle-kit cannot say it and a table it rebuilds loses it silently, so this list holds it in place. */
+/** drizzle-kit cannot express WITHOUT ROWID and loses it silently when it rebuilds a table, so this list protects it. */
 const WITHOUT_ROWID = [
   "agents",
   "app_routes",
@@ -53,7 +53,7 @@ async function storedTables(): Promise<string[]> {
 const names = (columns: { name: string }[]) => columns.map(({ name }) => name);
 const byName = <T extends { name: string }>(list: T[]) => list.sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** What the schema says of a table. */
+/** A table as the schema describes it. */
 function declared(config: (typeof TABLES)[number]) {
   const { columns, primaryKeys, indexes, foreignKeys, uniqueConstraints, checks } = config;
   const single = columns.filter((column) => column.primary);
@@ -78,12 +78,12 @@ function declared(config: (typeof TABLES)[number]) {
       const { columns: from, foreignTable, foreignColumns } = foreignKey.reference();
       return { table: getTableConfig(foreignTable).name, from: names(from), to: names(foreignColumns) };
     }),
-    // The rows that SQLite lists for these are not compared, so there must be none.
+    // SQLite lists these rows, and nothing compares them, so there must be none.
     uncompared: [...uniqueConstraints, ...checks, ...columns.filter((column) => column.isUnique)],
   };
 }
 
-/** What D1 says of a table after all migrations. */
+/** A table as D1 describes it after all migrations. */
 async function stored(table: string) {
   const columns = await rows<{ name: string; type: string; notnull: number; dflt_value: unknown; pk: number }>(
     `SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info(?) ORDER BY cid`,
@@ -136,12 +136,12 @@ describe("the migrated database", () => {
     expect(await stored(name)).toEqual(declared(config));
   });
 
-  it("keeps WITHOUT ROWID exactly where it was decided", async () => {
+  it("has WITHOUT ROWID exactly where it was decided", async () => {
     const without = await rows<{ name: string }>("SELECT name FROM pragma_table_list WHERE wr = 1 ORDER BY name");
     expect(names(without).filter((name) => !NOT_OURS.test(name))).toEqual(WITHOUT_ROWID);
   });
 
-  it("has an integer rowid for key in every other table, and AUTOINCREMENT nowhere", async () => {
+  it("has an integer rowid as key in every other table, and AUTOINCREMENT nowhere", async () => {
     for (const table of (await storedTables()).filter((name) => !WITHOUT_ROWID.includes(name))) {
       const { columns } = await stored(table);
       expect(columns.filter(({ keyPosition }) => keyPosition > 0)).toMatchObject([
@@ -152,7 +152,7 @@ describe("the migrated database", () => {
     expect(sql.filter(({ sql: text }) => !/d1_migrations|_cf_/.test(text))).toEqual([]);
   });
 
-  it("lets no table of a home refer to the directory or to apps, and none of the directory to a home", async () => {
+  it("has no reference from a home's table to the directory or to apps, and none from the directory to a home", async () => {
     const DIRECTORY = ["sites", "app_routes", "console_sessions", "console_forms"];
     for (const { name } of TABLES) {
       const others = (await stored(name)).foreignKeys.map(({ table }) => table);

@@ -18,10 +18,10 @@ export async function prepared(world: World): Promise<World> {
   return world;
 }
 
-/** A way to make a call that is accepted. */
+/** One way to make a call that is accepted. */
 export interface Sample {
   body?: unknown;
-  /** Done first, after {@link prepared}. */
+  /** Runs before the call, after {@link prepared}. */
   before?: (world: World) => Promise<unknown>;
   /** Bindings of the isolate that is called. */
   bindings?: Replacements;
@@ -29,7 +29,7 @@ export interface Sample {
 
 const NEWER_KEY = Uint8Array.fromBase64(env.MASTER_KEY).toReversed().toBase64();
 
-/** Every call of the admin API, made in as many ways as it takes to leave each row of the audit log that it may leave. */
+/** Samples for every call of the admin API, enough to leave each row of the audit log that the call may leave. */
 export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
   createSite: [{ body: { name: "Another" } }],
   listSites: [{}],
@@ -89,7 +89,7 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
   redeliver: [{}],
 };
 
-/** The path of a call on what {@link prepared} stores; `parameters` replaces some of it. */
+/** The path of a call about the things that {@link prepared} stores; `parameters` replaces some of them. */
 export function pathOf(
   { path }: Pick<AdminCall, "path">,
   world: World,
@@ -111,8 +111,8 @@ export const CALLS = ADMIN_CALLS.map((call) => {
 });
 
 /**
- * What the calls over all homes answer when only the directory's database is down: what the other homes have, and which one gave
- * nothing.
+ * The answers of the calls over all homes when only the directory's database is down: the other homes' entries, and the name of the
+ * home that gave none.
  */
 export const MAIN_DOWN: Record<string, Record<string, unknown>> = {
   "POST /admin/reseal": {
@@ -128,7 +128,7 @@ export interface AdminAnswer {
   body: unknown;
 }
 
-/** Calls the admin API and reads the answer, JSON or nothing. */
+/** Calls the admin API and reads the answer: JSON, or undefined without a body. */
 export async function call(world: World, method: string, path: string, body?: unknown): Promise<AdminAnswer> {
   return read(await world.admin(method, path, body));
 }
@@ -142,7 +142,7 @@ export async function read(response: Response): Promise<AdminAnswer> {
   };
 }
 
-/** Problem details of one status, with these bad fields if any. */
+/** Problem details with this status, and with these bad fields if any. */
 export function problem(status: number, title: string, errors?: { field: string; message: string }[]) {
   const detail = errors?.map(({ field, message }) => (field === "" ? message : `${field}: ${message}`)).join("; ");
   return {

@@ -6,25 +6,25 @@ import { writeConfig } from "../../src/cli/throwaway-worker.ts";
 import type { Bindings } from "../../src/config.ts";
 
 export interface BuiltWorker {
-  /** No slash at the end; the port is the system's choice. */
+  /** Without a slash at the end. The system chooses the port. */
   url: string;
   adminToken: string;
-  /** D1 and KV of the running Worker, to look at what was stored. */
+  /** D1 and KV of the running Worker, for a look at what was stored. */
   env: Bindings;
   /** The Worker's own log lines so far. */
   logs: () => string[];
-  /** Calls the admin API and gives its JSON, or throws with the problem. */
+  /** Calls the admin API and returns its JSON, or throws with the problem. */
   admin: <T = unknown>(method: string, path: string, body?: unknown) => Promise<T>;
-  /** A fresh site with an app and these agents in normal status. */
+  /** A new site with an app and these agents in normal status. */
   provision: (agentIds?: number[]) => Promise<{ siteId: number; appid: string; secret: string }>;
-  /** Runs the cron handler once, as the cron that prunes unless told otherwise. */
+  /** Runs the cron handler once, by default as the cron that prunes. */
   scheduled: (time?: Date, cron?: string) => Promise<void>;
   close: () => Promise<void>;
 }
 
 /**
- * The Worker as `wrangler deploy` bundles it, over real HTTP on 127.0.0.1, on local D1 and KV of its own with all migrations applied.
- * State goes with `close()`. Secrets are made here; a `.dev.vars` is not looked at.
+ * The Worker as `wrangler deploy` bundles it, over real HTTP on 127.0.0.1, on its own local D1 and KV with all migrations applied.
+ * `close()` deletes the state. Secrets are made here, and a `.dev.vars` is ignored.
  *
  * @param vars  override those of wrangler.toml, `{ ERROR_STATUS: "always-200" }` for one
  * @param homes the bindings of its homes, whichever ones wrangler.toml has
@@ -39,7 +39,7 @@ export async function startBuiltWorker({
   homes?: string[];
   main?: string;
 } = {}): Promise<BuiltWorker> {
-  // Otherwise the runtime asks a server of Cloudflare's where this machine is, and warns when there is no network.
+  // Without this, the runtime asks a Cloudflare server for the machine's location, and warns when there is no network.
   process.env.CLOUDFLARE_CF_FETCH_ENABLED = "false";
   const adminToken = randomHex(24);
   const folder = mkdtempSync(join(tmpdir(), "built-worker-"));

@@ -3,10 +3,10 @@ import { basename, join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-/** What a checkout has no use for, or must not share. */
+/** Folders that a checkout does not need, or must not share. */
 const LEFT_OUT = ["node_modules", "coverage", "dist", "test", ".git", ".wrangler", ".dev.vars"];
 
-/** Copies the project, for commands that change files of it. It has one home, open, whichever ones this deployment has. */
+/** Copies the project, for commands that change its files. The copy has one open home, whichever homes this deployment has. */
 export function makeCheckout(folder: string): void {
   cpSync(ROOT, folder, { recursive: true, filter: (path) => !LEFT_OUT.includes(basename(path)) });
   symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));

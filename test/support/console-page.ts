@@ -1,11 +1,11 @@
-/** A page as a person has it before them: found by what it says, filled in, and sent as a browser sends it. */
+/** A page as a person uses it: found by its texts, filled in, and sent as a browser sends it. */
 
 /** What a browser would send, and where to. */
 interface Submission {
   method: "GET" | "POST";
-  /** Path and query; of a GET with the fields in the query. */
+  /** Path and query; the query of a GET holds the fields. */
   path: string;
-  /** `a=1&b=`, of a POST. */
+  /** The fields of a POST, such as `a=1&b=`. */
   body: string | undefined;
 }
 
@@ -17,7 +17,7 @@ interface Control {
   options: string[];
   checked: boolean;
   disabled: boolean;
-  /** What a reader calls it: its label, of a button its own text. */
+  /** The name that a reader sees: a control's label, or a button's own text. */
   label: string;
   attributes: Record<string, string>;
 }
@@ -32,7 +32,7 @@ interface Form {
 export class ConsolePage {
   readonly status: number;
   readonly headers: Headers;
-  /** Path and query it was asked by. */
+  /** The path and query of the request for this page. */
   readonly path: string;
   readonly html: string;
   readonly #forms: Form[];
@@ -45,13 +45,13 @@ export class ConsolePage {
     this.#forms = forms;
   }
 
-  /** @param path path and query that it was asked by: what a form without an action goes to */
+  /** @param path path and query of the request, where a form without an action goes */
   static async read(answer: Response, path: string): Promise<ConsolePage> {
     const html = await answer.text();
     return new ConsolePage(answer, path, html, await readForms(html));
   }
 
-  /** What can be read on the page, without marks. */
+  /** The text that a reader sees, without marks. */
   get text(): string {
     return plain(this.html.replace(/^.*<body>/s, ""));
   }
@@ -60,7 +60,7 @@ export class ConsolePage {
     return plain(/<h1>(.*?)<\/h1>/s.exec(this.html)?.[1] ?? "");
   }
 
-  /** The texts of its notices' headings. */
+  /** The headings of its notices. */
   get notices(): string[] {
     return [...this.html.matchAll(/<section class="notice [^>]*><h2>(.*?)<\/h2>/gs)].map(([, title]) =>
       plain(title ?? ""),
@@ -74,7 +74,7 @@ export class ConsolePage {
     );
   }
 
-  /** Where a link of this text leads. */
+  /** The target of the link with this text. */
   link(text: string): string {
     for (const [, attributes = "", inner = ""] of this.html.matchAll(/<a ([^>]*)>(.*?)<\/a>/gs)) {
       if (plain(inner) === text) return decoded(/href="([^"]*)"/.exec(attributes)?.[1] ?? "");
@@ -82,7 +82,7 @@ export class ConsolePage {
     throw new Error(`${this.path} has no link “${text}”`);
   }
 
-  /** What a control holds before anybody touches it; a box that is not ticked holds nothing. */
+  /** The value of a control before anybody touches it. An unticked box has none. */
   value(label: string): string {
     const all = this.#forms.flatMap(({ controls }) => controls);
     const control = all.find((each) => each.tag !== "button" && isCalled(each, label));
@@ -95,10 +95,10 @@ export class ConsolePage {
   }
 
   /**
-   * What a browser sends when a button is pressed: every successful control of its form, empty ones and hidden ones too.
+   * What a browser sends when a button is pressed: every successful control of its form, empty and hidden ones too.
    *
    * @param button its whole text, the part for screen readers too
-   * @param fill values by label, or by name where there is no label; an empty one clears a box
+   * @param fill values by label, or by name where there is no label; an empty value unticks a box
    */
   submission(button: string, fill: Record<string, string> = {}): Submission {
     const form = this.#forms.find(({ controls }) => controls.some((each) => isSubmit(each) && each.label === button));
@@ -115,7 +115,7 @@ export class ConsolePage {
     for (const control of form.controls) {
       if (control.name === undefined || control.disabled || (control.tag === "button" && control !== pressed)) continue;
       if (isBox(control) && values.get(control) === "") continue;
-      // A browser ends every line of a form with CRLF.
+      // A browser sends CRLF for every line end of a form.
       fields.append(control.name, (values.get(control) ?? "").replace(/\r\n|\r|\n/g, "\r\n"));
     }
     const action = pressed.attributes.formaction ?? form.action ?? this.path;
@@ -143,7 +143,7 @@ async function readForms(html: string): Promise<Form[]> {
   let saying: { text: string } | undefined;
   const attributesOf = (element: Element) =>
     Object.fromEntries([...element.attributes].map(([name = "", value = ""]) => [name, decoded(value)]));
-  /** Collects the text of an element, and hands it on at its end. */
+  /** Collects the text of an element, and hands it over at the element's end. */
   const listen = (element: Element, then: (text: string) => void) => {
     const said = { text: "" };
     saying = said;
@@ -236,7 +236,7 @@ async function readForms(html: string): Promise<Form[]> {
   return forms;
 }
 
-/** Text without its marks, blanks as a browser shows them. */
+/** Text without its marks, with blanks as a browser shows them. */
 export function plain(html: string): string {
   return decoded(html.replace(/<[^>]*>/g, " "))
     .replace(/\s+/g, " ")

@@ -3,7 +3,7 @@ import { ADMIN_TOKEN, type World } from "./world.ts";
 
 const ORIGIN = "https://worker";
 
-/** A browser without a window: keeps cookies, sends a page's own forms, and follows where an answer leads when asked to. */
+/** A browser without a window: it keeps cookies, sends a page's own forms, and follows redirects when asked to. */
 export class ConsoleVisitor {
   readonly cookies = new Map<string, string>();
   readonly #world: World;
@@ -26,7 +26,7 @@ export class ConsoleVisitor {
     return other;
   }
 
-  /** Fills in the sign-in form, of a page that shows it or of the page itself. */
+  /** Fills in the sign-in form of the sign-in page, or of any page that shows it. */
   async signIn(token = ADMIN_TOKEN, page?: ConsolePage, headers: Record<string, string> = {}): Promise<Response> {
     return this.submit(page ?? (await this.open("/console/sign-in")), "Sign in", { "Admin token": token }, headers);
   }
@@ -35,12 +35,12 @@ export class ConsoleVisitor {
     return this.#send(new Request(ORIGIN + path, { headers: { ...this.#cookie(), ...headers } }));
   }
 
-  /** A request that no form of ours makes: for what must be refused. */
+  /** A request that no form of the console makes, for tests of refusals. */
   post(path: string, fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
     return this.#post(path, new URLSearchParams(fields).toString(), headers);
   }
 
-  /** Presses a button of a page's form, filled in. What it leads to is not followed. */
+  /** Presses a button of a page's form, filled in, and does not follow a redirect. */
   submit(
     page: ConsolePage,
     button: string,
@@ -51,18 +51,18 @@ export class ConsoleVisitor {
     return method === "GET" ? this.get(path, headers) : this.#post(path, body ?? "", headers);
   }
 
-  /** Presses a button and follows to the page that comes of it. */
+  /** Presses a button and follows redirects to the next page. */
   async press(page: ConsolePage, button: string, fill: Record<string, string> = {}): Promise<ConsolePage> {
     const { path, body } = page.submission(button, fill);
     return this.follow(await this.submit(page, button, fill), path, body);
   }
 
-  /** A page, redirects followed. */
+  /** A page, with redirects followed. */
   async open(path: string, headers: Record<string, string> = {}): Promise<ConsolePage> {
     return this.follow(await this.get(path, headers), path);
   }
 
-  /** What an answer leads to in the end. @param body of the POST that it answers: a 307 sends it on */
+  /** The page to which an answer redirects in the end. @param body of the answered POST: a 307 sends it on */
   async follow(answer: Response, path: string, body?: string): Promise<ConsolePage> {
     let [now, at] = [answer, path];
     for (let hop = 0; [301, 303, 307].includes(now.status); hop++) {
@@ -73,7 +73,7 @@ export class ConsoleVisitor {
     return ConsolePage.read(now, at);
   }
 
-  /** The text of a page that must be there. */
+  /** The text of a page, which must exist. */
   async page(path: string): Promise<string> {
     const answer = await this.get(path);
     if (answer.status !== 200) throw new Error(`${path}: ${answer.status}`);
@@ -87,7 +87,7 @@ export class ConsoleVisitor {
       "sec-fetch-site": "same-origin",
     };
     const all = new Headers({ ...this.#cookie(), ...own, ...headers });
-    // Given as empty, a header is left out.
+    // A header that is given as empty is left out.
     for (const [name, value] of Object.entries(headers)) if (value === "") all.delete(name);
     return this.#send(new Request(ORIGIN + path, { method: "POST", headers: all, body }));
   }

@@ -1,4 +1,4 @@
-/** A limit that lets `most` pass for each key, and remembers what it was asked. */
+/** A rate limiter that lets `most` requests pass for each key, and records the keys. */
 export class Counted implements RateLimit {
   readonly keys: string[] = [];
   readonly #counts = new Map<string, number>();

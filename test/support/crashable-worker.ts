@@ -1,7 +1,7 @@
 /**
- * A process of its own that runs a built Worker on state in a folder until it is killed: `node crashable-worker.ts <folder>`, with
- * `worker.js` and `settings.json` in it. Says `{"url": …}` in one line once it serves. Each line of its standard input is a cron to run,
- * answered by `{"ran": …}`; it goes when that ends. What the Worker logs is added to `log` in the folder.
+ * A process of its own that runs a built Worker on the state in a folder until it is killed: `node crashable-worker.ts <folder>`, with
+ * `worker.js` and `settings.json` in it. Prints `{"url": …}` in one line once it serves. Each line of its standard input is a cron to
+ * run, answered by `{"ran": …}`; the process ends with that input. The Worker's log lines go to `log` in the folder.
  */
 import { appendFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

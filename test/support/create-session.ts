@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 
 /**
- * Creates a session that must be accepted, with an opening message; waits where a limit is reached.
+ * Creates a session that must be accepted, with a first message; waits where a rate limit is reached.
  *
  * @returns its chat_id
  */

@@ -29,21 +29,20 @@ interface Stored {
   last_error: string | null;
 }
 
-/** A Worker that delivers in the test's own time to a receiver of the test's own, and keeps what it tells the queue and the log. */
+/** A Worker that delivers in the test's own time to the test's own receiver, and keeps its notices to the queue and its log. */
 export class DeliveringWorker {
   /** Unix seconds; may be moved. */
   readonly clock = { now: NOW };
   readonly posted: Posted[] = [];
-  /** What the queue was told, each with its delay in seconds. */
-  /** How often the queue was told something. */
+  /** The number of batches sent to the queue. */
   tellings = 0;
   readonly notices: (Notice & { delay: number })[] = [];
   readonly kept = keptTelemetry();
-  /** Of the runtime's chance: 0.5 is no jitter. */
+  /** The runtime's random number: 0.5 means no jitter. */
   chance = 0.5;
-  /** Milliseconds that have passed beside those of the machine's clock. */
+  /** Milliseconds that have passed besides those of the machine's clock. */
   elapsedMore = 0;
-  /** How much faster than the machine's clock timers run. */
+  /** How much faster timers run than the machine's clock. */
   haste = 1;
   receiver: Receiver = () => new Response();
   readonly env: Bindings;
@@ -67,7 +66,7 @@ export class DeliveringWorker {
     });
   }
 
-  /** Gives messages to the consumer, and waits for all that comes of them. */
+  /** Gives messages to the consumer, and waits until all their work is done. */
   async queue(...bodies: unknown[]): Promise<void> {
     const context = createExecutionContext();
     await this.handle(bodies, (work) => context.waitUntil(work));
@@ -80,7 +79,7 @@ export class DeliveringWorker {
     return this.#worker.queue({ messages } as never, this.env, { waitUntil } as never);
   }
 
-  /** Tells the consumer that webhooks have something due. */
+  /** Tells the consumer that webhooks have due deliveries. */
   deliver(...webhooks: Pick<TestWebhook, "home" | "siteId" | "id">[]): Promise<void> {
     return this.queue(...webhooks.map(({ home, siteId, id }) => ({ home, site: siteId, webhook: id })));
   }
@@ -102,7 +101,7 @@ export async function deliveriesOf({ home, siteId, id }: TestWebhook): Promise<S
   return results;
 }
 
-/** Changes a row that the test must not wait for. */
+/** Changes columns of a webhook, to states that would take too long to reach. */
 export async function setWebhook({ home, siteId, id }: TestWebhook, assignments: string): Promise<void> {
   await databaseOf(home)
     .prepare(`UPDATE webhooks SET ${assignments} WHERE site_id = ? AND id = ?`)
@@ -126,7 +125,7 @@ export async function setDeliveries({ home, siteId, id }: TestWebhook, assignmen
     .run();
 }
 
-/** Gives a site events, and a webhook of it a pending delivery of each, due at NOW; without calls, which would take longer. */
+/** Gives a site events, and its webhook a pending delivery of each, due at NOW. Signed calls would take longer. */
 export async function fillDeliveries({ home, siteId, id }: TestWebhook, count: number): Promise<void> {
   const seqs = `WITH RECURSIVE n(seq) AS (SELECT 1 UNION ALL SELECT seq + 1 FROM n WHERE seq < ${count})`;
   const db = databaseOf(home);

@@ -1,2 +1,2 @@
-/** Takes the messages of the queue and forgets them: tests look at what is due in D1, or bring a queue of their own. */
+/** Takes the queue's messages and drops them: tests read what is due from D1, or bring their own queue. */
 export default { queue() {} };

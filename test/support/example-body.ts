@@ -3,7 +3,7 @@ import type { Documentation } from "../../src/operations/operation.ts";
 /** Fields that hold agents, one or many. */
 const AGENTS = ["kefu_id", "kefu_ids", "fzr_uid"];
 
-/** The fields of the first example of an operation's documentation, about another session, customer and agent. */
+/** The fields of the first example in an operation's documentation, with another session, customer and agent. */
 export function exampleBody(
   { examples }: Documentation,
   { chatId, agent }: { chatId: number; agent: number },

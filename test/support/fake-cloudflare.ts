@@ -10,17 +10,17 @@ interface FakeDatabase {
   name: string;
   location: string | undefined;
   jurisdiction: string | undefined;
-  /** What is in it: SQL is really run. */
+  /** The database's content: SQL really runs. */
   data: DatabaseSync;
-  /** What the database answers instead of running SQL, when it is out of order. */
+  /** The database's answer in place of running SQL, when it is out of order. */
   fault?: string | undefined;
 }
 
 interface FakeWorker {
   secrets: Set<string>;
-  /** What was given for them: the real one never tells. */
+  /** The secrets' values, which the real API never returns. */
   secretValues: Map<string, string>;
-  /** The bindings of each upload, with what they inherited. The first may be the empty Worker that holds secrets. */
+  /** The bindings of each upload, inherited ones included. The first may be the empty Worker that holds secrets. */
   versions: Binding[][];
   crons: string[];
   subdomain: { enabled: boolean; previews_enabled: boolean };
@@ -29,8 +29,8 @@ interface FakeWorker {
 type Binding = { name: string; type: string } & Record<string, unknown>;
 
 /**
- * As much of the Cloudflare API as a deployment asks of it, on a port of its own, with one account and a memory. What it does not know
- * it answers with 404 and keeps in `unknown`, so that a wrangler that asks for more is noticed.
+ * The part of the Cloudflare API that a deployment uses, on its own port, with one account and a memory. Other calls get a 404 and are
+ * kept in `unknown`, so that a test notices when wrangler asks for more.
  */
 export class FakeCloudflare {
   readonly accountId = "0123456789abcdef0123456789abcdef";
@@ -42,7 +42,7 @@ export class FakeCloudflare {
   readonly queues = new FakeQueues();
   readonly calls: string[] = [];
   readonly unknown: string[] = [];
-  /** What is answered instead, for a call such as "PATCH /workers/scripts/NAME/settings". */
+  /** An answer in place of the usual one, for a call such as "PATCH /workers/scripts/NAME/settings". */
   refuse: ((call: string) => Reply | undefined) | undefined;
   readonly #server = createServer((request, response) => void this.#answer(request, response));
 
@@ -52,7 +52,7 @@ export class FakeCloudflare {
     return fake;
   }
 
-  /** What makes wrangler talk to this instead of the real one. */
+  /** The variables that make wrangler use this API instead of the real one. */
   get environment(): Record<string, string> {
     const { port } = this.#server.address() as AddressInfo;
     return {
@@ -62,7 +62,7 @@ export class FakeCloudflare {
     };
   }
 
-  /** As `wrangler secret put` leaves it: an empty Worker, nothing served. */
+  /** The state after `wrangler secret put`: an empty Worker that does not serve. */
   addWorker(name: string, secrets: string[]): void {
     this.workers.set(name, emptyWorker(new Set(secrets)));
   }
@@ -77,7 +77,7 @@ export class FakeCloudflare {
     return database;
   }
 
-  /** Gives databases, namespaces, queues and Workers other names, as if everything had been made under those; what is bound stays bound. */
+  /** Renames databases, namespaces, queues and Workers, as if all had been made under the new names; bindings stay. */
   rename(renamed: (name: string) => string): void {
     const databases = [...this.databases.values()].map((each) => ({ ...each, name: renamed(each.name) }));
     const workers = [...this.workers].map(([name, worker]) => [renamed(name), worker] as const);
@@ -181,7 +181,7 @@ export class FakeCloudflare {
       case "POST scripts subdomain":
         worker.subdomain = JSON.parse(call.body.toString());
         return { result: worker.subdomain };
-      // The files are all there already, says an empty list of buckets to upload.
+      // An empty list of buckets says that Cloudflare already has all files.
       case "POST scripts assets-upload-session":
         return { result: { jwt: "assets", buckets: [] } };
       case "GET scripts deployments":
@@ -213,7 +213,7 @@ function emptyWorker(secrets: Set<string>): FakeWorker {
   };
 }
 
-/** Takes a version over, as strict as the real one: what inherits must have something to inherit. */
+/** Stores a version as strictly as the real API: a binding that inherits needs one to inherit from. */
 function upload(worker: FakeWorker, bindings: Binding[]): Reply {
   const before = worker.versions.at(-1) ?? [];
   const resolved = bindings.map((binding) => {
@@ -239,7 +239,7 @@ function setSecrets(worker: FakeWorker, secrets: { name: string; text: string }[
   return { result: {} };
 }
 
-/** A new version of the same code. The list is the whole list; what says a name and a type only is taken over as it was. */
+/** Makes a new version of the same code. The list is complete; an entry with only name and type keeps its previous value. */
 function patchBindings(worker: FakeWorker, bindings: Binding[]): Reply {
   const before = worker.versions.at(-1) ?? [];
   const patched = bindings.map((binding) =>
@@ -274,7 +274,7 @@ function query({ data, fault }: FakeDatabase, sql: string): Reply {
   }
 }
 
-/** As D1 answers, one statement or many. */
+/** Results as D1 returns them, for one statement or many. */
 function runSql(data: DatabaseSync, sql: string) {
   const asks = /^\s*select\b/i.test(sql);
   if (!asks) data.exec(sql);

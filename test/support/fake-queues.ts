@@ -3,17 +3,17 @@ import { type Call, failure, type Reply } from "./fake-api.ts";
 
 interface FakeQueue {
   id: string;
-  /** By the Worker's name. A queue has one at most. */
+  /** By the Worker's name. A queue has at most one. */
   consumers: Map<string, { id: string; settings: unknown }>;
 }
 
-/** What the Cloudflare API knows of queues. */
+/** The queues of the Cloudflare API. */
 export class FakeQueues {
   readonly byName = new Map<string, FakeQueue>();
-  /** What the account is told instead of getting a queue, when it may not use queues. */
+  /** The error that the account gets in place of a queue, when it may not use queues. */
   refused: { code: number; message: string } | undefined;
 
-  /** A queue; with a consumer, when a Worker is named. */
+  /** A queue, with a consumer if a Worker is named. */
   add(name: string, consumer?: string): FakeQueue {
     const queue: FakeQueue = { id: newId(), consumers: new Map() };
     if (consumer !== undefined) queue.consumers.set(consumer, { id: newId(), settings: {} });

@@ -1,36 +1,36 @@
 import { replacing } from "./replacing.ts";
 
-/** How a call of a binding goes wrong. `during` and `never done` leave nothing behind; `after` and `done in silence` leave it done. */
+/** How a call of a binding goes wrong. `during` and `never done` leave nothing behind; `after` and `done in silence` leave the work done. */
 export type Fault =
   /** Fails before it reaches the binding. */
   | "before"
-  /** Fails in mid-way: what was begun is rolled back. */
+  /** Fails in the middle: its work is rolled back. */
   | "during"
-  /** Is done, then the answer is lost and an error comes instead. */
+  /** Does its work, then loses the answer and throws an error instead. */
   | "after"
-  /** Throws at once instead of giving a promise. */
+  /** Throws synchronously instead of returning a promise. */
   | "throws"
   /** Never reaches the binding and never answers. */
   | "never done"
-  /** Is done and never answers. */
+  /** Does its work and never answers. */
   | "done in silence"
-  /** Answers nothing until the faults are over, and is done only then. */
+  /** Answers nothing until the faults are over, and does its work only then. */
   | "late";
 
 export const FAULTS: Fault[] = ["before", "during", "after", "throws", "never done", "done in silence", "late"];
 
-/** One call of a binding: `DB.batch`, and how many of that name came before it. */
+/** One call of a binding: its name, such as `DB.batch`, and how many calls of that name came before it. */
 export interface Call {
   name: string;
   nth: number;
 }
 
-/** What D1 says of a lost connection, and a fault that it documents as transient. */
+/** D1's text for a lost connection, which its documentation calls transient. */
 export const TRANSIENT_MESSAGE = "D1_ERROR: Network connection lost.";
 
 type Plan = (call: Call) => Fault | undefined;
 
-/** Faults on their way through wrapped bindings: a plan says which call fails how, until {@link Faults.end}. */
+/** Puts faults into the calls of wrapped bindings: a plan decides which call fails how, until {@link Faults.end}. */
 export class Faults {
   /** Every call since the plan was made, in order. */
   calls: string[] = [];
@@ -45,30 +45,30 @@ export class Faults {
     this.#message = message;
   }
 
-  /** Another plan from here on; calls are counted anew. */
+  /** Sets a new plan, and counts the calls from zero. */
   plan(plan: Plan): void {
     this.#plan = plan;
     this.calls = [];
   }
 
-  /** True while somebody waits for a call that will not answer and for nothing else. */
+  /** True while the only calls in flight are ones that will not answer. */
   get isSilent(): boolean {
     return this.#working === 0 && this.#silent.length + this.#late.length > 0;
   }
 
-  /** True while a call is on its way through the real binding. */
+  /** True while a call is in flight in the real binding. */
   get isWorking(): boolean {
     return this.#working > 0;
   }
 
-  /** No more faults: late calls are done now, silent ones fail so that nothing waits for ever. */
+  /** Ends the faults: late calls do their work now, and silent ones fail so that nothing waits for ever. */
   async end(): Promise<void> {
     this.#plan = () => undefined;
     for (const fail of this.#silent.splice(0)) fail(this.#error());
     await Promise.all(this.#late.splice(0).map((work) => work()));
   }
 
-  /** Not an async function: `throws` must throw at once. */
+  /** Not an async function, because `throws` must throw synchronously. */
   through<T>(name: string, work: () => Promise<T>, rolledBack?: () => Promise<unknown>): Promise<T> {
     const nth = this.calls.filter((each) => each === name).length;
     this.calls.push(name);
@@ -136,7 +136,7 @@ export function faultyD1(db: D1Database, faults: Faults): D1Database {
   });
 }
 
-/** A namespace whose calls go through the faults, under the name of its binding. */
+/** A KV namespace whose calls go through the faults, under the name of its binding. */
 export function faultyKv(kv: KVNamespace, faults: Faults, name: string): KVNamespace {
   const via = (method: "get" | "put" | "delete") =>
     function viaFaults(...given: unknown[]) {
@@ -146,7 +146,7 @@ export function faultyKv(kv: KVNamespace, faults: Faults, name: string): KVNames
   return replacing(kv, { get: via("get"), put: via("put"), delete: via("delete") });
 }
 
-/** A rate limit whose calls go through the faults. */
+/** A rate limiter whose calls go through the faults. */
 export function faultyLimit(limit: RateLimit, faults: Faults, name: string): RateLimit {
   return { limit: (options) => faults.through(`${name}.limit`, () => limit.limit(options)) };
 }

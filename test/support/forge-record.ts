@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 import { databaseOf } from "./homes.ts";
 import type { World } from "./world.ts";
 
-/** Puts an app's record into KV as D1 has it, with some of it replaced. */
+/** Puts an app's record, as D1 has it, into KV with some fields replaced. */
 export async function forgeRecord(world: World, change: Record<string, unknown>): Promise<void> {
   const row = await databaseOf(world.home)
     .prepare("SELECT * FROM apps WHERE appid = ?")

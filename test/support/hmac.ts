@@ -1,4 +1,4 @@
-/** The tests' own signing, independent of what they test: hex HMAC-SHA256 of UTF-8 text or bytes. */
+/** The tests' own signature, independent of the code under test: hex HMAC-SHA256 of UTF-8 text or bytes. */
 export async function hmac(secret: string, body: string | Uint8Array<ArrayBuffer>): Promise<string> {
   const encoder = new TextEncoder();
   const algorithm = { name: "HMAC", hash: "SHA-256" };

@@ -2,13 +2,13 @@ import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test"
 import { env } from "cloudflare:workers";
 import { createApp } from "../../src/app.ts";
 import type { Bindings } from "../../src/config.ts";
-// Loaded with the file: otherwise its first test pays for it.
+// Imported with the file, because otherwise the file's first test would wait for it.
 import "../../src/http/operators.ts";
 import { NOW, runtimeAt } from "./test-runtime.ts";
 
 export const ADMIN_TOKEN = env.ADMIN_TOKEN;
 
-/** Bindings to replace, homes to add; undefined takes one away. */
+/** Bindings to replace and homes to add; undefined removes a binding. */
 export type Replacements = { [Name in keyof Bindings]?: Bindings[Name] | undefined } & {
   [home: `HOME_${string}`]: D1Database | undefined;
 };
@@ -19,14 +19,14 @@ export interface Answer {
   envelope: { code: number; msg: string; data: unknown };
 }
 
-/** Rate limits are off unless a test brings its own: tests share one client address. */
+/** Rate limits are off unless a test brings its own, because all tests share one client address. */
 const unlimited = {
   APP_LIMIT: undefined,
   SITE_LIMIT: undefined,
   CLIENT_LIMIT: undefined,
 } as unknown as Partial<Bindings>;
 
-/** A Worker in one isolate: nothing cached yet, a clock of its own. `env` may be replaced binding by binding. */
+/** A Worker in one isolate, with empty caches and its own clock. `env` may be replaced binding by binding. */
 export class Isolate {
   /** Unix seconds; may be moved. */
   readonly clock = { now: NOW };
@@ -37,7 +37,7 @@ export class Isolate {
     this.env = { ...env, ...unlimited, ...bindings } as Bindings;
   }
 
-  /** Sends any request and waits for what it left to `waitUntil`. */
+  /** Sends any request and waits for the work that it left to `waitUntil`. */
   async fetch(request: Request): Promise<Response> {
     const context = createExecutionContext();
     const response = await this.app.fetch(request, this.env, context);
@@ -59,7 +59,7 @@ export class Isolate {
     );
   }
 
-  /** Sends bytes as they are, with exactly these headers beside a content type of JSON. */
+  /** Sends bytes unchanged, with exactly these headers and a content type of JSON. */
   async sendRaw(operation: string, body: BodyInit, headers: HeadersInit = {}): Promise<Answer> {
     const all = new Headers(headers);
     if (!all.has("content-type")) all.set("content-type", "application/json");

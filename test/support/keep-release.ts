@@ -1,4 +1,4 @@
-/** `npm run keep:release`: keeps the Worker of this checkout as test/e2e/last-release.test.ts runs it. */
+/** `npm run keep:release`: stores the Worker of this checkout, for test/e2e/last-release.test.ts to run. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildProductionBundle, ROOT } from "../bench/production-bundle.ts";

@@ -9,7 +9,7 @@ export interface Received {
   body: Buffer;
 }
 
-/** A server on this machine that keeps what it got, byte for byte, and answers what it is told to. */
+/** A server on this machine that keeps each request byte for byte, and answers as the test says. */
 export class Listener {
   readonly received: Received[] = [];
   answer = { status: 200, headers: {} as Record<string, string>, body: '{"code":1,"msg":"ok","data":{"chat_id":7}}' };
@@ -47,5 +47,5 @@ export class Listener {
   }
 }
 
-/** What the signature of these bytes must be, by another implementation than the one under test. */
+/** The signature of these bytes, by another implementation than the one under test. */
 export const hmacOf = (secret: string, body: Uint8Array) => createHmac("sha256", secret).update(body).digest("hex");

@@ -1,4 +1,4 @@
-/** What the project's Markdown pages say, as far as tests ask: links, headings, tables. */
+/** Reads the project's Markdown pages: their links, headings and tables. */
 
 /** Pages by their paths from the project's folder. */
 type Pages = Record<string, string>;
@@ -7,7 +7,7 @@ type Pages = Record<string, string>;
 const withoutBlocks = (text: string) => text.replaceAll(/^( *)```.*?^\1```$/gms, "");
 
 /**
- * The anchors of a page's headings as GitHub makes them: small letters, digits, hyphens for blanks; a name that comes again gets a
+ * The anchors of a page's headings as GitHub makes them: lower case, digits, hyphens for blanks; a repeated name gets a
  * number.
  */
 export function anchorsOf(text: string): Set<string> {
@@ -22,7 +22,7 @@ export function anchorsOf(text: string): Set<string> {
   return anchors;
 }
 
-/** The relative links and pictures of a page: as written, and the file and the anchor they lead to. */
+/** The relative links and pictures of a page: the link itself, and the file and the anchor of its target. */
 export function linksOf(path: string, text: string): { link: string; target: string; anchor: string }[] {
   const prose = withoutBlocks(text).replaceAll(/(`+).+?\1/g, "");
   return [...prose.matchAll(/\]\(([^)\s]+)\)/g)]
@@ -34,7 +34,7 @@ export function linksOf(path: string, text: string): { link: string; target: str
     });
 }
 
-/** The links that lead nowhere, as `page → link`. */
+/** The broken links, as `page → link`. */
 export function brokenLinks(pages: Pages, files: readonly string[]): string[] {
   const leads = ({ target, anchor }: { target: string; anchor: string }) =>
     target.endsWith("/")

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 
-/** Holds real answers against openapi.json. For tests that run in node. */
+/** Compares real answers with openapi.json, for tests that run in node. */
 
-// biome-ignore lint/suspicious/noExplicitAny: JSON of any shape, walked by names that a test would miss at once
+// biome-ignore lint/suspicious/noExplicitAny: JSON of any shape; a wrong step through it fails the test at once
 type Json = any;
 
 export const openApi = JSON.parse(readFileSync(join(import.meta.dirname, "../../src/assets/openapi.json"), "utf8")) as {
@@ -14,7 +14,7 @@ export const openApi = JSON.parse(readFileSync(join(import.meta.dirname, "../../
 
 export const METHODS = ["get", "post", "put", "patch", "delete"];
 
-/** Headers of the service's own: one that the document does not name is as wrong as one that is missing. */
+/** The service's own headers: an undocumented one is as wrong as a missing one. */
 const OWN_HEADERS = [
   "x-request-id",
   "x-error-detail",
@@ -38,7 +38,7 @@ interface Exchange {
 }
 
 /**
- * What is wrong with an answer, as the document has it; nothing when it is as documented.
+ * The differences between an answer and the document; empty when there are none.
  *
  * @throws Error when the document does not have the path
  */
@@ -46,7 +46,7 @@ export function undocumented({ method, path, status, headers, text }: Exchange):
   const template = templateOf(path);
   if (template === undefined) throw new Error(`${path} is not in openapi.json`);
   const operations: Json = openApi.paths[template];
-  // Another method than those is a 405, which each operation of the path describes.
+  // Any other method must be a 405, which each operation of the path documents.
   const operation = operations[method.toLowerCase()] ?? operations[METHODS.find((name) => name in operations) ?? ""];
   if (!(method.toLowerCase() in operations) && status !== 405) return [`${method} is answered with ${status}, not 405`];
   const response = resolve(operation.responses[status]);
@@ -56,7 +56,7 @@ export function undocumented({ method, path, status, headers, text }: Exchange):
   );
 }
 
-/** The path as the document writes it. */
+/** The path in the document's spelling. */
 export function templateOf(path: string): string | undefined {
   return Object.keys(openApi.paths).find((template) =>
     new RegExp(`^${template.replace(/\{[^}]+\}/g, "[^/]+")}$`).test(path),

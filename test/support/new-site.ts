@@ -8,10 +8,10 @@ export interface Site {
   secret: string;
 }
 
-/** On the real bindings, so that a binding that fails or counts sees only what the test does. */
+/** Made on the real bindings, so that a faulty or counting binding of the test sees only the test's own calls. */
 const operators = new Isolate();
 
-/** A fresh site with an app in a home, made through the admin API at NOW, and agents 1, 2 and 3 in normal status and 4 disabled. */
+/** A new site with an app in a home, made through the admin API at NOW, with agents 1, 2 and 3 in normal status and 4 disabled. */
 export async function newSite(home = "main"): Promise<Site> {
   const { id: siteId } = await made<{ id: number }>("/admin/sites", { name: "Site", home });
   const { appid, secret } = await made<{ appid: string; secret: string }>(`/admin/sites/${siteId}/apps`, {

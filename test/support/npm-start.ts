@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { makeCheckout } from "./checkout.ts";
 
-/** Where a test file runs `npm start`: a checkout, which gets files, in a folder that goes with all processes when the file ends. */
+/** A checkout in which a test file runs `npm start`, and a folder for its files. Both go with all processes when the file ends. */
 export const place = { folder: "", checkout: "" };
 
 const children: ChildProcess[] = [];
@@ -23,14 +23,14 @@ export function useCheckout(): void {
       try {
         if (pid !== undefined) process.kill(-pid, "SIGKILL");
       } catch {
-        // It has ended, as it should.
+        // The process has already ended, as it should.
       }
     }
     rmSync(place.folder, { recursive: true, force: true, maxRetries: 3 });
   });
 }
 
-/** Runs something in the checkout, and ends it when it does not end by itself. */
+/** Runs a command in the checkout, and ends it when it does not end by itself. */
 export function toItsEnd(program: string, args: string[]) {
   const { NODE_ENV, CLOUDFLARE_ENV, ...env } = process.env;
   const ran = spawn(program, args, { cwd: place.checkout, env, stdio: ["ignore", "pipe", "pipe"], detached: true });
@@ -51,7 +51,7 @@ export function toItsEnd(program: string, args: string[]) {
   });
 }
 
-/** The processes that descend from one, as pid and command line. */
+/** The descendants of a process, as pid and command line. */
 export function descendants(pid: number): { pid: number; name: string }[] {
   const table = execFileSync("ps", ["-A", "-o", "ppid=,pid=,args="], { encoding: "utf8" });
   const children = table
@@ -61,13 +61,13 @@ export function descendants(pid: number): { pid: number; name: string }[] {
   return [...children, ...children.flatMap((child) => descendants(child.pid))];
 }
 
-/** Whether it runs. One that has ended and was not yet waited for by its parent does not. */
+/** Whether a process runs. A process that ended and whose parent has not waited for it does not run. */
 export function isAlive(pid: number): boolean {
   const { status, stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
   return status === 0 && !stdout.trim().startsWith("Z");
 }
 
-/** How a person starts it, and how other programs do. */
+/** The ways to start it: as a person does, and as other programs do. */
 const BY = { node: [process.execPath, "src/cli/start.ts"], npm: ["npm", "start", "--"] } as const;
 
 /** Starts it on a free port with its state in a folder of the test, and waits until it serves. */
@@ -111,7 +111,7 @@ export async function start(more: readonly string[] = [], by: keyof typeof BY = 
       started.kill(signal);
       return ended;
     },
-    /** All of its processes at once, as a power cut does. */
+    /** Kills all of its processes at once, as a power cut does. */
     kill() {
       process.kill(-(started.pid as number), "SIGKILL");
       return ended;

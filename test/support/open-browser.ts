@@ -1,6 +1,6 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 
-/** Debian's Chromium, or the one CHROMIUM names; no network of its own. */
+/** Debian's Chromium, or the one that CHROMIUM names, without network access. */
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -19,7 +19,7 @@ export function openBrowser(): Promise<Browser> {
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 390, height: 844 };
 
-/** A page of a fresh profile, signed in to the console. */
+/** A page of a new profile, signed in to the console. */
 export async function signedInPage(
   browser: Browser,
   worker: { url: string; adminToken: string },

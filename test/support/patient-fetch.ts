@@ -3,13 +3,13 @@ import { vi } from "vitest";
 import type { Faults } from "./faulty-bindings.ts";
 import { type Answer, hmac, type World } from "./world.ts";
 
-/** Real milliseconds between two looks, and fake ones that pass meanwhile: few while a binding works, more in a pause between tries. */
+/** Real milliseconds between two looks, and the fake ones that pass meanwhile: few while a binding works, more during a backoff. */
 const LOOK_EVERY_MS = 1;
 const WHILE_WORKING_MS = 5;
 const IN_A_PAUSE_MS = 50;
 
 /**
- * Waits for what may wait for a binding that is silent: time limits of seconds pass at once. Needs fake timers
+ * Waits for a request that may wait for a silent binding: time limits of seconds pass at once. Needs fake timers
  * (`setTimeout`, `clearTimeout`, `Date`).
  */
 export async function withoutWaiting<T>(work: Promise<T>, faults: Faults): Promise<T> {
@@ -19,7 +19,7 @@ export async function withoutWaiting<T>(work: Promise<T>, faults: Faults): Promi
   };
   work.then(done, done);
   while (!settled) {
-    // While all are silent nothing happens before the next timer.
+    // While all bindings are silent, nothing happens before the next timer.
     if (faults.isSilent) await vi.advanceTimersToNextTimerAsync();
     else await vi.advanceTimersByTimeAsync(faults.isWorking ? WHILE_WORKING_MS : IN_A_PAUSE_MS);
     await scheduler.wait(LOOK_EVERY_MS);
@@ -27,7 +27,7 @@ export async function withoutWaiting<T>(work: Promise<T>, faults: Faults): Promi
   return work;
 }
 
-/** Starts a signed call; `rest` is what it left to `waitUntil`, which a silent binding holds up until its faults end. */
+/** Starts a signed call. `rest` is its `waitUntil` work, which a silent binding holds up until the faults end. */
 export async function startCall(
   world: World,
   operation: "create_gd" | "add_kf",

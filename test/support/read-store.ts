@@ -2,7 +2,7 @@ import { env } from "cloudflare:workers";
 
 type Row = Record<string, unknown>;
 
-/** What operators made of a site: its apps, agents and audit log, and how many sites there are. */
+/** What operators stored of a site: its apps, agents and audit log, and how many sites there are. */
 export function readOperated(siteId: number, db = env.DB) {
   return readAll(
     {
@@ -17,7 +17,7 @@ export function readOperated(siteId: number, db = env.DB) {
   );
 }
 
-/** What signed calls stored of a site and its app, whole: for "nothing was written" and for "exactly this was". */
+/** Everything that signed calls stored of a site and its app, for "nothing was written" and for "exactly this was written". */
 export function readStored({ siteId, appid }: { siteId: number; appid: string }, db: D1Database) {
   return readAll(
     {
@@ -32,7 +32,7 @@ export function readStored({ siteId, appid }: { siteId: number; appid: string },
   );
 }
 
-/** Runs queries of one parameter each, in one round trip: most of a test's time is its round trips. */
+/** Runs queries with one parameter each in one round trip, because round trips take most of a test's time. */
 async function readAll<Name extends string>(
   queries: Record<Name, [sql: string, parameter: number | string]>,
   db: D1Database,

@@ -2,14 +2,14 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Webhook } from "standardwebhooks";
 
-/** An event that arrived, with what the sender said of it. */
+/** An event that arrived, with the sender's headers. */
 interface Arrived {
   path: string;
   headers: Record<string, string>;
   body: string;
 }
 
-/** What an event's body holds, as far as tests look at it. */
+/** The body of an event, as far as tests read it. */
 interface EventBody {
   type: string;
   timestamp: string;
@@ -18,10 +18,10 @@ interface EventBody {
 
 type Answer = (response: ServerResponse, path: string) => void;
 
-/** A program of somebody else's: it verifies with the public package only, and answers as it is told, at each path in its own way. */
+/** A third party's program: it verifies with the public package only, and answers at each path as that path is told. */
 export class Receiver {
   readonly arrived: Arrived[] = [];
-  /** How often a sender ended a connection while the answer was still being written, by path. */
+  /** How often a sender closed a connection while the answer was still being written, by path. */
   readonly cut: Record<string, number> = {};
   answer: Answer = (response) => response.end();
   readonly #server = createServer((request, response) => {
@@ -58,6 +58,6 @@ export class Receiver {
   }
 }
 
-/** The event, if the signature is good and fresh. @throws as the public package does */
+/** The event, if the signature is good and fresh. @throws the public package's error */
 export const verified = ({ headers, body }: Arrived, secret: string): EventBody =>
   new Webhook(secret).verify(body, headers) as EventBody;

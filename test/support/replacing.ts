@@ -1,4 +1,4 @@
-/** A real binding with some of its methods replaced: for faults, stale answers and counting. */
+/** A real binding with some of its methods replaced, for faults, stale answers and counting. */
 export function replacing<Binding extends object>(
   binding: Binding,
   methods: { [Name in keyof Binding]?: unknown },

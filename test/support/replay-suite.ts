@@ -15,7 +15,7 @@ import {
 import { staleKv } from "./stale-kv.ts";
 import { type Body, NOW, type Replacements, World } from "./world.ts";
 
-/** KV never decides, so the same must hold whatever it knows. */
+/** KV never decides, so the same rules must hold for every state of KV. */
 const KV_STATES: [string, () => Replacements][] = [
   ["KV knows", () => ({ REPLAY_LOOK_MS: "1000" })],
   ["KV is not bound", () => ({ NONCES: undefined })],
@@ -23,7 +23,7 @@ const KV_STATES: [string, () => Replacements][] = [
   ["KV is not waited for", () => ({ REPLAY_LOOK_MS: "0" })],
 ];
 
-/** Freshness and one use per ranstr, for one route. Design: docs/decisions.md. */
+/** Freshness and one use of each ranstr, for one route. Design: docs/decisions.md. */
 export function replaySuite(route: SignedRoute): void {
   const { operation } = route;
 
@@ -34,7 +34,7 @@ export function replaySuite(route: SignedRoute): void {
       await expectAccepted(world, route, () => world.send(operation, body));
     });
 
-    it.each([-301, 301, -NOW, NOW * 999])("is refused %i seconds off, and the ranstr is not used up", async (off) => {
+    it.each([-301, 301, -NOW, NOW * 999])("is refused %i seconds off, and the ranstr stays unused", async (off) => {
       const world = await World.create();
       const body = await route.acceptable(world);
       const stale = { ...body, timestamp: NOW + off };
@@ -43,7 +43,7 @@ export function replaySuite(route: SignedRoute): void {
       await expectAccepted(world, route, () => world.send(operation, body));
     });
 
-    it("is held to TIMESTAMP_TOLERANCE_SECONDS", async () => {
+    it("is checked against TIMESTAMP_TOLERANCE_SECONDS", async () => {
       const world = await World.create({ TIMESTAMP_TOLERANCE_SECONDS: "10" });
       const body = await route.acceptable(world);
       const at = (off: number) => world.send(operation, { ...body, timestamp: NOW + off });
@@ -81,7 +81,7 @@ export function replaySuite(route: SignedRoute): void {
       ["a lone surrogate", { ranstr: "\ud800" }],
     ])("is 参数错误 when %s", async (_, change) => refusesStamp(change, "ranstr"));
 
-    it("counts by appid and by its exact characters", async () => {
+    it("counts separately for each appid, by its exact characters", async () => {
       const [world, other] = [await World.create(), await World.create()];
       for (const [of, ranstr] of [
         [world, "abc"],
@@ -118,7 +118,7 @@ export function replaySuite(route: SignedRoute): void {
       await expectTokenInvalid(world, () => world.anotherIsolate().send(operation, body));
     });
 
-    it("is refused after the operation itself refused: that used the ranstr up, and wrote nothing else", async () => {
+    it("is refused after the operation itself refused: that used up the ranstr, and wrote nothing else", async () => {
       const world = await World.create(bindings());
       const body = await route.refusable(world);
       const before = await world.stored();
@@ -149,7 +149,7 @@ export function replaySuite(route: SignedRoute): void {
     });
   });
 
-  it("refuses a stale request that was used, when the tolerance is raised to its most and all expired nonces are pruned", async () => {
+  it("refuses a used request that became stale, also with the highest tolerance and all expired nonces pruned", async () => {
     const world = await World.create({ NONCES: undefined, TIMESTAMP_TOLERANCE_SECONDS: "0" });
     const body = await route.acceptable(world);
     await expectAccepted(world, route, () => world.send(operation, body));
@@ -161,7 +161,7 @@ export function replaySuite(route: SignedRoute): void {
     }
   });
 
-  it("asks neither KV nor the database about a replay that this isolate has seen, and writes KV nothing", async () => {
+  it("asks neither KV nor the database about a replay that this isolate has seen, and writes nothing to KV", async () => {
     const { db, trips } = countingDb(env.DB);
     const kvCalls: string[] = [];
     const counted =
@@ -193,7 +193,7 @@ export function replaySuite(route: SignedRoute): void {
     }
   });
 
-  it("asks the database nothing for a replay that KV knows, and one batch for an accepted request", async () => {
+  it("asks the database nothing about a replay that KV knows, and runs one batch for an accepted request", async () => {
     const { db, trips } = countingDb(env.DB);
     const world = await World.create({ DB: db, REPLAY_LOOK_MS: "1000" });
     await env.CREDENTIALS.delete(`app:${world.appid}`);
@@ -207,7 +207,7 @@ export function replaySuite(route: SignedRoute): void {
   });
 
   it.each(["300", "10"])(
-    "lets a ranstr be used again 1,860 s later and not a second earlier, with a tolerance of %s s",
+    "lets a ranstr be used again after 1,860 s and not a second earlier, with a tolerance of %s s",
     async (tolerance) => {
       const world = await World.create({ NONCES: undefined, TIMESTAMP_TOLERANCE_SECONDS: tolerance });
       const body = await route.acceptable(world);

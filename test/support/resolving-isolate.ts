@@ -18,17 +18,17 @@ const HEAD_START_MS = 15;
 
 export type Change = {
   directory?: D1Database;
-  /** For a directory that goes through faults, which cannot be counted as well. */
+  /** Whether the directory goes through faults, because its round trips cannot be counted then. */
   uncounted?: boolean;
   apac?: D1Database | undefined;
   closedHomes?: string[];
   credentials?: KVNamespace | undefined;
-  /** Whether D1 is asked too when KV takes 15 ms. A busy machine's KV does; so without it KV has a second. */
+  /** Whether D1 is asked too after 15 ms without KV's answer. Otherwise KV has a second, because a busy machine's KV is slow. */
   hedged?: boolean;
   masterKeys?: [Uint8Array<ArrayBuffer>];
 };
 
-/** A resolver as an isolate has it, on real D1 and KV, whose round trips are counted. */
+/** A resolver as an isolate has it, on real D1 and KV, with its round trips counted. */
 export class ResolvingIsolate {
   readonly clock = { now: NOW };
   readonly resolver: CredentialResolver;
@@ -70,32 +70,32 @@ export class ResolvingIsolate {
     };
   }
 
-  /** @param more milliseconds of the request's time */
+  /** @param more milliseconds that the request has left */
   lookUp(question: Question, more = 8_000): Promise<Found | undefined> {
     const lifetime = { waitUntil: this.waitUntil, answerBy: Date.now() + more };
     return this.resolver.lookUp(this.bindings, lifetime, question);
   }
 
-  /** As a request asks first. */
+  /** Asks as a request does at first. */
   async resolve(appid: string): Promise<Found | undefined> {
     const found = await this.lookUp({ trust: "cache", appid, inMemory: false });
     await this.settled();
     return found;
   }
 
-  /** What the isolate remembers. */
+  /** The app in the isolate's memory. */
   remembered(appid: string): Promise<Found | undefined> {
     return this.lookUp({ trust: "cache", appid, inMemory: true });
   }
 
-  /** As a request asks whose home does not answer. */
+  /** Asks as a request does whose home does not answer. */
   async relocate(cached: Credentials, client = "192.0.2.1"): Promise<Found | undefined> {
     const found = await this.lookUp({ trust: "directory", cached, client });
     await this.settled();
     return found;
   }
 
-  /** As a request asks whose signature failed. */
+  /** Asks as a request does whose signature failed. */
   async refresh(cached: Credentials, client = "192.0.2.1"): Promise<Credentials | undefined> {
     const fresh = await this.lookUp({ trust: "home", because: "signature_failed", cached, client });
     await this.settled();
@@ -114,14 +114,14 @@ export class ResolvingIsolate {
 
 export const kvKey = (appid: string) => `app:${appid}`;
 
-/** A world that KV knows nothing of yet, as if its location had never heard of the app. */
+/** A world whose app KV has never seen, not even as a miss. */
 export async function unpublished(home = "main"): Promise<World> {
   const world = await World.create({}, home);
   await env.CREDENTIALS.delete(kvKey(world.appid));
   return world;
 }
 
-/** What KV has of an app. */
+/** An app's record in KV. */
 export async function recordOf(appid: string): Promise<AppRecord> {
   const record = await env.CREDENTIALS.get<AppRecord>(kvKey(appid), "json");
   if (record === null) throw new Error("KV has no record");

@@ -7,7 +7,7 @@ export interface CliResult {
   stderr: string;
 }
 
-/** Runs one of src/cli/ as npm does, with nothing of this process's settings that it would read. */
+/** Runs a file of src/cli/ as npm does, without those settings of this process that the file would read. */
 export function runCli(
   name: string,
   args: readonly string[],

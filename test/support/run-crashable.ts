@@ -7,7 +7,7 @@ import { createInterface, type Interface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { buildProductionBundle, ROOT } from "../bench/production-bundle.ts";
 
-/** An app that calls can be signed for. */
+/** An app with its secret, so that tests can sign for it. */
 export interface SignedApp {
   siteId: number;
   appid: string;
@@ -15,8 +15,8 @@ export interface SignedApp {
 }
 
 /**
- * The Worker as it is deployed, in a workerd that can be killed and started again on what it left. It has the homes `main` and `apac`,
- * and its requests to others are workerd's own.
+ * The deployed Worker, in a workerd that can be killed and started again on the same state. It has the homes `main` and `apac`,
+ * and workerd itself makes its requests to receivers.
  */
 export class CrashableWorker {
   readonly folder = mkdtempSync(join(tmpdir(), "agent-session-crash-"));
@@ -25,7 +25,7 @@ export class CrashableWorker {
 
   readonly #settings: Record<string, unknown>;
 
-  /** @param own vars beside those of wrangler.toml */
+  /** @param own vars besides those of wrangler.toml */
   constructor(own: Record<string, string> = {}) {
     const { code, compatibilityDate, vars } = buildProductionBundle();
     const secrets = { MASTER_KEY: randomBytes(32).toString("base64"), ADMIN_TOKEN: this.#adminToken };
@@ -49,7 +49,7 @@ export class CrashableWorker {
    */
   async start({ queueSeconds = 0 } = {}): Promise<void> {
     writeFileSync(join(this.folder, "settings.json"), JSON.stringify({ ...this.#settings, queueSeconds }));
-    // Its standard input ends with this process, however that ends, and it ends with its input.
+    // Its standard input ends with this process, in whatever way, and the child ends with its input.
     const child = spawn(process.execPath, [join(import.meta.dirname, "crashable-worker.ts"), this.folder], {
       stdio: ["pipe", "pipe", "inherit"],
     });
@@ -59,7 +59,7 @@ export class CrashableWorker {
     this.#running.url = url;
   }
 
-  /** SIGKILL for workerd, then for the process that started it, so that nobody starts another. @returns workerd's pids */
+  /** SIGKILL for workerd, then for the process that started it, so that workerd is not started again. @returns workerd's pids */
   async kill(): Promise<number[]> {
     if (this.#running === undefined) return [];
     const { process: parent } = this.#running;
@@ -97,7 +97,7 @@ export class CrashableWorker {
     return (await answer.json()) as T;
   }
 
-  /** A fresh site with an app and these agents in normal status. */
+  /** A new site with an app and these agents in normal status. */
   async provision(home: string, agents: number[]): Promise<SignedApp> {
     const { id: siteId } = await this.admin<{ id: number }>("POST", "/admin/sites", { name: "Site", home });
     for (const id of agents) await this.admin("POST", `/admin/sites/${siteId}/agents`, { id, name: `Agent ${id}` });
@@ -107,18 +107,18 @@ export class CrashableWorker {
     };
   }
 
-  /** What the Worker has logged so far. */
+  /** The Worker's log lines so far. */
   logs(): string {
     const file = join(this.folder, "log");
     return existsSync(file) ? readFileSync(file, "utf8") : "";
   }
 
-  /** Looks at each database as it lies on disk. Only while the Worker does not run may anything be changed. */
+  /** Reads each database on disk. Changes are allowed only while the Worker does not run. */
   databases<T>(look: (db: DatabaseSync) => T, readOnly = true): T[] {
     const databases = join(this.folder, "state/d1/miniflare-D1DatabaseObject");
     const files = readdirSync(databases).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
     return files.map((file) => {
-      // A Worker that was killed may hold it for a moment yet.
+      // A killed Worker may still hold the database for a moment.
       const db = new DatabaseSync(join(databases, file), { readOnly, timeout: 10_000 });
       try {
         return look(db);
@@ -129,7 +129,7 @@ export class CrashableWorker {
   }
 }
 
-/** The next line that starts so. */
+/** The next line that starts with this text. */
 function lineOf(lines: Interface, start: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const ended = () => reject(new Error("the Worker has ended"));

@@ -3,7 +3,7 @@ import { type CliResult, run } from "./run-cli.ts";
 
 const FOLDER = join(import.meta.dirname, "../simulation");
 
-/** What node gets to run the command: its options, then the file. @param fake whether a fake stands in for the simulation */
+/** The arguments of node for the command: its options, then the file. @param fake whether a fake replaces the simulation */
 export const simulateArguments = (fake = false): string[] => [
   "--js-base-64",
   "--disable-warning=ExperimentalWarning",
@@ -14,6 +14,6 @@ export const simulateArguments = (fake = false): string[] => [
 export const runSimulate = (...args: string[]): Promise<CliResult> =>
   run(process.execPath, [...simulateArguments(), ...args]);
 
-/** The same command, around test/simulation/command/fake-run.ts. */
+/** The same command, with test/simulation/command/fake-run.ts as its simulation. */
 export const runFakeSimulate = (...args: string[]): Promise<CliResult> =>
   run(process.execPath, [...simulateArguments(true), ...args]);

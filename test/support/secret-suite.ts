@@ -5,7 +5,7 @@ import { expectAccepted, expectTokenInvalid, type SignedRoute } from "./signed-r
 import { staleKv } from "./stale-kv.ts";
 import { NOW, type Replacements, World } from "./world.ts";
 
-/** Where an operator's change has not arrived. */
+/** Caches that an operator's change has not reached. */
 const BEHIND = [
   "an isolate that holds the old record",
   "a fresh isolate beside a KV that holds the old record",
@@ -23,14 +23,14 @@ export function secretSuite(route: SignedRoute): void {
     return expectTokenInvalid(world, () => world.send(route.operation, body));
   };
 
-  /** A world whose caches hold the record of now, and another isolate for the operator, whose changes do not reach them. */
+  /** A world whose caches hold the current record, and another isolate for the operator, whose changes do not reach these caches. */
   async function behind(where: (typeof BEHIND)[number]): Promise<{ world: World; operator: World }> {
     const first = await World.create();
     const kv = staleKv(env.CREDENTIALS);
     const counting = countingDb(env.DB);
-    // The first request puts the record into KV, the second takes it from there.
+    // The first request puts the record into KV, the second reads it from there.
     await send(first);
-    // Held ready, because a look-up asks D1 as well when KV takes long.
+    // `kv` reads the record now and keeps it: with a slow KV the look-up would ask D1 too.
     await kv.get(`app:${first.appid}`, { type: "json" });
     const warm = first.anotherIsolate({ CREDENTIALS: kv, DB: counting.db });
     await send(warm);
@@ -81,7 +81,7 @@ export function secretSuite(route: SignedRoute): void {
       await accepts(world);
     });
 
-    it("refuses a secret that was rotated away twice, although the overlap of the first rotation still lasts", async () => {
+    it("refuses a secret that was rotated away twice, although the first rotation's overlap still lasts", async () => {
       const { world, operator } = await behind(where);
       const second = await rotate(operator, 1_000);
       const third = await rotate(operator, 1_000);
@@ -103,7 +103,7 @@ export function secretSuite(route: SignedRoute): void {
     world.clock.now += 99;
     await accepts(world);
     world.clock.now += 1;
-    // An ended secret is no signature at all, so it learns nothing of the fields either.
+    // An ended secret is no signature, so its caller learns nothing of the fields either.
     const malformed = { ...(await route.acceptable(world)), ranstr: null };
     const { headers } = await expectTokenInvalid(world, () => world.send(route.operation, malformed));
     expect(headers.has("x-error-detail")).toBe(false);
@@ -113,12 +113,12 @@ export function secretSuite(route: SignedRoute): void {
     await accepts(world);
   });
 
-  describe("an appid that is gone and was issued again, with its secret, to another site", () => {
+  describe("an appid that was lost and issued again, with its secret, to another site", () => {
     async function reissued(change: Replacements) {
       const before = await World.create(change);
       const next = await World.create();
       await send(before);
-      // A route is never deleted: only a restored directory has lost one.
+      // The service never deletes the route of an app, so only a restored directory can lack it.
       for (const table of ["apps", "app_routes"]) {
         await env.DB.prepare(`DELETE FROM ${table} WHERE appid = ?`).bind(before.appid).run();
       }
@@ -137,13 +137,13 @@ export function secretSuite(route: SignedRoute): void {
       const body = await route.acceptable(next);
       const { nonces: _of, keys: _them, ...stored } = await before.stored();
       await expectAccepted(next, route, () => before.send(route.operation, body));
-      // Nonces and keys are kept by appid, so they are the same for both.
+      // Nonces and keys belong to the appid, so they are the same for both sites.
       const { nonces: _also, keys: _those, ...rows } = await before.stored();
       expect(rows).toEqual(stored);
     });
   });
 
-  it("believes no record of KV that names another site: its seal does not open", async () => {
+  it("does not believe a record of KV that names another site: its seal does not open", async () => {
     const [world, other] = [await World.create(), await World.create()];
     await send(world);
     const key = `app:${world.appid}`;
@@ -155,7 +155,7 @@ export function secretSuite(route: SignedRoute): void {
     expect(await other.stored()).toEqual(before);
   });
 
-  it("believes no record of KV that gives an ended secret the version of the one in use", async () => {
+  it("does not believe a record of KV that gives an ended secret the version of the current one", async () => {
     const world = await World.create();
     const row = () => env.DB.prepare("SELECT * FROM apps WHERE appid = ?").bind(world.appid).first();
     const before = await row();
@@ -177,7 +177,7 @@ export function secretSuite(route: SignedRoute): void {
     }
   });
 
-  it("writes nothing for a site that the app is not of, whatever a record says", async () => {
+  it("writes nothing for a site that the app does not belong to, whatever a record says", async () => {
     const [world, other] = [await World.create(), await World.create()];
     await env.DB.prepare("UPDATE apps SET site_id = ? WHERE appid = ?").bind(other.siteId, world.appid).run();
     const body = await route.acceptable(world);
@@ -191,7 +191,7 @@ export function secretSuite(route: SignedRoute): void {
     const world = await World.create();
     await send(world);
     expect((await world.admin("DELETE", `/admin/apps/${world.appid}`)).status).toBe(204);
-    // The isolate that heard of it, and KV by it.
+    // The isolate that saw the revocation, and through it KV.
     const heard = world.anotherIsolate();
     await refuses(heard);
     await env.DB.prepare("UPDATE apps SET revoked_at = NULL WHERE appid = ?").bind(world.appid).run();

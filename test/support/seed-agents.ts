@@ -1,6 +1,6 @@
 import { databaseOf } from "./homes.ts";
 
-/** Adds agents to the world's site, without a call of the admin API for each. */
+/** Adds agents to the world's site in the database, without one admin call for each. */
 export async function seedAgents(
   { siteId, home }: { siteId: number; home: string },
   normal: number[],

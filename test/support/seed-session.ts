@@ -1,7 +1,7 @@
 import { databaseOf } from "./homes.ts";
 import { NOW, type World } from "./world.ts";
 
-/** Puts a session into the store as another channel or an earlier request would have left it; gives its id. */
+/** Stores a session as another channel or an earlier request would have left it; returns its id. */
 export async function seedSession(
   world: World,
   change: { id?: number; kind?: "ticket" | "chat"; responsibleAgentId?: number | null; metadata?: string } = {},

@@ -5,8 +5,8 @@ const PAGE = 'HTTP 500: <html><head><title>Internal error</title></head><body>"d
 const WORD = `HTTP 502: ${"upstreamconnecterrorordisconnect".repeat(5)}`;
 
 /**
- * Webhooks to look at: one that fails now and then, one whose receiver is gone, and one with a long URL. The deliveries of the first are in
- * each state there is; nothing of it is posted.
+ * Webhooks for pictures: one that fails sometimes, one whose receiver is gone, and one with a long URL. The first has deliveries in
+ * each status. Nothing is posted.
  *
  * @returns their ids
  */

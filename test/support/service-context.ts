@@ -9,8 +9,8 @@ import { runtimeAt } from "./test-runtime.ts";
 import type { Replacements } from "./world.ts";
 
 /**
- * What services are given, at a time of the test's own (Unix seconds), on the real bindings or on some that are replaced.
- * `published` are the apps whose records KV was given.
+ * The context that services take, at the test's own time (Unix seconds), on the real bindings or on replaced ones.
+ * `published` collects the apps whose records were put into KV.
  */
 export function contextAt(now: number, bindings: Replacements = {}): ServiceContext & { published: string[] } {
   const published: string[] = [];

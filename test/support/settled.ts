@@ -1,19 +1,19 @@
 import type { Page } from "playwright-core";
 
 /**
- * Waits until the page looks as its author meant: read whole, its style sheets and fonts applied, its transitions over. A press of a
- * button or a link waits only until the next page begins, so whoever looks at how a page looks waits for this first.
+ * Waits until the page has its final look: loaded, style sheets and fonts applied, transitions over. A press of a button or a link
+ * waits only until the next page begins, so a test of the look must wait for this first.
  *
- * @throws Error naming a style sheet that did not come
+ * @throws Error naming a style sheet that did not load
  */
 export async function settled(page: Page): Promise<void> {
   await page.waitForLoadState("load");
-  // As a text, and by evaluate(): waitForFunction() needs eval, which the pages' policy forbids.
+  // A text for evaluate(), because waitForFunction() needs eval, which the pages' policy forbids.
   const missing = await page.evaluate<string[]>(`(async () => {
     await document.fonts.ready;
     await Promise.allSettled(document.getAnimations().map(({ finished }) => finished));
     const sheets = [...document.querySelectorAll("link[rel~=stylesheet]")];
-    // One that failed is there, but has no rules that could be read.
+    // A style sheet that failed is listed too, but has no readable rules.
     const isApplied = ({ sheet }) => { try { return sheet.cssRules.length > 0 } catch { return false } };
     return sheets.filter((link) => !isApplied(link)).map(({ href }) => href);
   })()`);

@@ -3,18 +3,18 @@ import { type ConsolePage, plain } from "./console-page.ts";
 import type { ConsoleVisitor } from "./console-visitor.ts";
 import { type Body, hmac, type World } from "./world.ts";
 
-/** The console's signature check: its form filled in, and its page read. */
+/** The console's signature check: fills in its form, and reads its page. */
 
 export type Operation = "create_gd" | "add_kf";
 
 interface Verdict {
-  /** What the call was answered, when the page knows, with what stands under it. */
+  /** The answer that the call got, when the page knows it, with the text below. */
   was: string | undefined;
-  /** What it would be answered now. */
+  /** The answer that the call would get now. */
   answer: string;
-  /** What stands under that. */
+  /** The text below that answer. */
   note: string;
-  /** Each line of the check: what it is about, how it is, what it says. */
+  /** Each line of the check: its subject, its state, its text. */
   lines: Record<string, { state: string; text: string }>;
 }
 

@@ -11,7 +11,7 @@ const twice = (signature: string) => [
 const DIGITS = "x-chat-signature: must be 64 hex digits";
 const MISSING = "x-chat-signature: is required";
 
-/** Wrong ways to hand over a right signature, and what is told of their form. */
+/** Wrong ways to send a right signature, and the detail that names each. */
 const UNUSABLE: [string, (signature: string) => HeadersInit, string | null][] = [
   ["no signature", () => ({}), MISSING],
   ["an empty one", () => named(""), MISSING],
@@ -76,7 +76,7 @@ export function signatureSuite(route: SignedRoute): void {
       await expectTokenInvalid(world, () => world.sendRaw(route.operation, body, named(signature)));
     });
 
-    it("counts the bytes sent, not what they mean: refuses a signature over the re-serialised body", async () => {
+    it("covers the bytes sent, not their meaning: refuses a signature over the re-serialised body", async () => {
       const world = await World.create();
       const fields = await route.acceptable(world);
       const spaced = ` ${JSON.stringify(fields, null, 2)}\n`.replaceAll("/", "\\/");
@@ -112,7 +112,7 @@ export function signatureSuite(route: SignedRoute): void {
       expect(wrong.status).toBe(401);
       expect(right).toEqual(wrong);
       expect(forged).toEqual(wrong);
-      // What is told of a form is told of it for every appid, header for header.
+      // Every appid must get the same headers for a malformed signature.
       for (const [name, headers, detail] of UNUSABLE) {
         const malformed = headers("ab".repeat(32));
         const known = await seen(good, route, { appid: good.appid }, malformed);
@@ -124,7 +124,7 @@ export function signatureSuite(route: SignedRoute): void {
   });
 }
 
-/** All that a caller sees of an answer but the request id. */
+/** Everything of an answer that a caller sees, except the request id. */
 async function seen(world: World, route: SignedRoute, change: { appid: string }, signature?: HeadersInit) {
   const body = JSON.stringify(await route.acceptable(world, change));
   const headers = new Headers(signature ?? named(await hmac(world.secret, body)));

@@ -8,7 +8,7 @@ interface Signer {
 
 const signedBy = ({ appid, timestamp }: Signer): Body => ({ appid, timestamp, ranstr: crypto.randomUUID() });
 
-/** A create_gd body that is accepted, with a ranstr of its own. A field set to undefined is left out. */
+/** A create_gd body that is accepted, with its own ranstr. A field set to undefined is left out. */
 export const createBody = (signer: Signer, change: Body = {}): Body => ({
   ...signedBy(signer),
   sbs: "customer_001",
@@ -20,7 +20,7 @@ export const createBody = (signer: Signer, change: Body = {}): Body => ({
   ...change,
 });
 
-/** An add_kf body with a ranstr of its own. */
+/** An add_kf body with its own ranstr. */
 export const addBody = (signer: Signer, chatId: number, change: Body = {}): Body => ({
   ...signedBy(signer),
   chat_id: chatId,

@@ -8,18 +8,18 @@ import type { Answer, Body, World } from "./world.ts";
 type Stored = Awaited<ReturnType<World["stored"]>>;
 type Rows = Partial<Record<keyof Stored, number>>;
 
-/** A signed operation, as the shared suites need to know it. */
+/** A signed operation, with what the shared suites need to know of it. */
 export interface SignedRoute {
   operation: string;
-  /** Rows that one accepted request adds for a customer or agent not seen before; undefined where only the operation's own tests know. */
+  /** Rows that one accepted request adds for a new customer or agent; undefined where only the operation's own tests know them. */
   adds: Rows | undefined;
-  /** A body that is accepted, with a ranstr and a session or customer of its own. */
+  /** A body that is accepted, with its own ranstr and its own session or customer. */
   acceptable: (world: World, change?: Body) => Promise<Body>;
   /** A body that passes every check before the database and is refused there. */
   refusable: (world: World) => Promise<Body>;
 }
 
-/** What is known better than an operation's documentation tells; see {@link routeOf}. */
+/** Facts that an operation's documentation does not give; see {@link routeOf}. */
 const KNOWN: Record<string, Omit<SignedRoute, "operation">> = {
   create_gd: {
     adds: { customers: 1, sessions: 1, participants: 1, messages: 1, nonces: 1 },
@@ -33,12 +33,12 @@ const KNOWN: Record<string, Omit<SignedRoute, "operation">> = {
   },
 };
 
-/** Every signed operation: a new one is under the shared suites without being named here. */
+/** Every signed operation, so that the shared suites cover a new one at once. */
 export const SIGNED_ROUTES: SignedRoute[] = DOCUMENTED.map(routeOf);
 
 const NO_SUCH_SESSION = Number.MAX_SAFE_INTEGER;
 
-/** By the documentation's first example, where {@link KNOWN} says nothing: about a session of the world's own and its agents. */
+/** Uses the documentation's first example where {@link KNOWN} has no facts, with a session of the world and its agents. */
 function routeOf({ operation, documentation }: { operation: Operation; documentation: Documentation }): SignedRoute {
   const { wireName } = operation;
   const body = (world: World, chatId: number, agent: number, change: Body = {}): Body => ({
@@ -61,7 +61,7 @@ function routeOf({ operation, documentation }: { operation: Operation; documenta
 export const TOKEN_INVALID = { code: -1, msg: "token验证失败!", data: "" };
 export const INVALID_PARAMETERS = { code: -1, msg: "参数错误", data: "" };
 
-/** Expects `act` to be accepted and to add exactly what the route adds, and `also` what is added for how it was sent. */
+/** Expects `act` to be accepted and to add exactly the route's rows, and the rows in `also`. */
 export async function expectAccepted(
   world: World,
   route: SignedRoute,
@@ -74,7 +74,7 @@ export async function expectAccepted(
   expectAdded(route, before, await world.stored(), also);
 }
 
-/** Expects what is stored to differ by one accepted request of the route. Where its rows are not known, it changes something at all. */
+/** Expects the store to gain one accepted request of the route. Where its rows are not known, the store must at least change. */
 export function expectAdded({ operation, adds }: SignedRoute, before: Stored, after: Stored, also: Rows = {}): void {
   const added = rowsAdded(before, after);
   const expected = Object.fromEntries(Object.entries({ nonces: 1, ...adds, ...also }).filter(([, rows]) => rows !== 0));
@@ -87,7 +87,7 @@ export function expectAdded({ operation, adds }: SignedRoute, before: Stored, af
   expect(ownRows(after), `${operation} changes nothing but its nonce`).not.toEqual(ownRows(before));
 }
 
-/** Expects `act` to be answered with 401 and to leave the store as it was. */
+/** Expects `act` to be answered with 401 and to change nothing in the store. */
 export async function expectTokenInvalid(world: World, act: () => Promise<Answer>): Promise<Answer> {
   return expectUnwritten(world, async () => {
     const answer = await act();
@@ -96,7 +96,7 @@ export async function expectTokenInvalid(world: World, act: () => Promise<Answer
   });
 }
 
-/** Expects `act` to leave what is stored of the world's site and app as it was. */
+/** Expects `act` to change nothing stored of the world's site and app. */
 export async function expectUnwritten<Result>(world: World, act: () => Promise<Result>): Promise<Result> {
   const before = await world.stored();
   const result = await act();
@@ -104,7 +104,7 @@ export async function expectUnwritten<Result>(world: World, act: () => Promise<R
   return result;
 }
 
-/** How many rows more there are, by table; tables with as many as before are left out. */
+/** The number of added rows, by table, without unchanged tables. */
 export function rowsAdded(before: Stored, after: Stored): Rows {
   const added = Object.entries(after).map(([table, rows]) => [
     table,

@@ -1,10 +1,10 @@
 import { env } from "cloudflare:workers";
 import { replacing } from "./replacing.ts";
 
-/** How long a test's silent home is taken to be asked: as long as its asker waits, which drops the answer afterwards. */
+/** How long a test's silent home counts as asked: as long as its asker waits, because the asker drops a later answer. */
 const WAITED_MS = 2_000;
 
-/** A database that answers every statement like this, from the values that are bound. */
+/** A database that computes its answer to every statement from the bound values. */
 export const answeringBy = (answer: (values: unknown[]) => Promise<unknown>): D1Database => {
   const bound = (values: unknown[]) => {
     const raw = () => answer(values);
@@ -14,13 +14,13 @@ export const answeringBy = (answer: (values: unknown[]) => Promise<unknown>): D1
   return replacing(env.HOME_APAC, { prepare, batch: () => answer([]) });
 };
 
-/** What a home that has all tables answers to a probe, which binds their names and reads how many of them there are. */
+/** The answer of a fully migrated home to a probe, which binds the tables' names and reads how many exist. */
 export const allTables = (names: unknown[]) => [[names.length]];
 
-/** A home that answers at once: beside silent ones, a test's clock runs too fast for a real database. */
+/** A home that answers at once, for use beside silent ones: the test's clock runs too fast for a real database. */
 export const PROMPT_HOME = answeringBy(async (names) => allTables(names));
 
-/** Bindings of further homes, HOME_X01 and so on, which never answer, and what is known of them. */
+/** Bindings of further homes, HOME_X01 and so on, which never answer, and what the test learns of them. */
 export function silentHomes(count: number) {
   const names = Array.from({ length: count }, (_, i) => `x${String(i + 1).padStart(2, "0")}`);
   const asked: number[] = [];
@@ -36,7 +36,7 @@ export function silentHomes(count: number) {
     names,
     bindings,
     states: Object.fromEntries(names.map((name) => [name, "down"])),
-    /** The most that were asked at the same time. */
+    /** The highest number of homes asked at the same time. */
     most: () =>
       Math.max(0, ...asked.map((at) => asked.filter((other) => other > at - WAITED_MS && other <= at).length)),
   };

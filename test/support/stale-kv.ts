@@ -1,6 +1,6 @@
 import { replacing } from "./replacing.ts";
 
-/** KV as an edge sees it that has not heard of any change: what it first read of a key, a miss too, it reads for ever. */
+/** KV at a location that sees no change: it keeps what it first read of a key for ever, a miss too. */
 export function staleKv(kv: KVNamespace): KVNamespace {
   const known = new Map<string, unknown>();
   return replacing(kv, {

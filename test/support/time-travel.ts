@@ -1,13 +1,13 @@
-/** In an order in which rows may be inserted. */
+/** In an order in which rows can be inserted. */
 const TABLES = [
   ...["sites", "app_routes", "home_sites", "apps", "agents", "customers", "sessions", "participants", "messages"],
   ...["nonces", "idempotency_keys", "events", "webhooks", "deliveries", "audit_log", "jobs", "settlings"],
 ];
 
 /**
- * Remembers a database as it is now.
+ * Remembers a database's current rows.
  *
- * @returns takes the database back to then, as D1's Time Travel does
+ * @returns restores the database to those rows, as D1's Time Travel does
  */
 export async function bookmark(db: D1Database): Promise<() => Promise<void>> {
   const rows = await Promise.all(

@@ -9,7 +9,7 @@ type Violation = { id: string; nodes: { html: string; failureSummary: string }[]
 
 const TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** What axe-core finds against WCAG 2.2 A and AA and its own best practices, once the page has its style. */
+/** axe-core's findings against WCAG 2.2 A and AA and its own best practices, once the page has its style. */
 export async function violations(page: Page): Promise<string[]> {
   await settled(page);
   await page.evaluate(AXE);

@@ -5,7 +5,7 @@ import type { World } from "./world.ts";
 
 type Row = Record<string, unknown>;
 
-/** What is stored of a site's events, whole, and what its audit log says. */
+/** Everything stored of a site's events, and its audit log. */
 export async function eventStore({ siteId, home }: { siteId: number; home: string }) {
   const db = databaseOf(home);
   const all = (sql: string) => db.prepare(sql).bind(siteId);

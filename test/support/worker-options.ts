@@ -13,13 +13,13 @@ type WorkerOptions = Record<string, unknown> & {
   d1Databases: Record<string, { id: string }>;
 };
 
-/** The tests' homes, whichever ones wrangler.toml has: `main` and `apac`. */
+/** The tests' homes, whichever homes wrangler.toml has: `main` and `apac`. */
 const TEST_HOMES = ["DB", "HOME_APAC"] as const;
 
 /**
- * What wrangler makes of wrangler.toml, without what tests have no use for: secrets, crons and the reading of the queue; with {@link TEST_HOMES}, open, in
- * place of the file's. Loading wrangler takes over a second, so the answer is kept below node_modules until wrangler or its file
- * changes.
+ * wrangler's options from wrangler.toml, without secrets, crons and the queue's consumer, which tests do not use, and with
+ * {@link TEST_HOMES}, open, in place of the file's homes. Loading wrangler takes over a second, so the options are cached below
+ * node_modules until wrangler or its file changes.
  */
 export async function workerOptions(config = join(root, "wrangler.toml")): Promise<WorkerOptions> {
   const made = readFileSync(require.resolve("wrangler/package.json"));

@@ -10,7 +10,7 @@ export { ADMIN_TOKEN, type Answer, type Replacements } from "./isolate.ts";
 export type { Body } from "./signed-bodies.ts";
 export { NOW } from "./test-runtime.ts";
 
-/** A fresh site (new-site.ts), an isolate of its own to talk to (isolate.ts), and a caller who signs for the site's app. */
+/** A new site (new-site.ts), an isolate of its own (isolate.ts), and a caller who signs for the site's app. */
 export class World extends Isolate implements Site {
   siteId: number;
   home: string;
@@ -29,7 +29,7 @@ export class World extends Isolate implements Site {
     return new World(await newSite(home), bindings);
   }
 
-  /** Another isolate of the same deployment: nothing cached, the same bindings. */
+  /** Another isolate of the same deployment, with empty caches and the same bindings. */
   anotherIsolate(bindings: Replacements = {}): World {
     const other = new World(this, { ...this.env, ...bindings });
     other.clock.now = this.clock.now;
@@ -60,18 +60,18 @@ export class World extends Isolate implements Site {
     return this.send("add_kf", this.addBody(chatId, change), headers);
   }
 
-  /** Signs and sends a body; text goes out as it is. */
+  /** Signs and sends a body; a text is sent unchanged. */
   async send(operation: string, body: Body | string, headers: Record<string, string> = {}): Promise<Answer> {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     return this.sendRaw(operation, text, { "x-chat-signature": await hmac(this.secret, text), ...headers });
   }
 
-  /** What operators made of this site. */
+  /** What operators stored of this site. */
   operated() {
     return readOperated(this.siteId, databaseOf(this.home));
   }
 
-  /** What is stored of this site and app, whole. */
+  /** Everything stored of this site and app. */
   stored() {
     return readStored(this, databaseOf(this.home));
   }

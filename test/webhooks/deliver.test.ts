@@ -15,12 +15,12 @@ import { NOW, World } from "../support/world.ts";
 
 afterEach(() => vi.unstubAllGlobals());
 
-/** The public package has the machine's clock; the timestamp is the test's own. */
+/** The public package reads the machine's clock, and the event's timestamp is the test's own. */
 const signatureOf = (secret: string, id: string, body: string, at = NOW) =>
   new Webhook(secret).sign(id, new Date(at * 1000), body);
 
 describe("an event that is due", () => {
-  it("is posted as Standard Webhooks say, and delivered", async () => {
+  it("is posted as Standard Webhooks requires, and delivered", async () => {
     const world = await World.create();
     const webhook = await newWebhook(world);
     const chatId = await world.chatId({ content: '王伟 🙂 "</script>' });
@@ -88,7 +88,7 @@ describe("an event that is due", () => {
     );
   });
 
-  it("is not posted when MASTER_KEY does not open the secret, and fails", async () => {
+  it("is not posted when MASTER_KEY does not open the secret, and its delivery fails", async () => {
     const webhook = await newWebhook(await World.create(), { version: "another" });
     await fillDeliveries(webhook, 2);
     const worker = new DeliveringWorker();
@@ -104,12 +104,12 @@ describe("an event that is due", () => {
     expect(worker.kept.warnings).toMatchObject([
       { warning: "the secret of a webhook does not open: MASTER_KEY", home: "main", webhook: webhook.id },
     ]);
-    // That is no fault of the receiver, so it does not count towards the days after which a webhook is disabled.
+    // The receiver has no part in this, so it does not count towards the days after which a webhook is disabled.
     expect((await readWebhook(webhook)).failing_since).toBeNull();
   });
 
   it.each(["http://127.0.0.1/", "https://10.0.0.1/", "https://intranet.local/"])(
-    "is not posted to %s, whoever stored that",
+    "is not posted to %s, even if the database has that URL",
     async (url) => {
       const webhook = await newWebhook(await World.create(), { url });
       await fillDeliveries(webhook, 1);
@@ -129,7 +129,7 @@ describe("an event that is due", () => {
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
   });
 
-  it("is skipped when the event was erased or is gone", async () => {
+  it("is skipped when the event was erased or no longer exists", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 3);
     const { siteId } = webhook;
@@ -145,7 +145,7 @@ describe("an event that is due", () => {
     expect(await readWebhook(webhook)).toMatchObject({ failing_since: null });
   });
 
-  it("is not posted to a disabled webhook, nor before its time", async () => {
+  it("is not posted to a disabled webhook, nor before it is due", async () => {
     const world = await World.create();
     const [disabled, early] = [await newWebhook(world, { status: "disabled" }), await newWebhook(world)];
     for (const webhook of [disabled, early]) await fillDeliveries(webhook, 1);
@@ -195,7 +195,7 @@ describe("an attempt that ends late", () => {
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered", attempts: 2, last_error: null }]);
   });
 
-  it("counts not as a failure of an attempt that somebody else has begun since", async () => {
+  it("does not count as a failure of another attempt that was begun since", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 1);
     const worker = new DeliveringWorker();
@@ -231,7 +231,7 @@ describe("a message of the queue", () => {
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
   });
 
-  it("for a home that is closed, unbound or down is forgotten, and the other homes are served", async () => {
+  it("for a home that is closed, unbound or down is dropped, and the other homes are served", async () => {
     const down = await newWebhook(await World.create({}, "apac"));
     const up = await newWebhook(await World.create());
     for (const webhook of [down, up]) await fillDeliveries(webhook, 1);
@@ -253,7 +253,7 @@ describe("a message of the queue", () => {
     expect(Object.keys(worker.kept.jobs[0]?.homes as object).sort()).toEqual(["apac", "main"]);
   });
 
-  it("for a webhook that is named twice, or does not exist, is harmless", async () => {
+  it("may name a webhook twice, or one that does not exist", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 2);
     const worker = new DeliveringWorker();
@@ -264,7 +264,7 @@ describe("a message of the queue", () => {
     ]);
   });
 
-  it("leaves one record: counts, homes and ids, nothing of the event, the URL or the answer", async () => {
+  it("makes one log record: counts, homes and ids, nothing of the event, the URL or the answer", async () => {
     const world = await World.create();
     const webhook = await newWebhook(world, { url: "https://hooks.example.com/token-in-the-path" });
     await world.chatId({ content: "customer text", sbs_mc: "customer name" });

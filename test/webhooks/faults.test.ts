@@ -7,7 +7,7 @@ import { World } from "../support/world.ts";
 
 afterEach(() => vi.unstubAllGlobals());
 
-/** The batches of one delivery in their order. */
+/** The batches of one delivery, in their order. */
 const BATCHES = ["the lease", "the recording"];
 
 const COUNT = 6;
@@ -17,7 +17,7 @@ async function deliveringThrough(plan: (batch: number) => Fault | undefined) {
   await fillDeliveries(webhook, COUNT);
   const faults = new Faults(({ nth }) => plan(nth));
   const worker = new DeliveringWorker({ DB: faultyD1(env.DB, faults) });
-  // Timeouts of seconds pass in a twentieth of them.
+  // Time limits of seconds end in a twentieth of the time.
   worker.haste = 20;
   return { webhook, faults, worker };
 }
@@ -25,7 +25,7 @@ async function deliveringThrough(plan: (batch: number) => Fault | undefined) {
 const idsOf = (worker: DeliveringWorker) => worker.posted.map(({ headers }) => headers.get("webhook-id"));
 
 describe.each(BATCHES.map((name, nth) => [name, nth] as const))("when the answer of %s is lost", (_, nth) => {
-  it.each(FAULTS)("(%s) it is run again, and each event is posted once", async (fault) => {
+  it.each(FAULTS)("(%s) the batch runs again, and each event is posted once", async (fault) => {
     const { webhook, faults, worker } = await deliveringThrough((batch) => (batch === nth ? fault : undefined));
     await worker.deliver(webhook);
     await faults.end();
@@ -45,14 +45,14 @@ describe("when the database stops answering", () => {
       await faults.end();
       worker.clock.now += 66;
       await worker.scheduled("* * * * *");
-      expect(worker.notices.some((wake) => wake.webhook === webhook.id)).toBe(
+      expect(worker.notices.some((notice) => notice.webhook === webhook.id)).toBe(
         (await deliveriesOf(webhook)).some(({ status }) => status === "pending"),
       );
       await worker.deliver(webhook);
       expect((await deliveriesOf(webhook)).map(({ status }) => status)).toEqual(
         Array.from({ length: COUNT }, () => "delivered"),
       );
-      // The same events, by the same ids.
+      // The same events, under the same ids.
       expect(new Set(idsOf(worker)).size).toBe(COUNT);
       expect(new Set(worker.posted.map(({ body }) => body)).size).toBe(COUNT);
     },

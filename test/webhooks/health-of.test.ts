@@ -22,24 +22,24 @@ const judged = (...all: Ended[]) =>
     return [webhookId, url.slice(8, 9), failingSince, gone];
   });
 
-it("fails when all that ended failed", () => {
+it("a webhook is failing when all ended attempts failed", () => {
   expect(judged(ended("pending"), ended("failed"))).toEqual([["wh_1", "a", NOW, false]]);
 });
 
-it("does not fail when one succeeded, in whatever order", () => {
+it("a webhook is not failing when one attempt succeeded, in any order", () => {
   expect(judged(ended("pending"), ended("delivered"))).toEqual([["wh_1", "a", null, false]]);
   expect(judged(ended("delivered"), ended("pending"))).toEqual([["wh_1", "a", null, false]]);
 });
 
-it("is gone when one said so, even beside a success", () => {
+it("a webhook is gone when one attempt was answered 410, even beside a success", () => {
   expect(judged(ended("failed", { gone: true }), ended("delivered"))).toEqual([["wh_1", "a", null, true]]);
 });
 
-it("says nothing of what was not posted", () => {
+it("attempts that were not posted say nothing about a webhook", () => {
   expect(judged(ended("skipped"), ended("failed", { posted: false }))).toEqual([]);
 });
 
-it("judges each webhook and each URL apart", () => {
+it("each webhook and each URL is judged separately", () => {
   const others = [ended("delivered", { webhookId: "wh_2" }), ended("delivered", { url: "https://b.example.com/" })];
   expect(judged(ended("pending"), ...others)).toEqual([
     ["wh_1", "a", NOW, false],

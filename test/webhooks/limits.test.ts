@@ -9,7 +9,7 @@ import { NOW, World } from "../support/world.ts";
 afterEach(() => vi.unstubAllGlobals());
 vi.setConfig({ testTimeout: 20_000 });
 
-/** A receiver that answers only when told to, and counts how many wait for it, by URL. */
+/** A receiver that answers only when the test says so, and counts the waiting requests by URL. */
 function patientReceiver(worker: DeliveringWorker) {
   const waiting: { url: string; answer: () => void }[] = [];
   let most = 0;
@@ -32,7 +32,7 @@ function patientReceiver(worker: DeliveringWorker) {
   };
 }
 
-/** A receiver that answers one post after the other, each long enough after the last for a batch of D1 in between. */
+/** A receiver that answers one post after another, with time for a batch of D1 between the answers. */
 function oneAfterTheOther(status: number) {
   let last = Promise.resolve();
   return async () => {
@@ -50,7 +50,7 @@ const statusesOf = async (webhook: Parameters<typeof deliveriesOf>[0]) =>
   );
 
 describe("an invocation", () => {
-  it("makes at most 50 calls, posts and batches together, six posts at a time, then wakes the queue for the rest", async () => {
+  it("makes at most 50 calls, posts and batches together, six posts at a time, then notifies the queue for the rest", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 50);
     const { db, trips } = countingDb(env.DB);
@@ -75,7 +75,7 @@ describe("an invocation", () => {
     expect(worker.notices).toEqual([{ home: "main", site: webhook.siteId, webhook: webhook.id, delay: 0 }]);
   });
 
-  it("makes at most 50 calls also where each third batch needs another try", async () => {
+  it("makes at most 50 calls, also where each third batch needs another try", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 50);
     let asked = 0;
@@ -95,7 +95,7 @@ describe("an invocation", () => {
     expect(await statusesOf(webhook)).toContainEqual(expect.stringMatching(/^\d+ delivered$/));
   });
 
-  it("makes at most 50 calls also where each attempt ends alone", async () => {
+  it("makes at most 50 calls, also where each attempt ends alone", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 50);
     const { db, trips } = countingDb(env.DB);
@@ -106,7 +106,7 @@ describe("an invocation", () => {
     expect(worker.kept.jobs).toMatchObject([{ outcome: "ok" }]);
   });
 
-  it("makes at most 50 calls also where each attempt ends alone and the queue is told of each webhook", async () => {
+  it("makes at most 50 calls, also where each attempt ends alone and the queue is notified for each webhook", async () => {
     const world = await World.create();
     const webhooks = [];
     for (let i = 0; i < 20; i++) webhooks.push(await newWebhook(world));
@@ -119,7 +119,7 @@ describe("an invocation", () => {
     expect(worker.posted.length + trips.batches + trips.single + worker.tellings).toBeLessThanOrEqual(50);
   });
 
-  it("begins nothing more after 8 seconds, and wakes the queue for the rest", async () => {
+  it("begins nothing more after 8 seconds, and notifies the queue for the rest", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 10);
     const worker = new DeliveringWorker();
@@ -194,7 +194,7 @@ describe("an invocation", () => {
     await worker.deliver(...webhooks);
     const served = webhooks.map(({ url }) => worker.posted.filter((posted) => posted.url === url).length);
     for (const count of served) expect(count).toBeGreaterThanOrEqual(2);
-    // All have more that is due.
+    // Every webhook has more due deliveries.
     expect(worker.notices.map(({ webhook }) => webhook).sort()).toEqual(webhooks.map(({ id }) => id).sort());
   });
 
@@ -214,7 +214,7 @@ describe("an invocation", () => {
     expect(await statusesOf(webhook)).toEqual(["1 delivered"]);
   });
 
-  it("asks a database that fails once for each attempt that ends, not all the time", async () => {
+  it("asks a failing database once for each attempt that ends, and no more", async () => {
     const webhook = await newWebhook(await World.create({}, "apac"));
     await fillDeliveries(webhook, 3);
     let isDown = false;
@@ -238,11 +238,11 @@ describe("an invocation", () => {
     answers.at(-1)?.();
     await delivered;
     expect(asked).toBe(4);
-    // What ended while the database was down is recorded too.
+    // Results from the time when the database was down are recorded too.
     expect(await statusesOf(webhook)).toEqual(["3 delivered"]);
   });
 
-  it("records what has ended while the queue does not answer", async () => {
+  it("records results while the queue does not answer", async () => {
     const world = await World.create();
     const [failing, other] = [await newWebhook(world), await newWebhook(world)];
     for (const webhook of [failing, other]) await fillDeliveries(webhook, 2);
@@ -289,7 +289,7 @@ describe("a webhook", () => {
     await until(() => receiver.waiting() === most);
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(receiver.waiting()).toBe(most);
-    // Those whose message met a full webhook have forgotten it; those in flight go on.
+    // Messages that met a full webhook are forgotten; those whose attempts are in flight go on.
     const answering = setInterval(() => receiver.answer(), 5);
     await delivered;
     clearInterval(answering);
@@ -298,7 +298,7 @@ describe("a webhook", () => {
     expect(worker.posted).toHaveLength(30);
   });
 
-  it("counts attempts that were lost as in flight until their lease is over", async () => {
+  it("counts lost attempts as in flight until their lease is over", async () => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 21);
     await setDeliveries(webhook, `claim = 'lost', attempts = 1, next_attempt_at = ${NOW + 60}`);
@@ -310,7 +310,7 @@ describe("a webhook", () => {
     const worker = new DeliveringWorker();
     await worker.deliver(webhook);
     expect(worker.posted).toEqual([]);
-    // Nobody is woken: what is in flight goes on, and after that the sweep comes.
+    // No notice is sent: the attempts in flight go on, and the sweep comes after them.
     expect(worker.notices).toEqual([]);
     worker.clock.now += 60;
     await worker.deliver(webhook);

@@ -15,7 +15,7 @@ afterEach(() => vi.unstubAllGlobals());
 
 const DAY = 86_400;
 
-/** A webhook with one delivery that is due, whose receiver answers each attempt with the status and headers. */
+/** A webhook with one due delivery, whose receiver answers each attempt with this status and these headers. */
 async function failing(status: number, headers: Record<string, string> = {}) {
   const world = await World.create();
   const webhook = await newWebhook(world);
@@ -64,11 +64,11 @@ describe("a delivery whose attempts fail", () => {
         last_error: "HTTP 500",
       },
     ]);
-    // The same event each time, signed for its own time.
+    // The same event each time, newly signed for the time of each attempt.
     expect(new Set(worker.posted.map(({ body }) => body)).size).toBe(1);
     expect(new Set(worker.posted.map(({ headers }) => headers.get("webhook-id")))).toEqual(new Set(["evt_1"]));
     expect(new Set(worker.posted.map(({ headers }) => headers.get("webhook-timestamp"))).size).toBe(8);
-    // What one message comes too early for, the sweep finds.
+    // A message that comes too early finds nothing due; the sweep finds the delivery later.
     const [, ...delays] = [0, ...pauses].map((pause) => Math.min(pause, 43_200));
     expect(worker.notices).toEqual(
       delays.map((delay) => ({ home: "main", site: webhook.siteId, webhook: webhook.id, delay })),
@@ -94,7 +94,7 @@ describe("a delivery whose attempts fail", () => {
     }
   });
 
-  it("is delivered by the first attempt that succeeds", async () => {
+  it("ends with the first attempt that succeeds", async () => {
     const { webhook, worker } = await failing(500);
     await worker.deliver(webhook);
     worker.clock.now += 5;
@@ -114,7 +114,7 @@ describe("a delivery whose attempts fail", () => {
     expect([...(delivery?.last_error ?? "").slice("HTTP 500: ".length)]).toHaveLength(200);
   });
 
-  it("is tried again when its attempt was lost, and the lost one counts", async () => {
+  it("is tried again when its attempt was lost, and the lost attempt counts", async () => {
     const { webhook, worker } = await failing(500);
     await setDeliveries(webhook, `attempts = 3, claim = 'lost', next_attempt_at = ${NOW}`);
     worker.receiver = () => new Response();
@@ -122,14 +122,14 @@ describe("a delivery whose attempts fail", () => {
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered", attempts: 4, claim: null }]);
   });
 
-  it("is told to the queue when the earliest of what is left is due", async () => {
+  it("notifies the queue for the time when the earliest remaining delivery is due", async () => {
     const { webhook, worker } = await failing(500);
     await setDeliveries(webhook, "attempts = 3");
     const other = { ...webhook, seq: 2 };
     await fillMore(other, NOW + 100);
     await worker.deliver(webhook);
     expect(worker.notices).toMatchObject([{ delay: 100 }]);
-    // The message that comes then finds what is due, and tells of the rest, although nothing failed.
+    // The later message finds the due delivery, and sends a notice for the rest, although nothing failed.
     worker.notices.length = 0;
     worker.clock.now += 100;
     await setDeliveries(webhook, "attempts = 1");
@@ -139,7 +139,7 @@ describe("a delivery whose attempts fail", () => {
   });
 });
 
-/** Another delivery, of no event that anybody would miss, due at a time. */
+/** Another delivery, of an event that no test reads, due at a given time. */
 async function fillMore({ siteId, id }: { siteId: number; id: string }, at: number): Promise<void> {
   await env.DB.batch([
     env.DB.prepare("INSERT INTO events VALUES (?, 2, 'evt_2', 'session.created', NULL, 0, '{}')").bind(siteId),
@@ -165,7 +165,7 @@ describe("a webhook", () => {
     expect(await readWebhook(webhook)).toMatchObject({ failing_since: null });
   });
 
-  it("does not fail while one of several succeeds", async () => {
+  it("is not failing while one of several attempts succeeds", async () => {
     const { webhook, worker } = await failing(500);
     await fillMore(webhook, NOW);
     worker.receiver = ({ headers }) =>
@@ -175,7 +175,7 @@ describe("a webhook", () => {
     expect((await deliveriesOf(webhook)).map(({ status }) => status)).toEqual(["pending", "delivered"]);
   });
 
-  it("is disabled by 410, with all that is pending", async () => {
+  it("is disabled by a 410, and all its pending deliveries end", async () => {
     const { world, webhook, worker } = await failing(410);
     await fillMore(webhook, NOW + 1_000);
     const other = await newWebhook(world);
@@ -206,7 +206,7 @@ describe("a webhook", () => {
     expect(await deliveriesOf(other)).toMatchObject([{ status: "pending" }]);
   });
 
-  it("is not disabled by a 410 of the URL that it had before", async () => {
+  it("is not disabled by a 410 from its previous URL", async () => {
     const { webhook, worker } = await failing(410);
     worker.receiver = async () => {
       await setWebhook(webhook, "url = 'https://hooks.example.com/new'");
@@ -237,7 +237,7 @@ describe("a webhook", () => {
     );
   });
 
-  it("that succeeds after five days of failures stays enabled", async () => {
+  it("stays enabled when it succeeds after five days of failures", async () => {
     const { webhook, worker } = await failing(200);
     await setWebhook(webhook, `failing_since = ${NOW - 9 * DAY}`);
     await worker.deliver(webhook);

@@ -4,7 +4,7 @@ import { nextAttemptAt, readRetryAfter } from "../../src/webhooks/schedule.ts";
 const NOW = 1_800_000_000;
 
 describe("the next attempt", () => {
-  it("is within a tenth of its pause, whatever chance says", () => {
+  it("comes within a tenth of its backoff, with any random number", () => {
     for (const chance of [0, 0.1, 0.5, 0.9, 1 - Number.EPSILON]) {
       for (const [i, pause] of [5, 300, 1_800, 7_200, 18_000, 36_000, 43_200].entries()) {
         const waits = (nextAttemptAt({ random: () => chance }, i + 1, NOW) ?? 0) - NOW;

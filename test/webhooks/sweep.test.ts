@@ -17,18 +17,20 @@ async function webhookWith(deliveries: string, home = "main"): Promise<TestWebho
   return webhook;
 }
 
-/** The webhooks of these that one run of the sweep wakes. */
+/** Those of the given webhooks for which one run of the sweep notifies the queue. */
 async function notified(webhooks: TestWebhook[], worker = new DeliveringWorker()): Promise<TestWebhook[]> {
   await worker.scheduled(SWEEP);
   return webhooks.filter(({ home, siteId, id }) => {
-    const wakes = worker.notices.filter((wake) => wake.home === home && wake.site === siteId && wake.webhook === id);
-    expect(wakes.length).toBeLessThanOrEqual(1);
-    return wakes.length === 1;
+    const sent = worker.notices.filter(
+      (notice) => notice.home === home && notice.site === siteId && notice.webhook === id,
+    );
+    expect(sent.length).toBeLessThanOrEqual(1);
+    return sent.length === 1;
   });
 }
 
 describe("the sweep", () => {
-  it("wakes, once each, the webhooks of all homes with something due for 5 seconds", async () => {
+  it("notifies the queue, once for each webhook of all homes with a delivery due for 5 seconds", async () => {
     const never = await webhookWith(`next_attempt_at = ${NOW - 5}`);
     const lost = await webhookWith(`claim = 'lost', next_attempt_at = ${NOW - 5}`, "apac");
     const soon = await webhookWith(`next_attempt_at = ${NOW - 4}`);
@@ -37,7 +39,7 @@ describe("the sweep", () => {
     expect(await notified([never, lost, soon, inFlight, done])).toEqual([never, lost]);
   });
 
-  it("has an event delivered whose message was lost", async () => {
+  it("delivers an event whose message was lost", async () => {
     const world = await World.create({ EVENTS: undefined });
     const webhook = await newWebhook(world);
     await world.chatId();
@@ -48,7 +50,7 @@ describe("the sweep", () => {
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
   });
 
-  it("stops at no home that fails, and tells of it", async () => {
+  it("goes on when a home fails, and reports the fault", async () => {
     const [down, up] = [await webhookWith("attempts = 0", "apac"), await webhookWith("attempts = 0")];
     const worker = new DeliveringWorker({ HOME_APAC: downDb(env.HOME_APAC) });
     worker.clock.now += 5;
@@ -65,14 +67,14 @@ describe("the sweep", () => {
     expect(await notified([webhook], worker)).toEqual([]);
   });
 
-  it("ends what is pending for a disabled webhook, and removes what is for a deleted one", async () => {
+  it("ends pending deliveries of a disabled webhook, and removes those of a deleted one", async () => {
     const disabled = await webhookWith(`next_attempt_at = ${NOW + 9_000}`, "apac");
     await setWebhook(disabled, "status = 'disabled'");
     const deleted = await webhookWith("claim = 'held'", "apac");
     const { siteId, id } = deleted;
     await databaseOf("apac").prepare("DELETE FROM webhooks WHERE site_id = ? AND id = ?").bind(siteId, id).run();
     const worker = new DeliveringWorker();
-    // One webhook of a home in each run.
+    // Each run handles one webhook of a home.
     for (const _ of [1, 2]) expect(await notified([disabled, deleted], worker)).toEqual([]);
     const failed = { status: "failed", next_attempt_at: null, claim: null, last_error: "the webhook is disabled" };
     expect(await deliveriesOf(disabled)).toMatchObject([failed, failed]);
@@ -80,7 +82,7 @@ describe("the sweep", () => {
     expect(worker.kept.jobs).toMatchObject([{ ended: { apac: 2 } }, { ended: { apac: 2 } }]);
   });
 
-  it("leaves a record of counts", async () => {
+  it("logs a record of counts", async () => {
     const worker = new DeliveringWorker();
     await worker.scheduled(SWEEP);
     const counts = { main: expect.any(Number), apac: expect.any(Number) };

@@ -5,7 +5,7 @@ import { seedSession } from "../../support/seed-session.ts";
 import { NOW, World } from "../../support/world.ts";
 
 describe("reading a session", () => {
-  it("keeps every value in its place, those of columns with the same name too", async () => {
+  it("keeps every value in its place, also of columns with the same name", async () => {
     const world = await World.create();
     for (const id of [1, 2, 3])
       await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/${id}`, { name: `N${id}` });
@@ -35,7 +35,7 @@ describe("reading a session", () => {
     });
   });
 
-  it("gives no name for agents that the site no longer knows, and nothing for another site's session", async () => {
+  it("returns no name for agents that the site no longer has, and nothing for another site's session", async () => {
     const world = await World.create();
     const id = await world.chatId();
     await env.DB.prepare("DELETE FROM agents WHERE site_id = ?").bind(world.siteId).run();

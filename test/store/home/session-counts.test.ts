@@ -7,7 +7,7 @@ const SESSIONS = 3_000;
 
 const NONE = Object.fromEntries(SESSION_STATUSES.map((status) => [status, 0]));
 
-/** Sessions of two sites in turn, four in one second, three of four waiting. */
+/** Sessions of two sites in turn, four in each second, three of four waiting. */
 async function seed(): Promise<void> {
   await env.DB.batch([
     env.DB.prepare("INSERT INTO home_sites VALUES (1, 'A', 'open', 0, 0, 0, 0, 0), (2, 'B', 'open', 0, 0, 0, 0, 0)"),
@@ -21,7 +21,7 @@ async function seed(): Promise<void> {
 }
 
 describe("counting sessions", () => {
-  it("is right for any time, by site and status, and reads no more than it counts", async () => {
+  it("is right for any time, by site and status, and reads no more rows than it counts", async () => {
     await seed();
     let read = 0;
     const counting = new Proxy(env.DB, {
@@ -44,13 +44,13 @@ describe("counting sessions", () => {
         const naive = { ...NONE, ...Object.fromEntries(results.map(({ status, counted }) => [status, counted])) };
         expect([since, site, await selectSessionCounts(counting, site, [since])]).toEqual([since, site, [naive]]);
         const counted = Object.values(naive).reduce((sum, each) => sum + each);
-        // Beside what is counted: for each status a binary search of twelve steps, a few rows each.
+        // Besides the counted rows: for each status a binary search of twelve steps, with a few rows each.
         expect(read).toBeLessThan(counted + 75 * SESSION_STATUSES.length);
       }
     }
   });
 
-  it("is zero where there is nothing", async () => {
+  it("is zero where there are no sessions", async () => {
     const empty = await env.DB.prepare("SELECT coalesce(max(site_id), 0) + 10 AS id FROM sessions").first<number>("id");
     expect(await selectSessionCounts(env.DB, empty ?? 0, [0, 10])).toEqual([NONE, NONE]);
   });
