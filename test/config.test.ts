@@ -103,7 +103,7 @@ describe("settings", () => {
     ["TIMESTAMP_TOLERANCE_SECONDS", "900"],
     ["TIMESTAMP_TOLERANCE_SECONDS", "0"],
     ["REPLAY_LOOK_MS", "1000"],
-  ])("takes %s at its limit %s", (name, value) => {
+  ])("accepts %s at its limit %s", (name, value) => {
     expect(() => readConfig(bindings({ [name]: value }), consoleTelemetry)).not.toThrow();
   });
 
@@ -128,7 +128,7 @@ describe("settings", () => {
     ["REPLAY_LOOK_MS", "1001", "REPLAY_LOOK_MS must be a whole number up to 1000"],
     ["REPLAY_LOOK_MS", "1.5", "REPLAY_LOOK_MS must be a whole number up to 1000"],
     ["ERROR_STATUS", "always", 'ERROR_STATUS must be "by-cause" or "always-200"'],
-  ])("refuses %s = %j, naming it", (name, value, message) => {
+  ])("refuses %s = %j and names it", (name, value, message) => {
     expect(() => readConfig(bindings({ [name]: value }), consoleTelemetry)).toThrow(new ConfigurationError(message));
     expect(warnings()).toEqual([]);
   });
@@ -153,7 +153,7 @@ describe("homes", () => {
     ["null", null],
     ["a namespace of KV", env.CREDENTIALS],
     ["a rate limit", env.APP_LIMIT],
-  ])("are no %s of such a name", (_, value) => {
+  ])("do not include %s bound under such a name", (_, value) => {
     expect([...homesOf({ HOME_PAGE: value, HOME_: value, HOME_MAIN: value }).keys()]).toEqual(["main", "apac"]);
   });
 
@@ -193,7 +193,7 @@ describe("homes", () => {
     ["apac", ["apac"]],
     [" apac ,\tmain,", ["apac", "main"]],
     ["apac,APAC", ["apac"]],
-  ])("are closed that CLOSED_HOMES names: %j", (CLOSED_HOMES, closed) => {
+  ])("are closed when CLOSED_HOMES names them: %j", (CLOSED_HOMES, closed) => {
     expect([...readConfig(bindings({ CLOSED_HOMES }), consoleTelemetry).closedHomes]).toEqual(closed);
     expect(warnings()).toEqual([]);
   });
@@ -245,7 +245,7 @@ describe("warnings", () => {
     ["is a placeholder", "<placeholder>".repeat(3).slice(1)],
     ["is a placeholder", "a".repeat(40)],
     ["is a placeholder", "1234567".repeat(6)],
-  ])("has no admin token, and says once why, when ADMIN_TOKEN %s: %j", (fault, token) => {
+  ])("is given once when ADMIN_TOKEN %s, and there is no admin token then: %j", (fault, token) => {
     const given = bindings({ ADMIN_TOKEN: token });
     expect(readConfig(given, consoleTelemetry)).toMatchObject({ adminToken: undefined, adminTokenFault: fault });
     readConfig(given, consoleTelemetry);

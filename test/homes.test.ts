@@ -7,7 +7,7 @@ describe("a home's binding", () => {
     ["apac", "HOME_APAC"],
     ["eu-west-2", "HOME_EU_WEST_2"],
     [`a${"b".repeat(30)}`, `HOME_A${"B".repeat(30)}`],
-  ])("of %j is %j, and the other way round", (home, binding) => {
+  ])("of %j is %j, and the name follows from the binding", (home, binding) => {
     expect(HOME_NAME.test(home)).toBe(true);
     expect([bindingOfHome(home), homeOfBinding(binding)]).toEqual([binding, home]);
     expect(isMisnamed(binding)).toBe(false);
@@ -34,7 +34,7 @@ describe("the names in CLOSED_HOMES", () => {
     [" ", []],
     [" apac, main ,,\tapac,", ["apac", "main"]],
     ["APAC, Eu-West,apac", ["apac", "eu-west"]],
-  ])("of %j are %j: between commas, blanks and upper case allowed, each once", (list, names) => {
+  ])("of %j are %j: commas, blanks and upper case are allowed, and each name counts once", (list, names) => {
     expect(namesIn(list)).toEqual(names);
   });
 });

@@ -332,7 +332,7 @@ describe.each([
     const { items } = await worker.admin<{ items: unknown[] }>("GET", `/admin/sites/${siteId}/apps`);
     expect(items).toHaveLength(2);
     await press(page, "Sign out");
-    // Going back while the page is still changing is an error of the browser's protocol.
+    // The browser's protocol fails when a test goes back while the page is still changing.
     await page.getByRole("heading", { name: "Sign in to the console" }).waitFor();
     await page.waitForLoadState();
     await page.goBack();
@@ -519,7 +519,7 @@ describe("what scripts add", () => {
   });
 });
 
-describe("how it looks and reads", () => {
+describe("the look of the console", () => {
   it("is in the reader's language, and in the other one after a click", async () => {
     const { site } = await provision();
     const page = await signedInPage(browser, worker, { locale: "zh-CN" });

@@ -126,7 +126,7 @@ describe.each([
 describe.each([
   ["with script", true],
   ["without script", false],
-])("the way of an operator whose home was restored, %s", (_, javaScriptEnabled) => {
+])("an operator's walk after the restore of a home, %s", (_, javaScriptEnabled) => {
   it("reconciles the closed home, and shows the skipped ids in both languages", async () => {
     const shut = await startBuiltWorker({ homes: ["DB", "HOME_APAC"], vars: { CLOSED_HOMES: "apac" } });
     try {

@@ -94,7 +94,7 @@ describe("npm run call", () => {
     [["create_gd", "--appid", "my-shop", "--secret", SECRET, "{}"], "--appid, --secret"],
     [["create_gd", "--sbs=customer_001", "--sbs_mc=Wang Wei", "--print-curl"], "--print-curl, --sbs, --sbs_mc"],
     [["add_kf", "--raw", "{}"], "--raw"],
-  ])("exits 2 and tells of -- when npm kept options for itself: %j", async (args, kept) => {
+  ])("exits 2 and explains -- when npm kept options for itself: %j", async (args, kept) => {
     const env = { BASE_URL: listener.url, APPID: "my-shop", SECRET };
     const { exitCode, stdout, stderr } = await run("npm", ["run", "--silent", "call", ...args], { env });
     expect(stderr).toContain(`npm kept ${kept} for itself. Options stand after "--": npm run call -- create_gd …`);

@@ -144,7 +144,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     [["--env", "staging", "--locaton=apac"], "Unknown option '--locaton'"],
     [["staging"], "Unexpected argument 'staging'"],
     [["--location"], "'--location <value>' argument missing"],
-  ])("refuses the option %j by name before it asks for anything", async (args, says) => {
+  ])("refuses the option %j by name before any request to Cloudflare", async (args, says) => {
     const { exitCode, stdout, stderr } = await deploy(...args);
     expect(stderr).toContain(says);
     expect(stderr).toContain("The options are --home, --location, --jurisdiction,");
@@ -168,7 +168,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     [["--var", "CLOSED_HOMES:main", "--open", "main"], "they change CLOSED_HOMES of what serves. Leave out --var."],
     [["--close", "main", "--home", "apac", "--tag", "v1"], "Leave out --home, --tag."],
     [["--var", "WEBHOOK_LOOPBACK:allow"], "--var WEBHOOK_LOOPBACK is for npm start"],
-  ])("refuses %j, says why, and neither asks for anything nor changes wrangler.toml", async (args, says) => {
+  ])("refuses %j, says why, sends no request and does not change wrangler.toml", async (args, says) => {
     const before = readFileSync(TOML, "utf8");
     const { exitCode, stdout, stderr } = await deploy("--env", "staging", ...args);
     expect(stderr).toContain(says);
@@ -179,16 +179,19 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
   it.each([
     ["a D1 binding that is no home", ["HOME_MAIN", ""], `No home can be bound as HOME_MAIN. ${BINDING_RULE}`],
     ["a closed home that does not exist", ["HOME_APAC", "main, apca"], "CLOSED_HOMES in the configuration names apca,"],
-  ])("refuses a configuration with %s before it asks for anything", async (_, [binding = "", closed = ""], says) => {
-    const block = { binding, database_name: "by-hand", migrations_dir: "migrations" };
-    const faulty = withVar(withDatabase(readFileSync(TOML, "utf8"), "", block), "", "CLOSED_HOMES", closed);
-    writeFileSync(join(checkout, "wrangler.faulty.toml"), faulty);
-    for (const more of [[], ["--dry-run"]]) {
-      const { exitCode, stdout, stderr } = await deploy("--config", "wrangler.faulty.toml", ...more);
-      expect(stderr).toContain(says);
-      expect([exitCode, stdout, fake.calls]).toEqual([1, "", []]);
-    }
-  });
+  ])(
+    "refuses a configuration with %s before any request to Cloudflare",
+    async (_, [binding = "", closed = ""], says) => {
+      const block = { binding, database_name: "by-hand", migrations_dir: "migrations" };
+      const faulty = withVar(withDatabase(readFileSync(TOML, "utf8"), "", block), "", "CLOSED_HOMES", closed);
+      writeFileSync(join(checkout, "wrangler.faulty.toml"), faulty);
+      for (const more of [[], ["--dry-run"]]) {
+        const { exitCode, stdout, stderr } = await deploy("--config", "wrangler.faulty.toml", ...more);
+        expect(stderr).toContain(says);
+        expect([exitCode, stdout, fake.calls]).toEqual([1, "", []]);
+      }
+    },
+  );
 
   it("refuses a configuration that lets events go to the machine itself, before any request to Cloudflare", async () => {
     const file = join(checkout, "wrangler.loopback.toml");
@@ -205,7 +208,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     ],
     [{ code: 100129, message: "Queues are unavailable on the free plan." }, "or choose a plan that has them"],
     [{ code: 10000, message: "Authentication error" }, "The API token needs the permission Queues: Edit"],
-  ])("says what an account needs that gets no queue because of %j, and makes nothing", async (refused, says) => {
+  ])("says what an account needs that cannot get a queue because of %j, and makes nothing", async (refused, says) => {
     fake.addWorker("agent-session", SECRETS);
     fake.queues.refused = refused;
     const { exitCode, stderr } = await deploy();

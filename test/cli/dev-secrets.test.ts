@@ -52,7 +52,7 @@ describe("the secrets of a local run", () => {
     `${KEY}${TOKEN}`,
     `# mine\n export MASTER_KEY = "x" # why\nADMIN_TOKEN: 'y'`,
     `MASTER_KEY=\n${KEY}${TOKEN}OTHER=1`,
-  ])("are left alone when they are there: %j", (text) => {
+  ])("are not changed when they exist: %j", (text) => {
     writeFileSync(file, text);
     expect(ensureDevSecrets(file)).toEqual({ made: false, added: [], placeholders: [] });
     expect(readFileSync(file, "utf8")).toBe(text);
@@ -64,7 +64,7 @@ describe("the secrets of a local run", () => {
     { text: `#${KEY}NOT_MASTER_KEY=1\n${TOKEN}`, added: ["MASTER_KEY"] },
     { text: `MASTER_KEY=""\n${TOKEN}`, added: ["MASTER_KEY"] },
     { text: "", added: ["MASTER_KEY", "ADMIN_TOKEN"] },
-  ])("are appended where they lack, and nothing else changes: $text", ({ text, added }) => {
+  ])("are appended where they are missing, and nothing else changes: $text", ({ text, added }) => {
     writeFileSync(file, text);
     expect(ensureDevSecrets(file)).toEqual({ made: false, added, placeholders: [] });
     expect(readFileSync(file, "utf8").startsWith(text)).toBe(true);

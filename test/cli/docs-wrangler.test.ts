@@ -53,7 +53,7 @@ describe("the wrangler commands in the pages", () => {
     ["d1 exprot agent-session", "there is no exprot"],
     ["d1 export agent-session --no-rows", "there is no --no-rows"],
     ["d1", "is no command"],
-  ])("are found when they are wrong: %s", (command, fault) => {
+  ])("are reported when they are wrong: %s", (command, fault) => {
     expect(faultOf(command)).toContain(fault);
   });
 });

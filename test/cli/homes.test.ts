@@ -52,7 +52,7 @@ describe("CLOSED_HOMES", () => {
     [["apac", "main"], { open: ["apac"] }, ["main"]],
     [["apac"], { open: ["apac"] }, []],
     [["apac"], { close: ["apac"], open: ["main"] }, ["apac"]],
-  ])("%j are after %j those of %j", (before, asked, after) => {
+  ])("%j, changed by %j, becomes %j", (before, asked, after) => {
     expect(closedAfter(before, { close: [], open: [], ...asked })).toEqual(after);
   });
 });

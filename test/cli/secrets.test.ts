@@ -84,7 +84,7 @@ describe("npm run secrets", { timeout: 120_000 }, () => {
   it.each([
     ["MASTER_KEY", { MASTER_KEY: KEY }],
     ["ADMIN_TOKEN", { ADMIN_TOKEN: TOKEN }],
-  ])("sets from the file what is missing beside %s, and leaves that", async (name, there) => {
+  ])("sets from the file what is missing beside %s, which stays", async (name, there) => {
     serve(there);
     // Another value: the Worker that serves must not get it.
     const other = { MASTER_KEY: KEY.replace("AAEC", "BBBB"), ADMIN_TOKEN: TOKEN.replace("0123", "ffff") };

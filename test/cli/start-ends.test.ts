@@ -64,7 +64,7 @@ describe("npm start in the background of a shell that ends", { timeout: 240_000 
     ["npm start", "nohup npm start --", {}],
     // As in a shell that an npm script opened: npm's variables are set, and belong to another program.
     ["node", `nohup '${process.execPath}' src/cli/start.ts`, { npm_lifecycle_script: "vitest run" }],
-  ])("%s goes on, until it is ended itself", async (_, command, variables) => {
+  ])("%s goes on until it is ended itself", async (_, command, variables) => {
     const log = join(place.folder, "background.log");
     const output = openSync(log, "w");
     const { NODE_ENV, CLOUDFLARE_ENV, npm_lifecycle_script: __, ...env } = process.env;

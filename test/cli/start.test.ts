@@ -18,7 +18,7 @@ describe("npm start that makes nothing", { timeout: 120_000 }, () => {
   it.each([
     ["asked for", (port: number) => ["--port", String(port)]],
     ["that it takes unless told otherwise", () => []],
-  ])("says that the port %s is in use before anything else, and makes and leaves nothing", async (_, args) => {
+  ])("says that the port %s is in use before anything else, and makes nothing", async (_, args) => {
     const asked = args(0).length > 0;
     const other = createServer();
     // Another program may hold the default port on this machine, which tests the same.

@@ -59,7 +59,7 @@ describe("another D1 binding in wrangler.toml", () => {
     ["", "[[d1_databases]]", ["DB", "HOME_APAC"]],
     ["staging", "[[env.staging.d1_databases]]", ["HOME_APAC"]],
     ["bare", "[[env.bare.d1_databases]]", ["HOME_APAC"]],
-  ])("is for the environment %j alone, at the end, and leaves every line as it was", async (env, header, bindings) => {
+  ])("goes to the end of the environment %j alone, and changes no other line", async (env, header, bindings) => {
     const others = ["", "staging", "bare"].filter((each) => each !== env);
     const before = others.map(read);
     (await prepareDatabase({ file, env }, BLOCK))();

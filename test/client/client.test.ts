@@ -218,7 +218,7 @@ describe("a refusal", () => {
       "content: must be a string of 1 to 2000 characters; responsibleAgentId: must",
       { content: "", responsibleAgentId: 0 },
     ],
-  ])("tells which field broke which rule, in the names of the client: %s", async (detail, change) => {
+  ])("names the field and the rule that it broke, in the client's names: %s", async (detail, change) => {
     const { client } = await service();
     const error = await refused(client.createSession(newSession(change)));
     expect(error.detail?.slice(0, detail.length)).toBe(detail);
@@ -229,7 +229,7 @@ describe("a refusal", () => {
   it.each([
     ["chatId: ", { chatId: 0, agentIds: [3] }],
     ["agentIds: item 2 must be a positive integer", { chatId: 1, agentIds: [1, 0] }],
-  ])("of addAgents is in the names of the client too: %s", async (detail, request) => {
+  ])("of addAgents has the client's names too: %s", async (detail, request) => {
     const { client } = await service();
     const error = await refused(client.addAgents(request));
     expect(error.detail?.slice(0, detail.length)).toBe(detail);
@@ -266,7 +266,7 @@ describe("a refusal", () => {
     [[1, "2"], "agentIds[1]: must be an integer, not of type string"],
     [[[1]], "agentIds[0]: must be an integer, not an array"],
     [[2 ** 53], "agentIds[0]: must be an integer, not 9007199254740992: it is beyond 2^53 - 1"],
-  ])("of the agents %j comes before anything is sent, from both calls", async (list, says) => {
+  ])("of the agents %j comes before anything is sent, in both calls", async (list, says) => {
     const { world, client, sent } = await service();
     const agentIds = list as number[];
     await expect(client.createSession(newSession({ agentIds }))).rejects.toThrow(TypeError);
@@ -290,7 +290,7 @@ describe("a refusal", () => {
     ["metadata.order: must be a string, not of type number", { metadata: { order: 7001 } }],
     ["metadata.order: must be a string, not an array", { metadata: { order: [] } }],
     ["title: is not a finite number", { title: Number.NaN }],
-  ])("of an argument of another type comes before anything is sent: %s", async (says, change) => {
+  ])("of an argument of the wrong type comes before anything is sent: %s", async (says, change) => {
     const { client, sent } = await service();
     await expect(client.createSession(newSession(change))).rejects.toThrow(new TypeError(says));
     expect(sent).toHaveLength(0);
@@ -407,7 +407,7 @@ describe("a client", () => {
     ["timeoutMs", { timeoutMs: 2 ** 31 }],
     ["maxTries", { maxTries: 0 }],
     ["maxTries", { maxTries: 1.5 }],
-  ])("is not made with a bad %s: %o", (option, change) => {
+  ])("cannot be made with a bad %s: %o", (option, change) => {
     expect(() => new AgentSessionClient({ ...good, ...change })).toThrow(TypeError);
     expect(() => new AgentSessionClient({ ...good, ...change })).toThrow(new RegExp(`^${option}: `));
   });

@@ -104,7 +104,7 @@ describe("a failed try", () => {
     ["a proxy's rate limit", "too_many_requests", 429, html(429)],
     ["an unavailable service that answers 200 always", "unavailable", 200, () => refusal(200, "服务暂时不可用")],
     ["a rate limit that answers 200 always", "too_many_requests", 200, () => refusal(200, "请求过于频繁")],
-  ])("because of %s is repeated, four tries in all", async (_, code, status, mishap) => {
+  ])("because of %s is tried again, four tries in all", async (_, code, status, mishap) => {
     const once = await service([mishap]);
     expect(await once.client.createSession(newSession())).toMatchObject({ chatId: expect.any(Number) });
     const ever = await service([mishap, mishap, mishap, mishap, mishap]);
@@ -131,7 +131,7 @@ describe("a failed try", () => {
     ["JSON that is no envelope", "unexpected", json(200, [1, "msg"])],
     ["an envelope with another code", "unexpected", json(200, { code: 0, msg: "ok", data: "" })],
     ["an endless answer", "unexpected", () => endless(200)],
-  ])("because of %s is not repeated", async (_, code, mishap) => {
+  ])("because of %s is not tried again", async (_, code, mishap) => {
     const { client, sent } = await service([mishap]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({ code });
     expect(sent).toHaveLength(1);
@@ -208,7 +208,7 @@ describe("the backoff", () => {
     ["of today's form", "Sun, 06 Nov 1994 08:49:37 GMT"],
     ["of the old form", "Sunday, 06-Nov-94 08:49:37 GMT"],
     ["of the oldest form", "Sun Nov  6 08:49:37 1994"],
-  ])("counts a Retry-After that is a date %s from the answer's own clock", async (_, until) => {
+  ])("uses the answer's own clock for a Retry-After with a date %s", async (_, until) => {
     const headers = { date: "Sun, 06 Nov 1994 08:49:30 GMT", "retry-after": until };
     const { client } = await service([html(503, headers)]);
     await client.createSession(newSession());
@@ -341,7 +341,7 @@ describe("a machine whose clock is off", () => {
     ["a used ranstr", () => stale("ranstr: was already used")],
     ["a bad timestamp", () => refusal(400, "参数错误", { "x-error-detail": "timestamp: must be an integer" })],
     ["a stale timestamp, without a time", () => stale("timestamp: is stale")],
-  ])("is not what %s says, which is final", async (_, mishap) => {
+  ])("is not assumed for %s, which is final", async (_, mishap) => {
     const { client, sent } = await service([mishap]);
     await expect(client.createSession(newSession())).rejects.toMatchObject({ name: "AgentSessionError" });
     expect(sent).toHaveLength(1);
@@ -401,7 +401,7 @@ describe("a forged answer with a wrong time", () => {
       () => refusal(400, "参数错误", { "x-error-detail": "timestamp: must be an integer from 1 to 9999999999" }),
     ],
     ["a time that is far away", forged(999_999_999_999)],
-  ])("is forgotten after %s of a call that was made with it, of a single try too", async (_, mishap) => {
+  ])("is forgotten after %s of a call that used it, also in a call with one try", async (_, mishap) => {
     const told = forged(NOW + 5000);
     const { client, stamps } = await atNow([told, undefined, told, mishap, undefined, told, mishap], { maxTries: 1 });
     const fails = () => expect(client.createSession(newSession())).rejects.toMatchObject({ name: "AgentSessionError" });

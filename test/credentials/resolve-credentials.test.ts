@@ -206,7 +206,7 @@ describe("resolving without a good answer of KV", () => {
     ["a previous end in words", JSON.stringify({ ...good, appid: "APPID", previousExpiresAt: "soon", revokedAt: 1 })],
     ["a secret in another form", JSON.stringify({ ...good, appid: "APPID", secret: "plain text", revokedAt: null })],
     ["a retired master key", JSON.stringify({ ...good, appid: "APPID", revokedAt: null })],
-  ])("asks D1 when KV holds %s, and puts it right", async (_, text) => {
+  ])("asks D1 when KV holds %s, and replaces that record", async (_, text) => {
     const { appid } = await World.create();
     await env.CREDENTIALS.put(kvKey(appid), text.replace("APPID", appid));
     const isolate = new ResolvingIsolate();
@@ -261,7 +261,7 @@ describe("resolving without a good answer of D1", () => {
     ["down", { apac: downDb(env.HOME_APAC) }, "d1_unavailable"],
     ["not bound", { apac: undefined }, "home_unbound"],
     ["closed", { closedHomes: ["apac"] }, "home_closed"],
-  ])("is unavailable when the app's home is %s; a closed one is not asked", async (_, change, reason) => {
+  ])("is unavailable when the app's home is %s; a closed home is not asked", async (_, change, reason) => {
     const { appid } = await unpublished("apac");
     const isolate = new ResolvingIsolate(change);
     const { code, context } = await refusalOf(isolate.resolve(appid));
@@ -424,7 +424,7 @@ describe("refreshing", () => {
   it.each<[string, (world: World) => Promise<unknown>]>([
     ["is revoked", (world) => world.admin("DELETE", `/admin/apps/${world.appid}`)],
     ["is not there", ({ appid }) => env.HOME_APAC.prepare("DELETE FROM apps WHERE appid = ?").bind(appid).run()],
-  ])("asks the directory too when the app %s in the home that was known", async (_, act) => {
+  ])("asks the directory too when the app %s in its former home", async (_, act) => {
     const world = await World.create({}, "apac");
     const { isolate, known } = await warm(world);
     await act(world);

@@ -158,7 +158,7 @@ function flip(text: string): string {
   return text.slice(0, at) + (text[at] === "A" ? "B" : "A") + text.slice(at + 1);
 }
 
-/** A secret as older versions of the service sealed it, made without the code under test. `associated` is what the seal vouches for. */
+/** A secret as older versions of the service sealed it, made without the code under test. `associated` is the seal's associated data. */
 async function sealedAsV1(masterKey: Uint8Array<ArrayBuffer>, associated: string, secret: string): Promise<string> {
   const encoder = new TextEncoder();
   const base64url = (bytes: Uint8Array) => bytes.toBase64({ alphabet: "base64url", omitPadding: true });

@@ -70,7 +70,7 @@ describe("a signature that the server refuses", () => {
   it.each([
     ["a line feed", `${BODY}\n`],
     ["CRLF", `${BODY}\r\n`],
-  ])("was made with %s at the end that was not sent", async (_, signed) => {
+  ])("matches with %s at the end that was not sent", async (_, signed) => {
     expect(await found(signed, BODY)).toMatchObject({ valid: false, match: { body: { end: "newline_added" } } });
   });
 
@@ -85,7 +85,7 @@ describe("a signature that the server refuses", () => {
   it.each([
     ["lf", pretty],
     ["crlf", pretty.replaceAll("\n", "\r\n")],
-  ] as const)("fits %s line ends, although a form makes all of them CRLF", async (lineEnds, signed) => {
+  ] as const)("matches %s line ends, although a form turns all of them into CRLF", async (lineEnds, signed) => {
     const diagnosis = await found(signed, pretty.replaceAll("\n", "\r\n"));
     expect(diagnosis).toMatchObject({ valid: true, match: { body: { lineEnds, text: signed } } });
   });
@@ -152,7 +152,7 @@ describe("a signature that the server refuses", () => {
     ],
     ["numbers as JavaScript writes them", '{"sbs":1}', '{"sbs":1.0}', ["numbers_rounded"]],
     ["an indented form", JSON.stringify(FIELDS, null, 2), BODY, ["indented"]],
-  ])("was made of %s instead of what was sent", async (_, signed, sent, rewritten) => {
+  ])("matches %s in place of the sent body", async (_, signed, sent, rewritten) => {
     const diagnosis = await found(signed, sent);
     expect(diagnosis.valid).toBe(false);
     expect(diagnosis.match?.body).toEqual({ text: signed, rewritten });
@@ -161,7 +161,7 @@ describe("a signature that the server refuses", () => {
   it.each([
     ["decoded from hex", Uint8Array.fromHex(SECRET), "hex_decoded"],
     ["read with its line end", new TextEncoder().encode(`${SECRET}\n`), "newline_added"],
-  ])("was made with the secret %s", async (_, keyBytes, key) => {
+  ])("matches with the secret %s", async (_, keyBytes, key) => {
     const algorithm = { name: "HMAC", hash: "SHA-256" };
     const made = await crypto.subtle.importKey("raw", Uint8Array.from(keyBytes), algorithm, false, ["sign"]);
     const signature = await crypto.subtle.sign("HMAC", made, new TextEncoder().encode(BODY));
@@ -182,7 +182,7 @@ describe("a signature in another form", () => {
     ["sha256= before it", ["prefix"], (hex: string) => `sha256=${hex}`],
     ["quotes around it", ["quoted"], (hex: string) => `"${hex}"`],
     ["prefix and base64", ["prefix", "base64"], (hex: string) => `SHA256=${Uint8Array.fromHex(hex).toBase64()}`],
-  ])("is refused but understood: %s", async (_, faults, write) => {
+  ])("is refused, and its form is named: %s", async (_, faults, write) => {
     const diagnosis = await diagnose(BODY, write(await hmac(SECRET, BODY)));
     expect(diagnosis).toMatchObject({ valid: false, signature: { faults }, match: { body: { text: BODY } } });
   });
@@ -191,7 +191,7 @@ describe("a signature in another form", () => {
     ["", { faults: ["missing"] }],
     ["a".repeat(40), { faults: ["length"], hexDigits: 40 }],
     ["not a signature", { faults: ["unreadable"] }],
-  ])("is named when nothing can be made of it: %j", async (pasted, read) => {
+  ])("is reported as unreadable: %j", async (pasted, read) => {
     expect(await diagnose(BODY, pasted)).toEqual({ exact: false, valid: false, match: undefined, signature: read });
   });
 });

@@ -79,7 +79,7 @@ describe("the admin token", () => {
   it.each([
     ["of any case in the scheme", `bearer ${ADMIN_TOKEN}`],
     ["after several blanks", `Bearer   ${ADMIN_TOKEN}`],
-  ])("is taken %s", async (_, authorization) => {
+  ])("is accepted %s", async (_, authorization) => {
     expect(await access(authorization)).toBe(200);
   });
 
@@ -118,7 +118,7 @@ describe("the admin token", () => {
     ["holds a line break", `${ADMIN_TOKEN}\n${ADMIN_TOKEN}`],
     ["holds a character that is not ASCII", `${ADMIN_TOKEN}é`],
     ["is shorter than 32 characters", ADMIN_TOKEN.slice(0, 31)],
-  ])("says why nobody gets in when ADMIN_TOKEN %s, and nothing of it", async (fault, token) => {
+  ])("says why nobody can sign in when ADMIN_TOKEN %s, without showing it", async (fault, token) => {
     vi.spyOn(console, "warn").mockImplementation(() => {});
     const world = await World.create({ ADMIN_TOKEN: token });
     const { status, headers, body } = await read(await world.fetch(request("GET", "/admin/sites", bearer)));
@@ -177,7 +177,7 @@ describe("under /admin", () => {
     ["POST", "/admin/sites/1/webhooks/wh/deliveries/1"],
     ["POST", "/admin/sites/1/webhooks/wh/redeliver"],
     ["GET", "/admin/sites/1/events/1"],
-  ])("%s %s is no call: a 404 problem, or 401 without the token", async (method, path) => {
+  ])("%s %s is no call: 404, or 401 without the token", async (method, path) => {
     const world = await World.create();
     const found = await read(await world.fetch(request(method, path, bearer)));
     expect({ status: found.status, body: found.body }).toEqual(problem(404, "Not found"));

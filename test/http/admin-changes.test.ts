@@ -130,7 +130,7 @@ describe("the body of an admin call", () => {
     ["a form", JSON_WANTED, { "content-type": "application/x-www-form-urlencoded" }],
     ["JSON of another kind", JSON_WANTED, { "content-type": "application/merge-patch+json" }],
     ["compressed", "Content-Encoding: must be absent", { ...json, "content-encoding": "gzip" }],
-  ])("is 415 when it is %s, and says what it must be: %s", async (_, detail, headers) => {
+  ])("is 415 when it is %s, and names the right media type: %s", async (_, detail, headers) => {
     const { status, body } = await send(await World.create(), '{"name":"x"}', headers);
     expect({ status, body }).toEqual({
       status: 415,
@@ -204,7 +204,7 @@ describe("POST /admin/sites/:site_id/apps", () => {
     ["name", "", NAME],
     ["name", undefined, "is required"],
     ["site_id", 1, "is not a field of this call"],
-  ])("refuses %s %j, naming it", async (field, value, message) => {
+  ])("refuses %s %j and names the field", async (field, value, message) => {
     const world = await World.create();
     expect(gist(await call(world, "POST", path(world), { name: "N", [field]: value }))).toEqual(bad(field, message));
   });
@@ -402,7 +402,7 @@ describe("POST /admin/sites/:site_id/agents", () => {
     ["id", undefined, "is required"],
     ["name", "x".repeat(101), NAME],
     ["status", "disabled", "is not a field of this call"],
-  ])("refuses %s %j, naming it", async (field, value, message) => {
+  ])("refuses %s %j and names the field", async (field, value, message) => {
     const world = await World.create();
     const before = await agentsOf(world);
     expect(gist(await call(world, "POST", path(world), { id: 5, name: "N", [field]: value }))).toEqual(
@@ -429,7 +429,7 @@ describe("PATCH /admin/sites/:site_id/agents/:id", () => {
       { status: "disabled", name: "Both" },
       { id: 1, name: "Both", status: "disabled" },
     ],
-  ])("is 200 with the agent as it now is after %j", async (change, agent) => {
+  ])("is 200 with the agent's new values after %j", async (change, agent) => {
     const world = await World.create();
     const [, ...others] = await agentsOf(world);
     expect(gist(await call(world, "PATCH", path(world), change))).toEqual({ status: 200, body: agent });
@@ -451,7 +451,7 @@ describe("PATCH /admin/sites/:site_id/agents/:id", () => {
     [{ name: "" }, "name", NAME],
     [{ name: null }, "name", NAME],
     [{ name: "N", id: 9 }, "id", "is not a field of this call"],
-  ])("refuses %j, naming the field", async (change, field, message) => {
+  ])("refuses %j and names the field", async (change, field, message) => {
     const world = await World.create();
     const before = await agentsOf(world);
     expect(gist(await call(world, "PATCH", path(world), change))).toEqual(bad(field, message));

@@ -86,7 +86,7 @@ describe("a change of a site between the restore of its home and its reconciliat
     ],
     ["turning events on", [CLOSED], { events: true }, { name: "Known", status: "closed" }],
     ["no change of values", [CLOSED], { name: "Site" }, { name: "Site", status: "closed" }],
-  ])("stays, and what it does not name comes from the directory: %s", async (_, undone, wanted, expected) => {
+  ])("stays, and the other fields come from the directory: %s", async (_, undone, wanted, expected) => {
     const { world, shut, reconcile } = await restored(...undone);
     expect(await change(shut, wanted)).toMatchObject(expected);
     expect(await both(world)).toMatchObject(expected);

@@ -21,7 +21,7 @@ describe("x-error-detail", () => {
     ["of metadata's values", "create_gd", { metadata: { ZEBRA: MARK.repeat(200) } }],
     ["of timestamp and ranstr", "create_gd", { timestamp: MARK, ranstr: [MARK] }],
     ["about freshness", "add_kf", { timestamp: NOW + 301, [MARK]: MARK }],
-  ] as const)("is ASCII and repeats nothing the caller sent: %s", async (_, operation, change) => {
+  ] as const)("is ASCII and repeats nothing that the caller sent: %s", async (_, operation, change) => {
     const world = await World.create();
     const body = { ...(operation === "create_gd" ? world.createBody() : world.addBody(1)), ...change };
     const { headers } = await world.send(operation, body);

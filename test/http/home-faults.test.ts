@@ -72,12 +72,15 @@ describe("the admin API names a home that does not answer", () => {
       'into "app_routes"',
       " The appid may-be-kept may be kept for this site and may have no app yet: send the same call again with it, or release it with DELETE /admin/apps/may-be-kept. If it has one after all, the call is 409, and DELETE revokes it.",
     ],
-  ])("or the directory, which may be the one that fails, when %s", async (_, method, path, body, failing, more) => {
-    const world = await World.create({}, "apac");
-    const broken = world.anotherIsolate(directoryFailingIn(failing));
-    const answer = await broken.admin(method, path.replace(":id", String(world.siteId)), body);
-    expect(await problemOf(answer)).toEqual([503, "1", NAMED + more]);
-  });
+  ])(
+    "or the directory, which may be the database that fails, when %s",
+    async (_, method, path, body, failing, more) => {
+      const world = await World.create({}, "apac");
+      const broken = world.anotherIsolate(directoryFailingIn(failing));
+      const answer = await broken.admin(method, path.replace(":id", String(world.siteId)), body);
+      expect(await problemOf(answer)).toEqual([503, "1", NAMED + more]);
+    },
+  );
 
   it("and GET /admin/homes then says which of the two it is", async () => {
     const world = await World.create({}, "apac");

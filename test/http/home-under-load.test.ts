@@ -32,7 +32,7 @@ describe.each(HOMES)("%s going down under load", (broken) => {
   it.each<[string, Fault[], string | undefined]>([
     ["refuses at once", ["before"], OVERLOADED],
     ["is lost in mid-way, before or after it has done what it was asked", ["before", "during", "after"], undefined],
-  ])("stops its own sites and no other, and loses and halves nothing, when it %s", async (_, kinds, message) => {
+  ])("stops its own sites and no other, and no session is lost or partial, when it %s", async (_, kinds, message) => {
     const sites = { main: await World.create(), apac: await World.create({}, "apac") };
     const faults = new Faults(() => undefined, message);
     const binding = broken === "main" ? "DB" : "HOME_APAC";

@@ -87,7 +87,7 @@ describe.each(SIGNED_ROUTES)("the body of $operation", (route) => {
     "APPLICATION/JSON",
     "application/json;charset=utf-8",
     "Application/Json ; charset=gbk; x=y",
-  ])("is taken as %s", async (type) => {
+  ])("is accepted as %s", async (type) => {
     const world = await World.create();
     const bytes = join(JSON.stringify(await acceptable(world)));
     await expectAccepted(world, route, () => sendBytes(world, operation, bytes, { "content-type": type }));

@@ -223,7 +223,7 @@ it.each([
   ["an error of any kind", `boom ${QUOTE}`],
   ["an error that looks like a stack", `boom\n    at ${QUOTE}\n    at ${PRIVATE.content}`],
   ["an overload", "D1_ERROR: D1 DB is overloaded. Requests queued for too long."],
-])("says nothing secret when bindings fail with %s, whatever they fail at", async (_, message) => {
+])("says nothing secret when bindings fail with %s, in any call", async (_, message) => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
   const run = await Run.start();
   for (const fault of FAULTS) {

@@ -198,31 +198,34 @@ describe.each(["main", "apac"])("a closed site in %s", (home) => {
   it.each([
     ["warm", (world: World) => world],
     ["cold", (world: World) => world.anotherIsolate()],
-  ])("is a 503 that burns no ranstr in a %s isolate: the same bytes are accepted once it is open", async (_, other) => {
-    const world = await World.create({}, home);
-    const chatId = await world.chatId();
-    const isolate = other(world);
-    const status = (to: string) => world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: to });
-    expect((await status("closed")).status).toBe(200);
-    const requests = [
-      ["create_gd", JSON.stringify(world.createBody())],
-      ["add_kf", JSON.stringify(world.addBody(chatId))],
-    ] as const;
-    const key = { "idempotency-key": "k" };
-    for (const [operation, text] of requests) {
-      const answer = await expectUnwritten(world, () => isolate.send(operation, text, key));
-      expect([answer.status, answer.envelope]).toEqual([503, { code: -1, msg: "服务暂时不可用", data: "" }]);
-      expect(answer.headers.get("retry-after")).toBe("30");
-      expect(answer.headers.get("x-error-detail")).toBe("the site is closed for now");
-    }
-    expect((await status("open")).status).toBe(200);
-    isolate.clock.now += 200;
-    for (const [operation, text] of requests) {
-      const answer = await isolate.send(operation, text, key);
-      expect([answer.status, answer.headers.has("idempotency-replayed")]).toEqual([200, false]);
-    }
-    expect((await world.stored()).sessions).toHaveLength(2);
-  });
+  ])(
+    "is a 503 that uses up no ranstr in a %s isolate: the same bytes are accepted once the site is open",
+    async (_, other) => {
+      const world = await World.create({}, home);
+      const chatId = await world.chatId();
+      const isolate = other(world);
+      const status = (to: string) => world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: to });
+      expect((await status("closed")).status).toBe(200);
+      const requests = [
+        ["create_gd", JSON.stringify(world.createBody())],
+        ["add_kf", JSON.stringify(world.addBody(chatId))],
+      ] as const;
+      const key = { "idempotency-key": "k" };
+      for (const [operation, text] of requests) {
+        const answer = await expectUnwritten(world, () => isolate.send(operation, text, key));
+        expect([answer.status, answer.envelope]).toEqual([503, { code: -1, msg: "服务暂时不可用", data: "" }]);
+        expect(answer.headers.get("retry-after")).toBe("30");
+        expect(answer.headers.get("x-error-detail")).toBe("the site is closed for now");
+      }
+      expect((await status("open")).status).toBe(200);
+      isolate.clock.now += 200;
+      for (const [operation, text] of requests) {
+        const answer = await isolate.send(operation, text, key);
+        expect([answer.status, answer.headers.has("idempotency-replayed")]).toEqual([200, false]);
+      }
+      expect((await world.stored()).sessions).toHaveLength(2);
+    },
+  );
 
   it("is not shown to a wrong signature, and leaves other sites of its home alone", async () => {
     const [world, other] = [await World.create({}, home), await World.create({}, home)];

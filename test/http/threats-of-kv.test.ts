@@ -117,7 +117,7 @@ describe("a slow home that is the right one", () => {
   it.each<[string, Replacements]>([
     ["the directory answers", {}],
     ["the directory is down", { DB: downDb(env.DB) }],
-  ])("gets its second and its third try while %s, and the session is there once", async (_, bindings) => {
+  ])("gets its second and its third try while %s, and each session exists once", async (_, bindings) => {
     const world = await World.create({}, "apac");
     for (const answersAt of [1, 2]) {
       const through = faulty(world, { apac: (nth) => (nth < answersAt ? "never done" : undefined) }, bindings);

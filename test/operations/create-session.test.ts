@@ -59,7 +59,7 @@ describe("create_gd", () => {
     [2, { status: "replied", sender: "agent", sender_uid: 2 }],
     [undefined, { status: "replied", sender: "agent", sender_uid: 2 }],
     [3, { status: "waiting", sender: "agent", sender_uid: 0 }],
-  ])("makes of sender_type %s the first message's sender and the status", async (sender_type, expected) => {
+  ])("sets the first message's sender and the status by sender_type %s", async (sender_type, expected) => {
     const world = await World.create();
     await world.chatId({ sender_type, fzr_uid: 2 });
     const { sessions, messages } = await world.stored();

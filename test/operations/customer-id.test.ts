@@ -74,7 +74,7 @@ describe("sbs of create_gd", () => {
     ['1,"s\\u0062s":9007199254740993', "9007199254740993"],
     ['7,"x":[{"sbs":1}],"y":"\\"sbs\\":2","z":{"sbs":{"sbs":3}}', "7"],
     ['[3] ,\n\t"sbs" : 4 ', "4"],
-  ])("is the last top-level one, as JSON has it: %s", async (sbs, externalId) => {
+  ])("is the last top-level one, as in JSON: %s", async (sbs, externalId) => {
     const world = await World.create();
     expect((await world.send("create_gd", written(world, sbs))).status).toBe(200);
     expect((await world.stored()).customers).toMatchObject([{ external_id: externalId }]);

@@ -40,7 +40,7 @@ describe("an accepted create_gd of a site with events", () => {
       "with every kind of character",
       { content: '\u0000\u001f"\\/\u2028\u2029 王伟 🙂 </script>\n', sbs_mc: "\u007f'\"" },
     ],
-  ])("%s leaves one event: what the admin API answers, and the appid", async (_, change) => {
+  ])("%s makes one event: the admin API's answer, and the appid", async (_, change) => {
     const world = await siteWithEvents();
     const chatId = await world.chatId(change);
     const [event, ...others] = await eventsOf(world);

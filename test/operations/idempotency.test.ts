@@ -74,7 +74,7 @@ describe("Idempotency-Key on create_gd", () => {
     ["an agent named twice", { kefu_id: [1, 2, 2, 3, 1] }],
     ["whether sbs is a number or its digits", { sbs: "1001" }],
     ["whether sender_type is 2 or left out", { sender_type: 2 }],
-  ])("does not see a meaning in %s", async (_, change) => {
+  ])("ignores %s when it compares meanings", async (_, change) => {
     const world = await World.create();
     const first = await world.create(written, KEY);
     expectFirst(first);
@@ -242,7 +242,7 @@ describe("Idempotency-Key on add_kf", () => {
     ["whether kefu_ids is a string or an array", { kefu_ids: [2, 3] }],
     ["the order of the agents, blanks and one named twice", { kefu_ids: "3 , 2,3" }],
     ["fields that the contract does not know", { kefu_ids: "2,3", kefu_id: [4] }],
-  ])("does not see a meaning in %s", async (_, change) => {
+  ])("ignores %s when it compares meanings", async (_, change) => {
     const world = await World.create();
     const id = await world.chatId({ kefu_id: [1] });
     const first = await world.add(id, { kefu_ids: "2,3" }, KEY);

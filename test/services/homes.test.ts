@@ -147,7 +147,7 @@ describe("a home that was restored", () => {
   it.each<[string, string, Replacements]>([
     ["the home", "apac", { HOME_APAC: downDb(env.HOME_APAC) }],
     ["the directory", "apac", { DB: downDb(env.DB) }],
-  ])("lifts nothing when %s does not answer", async (_, home, bindings) => {
+  ])("skips no ids when %s does not answer", async (_, home, bindings) => {
     await World.create({}, home);
     const before = await floors(home);
     await expect(reconcile(home, 1_000, bindings)).rejects.toThrow();

@@ -281,7 +281,7 @@ describe("a change of an agent", () => {
   it.each<[string, { status: "normal"; name?: string }]>([
     ["another one", { status: "normal", name: "New" }],
     ["one to the values that it has", { status: "normal" }],
-  ])("that was not answered and commits late undoes nothing of %s", async (_, later) => {
+  ])("that got no answer and commits late does not undo %s", async (_, later) => {
     const { world, change, agent } = await start();
     const { db, commitLate } = lateDb(env.DB, "late");
     await expect(change({ status: "disabled", name: "Late" }, db)).rejects.toThrow("Network connection lost");
@@ -328,7 +328,7 @@ describe("a database that answers after the operator was told that the result is
     ["a webhook", (ctx, site, webhookId) => changeWebhook(ctx, { site, webhookId, change: { status: "disabled" } })],
     ["a webhook's secret", (ctx, site, webhookId) => rotateWebhookSecret(ctx, { site, webhookId, overlapSeconds: 0 })],
     ["an app's secret", (ctx, _, __, appid) => rotateSecret(ctx, { appid, overlapSeconds: 0 })],
-  ])("has no change begun over what it says: %s", async (_, change) => {
+  ])("lets no change begin that late: %s", async (_, change) => {
     const world = await World.create();
     const site = await findSite(contextAt(NOW), world);
     const { id } = await addWebhook(contextAt(NOW), { site, url: "https://hooks.example.com/" });

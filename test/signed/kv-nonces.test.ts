@@ -28,7 +28,7 @@ describe("nonceKey", () => {
     ["128 ideographs", "漢".repeat(128)],
     ["a lone surrogate", "\ud800"],
     ["60,000 letters", "x".repeat(60_000)],
-  ])("gives KV a key that it takes, whatever the ranstr: %s", async (_, ranstr) => {
+  ])("is a key that KV accepts, whatever the ranstr: %s", async (_, ranstr) => {
     const key = nonceKey("app", ranstr);
     await rememberNonce(env.NONCES, key, consoleTelemetry);
     expect(await isKnownToKv(env.NONCES, key)).toBe(true);
@@ -47,7 +47,7 @@ describe("isKnownToKv", () => {
     ["is not bound", undefined],
     ["throws", replacing(env.NONCES, { get: boom })],
     ["rejects", replacing(env.NONCES, { get: async () => boom() })],
-  ])("knows nothing when KV %s", async (_, kv) => {
+  ])("finds nothing when KV %s", async (_, kv) => {
     await rememberNonce(env.NONCES, nonceKey("app", "used"), consoleTelemetry);
     expect(await isKnownToKv(kv, nonceKey("app", "used"))).toBe(false);
   });
@@ -91,7 +91,7 @@ describe("rememberNonce", () => {
     ["is not bound", undefined],
     ["throws", replacing(env.NONCES, { put: boom })],
     ["rejects", replacing(env.NONCES, { put: async () => boom() })],
-  ])("does not mind when KV %s", async (_, kv) => {
+  ])("goes on when KV %s", async (_, kv) => {
     await expect(rememberNonce(kv, nonceKey("app", "ranstr"), consoleTelemetry)).resolves.toBeUndefined();
   });
 });

@@ -191,7 +191,7 @@ describe("runBatch", () => {
     ["never done", 0],
     ["done in silence", 1],
     ["late", 0],
-  ])("does not know when all three fail %s", async (fault, rows) => {
+  ])("reports an unknown result when all three tries fail %s", async (fault, rows) => {
     const faults = new Faults(() => fault);
     const db = faultyD1(env.DB, faults);
     const ended = withoutWaiting(runBatch(RUNTIME, db, insert("a")(db), tries()), faults);

@@ -58,7 +58,7 @@ export function replaySuite(route: SignedRoute): void {
       ["a fraction", { timestamp: NOW + 0.5 }],
       ["null", { timestamp: null }],
       ["past 2^53", { timestamp: 2 ** 53 }],
-    ])("is 参数错误 when %s, and the ranstr is not used up", async (_, change) => refusesStamp(change, "timestamp"));
+    ])("is 参数错误 when %s, and the ranstr stays unused", async (_, change) => refusesField(change, "timestamp"));
   });
 
   describe("ranstr", () => {
@@ -79,7 +79,7 @@ export function replaySuite(route: SignedRoute): void {
       ["a number", { ranstr: 12345 }],
       ["null", { ranstr: null }],
       ["a lone surrogate", { ranstr: "\ud800" }],
-    ])("is 参数错误 when %s", async (_, change) => refusesStamp(change, "ranstr"));
+    ])("is 参数错误 when %s", async (_, change) => refusesField(change, "ranstr"));
 
     it("counts separately for each appid, by its exact characters", async () => {
       const [world, other] = [await World.create(), await World.create()];
@@ -94,7 +94,7 @@ export function replaySuite(route: SignedRoute): void {
     });
   });
 
-  async function refusesStamp(change: Body, field: string): Promise<void> {
+  async function refusesField(change: Body, field: string): Promise<void> {
     const world = await World.create();
     const body = await route.acceptable(world);
     const { status, envelope, headers } = await expectUnwritten(world, () =>

@@ -132,7 +132,7 @@ export function secretSuite(route: SignedRoute): void {
     it.each<[string, Replacements]>([
       ["with KV", {}],
       ["without KV", { CREDENTIALS: undefined }],
-    ])("writes into that site and no other, in an isolate that knew the first, %s", async (_, change) => {
+    ])("writes into the new site and no other, in an isolate that knew the old one, %s", async (_, change) => {
       const { before, next } = await reissued(change);
       const body = await route.acceptable(next);
       const { nonces: _of, keys: _them, ...stored } = await before.stored();

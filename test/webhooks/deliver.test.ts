@@ -221,7 +221,7 @@ describe("a message of the queue", () => {
     { home: 1, site: 1, webhook: "wh_1" },
     { home: "main", site: 1 },
     { home: "main", site: 1.5, webhook: "wh_1" },
-  ])("that is none of ours is warned of and forgotten: %j", async (body) => {
+  ])("that the service did not make is dropped with a warning: %j", async (body) => {
     const webhook = await newWebhook(await World.create());
     await fillDeliveries(webhook, 1);
     const worker = new DeliveringWorker();

@@ -30,50 +30,53 @@ describe("a delivery whose attempts fail", () => {
     [0.5, [5, 300, 1_800, 7_200, 18_000, 36_000, 43_200]],
     [0, [5, 270, 1_620, 6_480, 16_200, 32_400, 38_880]],
     [1, [6, 330, 1_980, 7_920, 19_800, 39_600, 47_520]],
-  ])("is tried eight times with growing pauses, ± 10 %% (chance %d), and then failed", async (chance, pauses) => {
-    const { webhook, worker } = await failing(500);
-    worker.chance = chance;
-    for (const [i, pause] of pauses.entries()) {
+  ])(
+    "is tried eight times with growing backoffs, ± 10 %% (chance %d), and then fails for good",
+    async (chance, pauses) => {
+      const { webhook, worker } = await failing(500);
+      worker.chance = chance;
+      for (const [i, pause] of pauses.entries()) {
+        await worker.deliver(webhook);
+        const next_attempt_at = worker.clock.now + pause;
+        expect(await deliveriesOf(webhook)).toEqual([
+          {
+            seq: 1,
+            status: "pending",
+            attempts: i + 1,
+            next_attempt_at,
+            claim: null,
+            last_status: 500,
+            last_error: "HTTP 500",
+          },
+        ]);
+        worker.clock.now = next_attempt_at - 1;
+        await worker.deliver(webhook);
+        expect(worker.posted).toHaveLength(i + 1);
+        worker.clock.now = next_attempt_at;
+      }
       await worker.deliver(webhook);
-      const next_attempt_at = worker.clock.now + pause;
       expect(await deliveriesOf(webhook)).toEqual([
         {
           seq: 1,
-          status: "pending",
-          attempts: i + 1,
-          next_attempt_at,
+          status: "failed",
+          attempts: 8,
+          next_attempt_at: null,
           claim: null,
           last_status: 500,
           last_error: "HTTP 500",
         },
       ]);
-      worker.clock.now = next_attempt_at - 1;
-      await worker.deliver(webhook);
-      expect(worker.posted).toHaveLength(i + 1);
-      worker.clock.now = next_attempt_at;
-    }
-    await worker.deliver(webhook);
-    expect(await deliveriesOf(webhook)).toEqual([
-      {
-        seq: 1,
-        status: "failed",
-        attempts: 8,
-        next_attempt_at: null,
-        claim: null,
-        last_status: 500,
-        last_error: "HTTP 500",
-      },
-    ]);
-    // The same event each time, newly signed for the time of each attempt.
-    expect(new Set(worker.posted.map(({ body }) => body)).size).toBe(1);
-    expect(new Set(worker.posted.map(({ headers }) => headers.get("webhook-id")))).toEqual(new Set(["evt_1"]));
-    expect(new Set(worker.posted.map(({ headers }) => headers.get("webhook-timestamp"))).size).toBe(8);
-    // A message that comes too early finds nothing due; the sweep finds the delivery later.
-    const [, ...delays] = [0, ...pauses].map((pause) => Math.min(pause, 43_200));
-    expect(worker.notices).toEqual(
-      delays.map((delay) => ({ home: "main", site: webhook.siteId, webhook: webhook.id, delay })),
-    );
-  });
+      // The same event each time, newly signed for the time of each attempt.
+      expect(new Set(worker.posted.map(({ body }) => body)).size).toBe(1);
+      expect(new Set(worker.posted.map(({ headers }) => headers.get("webhook-id")))).toEqual(new Set(["evt_1"]));
+      expect(new Set(worker.posted.map(({ headers }) => headers.get("webhook-timestamp"))).size).toBe(8);
+      // A message that comes too early finds nothing due; the sweep finds the delivery later.
+      const [, ...delays] = [0, ...pauses].map((pause) => Math.min(pause, 43_200));
+      expect(worker.notices).toEqual(
+        delays.map((delay) => ({ home: "main", site: webhook.siteId, webhook: webhook.id, delay })),
+      );
+    },
+  );
 
   it.each<[string, string, number]>([
     ["in seconds", "120", 120],
@@ -152,7 +155,7 @@ async function fillMore({ siteId, id }: { siteId: number; id: string }, at: numb
 }
 
 describe("a webhook", () => {
-  it("fails from its first failure until a success", async () => {
+  it("is failing from its first failure until a success", async () => {
     const { webhook, worker } = await failing(500);
     await worker.deliver(webhook);
     expect(await readWebhook(webhook)).toEqual({ status: "enabled", disabled_reason: null, failing_since: NOW });

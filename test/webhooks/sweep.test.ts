@@ -60,7 +60,7 @@ describe("the sweep", () => {
     expect(worker.kept.jobs).toMatchObject([{ job: "sweep", outcome: "failed", faults: { apac: expect.any(String) } }]);
   });
 
-  it("leaves a closed home alone", async () => {
+  it("does not touch a closed home", async () => {
     const webhook = await webhookWith("attempts = 0", "apac");
     const worker = new DeliveringWorker({ CLOSED_HOMES: "apac" });
     worker.clock.now += 5;

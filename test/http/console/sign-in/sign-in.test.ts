@@ -143,7 +143,7 @@ describe("signing in", () => {
   it.each([
     ["holds a blank", `${ADMIN_TOKEN} ${ADMIN_TOKEN}`],
     ["is shorter than 32 characters", ADMIN_TOKEN.slice(0, 31)],
-  ])("says before it is tried that nobody can, when ADMIN_TOKEN %s", async (fault, token) => {
+  ])("is announced as impossible on the page when ADMIN_TOKEN %s", async (fault, token) => {
     const visitor = new ConsoleVisitor(await World.create({ ADMIN_TOKEN: token }));
     expect(await visitor.page("/console/sign-in")).toContain(`ADMIN_TOKEN ${fault}, so nobody can sign in.`);
     const answer = await visitor.post("/console/sign-in", { token });

@@ -253,7 +253,7 @@ describe("the signature check for a site that does not serve", () => {
   it.each([
     ["does not answer", { HOME_APAC: faultyD1(env.HOME_APAC, new Faults(() => "before")) }],
     ["is not bound", { HOME_APAC: undefined }],
-  ])("says of a home that %s what the server answers", async (_, bindings) => {
+  ])("gives the server's answer for a home that %s", async (_, bindings) => {
     const { world, visitor } = await begin();
     const { said, sent } = await compare(world, visitor, bindings);
     expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);

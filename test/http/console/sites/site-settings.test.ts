@@ -145,7 +145,7 @@ describe("a change whose answer was lost while another change was made", () => {
   it.each([
     ["en", "Somebody else changed it meanwhile", "Look at it, and send yours again if it is still wanted."],
     ["zh", "其间有其他人更改了它", "若仍需要您的更改，请重新提交。"],
-  ])("is told in words, and changes nothing more: %s", async (language, heading, words) => {
+  ])("is explained in words, and nothing more is changed: %s", async (language, heading, words) => {
     const world = await World.create({}, "apac");
     const visitor = await ConsoleVisitor.signedIn(world);
     const path = `/console/sites/${world.siteId}/settings`;
