@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close());
 
 const HOST = "http://pages.example";
-/** A text that cannot be read without its style sheet, which is at `sheet`. */
+/** A pale text that is unreadable until its style sheet, at the address `sheet`, applies. */
 const pale = (sheet: string) =>
   `<!doctype html><html lang="en"><head><title>Pale</title><link rel="stylesheet" href="${sheet}"></head>
    <body><main><h1 style="color:#ddd">Pale</h1></main></body></html>`;

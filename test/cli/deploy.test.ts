@@ -208,17 +208,20 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     ],
     [{ code: 100129, message: "Queues are unavailable on the free plan." }, "or choose a plan that has them"],
     [{ code: 10000, message: "Authentication error" }, "The API token needs the permission Queues: Edit"],
-  ])("says what an account needs that cannot get a queue because of %j, and makes nothing", async (refused, says) => {
-    fake.addWorker("agent-session", SECRETS);
-    fake.queues.refused = refused;
-    const { exitCode, stderr } = await deploy();
-    expect(stderr).toContain("Queue agent-session-events could not be created");
-    expect(stderr).toContain(refused.message);
-    expect(stderr).toContain(says);
-    expect(exitCode).toBe(1);
-    expect(fake.writes()).toEqual(["POST /queues"]);
-    expect([fake.databases.size, fake.workers.get("agent-session")?.versions.length]).toEqual([0, 1]);
-  });
+  ])(
+    "says what the account needs when it cannot get a queue because of %j, and makes nothing",
+    async (refused, says) => {
+      fake.addWorker("agent-session", SECRETS);
+      fake.queues.refused = refused;
+      const { exitCode, stderr } = await deploy();
+      expect(stderr).toContain("Queue agent-session-events could not be created");
+      expect(stderr).toContain(refused.message);
+      expect(stderr).toContain(says);
+      expect(exitCode).toBe(1);
+      expect(fake.writes()).toEqual(["POST /queues"]);
+      expect([fake.databases.size, fake.workers.get("agent-session")?.versions.length]).toEqual([0, 1]);
+    },
+  );
 
   it("names the other Worker that consumes the queue, and makes nothing", async () => {
     fake.addWorker("another", SECRETS);

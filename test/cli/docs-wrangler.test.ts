@@ -88,7 +88,7 @@ describe("a copy outside the platform", { timeout: 240_000 }, () => {
       ...["d1 export", "d1 export", "d1 create", "d1 execute", "d1 execute"],
     ]);
     await wrangler('d1 migrations apply DB --local --env ""');
-    // agents sorts before home_sites, to which its rows refer.
+    // The table agents sorts before home_sites, to which its rows refer.
     const rows = `INSERT INTO home_sites (site_id, name, status, chat_id_floor, revision, created_at) VALUES (7, 'Shop', 'open', 0, 0, 1);
       INSERT INTO agents (site_id, id, name, status) VALUES (7, 10411, '李娜', 'normal');`;
     await wrangler(`d1 execute DB --local --env "" --command "${rows}"`);

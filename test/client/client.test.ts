@@ -243,7 +243,7 @@ describe("a refusal", () => {
     expect(error.detail).toMatch(/^idempotencyKey: was used/);
   });
 
-  it("of input of the wrong shape comes before anything is sent", async () => {
+  it("of input with the wrong shape comes before anything is sent", async () => {
     const { client, sent } = await service();
     const nobody = newSession({ customer: undefined });
     await expect(client.createSession(nobody)).rejects.toThrow(new TypeError("customer: must be an object"));

@@ -86,7 +86,7 @@ describe("verifyEvent", () => {
     }
   });
 
-  it("takes a body as text or bytes, of a view its own bytes only", async () => {
+  it("takes a body as text or as bytes, and reads only a view's own bytes", async () => {
     const bytes = new TextEncoder().encode(BODY);
     const wider = new Uint8Array(bytes.length + 20).fill(120);
     wider.set(bytes, 10);

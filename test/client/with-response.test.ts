@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { newSession, service } from "./service.ts";
 
 describe("withResponse", () => {
-  it("returns the answer of createSession beside its data: status, headers and envelope, of one call", async () => {
+  it("returns status, headers and envelope of createSession beside its data, with one call", async () => {
     const { world, client, sent } = await service();
     const { data, response } = await client.createSession(newSession(), { idempotencyKey: "k" }).withResponse();
     expect(response.status).toBe(200);

@@ -8,7 +8,7 @@ import { kvKey, ResolvingIsolate, recordOf, refusalOf, unpublished } from "../su
 import { staleKv } from "../support/stale-kv.ts";
 import { World } from "../support/world.ts";
 
-/** A KV that answers when the test says so, and records what is put. */
+/** A KV that does not answer until the test lets it, and records its puts. */
 function heldKv() {
   const { promise, resolve } = Promise.withResolvers<AppRecord | null>();
   const puts: AppRecord[] = [];
@@ -19,7 +19,7 @@ function heldKv() {
   return { kv, puts, answer: resolve };
 }
 
-/** A directory that answers when the test says so. */
+/** A directory that does not answer until the test lets it. */
 function heldD1() {
   const faults = new Faults(() => "late");
   return { directory: faultyD1(env.DB, faults), uncounted: true, answer: () => faults.end(), calls: faults.calls };

@@ -55,7 +55,7 @@ describe("serving", () => {
     const guide = (await (await get("/docs/")).text()).replaceAll(/<pre.*?<\/pre>|<[^>]+>/gs, "");
     const document = JSON.stringify(await (await get("/openapi.json")).json());
     const sentences = [guide, document].flatMap((text) => text.split(/[.;"] |\n\n|","/));
-    // The tolerance, and the requests that wrangler.toml allows an app and an address.
+    // 300 s is the tolerance; 300 and 1,000 requests are the limits of an address and an app.
     const settable = sentences.filter((sentence) => /\b(300|1,000)\b/.test(sentence));
     expect(settable.length).toBeGreaterThan(3);
     expect(settable.filter((sentence) => !sentence.includes("unless the operator set"))).toEqual([]);

@@ -78,7 +78,7 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))(
       expect(list.items).toEqual([]);
     });
 
-    it("exits with 1 for a wrong secret, by the status and where every answer is 200", { timeout: TIME }, async () => {
+    it("exits with 1 for a wrong secret, also where every answer is 200", { timeout: TIME }, async () => {
       for (const server of [worker, relaxed]) {
         const app = await server.provision([10411]);
         const { status, stdout, stderr } = await example(run, server, { ...app, secret: "wrong secret" }, "10411");

@@ -82,7 +82,7 @@ describe("the first call", () => {
   it.each([
     ["README", readme],
     ["guide", guide],
-  ])("prints the error of a failed call of admin() from the %s", async (_, page) => {
+  ])("prints the error when admin() from the %s fails", async (_, page) => {
     const [address, token, admin] = page()
       .trim()
       .split("\n")

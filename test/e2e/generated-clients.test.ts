@@ -172,7 +172,7 @@ describe.each(Object.keys(PROGRAMS) as (keyof typeof PROGRAMS)[])(
       expect(await run("typescript/bin/tsc", ["-p", place], place)).toBe("");
     });
 
-    it("does against the service what it says", async () => {
+    it("makes its calls against the real service", async () => {
       const { siteId, appid, secret } = await worker.provision([10411, 10427]);
       const target = { baseUrl: worker.url, appid, secret, siteId, adminToken: worker.adminToken };
       const { stdout } = await execute(process.execPath, ["main.ts", JSON.stringify(target)], { cwd: place });

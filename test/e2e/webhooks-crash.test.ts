@@ -24,7 +24,7 @@ afterAll(async () => {
 type Webhook = { id: string; secret: string };
 type Delivery = { status: string; attempts: number; claim: string | null };
 
-/** A site in either home, with a webhook. */
+/** Makes a site with a webhook in each home. */
 async function sites(path: string): Promise<{ app: SignedApp; webhook: Webhook }[]> {
   const made: { app: SignedApp; webhook: Webhook }[] = [];
   for (const home of ["main", "apac"]) {

@@ -126,7 +126,7 @@ export class PromiseKeeper {
     }
 
     if (key !== undefined) {
-      // Before late calls do their work: a first try that commits after the retry must not double it.
+      // The retry comes before late calls do their work: a first try that commits after it must not double it.
       const retried = await this.#world.send(operation, body(), headers);
       expect(retried.status).toBe(200);
       expect(retried.headers.get("idempotency-replayed")).toBe(stored === 1 ? "true" : null);

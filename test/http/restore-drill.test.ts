@@ -330,7 +330,7 @@ describe("POST /admin/homes/:name/restored", () => {
     }
   });
 
-  it("is 503 when KV, which holds the floors, does not answer, also when it hangs; the same call then skips ids once", async () => {
+  it("is 503 when KV, which holds the floors, fails or hangs; a repeated call then skips ids once", async () => {
     const world = await World.create({}, "apac");
     const settling_id = crypto.randomUUID();
     const put = () => Promise.reject(new Error("KV PUT failed: 500"));

@@ -86,7 +86,7 @@ describe("a record of KV that names a silent home", () => {
     },
   );
 
-  it("stops no app either when it also says that the app is revoked, or holds a secret that has ended", async () => {
+  it("does not stop an app by calling it revoked, or by holding an ended secret", async () => {
     for (const change of [{ revokedAt: NOW - 1 }, { secret: "ended" }]) {
       const world = await World.create();
       const { secret, version } = await recordOf(world.appid);
@@ -103,7 +103,7 @@ describe("a record of KV that names a silent home", () => {
     }
   });
 
-  it("stops no app either when it also names another site: its seal does not open, and the silent home is not asked", async () => {
+  it("does not stop an app by naming another site too: the seal does not open, and the silent home is not asked", async () => {
     const world = await World.create();
     await forgeRecord(world, { home: "apac", siteId: world.siteId + 1 });
     const through = faulty(world, { apac: hangs });

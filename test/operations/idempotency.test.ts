@@ -192,7 +192,7 @@ describe("Idempotency-Key on create_gd", () => {
     expect([messages.length, participants.length, keys.length, nonces.length]).toEqual([1, 1, 1, 50]);
   });
 
-  it("lets one of several meanings win that race for a key, and refuses the others", async () => {
+  it("lets one of several racing meanings win the key, and refuses the others", async () => {
     const world = await World.create();
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, i) => world.create({ content: `Message ${i % 2}` }, KEY)),

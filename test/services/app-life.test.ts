@@ -97,7 +97,7 @@ describe("issuing an app", () => {
     });
   });
 
-  it("does not change a taken appid, also when another site or two at once ask for it", async () => {
+  it("does not change a taken appid, also when another site or two sites at once ask for it", async () => {
     const [mine, other] = [await World.create(), await World.create()];
     const before = await rowOf(mine.appid);
     const ctx = contextAt(NOW + 1);

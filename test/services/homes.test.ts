@@ -187,7 +187,7 @@ describe("a home that was restored", () => {
     expect(await findSite(context(), world)).toMatchObject({ name: "New", status: "open", revision: 5 });
   });
 
-  it("starts where first_chat_id was set to, also when the directory saw a later change only", async () => {
+  it("starts at the first_chat_id that was set, also when the directory saw only a later change", async () => {
     const world = await World.create({}, "apac");
     const site = await findSite(context(), world);
     const restore = await bookmark(env.HOME_APAC);

@@ -126,7 +126,7 @@ describe("delivering again all that failed", () => {
     expect(await redeliverFailed(ctx, { site, webhookId })).toEqual({ redelivered: 0, remaining: 0 });
   });
 
-  it("changes no delivery that did not fail, is erased or pruned, or belongs to another webhook", async () => {
+  it("changes only failed deliveries of this webhook whose event still exists", async () => {
     const { ctx, world, site } = await start();
     const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
     const { id: other } = await addWebhook(ctx, { site, url: URL });

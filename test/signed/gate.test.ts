@@ -126,7 +126,7 @@ describe("a stale record of KV", () => {
     expect(sum(world, homes.look())).toBe(1);
   });
 
-  it.each(SIGNED_ROUTES)("leads to one result of $operation with one owner", async (route) => {
+  it.each(SIGNED_ROUTES)("leads to one result of $operation, under one owner of the claim", async (route) => {
     const world = await World.create({}, "apac");
     const body = JSON.stringify(await route.acceptable(world));
     const before = await world.stored();

@@ -121,7 +121,7 @@ describe("the statement of the sweep", () => {
     const { db, ran } = watched();
     await new DeliveringWorker({ DB: db }).scheduled("* * * * *");
     expect(ran).toHaveLength(1);
-    // The first of all webhooks, and no more.
+    // Only the first webhook of all.
     expect(scansOf(ran)).toEqual(["SCAN next USING COVERING INDEX deliveries_due"]);
     for (const step of ran.flatMap(({ plan }) => plan).filter((text) => text.startsWith("SEARCH next"))) {
       expect(step).toContain("USING COVERING INDEX deliveries_due");

@@ -29,7 +29,7 @@ beforeEach(async () => {
 afterEach(() => void vi.restoreAllMocks());
 
 const NONE = { nonces: 0, idempotency_keys: 0, events: 0, deliveries: 0, console_sessions: 0, console_forms: 0 };
-/** Only main has the console's tables in use. */
+/** Without the console's tables, which are used in main only. */
 const NONE_APAC = { nonces: 0, idempotency_keys: 0, events: 0, deliveries: 0 };
 
 /** A deployment with the home main alone, or with apac beside it. */

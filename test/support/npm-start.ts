@@ -23,7 +23,7 @@ export function useCheckout(): void {
       try {
         if (pid !== undefined) process.kill(-pid, "SIGKILL");
       } catch {
-        // The process has already ended, as it should.
+        // The process has already ended.
       }
     }
     rmSync(place.folder, { recursive: true, force: true, maxRetries: 3 });

@@ -49,7 +49,7 @@ export class CrashableWorker {
    */
   async start({ queueSeconds = 0 } = {}): Promise<void> {
     writeFileSync(join(this.folder, "settings.json"), JSON.stringify({ ...this.#settings, queueSeconds }));
-    // Its standard input ends with this process, in whatever way, and the child ends with its input.
+    // The child ends when its standard input closes, which happens however this process ends.
     const child = spawn(process.execPath, [join(import.meta.dirname, "crashable-worker.ts"), this.folder], {
       stdio: ["pipe", "pipe", "inherit"],
     });

@@ -2,7 +2,7 @@
 export type Edit = [file: string, find: RegExp, replace: string];
 
 /**
- * The field `throwaway` of create_gd, by the recipe of CONTRIBUTING.md and in its order; a command makes the migration. The field
+ * The field `throwaway` of create_gd, by the steps in CONTRIBUTING.md, in their order; a command makes the migration. The field
  * only tries the recipe, in a copy of the tree.
  */
 export const FIELD: Edit[] = [
@@ -72,7 +72,7 @@ export const FIELD: Edit[] = [
   ["docs/zh/receiving.md", /`metadata`、`created_at`/, "$&、`throwaway`"],
 ];
 
-/** The operation `throw_away_gd`, by the recipe of CONTRIBUTING.md. Its file stands beside this one. */
+/** The operation `throw_away_gd`, by the steps in CONTRIBUTING.md. Its file stands beside this one. */
 export const OPERATION: Edit[] = [
   [
     "src/operations/index.ts",

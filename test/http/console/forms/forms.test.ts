@@ -82,7 +82,7 @@ describe("a form that is sent again", () => {
   });
 
   it.each(["before", "after"] as const)(
-    "says that the result of the first is unknown, when the first failed %s its work",
+    "says that its first result is unknown when the first try failed %s its work",
     async (fault) => {
       const { world, visitor, site } = await start();
       const form = await visitor.open(`${site}/apps`);
