@@ -143,7 +143,7 @@ describe("an AbortSignal", () => {
     expect(sent).toHaveLength(1);
   });
 
-  it.each(operations)("is checked: %s refuses any other object before anything is sent", async (_, call) => {
+  it.each(operations)("must be a real one: %s refuses any other object before anything is sent", async (_, call) => {
     const { client, sent } = await service();
     for (const signal of [{}, "signal", 5, new AbortController()]) {
       await expect(call(client, signal as AbortSignal)).rejects.toThrow(

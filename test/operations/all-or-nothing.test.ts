@@ -4,7 +4,7 @@ import { replacing } from "../support/replacing.ts";
 import { expectAccepted, expectUnwritten, SIGNED_ROUTES } from "../support/signed-routes.ts";
 import { World } from "../support/world.ts";
 
-/** The parser accepts it, and it fails when it runs, with the batch's earlier writes still in the transaction. */
+/** SQL that the parser accepts and that fails when it runs, after the batch's earlier writes. */
 const FAILS = "INSERT INTO sites (id, name, created_at) SELECT id, NULL, 0 FROM sites";
 
 describe.each(SIGNED_ROUTES)("the batch of $operation", (route) => {
