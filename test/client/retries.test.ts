@@ -9,8 +9,8 @@ beforeEach(() => {
   backoffs.asked = [];
   const original = globalThis.setTimeout;
   vi.spyOn(globalThis, "setTimeout").mockImplementation(((callback: () => void, milliseconds: number) => {
-    // Only the client's pause() may be cut short: the service and the time limit of a try set timers too.
-    const isBackoff = new Error().stack?.includes("at pause ") ?? false;
+    // Only the client's backOff() may be cut short: the service and the time limit of a try set timers too.
+    const isBackoff = new Error().stack?.includes("at backOff ") ?? false;
     if (isBackoff) backoffs.asked.push(milliseconds);
     return original(callback, isBackoff ? 1 : milliseconds);
   }) as typeof setTimeout);
