@@ -149,7 +149,8 @@ walk("the console", {
   },
 });
 
-describe("the calls of the console", () => {
+// Each walks all calls: longer than a test of one rule.
+describe("the calls of the console", { timeout: 30_000 }, () => {
   it("are each there once, and every sample belongs to one", () => {
     const titles = CONSOLE_CALLS.map(titleOf);
     expect(titles.filter((title, at) => titles.indexOf(title) !== at)).toEqual([]);
