@@ -40,20 +40,39 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
   return {
     async fetch(request: Request, env: Bindings, ctx: ExecutionContext): Promise<Response> {
       if (!OF_OPERATORS.test(getPath(request))) return callers.fetch(request, env, ctx);
-      const { operatorsApp } = await import("./http/operators.ts");
-      operators ??= operatorsApp(isolate);
+      operators ??= await operatorsApp(isolate);
       return operators.fetch(request, env, ctx);
     },
   };
 }
 
 function callersApp(isolate: Isolate): Routes {
+  const app = rootApp(isolate);
+  for (const operation of OPERATIONS) app.post(operation.path, signedRoute(operation));
+  app.get("/healthz", health());
+  refuseOtherMethods(app);
+  return app;
+}
+
+async function operatorsApp(isolate: Isolate): Promise<Routes> {
+  try {
+    const { addOperatorSurfaces } = await import("./http/operators.ts");
+    return addOperatorSurfaces(rootApp(isolate));
+  } catch (error) {
+    // Code that does not load is a fault like any other: answered with its x-request-id, and logged.
+    const broken = rootApp(isolate);
+    broken.all("*", () => {
+      throw error;
+    });
+    return broken;
+  }
+}
+
+/** What every request passes, whichever surface it is for. */
+function rootApp(isolate: Isolate): Routes {
   const app = newHono();
   app.onError(answerSignedError);
   app.notFound((c) => answerSignedError(routeNotFound(CALLS), c));
   app.use(requestLog(isolate));
-  for (const operation of OPERATIONS) app.post(operation.path, signedRoute(operation));
-  app.get("/healthz", health());
-  refuseOtherMethods(app);
   return app;
 }

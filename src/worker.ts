@@ -35,6 +35,11 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
     return failed;
   }
 
+  async function runSweep(config: Config): Promise<Record<string, string>> {
+    const { sweep } = await import("./webhooks/sweep.ts");
+    return sweep({ runtime, telemetry, config });
+  }
+
   return {
     fetch: app.fetch,
 
@@ -51,8 +56,7 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
      */
     async scheduled({ cron, scheduledTime }, env) {
       const config = readConfig(env, telemetry);
-      const { sweep } = await import("./webhooks/sweep.ts");
-      const unswept = cron === PRUNE_CRON ? {} : await sweep({ runtime, telemetry, config });
+      const unswept = cron === PRUNE_CRON ? {} : await runSweep(config);
       const unpruned = cron === SWEEP_CRON ? [] : await runPruning(config, Math.floor(scheduledTime / 1000));
       const failed = Object.entries({ "not swept": Object.keys(unswept), "not pruned": unpruned })
         .filter(([, names]) => names.length > 0)

@@ -2,11 +2,10 @@
 const MOST_GRAPHEMES = 40;
 
 /**
- * A text that is certainly one sentence by UAX #29, because only its end holds a character that ends a sentence or a line. Tested
- * first: the first Intl.Segmenter of an isolate costs 9 ms of CPU.
+ * A trimmed text that is certainly one sentence by UAX #29, because only its end holds a character that ends a sentence or a line.
+ * Tested first: the first Intl.Segmenter of an isolate costs 9 ms of CPU. Linear: no character fits both parts of the pattern.
  */
-const ONE_SENTENCE =
-  /^[^\p{Sentence_Terminal}.\u2024\ufe52\uff0e\r\n\u0085\u2028\u2029]*[\p{Sentence_Terminal}.]*\s*$/u;
+const ONE_SENTENCE = /^[^\p{Sentence_Terminal}.\u2024\ufe52\uff0e\r\n\u0085\u2028\u2029]*[\p{Sentence_Terminal}.]*$/u;
 
 /** Printable ASCII: each character is one grapheme, so no Intl.Segmenter is needed. */
 const PLAIN = /^[\x20-\x7e]*$/;
@@ -16,7 +15,7 @@ const PLAIN = /^[\x20-\x7e]*$/;
  * inside an emoji or a combining sequence. Empty when the message is blank.
  */
 export function autoTitle(content: string): string {
-  const line = firstSentence(content.trimStart()).replace(/\s+/g, " ").trim();
+  const line = firstSentence(content.trim()).replace(/\s+/g, " ").trim();
   if (line.length <= MOST_GRAPHEMES) return line;
   let kept = "";
   let count = 0;

@@ -1,6 +1,6 @@
 /**
  * `npm run bench` measures the Worker that `wrangler deploy` would upload, in workerd on this machine: trips,
- * geography, distance, load, capacity, the KV look, throughput, CPU, cost, events and size. Its peers are measured
+ * geography, distance, load, capacity, the KV look, throughput, CPU, cost, events, loading and size. Its peers are measured
  * beside it in the same run. check-sides.ts first proves that the peers do the same work.
  *
  *   npm run bench                          tables, then one summary in Markdown, as it stands in the README

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { OPERATIONS } from "../../src/operations/index.ts";
-import { replaySuite } from "../support/replay-suite.ts";
-import { secretSuite } from "../support/secret-suite.ts";
-import { signatureSuite } from "../support/signature-suite.ts";
 import { expectTokenInvalid, SIGNED_ROUTES } from "../support/signed-routes.ts";
 import { World } from "../support/world.ts";
+import { replaySuite } from "./replay-suite.ts";
+import { secretSuite } from "./secret-suite.ts";
+import { signatureSuite } from "./signature-suite.ts";
 
 it("every file that defines an operation is in the list, and every operation of the list is under the shared suites", () => {
   const files = import.meta.glob("../../src/operations/*.ts", { query: "?raw", import: "default", eager: true });

@@ -17,7 +17,7 @@ const JSON_TYPE = { "content-type": "application/json" };
 const BEARER = { ...JSON_TYPE, authorization: `Bearer ${ADMIN_TOKEN}` };
 
 /** Every surface that reads a body: its address, its headers, and its limit in bytes. */
-const FACES: [string, { path: string; headers: Record<string, string>; most: number }][] = [
+const SURFACES: [string, { path: string; headers: Record<string, string>; most: number }][] = [
   ["the sign-in form", { path: "/console/sign-in", headers: FORM, most: 260 * 1024 }],
   ["the choice of language", { path: "/console/language", headers: FORM, most: 260 * 1024 }],
   [
@@ -53,7 +53,7 @@ function upload(first?: number) {
 const post = (world: World, path: string, headers: Record<string, string>, body: BodyInit) =>
   world.fetch(new Request(`https://worker${path}`, { method: "POST", headers, body }));
 
-describe.each(FACES)("%s", (_, { path, headers, most }) => {
+describe.each(SURFACES)("%s", (_, { path, headers, most }) => {
   it("reads an endless upload only up to its limit, and cancels the rest", async () => {
     const world = await World.create();
     const { body, seen } = upload();

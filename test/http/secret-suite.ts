@@ -1,9 +1,9 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { countingDb } from "./counting-db.ts";
-import { expectAccepted, expectTokenInvalid, type SignedRoute } from "./signed-routes.ts";
-import { staleKv } from "./stale-kv.ts";
-import { NOW, type Replacements, World } from "./world.ts";
+import { countingDb } from "../support/counting-db.ts";
+import { expectAccepted, expectTokenInvalid, type SignedRoute } from "../support/signed-routes.ts";
+import { staleKv } from "../support/stale-kv.ts";
+import { NOW, type Replacements, World } from "../support/world.ts";
 
 /** Caches that an operator's change has not reached. */
 const BEHIND = [

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { expectAccepted, expectTokenInvalid, type SignedRoute } from "./signed-routes.ts";
-import { hmac, World } from "./world.ts";
+import { expectAccepted, expectTokenInvalid, type SignedRoute } from "../support/signed-routes.ts";
+import { hmac, World } from "../support/world.ts";
 
 const named = (signature: string) => ({ "x-chat-signature": signature });
 const twice = (signature: string) => [

@@ -1,7 +1,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { countingDb } from "./counting-db.ts";
-import { replacing } from "./replacing.ts";
+import { countingDb } from "../support/counting-db.ts";
+import { replacing } from "../support/replacing.ts";
 import {
   expectAccepted,
   expectAdded,
@@ -11,9 +11,9 @@ import {
   rowsAdded,
   type SignedRoute,
   TOKEN_INVALID,
-} from "./signed-routes.ts";
-import { staleKv } from "./stale-kv.ts";
-import { type Body, NOW, type Replacements, World } from "./world.ts";
+} from "../support/signed-routes.ts";
+import { staleKv } from "../support/stale-kv.ts";
+import { type Body, NOW, type Replacements, World } from "../support/world.ts";
 
 /** KV never decides, so the same rules must hold for every state of KV. */
 const KV_STATES: [string, () => Replacements][] = [
