@@ -224,7 +224,9 @@ describe("the tables of the contract", () => {
     expect(Object.keys(properties).length).toBeGreaterThan(4);
     for (const [field, rule] of Object.entries(properties)) {
       const inReadme = rowsOf(README).find(
-        ([name, callers = ""]) => name === `\`${field}\`` && ["both", `\`${operation}\``].includes(callers),
+        ([name, callers = ""]) =>
+          name === `\`${field}\`` &&
+          callers.split(", ").some((each) => ["both", "all", `\`${operation}\``].includes(each)),
       );
       const inContract = rowsOf(partOf(section)).find(([names = ""]) => names.split(", ").includes(`\`${field}\``));
       expect([field, inReadme?.[2]]).toEqual([field, required.includes(field) ? "required" : "optional"]);

@@ -1,3 +1,4 @@
+import { SESSION_STATUSES } from "../../../../src/store/schema.ts";
 import type { Chance } from "../../machine/chance.ts";
 import type { World } from "../world.ts";
 import type { KnownSite } from "./company.ts";
@@ -85,7 +86,7 @@ export const READS: Record<string, Read> = {
     const cursor = chatIds.length > 0 ? chance.one(chatIds) : 1;
     const query = chance.one([
       limitOf(chance),
-      `?status=${chance.one(["waiting", "replied"])}`,
+      `?status=${chance.one(SESSION_STATUSES)}`,
       `?sbs=customer_${chance.integer(1, 6)}&limit=100`,
       `?cursor=${cursor}&limit=3`,
     ]);
