@@ -28,7 +28,9 @@ export function autoTitle(content: string): string {
 
 function firstSentence(text: string): string {
   if (ONE_SENTENCE.test(text)) return text;
-  return segmenter("sentence").segment(text).containing(0)?.segment ?? "";
+  // Not empty, so it has a first sentence.
+  const first = segmenter("sentence").segment(text).containing(0) as Intl.SegmentData;
+  return first.segment;
 }
 
 function* graphemesOf(line: string): Iterable<string> {

@@ -17,7 +17,7 @@ export const OPERATION_DEFECTS: Defect[] = [
     edits: [
       {
         file: TITLE,
-        find: 'return segmenter("sentence").segment(text).containing(0)?.segment ?? "";',
+        find: "return first.segment;",
         replace: "return text;",
       },
     ],
