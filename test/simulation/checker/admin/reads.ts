@@ -18,6 +18,8 @@ export class AdminReads {
   readonly #records: AppRecords;
   readonly #violate: Violate;
   readonly #known = new Map<Call, object[]>();
+  /** The appids with a route when each call arrived: a route that comes later need not be in its list. */
+  readonly #routed = new Map<Call, ReadonlySet<string>>();
   readonly #audit: AuditReads;
 
   constructor(model: Model, records: AppRecords, violate: Violate) {
@@ -29,6 +31,7 @@ export class AdminReads {
 
   arrives(call: Call, intent: Read): void {
     if (isOfAudit(intent)) this.#audit.arrives(call);
+    if (intent.path.endsWith("/divergent")) this.#routed.set(call, new Set(this.#model.routes.keys()));
   }
 
   /** Notes what an open read may be answered at this moment. */
@@ -42,6 +45,7 @@ export class AdminReads {
 
   ends(call: Call): void {
     this.#known.delete(call);
+    this.#routed.delete(call);
     this.#audit.ends(call);
   }
 
@@ -62,7 +66,7 @@ export class AdminReads {
   #checkShown({ call }: OperationOf<"read">): void {
     const known = this.#known.get(call);
     const { status = 0, body = "" } = call.answer ?? {};
-    const asked = { path: call.wire.path, arrivedAt: call.arrivedAt ?? 0 };
+    const asked = { path: call.wire.path, arrivedAt: call.arrivedAt ?? 0, routed: this.#routed.get(call) ?? new Set() };
     const lacking = status === 200 ? wrongDivergent(this.#model, asked, body, this.#records.kv) : undefined;
     if (lacking !== undefined) {
       this.#violate("the list after a restore names each app to look at", `${call.name}: ${lacking}`, [call.name]);

@@ -150,7 +150,7 @@ export function wrongRestoredAnswer(
  */
 export function wrongDivergent(
   model: Model,
-  { path, arrivedAt }: { path: string; arrivedAt: number },
+  { path, arrivedAt, routed }: { path: string; arrivedAt: number; routed: ReadonlySet<string> },
   body: string,
   credentials: KvTruth | undefined,
 ): string | undefined {
@@ -161,9 +161,9 @@ export function wrongDivergent(
     next_cursor: string | null;
   };
   if (next_cursor !== null) return undefined;
-  const lacking = divergent(model, arrivedAt, home, credentials).find(
-    ({ appid, why }) => !items.some((each) => each.appid === appid && each.why === why),
-  );
+  const lacking = divergent(model, arrivedAt, home, credentials)
+    .filter(({ appid }) => routed.has(appid))
+    .find(({ appid, why }) => !items.some((each) => each.appid === appid && each.why === why));
   return lacking && `${lacking.appid} (${lacking.why}) is not in the list`;
 }
 
