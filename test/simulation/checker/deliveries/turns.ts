@@ -37,7 +37,8 @@ export function wrongTurn(outbox: OutboxModel, home: string, call: Call, leases:
     }
   }
   const greedy = [...begun].find(([, its]) => its.length > 1)?.[0];
-  if (!isFirst || greedy === undefined) return undefined;
+  // After a fault of D1 an earlier turn may have leased nothing, which leaves no trace: these leases need not be of the first turn.
+  if (!isFirst || greedy === undefined || call.faults.length > 0) return undefined;
   const now = Number(leases[0]?.after?.next_attempt_at) - LEASE_SECONDS;
   const told = messagesOf(call).filter((each) => each.home === home);
   const starved = told.find(
