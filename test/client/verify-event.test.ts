@@ -1,3 +1,4 @@
+import { createContext, runInContext } from "node:vm";
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
@@ -94,6 +95,46 @@ describe("verifyEvent", () => {
     for (const body of [BODY, bytes, bytes.buffer as ArrayBuffer, view, Buffer.from(BODY)]) {
       expect((await verify(headersOf(), body)).id).toBe(ID);
     }
+  });
+
+  /** A body whose bytes fill every kind of view: blanks at its end make their number a multiple of eight. */
+  const PADDED = BODY.padEnd(BODY.length + 8 - (new TextEncoder().encode(BODY).length % 8));
+  const VIEWS = [
+    ...["Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array", "Int32Array", "Uint32Array"],
+    ...["Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array", "DataView"],
+  ] as const;
+
+  it.each(["this realm", "another realm"])(
+    "takes every kind of view and buffer of %s, and reads its own bytes",
+    async (realm) => {
+      const classes = realm === "this realm" ? globalThis : runInContext("globalThis", createContext({}));
+      const headers = headersOf({ "webhook-signature": signature(PADDED) });
+      const bytes = new TextEncoder().encode(PADDED);
+      const buffer: ArrayBuffer = new classes.ArrayBuffer(bytes.length + 24);
+      const whole: Uint8Array = new classes.Uint8Array(buffer).fill(120);
+      whole.set(bytes, 16);
+      for (const name of VIEWS) {
+        const size = classes[name].BYTES_PER_ELEMENT ?? 1;
+        const view = new classes[name](buffer, 16, bytes.length / size) as ArrayBufferView;
+        expect([name, view instanceof globalThis[name]]).toEqual([name, realm === "this realm"]);
+        expect([name, (await verify(headers, view, SECRET)).id]).toEqual([name, ID]);
+        whole[16 + bytes.length - 1] = 33;
+        expect([name, await codeOf(verify(headers, view, SECRET))]).toEqual([name, "signature_wrong"]);
+        whole[16 + bytes.length - 1] = 32;
+      }
+      const own = buffer.slice(16, 16 + bytes.length);
+      expect(own instanceof ArrayBuffer).toBe(realm === "this realm");
+      expect((await verify(headers, own)).id).toBe(ID);
+    },
+  );
+
+  it("takes shared memory, and reads once: what is written to it meanwhile is not believed", async () => {
+    const bytes = new TextEncoder().encode(BODY);
+    const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
+    shared.set(bytes);
+    const verified = verify(headersOf(), shared);
+    shared.fill(32);
+    expect((await verified).data).toEqual(JSON.parse(BODY).data);
   });
 
   it("accepts one right signature among several, in any order, also beside those of other versions", async () => {
@@ -208,7 +249,9 @@ describe("verifyEvent refuses", () => {
   });
 
   it("a body that was parsed before, and text that bytes cannot give", async () => {
-    for (const body of [JSON.parse(BODY), undefined, null, 7, [1], "a\ud800b"]) {
+    const gone = new TextEncoder().encode(BODY);
+    structuredClone(gone.buffer, { transfer: [gone.buffer] });
+    for (const body of [JSON.parse(BODY), undefined, null, 7, [1], "a\ud800b", gone, gone.buffer]) {
       expect(await refusalOf(verifyEvent(headersOf(), body, SECRET, { now: NOW }))).toEqual({
         code: "body_malformed",
         message: "give the raw body, text or bytes, before anything parses it",
