@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -107,6 +107,64 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))("
     expect(receiver.said().split(`${idOf(2)} session.created 2\n`)).toHaveLength(2);
   });
 
+  it("stores each event under its id, byte by byte, before it answers", { timeout: TIME }, async () => {
+    expect((await send(20, headersOf(20))).status).toBe(204);
+    expect(readFileSync(join(receiver.folder, `${idOf(20)}.json`), "utf8")).toBe(bodyOf(20));
+    expect((await send(21, headersOf(21, { "webhook-signature": signature(OTHER, 21) }))).status).toBe(400);
+    expect(readdirSync(receiver.folder).filter((name) => name.includes(idOf(21)))).toEqual([]);
+  });
+
+  it("stores an event once that arrives eight times at the same time", { timeout: TIME }, async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => send(22, headersOf(22))));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 204));
+    expect((await send(23, headersOf(23))).status).toBe(204);
+    await receiver.says(`${idOf(23)} session.created 23\n`);
+    expect(receiver.said().split(`${idOf(22)} session.created 22\n`)).toHaveLength(2);
+    expect(readdirSync(receiver.folder).filter((name) => name.includes(idOf(22)))).toEqual([`${idOf(22)}.json`]);
+  });
+
+  it("answers 503 and says why while it cannot store, and stores the same event when it can again", {
+    timeout: TIME,
+  }, async () => {
+    const { folder } = receiver;
+    const away = `${folder}-away`;
+    const faults: Record<string, () => void> = {
+      missing: () => {},
+      "no folder": () => symlinkSync("/dev/null", folder),
+      // The permissions of a folder do not bind root.
+      "read-only": () => {
+        if (process.getuid?.() === 0) return symlinkSync("/sys", folder);
+        mkdirSync(folder);
+        chmodSync(folder, 0o555);
+      },
+    };
+    expect((await send(30, headersOf(30))).status).toBe(204);
+    await receiver.says(`${idOf(30)} session.created 30\n`);
+    for (const [i, breakFolder] of Object.values(faults).entries()) {
+      const seq = 31 + i;
+      renameSync(folder, away);
+      breakFolder();
+      try {
+        const before = receiver.said().length;
+        const answer = await send(seq, headersOf(seq));
+        expect([answer.status, answer.text.trim()]).toEqual([503, "not stored"]);
+        await until(async () => /not stored: \S/.test(receiver.said().slice(before)));
+        // One that it has is not taken for a duplicate either, because it cannot know.
+        expect((await send(30, headersOf(30))).status).toBe(503);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+        renameSync(away, folder);
+      }
+      expect(receiver.said()).not.toContain(`${idOf(seq)} session.created`);
+      for (let attempt = 0; attempt < 2; attempt++) expect((await send(seq, headersOf(seq))).status).toBe(204);
+      await receiver.says(`${idOf(seq)} session.created ${seq}\n`);
+      expect(readFileSync(join(folder, `${idOf(seq)}.json`), "utf8")).toBe(bodyOf(seq));
+      expect(receiver.said().split(`${idOf(seq)} session.created`)).toHaveLength(2);
+    }
+    expect((await send(30, headersOf(30))).status).toBe(204);
+    expect(receiver.said().split(`${idOf(30)} session.created`)).toHaveLength(2);
+  });
+
   it("accepts two signatures when its secret made one of them", { timeout: TIME }, async () => {
     const [right, wrong] = [signature(SECRET, 4), signature(OTHER, 4)];
     const at = String(now());
@@ -129,6 +187,7 @@ describe.each(LANGUAGES.map((language) => [language.name, language] as const))("
     ["another version", { "webhook-signature": signature(SECRET, 7).replace("v1", "v2") }, "wrong signature"],
     ["another id", { "webhook-id": idOf(8) }, "wrong signature"],
     ["an empty id", { "webhook-id": "" }, "a header is missing"],
+    ["an id that is no file name", { "webhook-id": "../seen" }, "no id of the service"],
     ["an empty timestamp", { "webhook-timestamp": "" }, "a header is missing"],
     ["an empty signature", { "webhook-signature": "" }, "a header is missing"],
     ["a timestamp that is no number", { "webhook-timestamp": "soon" }, "too old, or from the future"],
@@ -234,7 +293,8 @@ async function start({ run, cgi }: Language, port: number, secret: string) {
       child.stdout.setEncoding("utf8").on("data", (text: string) => {
         answer += text;
       });
-      child.on("close", () => {
+      // The answer ends when the program closes its output; its work may go on.
+      child.stdout.on("end", () => {
         const [head = "", text] = answer.split("\r\n\r\n");
         response.writeHead(Number(head.match(/^Status: (\d+)/)?.[1] ?? 500)).end(text);
       });
@@ -249,6 +309,7 @@ async function start({ run, cgi }: Language, port: number, secret: string) {
   }
   await until(() => listens(port), TIME - 5_000);
   return {
+    folder,
     url: `http://127.0.0.1:${port}/`,
     said: () => said,
     says: (text: string) => until(async () => said.includes(text)),

@@ -1,5 +1,5 @@
-// Receives events, prints "id type seq" of each, once. Needs Java 17 or later and no library. Put TLS in front of it.
-//   SECRET=whsec_... PORT=8080 java ReceiveEvent.java
+// Receives events, stores each in a folder, prints its "id type seq", once. Needs Java 17 or later and no library. Put TLS in front.
+//   SECRET=whsec_... PORT=8080 SEEN=/var/lib/events java ReceiveEvent.java
 //
 // Pitfalls of Java:
 // - The raw body: take byte[] (in Spring @RequestBody byte[]), verify it, parse it afterwards. An object that was mapped and written
@@ -7,20 +7,22 @@
 // - The key is the decoded base64 after whsec_, not the text.
 // - equals and Arrays.equals compare in a time that tells how much is right; MessageDigest.isEqual does not.
 // - System.currentTimeMillis() is milliseconds; webhook-timestamp is seconds.
+// - A controller of Spring answers when it returns: end your answer before you work, and hand the work to another thread.
 
 import com.sun.net.httpserver.Headers;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.time.Instant;
 import java.util.Base64;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -33,15 +35,16 @@ public class ReceiveEvent {
     // Java brings no JSON reader; the service writes type first, and seq first in data. With Jackson this is one readTree.
     static final Pattern EVENT = Pattern.compile("^\\{\"type\":\"([^\"]*)\".*?\"data\":\\{\"seq\":(\\d+)", Pattern.DOTALL);
 
-    // In memory, for brevity. Keep the ids in your database, in the transaction that stores the event: then a restart forgets none.
-    static final Set<String> SEEN = ConcurrentHashMap.newKeySet();
-
     static byte[] key;
+    static Path folder;
 
     public static void main(String[] args) throws IOException {
         String secret = Optional.ofNullable(System.getenv("SECRET")).orElse("");
         if (!secret.startsWith("whsec_")) throw new IllegalArgumentException("SECRET must be whsec_ and base64");
         key = Base64.getDecoder().decode(secret.substring("whsec_".length()));
+        String seen = System.getenv("SEEN");
+        // Without SEEN a new folder, so that a restart forgets what it has seen.
+        folder = seen == null ? Files.createTempDirectory("events-") : Path.of(seen);
         int port = Integer.parseInt(Optional.ofNullable(System.getenv("PORT")).orElse("8080"));
         HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", port), 0);
         server.setExecutor(Executors.newFixedThreadPool(8));
@@ -55,18 +58,49 @@ public class ReceiveEvent {
             String why = body.length > 1_000_000 ? "too large" : fault(exchange.getRequestHeaders(), body);
             if (why != null) {
                 System.err.println("refused: " + why);
-                byte[] text = why.getBytes(UTF_8);
-                exchange.sendResponseHeaders(400, text.length);
-                exchange.getResponseBody().write(text);
+                answer(exchange, 400, why);
                 return;
             }
             String id = exchange.getRequestHeaders().getFirst("webhook-id");
-            boolean isNew = SEEN.add(id);
-            // Store the event, answer, and only then work on it: after 15 s without an answer it is sent again. A duplicate and an
-            // unknown type get a 2xx too.
+            boolean isNew;
+            try {
+                isNew = store(id, body);
+            } catch (IOException error) {
+                System.err.println("not stored: " + error);
+                answer(exchange, 503, "not stored");
+                return;
+            }
+            // End your answer before you work: after 15 s without one the event is sent again. A duplicate and an unknown type get a
+            // 2xx too.
             exchange.sendResponseHeaders(204, -1);
+            exchange.close();
             Matcher event = EVENT.matcher(new String(body, UTF_8));
             if (isNew && event.find()) System.out.println(id + " " + event.group(1) + " " + event.group(2));
+        }
+    }
+
+    static void answer(HttpExchange exchange, int status, String why) throws IOException {
+        byte[] text = why.getBytes(UTF_8);
+        exchange.sendResponseHeaders(status, text.length);
+        exchange.getResponseBody().write(text);
+    }
+
+    /**
+     * Stores an event, and then remembers its id: here both are one link, because a file with the event gets its id as its name. With a
+     * database it is one INSERT with the id as the key. Throws when it did not work: only an id that is there is a duplicate.
+     *
+     * @return whether the event is new
+     */
+    static boolean store(String id, byte[] body) throws IOException {
+        Path written = Files.createTempFile(folder, id, null);
+        try {
+            Files.write(written, body);
+            Files.createLink(folder.resolve(id + ".json"), written);
+            return true;
+        } catch (FileAlreadyExistsException duplicate) {
+            return false;
+        } finally {
+            written.toFile().delete();
         }
     }
 
@@ -76,6 +110,7 @@ public class ReceiveEvent {
         String timestamp = headers.getOrDefault("webhook-timestamp", List.of("")).get(0);
         String signatures = headers.getOrDefault("webhook-signature", List.of("")).get(0);
         if (id.isEmpty() || timestamp.isEmpty() || signatures.isEmpty()) return "a header is missing";
+        if (!id.matches("[\\w-]{1,100}")) return "no id of the service";
         if (!timestamp.matches("\\d{1,12}") || Math.abs(Instant.now().getEpochSecond() - Long.parseLong(timestamp)) > 300) {
             return "too old, or from the future";
         }

@@ -1,12 +1,13 @@
-// Receives events, prints "id type seq" of each, once. Needs Go 1.16 or later and no module. Put TLS in front of it.
+// Receives events, stores each in a folder, prints its "id type seq", once. Needs Go 1.16 or later and no module. Put TLS in front.
 //
-//	SECRET=whsec_… PORT=8080 go run receive-event.go
+//	SECRET=whsec_… PORT=8080 SEEN=/var/lib/events go run receive-event.go
 //
 // Pitfalls of Go:
 //   - The raw body can be read once: read it, verify it, and decode those bytes. Marshalling it again sorts the keys of maps.
 //   - The key is the decoded base64 after whsec_, not the text.
 //   - == and bytes.Equal compare in a time that tells how much is right; hmac.Equal does not.
 //   - Numbers in an interface{} are float64: decode into a struct.
+//   - The answer waits in a buffer until the handler returns: end your answer before you work, so work in a goroutine.
 package main
 
 import (
@@ -14,16 +15,21 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"net/http"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
+
+var idOfTheService = regexp.MustCompile(`^[\w-]{1,100}$`)
 
 func main() {
 	log.SetFlags(0)
@@ -36,9 +42,13 @@ func main() {
 	if port == "" {
 		port = "8080"
 	}
-
-	// In memory, for brevity. Keep the ids in your database, in the transaction that stores the event: then a restart forgets none.
-	var seen sync.Map
+	folder := os.Getenv("SEEN")
+	if folder == "" {
+		// A new folder, so that a restart forgets what it has seen.
+		if folder, err = os.MkdirTemp("", "events-"); err != nil {
+			log.Fatal(err)
+		}
+	}
 
 	receive := func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1_000_000))
@@ -52,24 +62,18 @@ func main() {
 			return
 		}
 		id := r.Header.Get("webhook-id")
-		_, known := seen.LoadOrStore(id, true)
-		// Store the event, answer, and only then work on it: after 15 s without an answer it is sent again. A duplicate and an
-		// unknown type get a 2xx too.
+		isNew, err := store(folder, id, body)
+		if err != nil {
+			log.Print("not stored: ", err)
+			http.Error(w, "not stored", http.StatusServiceUnavailable)
+			return
+		}
+		// End your answer before you work: after 15 s without one the event is sent again. A duplicate and an unknown type get a 2xx
+		// too. The answer ends when this function returns.
 		w.WriteHeader(http.StatusNoContent)
-		if known {
-			return
+		if isNew {
+			go work(id, body)
 		}
-		var event struct {
-			Type string `json:"type"`
-			Data struct {
-				Seq int64 `json:"seq"`
-			} `json:"data"`
-		}
-		if err := json.Unmarshal(body, &event); err != nil {
-			log.Print(err)
-			return
-		}
-		fmt.Println(id, event.Type, event.Data.Seq)
 	}
 	server := http.Server{
 		Addr:        "127.0.0.1:" + port,
@@ -79,11 +83,51 @@ func main() {
 	log.Fatal(server.ListenAndServe())
 }
 
+func work(id string, body []byte) {
+	var event struct {
+		Type string `json:"type"`
+		Data struct {
+			Seq int64 `json:"seq"`
+		} `json:"data"`
+	}
+	if err := json.Unmarshal(body, &event); err != nil {
+		log.Print(err)
+		return
+	}
+	fmt.Println(id, event.Type, event.Data.Seq)
+}
+
+// store stores an event, and then remembers its id: here both are one link, because a file with the event gets its id as its name. With
+// a database it is one INSERT with the id as the key. It says whether the event is new. Only an id that is there is a duplicate; all
+// else is an error.
+func store(folder, id string, body []byte) (bool, error) {
+	written, err := os.CreateTemp(folder, id+".*")
+	if err != nil {
+		return false, err
+	}
+	defer os.Remove(written.Name())
+	_, err = written.Write(body)
+	if closed := written.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return false, err
+	}
+	err = os.Link(written.Name(), filepath.Join(folder, id+".json"))
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // fault says why a request must not be believed, and nothing of one of the service's.
 func fault(key []byte, header http.Header, body []byte) string {
 	id, timestamp, signatures := header.Get("webhook-id"), header.Get("webhook-timestamp"), header.Get("webhook-signature")
 	if id == "" || timestamp == "" || signatures == "" {
 		return "a header is missing"
+	}
+	if !idOfTheService.MatchString(id) {
+		return "no id of the service"
 	}
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	away := time.Now().Unix() - seconds

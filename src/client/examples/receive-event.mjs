@@ -1,5 +1,5 @@
-// Receives events, prints "id type seq" of each, once. Needs Node 18 or later and nothing else. Put TLS in front of it.
-//   SECRET=whsec_… PORT=8080 node receive-event.mjs
+// Receives events, stores each in a folder, prints its "id type seq", once. Needs Node 18 or later and nothing else. Put TLS in front.
+//   SECRET=whsec_… PORT=8080 SEEN=/var/lib/events node receive-event.mjs
 //
 // Pitfalls of JavaScript:
 // - The raw body: a framework's JSON middleware (express.json, bodyParser) takes the bytes that were signed. Use express.raw, or
@@ -7,20 +7,24 @@
 // - The key is the decoded base64 after whsec_, not the text.
 // - Strings compare in a time that tells how much is right: timingSafeEqual does not, and throws for unequal lengths.
 // - Date.now() is milliseconds; webhook-timestamp is seconds.
-import { createHmac, timingSafeEqual } from "node:crypto";
+// - Work that is awaited before response.end() counts against the 15 s of the answer: end your answer before you work.
+import { createHmac, randomUUID, timingSafeEqual } from "node:crypto";
+import { mkdtempSync } from "node:fs";
+import { link, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
-const { SECRET = "", PORT = "8080" } = process.env;
+// Without SEEN a new folder, so that a restart forgets what it has seen.
+const { SECRET = "", PORT = "8080", SEEN = mkdtempSync(join(tmpdir(), "events-")) } = process.env;
 if (!/^whsec_[\w+/]{32,}=*$/.test(SECRET)) throw new Error("SECRET must be whsec_ and base64");
 const key = Buffer.from(SECRET.slice("whsec_".length), "base64");
-
-// In memory, for brevity. Keep the ids in your database, in the transaction that stores the event: then a restart forgets none.
-const seen = new Set();
 
 /** Why this request must not be believed; undefined for one of the service's. */
 function fault(headers, body) {
   const { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signatures } = headers;
   if (!id || !timestamp || !signatures) return "a header is missing";
+  if (!/^[\w-]{1,100}$/.test(id)) return "no id of the service";
   // Written so that NaN is refused too.
   if (!(Math.abs(Date.now() / 1000 - Number(timestamp)) <= 300)) return "too old, or from the future";
   const expected = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest();
@@ -31,6 +35,26 @@ function fault(headers, body) {
     return version === "v1" && given.length === expected.length && timingSafeEqual(given, expected);
   });
   return right ? undefined : "wrong signature";
+}
+
+/**
+ * Stores an event, and then remembers its id: here both are one link, because a file with the event gets its id as its name. With a
+ * database it is one INSERT with the id as the key. Throws when it did not work: only an id that is there is a duplicate.
+ *
+ * @returns whether the event is new
+ */
+async function store(id, body) {
+  const written = join(SEEN, `${id}.${randomUUID()}`);
+  try {
+    await writeFile(written, body, { mode: 0o600 });
+    await link(written, join(SEEN, `${id}.json`));
+    return true;
+  } catch (error) {
+    if (error.code === "EEXIST") return false;
+    throw error;
+  } finally {
+    await rm(written, { force: true }).catch(() => {});
+  }
 }
 
 async function receive(request, response) {
@@ -48,10 +72,14 @@ async function receive(request, response) {
     return response.writeHead(400).end(why);
   }
   const id = request.headers["webhook-id"];
-  const isNew = !seen.has(id);
-  seen.add(id);
-  // Store the event, answer, and only then work on it: after 15 s without an answer it is sent again. A duplicate and an
-  // unknown type get a 2xx too.
+  let isNew;
+  try {
+    isNew = await store(id, body);
+  } catch (error) {
+    console.error(`not stored: ${error.message}`);
+    return response.writeHead(503).end("not stored");
+  }
+  // End your answer before you work: after 15 s without one the event is sent again. A duplicate and an unknown type get a 2xx too.
   response.writeHead(204).end();
   if (!isNew) return;
   const { type, data } = JSON.parse(body);

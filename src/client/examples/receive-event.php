@@ -1,5 +1,6 @@
 <?php
-// Receives events, logs "id type seq" of each, once. Needs PHP 7.4 or later and no extension beyond hash and json. Put TLS in front.
+// Receives events, stores each in a folder, logs its "id type seq", once. Needs PHP 7.4 or later and no extension beyond hash and json.
+// Put TLS in front.
 //   SECRET=whsec_… SEEN=/var/lib/events php -S 127.0.0.1:8080 receive-event.php
 //
 // Pitfalls of PHP:
@@ -8,6 +9,12 @@
 // - The key is the decoded base64 after whsec_, not the text.
 // - == compares in a time that tells how much is right, and takes "1e3" for "1000"; hash_equals does neither.
 // - A process ends with its request, so what has arrived is remembered outside it.
+// - End your answer before you work, or the event is sent again after 15 s. But a 2xx that is flushed before the work makes the service
+//   hang up soon, and PHP aborts a script that writes to a connection that is gone: call ignore_user_abort(true) first. Under FPM
+//   fastcgi_finish_request() ends the answer.
+// - A script that dies answers 200 where display_errors is on, and the event would be lost. So the status is 503 until it is known.
+
+http_response_code(503);
 
 $secret = (string) getenv('SECRET');
 $key = strpos($secret, 'whsec_') === 0 ? base64_decode(substr($secret, 6), true) : false;
@@ -26,17 +33,49 @@ if ($why !== null) {
     exit;
 }
 
-// A file for each id, for brevity: 'x' fails when it is there. Better a table with the id as its key, in the transaction that stores
-// the event.
 $id = $_SERVER['HTTP_WEBHOOK_ID'];
-$isNew = @fopen((getenv('SEEN') ?: sys_get_temp_dir()) . '/' . hash('sha256', $id), 'x') !== false;
+try {
+    $isNew = store($id, $body);
+} catch (RuntimeException $error) {
+    error_log('not stored: ' . $error->getMessage());
+    echo 'not stored';
+    exit;
+}
 
-// Store the event, answer, and only then work on it: after 15 s without an answer it is sent again. A duplicate and an
-// unknown type get a 2xx too.
+// A duplicate and an unknown type get a 2xx too.
+ignore_user_abort(true);
 http_response_code(204);
+function_exists('fastcgi_finish_request') ? fastcgi_finish_request() : flush();
 if ($isNew) {
     $event = json_decode($body, false, 512, JSON_THROW_ON_ERROR | JSON_BIGINT_AS_STRING);
     error_log("$id $event->type {$event->data->seq}");
+}
+
+/**
+ * Stores an event, and then remembers its id: here both are one link, because a file with the event gets its id as its name. With a
+ * database it is one INSERT with the id as the key. Throws when it did not work: only an id that is there is a duplicate.
+ *
+ * @return bool whether the event is new
+ */
+function store(string $id, string $body): bool
+{
+    $folder = getenv('SEEN') ?: sys_get_temp_dir();
+    $written = "$folder/$id." . bin2hex(random_bytes(8));
+    umask(0077);
+    // PHP remembers for two minutes where a path leads.
+    clearstatcache(true);
+    try {
+        if (@file_put_contents($written, $body) === strlen($body) && @link($written, "$folder/$id.json")) {
+            return true;
+        }
+        $why = error_get_last()['message'] ?? 'not all was written';
+        if (is_file("$folder/$id.json")) {
+            return false;
+        }
+        throw new RuntimeException($why);
+    } finally {
+        @unlink($written);
+    }
 }
 
 /** Why this request must not be believed; null for one of the service's. */
@@ -48,7 +87,10 @@ function fault(string $key, string $body): ?string
     if ($id === '' || $timestamp === '' || $signatures === '') {
         return 'a header is missing';
     }
-    if (!ctype_digit($timestamp) || abs(time() - (int) $timestamp) > 300) {
+    if (!preg_match('/^[\w-]{1,100}$/D', $id)) {
+        return 'no id of the service';
+    }
+    if (!preg_match('/^\d{1,12}$/D', $timestamp) || abs(time() - (int) $timestamp) > 300) {
         return 'too old, or from the future';
     }
     $expected = 'v1,' . base64_encode(hash_hmac('sha256', "$id.$timestamp.$body", $key, true));

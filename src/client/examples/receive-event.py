@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Receives events, prints "id type seq" of each, once. Needs Python 3.7 or later and nothing else. Put TLS in front of it.
+"""Receives events, stores each in a folder, prints its "id type seq", once. Needs Python 3.7 or later, nothing else. Put TLS in front.
 
-  SECRET=whsec_... PORT=8080 python3 receive-event.py
+  SECRET=whsec_... PORT=8080 SEEN=/var/lib/events python3 receive-event.py
 
 Pitfalls of Python:
 - The raw body: verify the bytes (Flask's request.get_data(), Django's request.body), not json.dumps of what was parsed.
 - The key is the decoded base64 after whsec_, not the text.
 - == compares in a time that tells how much is right; hmac.compare_digest does not, and wants ASCII text or bytes.
 - print() of a process without a terminal waits in a buffer: flush it.
+- A framework sends its answer when the view returns: end your answer before you work, and hand the work to a thread or a queue.
 """
 import base64
 import hashlib
@@ -17,6 +18,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 import time
 
 secret = os.environ["SECRET"]
@@ -24,8 +26,8 @@ if not secret.startswith("whsec_"):
     sys.exit("SECRET must be whsec_ and base64")
 key = base64.b64decode(secret[len("whsec_") :], validate=True)
 
-# In memory, for brevity. Keep the ids in your database, in the transaction that stores the event: then a restart forgets none.
-seen = set()
+# Without SEEN a new folder, so that a restart forgets what it has seen.
+folder = os.environ.get("SEEN") or tempfile.mkdtemp()
 
 
 def fault(headers, body):
@@ -33,6 +35,8 @@ def fault(headers, body):
     id, timestamp, signatures = (headers.get("webhook-" + name) for name in ("id", "timestamp", "signature"))
     if not id or not timestamp or not signatures:
         return "a header is missing"
+    if not re.fullmatch("[A-Za-z0-9_-]{1,100}", id):
+        return "no id of the service"
     if not re.fullmatch("[0-9]{1,12}", timestamp) or abs(time.time() - int(timestamp)) > 300:
         return "too old, or from the future"
     digest = hmac.new(key, f"{id}.{timestamp}.".encode("utf-8") + body, hashlib.sha256).digest()
@@ -41,6 +45,20 @@ def fault(headers, body):
     if not any(hmac.compare_digest(each.encode("utf-8"), expected) for each in signatures.split(" ")):
         return "wrong signature"
     return None
+
+
+def store(id, body):
+    """Stores an event, and then remembers its id: here both are one link, because a file with the event gets its id as its name. With a
+    database it is one INSERT with the id as the key. Says whether the event is new. Raises OSError when it did not work: only an id
+    that is there is a duplicate."""
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=id + ".") as written:
+        written.write(body)
+        written.flush()
+        try:
+            os.link(written.name, os.path.join(folder, id + ".json"))
+        except FileExistsError:
+            return False
+    return True
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
@@ -56,10 +74,13 @@ class Receiver(http.server.BaseHTTPRequestHandler):
             print("refused:", why, file=sys.stderr, flush=True)
             return self.answer(400, why)
         id = self.headers["webhook-id"]
-        is_new = id not in seen
-        seen.add(id)
-        # Store the event, answer, and only then work on it: after 15 s without an answer it is sent again. A duplicate and an
-        # unknown type get a 2xx too.
+        try:
+            is_new = store(id, body)
+        except OSError as error:
+            print("not stored:", error, file=sys.stderr, flush=True)
+            return self.answer(503, "not stored")
+        # End your answer before you work: after 15 s without one the event is sent again. A duplicate and an unknown type get a 2xx
+        # too. This answer has ended when it is flushed, because a 204 has no body.
         self.answer(204)
         if is_new:
             event = json.loads(body)
