@@ -206,13 +206,16 @@ describe("prune", () => {
   });
 
   it("reads each stored row a fixed number of times, however many chunks there are", async () => {
-    const { db, seen } = watched();
+    const [others, { db, seen }] = [watched(), watched()];
     const chunks = 10;
+    // Other tables may hold rows of other tests.
+    await pruned(NOW, {}, others.db);
     await putManyNonces("a", 2 * chunks * CHUNK_ROWS, 2);
     await pruned(NOW, {}, db);
+    const rowsRead = seen.rowsRead - others.seen.rowsRead;
     // A row is read once to find a chunk's end, once to see whether it expired, and once more when it is removed.
-    expect(seen.rowsRead).toBeLessThanOrEqual(3 * 2 * chunks * CHUNK_ROWS + 100);
-    expect(seen.rowsRead).toBeGreaterThanOrEqual(2 * chunks * CHUNK_ROWS);
+    expect(rowsRead).toBeLessThanOrEqual(3 * 2 * chunks * CHUNK_ROWS + 100);
+    expect(rowsRead).toBeGreaterThanOrEqual(2 * chunks * CHUNK_ROWS);
   });
 });
 
