@@ -24,7 +24,7 @@ const pure = [
   "test/services/agent-list.test.ts",
   "test/signed/{check-freshness,fingerprint,nonce-memory}.test.ts",
   "test/simulation/**/*.test.ts",
-  "test/webhooks/{url,schedule,health-of}.test.ts",
+  "test/webhooks/{budget,url,schedule,health-of,post,failure-text}.test.ts",
 ];
 const processes = ["test/{e2e,cli}/**/*.test.ts", "test/simulation/conformance/**/*.test.ts"];
 

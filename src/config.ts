@@ -5,6 +5,9 @@ import type { Telemetry } from "./telemetry/telemetry.ts";
 /** The largest value that TIMESTAMP_TOLERANCE_SECONDS may have. */
 export const MAX_TOLERANCE_SECONDS = 900;
 
+/** The fewest days that events are kept: the eight attempts of a delivery take about 30 hours. */
+const LEAST_EVENT_DAYS = 2;
+
 /** A message of the queue: this webhook has deliveries that are due. The deliveries themselves are in the webhook's home. */
 export interface Notice {
   home: string;
@@ -38,7 +41,7 @@ export interface Config {
   events: Queue<Notice> | undefined;
   /** Whether a webhook's URL may be http on this machine. The var WEBHOOK_LOOPBACK, which no deployment sets. */
   webhookLoopback: boolean;
-  /** The var EVENT_RETENTION_DAYS: how long events and their deliveries are kept. */
+  /** The var EVENT_RETENTION_DAYS, at least {@link LEAST_EVENT_DAYS}: how long events and their deliveries are kept. */
   eventRetentionDays: number;
   /** 32 bytes each. The first key seals; all keys unseal. */
   masterKeys: [Uint8Array<ArrayBuffer>, ...Uint8Array<ArrayBuffer>[]];
@@ -89,6 +92,10 @@ export function readConfig(env: Bindings, telemetry: Telemetry): Config {
   if (env.EVENTS === undefined) telemetry.warn({ warning: "EVENTS is not bound: webhooks get nothing" });
   if (config.adminTokenFault !== undefined) {
     const warning = `ADMIN_TOKEN ${config.adminTokenFault}: the admin API and the console refuse everything`;
+    telemetry.warn({ warning });
+  }
+  if (env.EVENT_RETENTION_DAYS !== undefined && Number(env.EVENT_RETENTION_DAYS) < LEAST_EVENT_DAYS) {
+    const warning = `EVENT_RETENTION_DAYS is taken as ${LEAST_EVENT_DAYS}: the attempts of a delivery take about 30 hours`;
     telemetry.warn({ warning });
   }
   for (const name of config.closedHomes) {
@@ -153,7 +160,10 @@ function parse(env: Bindings): Config {
     clientLimit: env.CLIENT_LIMIT,
     events: env.EVENTS,
     webhookLoopback: webhookLoopback(env.WEBHOOK_LOOPBACK),
-    eventRetentionDays: wholeNumber("EVENT_RETENTION_DAYS", env.EVENT_RETENTION_DAYS ?? "30", 3_650, 1),
+    eventRetentionDays: Math.max(
+      LEAST_EVENT_DAYS,
+      wholeNumber("EVENT_RETENTION_DAYS", env.EVENT_RETENTION_DAYS ?? "30", 3_650, 1),
+    ),
     masterKeys: [
       masterKey("MASTER_KEY", env.MASTER_KEY),
       ...(previous === undefined || previous === "" ? [] : [masterKey("MASTER_KEY_PREVIOUS", previous)]),

@@ -224,6 +224,18 @@ describe("warnings", () => {
   });
 
   it.each([
+    ["1", 2, ["EVENT_RETENTION_DAYS is taken as 2: the attempts of a delivery take about 30 hours"]],
+    ["01", 2, ["EVENT_RETENTION_DAYS is taken as 2: the attempts of a delivery take about 30 hours"]],
+    ["2", 2, []],
+    ["3650", 3_650, []],
+  ])("is given once when EVENT_RETENTION_DAYS is shorter than a delivery: %s is %i", (value, days, given) => {
+    const settings = bindings({ EVENT_RETENTION_DAYS: value });
+    expect(readConfig(settings, consoleTelemetry).eventRetentionDays).toBe(days);
+    readConfig(settings, consoleTelemetry);
+    expect(warnings()).toEqual(given);
+  });
+
+  it.each([
     ["is not set", undefined],
     ["is not set", ""],
     ["is not set", " \r\n\t"],

@@ -24,7 +24,15 @@ import { backOff, TryTimedOut, withinLimit } from "./within-limit.ts";
 export { AgentSessionError, type AgentSessionErrorCode } from "./agent-session-error.ts";
 export type { ApiPromise, WithResponse } from "./api-promise.ts";
 export type { NewSession } from "./arguments.ts";
-export type { Ping, SessionAgentsAdded, SessionCreated, UnknownEvent, WebhookEvent } from "./event.ts";
+export type {
+  Ping,
+  SessionAgentsAdded,
+  SessionCreated,
+  UnknownEvent,
+  WebhookDisabled,
+  WebhookEvent,
+  WebhookFailing,
+} from "./event.ts";
 export { EventVerificationError, type EventVerificationErrorCode } from "./event-verification-error.ts";
 export type { OperationName } from "./operations.ts";
 export type { CallOptions, ClientOptions, SendOptions } from "./options.ts";

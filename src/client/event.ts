@@ -38,6 +38,21 @@ export type SessionAgentsAdded = EventOf<
   { appid: string; chat_id: number; agent_ids: number[]; added_by: number }
 >;
 
+/**
+ * Another webhook of the site has failed for five minutes: once, until it is well again. `failing_since` is Unix seconds; `last_status`
+ * is null when the last attempt had no answer.
+ */
+export type WebhookFailing = EventOf<
+  "webhook.failing",
+  { webhook_id: string; reason: string; failing_since: number | null; last_status: number | null }
+>;
+
+/** The service disabled another webhook of the site. `reason` is `gone` after a 410, or `failing`. */
+export type WebhookDisabled = EventOf<
+  "webhook.disabled",
+  { webhook_id: string; reason: string; failing_since: number | null; last_status: number | null }
+>;
+
 /** An operator tried the webhook. */
 export type Ping = EventOf<"ping", { webhook_id: string }>;
 
@@ -48,4 +63,4 @@ export type Ping = EventOf<"ping", { webhook_id: string }>;
 export type UnknownEvent = EventOf<`${string & { readonly unknown: true }}`, Record<string, unknown>>;
 
 /** Check `type` first: `if (event.type === "session.created") event.data.chat_id`. */
-export type WebhookEvent = SessionCreated | SessionAgentsAdded | Ping | UnknownEvent;
+export type WebhookEvent = SessionCreated | SessionAgentsAdded | WebhookFailing | WebhookDisabled | Ping | UnknownEvent;

@@ -17,6 +17,8 @@ export interface CallWords {
   /** In addition to the refusals that every call about a site or an app has. */
   refusals?: Parameters<typeof problems>;
   description200: string;
+  /** Another success, with the same schema. */
+  also?: { status: 200; description: string };
 }
 
 export const QUERY_WORDS = {

@@ -54,10 +54,18 @@ export const adminWords = {
   rotateSecret: {
     summary: "Rotate an app's secret",
     description:
-      "Gives the app a new secret. Both verify until the overlap ends; rotating again ends the oldest, which may be the one in use: give `expected_version`, so that a call repeated after a lost answer rotates once. The body may be left out.",
+      "Gives the app a new secret. The one in use verifies too until the overlap ends. While an overlap runs, another rotation is 409 unless `ends` says which secret ends, or `overlap_seconds` is 0. Give `expected_version`, so that a call repeated after a lost answer rotates once. The body may be left out.",
     body: "Rotation",
     answer: { status: 200, schema: "RotatedApp" },
     description200: "The app has a new secret, shown here only.",
+  },
+  endOverlap: {
+    summary: "End the previous secret of an app",
+    description:
+      "From the next request on, only the secret in use verifies. No new secret is made. When there is no previous secret, nothing changes and the answer is the same. The body may be left out.",
+    body: "OverlapEnd",
+    answer: { status: 200, schema: "EndedOverlap" },
+    description200: "The app has one secret.",
   },
   revokeApp: {
     summary: "Revoke an app, or release an appid that has none",

@@ -56,7 +56,7 @@ function pathItem({ id, path }: AdminCall): PathItem {
 
 function operation(
   call: AdminCall,
-  { summary, description, answer, refusals = [], description200, ...words }: CallWords,
+  { summary, description, answer, refusals = [], description200, also, ...words }: CallWords,
 ) {
   const { id, role, scope, body, bodyOptional, query } = call;
   if ((body === undefined) !== (words.body === undefined))
@@ -79,6 +79,7 @@ function operation(
       },
     }),
     responses: {
+      ...(also && { [also.status]: { description: also.description, headers: header("x-request-id"), ...content } }),
       [answer.status]: { description: description200, headers: header("x-request-id"), ...content },
       ...problems(405, 429, 500, 503, ...refusals),
       ...(role !== "anyone" && problems(401)),

@@ -1,13 +1,13 @@
 import { HOME_NAME } from "../homes.ts";
 import { SESSION_PROPERTIES } from "../operations/describe-session.ts";
 import { agentChangeSchema, newAgentSchema } from "../services/agents.ts";
-import { rotateSecretSchema } from "../services/app-secrets.ts";
 import { issueAppSchema } from "../services/apps.ts";
 import { reconcileSchema } from "../services/homes.ts";
+import { endOverlapSchema, rotationSchema } from "../services/rotation.ts";
 import { newSiteSchema, siteChangeSchema } from "../services/sites.ts";
 import { ACTORS, AGENT_STATUSES, AUDIT_ACTIONS, SITE_STATUSES } from "../store/schema.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
-import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
+import { type JsonSchema, jsonSchemaOf, type Words } from "./json-schema.ts";
 
 export const TIME = 1781683144;
 const AGENT_STATUS = { enum: AGENT_STATUSES, examples: ["normal"] };
@@ -32,7 +32,7 @@ const appid = string("The application identifier.", { examples: ["42d7c13c16e7ed
 const secret = string("The secret. Shown in this answer and never again.", {
   examples: ["d1f0a6c5b7e94f2f8a3c6d5e4b7a99018d2c3f4e5a6b7c8d9e0f1a2b3c4d5e6f"],
 });
-const version = string("An id of the secret in place, for `expected_version`. Each rotation makes another.", {
+export const version = string("An id of the secret in place, for `expected_version`. Each rotation makes another.", {
   examples: ["9f2c4e6a8b0d1f3e5a7c9b1d3f5e7a90"],
 });
 const name = (whose: string, example: string) => string(`${whose}, for people.`, { examples: [example] });
@@ -81,6 +81,25 @@ export const pageSchema = (entry: string, more: Record<string, JsonSchema> = {})
     items: listOf("At most `limit` of them.", entry),
     next_cursor: orNull(string("Give it as `cursor` for the next page; null on the last.", { examples: ["1"] })),
   });
+
+const EXPECTED_VERSION = { examples: ["9f2c4e6a8b0d1f3e5a7c9b1d3f5e7a90"] };
+
+/** The words for the body of a rotation. @param goesOn what the secret before does during the overlap */
+export const ROTATION_WORDS = (goesOn: string): Words => ({
+  overlap_seconds: {
+    description: `How long the secret before ${goesOn}. With 0, every old secret ends at once, also one of a running overlap.`,
+    examples: [3600],
+  },
+  expected_version: {
+    ...EXPECTED_VERSION,
+    description: "The `version` as you know it: 409, and no rotation, when it has another by now.",
+  },
+  ends: {
+    description:
+      "Which secret ends while an overlap runs. `previous`: the old one; the one in use takes its place, for `overlap_seconds`. `current`: the new one, which nobody received; the old one keeps its time. `current` is 409 while no overlap runs.",
+    examples: ["current"],
+  },
+});
 
 /** The bodies of the admin API. The bodies of requests come from the schemas that validate them. */
 export const adminSchemas = {
@@ -137,14 +156,11 @@ export const adminSchemas = {
       examples: ["keep-this-on-your-server"],
     },
   }),
-  Rotation: jsonSchemaOf(rotateSecretSchema, {
-    overlap_seconds: {
-      description: "How long the secret before keeps verifying. An earlier one ends at once.",
-      examples: [3600],
-    },
+  Rotation: jsonSchemaOf(rotationSchema, ROTATION_WORDS("keeps verifying")),
+  OverlapEnd: jsonSchemaOf(endOverlapSchema, {
     expected_version: {
-      description: "The app's `version` as you know it: 409, and no rotation, when it has another by now.",
-      examples: ["9f2c4e6a8b0d1f3e5a7c9b1d3f5e7a90"],
+      ...EXPECTED_VERSION,
+      description: "The `version` as you know it: 409, and nothing ends, when it has another by now.",
     },
   }),
   NewAgent: jsonSchemaOf(newAgentSchema, {
@@ -173,7 +189,11 @@ export const adminSchemas = {
     appid,
     secret,
     version,
-    previous_expires_at: time("Until when the secret before verifies too.", TIME),
+    previous_expires_at: orNull(time("Until when the secret before verifies too; null when none does.", TIME)),
+  }),
+  EndedOverlap: exactly({
+    version,
+    previous_expires_at: { type: "null", description: "There is no previous secret." },
   }),
   Resealed: exactly({
     resealed: integer("Secrets sealed anew by this call.", { minimum: 0, examples: [12] }),

@@ -204,13 +204,20 @@ function problem(status: ProblemStatus) {
       message: string("The rule that it broke."),
     }),
   };
+  const reason = string("What stands in the way, for programs: `appid_taken`, `overlap_running`, …", {
+    examples: ["appid_taken"],
+  });
   return {
     description,
     headers: header("x-request-id", ...more),
     content: {
       "application/problem+json": {
-        schema: exactly(status === 400 ? { ...fields, errors: named } : fields),
-        example: { type: "about:blank", title, status, detail, ...(status === 400 && { errors }) },
+        schema: exactly({ ...fields, ...(status === 400 && { errors: named }), ...(status === 409 && { reason }) }),
+        example: {
+          ...{ type: "about:blank", title, status, detail },
+          ...(status === 400 && { errors }),
+          ...(status === 409 && { reason: "appid_taken" }),
+        },
       },
     },
   };

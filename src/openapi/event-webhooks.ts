@@ -1,12 +1,10 @@
 import { DOCUMENTED } from "../operations/index.ts";
 import type { Documentation } from "../operations/operation.ts";
-import { exactly, integer, string } from "./components.ts";
+import { PING, WEBHOOK_DISABLED, WEBHOOK_FAILING } from "../store/schema.ts";
+import { exactly, integer, orNull, string } from "./components.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
-/** The events that the service posts to webhooks. They come from the operations: each accepted call writes an event. */
-
-/** The type of the event that an operator sends to try a webhook. */
-export const PING = "ping";
+/** The events that the service posts to webhooks. Most come from the operations: each accepted call writes an event. */
 
 const AT = "2026-06-17T07:59:04.000Z";
 const APPID = "42d7c13c16e7ed0479f2418eb8894310";
@@ -17,6 +15,31 @@ const SEQ = integer("Counts a site's events, from 1: attempts may arrive in anot
 
 type Event = Documentation["event"] & { type: string };
 
+const WEBHOOK_ID = string("The webhook.", { examples: ["wh_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42"] });
+
+/** An event about a webhook. */
+const aboutWebhook = (
+  type: string,
+  summary: string,
+  description: string,
+  [reason, lastStatus]: [string, number | null],
+  reasons: string[],
+): Event => ({
+  ...{ type, summary, description },
+  properties: {
+    webhook_id: WEBHOOK_ID,
+    reason: string("Why: `gone` after a 410, or `failing`.", { enum: reasons, examples: [reason] }),
+    failing_since: orNull(
+      integer("The time of the first failure since the last success, in Unix seconds.", { examples: [1_781_683_145] }),
+    ),
+    last_status: orNull(integer("The HTTP status of the last failure; null without an answer.", { examples: [503] })),
+  },
+  example: {
+    ...{ webhook_id: "wh_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42", reason },
+    ...{ failing_since: 1_781_683_145, last_status: lastStatus },
+  },
+});
+
 const EVENTS: Event[] = [
   ...DOCUMENTED.map(({ operation, documentation: { event } }) => ({
     ...event,
@@ -24,13 +47,25 @@ const EVENTS: Event[] = [
     properties: { appid: string("The app whose call it was.", { examples: [APPID] }), ...event.properties },
     example: { appid: APPID, ...event.example },
   })),
+  aboutWebhook(
+    WEBHOOK_DISABLED,
+    "The service disabled another webhook of the site",
+    "Its receiver answered 410, or nothing succeeded for 5 days. It gets no more events until an operator enables it.",
+    ["gone", 410],
+    ["gone", "failing"],
+  ),
+  aboutWebhook(
+    WEBHOOK_FAILING,
+    "Another webhook of the site fails",
+    "Comes 5 minutes after its first failure, once until it is well again.",
+    ["failing", 503],
+    ["failing"],
+  ),
   {
     type: PING,
     summary: "An operator tries a webhook",
     description: "Comes to one webhook only, and only when it is asked for, whatever types the webhook gets.",
-    properties: {
-      webhook_id: string("The webhook.", { examples: ["wh_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42"] }),
-    },
+    properties: { webhook_id: WEBHOOK_ID },
     example: { webhook_id: "wh_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42" },
   },
 ];
@@ -80,7 +115,7 @@ const HEADERS = [
 ];
 
 const RESPONSES = {
-  "2XX": { description: "Taken. Answer within 15 s; the body is not read." },
+  "2XX": { description: "Taken. Answer within 15 s; of the body at most 4 KB or one second is read." },
   410: { description: "No longer wanted: the webhook is disabled." },
   "4XX": { description: "Not taken: it is tried again, as after 3XX, which is not followed, and 5XX." },
   default: {

@@ -23,10 +23,7 @@ const CALLERS: Programs = {
 
 /** Programs that receive events, in the same order. */
 const RECEIVERS: Programs = {
-  "receive-event.sh": {
-    language: "Shell",
-    run: "SEEN=<i>folder</i> sh receive-event.sh    # by your web server, as CGI",
-  },
+  "receive-event.sh": { language: "Shell", run: "sh receive-event.sh    # by your web server, as CGI" },
   "receive-event.mjs": { language: "Node", run: "node receive-event.mjs" },
   "receive-event.py": { language: "Python", run: "python3 receive-event.py" },
   "receive-event.php": { language: "PHP", run: "php -S 127.0.0.1:8080 receive-event.php" },
@@ -84,7 +81,7 @@ function refusalHtml(code: SignedErrorCode): string {
 const CALL = `BASE_URL=<span data-origin>http://localhost:8787</span> \\
 APPID=<i>appid</i> SECRET=<i>secret</i> AGENT_ID=<i>10411</i> \\
 `;
-const RECEIVE = "SECRET=<i>whsec_…</i> ";
+const RECEIVE = "SECRET=<i>whsec_…</i> SEEN=<i>folder</i> ";
 
 /** @param group name of the radio buttons: the reader chooses one tab of a group */
 function examplesHtml(examples: Example[], programs: Programs, group: string, settings: string): string {

@@ -29,6 +29,8 @@ export const webhookWords = {
   },
   changeWebhook: {
     summary: "Move, disable or enable a webhook, or choose its events",
+    description:
+      "With another `url`, what is pending goes there at once. Enabling is 409 while what was pending when the webhook was disabled is still being ended, for minutes at most: wait until `pending` is 0.",
     body: "WebhookChange",
     answer: { status: 200, schema: "Webhook" },
     description200: "The webhook as it is now.",
@@ -41,10 +43,18 @@ export const webhookWords = {
   rotateWebhookSecret: {
     summary: "Rotate a webhook's secret",
     description:
-      "Gives the webhook a new secret. Until the overlap ends each event has a signature of both; rotating again ends the oldest. The body may be left out.",
+      "Gives the webhook a new secret. Until the overlap ends each event has a signature of both. While an overlap runs, another rotation is 409 unless `ends` says which secret ends, or `overlap_seconds` is 0. Give `expected_version`, so that a call repeated after a lost answer rotates once. The body may be left out.",
     body: "WebhookRotation",
     answer: { status: 200, schema: "RotatedWebhook" },
     description200: "The webhook has a new secret, shown here only.",
+  },
+  endWebhookOverlap: {
+    summary: "End the previous secret of a webhook",
+    description:
+      "From now on, events are signed with the secret in use alone. No new secret is made. When there is no previous secret, nothing changes and the answer is the same. The body may be left out.",
+    body: "OverlapEnd",
+    answer: { status: 200, schema: "EndedOverlap" },
+    description200: "The webhook has one secret.",
   },
   pingWebhook: {
     summary: "Send a ping to a webhook",
@@ -58,10 +68,21 @@ export const webhookWords = {
     answer: { status: 200, schema: "DeliveryPage" },
     description200: "A page of deliveries, newest event first.",
   },
+  redeliverEvents: {
+    summary: "Deliver many events again",
+    description: [
+      "The failed and the pending deliveries, or those that the body asks for; also events that the webhook missed while it was disabled, or before it was there. Each begins anew, with 8 attempts, within seconds, in the order of `seq`; when one that is under way fails, the first of 8 follows. Never pings, erased events, events that are kept no more, and what was told about this very webhook.",
+      "One call reads up to 5,000 events. Send the same body again with both `until` and `after_seq`, the `until` and the `next_after_seq` of the answer, until `next_after_seq` is null. The body may be left out.",
+    ].join("\n\n"),
+    body: "Redelivering",
+    answer: { status: 202, schema: "RedeliveredEvents" },
+    description200: "The events are on their way.",
+    also: { status: 200, description: "What a call without `dry_run` would send again. Nothing was changed." },
+  },
   redeliver: {
     summary: "Deliver an event again",
     description:
-      "Any event that is kept, also one that this webhook never had. It begins anew, with 8 attempts; an attempt that is under way goes on.",
+      "Any event that is kept, also one that this webhook never had. It begins anew, with 8 attempts; when an attempt is under way and fails, the first of 8 follows.",
     answer: { status: 202, schema: "Redelivery" },
     description200: "The event is on its way.",
   },

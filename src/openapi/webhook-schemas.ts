@@ -1,9 +1,10 @@
-import { rotateWebhookSchema } from "../services/webhook-secrets.ts";
-import { EVENT_TYPES, newWebhookSchema, webhookChangeSchema } from "../services/webhooks.ts";
-import { DELIVERY_STATUSES, WEBHOOK_STATUSES } from "../store/schema.ts";
-import { listOf, pageSchema, TIME } from "./admin-schemas.ts";
+import { redeliveringSchema } from "../services/events.ts";
+import { rotationSchema } from "../services/rotation.ts";
+import { EVENT_TYPES, MOST_COUNTED, newWebhookSchema, webhookChangeSchema } from "../services/webhooks.ts";
+import { DELIVERY_STATUSES, PING, WEBHOOK_STATUSES } from "../store/schema.ts";
+import { listOf, pageSchema, ROTATION_WORDS, TIME, version } from "./admin-schemas.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
-import { eventDataNames, PING } from "./event-webhooks.ts";
+import { eventDataNames } from "./event-webhooks.ts";
 import { jsonSchemaOf } from "./json-schema.ts";
 
 const URL_WORDS = {
@@ -26,6 +27,8 @@ const secret = string("The secret that its events are signed with. Shown in this
   examples: ["whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDazRJh9QYjb8="],
 });
 
+const COUNTED = { minimum: 0, maximum: MOST_COUNTED, examples: [0] };
+
 const webhook = {
   id: string("The webhook's id.", { examples: ["wh_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42"] }),
   url: string("Where events are posted to.", { examples: URL_WORDS.examples }),
@@ -41,7 +44,24 @@ const webhook = {
       examples: ["gone"],
     }),
   ),
+  disabled_at: orNull(time("When it was disabled; null when it is enabled.", TIME)),
   failing_since: orNull(time("The first failure since the last success; null without one.", TIME)),
+  last_status: orNull(
+    integer("The HTTP status of the last failure since the last success; null without an answer or a failure.", {
+      examples: [500],
+    }),
+  ),
+  last_error: orNull(
+    string("Why that failed, with the start of what was answered; null without a failure.", {
+      examples: ["HTTP 500: oops"],
+    }),
+  ),
+  pending: integer("How many deliveries are pending, up to 10000.", COUNTED),
+  failed: integer("How many deliveries failed, up to 10000.", COUNTED),
+  oldest_pending_at: orNull(
+    time("When the event of the oldest pending delivery happened, among those counted; null without one.", TIME),
+  ),
+  version,
   previous_expires_at: orNull(time("Until when the secret before signs too; null when there is none.", TIME)),
   created_at: time("When it was added.", TIME),
 };
@@ -59,31 +79,62 @@ export const webhookSchemas = {
     url: URL_WORDS,
     events: EVENTS_WORDS,
     status: {
-      description:
-        "Disabling it ends what is pending as `failed`. Enabling it sends nothing again: redeliver does, event by event.",
+      description: "Disabling it ends what is pending as `failed`. Enabling it sends nothing again: redeliver does.",
       examples: ["disabled"],
     },
   }),
-  WebhookRotation: jsonSchemaOf(rotateWebhookSchema, {
-    overlap_seconds: {
-      description: "How long events are signed with the secret before too. An earlier one ends at once.",
-      examples: [3600],
-    },
-  }),
+  WebhookRotation: jsonSchemaOf(rotationSchema, ROTATION_WORDS("signs too")),
   Webhook: exactly(webhook),
   AddedWebhook: exactly({ ...webhook, secret }),
   WebhookPage: pageSchema("Webhook"),
   RotatedWebhook: exactly({
     secret,
-    previous_expires_at: time("Until when the secret before signs too.", TIME),
+    version,
+    previous_expires_at: orNull(time("Until when the secret before signs too; null when none does.", TIME)),
   }),
   SentPing: exactly({ event_id: eventId }),
   Redelivery: exactly({ event_id: eventId, seq }),
+  Redelivering: jsonSchemaOf(redeliveringSchema, {
+    since: {
+      description:
+        "Only events that happened then or later, in Unix seconds. `missed` needs this or `after_seq`. Not after `until`.",
+      examples: [TIME],
+    },
+    until: {
+      description: "Only events that happened then or before, in Unix seconds. Left out, it is now.",
+      examples: [TIME + 600],
+    },
+    after_seq: { description: "Only events with a higher `seq`: the `next_after_seq` of the answer before." },
+    status: {
+      description:
+        "Only deliveries of these statuses, each named once; `missed` are events of a type that the webhook wants, without a delivery to it. Left out, failed and pending ones.",
+      examples: [["failed", "missed"]],
+    },
+    dry_run: { description: "Counts, and changes nothing. Left out, it is false." },
+  }),
+  RedeliveredEvents: exactly({
+    matched: integer("How many fit, among those that this call has read.", { minimum: 0, examples: [12] }),
+    queued: integer("How many are on their way now: all that fit, or 0 with `dry_run`.", {
+      minimum: 0,
+      examples: [12],
+    }),
+    until: time("The `until` for the next call.", TIME + 600),
+    next_after_seq: orNull(
+      integer("The `after_seq` for the next call; null when all was read.", { minimum: 0, examples: [5042] }),
+    ),
+  }),
   Delivery: exactly({
-    event_id: eventId,
+    event_id: orNull(eventId),
     seq,
-    type,
-    chat_id: orNull(integer("The session that it is about; null for a ping.", { examples: [900220] })),
+    type: { ...orNull(type), enum: [...EVENT_TYPES, PING, null] },
+    chat_id: orNull(
+      integer(
+        "The session that it is about; null for a ping and for an event about a webhook. Null, as are `event_id` and `type`, once the event is kept no more.",
+        {
+          examples: [900220],
+        },
+      ),
+    ),
     status: string(
       "`pending` until it is `delivered`, or `failed` after 8 attempts or because the webhook was disabled; `skipped` when its data was erased before.",
       { enum: DELIVERY_STATUSES, examples: ["delivered"] },
@@ -96,6 +147,14 @@ export const webhookSchemas = {
       }),
     ),
     next_attempt_at: orNull(time("When it is tried next; null unless it is pending.", TIME)),
+    created_at: time("When the event happened.", TIME),
+    last_attempt_at: orNull(time("When the last attempt began; null before the first.", TIME)),
+    duration_ms: orNull(
+      integer("How long the last attempt took, in milliseconds; null while it is under way.", {
+        minimum: 0,
+        examples: [212],
+      }),
+    ),
   }),
   DeliveryPage: pageSchema("Delivery"),
   Event: exactly({

@@ -1,114 +1,100 @@
-import * as z from "zod/mini";
 import { homeDatabase } from "../config.ts";
 import { type AppRecord, findApp } from "../credentials/find-app.ts";
-import { seal } from "../credentials/sealed-secret.ts";
 import { ServiceError } from "../errors.ts";
-import { text } from "../fields.ts";
 import type { Site } from "../store/directory/sites.ts";
-import { selectApp, updateSecret } from "../store/home/apps.ts";
+import { clearPrevious, selectApp, updateSecret } from "../store/home/apps.ts";
 import { appRevoked, appUnknown } from "./refusals.ts";
-import { newSecret, newVersion, openSecret } from "./secrets.ts";
-import { authorOf, homeOf, keyringOf, publishApp, type ServiceContext } from "./service-context.ts";
+import {
+  nextSecret,
+  otherVersion,
+  type RotationInput,
+  requireSense,
+  requireVersion,
+  rotatedMeanwhile,
+  rotationBusy,
+  type SecretChange,
+} from "./rotation.ts";
+import { newSecret, openSecret } from "./secrets.ts";
+import { authorOf, homeOf, publishApp, type ServiceContext } from "./service-context.ts";
 
-const WEEK_SECONDS = 604_800;
-const OVERLAP_RULE = `must be an integer from 0 to ${WEEK_SECONDS}`;
 const TRIES = 3;
-
-/** How long a previous secret stays valid. */
-export const overlapSeconds = z._default(
-  z.int(OVERLAP_RULE).check(z.minimum(0, OVERLAP_RULE), z.maximum(WEEK_SECONDS, OVERLAP_RULE)),
-  86_400,
-);
-
-/** Body of POST /admin/apps/:appid/rotate. */
-export const rotateSecretSchema = z.strictObject({
-  overlap_seconds: overlapSeconds,
-  expected_version: z.optional(text(1, 100)),
-});
-
-interface RotateSecret {
-  appid: string;
-  /** How long the previous secret stays valid. */
-  overlapSeconds: number;
-  /** Rotates only if the app still has this version, so that a call sent twice rotates once. */
-  expectedVersion?: string | undefined;
-}
 
 /** The new secret, which no later answer shows. */
 export interface RotatedSecret {
   appid: string;
   secret: string;
   version: string;
-  /** Unix seconds. */
-  previousExpiresAt: number;
+  /** Unix seconds; null when no old secret is valid. */
+  previousExpiresAt: number | null;
 }
 
 /**
- * Gives an app a new secret. The previous one stays valid until the overlap ends; older ones end at once.
+ * Gives an app a new secret. The one in use stays valid until the overlap ends. While an overlap runs, `ends` says which of the two
+ * secrets ends.
  *
- * @throws ServiceError `not_found`; `conflict`, reason `app_revoked`, `version_other` (rotated by another
- *   call, or by an earlier copy of this one) or `rotation_busy` (other calls keep rotating it); `internal` when MASTER_KEY does not
- *   open the current secret
+ * @throws ServiceError `invalid_input`; `not_found`; `conflict`, reason `app_revoked`, `version_other` (rotated by another call, or by
+ *   an earlier copy of this one), `overlap_running`, `overlap_over` or `rotation_busy` (other calls keep rotating it); `internal` when
+ *   MASTER_KEY does not open the current secret
  */
-export async function rotateSecret(ctx: ServiceContext, input: RotateSecret): Promise<RotatedSecret> {
-  const { appid, expectedVersion } = input;
-  let mine: Rotation | undefined;
+export async function rotateSecret(
+  ctx: ServiceContext,
+  { appid, ...input }: RotationInput & { appid: string },
+): Promise<RotatedSecret> {
+  requireSense(input);
+  let mine: { change: SecretChange; secret: string } | undefined;
   for (let attempt = 0; attempt < TRIES; attempt++) {
-    const app = await findApp(ctx.runtime, ctx.config, appid);
-    if (app === null) throw appUnknown();
-    if (app.revokedAt !== null) throw appRevoked();
+    const app = await activeApp(ctx, appid);
     // The previous try stored this secret, and D1's answer was lost. Another rotation would end the secret that is in use.
-    if (mine !== undefined && app.secret === mine.row.secret) return answer(ctx, app, mine);
-    if (expectedVersion !== undefined && app.version !== expectedVersion) throw otherVersion();
-    mine = await nextRotation(ctx, app, input.overlapSeconds);
+    if (mine !== undefined && app.version === mine.change.version) return answer(ctx, app, mine.secret);
+    const secret = newSecret(ctx.runtime);
+    const change = await nextSecret(ctx, { siteId: app.siteId, appid }, app, input, secret);
+    mine = { change, secret };
     const db = homeDatabase(ctx.config, app.home);
-    if (await updateSecret(ctx.runtime, db, mine.row, authorOf(ctx), ctx.answerBy)) return answer(ctx, app, mine);
+    const isStored = await updateSecret(ctx.runtime, db, app, change, input.ends, authorOf(ctx), ctx.answerBy);
+    if (isStored) return answer(ctx, { ...app, ...change }, secret);
   }
-  throw expectedVersion === undefined ? busy() : otherVersion();
+  throw input.expectedVersion === undefined ? rotationBusy() : otherVersion();
 }
 
-interface Rotation {
-  row: Parameters<typeof updateSecret>[2];
-  rotated: RotatedSecret;
+/** @throws ServiceError `not_found`; `conflict`, reason `app_revoked` */
+async function activeApp(ctx: ServiceContext, appid: string): Promise<AppRecord> {
+  const app = await findApp(ctx.runtime, ctx.config, appid);
+  if (app === null) throw appUnknown();
+  if (app.revokedAt !== null) throw appRevoked();
+  return app;
 }
 
-async function nextRotation(ctx: ServiceContext, app: AppRecord, overlapSeconds: number): Promise<Rotation> {
-  const keyring = await keyringOf(ctx);
-  const secret = newSecret(ctx.runtime);
-  const version = newVersion(ctx.runtime);
-  const current = await openSecret(ctx, app, "current", app.secret);
-  const { siteId, appid } = app;
-  const previousExpiresAt = ctx.now + overlapSeconds;
-  const row = {
-    siteId,
-    appid,
-    version,
-    secret: await seal(ctx.runtime, keyring, { ...app, version }, "current", secret),
-    previousVersion: app.version,
-    // The secret is sealed again because a seal is bound to its slot: in another slot it does not open. Its version stays.
-    previousSecret: await seal(ctx.runtime, keyring, app, "previous", current),
-    previousExpiresAt,
-  };
-  return { row, rotated: { appid, secret, version, previousExpiresAt } };
+function answer(ctx: ServiceContext, app: AppRecord, secret: string): RotatedSecret {
+  publishApp(ctx, app);
+  const { appid, version, previousExpiresAt } = app;
+  return { appid, secret, version, previousExpiresAt };
 }
 
-function answer(ctx: ServiceContext, app: AppRecord, { row, rotated }: Rotation): RotatedSecret {
-  publishApp(ctx, { ...app, ...row });
-  return rotated;
+/**
+ * Ends the previous secret of an app, without making another. Does nothing when there is none.
+ *
+ * @param input with `expectedVersion`, only while this is the version
+ * @returns the version of the secret in use
+ * @throws ServiceError `not_found`; `conflict`, reason `app_revoked`, or `version_other`, also when the app is rotated meanwhile
+ */
+export async function endOverlap(
+  ctx: ServiceContext,
+  { appid, ...input }: { appid: string; expectedVersion?: string | undefined },
+): Promise<{ version: string }> {
+  const app = await activeApp(ctx, appid);
+  requireVersion(app, input);
+  const { home, version } = app;
+  // The caches stay as they are: the next request must not pay for a call that changes nothing.
+  if (app.previousVersion === null) return { version };
+  const db = homeDatabase(ctx.config, home);
+  const now = await clearPrevious(ctx.runtime, db, app, authorOf(ctx), ctx.answerBy);
+  if (now === undefined) throw appUnknown();
+  if (now.revokedAt !== null) throw appRevoked();
+  // The overlap of a newer rotation stays: the operator who made it counts on it.
+  if (now.version !== version) throw rotatedMeanwhile();
+  publishApp(ctx, { ...now, home });
+  return { version };
 }
-
-const otherVersion = () =>
-  new ServiceError("conflict", {
-    reason: "version_other",
-    detail:
-      "expected_version: the app has another version by now, by a rotation of others or by this very call, sent before.",
-  });
-
-const busy = () =>
-  new ServiceError("conflict", {
-    reason: "rotation_busy",
-    detail: "The app is being rotated by others; try again.",
-  });
 
 /**
  * The secret of an app in clear text, for the operator who just issued or rotated it.

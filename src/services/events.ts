@@ -1,25 +1,32 @@
 import * as z from "zod/mini";
-import { ServiceError } from "../errors.ts";
+import { invalidInput, ServiceError } from "../errors.ts";
 import type { Site } from "../store/directory/sites.ts";
 import {
   type Delivery,
   type DeliveryStatus,
   type EventRow,
   insertPing,
-  renewDelivery,
-  renewFailedDeliveries,
   selectDeliveries,
   selectEvents,
 } from "../store/home/events.ts";
+import {
+  DUE_PER_SECOND,
+  REDELIVERED_STATUSES,
+  type RedeliveredStatus,
+  renewDeliveries,
+  renewDelivery,
+} from "../store/home/redeliveries.ts";
 import { DELIVERY_STATUSES } from "../store/schema.ts";
 import { newEventId } from "../webhooks/event-id.ts";
 import { beforeId, type Page, type PageInput, pageOf, pageQuerySchema } from "./page.ts";
-import { eventUnknown, webhookDisabled } from "./refusals.ts";
-import { homeOf, notifyQueueOf, type ServiceContext } from "./service-context.ts";
-import { findWebhook, requireEnabled, type WebhookOf } from "./webhooks.ts";
+import { eventUnknown, webhookDisabled, webhookUnknown } from "./refusals.ts";
+import { authorOf, homeOf, notifyQueueOf, type ServiceContext } from "./service-context.ts";
+import { isWebhookEnabled, requireEnabled, type WebhookOf } from "./webhooks.ts";
 
 export type { Delivery, DeliveryStatus } from "../store/home/events.ts";
+export { REDELIVERED_STATUSES, type RedeliveredStatus } from "../store/home/redeliveries.ts";
 export { DELIVERY_STATUSES } from "../store/schema.ts";
+export { FAILURE_WORDS } from "../webhooks/failure-text.ts";
 
 const AFTER_RULE = "must be an integer from 0 to 9007199254740991";
 
@@ -63,7 +70,7 @@ export async function listDeliveries(
 ): Promise<Page<Delivery>> {
   const { site, webhookId: id, status, limit } = input;
   const before = beforeId(input);
-  await findWebhook(ctx, input);
+  await isWebhookEnabled(ctx, input);
   const rows = await selectDeliveries(homeOf(ctx, site), { siteId: site.id, id }, status, before, limit + 1);
   return pageOf(rows, limit, ({ seq }) => seq);
 }
@@ -90,7 +97,8 @@ export async function pingWebhook(ctx: ServiceContext, which: WebhookOf): Promis
 }
 
 /**
- * Delivers an event of the site to a webhook again, or for the first time. An attempt in flight is not stopped.
+ * Delivers an event of the site to a webhook again, or for the first time. An attempt in flight goes on: if it fails, eight more
+ * follow.
  *
  * @throws ServiceError `not_found`, reason `webhook_unknown` or `event_unknown`; `conflict`, reason `webhook_disabled` or `event_erased`
  */
@@ -105,18 +113,72 @@ export async function redeliver(ctx: ServiceContext, input: WebhookOf & { seq: n
   return { eventId: event.id, seq };
 }
 
+const TIME_RULE = "must be a Unix time in seconds";
+const SEQ_RULE = AFTER_RULE;
+const STATUS_RULE = `must be a list of different ones of ${REDELIVERED_STATUSES.join(", ")}`;
+const EACH_STATUS_RULE = `must be ${REDELIVERED_STATUSES.join(" or ")}`;
+
+const unixTime = z.int(TIME_RULE).check(z.minimum(0, TIME_RULE));
+
+/** Body of POST /admin/sites/:site_id/webhooks/:webhook_id/redeliver. */
+export const redeliveringSchema = z.strictObject({
+  since: z.optional(unixTime),
+  until: z.optional(unixTime),
+  after_seq: z.optional(z.int(SEQ_RULE).check(z.minimum(0, SEQ_RULE))),
+  status: z.optional(
+    z.array(z.enum(REDELIVERED_STATUSES, EACH_STATUS_RULE), STATUS_RULE).check(
+      z.minLength(1, STATUS_RULE),
+      z.refine((list) => new Set(list).size === list.length, { error: STATUS_RULE, params: { uniqueItems: true } }),
+    ),
+  ),
+  dry_run: z.optional(z.boolean("must be true or false")),
+});
+
+/** What to send again: the events of some seconds, both included, whose deliveries have one of the statuses. */
+interface Redelivering extends WebhookOf {
+  /** By default failed and pending ones. `missed` needs `since` or `afterSeq`. */
+  status?: readonly RedeliveredStatus[] | undefined;
+  /** Unix seconds of the event's `createdAt`. */
+  since?: number | undefined;
+  /** By default now. */
+  until?: number | undefined;
+  /** Only events with a higher seq. */
+  afterSeq?: number | undefined;
+  /** Nothing is changed. */
+  dryRun?: boolean | undefined;
+}
+
+/** One step of {@link redeliverEvents}. */
+interface RedeliveredStep {
+  /** How many deliveries of the step fit, and how many are on their way: all of them, or none in a dry run. */
+  matched: number;
+  queued: number;
+  /** To be given with each further step, so that all have the same end. */
+  until: number;
+  /** `afterSeq` of the next step; null after the last. */
+  nextAfterSeq: number | null;
+}
+
 /**
- * Delivers failed events again, the oldest first, up to 1,000 in one call. Call again until `remaining` is 0.
+ * Delivers events to a webhook again, in steps of up to 5,000 events: call again with the same input, and with `until` and
+ * `afterSeq` of the step before, until `nextAfterSeq` is null. Each delivery has eight attempts before it and is due within seconds.
  *
- * @throws ServiceError `not_found`; `conflict`, reason `webhook_disabled`
+ * @throws ServiceError `not_found`; `invalid_input` for contradicting fields; `conflict`, reason `webhook_disabled`
  */
-export async function redeliverFailed(
-  ctx: ServiceContext,
-  which: WebhookOf,
-): Promise<{ redelivered: number; remaining: number }> {
-  await requireEnabled(ctx, which);
-  const { site, webhookId: id } = which;
-  const done = await renewFailedDeliveries(homeOf(ctx, site), { siteId: site.id, id }, ctx.now);
-  notifyQueueOf(ctx, site, id);
-  return done;
+export async function redeliverEvents(ctx: ServiceContext, input: Redelivering): Promise<RedeliveredStep> {
+  const { site, webhookId: id, since, until = ctx.now, afterSeq, dryRun = false } = input;
+  const { status = ["failed", "pending"] } = input;
+  if (status.includes("missed") && since === undefined && afterSeq === undefined)
+    throw invalidInput([{ field: "status", message: "missed needs since or after_seq" }]);
+  if (since !== undefined && since > until)
+    throw invalidInput([{ field: "since", message: "must not be after until" }]);
+  const keptUntil = ctx.now - ctx.config.eventRetentionDays * 86_400;
+  const wanted = { status, since, until, afterSeq, keptUntil };
+  const [db, key, author] = [homeOf(ctx, site), { siteId: site.id, id }, authorOf(ctx)];
+  const done = await renewDeliveries(ctx.runtime, db, key, wanted, author, dryRun, ctx.answerBy);
+  if (done === undefined) throw webhookUnknown();
+  const { isEnabled, matched, queued, nextAfterSeq } = done;
+  if (!isEnabled && queued === 0) throw webhookDisabled();
+  if (queued > 0) notifyQueueOf(ctx, site, id, Math.floor((queued - 1) / DUE_PER_SECOND));
+  return { matched, queued, until, nextAfterSeq };
 }

@@ -34,5 +34,12 @@ export const webhookUnknown = () =>
 export const webhookDisabled = () =>
   new ServiceError("conflict", { reason: "webhook_disabled", detail: "The webhook is disabled: enable it first." });
 
+export const webhookEnding = () =>
+  new ServiceError("conflict", {
+    reason: "webhook_ending",
+    detail:
+      "Deliveries that were pending when the webhook was disabled are still being ended, within minutes: enable it when `pending` is 0.",
+  });
+
 export const eventUnknown = () =>
   new ServiceError("not_found", { reason: "event_unknown", detail: "There is no such event, or it is kept no more." });

@@ -61,11 +61,16 @@ export function publishApp({ credentials, config, waitUntil }: ServiceContext, a
   credentials.publish(config, app, waitUntil);
 }
 
-/** Notifies the queue of a webhook's due events, after the answer. */
+/**
+ * Notifies the queue of a webhook's due events, after the answer: now, and in each of the next `seconds` seconds, when events are
+ * due in them too.
+ */
 export function notifyQueueOf(
   ctx: ServiceContext,
   { home, id: site }: Pick<Site, "home" | "id">,
   webhook: string,
+  seconds = 0,
 ): void {
-  ctx.waitUntil(notifyQueue(ctx, [{ home, site, webhook }]));
+  const notices = Array.from({ length: seconds + 1 }, (_, delaySeconds) => ({ home, site, webhook, delaySeconds }));
+  ctx.waitUntil(notifyQueue(ctx, notices));
 }

@@ -1,73 +1,104 @@
-import * as z from "zod/mini";
-import { seal } from "../credentials/sealed-secret.ts";
 import { ServiceError } from "../errors.ts";
-import { selectSealedWebhook, updateWebhookSecret, type WebhookRow } from "../store/home/webhooks.ts";
+import {
+  clearPreviousOfWebhook,
+  selectSealedWebhook,
+  updateWebhookSecret,
+  type WebhookRow,
+} from "../store/home/webhooks.ts";
 import { newWebhookSecret } from "../webhooks/secret.ts";
-import { overlapSeconds } from "./app-secrets.ts";
 import { webhookUnknown } from "./refusals.ts";
-import { newVersion, openSecret } from "./secrets.ts";
-import { authorOf, homeOf, keyringOf, type ServiceContext } from "./service-context.ts";
+import {
+  nextSecret,
+  otherVersion,
+  type RotationInput,
+  requireSense,
+  requireVersion,
+  rotatedMeanwhile,
+  rotationBusy,
+  type SecretChange,
+} from "./rotation.ts";
+import { openSecret } from "./secrets.ts";
+import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
 import type { WebhookOf } from "./webhooks.ts";
 
 const TRIES = 3;
-
-/** Body of POST /admin/sites/:site_id/webhooks/:webhook_id/rotate. */
-export const rotateWebhookSchema = z.strictObject({ overlap_seconds: overlapSeconds });
 
 /** The new secret, which no later answer shows. */
 export interface RotatedWebhook {
   webhookId: string;
   secret: string;
   version: string;
-  /** Unix seconds. */
-  previousExpiresAt: number;
+  /** Unix seconds; null when no old secret is valid. */
+  previousExpiresAt: number | null;
 }
 
 /**
- * Gives a webhook a new secret. Until the overlap ends, events are signed with the previous secret too. Older secrets end at once.
+ * Gives a webhook a new secret. Until the overlap ends, events are signed with the one in use too. While an overlap runs, `ends` says
+ * which of the two secrets ends.
  *
- * @param input `overlapSeconds` is how long the previous secret stays valid
- * @throws ServiceError `not_found`; `conflict`, reason `rotation_busy`, when other calls keep rotating it; `internal` when MASTER_KEY does not
- *   open the current secret
+ * @throws ServiceError `invalid_input`; `not_found`; `conflict`, reason `version_other` (rotated by another call, or by an earlier copy
+ *   of this one), `overlap_running`, `overlap_over` or `rotation_busy` (other calls keep rotating it); `internal` when MASTER_KEY does
+ *   not open the current secret
  */
 export async function rotateWebhookSecret(
   ctx: ServiceContext,
-  { site, webhookId, overlapSeconds }: WebhookOf & { overlapSeconds: number },
+  { site, webhookId, ...input }: WebhookOf & RotationInput,
 ): Promise<RotatedWebhook> {
+  requireSense(input);
   const db = homeOf(ctx, site);
   const key = { siteId: site.id, id: webhookId };
-  let mine: Awaited<ReturnType<typeof nextRotation>> | undefined;
+  let mine: { change: SecretChange; secret: string } | undefined;
   for (let attempt = 0; attempt < TRIES; attempt++) {
     const webhook = await selectSealedWebhook(ctx.runtime, db, key);
     if (webhook === undefined) throw webhookUnknown();
     // The previous try stored this secret, and D1's answer was lost. Another rotation would end the secret that is in use.
-    if (mine !== undefined && webhook.version === mine.rotated.version) return mine.rotated;
-    mine = await nextRotation(ctx, webhook, overlapSeconds);
-    if (await updateWebhookSecret(ctx.runtime, db, key, mine.change, authorOf(ctx), ctx.answerBy)) return mine.rotated;
+    if (mine !== undefined && webhook.version === mine.change.version) return answer(webhook, mine.secret);
+    const secret = newWebhookSecret(ctx.runtime);
+    const change = await nextSecret(ctx, { siteId: site.id, webhookId }, webhook, input, secret);
+    mine = { change, secret };
+    const isStored = await updateWebhookSecret(
+      ctx.runtime,
+      db,
+      webhook,
+      change,
+      input.ends,
+      authorOf(ctx),
+      ctx.answerBy,
+    );
+    if (isStored) return answer({ ...webhook, ...change }, secret);
   }
-  throw new ServiceError("conflict", {
-    reason: "rotation_busy",
-    detail: "The webhook is being rotated by others; try again.",
-  });
+  throw input.expectedVersion === undefined ? rotationBusy() : otherVersion();
 }
 
-async function nextRotation(ctx: ServiceContext, webhook: WebhookRow, overlapSeconds: number) {
-  const { siteId, id: webhookId, version: previousVersion } = webhook;
-  const keyring = await keyringOf(ctx);
-  const secret = newWebhookSecret(ctx.runtime);
-  const version = newVersion(ctx.runtime);
-  const previous = { siteId, webhookId, version: previousVersion };
-  const current = await openSecret(ctx, previous, "current", webhook.secret);
-  const previousExpiresAt = ctx.now + overlapSeconds;
-  const change = {
-    version,
-    secret: await seal(ctx.runtime, keyring, { siteId, webhookId, version }, "current", secret),
-    previousVersion,
-    // The secret is sealed again because a seal is bound to its slot: in another slot it does not open. Its version stays.
-    previousSecret: await seal(ctx.runtime, keyring, previous, "previous", current),
-    previousExpiresAt,
-  };
-  return { change, rotated: { webhookId, secret, version, previousExpiresAt } };
+const answer = ({ id: webhookId, version, previousExpiresAt }: WebhookRow, secret: string): RotatedWebhook => ({
+  webhookId,
+  secret,
+  version,
+  previousExpiresAt,
+});
+
+/**
+ * Ends the previous secret of a webhook, without making another. Does nothing when there is none.
+ *
+ * @param input with `expectedVersion`, only while this is the version
+ * @returns the version of the secret in use
+ * @throws ServiceError `not_found`; `conflict`, reason `version_other`, also when the webhook is rotated meanwhile
+ */
+export async function endWebhookOverlap(
+  ctx: ServiceContext,
+  { site, webhookId, ...input }: WebhookOf & { expectedVersion?: string | undefined },
+): Promise<{ version: string }> {
+  const db = homeOf(ctx, site);
+  const webhook = await selectSealedWebhook(ctx.runtime, db, { siteId: site.id, id: webhookId });
+  if (webhook === undefined) throw webhookUnknown();
+  requireVersion(webhook, input);
+  const { version } = webhook;
+  if (webhook.previousVersion === null) return { version };
+  const now = await clearPreviousOfWebhook(ctx.runtime, db, webhook, authorOf(ctx), ctx.answerBy);
+  if (now === undefined) throw webhookUnknown();
+  // The overlap of a newer rotation stays: the operator who made it counts on it.
+  if (now.version !== version) throw rotatedMeanwhile();
+  return { version };
 }
 
 /**

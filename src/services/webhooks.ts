@@ -5,26 +5,36 @@ import { text } from "../fields.ts";
 import { OPERATIONS } from "../operations/index.ts";
 import type { Site } from "../store/directory/sites.ts";
 import {
+  countTroubles,
   deleteWebhookRow,
   insertWebhook,
+  MOST_ENDED,
   MOST_WEBHOOKS,
+  makeDue,
+  selectIsEnabled,
   selectWebhook,
   selectWebhooks,
   updateWebhook,
   type Webhook,
   type WebhookChange,
 } from "../store/home/webhooks.ts";
-import { WEBHOOK_STATUSES } from "../store/schema.ts";
+import { rootOf } from "../store/run-batch.ts";
+import { WEBHOOK_DISABLED, WEBHOOK_FAILING, WEBHOOK_STATUSES } from "../store/schema.ts";
 import { newWebhookSecret } from "../webhooks/secret.ts";
 import { MOST_URL_CHARACTERS, webhookUrlFault } from "../webhooks/url.ts";
-import { siteUnknown, webhookDisabled, webhookUnknown } from "./refusals.ts";
+import { askHomes } from "./ask-homes.ts";
+import { siteUnknown, webhookDisabled, webhookEnding, webhookUnknown } from "./refusals.ts";
 import { newVersion } from "./secrets.ts";
-import { authorOf, homeOf, keyringOf, type ServiceContext } from "./service-context.ts";
+import { authorOf, homeOf, keyringOf, notifyQueueOf, type ServiceContext } from "./service-context.ts";
 
-export type { Webhook } from "../store/home/webhooks.ts";
+export { MOST_COUNTED, type Webhook } from "../store/home/webhooks.ts";
 
 /** The types that a webhook can ask for. A `ping` comes without asking. */
-export const EVENT_TYPES: readonly string[] = OPERATIONS.map(({ eventType }) => eventType);
+export const EVENT_TYPES: readonly string[] = [
+  ...OPERATIONS.map(({ eventType }) => eventType),
+  WEBHOOK_DISABLED,
+  WEBHOOK_FAILING,
+];
 
 const MOST_TYPES = 100;
 const TYPES_RULE = `must be a list of 1 to ${MOST_TYPES} types of events`;
@@ -92,9 +102,45 @@ export async function findWebhook(ctx: ServiceContext, { site, webhookId }: Webh
   return webhook;
 }
 
+/** @throws ServiceError `not_found`, reason `webhook_unknown` */
+export async function isWebhookEnabled(ctx: ServiceContext, { site, webhookId }: WebhookOf): Promise<boolean> {
+  const isEnabled = await selectIsEnabled(homeOf(ctx, site), { siteId: site.id, id: webhookId });
+  if (isEnabled === undefined) throw webhookUnknown();
+  return isEnabled;
+}
+
 /** @throws ServiceError `not_found`; `conflict`, reason `webhook_disabled` */
 export async function requireEnabled(ctx: ServiceContext, input: WebhookOf): Promise<void> {
-  if ((await findWebhook(ctx, input)).status === "disabled") throw webhookDisabled();
+  if (!(await isWebhookEnabled(ctx, input))) throw webhookDisabled();
+}
+
+/** The troubles of a site's webhooks: how many the Worker disabled, and how many others fail for minutes. */
+export interface WebhookTroubles {
+  disabled: number;
+  failing: number;
+}
+
+/** A webhook that fails for this long is in trouble. */
+export const TROUBLE_SECONDS = 300;
+
+/** Pages that show the troubles beside other things wait no longer for them. */
+const TROUBLES_LIMIT_MS = 1_000;
+
+/**
+ * The troubles of several sites, by the site's id. Asks each home once. Left out are sites without troubles, and sites whose home is
+ * closed or does not answer within a second.
+ */
+export async function webhookTroubles(ctx: ServiceContext, sites: Site[]): Promise<Map<number, WebhookTroubles>> {
+  const { config, now, runtime } = ctx;
+  const byHome = new Map<string, number[]>();
+  for (const { id, home, status } of sites) {
+    if (status === "creating" || config.closedHomes.has(home)) continue;
+    byHome.set(home, [...(byHome.get(home) ?? []), id]);
+  }
+  const homes = [...config.homes].filter(([home]) => byHome.has(home));
+  const ask = (db: D1Database, home: string) => countTroubles(db, byHome.get(home) ?? [], now - TROUBLE_SECONDS);
+  const { answers } = await askHomes(ctx, ask, homes, runtime.elapsed() + TROUBLES_LIMIT_MS);
+  return new Map([...answers.values()].flat().map(({ siteId, ...troubles }) => [siteId, troubles]));
 }
 
 /** All webhooks of a site, the oldest first. A site has ten at most, so there are no pages. */
@@ -116,10 +162,11 @@ export const webhookChangeSchema = z
   );
 
 /**
- * Changes a webhook. Pending deliveries go to the new URL. Disabling the webhook ends them as failed. Enabling it does not send them
- * again: `redeliver` does.
+ * Changes a webhook. Pending deliveries go to the new URL, now. Disabling the webhook ends them as failed. Enabling it does not send
+ * them again: `redeliverEvents` does.
  *
- * @throws ServiceError `not_found`; `invalid_input` for a URL that events cannot be posted to; `conflict`, reason `changed_meanwhile`
+ * @throws ServiceError `not_found`; `invalid_input` for a URL that events cannot be posted to; `conflict`, reason `changed_meanwhile`,
+ *   or `webhook_ending` when it cannot be enabled because deliveries from before it was disabled are still pending
  */
 export async function changeWebhook(
   ctx: ServiceContext,
@@ -130,9 +177,35 @@ export async function changeWebhook(
   const key = { siteId: site.id, id };
   const wanted = { ...change, events };
   const [db, author] = [homeOf(ctx, site), authorOf(ctx)];
-  const now = await updateWebhook(ctx.runtime, db, key, wanted, webhookDetails, author, ctx.answerBy);
-  if (now === undefined) throw webhookUnknown();
-  return now;
+  const changed = await updateWebhook(ctx.runtime, db, key, wanted, webhookDetails, author, ctx.answerBy);
+  if (changed === undefined) throw webhookUnknown();
+  const { webhook, isMoved } = changed;
+  if (change.status === "enabled" && webhook.status === "disabled") throw webhookEnding();
+  if (isMoved && webhook.pending > 0) await hurry(ctx, site, webhook);
+  return webhook;
+}
+
+/** Up to this many further chunks of deliveries are made due before the answer. The others follow after it. */
+const CHUNKS_BEFORE_ANSWER = 3;
+
+/** Has all that is pending delivered now to a webhook's new URL. The change of the URL itself has made the first chunk due. */
+async function hurry(ctx: ServiceContext, site: Site, { id, url, pending }: Webhook): Promise<void> {
+  const { runtime, telemetry, now } = ctx;
+  const db = homeOf(ctx, site);
+  const key = { siteId: site.id, id };
+  notifyQueueOf(ctx, site, id);
+  let isLeft = pending > MOST_ENDED;
+  const makeAllDue = async (chunks: number) => {
+    try {
+      for (let count = 0; isLeft && count < chunks; count++) isLeft = await makeDue(runtime, db, key, url, now);
+    } catch (error) {
+      // The URL is changed. What is not due now keeps its time.
+      isLeft = false;
+      telemetry.warn({ warning: "not all that is pending is due at the new URL now", fault: rootOf(error).message });
+    }
+  };
+  await makeAllDue(CHUNKS_BEFORE_ANSWER);
+  if (isLeft) ctx.waitUntil(makeAllDue(Number.POSITIVE_INFINITY));
 }
 
 /** Deletes a webhook and its deliveries. @throws ServiceError `not_found` */

@@ -275,6 +275,15 @@ export const idempotencyKeys = sqliteTable(
   (t) => [primaryKey({ columns: [t.siteId, t.appid, t.operation, t.key] })],
 );
 
+/** An operator tries a webhook. It comes to that webhook without being asked for, and is tried once. */
+export const PING = "ping";
+
+/** The Worker has disabled a webhook. For the other webhooks of its site. */
+export const WEBHOOK_DISABLED = "webhook.disabled";
+
+/** A webhook fails for five minutes. For the other webhooks of its site. */
+export const WEBHOOK_FAILING = "webhook.failing";
+
 /** The events of each site: one row for each accepted call, written in the call's own batch. Pings are events too. */
 export const events = sqliteTable(
   "events",
@@ -285,7 +294,7 @@ export const events = sqliteTable(
     /** A random id: the `webhook-id` of every attempt to deliver the event. */
     id: text().notNull(),
     type: text().notNull(),
-    /** The session that the event is about; null for a ping. */
+    /** The session that the event is about; null for a ping and for an event about a webhook. */
     sessionId: integer("session_id"),
     createdAt: integer("created_at").notNull(),
     /** JSON, the same bytes for every receiver and at every attempt; null after it was erased. */
@@ -314,11 +323,19 @@ export const webhooks = sqliteTable(
     previousVersion: text("previous_version"),
     previousSecret: text("previous_secret"),
     previousExpiresAt: integer("previous_expires_at"),
-    /** The time of the first failure since the last success; null when the last attempt succeeded or there was none. */
+    /** The time of the first failure since the last success; null when the last attempt succeeded or there was none. Pings do not count. */
     failingSince: integer("failing_since"),
     createdAt: integer("created_at").notNull(),
     /** Counts the changes of URL, events and status. */
     revision: integer().notNull().default(0),
+    /** When the webhook was disabled; null when it is enabled. */
+    disabledAt: integer("disabled_at"),
+    /** The HTTP status of the last failed attempt since the last success; null without an answer, or without a failure. */
+    lastStatus: integer("last_status"),
+    /** Why that attempt failed. May hold text of the receiver. */
+    lastError: text("last_error"),
+    /** When the event `webhook.failing` was written; null until then, and again after a success. */
+    failingToldAt: integer("failing_told_at"),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.id] })],
 );
@@ -344,6 +361,10 @@ export const deliveries = sqliteTable(
     /** Why the last attempt failed. May hold text of the receiver. */
     lastError: text("last_error"),
     createdAt: integer("created_at").notNull(),
+    /** When the last attempt began; null before the first. */
+    lastAttemptAt: integer("last_attempt_at"),
+    /** How long the last attempt took; null before its result is recorded. */
+    durationMs: integer("duration_ms"),
   },
   (t) => [
     primaryKey({ columns: [t.siteId, t.webhookId, t.seq] }),
@@ -373,6 +394,7 @@ export const AUDIT_ACTIONS = [
   "app.issued",
   "app.imported",
   "app.rotated",
+  "app.overlap_ended",
   "app.revoked",
   "agent.added",
   "agent.renamed",
@@ -383,6 +405,8 @@ export const AUDIT_ACTIONS = [
   "webhook.enabled",
   "webhook.disabled",
   "webhook.rotated",
+  "webhook.overlap_ended",
+  "webhook.redelivered",
   "webhook.deleted",
   "secrets.resealed",
   "home.restored",

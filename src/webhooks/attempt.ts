@@ -1,5 +1,6 @@
 import { type Runtime, unixSeconds } from "../runtime.ts";
-import type { Attempt, AttemptResult } from "../store/home/deliveries.ts";
+import { type Attempt, type AttemptResult, FIRST_IN_LINE } from "../store/home/deliveries.ts";
+import { PING } from "../store/schema.ts";
 import { webhookBody } from "./body.ts";
 import { type Answer, post } from "./post.ts";
 import { nextAttemptAt } from "./schedule.ts";
@@ -30,18 +31,25 @@ export async function attempt(
   keys: CryptoKey[] | undefined,
   loopback: boolean,
 ): Promise<Ended> {
-  const { siteId, webhookId, seq, lease } = held;
-  const base = { siteId, webhookId, seq, lease, nextAttemptAt: null, lastStatus: null, lastError: null };
+  const { siteId, webhookId, seq, lease, attempts } = held;
+  const unposted = { nextAttemptAt: null, againAt: null, lastStatus: null, lastError: null, durationMs: null };
+  const base = { siteId, webhookId, seq, lease, attempts, ...unposted };
   const { eventId, type, at, data } = held;
   if (eventId === null || data === null)
     return { held, result: { ...base, status: "skipped" }, posted: false, gone: false };
   const answer = await send(runtime, { url: held.url, eventId, body: webhookBody({ type, at, data }) }, keys, loopback);
-  const { status: lastStatus, error: lastError, retryAfter, posted } = answer;
-  if (lastError === null) return { held, result: { ...base, lastStatus, status: "delivered" }, posted, gone: false };
+  const { status: lastStatus, error: lastError, durationMs, retryAfter, posted } = answer;
+  const ended = { ...base, lastStatus, lastError, durationMs };
+  if (lastError === null) return { held, result: { ...ended, status: "delivered" }, posted, gone: false };
+  if (type === PING)
+    return { held, result: { ...ended, status: "failed", againAt: FIRST_IN_LINE }, posted, gone: false };
   const gone = lastStatus === GONE;
-  const next = gone ? null : nextAttemptAt(runtime, held.attempts, unixSeconds(runtime), retryAfter);
+  const now = unixSeconds(runtime);
+  // 0 when it was sent again before its lease was read, as after a lost answer of D1.
+  const next = gone ? null : nextAttemptAt(runtime, Math.max(1, attempts), now, retryAfter);
+  const againAt = nextAttemptAt(runtime, 1, now, retryAfter);
   const status = next === null ? "failed" : "pending";
-  return { held, posted, result: { ...base, status, nextAttemptAt: next, lastStatus, lastError }, gone };
+  return { held, posted, result: { ...ended, status, nextAttemptAt: next, againAt }, gone };
 }
 
 async function send(
@@ -51,8 +59,9 @@ async function send(
   loopback: boolean,
 ): Promise<Answer & { posted: boolean }> {
   const fault = webhookUrlFault(url, { loopback });
-  if (fault !== undefined) return { status: null, error: `the URL ${fault}`, posted: false };
-  if (keys === undefined) return { status: null, error: "the secret does not open: MASTER_KEY", posted: false };
+  const unposted = { status: null, durationMs: null, posted: false };
+  if (fault !== undefined) return { ...unposted, error: `the URL ${fault}` };
+  if (keys === undefined) return { ...unposted, error: "the secret does not open: MASTER_KEY" };
   const signed = { id: eventId, timestamp: unixSeconds(runtime), body };
   return { ...(await post(runtime, url, await signatureHeaders(keys, signed), body)), posted: true };
 }

@@ -37,7 +37,7 @@ export async function deliver(
   let keyring: Promise<Keyring> | undefined;
   const opened = () => (keyring ??= importKeyring(config.masterKeys));
   const runs = served.map((each) => {
-    const budget = new Budget(runtime, served.length, each.webhooks.length);
+    const budget = new Budget(runtime, served.length);
     return { ...each, run: new HomeRun(tools, each, opened, budget) };
   });
   const begun = runs.map(({ run }) => run.begin());

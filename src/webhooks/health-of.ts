@@ -1,27 +1,32 @@
 import type { Health } from "../store/home/webhook-health.ts";
+import { PING } from "../store/schema.ts";
 import type { Ended } from "./attempt.ts";
 
 /**
  * The common result of attempts that ended together, for each webhook and URL. `known` says since when the webhook was known to
- * fail.
+ * fail. An attempt that posted nothing, for example because of a wrong MASTER_KEY, is no fault of the receiver; a ping only asks.
  */
 export function healthOf(ended: Ended[], now: number): { health: Health; known: number | null }[] {
-  const judged = new Map<string, { health: Health; known: number | null }>();
-  for (const { held, result, posted, gone } of ended) {
-    // An attempt that posted nothing, for example because of a wrong MASTER_KEY, is no fault of the receiver.
-    if (!posted) continue;
-    const { siteId, webhookId, url, failingSince: known } = held;
-    const key = JSON.stringify([siteId, webhookId, url]);
-    const before = judged.get(key)?.health;
-    const succeeded = result.status === "delivered" || before?.failingSince === null;
-    const health = {
-      siteId,
-      webhookId,
-      url,
-      failingSince: succeeded ? null : now,
-      gone: gone || before?.gone === true,
+  const counted = ended.filter(({ posted, held }) => posted && held.type !== PING);
+  const together = Map.groupBy(counted, ({ held: { siteId, webhookId, url } }) =>
+    JSON.stringify([siteId, webhookId, url]),
+  );
+  return [...together.values()].map((attempts) => {
+    const { siteId, webhookId, url } = (attempts[0] as Ended).held;
+    const succeeded = attempts.some(({ result }) => result.status === "delivered");
+    const gone = attempts.find(({ gone }) => gone);
+    const last = (gone ?? (attempts.at(-1) as Ended)).result;
+    const usedUp = attempts.filter(({ result, gone }) => result.status === "failed" && !gone);
+    return {
+      health: {
+        ...{ siteId, webhookId, url },
+        failedAt: succeeded ? null : now,
+        lastStatus: last.lastStatus,
+        lastError: last.lastError,
+        gone: gone !== undefined,
+        usedUp: usedUp.map(({ result }) => result.seq),
+      },
+      known: attempts.reduce<number | null>((since, { held }) => since ?? held.failingSince, null),
     };
-    judged.set(key, { health, known });
-  }
-  return [...judged.values()];
+  });
 }

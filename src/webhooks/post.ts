@@ -1,4 +1,5 @@
 import { type Runtime, unixSeconds, withinTime } from "../runtime.ts";
+import { failureText } from "./failure-text.ts";
 import { readRetryAfter } from "./schedule.ts";
 
 /** How long a receiver may take to answer. */
@@ -6,6 +7,10 @@ export const POST_LIMIT_MS = 15_000;
 
 const ERROR_BODY_BYTES = 1_024;
 const ERROR_CHARACTERS = 200;
+
+/** How much of a success's body is read before the connection ends, and for how long. */
+const DRAIN_BYTES = 4_096;
+const DRAIN_LIMIT_MS = 1_000;
 
 const REDIRECTS = [301, 302, 303, 307, 308];
 
@@ -15,13 +20,15 @@ export interface Answer {
   status: number | null;
   /** Why the attempt failed; null when it succeeded. Never log it, because it may hold text of the receiver. */
   error: string | null;
+  /** Whole milliseconds from the start of the post to the headers of its answer, or to its failure; null when nothing was posted. */
+  durationMs: number | null;
   /** The seconds of the receiver's Retry-After. */
   retryAfter?: number | undefined;
 }
 
 /**
- * Posts JSON. Reads the first kilobyte of the answer when the post failed, and nothing of it when the post succeeded. Never
- * rejects.
+ * Posts JSON. Of the answer it reads the first kilobyte when the post failed. When the post succeeded it reads 4 KB or for a
+ * second, whichever ends first, because a receiver that is cut off while it answers may stop its work. Never rejects.
  */
 export async function post(
   runtime: Runtime,
@@ -31,35 +38,50 @@ export async function post(
 ): Promise<Answer> {
   const abort = new AbortController();
   const began = runtime.elapsed();
-  const left = () => Math.max(0, POST_LIMIT_MS - (runtime.elapsed() - began));
-  const none = (): Answer => ({ status: null, error: `no answer in ${POST_LIMIT_MS / 1000} s` });
+  const elapsed = () => runtime.elapsed() - began;
+  const left = () => Math.max(0, POST_LIMIT_MS - elapsed());
   const all = { "content-type": "application/json", "user-agent": "agent-session-webhooks/1", ...headers };
   const request = { method: "POST", headers: all, body, redirect: "manual", signal: abort.signal } as const;
   try {
-    const response = await withinTime(runtime, left(), () => fetch(url, request), none);
-    if ("error" in response) return response;
+    const response = await withinTime(
+      runtime,
+      left(),
+      () => fetch(url, request),
+      () => undefined,
+    );
+    const durationMs = Math.round(elapsed());
+    if (response === undefined) return { status: null, error: `no answer in ${POST_LIMIT_MS / 1000} s`, durationMs };
     const { status } = response;
-    if (response.ok) return { status, error: null };
+    if (response.ok) {
+      const until = Math.min(elapsed() + DRAIN_LIMIT_MS, POST_LIMIT_MS);
+      await readStart(runtime, response, DRAIN_BYTES, () => Math.max(0, until - elapsed()));
+      return { status, error: null, durationMs };
+    }
     const retryAfter = readRetryAfter(response.headers.get("retry-after"), unixSeconds(runtime));
-    if (REDIRECTS.includes(status)) return { status, error: "redirects are not followed", retryAfter };
-    const said = await startOf(runtime, response, left);
-    return { status, error: `HTTP ${status}${said === "" ? "" : `: ${said}`}`, retryAfter };
+    if (REDIRECTS.includes(status)) return { status, error: "redirects are not followed", durationMs, retryAfter };
+    const said = onOneLine(await readStart(runtime, response, ERROR_BODY_BYTES, left));
+    return { status, error: failureText(status, said), durationMs, retryAfter };
   } catch {
-    return { status: null, error: "no connection" };
+    return { status: null, error: "no connection", durationMs: Math.round(elapsed()) };
   } finally {
     // Ends the connection, even while the answer is still arriving.
     abort.abort();
   }
 }
 
-/** The start of the receiver's answer, as plain text on one line. Stops at the timeout with the text that has arrived. */
-async function startOf(runtime: Runtime, { body }: Response, left: () => number): Promise<string> {
+/**
+ * The first bytes of an answer's body as text: what has arrived when they are complete, when `left` has passed, or when the
+ * connection breaks.
+ *
+ * @param left the milliseconds that are left
+ */
+async function readStart(runtime: Runtime, { body }: Response, most: number, left: () => number): Promise<string> {
   const decoder = new TextDecoder();
   const reader = body?.getReader();
   let text = "";
   let bytes = 0;
   try {
-    while (reader !== undefined && bytes < ERROR_BODY_BYTES) {
+    while (reader !== undefined && bytes < most) {
       const chunk = await withinTime(
         runtime,
         left(),
@@ -67,12 +89,15 @@ async function startOf(runtime: Runtime, { body }: Response, left: () => number)
         () => undefined,
       );
       if (chunk?.value === undefined) break;
-      text += decoder.decode(chunk.value.subarray(0, ERROR_BODY_BYTES - bytes), { stream: true });
+      text += decoder.decode(chunk.value.subarray(0, most - bytes), { stream: true });
       bytes += chunk.value.length;
     }
   } catch {
     // The connection broke. The text that has arrived is enough.
   }
-  const plain = text.replace(/[\p{C}\s]+/gu, " ").trim();
-  return [...plain].slice(0, ERROR_CHARACTERS).join("");
+  return text;
 }
+
+/** Plain text on one line. */
+const onOneLine = (text: string): string =>
+  [...text.replace(/[\p{C}\s]+/gu, " ").trim()].slice(0, ERROR_CHARACTERS).join("");

@@ -1,7 +1,9 @@
 import { unixSeconds } from "../runtime.ts";
 import { removeOrphans, selectWaiting, type WaitingRow } from "../store/home/waiting-webhooks.ts";
+import { type Telling, tellFailing } from "../store/home/webhook-events.ts";
 import { endPending, MOST_ENDED } from "../store/home/webhooks.ts";
 import { rootOf, withRetries } from "../store/run-batch.ts";
+import { newEventId } from "./event-id.ts";
 import type { DeliveryTools } from "./home-run.ts";
 import { notifyQueue } from "./notify-queue.ts";
 
@@ -14,9 +16,15 @@ const MOST_WEBHOOKS = 1_000;
 /** The number of homes that are swept at the same time. */
 const AT_ONCE = 5;
 
+/** The most webhooks per home of which one run tells the others of their sites. */
+const MOST_TOLD = 50;
+
+/** The most statements per run that end deliveries, over all homes. Workers Free allows 50 calls per invocation. */
+const MOST_ENDINGS = 20;
+
 /**
- * Notifies the queue of overdue deliveries in every home that is not closed, and ends the pending deliveries of disabled or deleted
- * webhooks. A home that fails stops no other.
+ * Notifies the queue of overdue deliveries in every home that is not closed, tells the other webhooks of a site of one that fails,
+ * and ends the pending deliveries of disabled or deleted webhooks. A home that fails stops no other.
  *
  * @returns the homes that failed, each with the message of its database
  */
@@ -26,16 +34,21 @@ export async function sweep(tools: DeliveryTools): Promise<Record<string, string
   const notified: Record<string, number> = {};
   const ended: Record<string, number> = {};
   const faults: Record<string, string> = {};
+  const endings = { left: MOST_ENDINGS };
   const homes = [...config.homes].filter(([home]) => !config.closedHomes.has(home)).values();
   const takeTurns = async () => {
     for (const [home, db] of homes) {
       try {
         const waiting = await listWaiting(tools, db);
-        const due = waiting.filter(({ status }) => status === "enabled");
-        const notices = due.map(({ siteId, webhookId }) => ({ home, site: siteId, webhook: webhookId }));
-        await notifyQueue(tools, notices);
-        notified[home] = notices.length;
-        ended[home] = await endLeftovers(tools, db, waiting);
+        const wake = async (webhooks: { siteId: number; webhookId: string }[]) => {
+          const notices = webhooks.map(({ siteId, webhookId }) => ({ home, site: siteId, webhook: webhookId }));
+          await notifyQueue(tools, notices);
+          notified[home] = (notified[home] ?? 0) + notices.length;
+        };
+        // A fault of what follows must not keep back what is due.
+        await wake(waiting.filter(({ isDue }) => isDue === 1));
+        ended[home] = await endLeftovers(tools, db, waiting, endings);
+        await wake(await tellOfFailing(tools, db, waiting));
       } catch (error) {
         faults[home] = rootOf(error).message;
       }
@@ -55,23 +68,56 @@ export async function sweep(tools: DeliveryTools): Promise<Record<string, string
 }
 
 async function listWaiting({ runtime }: DeliveryTools, db: D1Database): Promise<WaitingRow[]> {
-  const values = { dueBefore: unixSeconds(runtime) - OVERDUE_SECONDS, limit: MOST_WEBHOOKS };
+  const now = unixSeconds(runtime);
+  const values = { now, dueBefore: now - OVERDUE_SECONDS, limit: MOST_WEBHOOKS };
   const { results } = await withRetries(runtime, () => selectWaiting(db, values).all<WaitingRow>());
   return results;
 }
 
 /**
- * Handles one webhook per run: D1 runs one statement at a time, and the next run comes in a minute. @returns how many deliveries
- * were ended
+ * Tells the other webhooks of a site that a webhook fails: 5 minutes after its first failure, once until it is well again.
+ *
+ * @returns the webhooks that have such an event due
  */
-async function endLeftovers({ runtime }: DeliveryTools, db: D1Database, waiting: WaitingRow[]): Promise<number> {
-  const left = waiting.find(({ status }) => status !== "enabled");
-  if (left === undefined) return 0;
-  const { siteId, webhookId, status } = left;
-  const { meta } = await withRetries(runtime, () =>
-    status === null
-      ? removeOrphans(db, { siteId, webhookId, limit: MOST_ENDED }).run()
-      : endPending(db, { siteId, id: webhookId }).run(),
+async function tellOfFailing({ runtime }: DeliveryTools, db: D1Database, waiting: WaitingRow[]) {
+  const failing = waiting.filter(({ isToBeTold }) => isToBeTold === 1).slice(0, MOST_TOLD);
+  if (failing.length === 0) return [];
+  const now = unixSeconds(runtime);
+  // The ids of events are drawn once: a second try must not write other events.
+  const telling = failing.map((webhook) => ({ webhook, eventId: newEventId(runtime) }));
+  const results = await withRetries(runtime, () =>
+    db.batch<Telling>(telling.flatMap(({ webhook, eventId }) => tellFailing(db, webhook, now, eventId))),
   );
-  return meta.changes;
+  return results.flatMap(({ results: rows }) =>
+    rows.flatMap(({ siteId, told }) => (told == null ? [] : [{ siteId, webhookId: told }])),
+  );
+}
+
+/**
+ * Ends pending deliveries of disabled and deleted webhooks. One statement ends {@link MOST_ENDED} at most: D1 runs one statement at a
+ * time, and signed calls come in between.
+ *
+ * @param endings how many statements the run may still make
+ * @returns how many deliveries were ended
+ */
+async function endLeftovers(
+  { runtime }: DeliveryTools,
+  db: D1Database,
+  waiting: WaitingRow[],
+  endings: { left: number },
+): Promise<number> {
+  let ended = 0;
+  for (const { siteId, webhookId, status } of waiting.filter(({ status }) => status !== "enabled")) {
+    for (let isDone = false; !isDone && endings.left > 0; ) {
+      endings.left -= 1;
+      const { meta } = await withRetries(runtime, () =>
+        status === null
+          ? removeOrphans(db, { siteId, webhookId, limit: MOST_ENDED }).run()
+          : endPending(db, { siteId, id: webhookId }).run(),
+      );
+      ended += meta.changes;
+      isDone = meta.changes < MOST_ENDED;
+    }
+  }
+  return ended;
 }

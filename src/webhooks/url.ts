@@ -1,8 +1,11 @@
 export const MOST_URL_CHARACTERS = 2_048;
 
-/** Host names that public DNS does not have. */
+/**
+ * Host names that public DNS does not have, or where no web server is (`arpa`). A name that public DNS gives a private address
+ * passes: the network must not reach it, see docs/threat-model.md.
+ */
 const PRIVATE_NAME =
-  /(^|\.)(localhost|local|localdomain|internal|intranet|private|corp|home|lan|home\.arpa|test|invalid|example|onion)$/;
+  /(^|\.)(localhost|local|localdomain|internal|intranet|private|corp|home|lan|svc|consul|alt|arpa|test|invalid|example|onion)$/;
 
 /** Names of this machine, as the URL parser writes them: it turns `0x7f.1` and `2130706433` into `127.0.0.1`. */
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;

@@ -263,6 +263,8 @@ async function addAgent(page: Page, path: string): Promise<void> {
 
 async function rotate(page: Page, path: string): Promise<void> {
   await unfoldAll(page, path);
+  const choice = page.locator("select[name=ends]");
+  if ((await choice.count()) > 0) await choice.selectOption("previous");
   await page.locator("form[action$=rotate] button").click();
   await page.waitForURL(/\/(rotate|secret)\?/);
   // Each run rotates once more, so from the second rotation on the page asks for a confirmation.

@@ -103,6 +103,24 @@ describe.each([
     const again = receiver.received.at(-1) as Received;
     for (const each of [secret, next]) expect(verified(again, each).type).toBe("session.created");
     expect(again.headers["webhook-id"]).toBe(receiver.received[2]?.headers["webhook-id"]);
+
+    await page.locator("summary", { hasText: "Send events again" }).click();
+    await page.getByLabel("Missed", { exact: true }).check();
+    await press(page, "Send again");
+    await page.getByText("Missed events need a time to begin with.").first().waitFor();
+    expect(await page.getByLabel("Missed", { exact: true }).isChecked()).toBe(true);
+    for (const label of ["Failed", "Pending", "Missed"]) await page.getByLabel(label, { exact: true }).uncheck();
+    await page.getByLabel("Delivered", { exact: true }).check();
+    await page.getByLabel("From", { exact: true }).fill("2026-01-01T00:00");
+    await press(page, "Count first");
+    expect(await status(page)).toBe("Events that match: 2. Nothing was sent yet.");
+    expect(await page.getByLabel("From", { exact: true }).inputValue()).toBe("2026-01-01T00:00");
+    const sent = receiver.received.length;
+    await press(page, "Send again");
+    expect(await status(page)).toBe("Events sent again: 2. The deliveries below tell what comes of them.");
+    await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(sent + 2);
+    const types = receiver.received.slice(sent).map((each) => verified(each, next).type);
+    expect(types).toEqual(["session.created", "session.created"]);
     await page.getByLabel("Status").selectOption("delivered");
     await press(page, "Find");
     await expect.poll(async () => (await rowsNow(page)).length).toBe(3);
@@ -114,7 +132,8 @@ describe.each([
     await page.getByRole("link", { name: "Delete…" }).click();
     await press(page, "Delete");
     expect(await status(page)).toBe("Deleted.");
-    expect(faults).toEqual([]);
+    // The browser logs the refused form.
+    expect(faults).toEqual(["Failed to load resource: the server responded with a status of 400 (Bad Request)"]);
     await receiver.close();
   });
 });
@@ -128,6 +147,7 @@ describe("the pages of webhooks", () => {
     const [one] = ids.map((id) => `${site}/webhooks/${id}`);
     return [
       `${site}/webhooks`,
+      ...["/console", site],
       ...ids.map((id) => `${site}/webhooks/${id}`),
       ...["disable", "delete", "rotate?overlap_seconds=0", "secret"].map((end) => `${one}/${end}`),
       `${site}/settings`,
@@ -176,5 +196,11 @@ describe("the pages of webhooks", () => {
     await page.locator("form:has(input[name=url]) button").click();
     await page.locator(".notice.bad").waitFor();
     expect(["a fault", await violations(page)]).toEqual(["a fault", []]);
+    await page.goto(paths[3] ?? "");
+    await unfold(page);
+    await page.locator("#missed").check();
+    await page.locator("form:has(#missed) button:not([name])").click();
+    await page.locator("#since-error").waitFor();
+    expect(["missed", await violations(page)]).toEqual(["missed", []]);
   });
 });

@@ -23,8 +23,9 @@ import { NOW, World } from "../support/world.ts";
 
 const OTHER_KEY = MASTER_KEY.toReversed();
 
-async function rotate(world: World, overlapSeconds: number): Promise<void> {
-  const answer = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: overlapSeconds });
+async function rotate(world: World, overlapSeconds: number, ends?: "previous"): Promise<void> {
+  const body = { overlap_seconds: overlapSeconds, ...(ends && { ends }) };
+  const answer = await world.admin("POST", `/admin/apps/${world.appid}/rotate`, body);
   if (!answer.ok) throw new Error(await answer.text());
 }
 
@@ -356,7 +357,7 @@ describe("refreshing", () => {
     const { isolate, known } = await warm(world);
     await rotate(world, 60);
     const second = await isolate.refresh(known);
-    await rotate(world, 60);
+    await rotate(world, 60, "previous");
     const third = second && (await isolate.refresh(second));
     expect(third?.keys[0]?.version).toBe(await versionOf(world));
   });

@@ -103,10 +103,15 @@ it("docs/operating.md: each call about webhooks works as shown", async () => {
     ...[
       /"status":"enabled".*"secret":"whsec_/,
       /^\{"event_id":"evt_/m,
-      /"type":"ping","chat_id":null,"status":"pending"/,
+      // The one attempt of the ping may be in flight still.
+      /"type":"ping","chat_id":null,"status":"(pending|failed)"/,
     ],
     ...[/^\{"secret":"whsec_.*"previous_expires_at":\d+\}/m, /"events":\["session\.created"\],"status":"disabled"/],
-    ...[/"status":"failed".*"last_error":"the webhook is disabled"/, /"action":"webhook\.rotated"/],
+    ...[
+      /"status":"failed".*"last_error":"(HTTP 500: |no connection|the webhook is disabled)/,
+      /"action":"webhook\.rotated"/,
+    ],
+    /^\{"matched":\d+,"queued":\d+,"until":\d+,"next_after_seq":null\}/m,
     /^\{"event_id":"evt_[0-9a-f]{32}","seq":1\}/m,
   ]) {
     expect(said).toMatch(part);

@@ -99,7 +99,7 @@ export async function use({ baseUrl, appid, secret, adminToken, siteId }: Target
   const { error } = await createSession({ client: app, body });
   const message: string | undefined = error?.msg;
   const rotated = await rotateSecret({ client: operator, path: { appid }, throwOnError: true });
-  const again = await rotateSecret({ client: operator, path: { appid }, body: {}, throwOnError: true });
+  const again = await rotateSecret({ client: operator, path: { appid }, body: { ends: "previous" }, throwOnError: true });
   if (again.data.secret === rotated.data.secret) throw new Error("rotated twice, one secret");
   signing = again.data.secret;
   const added = await addAgents({ client: app, body: { ...stamp(appid), chat_id: chatId, kefu_ids: [10427] }, throwOnError: true });

@@ -163,10 +163,14 @@ describe("the admin API answers as documented", () => {
     const expecting = admin({ expected_version: version });
     expect(await call("POST", `/admin/apps/${appid}/rotate`, expecting)).toBe(200);
     expect(await call("POST", `/admin/apps/${appid}/rotate`, expecting)).toBe(409);
-    expect(await call("POST", `/admin/apps/${appid}/rotate`, admin())).toBe(200);
+    expect(await call("POST", `/admin/apps/${appid}/rotate`, admin())).toBe(409);
+    expect(await call("POST", `/admin/apps/${appid}/rotate`, admin({ ends: "current" }))).toBe(200);
+    expect(await call("POST", `/admin/apps/${appid}/end-overlap`, expecting)).toBe(409);
+    expect(await call("POST", `/admin/apps/${appid}/end-overlap`, admin())).toBe(200);
     expect(await call("POST", `/admin/apps/${appid}/rotate`, admin({ overlap_seconds: 0 }))).toBe(200);
     expect(await call("DELETE", `/admin/apps/${appid}`, admin())).toBe(204);
     expect(await call("POST", `/admin/apps/${appid}/rotate`, admin())).toBe(409);
+    expect(await call("POST", `/admin/apps/${appid}/end-overlap`, admin())).toBe(409);
     expect(await call("POST", "/admin/reseal", admin())).toBe(200);
     expect(await call("POST", `${at}/agents`, admin({ id: 77, name: "Li Na" }))).toBe(201);
     expect(await call("PATCH", `${at}/agents/77`, admin({ name: "Na Li", status: "disabled" }))).toBe(200);
@@ -176,6 +180,9 @@ describe("the admin API answers as documented", () => {
     const change = admin({ ...HOOK, events: ["session.created"], status: "enabled" });
     expect(await call("PATCH", `${at}/webhooks/${id}`, change)).toBe(200);
     expect(await call("POST", `${at}/webhooks/${id}/rotate`, admin())).toBe(200);
+    expect(await call("POST", `${at}/webhooks/${id}/rotate`, admin({ expected_version: version }))).toBe(409);
+    expect(await call("POST", `${at}/webhooks/${id}/rotate`, admin({ ends: "previous" }))).toBe(200);
+    expect(await call("POST", `${at}/webhooks/${id}/end-overlap`, admin())).toBe(200);
     expect(await call("POST", `${at}/webhooks/${id}/rotate`, admin({ overlap_seconds: 0 }))).toBe(200);
     expect(await call("POST", `${at}/webhooks/${id}/ping`, admin())).toBe(202);
     const told = await newSession();
@@ -186,6 +193,10 @@ describe("the admin API answers as documented", () => {
     const pulled = await exchange("GET", `${at}/events?after=0&limit=100`, admin());
     const { items } = JSON.parse(pulled.text) as { items: { seq: number; type: string; data: unknown }[] };
     expect(await call("POST", `${at}/webhooks/${id}/deliveries/${items[2]?.seq}/redeliver`, admin())).toBe(202);
+    const all = { since: 0, until: 9_000_000_000, status: ["failed", "pending", "missed", "delivered"] };
+    expect(await call("POST", `${at}/webhooks/${id}/redeliver`, admin({ ...all, dry_run: true }))).toBe(200);
+    expect(await call("POST", `${at}/webhooks/${id}/redeliver`, admin({ ...all, after_seq: 0 }))).toBe(202);
+    expect(await call("POST", `${at}/webhooks/${id}/redeliver`, admin())).toBe(202);
     expect(items.map(({ type, data }) => [type, data === null])).toEqual([
       ["ping", true],
       ["session.created", false],
@@ -215,19 +226,25 @@ describe("the admin API answers as documented", () => {
       ["POST", "/admin/homes/main/restored", "/admin/homes/nowhere/restored"],
       ["POST", `${at}/apps`, "/admin/sites/999999/apps"],
       ["POST", rotate, "/admin/apps/unknown/rotate"],
+      ["POST", `/admin/apps/${site.appid}/end-overlap`, "/admin/apps/unknown/end-overlap"],
       ["POST", `${at}/agents`, "/admin/sites/999999/agents"],
       ["PATCH", `${at}/agents/10411`, `${at}/agents/none`],
       ["POST", `${at}/webhooks`, "/admin/sites/999999/webhooks"],
       ["PATCH", webhook, missing],
       ["POST", `${webhook}/rotate`, `${missing}/rotate`],
+      ["POST", `${webhook}/redeliver`, `${missing}/redeliver`],
+      ["POST", `${webhook}/end-overlap`, `${missing}/end-overlap`],
     ];
     const valid: Record<string, unknown> = {
       [`${at}/agents`]: { id: 88, name: "x" },
       "/admin/homes/main/restored": { force: true },
       [rotate]: {},
+      [`/admin/apps/${site.appid}/end-overlap`]: {},
       [`${at}/webhooks`]: HOOK,
       [webhook]: HOOK,
       [`${webhook}/rotate`]: {},
+      [`${webhook}/redeliver`]: {},
+      [`${webhook}/end-overlap`]: {},
     };
     for (const [method, path, missing] of writes) {
       const big = { name: "x".repeat(65_536) };
@@ -250,6 +267,7 @@ describe("the admin API answers as documented", () => {
     expect(await call("PATCH", webhook, admin({ status: "disabled" }))).toBe(200);
     expect(await call("POST", `${webhook}/ping`, admin())).toBe(409);
     expect(await call("POST", `${webhook}/deliveries/2/redeliver`, admin())).toBe(409);
+    expect(await call("POST", `${webhook}/redeliver`, admin())).toBe(409);
     expect(await call("GET", `${at}/events?limit=101`, admin())).toBe(400);
     expect(await call("GET", "/admin/homes/nowhere/divergent", admin())).toBe(404);
     const divergent = "/admin/homes/main/divergent";
@@ -287,6 +305,7 @@ describe("the admin API answers as documented", () => {
     expect(await call("PATCH", `${at}/webhooks/wh_0`, admin(HOOK))).toBe(409);
     expect(await call("DELETE", `${at}/webhooks/wh_0`, admin())).toBe(409);
     expect(await call("POST", `${at}/webhooks/wh_0/rotate`, admin())).toBe(409);
+    expect(await call("POST", `${at}/webhooks/wh_0/end-overlap`, admin())).toBe(409);
   });
 });
 

@@ -29,7 +29,10 @@ type Delivery = {
 };
 
 const addWebhook = ({ siteId }: SignedApp, path: string) =>
-  worker.admin<Webhook>("POST", `/admin/sites/${siteId}/webhooks`, { url: `${receiver.url}${path}` });
+  worker.admin<Webhook>("POST", `/admin/sites/${siteId}/webhooks`, {
+    url: `${receiver.url}${path}`,
+    events: ["session.created"],
+  });
 
 const deliveriesOf = ({ id }: Webhook): Delivery[] =>
   worker
@@ -90,6 +93,23 @@ const RECEIVERS: Record<
     answer: (response) => trickle(response.writeHead(200), "slow"),
     noted: { status: "delivered", last_status: 200, last_error: null },
   },
+  "/ends-later-200": {
+    answer: (response) => {
+      response.writeHead(200).flushHeaders();
+      let left = 10;
+      const timer = setInterval(() => (left-- > 0 ? response.write("x".repeat(300)) : response.end()), 50);
+      response.on("close", () => clearInterval(timer));
+    },
+    noted: { status: "delivered", last_status: 200, last_error: null },
+  },
+  "/unresolved": {
+    answer: (response) => response.writeHead(530).end("error code: 1016"),
+    noted: {
+      status: "pending",
+      last_status: 530,
+      last_error: "HTTP 530, error 1016: the host name does not resolve",
+    },
+  },
   "/trickles-500": {
     answer: (response) => trickle(response.writeHead(500), "slow"),
     noted: { status: "pending", last_status: 500, last_error: expect.stringMatching(/^HTTP 500: slow\.+$/) },
@@ -148,6 +168,8 @@ it("records how each receiver behaves, and holds up none for another", { timeout
   for (const path of ["/pours-200", "/pours-500", "/trickles-200", "/trickles-500", "/hangs"]) {
     await vi.waitFor(() => expect(receiver.cut[path], path).toBe(receiver.at(path).length), { timeout: 30_000 });
   }
+  // One that ends soon is.
+  expect(receiver.cut["/ends-later-200"]).toBeUndefined();
   const gone = webhooks.find(({ path }) => path === "/gone");
   const { items } = await worker.admin<{ items: Webhook[] }>("GET", `/admin/sites/${gone?.app.siteId}/webhooks`);
   expect(items.find(({ id }) => id === gone?.webhook.id)).toMatchObject({

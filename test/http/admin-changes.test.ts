@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
-import { type AdminAnswer, call, problem, read } from "../support/admin-calls.ts";
+import { type AdminAnswer, call, conflict, problem, read } from "../support/admin-calls.ts";
 import { replacing } from "../support/replacing.ts";
 import { ADMIN_TOKEN, hmac, NOW, World } from "../support/world.ts";
 
@@ -193,7 +193,7 @@ describe("POST /admin/sites/:site_id/apps", () => {
     const before = await appRow(world);
     for (const site of [world, other]) {
       const again = { name: "Again", appid: world.appid, secret: "another secret" };
-      expect(gist(await call(site, "POST", path(site), again))).toEqual(problem(409, "Conflict"));
+      expect(gist(await call(site, "POST", path(site), again))).toEqual(conflict("appid_taken"));
     }
     expect(await appRow(world)).toEqual(before);
   });
@@ -272,15 +272,20 @@ describe("POST /admin/apps/:appid/rotate", () => {
         return world.fetch(new Request(`http://worker${path(world)}`, { method: "POST", headers, body }));
       };
       expect((await send("")).status).toBe(200);
-      expect((await send("{}")).status).toBe(type === "application/json" ? 200 : 415);
+      expect((await send('{"ends":"previous"}')).status).toBe(type === "application/json" ? 200 : 415);
       expect((await send(`{}${" ".repeat(65_535)}`)).status).toBe(413);
     },
   );
 
-  it("ends the oldest secret when called again", async () => {
+  it("is 409 while an overlap runs, unless it says that the oldest secret ends", async () => {
     const world = await World.create();
     const first = world.secret;
-    for (let i = 0; i < 2; i++) expect((await call(world, "POST", path(world))).status).toBe(200);
+    expect((await call(world, "POST", path(world))).status).toBe(200);
+    const again = await call(world, "POST", path(world));
+    expect(gist(again)).toEqual(conflict("overlap_running"));
+    expect((again.body as { detail: string }).detail).toMatch(/^An overlap runs until \d+, .*"ends"/);
+    expect((await world.create()).status).toBe(200);
+    expect((await call(world, "POST", path(world), { ends: "previous" })).status).toBe(200);
     const body = JSON.stringify(world.createBody());
     const signature = await hmac(first, body);
     expect((await world.sendRaw("create_gd", body, { "x-chat-signature": signature })).status).toBe(401);
@@ -313,8 +318,8 @@ describe("POST /admin/apps/:appid/rotate", () => {
     expect(after).toMatchObject({ previous_version: body.expected_version, previous_expires_at: NOW + 60 });
 
     const again = await call(world.anotherIsolate(), "POST", path(world), body);
-    expect(gist(again)).toEqual(problem(409, "Conflict"));
-    expect((again.body as { detail: string }).detail).toMatch(/^expected_version: the app has another version by now/);
+    expect(gist(again)).toEqual(conflict("version_other"));
+    expect((again.body as { detail: string }).detail).toMatch(/^expected_version: it has another version by now/);
     expect(JSON.stringify(again.body)).not.toContain("secret");
     expect(await appRow(world)).toEqual(after);
     expect((await world.create()).status).toBe(200);
@@ -322,7 +327,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
       world.secret = (lost.body as { secret: string }).secret;
       expect((await world.create()).status).toBe(200);
     }
-    const next = { ...body, expected_version: await versionOf(world) };
+    const next = { ...body, expected_version: await versionOf(world), ends: "current" };
     expect(gist(await call(world, "POST", path(world), next))).toMatchObject({ status: 200 });
     error.mockRestore();
   });
@@ -341,7 +346,7 @@ describe("POST /admin/apps/:appid/rotate", () => {
   it("is 409 for a revoked app and 404 for an unknown one", async () => {
     const world = await World.create();
     await call(world, "DELETE", `/admin/apps/${world.appid}`);
-    expect(gist(await call(world, "POST", path(world)))).toEqual(problem(409, "Conflict"));
+    expect(gist(await call(world, "POST", path(world)))).toEqual(conflict("app_revoked"));
     for (const appid of ["unknown", "a%20b", "%00", "x".repeat(300)]) {
       const answer = await call(world, "POST", `/admin/apps/${appid}/rotate`);
       expect(gist(answer)).toMatchObject({ ...problem(404, "Not found"), body: { detail: "There is no such app." } });
@@ -386,7 +391,7 @@ describe("POST /admin/sites/:site_id/agents", () => {
   it("is 409 for an id that the site has, and keeps that agent unchanged; another site may use the id", async () => {
     const [world, other] = [await World.create(), await World.create()];
     const before = await agentsOf(world);
-    expect(gist(await call(world, "POST", path(world), { id: 4, name: "Again" }))).toEqual(problem(409, "Conflict"));
+    expect(gist(await call(world, "POST", path(world), { id: 4, name: "Again" }))).toEqual(conflict("agent_taken"));
     expect(await agentsOf(world)).toEqual(before);
     await call(world, "POST", path(world), { id: 77, name: "Here" });
     expect((await call(other, "POST", path(other), { id: 77, name: "There" })).status).toBe(201);

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { type AdminAnswer, call, problem } from "../support/admin-calls.ts";
+import { type AdminAnswer, call, conflict, problem } from "../support/admin-calls.ts";
 import { added, eventStore, keepingQueue } from "../support/webhook-store.ts";
 import { NOW, World } from "../support/world.ts";
 
@@ -47,8 +47,9 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
       expect(events).toEqual([event]);
       expect(deliveries).toEqual([
         {
-          ...{ site_id: world.siteId, webhook_id: id, seq: 1, status: "pending", attempts: 0, next_attempt_at: NOW },
+          ...{ site_id: world.siteId, webhook_id: id, seq: 1, status: "pending", attempts: 0, next_attempt_at: 0 },
           ...{ claim: null, last_status: null, last_error: null, created_at: NOW },
+          ...{ last_attempt_at: null, duration_ms: null },
         },
       ]);
       expect(sent).toEqual([notice]);
@@ -84,7 +85,7 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
     const { world, id, sent } = await start();
     await disable(world, id);
     const answer = await call(world, "POST", at(world, id, "/ping"));
-    expect(gist(answer)).toEqual(problem(409, "Conflict"));
+    expect(gist(answer)).toEqual(conflict("webhook_disabled"));
     expect(answer.body).toMatchObject({ detail: "The webhook is disabled: enable it first." });
     expect(await eventStore(world)).toMatchObject({ events: [], deliveries: [] });
     expect(sent).toEqual([]);
@@ -95,7 +96,7 @@ describe("POST …/webhooks/:webhook_id/ping", () => {
     const world = await World.create({ EVENTS });
     const { id } = await added(world);
     expect((await call(world, "POST", at(world, id, "/ping"))).status).toBe(202);
-    expect((await eventStore(world)).deliveries).toMatchObject([{ status: "pending", next_attempt_at: NOW }]);
+    expect((await eventStore(world)).deliveries).toMatchObject([{ status: "pending", next_attempt_at: 0 }]);
   });
 });
 
@@ -105,7 +106,7 @@ describe("GET …/webhooks/:webhook_id/deliveries", () => {
     const chatId = await world.chatId();
     await call(world, "POST", at(world, id, "/ping"));
     const failed =
-      "status = 'failed', attempts = 8, next_attempt_at = NULL, last_status = 500, last_error = 'HTTP 500: oops'";
+      "status = 'failed', attempts = 8, next_attempt_at = NULL, last_status = 500, last_error = 'HTTP 500: oops', last_attempt_at = 7, duration_ms = 212";
     await update(world, failed, "seq = 1");
     const { body } = await call(world, "GET", at(world, id, "/deliveries"));
     const [first, second] = (await eventStore(world)).events.map((event) => event.id);
@@ -113,11 +114,14 @@ describe("GET …/webhooks/:webhook_id/deliveries", () => {
       items: [
         {
           ...{ event_id: second, seq: 2, type: "ping", chat_id: null, status: "pending", attempts: 0 },
+          // A ping is first in line, and waits since it was made.
           ...{ last_status: null, last_error: null, next_attempt_at: NOW },
+          ...{ created_at: NOW, last_attempt_at: null, duration_ms: null },
         },
         {
           ...{ event_id: first, seq: 1, type: "session.created", chat_id: chatId, status: "failed", attempts: 8 },
           ...{ last_status: 500, last_error: "HTTP 500: oops", next_attempt_at: null },
+          ...{ created_at: NOW, last_attempt_at: 7, duration_ms: 212 },
         },
       ],
       next_cursor: null,
@@ -149,6 +153,25 @@ describe("GET …/webhooks/:webhook_id/deliveries", () => {
       [],
       [],
     ]);
+  });
+
+  it("lists skipped deliveries, and others whose event is gone", async () => {
+    const { world, id } = await start();
+    for (let call = 0; call < 3; call++) await world.chatId();
+    await update(world, "status = 'skipped', next_attempt_at = NULL", "seq < 3");
+    const run = (sql: string) => env.DB.prepare(sql).bind(world.siteId).run();
+    await run("DELETE FROM events WHERE site_id = ? AND seq <> 2");
+    await run("UPDATE events SET data = NULL WHERE site_id = ?");
+    const list = async (query: string) => {
+      const { body } = await call(world, "GET", at(world, id, `/deliveries${query}`));
+      return (body as { items: object[] }).items;
+    };
+    const gone = { event_id: null, type: null, chat_id: null };
+    expect(await list("?status=skipped")).toMatchObject([
+      { seq: 2, status: "skipped", type: "session.created", event_id: EVENT_ID },
+      { seq: 1, status: "skipped", ...gone, created_at: NOW },
+    ]);
+    expect(await list("")).toMatchObject([{ seq: 3, status: "pending", ...gone }, { seq: 2 }, { seq: 1 }]);
   });
 
   it.each([
@@ -204,16 +227,26 @@ describe("POST …/deliveries/:seq/redeliver", () => {
     ]);
   });
 
-  it("does not touch an attempt that is in flight, and takes over one that was lost", async () => {
+  it("lets an attempt in flight go on, and counts it as sent again; a lost one begins anew", async () => {
     const { world, id } = await start();
     await world.chatId();
-    const inFlight = { status: "pending", attempts: 3, claim: "mine", next_attempt_at: NOW + 1 };
-    await update(world, `attempts = 3, claim = 'mine', next_attempt_at = ${NOW + 1}`);
+    const known = "last_status = 500, last_error = 'no', last_attempt_at = 5, duration_ms = 6";
+    await update(world, `attempts = 3, claim = 'mine', next_attempt_at = ${NOW + 1}, ${known}`);
+    const inFlight = { status: "pending", attempts: 0, claim: "mine", next_attempt_at: NOW + 1, last_status: 500 };
     expect((await redeliver(world, id, 1)).status).toBe(202);
-    expect((await eventStore(world)).deliveries).toMatchObject([inFlight]);
+    expect((await eventStore(world)).deliveries).toMatchObject([{ ...inFlight, last_attempt_at: 5, duration_ms: 6 }]);
     world.clock.now = NOW + 1;
     expect((await redeliver(world, id, 1)).status).toBe(202);
-    expect((await eventStore(world)).deliveries).toMatchObject([{ ...DUE, next_attempt_at: NOW + 1 }]);
+    const anew = { ...DUE, next_attempt_at: NOW + 1, last_attempt_at: null, duration_ms: null };
+    expect((await eventStore(world)).deliveries).toMatchObject([anew]);
+  });
+
+  it("puts a ping first in line again", async () => {
+    const { world, id } = await start();
+    await call(world, "POST", at(world, id, "/ping"));
+    await update(world, "status = 'failed', attempts = 1, next_attempt_at = NULL");
+    expect((await redeliver(world, id, 1)).status).toBe(202);
+    expect((await eventStore(world)).deliveries).toMatchObject([{ ...DUE, next_attempt_at: 0 }]);
   });
 
   it("is 404 for an event that the site does not have", async () => {
@@ -234,7 +267,7 @@ describe("POST …/deliveries/:seq/redeliver", () => {
     await update(world, "status = 'skipped', next_attempt_at = NULL");
     await env.DB.prepare("UPDATE events SET data = NULL WHERE site_id = ?").bind(world.siteId).run();
     const erased = await redeliver(world, id, 1);
-    expect(gist(erased)).toEqual(problem(409, "Conflict"));
+    expect(gist(erased)).toEqual(conflict("event_erased"));
     expect(erased.body).toMatchObject({ detail: "The event was erased." });
     await disable(world, id);
     expect((await redeliver(world, id, 1)).status).toBe(409);

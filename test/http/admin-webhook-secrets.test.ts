@@ -37,27 +37,30 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
     const { id, secret: first } = await added(world);
     const before = (await unsealed(world)).row;
     const answer = await rotate(world, id);
-    expect(gist(answer)).toEqual({ status: 200, body: { secret: WHSEC, previous_expires_at: NOW + 86_400 } });
+    const version = expect.stringMatching(/^[0-9a-f]{32}$/);
+    expect(gist(answer)).toEqual({ status: 200, body: { secret: WHSEC, version, previous_expires_at: NOW + 86_400 } });
     const second = secretOf(answer);
     expect(second).not.toBe(first);
     const after = await unsealed(world);
     expect(after).toMatchObject({ current: second, previous: first });
     expect(after.row).toMatchObject({ previous_version: before.version, previous_expires_at: NOW + 86_400 });
     expect(after.row.version).not.toBe(before.version);
-    const third = secretOf(await rotate(world, id));
+    expect(after.row.version).toBe((answer.body as { version: string }).version);
+    const third = secretOf(await rotate(world, id, { ends: "previous" }));
     expect(await unsealed(world)).toMatchObject({ current: third, previous: second });
     const listed = await call(world, "GET", `/admin/sites/${world.siteId}/webhooks`);
-    expect(listed.body).toMatchObject({ items: [{ previous_expires_at: NOW + 86_400 }] });
+    const listedVersion = (await unsealed(world)).row.version;
+    expect(listed.body).toMatchObject({ items: [{ version: listedVersion, previous_expires_at: NOW + 86_400 }] });
     const { audit } = await eventStore(world);
     const details = { version: after.row.version, previous_expires_at: NOW + 86_400 };
     const entry = { action: "webhook.rotated", actor: "admin-api", at: NOW, subject: id };
     expect(audit.slice(2)).toEqual([
       { ...entry, details },
-      { ...entry, details: { ...details, version: (await unsealed(world)).row.version } },
+      { ...entry, details: { ...details, version: (await unsealed(world)).row.version, ends: "previous" } },
     ]);
   });
 
-  it.each([0, 1, 604_800])("keeps the previous secret for the given %d seconds", async (overlap_seconds) => {
+  it.each([1, 604_800])("keeps the previous secret for the given %d seconds", async (overlap_seconds) => {
     const world = await World.create();
     const { id } = await added(world);
     const { body } = await rotate(world, id, { overlap_seconds });
@@ -69,7 +72,15 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
     [{ overlap_seconds: 604_801 }, "overlap_seconds", "must be an integer from 0 to 604800"],
     [{ overlap_seconds: "60" }, "overlap_seconds", "must be an integer from 0 to 604800"],
     [{ overlap_seconds: 1.5 }, "overlap_seconds", "must be an integer from 0 to 604800"],
-    [{ expected_version: "x" }, "expected_version", "is not a field of this call"],
+    [{ expected_version: "" }, "expected_version", "must be a string of 1 to 100 characters"],
+    [{ ends: "oldest" }, "ends", 'must be "previous" or "current"'],
+    [{ ends: null }, "ends", 'must be "previous" or "current"'],
+    [
+      { ends: "current", overlap_seconds: 0 },
+      "ends",
+      'must not be "current" with overlap_seconds 0, which ends the previous secret too',
+    ],
+    [{ surplus: 1 }, "surplus", "is not a field of this call"],
   ])("refuses %j, and changes nothing", async (body, field, message) => {
     const world = await World.create();
     const { id } = await added(world);
@@ -98,7 +109,7 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
   it("gives each of several callers at once the secret made for that caller, and the last one is in force", async () => {
     const world = await World.create();
     const { id } = await added(world);
-    const answers = await Promise.all([1, 2, 3].map(() => rotate(world, id)));
+    const answers = await Promise.all([1, 2, 3].map(() => rotate(world, id, { ends: "previous" })));
     const made = answers.filter(({ status }) => status === 200).map(secretOf);
     expect(answers.every(({ status }) => status === 200 || status === 409)).toBe(true);
     const { current, previous } = await unsealed(world);

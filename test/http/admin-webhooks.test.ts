@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { OPERATIONS } from "../../src/operations/index.ts";
+import { EVENT_TYPES } from "../../src/services/webhooks.ts";
 import { type AdminAnswer, call, problem } from "../support/admin-calls.ts";
 import { added, eventStore } from "../support/webhook-store.ts";
 import { NOW, World } from "../support/world.ts";
@@ -10,7 +10,7 @@ const bad = (field: string, message: string) => problem(400, "Invalid input", [{
 
 const URL_RULE = "must be an absolute https URL";
 const TYPES_RULE = "must be a list of 1 to 100 types of events";
-const ALL_TYPES = OPERATIONS.map(({ eventType }) => eventType);
+const ALL_TYPES = EVENT_TYPES;
 const TYPE_RULE = `must be ${ALL_TYPES.join(" or ")}`;
 
 const at = ({ siteId }: World, path = "") => `/admin/sites/${siteId}/webhooks${path}`;
@@ -22,7 +22,14 @@ const shown = (change: object = {}) => ({
   events: ALL_TYPES,
   status: "enabled",
   disabled_reason: null,
+  disabled_at: null,
   failing_since: null,
+  version: expect.stringMatching(/^[0-9a-f]{32}$/),
+  last_status: null,
+  last_error: null,
+  pending: 0,
+  failed: 0,
+  oldest_pending_at: null,
   previous_expires_at: null,
   created_at: NOW,
   ...change,
@@ -63,6 +70,7 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
         ...{ events: JSON.stringify(ALL_TYPES), status: "enabled", disabled_reason: null, failing_since: null },
         ...{ version: expect.stringMatching(/^[0-9a-f]{32}$/), secret: expect.stringMatching(/^v2\./) },
         ...{ previous_version: null, previous_secret: null, previous_expires_at: null, revision: 0 },
+        ...{ disabled_at: null, last_status: null, last_error: null, failing_told_at: null },
       },
     ]);
     expect(audit).toEqual([entry("webhook.added", id), entry("site.events_on", String(world.siteId), {})]);
@@ -289,7 +297,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     await world.chatId();
     await env.DB.prepare("UPDATE deliveries SET status = 'delivered', next_attempt_at = NULL WHERE seq = 1").run();
     const { body } = await call(world, "PATCH", at(world, `/${id}`), { status: "disabled" });
-    expect(body).toEqual(shown({ id, status: "disabled" }));
+    expect(body).toEqual(shown({ id, status: "disabled", disabled_at: NOW, failed: 1 }));
     await world.chatId();
     const { deliveries, audit } = await eventStore(world);
     const of = (webhook: string) =>
@@ -324,15 +332,18 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     const { id } = await added(world);
     await putDeliveries(world, id, 1, "failed");
     await env.DB.prepare(
-      "UPDATE webhooks SET status = 'disabled', disabled_reason = 'failing', failing_since = 5 WHERE id = ?",
+      `UPDATE webhooks SET status = 'disabled', disabled_reason = 'failing', disabled_at = 6, failing_since = 5, last_status = 500,
+       last_error = 'HTTP 500: no', failing_told_at = 5 WHERE id = ?`,
     )
       .bind(id)
       .run();
+    const fault = { disabled_reason: "failing", disabled_at: 6, failing_since: 5, last_status: 500 };
     expect((await call(world, "GET", at(world))).body).toMatchObject({
-      items: [{ status: "disabled", disabled_reason: "failing", failing_since: 5 }],
+      items: [{ status: "disabled", ...fault, last_error: "HTTP 500: no" }],
     });
     const { body } = await call(world, "PATCH", at(world, `/${id}`), { status: "enabled" });
-    expect(body).toEqual(shown({ id }));
+    expect(body).toEqual(shown({ id, failed: 1 }));
+    expect((await eventStore(world)).webhooks).toMatchObject([{ failing_told_at: null }]);
     const { deliveries, audit } = await eventStore(world);
     expect(deliveries).toMatchObject([{ status: "failed" }]);
     expect(audit.at(-1)).toEqual(entry("webhook.enabled", id));
@@ -407,6 +418,7 @@ describe("a webhook that the site does not have", () => {
     ["PATCH", "", { status: "disabled" }],
     ["DELETE", "", undefined],
     ["POST", "/rotate", {}],
+    ["POST", "/end-overlap", undefined],
     ["POST", "/ping", undefined],
     ["GET", "/deliveries", undefined],
     ["POST", "/deliveries/1/redeliver", undefined],

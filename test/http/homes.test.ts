@@ -1,7 +1,7 @@
 import { applyD1Migrations } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { call, problem } from "../support/admin-calls.ts";
+import { call, conflict, problem } from "../support/admin-calls.ts";
 import { downDb } from "../support/down-db.ts";
 import { replacing } from "../support/replacing.ts";
 import { expectUnwritten } from "../support/signed-routes.ts";
@@ -247,7 +247,7 @@ describe("a home whose database was never migrated", () => {
     expect(begun).toMatchObject([{ name: "Down under", status: "creating" }]);
     const id = begun[0]?.id;
     const early = await call(world, "POST", `/admin/sites/${id}/apps`, { name: "App" });
-    expect({ status: early.status, body: early.body }).toEqual(problem(409, "Conflict"));
+    expect({ status: early.status, body: early.body }).toEqual(conflict("site_unfinished"));
 
     await applyD1Migrations(env.UNMIGRATED, env.MIGRATIONS);
     const made = await makeSite();

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { call, problem } from "../support/admin-calls.ts";
+import { call, conflict, problem } from "../support/admin-calls.ts";
 import { newWebhook } from "../support/new-webhook.ts";
 import { replacing } from "../support/replacing.ts";
 import { expectUnwritten } from "../support/signed-routes.ts";
@@ -204,7 +204,7 @@ describe("main, restored to an earlier time", () => {
     expect(sameAppid.body).toMatchObject({ status: 503, detail: "The home main is closed." });
     // Without closing, the home that has the id refuses the new site.
     const clash = await call(world.anotherIsolate(), "POST", "/admin/sites", { name: "Clash", home: "apac" });
-    expect({ status: clash.status, body: clash.body }).toEqual(problem(409, "Conflict"));
+    expect({ status: clash.status, body: clash.body }).toEqual(conflict("site_id_taken"));
     expect(clash.body).toMatchObject({ detail: expect.stringContaining("POST /admin/homes/main/restored") });
 
     const reconciled = await reconcile(shut, "main");
@@ -293,7 +293,7 @@ describe("POST /admin/homes/:name/restored", () => {
   it("is 409 for an open home, which stays as it is, unless the call forces it", async () => {
     const world = await World.create({}, "apac");
     const { status, body } = await reconcile(world, "apac", { lift: 5 });
-    expect({ status, body }).toEqual(problem(409, "Conflict"));
+    expect({ status, body }).toEqual(conflict("home_open"));
     expect(body).toMatchObject({ detail: expect.stringContaining("npm run deploy -- --close apac") });
     expect(await world.chatId()).toBe(1);
     expect((await reconcile(world, "apac", { lift: 5, force: true })).status).toBe(200);

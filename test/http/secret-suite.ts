@@ -39,10 +39,9 @@ export function secretSuite(route: SignedRoute): void {
     return { world, operator: first };
   }
 
-  async function rotate(operator: World, overlapSeconds: number): Promise<string> {
-    const answer = await operator.admin("POST", `/admin/apps/${operator.appid}/rotate`, {
-      overlap_seconds: overlapSeconds,
-    });
+  async function rotate(operator: World, overlapSeconds: number, ends?: "previous" | "current"): Promise<string> {
+    const body = { overlap_seconds: overlapSeconds, ...(ends && { ends }) };
+    const answer = await operator.admin("POST", `/admin/apps/${operator.appid}/rotate`, body);
     expect(answer.status).toBe(200);
     return (await answer.json<{ secret: string }>()).secret;
   }
@@ -84,12 +83,46 @@ export function secretSuite(route: SignedRoute): void {
     it("refuses a secret that was rotated away twice, although the first rotation's overlap still lasts", async () => {
       const { world, operator } = await behind(where);
       const second = await rotate(operator, 1_000);
-      const third = await rotate(operator, 1_000);
+      const third = await rotate(operator, 1_000, "previous");
       await refuses(world);
       for (const secret of [second, third]) {
         world.secret = secret;
         await accepts(world);
       }
+    });
+
+    it("refuses on the very next request a new secret that nobody received, and goes on with the previous one", async () => {
+      const { world, operator } = await behind(where);
+      const previous = world.secret;
+      const lost = await rotate(operator, 1_000);
+      Object.assign(world, { secret: lost });
+      await accepts(world);
+      const received = await rotate(operator, 60, "current");
+      await refuses(world);
+      for (const secret of [previous, received]) {
+        world.secret = secret;
+        await accepts(world);
+      }
+    });
+
+    it("refuses the previous secret on the very next request after its overlap was ended", async () => {
+      const { world, operator } = await behind(where);
+      const secret = await rotate(operator, 1_000);
+      await accepts(world);
+      expect((await operator.admin("POST", `/admin/apps/${operator.appid}/end-overlap`)).status).toBe(200);
+      await refuses(world);
+      world.secret = secret;
+      await accepts(world);
+    });
+
+    it("refuses both old secrets after a rotation without overlap, even by a clock that is an hour slow", async () => {
+      const { world, operator } = await behind(where);
+      const first = world.secret;
+      const second = await rotate(operator, 1_000);
+      const third = await rotate(operator, 0);
+      world.clock.now -= 3_600;
+      for (const secret of [first, second]) await refuses(Object.assign(world, { secret }));
+      await accepts(Object.assign(world, { secret: third }));
     });
   });
 

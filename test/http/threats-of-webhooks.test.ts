@@ -19,6 +19,24 @@ describe("the events of a site", () => {
   });
 });
 
+const [WRANGLER = ""] = Object.values<string>(
+  import.meta.glob("../../wrangler.toml", { query: "?raw", import: "default", eager: true }),
+);
+
+describe("an event", () => {
+  it("is posted to a public name whatever it resolves to: the configuration asks the platform for public addresses only", async () => {
+    const world = await World.create();
+    // Public DNS has 127.0.0.1 and 10.0.0.1 for them.
+    const urls = ["https://localtest.me/", "https://10.0.0.1.nip.io/"];
+    const webhooks = await Promise.all(urls.map((url) => newWebhook(world, { url })));
+    await world.chatId();
+    const worker = new DeliveringWorker();
+    await worker.deliver(...webhooks);
+    expect(worker.posted.map(({ url }) => url).sort()).toEqual(urls.toSorted());
+    expect(WRANGLER).toMatch(/^compatibility_flags = \[.*"global_fetch_strictly_public"/m);
+  });
+});
+
 describe("a receiver that misbehaves", () => {
   const runtime = runtimeAt(() => NOW * 1000);
   const posted = (answer: (init: RequestInit) => Response) => {
@@ -38,10 +56,10 @@ describe("a receiver that misbehaves", () => {
     }
   });
 
-  it("cannot keep the Worker busy with an endless answer: of a failure a kilobyte is read, of a success nothing", async () => {
+  it("cannot keep the Worker busy with an endless answer: of a failure a kilobyte is read, of a success four", async () => {
     for (const [status, most] of [
       [500, 3],
-      [200, 1],
+      [200, 6],
     ] as const) {
       let chunks = 0;
       let cancelled = false;

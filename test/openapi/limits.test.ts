@@ -62,12 +62,15 @@ function adminBodies(): typeof BODIES {
     changeSite: { name: "n", status: "open", first_chat_id: 1, events: true },
     settleRestoredHome: { lift: 1 },
     issueApp: { name: "n", appid: "a", secret: "12345678" },
-    rotateSecret: { overlap_seconds: 1, expected_version: "v" },
+    rotateSecret: { overlap_seconds: 1, expected_version: "v", ends: "previous" },
+    endOverlap: { expected_version: "v" },
     addAgent: { id: 1, name: "n" },
     changeAgent: { name: "n", status: "normal" },
     addWebhook: { url: "https://hooks.example.com/", events: ["session.created"] },
     changeWebhook: { url: "https://hooks.example.com/", events: ["session.created"], status: "enabled" },
-    rotateWebhookSecret: { overlap_seconds: 1 },
+    redeliverEvents: { since: 1, until: 2, after_seq: 0, status: ["failed"], dry_run: true },
+    rotateWebhookSecret: { overlap_seconds: 1, expected_version: "v", ends: "current" },
+    endWebhookOverlap: { expected_version: "v" },
   };
   return ADMIN_CALLS.flatMap((call) => {
     const { id, body } = call;

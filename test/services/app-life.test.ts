@@ -3,8 +3,9 @@ import { describe, expect, it } from "vitest";
 import { importKeyring, type Slot, unseal } from "../../src/credentials/sealed-secret.ts";
 import type { ServiceError } from "../../src/errors.ts";
 import { fieldIssues } from "../../src/fields.ts";
-import { readSecret, rotateSecret, rotateSecretSchema } from "../../src/services/app-secrets.ts";
+import { readSecret, rotateSecret } from "../../src/services/app-secrets.ts";
 import { checkAppid, issueApp, issueAppSchema, revokeApp } from "../../src/services/apps.ts";
+import { rotationSchema } from "../../src/services/rotation.ts";
 import { findSite } from "../../src/services/sites.ts";
 import { replacing } from "../support/replacing.ts";
 import { contextAt } from "../support/service-context.ts";
@@ -45,7 +46,7 @@ async function rotations(appid: string): Promise<number | null> {
   return env.DB.prepare(sql).bind(appid).first<number>("n");
 }
 
-const problemsOf = (schema: typeof issueAppSchema | typeof rotateSecretSchema, input: unknown) =>
+const problemsOf = (schema: typeof issueAppSchema | typeof rotationSchema, input: unknown) =>
   fieldIssues(schema.safeParse(input).error as never);
 
 describe("issuing an app", () => {
@@ -183,19 +184,9 @@ describe("rotating a secret", () => {
     expect(ctx.published).toEqual([appid]);
   });
 
-  it("ends the oldest secret when it is done again", async () => {
-    const { appid } = await World.create();
-    const second = await rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60 });
-    const third = await rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60 });
-    const row = await rowOf(appid);
-    expect(await rotations(appid)).toBe(2);
-    expect(await opened(appid, "current", row.secret)).toBe(third.secret);
-    expect(await opened(appid, "previous", row.previous_secret)).toBe(second.secret);
-  });
-
   it("loses no rotation to another at the same time: each answered secret was in force, and none is answered twice", async () => {
     const { appid, secret } = await World.create();
-    const rotate = () => rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60 });
+    const rotate = () => rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60, ends: "previous" });
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, rotate));
     const won = outcomes.filter((each) => each.status === "fulfilled").map(({ value }) => value.secret);
     expect(won.length).toBeGreaterThan(0);
@@ -212,15 +203,16 @@ describe("rotating a secret", () => {
     const overtaken = (times: number) => {
       let left = times;
       const batch = async (statements: D1PreparedStatement[]) => {
-        if (left-- > 0) await rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60 });
+        if (left-- > 0) await rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60, ends: "previous" });
         return env.DB.batch(statements);
       };
       return contextAt(NOW, { DB: replacing(env.DB, { batch }) });
     };
-    expect(await rotateSecret(overtaken(2), { appid, overlapSeconds: 60 })).toMatchObject({ appid });
+    const rotation = { appid, overlapSeconds: 60, ends: "previous" } as const;
+    expect(await rotateSecret(overtaken(2), rotation)).toMatchObject({ appid });
     expect(await rotations(appid)).toBe(3);
     const ctx = overtaken(3);
-    await expect(rotateSecret(ctx, { appid, overlapSeconds: 60 })).rejects.toMatchObject(conflict("rotation_busy"));
+    await expect(rotateSecret(ctx, rotation)).rejects.toMatchObject(conflict("rotation_busy"));
     expect(await rotations(appid)).toBe(6);
     expect(ctx.published).toEqual([]);
   });
@@ -229,7 +221,7 @@ describe("rotating a secret", () => {
     const { appid } = await World.create();
     const { version } = await rowOf(appid);
     const rotateFrom = (expectedVersion: string) =>
-      rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60, expectedVersion });
+      rotateSecret(contextAt(NOW), { appid, overlapSeconds: 60, expectedVersion, ends: "previous" });
     const outcomes = await Promise.allSettled(Array.from({ length: 4 }, () => rotateFrom(version)));
     const [rotated] = outcomes.filter((each) => each.status === "fulfilled").map(({ value }) => value);
     expect(refusals(outcomes)).toEqual(["version_other", "version_other", "version_other"]);
@@ -265,23 +257,23 @@ describe("rotating a secret", () => {
   });
 
   it("overlaps for a day by default, and for 0 to 604800 s", () => {
-    expect(rotateSecretSchema.parse({})).toEqual({ overlap_seconds: 86_400 });
+    expect(rotationSchema.parse({})).toEqual({ overlap_seconds: 86_400 });
     for (const seconds of [0, 604_800]) {
-      expect(rotateSecretSchema.parse({ overlap_seconds: seconds })).toEqual({ overlap_seconds: seconds });
+      expect(rotationSchema.parse({ overlap_seconds: seconds })).toEqual({ overlap_seconds: seconds });
     }
   });
 
   it.each([[""], ["x".repeat(101)], [1], [null], [true], [["v"]], ["lone \ud800"]])(
     "refuses %j as the expected version",
     (expected_version) => {
-      expect(problemsOf(rotateSecretSchema, { expected_version })).toEqual([
+      expect(problemsOf(rotationSchema, { expected_version })).toEqual([
         { field: "expected_version", message: "must be a string of 1 to 100 characters" },
       ]);
     },
   );
 
   it.each([[-1], [604_801], [1.5], ["60"], [null], [true]])("refuses an overlap of %j", (overlap_seconds) => {
-    expect(problemsOf(rotateSecretSchema, { overlap_seconds })).toEqual([
+    expect(problemsOf(rotationSchema, { overlap_seconds })).toEqual([
       { field: "overlap_seconds", message: "must be an integer from 0 to 604800" },
     ]);
   });

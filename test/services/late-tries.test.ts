@@ -201,8 +201,8 @@ describe("a change of a webhook", () => {
   it("that commits late does not enable a webhook that the Worker has disabled", async () => {
     const { world, webhookId, change } = await start();
     const { commitLate } = await change("late", { status: "enabled" });
-    const health = { siteId: world.siteId, webhookId, url: URL, failingSince: NOW, gone: true };
-    await env.DB.batch(judge(env.DB, health, null, NOW));
+    const failure = { failedAt: NOW, lastStatus: 410, lastError: "HTTP 410", gone: true, usedUp: [] };
+    await env.DB.batch(judge(env.DB, { siteId: world.siteId, webhookId, url: URL, ...failure }, null, NOW, "evt_1"));
     await commitLate();
     const { webhooks } = await eventStore(world);
     expect(webhooks).toMatchObject([{ status: "disabled", disabled_reason: "gone" }]);

@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { pingWebhook, redeliver, redeliverFailed } from "../../src/services/events.ts";
+import { pingWebhook, redeliver } from "../../src/services/events.ts";
 import { findSite, siteHasEvents } from "../../src/services/sites.ts";
 import { readWebhookSecret, rotateWebhookSecret } from "../../src/services/webhook-secrets.ts";
 import { addWebhook, changeWebhook, deleteWebhook, findWebhook } from "../../src/services/webhooks.ts";
@@ -92,67 +92,6 @@ describe("the secret of a webhook", () => {
     const { ctx, site } = await start();
     const { id } = await addWebhook(ctx, { site, url: URL });
     expect(Object.keys(await findWebhook(ctx, { site, webhookId: id }))).not.toContain("secret");
-  });
-});
-
-describe("delivering again all that failed", () => {
-  /** Events of the site with a failed delivery each, seqs 1 … count. */
-  async function putFailed({ siteId }: World, webhook: string, count: number): Promise<void> {
-    const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)";
-    await env.DB.batch([
-      env.DB.prepare(
-        `${numbers} INSERT INTO events SELECT ?, i, 'evt_' || i, 'session.created', i, 1, '{}' FROM n`,
-      ).bind(count, siteId),
-      env.DB.prepare(
-        `${numbers} INSERT INTO deliveries (site_id, webhook_id, seq, status, attempts, last_error, created_at)
-         SELECT ?, ?, i, 'failed', 8, 'no', 1 FROM n`,
-      ).bind(count, siteId, webhook),
-    ]);
-  }
-  const statusOf = async (world: World) =>
-    (await eventStore(world)).deliveries.map(({ seq, status }) => `${seq} ${status}`);
-
-  it("sets 1,000 at a time pending, the oldest first, and returns how many remain", async () => {
-    const { ctx, world, site, sent } = await start();
-    const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
-    await putFailed(world, webhookId, 1_002);
-    expect(await redeliverFailed(ctx, { site, webhookId })).toEqual({ redelivered: 1_000, remaining: 2 });
-    const { deliveries } = await eventStore(world);
-    const due = { status: "pending", attempts: 0, next_attempt_at: NOW, last_error: null };
-    expect([deliveries[0], deliveries[999]]).toMatchObject([due, due]);
-    expect(deliveries.slice(1_000)).toMatchObject([{ status: "failed" }, { status: "failed" }]);
-    expect(sent).toEqual([{ home: "main", site: world.siteId, webhook: webhookId }]);
-    expect(await redeliverFailed(ctx, { site, webhookId })).toEqual({ redelivered: 2, remaining: 0 });
-    expect(await redeliverFailed(ctx, { site, webhookId })).toEqual({ redelivered: 0, remaining: 0 });
-  });
-
-  it("changes only failed deliveries of this webhook whose event still exists", async () => {
-    const { ctx, world, site } = await start();
-    const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
-    const { id: other } = await addWebhook(ctx, { site, url: URL });
-    await putFailed(world, webhookId, 5);
-    const run = (sql: string) => env.DB.prepare(sql).bind(world.siteId).run();
-    await run("UPDATE deliveries SET status = 'delivered' WHERE site_id = ? AND seq = 2");
-    await run("UPDATE events SET data = NULL WHERE site_id = ? AND seq = 3");
-    await run("DELETE FROM events WHERE site_id = ? AND seq = 4");
-    await run(`INSERT INTO deliveries (site_id, webhook_id, seq, status, attempts, created_at)
-      VALUES (?, '${other}', 5, 'failed', 8, 1)`);
-    expect(await redeliverFailed(ctx, { site, webhookId })).toEqual({ redelivered: 2, remaining: 0 });
-    expect((await statusOf(world)).sort()).toEqual([
-      ...["1 pending", "2 delivered", "3 failed", "4 failed", "5 failed", "5 pending"],
-    ]);
-  });
-
-  it("is refused for a disabled webhook and for an unknown one", async () => {
-    const { ctx, world, site } = await start();
-    const { id: webhookId } = await addWebhook(ctx, { site, url: URL });
-    await putFailed(world, webhookId, 1);
-    await changeWebhook(ctx, { site, webhookId, change: { status: "disabled" } });
-    const again = redeliverFailed(ctx, { site, webhookId });
-    await expect(again).rejects.toMatchObject({ code: "conflict", context: { reason: "webhook_disabled" } });
-    const unknown = redeliverFailed(ctx, { site, webhookId: "wh_" });
-    await expect(unknown).rejects.toMatchObject({ code: "not_found", context: { reason: "webhook_unknown" } });
-    expect(await statusOf(world)).toEqual(["1 failed"]);
   });
 });
 

@@ -22,6 +22,24 @@ export interface Code {
 }
 
 /**
+ * Numbers of the Worker that no run would reach, lowered in its bundle. The checker knows the lower ones. So the ends
+ * of chunks and steps show.
+ */
+const LOWERED: readonly Edit[] = [
+  {
+    file: "src/store/home/webhooks.ts",
+    find: "export const MOST_ENDED = 5_000;",
+    replace: "export const MOST_ENDED = 6;",
+  },
+  { file: "src/store/home/redeliveries.ts", find: "const MOST_READ = 5_000;", replace: "const MOST_READ = 12;" },
+  {
+    file: "src/store/home/redeliveries.ts",
+    find: "export const DUE_PER_SECOND = 500;",
+    replace: "export const DUE_PER_SECOND = 5;",
+  },
+];
+
+/**
  * Bundles the Worker and the client from the current checkout.
  *
  * @param edits defects to plant
@@ -29,7 +47,7 @@ export interface Code {
  */
 export async function bundle(edits: readonly Edit[] = []): Promise<Code> {
   const planted = new Map<string, string>();
-  for (const { file, find, replace } of edits) {
+  for (const { file, find, replace } of [...LOWERED, ...edits]) {
     const text = planted.get(file) ?? readFileSync(join(ROOT, file), "utf8");
     if (text.split(find).length !== 2) throw new Error(`${file} must hold this exactly once: ${find}`);
     planted.set(

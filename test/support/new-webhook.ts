@@ -1,6 +1,6 @@
 import { env } from "cloudflare:workers";
 import { importKeyring, seal } from "../../src/credentials/sealed-secret.ts";
-import { OPERATIONS } from "../../src/operations/index.ts";
+import { EVENT_TYPES } from "../../src/services/webhooks.ts";
 import { newWebhookSecret } from "../../src/webhooks/secret.ts";
 import { databaseOf } from "./homes.ts";
 import { NOW, runtimeAt } from "./test-runtime.ts";
@@ -27,7 +27,7 @@ export async function newWebhook(
     site_id: siteId,
     id,
     url: `https://hooks.example.com/${id}`,
-    events: JSON.stringify(OPERATIONS.map(({ eventType }) => eventType)),
+    events: JSON.stringify(EVENT_TYPES),
     status: "enabled",
     created_at: NOW,
     ...(await sealedIn("current", { siteId, id }, secret)),

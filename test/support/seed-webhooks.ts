@@ -5,8 +5,8 @@ const PAGE = 'HTTP 500: <html><head><title>Internal error</title></head><body>"d
 const WORD = `HTTP 502: ${"upstreamconnecterrorordisconnect".repeat(5)}`;
 
 /**
- * Webhooks for pictures: one that fails sometimes, one whose receiver is gone, and one with a long URL. The first has deliveries in
- * each status. Nothing is posted.
+ * Webhooks for pictures: one that fails, one whose receiver is gone, and one with a long URL. The first has deliveries in each status;
+ * the event of the skipped one is not kept any more. Nothing is posted.
  *
  * @returns their ids
  */
@@ -29,23 +29,27 @@ export async function seedWebhooks({ admin, env }: BuiltWorker, siteId: number):
   ] as const;
   for (const [index, [type, chatId, status, attempts, next, code, error]] of deliveries.entries()) {
     const seq = index + 1;
+    if (status !== "skipped") {
+      await db
+        .prepare(
+          "INSERT INTO events (site_id, seq, id, type, session_id, created_at, data) VALUES (?, ?, ?, ?, ?, ?, '{}')",
+        )
+        .bind(siteId, seq, `evt_${seq}`, type, chatId, now)
+        .run();
+    }
+    const [last, duration] = attempts === 0 ? [null, null] : [now, error === "no answer in 15 s" ? 15_000 : 180 + seq];
     await db
       .prepare(
-        "INSERT INTO events (site_id, seq, id, type, session_id, created_at, data) VALUES (?, ?, ?, ?, ?, ?, '{}')",
+        `INSERT INTO deliveries (site_id, webhook_id, seq, status, attempts, next_attempt_at, last_status, last_error,
+            created_at, last_attempt_at, duration_ms)
+          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       )
-      .bind(siteId, seq, `evt_${seq}`, type, chatId, now)
-      .run();
-    await db
-      .prepare(
-        `INSERT INTO deliveries (site_id, webhook_id, seq, status, attempts, next_attempt_at, last_status, last_error, created_at)
-          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      )
-      .bind(siteId, ids[0], seq, status, attempts, next, code, error, now)
+      .bind(siteId, ids[0], seq, status, attempts, next, code, error, now, last, duration)
       .run();
   }
   const set = (changes: string, id: string | undefined) =>
     db.prepare(`UPDATE webhooks SET ${changes} WHERE id = ?`).bind(id).run();
-  await set(`failing_since = ${now - 7_200}`, ids[0]);
-  await set("status = 'disabled', disabled_reason = 'gone'", ids[1]);
+  await set(`failing_since = ${now - 7_200}, last_status = 502, last_error = '${WORD}'`, ids[0]);
+  await set(`status = 'disabled', disabled_reason = 'gone', disabled_at = ${now}, last_status = 410`, ids[1]);
   return ids;
 }

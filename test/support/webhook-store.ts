@@ -27,13 +27,17 @@ export async function eventStore({ siteId, home }: { siteId: number; home: strin
   };
 }
 
-/** A queue that takes messages and keeps them. */
+/** A queue that takes messages and keeps them, with their delays in seconds. */
 export function keepingQueue() {
   const sent: Notice[] = [];
-  const sendBatch = async (messages: Iterable<{ body: Notice }>) => {
-    for (const { body } of messages) sent.push(body);
+  const delays: number[] = [];
+  const sendBatch = async (messages: Iterable<{ body: Notice; delaySeconds?: number }>) => {
+    for (const { body, delaySeconds = 0 } of messages) {
+      sent.push(body);
+      delays.push(delaySeconds);
+    }
   };
-  return { sent, EVENTS: { sendBatch } as unknown as Queue<Notice> };
+  return { sent, delays, EVENTS: { sendBatch } as unknown as Queue<Notice> };
 }
 
 interface AddedWebhook {

@@ -145,11 +145,21 @@ describe("an event that is due", () => {
     expect(await readWebhook(webhook)).toMatchObject({ failing_since: null });
   });
 
+  it("is posted when it is due, although the message came a little too early", async () => {
+    const webhook = await newWebhook(await World.create());
+    await fillDeliveries(webhook, 1);
+    await setDeliveries(webhook, `next_attempt_at = ${NOW + 2}`);
+    const worker = new DeliveringWorker();
+    await worker.deliver(webhook);
+    expect(worker.posted).toEqual([]);
+    expect(worker.notices).toEqual([{ home: "main", site: webhook.siteId, webhook: webhook.id, delay: 2 }]);
+  });
+
   it("is not posted to a disabled webhook, nor before it is due", async () => {
     const world = await World.create();
     const [disabled, early] = [await newWebhook(world, { status: "disabled" }), await newWebhook(world)];
     for (const webhook of [disabled, early]) await fillDeliveries(webhook, 1);
-    await setDeliveries(early, `next_attempt_at = ${NOW + 1}`);
+    await setDeliveries(early, `next_attempt_at = ${NOW + 3}`);
     const worker = new DeliveringWorker();
     await worker.deliver(disabled, early);
     expect(worker.posted).toEqual([]);

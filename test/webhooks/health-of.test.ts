@@ -17,9 +17,9 @@ const ended = (
 };
 
 const judged = (...all: Ended[]) =>
-  healthOf(all, NOW).map(({ health: { webhookId, url, failingSince, gone }, known }) => {
+  healthOf(all, NOW).map(({ health: { webhookId, url, failedAt, gone }, known }) => {
     expect(known).toBe(7);
-    return [webhookId, url.slice(8, 9), failingSince, gone];
+    return [webhookId, url.slice(8, 9), failedAt, gone];
   });
 
 it("a webhook is failing when all ended attempts failed", () => {

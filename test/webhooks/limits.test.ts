@@ -72,7 +72,10 @@ describe("an invocation", () => {
     expect(seqs.slice(0, 6)).toEqual([1, 2, 3, 4, 5, 6]);
     expect(seqs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: posts }, (_, i) => i + 1));
     expect(await statusesOf(webhook)).toEqual([`${posts} delivered`, `${50 - posts} pending`]);
-    expect(worker.notices).toEqual([{ home: "main", site: webhook.siteId, webhook: webhook.id, delay: 0 }]);
+    // On a slow machine another invocation was asked to help too.
+    const notice = { home: "main", site: webhook.siteId, webhook: webhook.id, delay: 0 };
+    expect(worker.notices.slice(-1)).toEqual([notice]);
+    expect(worker.notices.slice(0, -1)).toEqual(worker.notices.length > 1 ? [notice] : []);
   });
 
   it("makes at most 50 calls, also where each third batch needs another try", async () => {
@@ -130,7 +133,7 @@ describe("an invocation", () => {
     receiver.answer();
     await delivered;
     expect(await statusesOf(webhook)).toEqual(["6 delivered", "4 pending"]);
-    expect(worker.notices).toMatchObject([{ delay: 0 }]);
+    expect(worker.notices.at(-1)).toMatchObject({ delay: 0 });
   });
 
   it("gives each webhook its share: one that hangs holds up no other", async () => {

@@ -15,11 +15,11 @@ afterEach(() => vi.unstubAllGlobals());
 
 const DAY = 86_400;
 
-/** A webhook with one due delivery, whose receiver answers each attempt with this status and these headers. */
-async function failing(status: number, headers: Record<string, string> = {}) {
+/** A webhook with due deliveries, one by default, whose receiver answers each attempt with this status and these headers. */
+async function failing(status: number, headers: Record<string, string> = {}, deliveries = 1) {
   const world = await World.create();
   const webhook = await newWebhook(world);
-  await fillDeliveries(webhook, 1);
+  await fillDeliveries(webhook, deliveries);
   const worker = new DeliveringWorker();
   worker.receiver = () => new Response(null, { status, headers });
   return { world, webhook, worker };
@@ -49,7 +49,7 @@ describe("a delivery whose attempts fail", () => {
             last_error: "HTTP 500",
           },
         ]);
-        worker.clock.now = next_attempt_at - 1;
+        worker.clock.now = next_attempt_at - 3;
         await worker.deliver(webhook);
         expect(worker.posted).toHaveLength(i + 1);
         worker.clock.now = next_attempt_at;
@@ -142,11 +142,51 @@ describe("a delivery whose attempts fail", () => {
   });
 });
 
+describe("the next attempt of a delivery", () => {
+  /** A webhook with two deliveries: the first is answered 503, the other hangs until the test ends it. */
+  async function besideOneThatHangs() {
+    const { webhook, worker } = await failing(503, {}, 2);
+    let end = () => {};
+    let posts = 0;
+    worker.receiver = () => {
+      posts += 1;
+      if (posts === 1) return new Response(null, { status: 503 });
+      return new Promise((resolve) => (end = () => resolve(new Response())));
+    };
+    return { webhook, worker, end: () => end() };
+  }
+
+  it("is notified of at once, also while another attempt of the webhook hangs", async () => {
+    const { webhook, worker, end } = await besideOneThatHangs();
+    const delivering = worker.deliver(webhook);
+    await vi.waitFor(() => expect(worker.notices).toMatchObject([{ webhook: webhook.id, delay: 5 }]));
+    end();
+    await delivering;
+    // And once.
+    expect(worker.notices).toHaveLength(1);
+  });
+
+  it("begins when it is due, also while another attempt of the webhook hangs", async () => {
+    const { webhook, worker, end } = await besideOneThatHangs();
+    const hanging = worker.deliver(webhook);
+    await vi.waitFor(() => expect(worker.notices).toHaveLength(1));
+    worker.clock.now = NOW + 5;
+    worker.receiver = () => new Response();
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { status: "delivered", attempts: 2 },
+      { status: "pending", attempts: 1 },
+    ]);
+    end();
+    await hanging;
+  });
+});
+
 /** Another delivery, of an event that no test reads, due at a given time. */
 async function fillMore({ siteId, id }: { siteId: number; id: string }, at: number): Promise<void> {
   await env.DB.batch([
     env.DB.prepare("INSERT INTO events VALUES (?, 2, 'evt_2', 'session.created', NULL, 0, '{}')").bind(siteId),
-    env.DB.prepare("INSERT INTO deliveries VALUES (?, ?, 2, 'pending', 1, ?, NULL, NULL, NULL, 0)").bind(
+    env.DB.prepare("INSERT INTO deliveries VALUES (?, ?, 2, 'pending', 1, ?, NULL, NULL, NULL, 0, NULL, NULL)").bind(
       siteId,
       id,
       at,
@@ -204,9 +244,8 @@ describe("a webhook", () => {
       subject: webhook.id,
       details: '{"origin":"https://hooks.example.com","reason":"gone"}',
     });
-    expect(worker.notices).toEqual([]);
     expect(await readWebhook(other)).toMatchObject({ status: "enabled" });
-    expect(await deliveriesOf(other)).toMatchObject([{ status: "pending" }]);
+    expect(await deliveriesOf(other)).toMatchObject([{ status: "pending" }, { status: "pending" }]);
   });
 
   it("is not disabled by a 410 from its previous URL", async () => {
@@ -219,25 +258,52 @@ describe("a webhook", () => {
     expect(await readWebhook(webhook)).toEqual({ status: "enabled", disabled_reason: null, failing_since: null });
   });
 
-  it.each([
-    [5 * DAY, "disabled", "failing"],
-    [5 * DAY - 1, "enabled", null],
-  ])("that has failed for %i s without a success is then %s", async (seconds, status, disabled_reason) => {
-    const { world, webhook, worker } = await failing(500);
+  it.each<[string, string, number, "enabled" | "disabled"]>([
+    ["a delivery has used up its attempts", "attempts = 7", 5 * DAY, "disabled"],
+    ["a delivery has used up its attempts", "attempts = 7", 5 * DAY - 1, "enabled"],
+    ["a delivery has an attempt left", "attempts = 6", 9 * DAY, "enabled"],
+    ["one that nobody holds is due for a day", `next_attempt_at = ${NOW - DAY}`, 5 * DAY, "disabled"],
+    ["one that nobody holds is due for a day", `next_attempt_at = ${NOW - DAY}`, 5 * DAY - 1, "enabled"],
+    ["the longest due is due for less", `next_attempt_at = ${NOW - DAY + 1}`, 9 * DAY, "enabled"],
+    ["a lease ended a day ago", `claim = 'lost', next_attempt_at = ${NOW - DAY}`, 5 * DAY, "disabled"],
+    ["only pings are due", "next_attempt_at = CASE seq WHEN 1 THEN next_attempt_at ELSE 0 END", 9 * DAY, "enabled"],
+  ])("when %s (%s), after %i s without a success, is %s", async (_, columns, seconds, status) => {
+    // More than it may have in flight.
+    const { world, webhook, worker } = await failing(500, {}, 5);
+    await setDeliveries(webhook, columns);
     await setWebhook(webhook, `failing_since = ${NOW - seconds}`);
     await worker.deliver(webhook);
-    expect(await readWebhook(webhook)).toEqual({ status, disabled_reason, failing_since: NOW - seconds });
+    const isDisabled = status === "disabled";
+    const reason = isDisabled ? "failing" : null;
+    expect(await readWebhook(webhook)).toEqual({ status, disabled_reason: reason, failing_since: NOW - seconds });
     const { audit } = await world.operated();
     const disabled = audit.filter(({ action }) => action === "webhook.disabled");
     expect(disabled.map(({ details }) => details)).toEqual(
-      disabled_reason === null ? [] : ['{"origin":"https://hooks.example.com","reason":"failing"}'],
+      isDisabled ? ['{"origin":"https://hooks.example.com","reason":"failing"}'] : [],
     );
-    const [delivery] = await deliveriesOf(webhook);
-    expect(delivery).toMatchObject(
-      disabled_reason === null
-        ? { status: "pending", last_error: "HTTP 500" }
-        : { status: "failed", last_error: "the webhook is disabled" },
+    expect(worker.kept.warnings.filter(({ warning }) => warning.startsWith("a webhook was disabled"))).toEqual(
+      isDisabled ? [expect.objectContaining({ home: "main", webhook: webhook.id, reason: "failing" })] : [],
     );
+    const stored = await deliveriesOf(webhook);
+    if (isDisabled) expect(stored.filter((each) => each.status === "pending")).toEqual([]);
+    // What was tried keeps its cause.
+    expect(
+      stored.filter(({ last_status }) => last_status === 500).every((each) => each.last_error === "HTTP 500"),
+    ).toBe(true);
+    expect(stored.filter(({ last_status }) => last_status === 500)).not.toEqual([]);
+  });
+
+  it("that was quiet for days after one failure is tried again when its next event fails", async () => {
+    const { webhook, worker } = await failing(500);
+    await setWebhook(webhook, `failing_since = ${NOW - 6 * DAY}`);
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", next_attempt_at: NOW + 5 }]);
+    expect(worker.notices).toMatchObject([{ delay: 5 }]);
+    worker.clock.now += 5;
+    worker.receiver = () => new Response();
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
+    expect(await readWebhook(webhook)).toEqual({ status: "enabled", disabled_reason: null, failing_since: null });
   });
 
   it("stays enabled when it succeeds after five days of failures", async () => {

@@ -4,6 +4,7 @@ import { DeliveringWorker, deliveriesOf, fillDeliveries, setDeliveries, setWebho
 import { downDb } from "../support/down-db.ts";
 import { databaseOf } from "../support/homes.ts";
 import { newWebhook, type TestWebhook } from "../support/new-webhook.ts";
+import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
 
 afterEach(() => vi.unstubAllGlobals());
@@ -50,6 +51,15 @@ describe("the sweep", () => {
     expect(await deliveriesOf(webhook)).toMatchObject([{ status: "delivered" }]);
   });
 
+  it("notifies the queue of what is due, also when the database fails while others are told of a webhook that fails", async () => {
+    const [failing, due] = [await webhookWith("attempts = 1"), await webhookWith(`next_attempt_at = ${NOW - 5}`)];
+    await setWebhook(failing, `failing_since = ${NOW - 400}`);
+    const batch = () => Promise.reject(new Error("D1_ERROR: D1 DB is overloaded"));
+    const worker = new DeliveringWorker({ DB: replacing(env.DB, { batch }) });
+    await expect(notified([], worker)).rejects.toThrow("not swept: main");
+    expect(worker.notices.map(({ webhook }) => webhook)).toContain(due.id);
+  });
+
   it("goes on when a home fails, and reports the fault", async () => {
     const [down, up] = [await webhookWith("attempts = 0", "apac"), await webhookWith("attempts = 0")];
     const worker = new DeliveringWorker({ HOME_APAC: downDb(env.HOME_APAC) });
@@ -74,12 +84,11 @@ describe("the sweep", () => {
     const { siteId, id } = deleted;
     await databaseOf("apac").prepare("DELETE FROM webhooks WHERE site_id = ? AND id = ?").bind(siteId, id).run();
     const worker = new DeliveringWorker();
-    // Each run handles one webhook of a home.
-    for (const _ of [1, 2]) expect(await notified([disabled, deleted], worker)).toEqual([]);
+    expect(await notified([disabled, deleted], worker)).toEqual([]);
     const failed = { status: "failed", next_attempt_at: null, claim: null, last_error: "the webhook is disabled" };
     expect(await deliveriesOf(disabled)).toMatchObject([failed, failed]);
     expect(await deliveriesOf(deleted)).toEqual([]);
-    expect(worker.kept.jobs).toMatchObject([{ ended: { apac: 2 } }, { ended: { apac: 2 } }]);
+    expect(worker.kept.jobs).toMatchObject([{ ended: { apac: 4 } }]);
   });
 
   it("logs a record of counts", async () => {

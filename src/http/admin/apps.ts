@@ -1,9 +1,11 @@
-import { type RotatedSecret, rotateSecret, rotateSecretSchema } from "../../services/app-secrets.ts";
+import { endOverlap, type RotatedSecret, rotateSecret } from "../../services/app-secrets.ts";
 import { type AppSummary, deleteApp, type IssuedApp, issueApp, issueAppSchema, listApps } from "../../services/apps.ts";
 import { pageQuerySchema } from "../../services/page.ts";
+import { endOverlapSchema, rotationSchema } from "../../services/rotation.ts";
 import { adminCall } from "./call.ts";
 import type { AdminContext } from "./env.ts";
 import { shownPage } from "./page.ts";
+import { rotationOf, shownEndedOverlap } from "./rotation.ts";
 
 const appidOf = (c: AdminContext): string => c.req.param("appid") ?? "";
 
@@ -60,13 +62,26 @@ export const appCalls = [
       role: "owner",
       scope: "app",
       audit: ["app.rotated"],
-      body: rotateSecretSchema,
+      body: rotationSchema,
       bodyOptional: true,
     },
-    async (c, { body: { overlap_seconds, expected_version } }) => {
-      const input = { overlapSeconds: overlap_seconds, expectedVersion: expected_version };
-      return c.json(shownRotatedSecret(await rotateSecret(c.var.ctx, { appid: appidOf(c), ...input })));
+    async (c, { body }) =>
+      c.json(shownRotatedSecret(await rotateSecret(c.var.ctx, { appid: appidOf(c), ...rotationOf(body) }))),
+  ),
+
+  adminCall(
+    {
+      id: "endOverlap",
+      method: "post",
+      path: "/apps/:appid/end-overlap",
+      role: "owner",
+      scope: "app",
+      audit: ["app.overlap_ended"],
+      body: endOverlapSchema,
+      bodyOptional: true,
     },
+    async (c, { body: { expected_version: expectedVersion } }) =>
+      c.json(shownEndedOverlap(await endOverlap(c.var.ctx, { appid: appidOf(c), expectedVersion }))),
   ),
 
   adminCall(

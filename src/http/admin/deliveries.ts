@@ -1,4 +1,12 @@
-import { type Delivery, deliveryQuerySchema, listDeliveries, pingWebhook, redeliver } from "../../services/events.ts";
+import {
+  type Delivery,
+  deliveryQuerySchema,
+  listDeliveries,
+  pingWebhook,
+  redeliver,
+  redeliverEvents,
+  redeliveringSchema,
+} from "../../services/events.ts";
 import { eventUnknown } from "../../services/refusals.ts";
 import { pathId } from "../path-id.ts";
 import { adminCall } from "./call.ts";
@@ -15,6 +23,9 @@ const shownDelivery = (each: Delivery) => ({
   last_status: each.lastStatus,
   last_error: each.lastError,
   next_attempt_at: each.nextAttemptAt,
+  created_at: each.createdAt,
+  last_attempt_at: each.lastAttemptAt,
+  duration_ms: each.durationMs,
 });
 
 export const deliveryCalls = [
@@ -46,6 +57,25 @@ export const deliveryCalls = [
     async (c, { site, query }) => {
       const deliveries = await listDeliveries(c.var.ctx, { site, webhookId: webhookIdOf(c), ...query });
       return c.json(shownPage(deliveries, shownDelivery));
+    },
+  ),
+
+  adminCall(
+    {
+      id: "redeliverEvents",
+      method: "post",
+      path: "/sites/:site_id/webhooks/:webhook_id/redeliver",
+      role: "owner",
+      scope: "site",
+      audit: ["webhook.redelivered"],
+      body: redeliveringSchema,
+      bodyOptional: true,
+    },
+    async (c, { site, body: { after_seq: afterSeq, dry_run: dryRun = false, ...wanted } }) => {
+      const which = { site, webhookId: webhookIdOf(c) };
+      const step = await redeliverEvents(c.var.ctx, { ...which, ...wanted, afterSeq, dryRun });
+      const { matched, queued, until, nextAfterSeq } = step;
+      return c.json({ matched, queued, until, next_after_seq: nextAfterSeq }, dryRun ? 200 : 202);
     },
   ),
 

@@ -20,7 +20,7 @@ const TITLES: Partial<Record<ErrorCode, string>> = {
 /** Answers every error of the admin API with problem details, RFC 9457. */
 export function answerAdminError(error: Error, c: RequestContext): Response {
   const refusal = refusalOf(error, c.var.trace);
-  const { allow, retryAfter, issues } = refusal.context;
+  const { allow, retryAfter, issues, reason } = refusal.context;
   const status = STATUS_OF[refusal.code];
   const title = TITLES[refusal.code] ?? "Request refused";
   const problem = {
@@ -29,6 +29,8 @@ export function answerAdminError(error: Error, c: RequestContext): Response {
     status,
     detail: detailOf(refusal, title, silentHome(refusal, c.var.trace)),
     ...(issues !== undefined && { errors: issues }),
+    // Several things can stand in the way of one call, and a script must tell them apart.
+    ...(refusal.code === "conflict" && { reason }),
   };
   if (allow !== undefined) c.header("allow", allow);
   if (retryAfter !== undefined) c.header("retry-after", String(retryAfter));

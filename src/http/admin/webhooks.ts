@@ -1,4 +1,5 @@
-import { type RotatedWebhook, rotateWebhookSchema, rotateWebhookSecret } from "../../services/webhook-secrets.ts";
+import { endOverlapSchema, rotationSchema } from "../../services/rotation.ts";
+import { endWebhookOverlap, type RotatedWebhook, rotateWebhookSecret } from "../../services/webhook-secrets.ts";
 import {
   addWebhook,
   changeWebhook,
@@ -11,6 +12,7 @@ import {
 import { adminCall } from "./call.ts";
 import type { AdminContext } from "./env.ts";
 import { shownPage } from "./page.ts";
+import { rotationOf, shownEndedOverlap } from "./rotation.ts";
 
 /** The webhook's id in the path. The webhook may not exist. */
 export const webhookIdOf = (c: AdminContext): string => c.req.param("webhook_id") ?? "";
@@ -21,7 +23,14 @@ const shownWebhook = (each: Webhook) => ({
   events: each.events,
   status: each.status,
   disabled_reason: each.disabledReason,
+  disabled_at: each.disabledAt,
   failing_since: each.failingSince,
+  last_status: each.lastStatus,
+  last_error: each.lastError,
+  pending: each.pending,
+  failed: each.failed,
+  oldest_pending_at: each.oldestPendingAt,
+  version: each.version,
   previous_expires_at: each.previousExpiresAt,
   created_at: each.createdAt,
 });
@@ -31,8 +40,9 @@ const shownNewWebhook = ({ secret, ...webhook }: Webhook & { secret: string }) =
   secret,
 });
 
-const shownRotatedWebhook = ({ secret, previousExpiresAt }: RotatedWebhook) => ({
+const shownRotatedWebhook = ({ secret, version, previousExpiresAt }: RotatedWebhook) => ({
   secret,
+  version,
   previous_expires_at: previousExpiresAt,
 });
 
@@ -95,12 +105,29 @@ export const webhookCalls = [
       role: "owner",
       scope: "site",
       audit: ["webhook.rotated"],
-      body: rotateWebhookSchema,
+      body: rotationSchema,
       bodyOptional: true,
     },
-    async (c, { site, body: { overlap_seconds: overlapSeconds } }) => {
+    async (c, { site, body }) => {
       const which = { site, webhookId: webhookIdOf(c) };
-      return c.json(shownRotatedWebhook(await rotateWebhookSecret(c.var.ctx, { ...which, overlapSeconds })));
+      return c.json(shownRotatedWebhook(await rotateWebhookSecret(c.var.ctx, { ...which, ...rotationOf(body) })));
+    },
+  ),
+
+  adminCall(
+    {
+      id: "endWebhookOverlap",
+      method: "post",
+      path: "/sites/:site_id/webhooks/:webhook_id/end-overlap",
+      role: "owner",
+      scope: "site",
+      audit: ["webhook.overlap_ended"],
+      body: endOverlapSchema,
+      bodyOptional: true,
+    },
+    async (c, { site, body: { expected_version: expectedVersion } }) => {
+      const which = { site, webhookId: webhookIdOf(c) };
+      return c.json(shownEndedOverlap(await endWebhookOverlap(c.var.ctx, { ...which, expectedVersion })));
     },
   ),
 ];

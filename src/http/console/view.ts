@@ -113,6 +113,25 @@ export function startsOf(now: number, timeZone: string): { day: number; week: nu
   return { day, week: midnight(day + 43_200 - weekday * 86_400) };
 }
 
+/**
+ * The Unix seconds of a local time such as `2027-01-15T08:30` or `2027-01-15T08:30:59`, as a browser sends it; undefined for any other
+ * text.
+ *
+ * @param isEnd whether a minute without seconds means its last second
+ */
+export function secondsOf(text: string, timeZone: string, isEnd = false): number | undefined {
+  const [, minute = "", second] = /^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d)(?::(\d\d))?$/.exec(text.trim()) ?? [];
+  const iso = `${minute.replace(" ", "T")}:${second ?? (isEnd ? "59" : "00")}`;
+  const local = Date.parse(`${iso}Z`) / 1000;
+  // A 31 February is the 3 March to some parsers.
+  if (Number.isNaN(local) || !new Date(local * 1000).toISOString().startsWith(iso)) return undefined;
+  return local - offsetAt(local - offsetAt(local, timeZone), timeZone);
+}
+
+/** The local time that {@link secondsOf} reads as these Unix seconds. */
+export const localTime = (at: number, timeZone: string): string =>
+  new Date((at + offsetAt(at, timeZone)) * 1000).toISOString().slice(0, 19);
+
 /** How many seconds a zone is ahead of UTC. */
 function offsetAt(at: number, timeZone: string): number {
   const parts = new Intl.DateTimeFormat("en", {

@@ -4,6 +4,7 @@ import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { type Watch, withRetries } from "../run-batch.ts";
 import { apps, homeSites } from "../schema.ts";
+import { endedDetails, hasSecretsOf, NO_PREVIOUS, rotationDetails } from "./rotated-secrets.ts";
 
 type App = typeof apps.$inferSelect;
 
@@ -128,43 +129,77 @@ export async function fenceAppid(
   return site !== undefined && site.revision >= least ? "fenced" : "behind";
 }
 
-/** `previousVersion` is the app's version when the rotation began. */
-type Rotation = AppKey &
-  Pick<App, "version" | "secret"> & {
-    previousVersion: string;
-    previousSecret: string;
-    previousExpiresAt: number;
-  };
+/** The columns that a rotation changes. Without `previousVersion`, the previous secret stays as it is. */
+type Rotation = Pick<App, "version" | "secret"> &
+  Partial<Pick<App, "previousVersion" | "previousSecret" | "previousExpiresAt">>;
 
 /**
  * Stores a rotation.
  *
+ * @param before   the app when the rotation began
+ * @param ends     for the audit log, what the operator said
  * @param answerBy see {@link withRetries}
- * @returns false when the app was rotated or revoked since `previousVersion` was read
+ * @returns false when the app was rotated or revoked since `before` was read, or its overlap was ended
  */
 export async function updateSecret(
   runtime: Runtime,
   db: D1Database,
-  { siteId, appid, ...change }: Rotation,
+  before: AppKey & Pick<App, "version" | "previousVersion">,
+  change: Rotation,
+  ends: string | undefined,
   author: Author,
   answerBy?: number,
 ): Promise<boolean> {
   const store = drizzle(db);
-  const key = { siteId, appid };
   const audited = {
     siteId: apps.siteId,
     action: "app.rotated" as const,
     subject: apps.appid,
-    details: sql`json_object('version', ${apps.version}, 'previous_expires_at', ${apps.previousExpiresAt})`,
+    details: rotationDetails(apps, ends),
   };
-  const unchanged = and(isApp(key), eq(apps.version, change.previousVersion), isNull(apps.revokedAt));
   const batch = () =>
     store.batch([
-      store.update(apps).set(change).where(unchanged),
-      auditOf(db, author, audited, apps, and(isApp(key), CHANGED)),
+      store
+        .update(apps)
+        .set(change)
+        .where(and(isApp(before), hasSecretsOf(apps, before), isNull(apps.revokedAt))),
+      auditOf(db, author, audited, apps, and(isApp(before), CHANGED)),
     ]);
   const [replaced] = await withRetries(runtime, batch, answerBy);
   return replaced.meta.changes === 1;
+}
+
+/**
+ * Removes the previous secret of an app. It stays when the app was rotated or revoked since `before` was read.
+ *
+ * @param before   has a previous secret
+ * @param answerBy see {@link withRetries}
+ * @returns the app as it is now; undefined when there is no such app
+ */
+export async function clearPrevious(
+  runtime: Runtime,
+  db: D1Database,
+  before: AppKey & Pick<App, "version" | "previousVersion">,
+  author: Author,
+  answerBy?: number,
+): Promise<AppRow | undefined> {
+  const store = drizzle(db);
+  const audited = {
+    siteId: apps.siteId,
+    action: "app.overlap_ended" as const,
+    subject: apps.appid,
+    details: endedDetails(apps),
+  };
+  const unchanged = and(isApp(before), isNull(apps.revokedAt), hasSecretsOf(apps, before));
+  const batch = () =>
+    store.batch([
+      // The audit comes before the change, because it needs the row's old values.
+      auditOf(db, author, audited, apps, unchanged),
+      store.update(apps).set(NO_PREVIOUS).where(unchanged),
+      store.select(ROW).from(apps).where(isApp(before)),
+    ]);
+  const [, , [now]] = await withRetries(runtime, batch, answerBy);
+  return now;
 }
 
 /**

@@ -1,18 +1,14 @@
-import { and, asc, count, desc, eq, exists, gt, inArray, isNotNull, isNull, lt, lte, ne, or, sql } from "drizzle-orm";
+import { and, asc, desc, eq, exists, gt, inArray, lt, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import type { Runtime } from "../../runtime.ts";
-import { withRetries } from "../run-batch.ts";
 import { deliveries, events, webhooks } from "../schema.ts";
 import { literal } from "./claim.ts";
+import { FIRST_IN_LINE } from "./deliveries.ts";
 import { eventData, nextEvent } from "./outbox.ts";
 import { isDeliveryOf, isWebhook, type WebhookKey } from "./webhooks.ts";
 
-/** The most deliveries that one call sets to pending again. */
-const MOST_REDELIVERED = 1_000;
-
 export type DeliveryStatus = (typeof deliveries.$inferSelect)["status"];
 
-/** A delivery with the id and the type of its event. */
+/** A delivery with the id, the type and the session of its event; these are null once the event is pruned. */
 export type Delivery = Awaited<ReturnType<typeof selectDeliveries>>[number];
 
 /** An event as stored. `data` is JSON; null after it was erased. */
@@ -35,6 +31,11 @@ const hasStatus = (status: DeliveryStatus) => sql`${deliveries.status} = ${liter
 
 const itsEvent = and(eq(events.siteId, deliveries.siteId), eq(events.seq, deliveries.seq));
 
+/** A ping waits since it was made. */
+const shownNextAttempt = sql<
+  number | null
+>`iif(${deliveries.nextAttemptAt} = ${FIRST_IN_LINE}, ${deliveries.createdAt}, ${deliveries.nextAttemptAt})`;
+
 /** The deliveries to a webhook with a seq below `before`, newest first. Of one status when `status` is given. */
 export function selectDeliveries(
   db: D1Database,
@@ -43,7 +44,7 @@ export function selectDeliveries(
   before: number,
   limit: number,
 ) {
-  const { seq, attempts, lastStatus, lastError, nextAttemptAt } = deliveries;
+  const { seq, attempts, lastStatus, lastError, createdAt, lastAttemptAt, durationMs } = deliveries;
   const store = drizzle(db);
   // The page of seqs is a query of its own, because an index alone can serve it.
   const page = store
@@ -55,10 +56,11 @@ export function selectDeliveries(
   return store
     .select({
       ...{ eventId: events.id, seq, type: events.type, chatId: events.sessionId },
-      ...{ status: deliveries.status, attempts, lastStatus, lastError, nextAttemptAt },
+      ...{ status: deliveries.status, attempts, lastStatus, lastError, createdAt, lastAttemptAt, durationMs },
+      nextAttemptAt: shownNextAttempt,
     })
     .from(deliveries)
-    .innerJoin(events, itsEvent)
+    .leftJoin(events, itsEvent)
     .where(and(isDeliveryOf(key), inArray(seq, page)))
     .orderBy(desc(seq))
     .all();
@@ -71,24 +73,6 @@ const isEnabled = (db: D1Database, key: WebhookKey) =>
       .from(webhooks)
       .where(and(isWebhook(key), eq(webhooks.status, "enabled"))),
   );
-
-/** A due delivery as a row for INSERT. Needs the event in FROM. The delivery gets the event's time, so that both are pruned together. */
-const dueDelivery = ({ siteId, id }: WebhookKey, now: number) => ({
-  siteId: sql`${siteId}`.as("site_id"),
-  webhookId: sql`${id}`.as("webhook_id"),
-  seq: events.seq,
-  status: sql`'pending'`.as("status"),
-  attempts: sql`0`.as("attempts"),
-  nextAttemptAt: sql`${now}`.as("next_attempt_at"),
-  lease: sql`NULL`.as("claim"),
-  lastStatus: sql`NULL`.as("last_status"),
-  lastError: sql`NULL`.as("last_error"),
-  createdAt: events.createdAt,
-});
-
-/** The columns of a delivery that starts again. */
-const anew = (now: number) =>
-  ({ status: "pending", attempts: 0, nextAttemptAt: now, lease: null, lastStatus: null, lastError: null }) as const;
 
 /**
  * Inserts a ping and its delivery to one webhook. Not retried, because a second try would be another ping.
@@ -121,7 +105,20 @@ export async function insertPing(
       .insert(deliveries)
       .select((query) =>
         query
-          .select(dueDelivery(key, now))
+          .select({
+            siteId: sql`${siteId}`.as("site_id"),
+            webhookId: sql`${key.id}`.as("webhook_id"),
+            seq: events.seq,
+            status: sql`'pending'`.as("status"),
+            attempts: sql`0`.as("attempts"),
+            nextAttemptAt: sql`${FIRST_IN_LINE}`.as("next_attempt_at"),
+            lease: sql`NULL`.as("claim"),
+            lastStatus: sql`NULL`.as("last_status"),
+            lastError: sql`NULL`.as("last_error"),
+            createdAt: events.createdAt,
+            lastAttemptAt: sql`NULL`.as("last_attempt_at"),
+            durationMs: sql`NULL`.as("duration_ms"),
+          })
           .from(events)
           .where(and(eq(events.siteId, siteId), eq(events.id, eventId)))
           .orderBy(desc(events.seq))
@@ -130,78 +127,4 @@ export async function insertPing(
       .returning({ seq: deliveries.seq }),
   ]);
   return delivery?.seq;
-}
-
-/**
- * Sets the delivery of an event to an enabled webhook to pending again, or inserts it. An attempt in flight is left alone.
- *
- * @returns the event's id and two flags: nothing is set when the event is erased or the webhook is not enabled. Undefined when the
- *   site has no such event
- */
-export async function renewDelivery(
-  runtime: Runtime,
-  db: D1Database,
-  key: WebhookKey,
-  seq: number,
-  now: number,
-): Promise<{ id: string; isErased: boolean; isEnabled: boolean } | undefined> {
-  const store = drizzle(db);
-  const isEvent = and(eq(events.siteId, key.siteId), eq(events.seq, seq));
-  const atRest = or(ne(deliveries.status, "pending"), isNull(deliveries.lease), lte(deliveries.nextAttemptAt, now));
-  const batch = () =>
-    store.batch([
-      store
-        .insert(deliveries)
-        .select((query) =>
-          query
-            .select(dueDelivery(key, now))
-            .from(events)
-            .where(and(isEvent, isNotNull(events.data), isEnabled(db, key))),
-        )
-        .onConflictDoUpdate({
-          target: [deliveries.siteId, deliveries.webhookId, deliveries.seq],
-          set: anew(now),
-          ...(atRest && { setWhere: atRest }),
-        }),
-      store
-        .select({
-          id: events.id,
-          isErased: sql<number>`${events.data} IS NULL`.as("is_erased"),
-          isEnabled: sql<number>`${isEnabled(db, key)}`.as("is_enabled"),
-        })
-        .from(events)
-        .where(isEvent),
-    ]);
-  const [, [event]] = await withRetries(runtime, batch);
-  return event && { id: event.id, isErased: event.isErased === 1, isEnabled: event.isEnabled === 1 };
-}
-
-/**
- * Sets failed deliveries to an enabled webhook to pending again, the oldest first, up to 1,000. Deliveries whose event was erased
- * or pruned stay failed.
- *
- * @returns how many were set to pending, and how many more could be
- */
-export async function renewFailedDeliveries(
-  db: D1Database,
-  key: WebhookKey,
-  now: number,
-): Promise<{ redelivered: number; remaining: number }> {
-  const store = drizzle(db);
-  const failed = and(isDeliveryOf(key), hasStatus("failed"), isNotNull(events.data));
-  const some = store
-    .select({ seq: deliveries.seq })
-    .from(deliveries)
-    .innerJoin(events, itsEvent)
-    .where(failed)
-    .orderBy(asc(deliveries.seq))
-    .limit(MOST_REDELIVERED);
-  const [set, [left]] = await store.batch([
-    store
-      .update(deliveries)
-      .set(anew(now))
-      .where(and(isDeliveryOf(key), inArray(deliveries.seq, some), isEnabled(db, key))),
-    store.select({ n: count() }).from(deliveries).innerJoin(events, itsEvent).where(failed),
-  ]);
-  return { redelivered: set.meta.changes, remaining: left?.n ?? 0 };
 }

@@ -1,41 +1,92 @@
 import { sql } from "drizzle-orm";
-import { auditLog, webhooks } from "../schema.ts";
+import { alias } from "drizzle-orm/sqlite-core";
+import { auditLog, deliveries, WEBHOOK_DISABLED, webhooks } from "../schema.ts";
 import { insertInto, type Statement, statement } from "../statement.ts";
+import { FIRST_IN_LINE } from "./deliveries.ts";
+import { tellOthers } from "./webhook-events.ts";
 import { endPending } from "./webhooks.ts";
 
-/** A webhook that fails for this long without any success is disabled. */
+/** A webhook that fails for this long without any success is disabled, once a delivery shows that it does not keep up. */
 export const FAILING_DAYS = 5;
-const FAILING_SECONDS = FAILING_DAYS * 86_400;
+const DAY_SECONDS = 86_400;
+const FAILING_SECONDS = FAILING_DAYS * DAY_SECONDS;
 
-/** The common result of attempts that ended together, for one webhook. */
+/** The common result of attempts that ended together, for one webhook. Pings do not count. */
 export type Health = {
   siteId: number;
   webhookId: string;
   /** The URL that was posted to. The result does not count for a URL that the webhook has got since. */
   url: string;
   /** When the attempts failed, in Unix seconds; null when one of them succeeded. */
-  failingSince: number | null;
+  failedAt: number | null;
+  /** The status and the words of the last failure, or of the 410. */
+  lastStatus: number | null;
+  lastError: string | null;
   /** Whether a receiver answered 410 Gone. */
   gone: boolean;
+  /** The `seq` of the deliveries that have used up their attempts. */
+  usedUp: number[];
 };
 
-const thisWebhook = (v: { siteId: unknown; webhookId: unknown; url: unknown }) =>
+type Key = Pick<Health, "siteId" | "webhookId" | "url">;
+
+const thisWebhook = (v: { [Name in keyof Key]: unknown }) =>
   sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.id} = ${v.webhookId} AND ${webhooks.url} = ${v.url}`;
 
-const noteHealth: Statement<Omit<Health, "gone">> = statement(
-  (v) => sql`UPDATE ${webhooks} SET failing_since = ${v.failingSince}
-    WHERE ${thisWebhook(v)} AND (${webhooks.failingSince} IS NULL) <> (${v.failingSince} IS NULL)`,
+const noteSuccess: Statement<Key> = statement(
+  (v) => sql`UPDATE ${webhooks} SET failing_since = NULL, last_status = NULL, last_error = NULL, failing_told_at = NULL
+    WHERE ${thisWebhook(v)} AND ${webhooks.failingSince} IS NOT NULL`,
 );
 
-type Disabling = Pick<Health, "siteId" | "webhookId" | "url"> & { reason: string; failingBefore: number; now: number };
+/** A disabled webhook keeps the failure that disabled it. */
+const noteFailure: Statement<Key & Pick<Health, "lastStatus" | "lastError"> & { failedAt: number }> = statement(
+  (
+    v,
+  ) => sql`UPDATE ${webhooks} SET failing_since = coalesce(failing_since, ${v.failedAt}), last_status = ${v.lastStatus}, last_error = ${v.lastError}
+    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${webhooks.failingSince} IS NULL
+      OR ${webhooks.lastStatus} IS NOT ${v.lastStatus} OR ${webhooks.lastError} IS NOT ${v.lastError})`,
+);
 
+type Disabling = Key &
+  Pick<Health, "lastStatus" | "lastError"> & {
+    reason: string;
+    failingBefore: number;
+    dueBefore: number;
+    usedUp: string;
+    now: number;
+  };
+
+const late = alias(deliveries, "late");
+const ended = alias(deliveries, "ended");
+
+/**
+ * Disables a webhook for a reason. For `failing` there must be something to judge: a delivery that has used up its attempts, or one
+ * that is due for a day and held by nobody. A webhook that hangs under load uses up no attempts for weeks. A lease that ended keeps
+ * its time, so it counts as due since then.
+ */
 const disable: Statement<Disabling> = statement(
-  (v) => sql`UPDATE ${webhooks} SET status = 'disabled', disabled_reason = ${v.reason}, revision = revision + 1
-    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${v.reason} = 'gone' OR ${webhooks.failingSince} <= ${v.failingBefore})`,
+  (
+    v,
+  ) => sql`UPDATE ${webhooks} SET status = 'disabled', disabled_reason = ${v.reason}, disabled_at = ${v.now}, revision = revision + 1,
+      last_status = ${v.lastStatus}, last_error = ${v.lastError}
+    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${v.reason} = 'gone' OR (${webhooks.failingSince} <= ${v.failingBefore} AND (
+      EXISTS (SELECT 1 FROM json_each(${v.usedUp}) AS each CROSS JOIN ${deliveries} AS ${ended}
+        ON ${ended.siteId} = ${v.siteId} AND ${ended.webhookId} = ${v.webhookId} AND ${ended.seq} = each.value
+        WHERE ${ended.status} = 'failed')
+      OR EXISTS (SELECT 1 FROM ${deliveries} AS ${late} WHERE ${late.siteId} = ${v.siteId} AND ${late.webhookId} = ${v.webhookId}
+        AND ${late.status} = 'pending' AND ${late.nextAttemptAt} > ${sql.raw(String(FIRST_IN_LINE))} AND ${late.nextAttemptAt} <= ${v.dueBefore}))))
+    RETURNING ${webhooks.id} AS disabled, ${webhooks.siteId} AS siteId, ${webhooks.disabledReason} AS reason`,
 );
+
+/** A row that {@link judge}'s statements return for a webhook that they disabled. */
+export interface Disabled {
+  disabled: string;
+  siteId: number;
+  reason: string;
+}
 
 /** Must come right after {@link disable} in the batch, because it uses changes(). */
-const auditDisabling: Statement<Disabling & { details: string }> = statement(
+const auditDisabling: Statement<{ siteId: number; webhookId: string; now: number; details: string }> = statement(
   (
     v,
   ) => sql`${insertInto(auditLog, auditLog.siteId, auditLog.at, auditLog.actor, auditLog.action, auditLog.subject, auditLog.details)}
@@ -43,24 +94,35 @@ const auditDisabling: Statement<Disabling & { details: string }> = statement(
 );
 
 /**
- * Records whether a webhook fails. A webhook that is gone, or has failed for {@link FAILING_DAYS}, is disabled and its pending
- * deliveries end.
+ * Records whether a webhook fails. A webhook that is gone, or has failed for {@link FAILING_DAYS} and does not keep up, is disabled:
+ * its pending deliveries end, and the site's other webhooks are told.
  *
- * @param known since when the webhook fails, as far as the caller knows. Saves statements that would change nothing
+ * @param known   since when the webhook fails, as far as the caller knows. Saves statements that would change nothing
+ * @param eventId of the event that tells of it
+ * @returns statements that return {@link Disabled} rows and `Telling` rows
  */
-export function judge(db: D1Database, health: Health, known: number | null, now: number): D1PreparedStatement[] {
-  const { siteId, webhookId, url, gone, failingSince } = health;
-  const noted = noteHealth(db, health);
+export function judge(
+  db: D1Database,
+  { siteId, webhookId, url, failedAt, lastStatus, lastError, gone, usedUp }: Health,
+  known: number | null,
+  now: number,
+  eventId: string,
+): D1PreparedStatement[] {
+  const key = { siteId, webhookId, url };
+  const failure = { lastStatus, lastError };
+  const noted = failedAt === null ? noteSuccess(db, key) : noteFailure(db, { ...key, ...failure, failedAt });
   const failingBefore = now - FAILING_SECONDS;
-  const failsLong = failingSince !== null && known !== null && known <= failingBefore;
+  const failsLong = failedAt !== null && known !== null && known <= failingBefore;
   if (!gone && !failsLong) return [noted];
-  const disabling = { siteId, webhookId, url, failingBefore, now, reason: gone ? "gone" : "failing" };
-  const details = JSON.stringify({ origin: URL.parse(url)?.origin, reason: disabling.reason });
+  const reason = gone ? "gone" : "failing";
+  const limits = { failingBefore, dueBefore: now - DAY_SECONDS, usedUp: JSON.stringify(usedUp) };
+  const details = JSON.stringify({ origin: URL.parse(url)?.origin, reason });
   const ending = endPending(db, { siteId, id: webhookId }).toSQL();
   return [
     noted,
-    disable(db, disabling),
-    auditDisabling(db, { ...disabling, details }),
+    disable(db, { ...key, ...failure, ...limits, reason, now }),
+    auditDisabling(db, { siteId, webhookId, now, details }),
+    ...tellOthers(db, { type: WEBHOOK_DISABLED, siteId, webhookId, reason, eventId, now }),
     db.prepare(ending.sql).bind(...ending.params),
   ];
 }

@@ -1,10 +1,31 @@
-import { and, asc, count, eq, exists, getTableColumns, inArray, ne, not, or, sql } from "drizzle-orm";
+import {
+  and,
+  asc,
+  count,
+  eq,
+  exists,
+  getTableColumns,
+  gt,
+  inArray,
+  isNotNull,
+  isNull,
+  lte,
+  ne,
+  not,
+  notExists,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changedMeanwhile, changeRow, hasAll } from "../change-row.ts";
+import { each } from "../json-rows.ts";
 import { withRetries } from "../run-batch.ts";
 import { auditLog, deliveries, homeSites, webhooks } from "../schema.ts";
+import { LEASE_SECONDS } from "./deliveries.ts";
+import { endedDetails, hasSecretsOf, NO_PREVIOUS, rotationDetails } from "./rotated-secrets.ts";
 
 /** The most webhooks of a site. */
 export const MOST_WEBHOOKS = 10;
@@ -20,10 +41,39 @@ export type WebhookRow = typeof webhooks.$inferSelect;
 
 export type WebhookKey = Pick<WebhookRow, "siteId" | "id">;
 
-const { siteId, secret, previousVersion, previousSecret, ...SUMMARY } = getTableColumns(webhooks);
+/** Up to this many deliveries of a webhook are counted: every look at a webhook counts them. */
+export const MOST_COUNTED = 10_000;
+
+/**
+ * A row for each counted delivery of a webhook. The status must stand in the SQL itself, and the names of the outer table too:
+ * drizzle leaves the table out in a query of one table.
+ */
+const counted = (status: "pending" | "failed", index: string) =>
+  sql.raw(`(SELECT counted.seq FROM deliveries AS counted INDEXED BY ${index}
+  WHERE counted.site_id = webhooks.site_id AND counted.webhook_id = webhooks.id AND counted.status = '${status}' LIMIT ${MOST_COUNTED})`);
+const PENDING = counted("pending", "deliveries_due");
+const FAILED = counted("failed", "deliveries_failed");
+
+const { siteId, secret, previousVersion, previousSecret, ...COLUMNS } = getTableColumns(webhooks);
+
+const SUMMARY = {
+  ...COLUMNS,
+  pending: sql<number>`(SELECT count(*) FROM ${PENDING})`.as("pending"),
+  failed: sql<number>`(SELECT count(*) FROM ${FAILED})`.as("failed"),
+  oldestPendingAt: sql<number | null>`(SELECT oldest.created_at FROM deliveries AS oldest
+    WHERE oldest.site_id = webhooks.site_id AND oldest.webhook_id = webhooks.id AND oldest.seq = (SELECT min(seq) FROM ${PENDING}))`.as(
+    "oldest_pending_at",
+  ),
+};
 
 /** A webhook as operators see it. */
-export type Webhook = Pick<WebhookRow, keyof typeof SUMMARY>;
+export type Webhook = Pick<WebhookRow, keyof typeof COLUMNS> & {
+  /** The numbers of its pending and failed deliveries, each up to {@link MOST_COUNTED}. */
+  pending: number;
+  failed: number;
+  /** The time of the oldest pending delivery among those counted; null when there is none. */
+  oldestPendingAt: number | null;
+};
 
 export const isWebhook = (key: WebhookKey) => and(eq(webhooks.siteId, key.siteId), eq(webhooks.id, key.id));
 
@@ -90,6 +140,10 @@ export async function insertWebhook(
               failingSince: sql`NULL`.as("failing_since"),
               createdAt: sql`${author.now}`.as("created_at"),
               revision: sql`0`.as("revision"),
+              disabledAt: sql`NULL`.as("disabled_at"),
+              lastStatus: sql`NULL`.as("last_status"),
+              lastError: sql`NULL`.as("last_error"),
+              failingToldAt: sql`NULL`.as("failing_told_at"),
             })
             .from(homeSites)
             .where(and(isSite, sql`${present} < ${MOST_WEBHOOKS}`, not(wasAdded))),
@@ -113,11 +167,13 @@ export async function insertWebhook(
 export type WebhookChange = { [Field in "url" | "events" | "status"]?: Webhook[Field] | undefined };
 
 /**
- * Changes a webhook. Disabling it ends its pending deliveries.
+ * Changes a webhook. Disabling it ends its pending deliveries, up to {@link MOST_ENDED}. It is not enabled while any of them is
+ * pending. With another URL, pending deliveries are due now, up to {@link MOST_ENDED}; {@link makeDue} does the rest.
  *
  * @param detailsOf makes the details for the audit log, as JSON, from the changed webhook
  * @param answerBy  see {@link withRetries}
- * @returns the webhook as it is now; undefined when the site has no such webhook
+ * @returns the webhook as it is now, disabled when enabling has to wait, and whether this call gave it another URL; undefined when the
+ *   site has no such webhook
  * @throws ServiceError as {@link changeRow} does
  */
 export async function updateWebhook(
@@ -128,77 +184,151 @@ export async function updateWebhook(
   detailsOf: (next: Pick<Webhook, "url" | "events">) => string,
   author: Author,
   answerBy?: number,
-): Promise<Webhook | undefined> {
+): Promise<{ webhook: Webhook; isMoved: boolean } | undefined> {
   const store = drizzle(db);
   const find = () => store.select(SUMMARY).from(webhooks).where(isWebhook(key));
+  let isMoved = false;
   const write = async (before: Webhook) => {
     const [url, events, status] = [
       wanted.url ?? before.url,
       wanted.events ?? before.events,
       wanted.status ?? before.status,
     ];
-    const unchanged = and(isWebhook(key), eq(webhooks.revision, before.revision));
-    const moved = ne(webhooks.url, url);
-    const switched = ne(webhooks.status, status);
+    // While the revision is that of `before`, the row has all values of `before`.
+    const isSwitched = status !== before.status;
+    const isEnabling = isSwitched && status === "enabled";
+    isMoved = url !== before.url;
+    const pending = store
+      .select({ one: sql`1` })
+      .from(deliveries)
+      .where(and(isDeliveryOf(key), IS_PENDING));
+    const unchanged = and(
+      isWebhook(key),
+      eq(webhooks.revision, before.revision),
+      isEnabling ? notExists(pending) : undefined,
+    );
     const audited = { siteId, subject: webhooks.id, details: sql`${detailsOf({ url, events })}` };
     const action = status === "disabled" ? ("webhook.disabled" as const) : ("webhook.enabled" as const);
-    const changed = or(moved, ne(webhooks.events, events));
-    // The audit statements come before the update, because they need the row's old values.
-    const [, , { meta }, [now]] = await store.batch([
+    const changed = or(ne(webhooks.url, url), ne(webhooks.events, events));
+    // What needs the row's old values comes before the update.
+    const moving = isMoved
+      ? [renewInFlight(db, key, author.now, unchanged), makeDueWhere(db, key, author.now, unchanged)]
+      : [];
+    const results = await store.batch([
       auditOf(db, author, { ...audited, action: "webhook.changed" }, webhooks, and(unchanged, changed)),
-      auditOf(db, author, { ...audited, action }, webhooks, and(unchanged, switched)),
+      auditOf(db, author, { ...audited, action }, webhooks, and(unchanged, ne(webhooks.status, status))),
+      ...moving,
       store
         .update(webhooks)
         .set({
           ...{ url, events, status, revision: before.revision + 1 },
-          disabledReason: wanted.status === "enabled" ? null : before.disabledReason,
+          ...(isSwitched && { disabledAt: isEnabling ? null : author.now, disabledReason: null }),
           // A new URL, or enabling the webhook again, starts without failures.
-          failingSince: sql`CASE WHEN ${moved} OR ${switched} THEN NULL ELSE ${webhooks.failingSince} END`,
+          ...((isMoved || isEnabling) && {
+            failingSince: null,
+            lastStatus: null,
+            lastError: null,
+            failingToldAt: null,
+          }),
         })
         .where(unchanged),
-      find(),
       ...(status === "disabled" ? [endPending(db, key)] : []),
+      find(),
     ]);
+    const { meta } = results[2 + moving.length] as D1Result;
+    const [now] = results.at(-1) as Webhook[];
     return { changed: meta.changes === 1, now };
   };
-  return changeRow<Webhook>({
+  const webhook = await changeRow<Webhook>({
     read: async () => (await find()).at(0),
     write,
-    isFinal: (now) => hasAll(now, wanted),
+    isFinal: (now) =>
+      hasAll(now, wanted) || (wanted.status === "enabled" && now.status === "disabled" && now.pending > 0),
     retry: (call) => withRetries(runtime, call, answerBy),
   });
+  return webhook && { webhook, isMoved };
 }
 
-/** Ends the pending deliveries of a disabled webhook, up to {@link MOST_ENDED}. */
+/** The status must stand in the SQL itself: with a bound value SQLite does not use the partial index. */
+const IS_PENDING = sql`${deliveries.status} = 'pending'`;
+
+/** Lets the attempts in flight count as sent again. @param where condition on the webhook */
+function renewInFlight(db: D1Database, key: WebhookKey, now: number, where: SQL | undefined) {
+  const isOf = exists(drizzle(db).select({ one: sql`1` }).from(webhooks).where(where));
+  const { nextAttemptAt, lease } = deliveries;
+  // Another holder's clock may be ahead.
+  const inFlight = and(gt(nextAttemptAt, now), lte(nextAttemptAt, now + 2 * LEASE_SECONDS), isNotNull(lease));
+  return drizzle(db)
+    .update(deliveries)
+    .set({ attempts: 0 })
+    .where(and(isOf, isDeliveryOf(key), IS_PENDING, inFlight));
+}
+
+/** @param where condition on the webhook */
+function makeDueWhere(db: D1Database, key: WebhookKey, now: number, where: SQL | undefined) {
+  const store = drizzle(db);
+  const { seq, nextAttemptAt, lease } = deliveries;
+  const some = store
+    .select({ seq })
+    .from(webhooks)
+    .crossJoin(deliveries)
+    .where(and(where, isDeliveryOf(key), IS_PENDING, gt(nextAttemptAt, now), isNull(lease)))
+    .limit(MOST_ENDED);
+  return store
+    .update(deliveries)
+    .set({ nextAttemptAt: now })
+    .where(and(isDeliveryOf(key), inArray(seq, some)));
+}
+
+/**
+ * Makes pending deliveries of an enabled webhook with this URL due now, up to {@link MOST_ENDED}. Those in flight stay as they are.
+ *
+ * @returns false when that were all of them
+ */
+export async function makeDue(
+  runtime: Runtime,
+  db: D1Database,
+  key: WebhookKey,
+  url: string,
+  now: number,
+): Promise<boolean> {
+  const isThere = and(isWebhook(key), eq(webhooks.url, url), eq(webhooks.status, "enabled"));
+  const { meta } = await withRetries(runtime, () => makeDueWhere(db, key, now, isThere));
+  return meta.changes === MOST_ENDED;
+}
+
+/** Ends the pending deliveries of a disabled webhook, up to {@link MOST_ENDED}. What made one fail before stays on it. */
 export function endPending(db: D1Database, key: WebhookKey) {
   const store = drizzle(db);
-  // The status must stand in the SQL itself: with a bound value SQLite does not use the partial index.
-  const pending = and(isDeliveryOf(key), sql`${deliveries.status} = 'pending'`);
+  const pending = and(isDeliveryOf(key), IS_PENDING);
   const some = store.select({ seq: deliveries.seq }).from(deliveries).where(pending).limit(MOST_ENDED);
   const disabled = store
     .select({ one: sql`1` })
     .from(webhooks)
     .where(and(isWebhook(key), eq(webhooks.status, "disabled")));
+  const lastError = sql`coalesce(${deliveries.lastError}, ${"the webhook is disabled"})`;
   return store
     .update(deliveries)
-    .set({ status: "failed", nextAttemptAt: null, lease: null, lastError: "the webhook is disabled" })
+    .set({ status: "failed", nextAttemptAt: null, lease: null, lastError })
     .where(and(isDeliveryOf(key), inArray(deliveries.seq, some), exists(disabled)));
 }
 
 /**
  * Stores a rotation.
  *
- * @param change   `previousVersion` is the webhook's version when the rotation began
+ * @param before   the webhook when the rotation began
+ * @param change   without `previousVersion`, the previous secret stays as it is
+ * @param ends     for the audit log, what the operator said
  * @param answerBy see {@link withRetries}
- * @returns false when the webhook was rotated or deleted since then
+ * @returns false when the webhook was rotated or deleted since `before` was read, or its overlap was ended
  */
 export async function updateWebhookSecret(
   runtime: Runtime,
   db: D1Database,
-  key: WebhookKey,
-  change: {
-    [Field in "version" | "secret" | `previous${"Version" | "Secret" | "ExpiresAt"}`]: NonNullable<WebhookRow[Field]>;
-  },
+  before: WebhookKey & Pick<WebhookRow, "version" | "previousVersion">,
+  change: Pick<WebhookRow, "version" | "secret"> &
+    Partial<Pick<WebhookRow, "previousVersion" | "previousSecret" | "previousExpiresAt">>,
+  ends: string | undefined,
   author: Author,
   answerBy?: number,
 ): Promise<boolean> {
@@ -207,18 +337,51 @@ export async function updateWebhookSecret(
     siteId,
     action: "webhook.rotated" as const,
     subject: webhooks.id,
-    details: sql`json_object('version', ${webhooks.version}, 'previous_expires_at', ${webhooks.previousExpiresAt})`,
+    details: rotationDetails(webhooks, ends),
   };
   const batch = () =>
     store.batch([
       store
         .update(webhooks)
         .set(change)
-        .where(and(isWebhook(key), eq(webhooks.version, change.previousVersion))),
-      auditOf(db, author, audited, webhooks, and(isWebhook(key), CHANGED)),
+        .where(and(isWebhook(before), hasSecretsOf(webhooks, before))),
+      auditOf(db, author, audited, webhooks, and(isWebhook(before), CHANGED)),
     ]);
   const [replaced] = await withRetries(runtime, batch, answerBy);
   return replaced.meta.changes === 1;
+}
+
+/**
+ * Removes the previous secret of a webhook. It stays when the webhook was rotated since `before` was read.
+ *
+ * @param before   has a previous secret
+ * @param answerBy see {@link withRetries}
+ * @returns the webhook as it is now; undefined when the site has no such webhook
+ */
+export async function clearPreviousOfWebhook(
+  runtime: Runtime,
+  db: D1Database,
+  before: WebhookKey & Pick<WebhookRow, "version" | "previousVersion">,
+  author: Author,
+  answerBy?: number,
+): Promise<Webhook | undefined> {
+  const store = drizzle(db);
+  const audited = {
+    siteId,
+    action: "webhook.overlap_ended" as const,
+    subject: webhooks.id,
+    details: endedDetails(webhooks),
+  };
+  const unchanged = and(isWebhook(before), hasSecretsOf(webhooks, before));
+  const batch = () =>
+    store.batch([
+      // The audit comes before the change, because it needs the row's old values.
+      auditOf(db, author, audited, webhooks, unchanged),
+      store.update(webhooks).set(NO_PREVIOUS).where(unchanged),
+      store.select(SUMMARY).from(webhooks).where(isWebhook(before)),
+    ]);
+  const [, , [now]] = await withRetries(runtime, batch, answerBy);
+  return now;
 }
 
 /** Deletes a webhook and up to {@link MOST_ENDED} of its deliveries. @param details for the audit log, as JSON */
@@ -246,6 +409,13 @@ export function selectWebhook(db: D1Database, key: WebhookKey): Promise<Webhook 
   return drizzle(db).select(SUMMARY).from(webhooks).where(isWebhook(key)).get();
 }
 
+/** Whether a webhook is enabled; undefined when the site has no such webhook. Counts nothing. */
+export async function selectIsEnabled(db: D1Database, key: WebhookKey): Promise<boolean | undefined> {
+  const { status } = webhooks;
+  const found = await drizzle(db).select({ status }).from(webhooks).where(isWebhook(key)).get();
+  return found && found.status === "enabled";
+}
+
 /** A webhook with its sealed secrets; undefined when the site has no such webhook. */
 export function selectSealedWebhook(
   runtime: Runtime,
@@ -262,5 +432,28 @@ export function selectWebhooks(db: D1Database, site: number): Promise<Webhook[]>
     .from(webhooks)
     .where(eq(siteId, site))
     .orderBy(asc(webhooks.createdAt), asc(webhooks.id))
+    .all();
+}
+
+/**
+ * How many webhooks of each site the Worker has disabled, and how many enabled ones fail since `failingBefore` or longer. Sites
+ * without any are left out.
+ */
+export function countTroubles(
+  db: D1Database,
+  sites: number[],
+  failingBefore: number,
+): Promise<{ siteId: number; disabled: number; failing: number }[]> {
+  const isDisabled = and(eq(webhooks.status, "disabled"), isNotNull(webhooks.disabledReason));
+  const isFailing = and(eq(webhooks.status, "enabled"), lte(webhooks.failingSince, failingBefore));
+  return drizzle(db)
+    .select({
+      siteId,
+      disabled: sql<number>`count(CASE WHEN ${isDisabled} THEN 1 END)`.as("disabled"),
+      failing: sql<number>`count(CASE WHEN ${isFailing} THEN 1 END)`.as("failing"),
+    })
+    .from(webhooks)
+    .where(and(sql`${siteId} IN (SELECT value FROM ${each(sites)})`, or(isDisabled, isFailing)))
+    .groupBy(siteId)
     .all();
 }

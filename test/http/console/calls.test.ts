@@ -60,6 +60,11 @@ const rotating = (path: string, filled: Record<string, string>) => async (world:
   return { version: page.value("version"), ...filled };
 };
 
+/** Rotates a secret, so that an overlap runs. */
+const overlapping = (path: string) => async (world: World) => {
+  await (await visitorOf(world)).press(await (await visitorOf(world)).open(pathOf({ path }, world)), "Rotate");
+};
+
 /** Samples for each form: how to fill it in, often enough to leave each row of the audit log that the form may leave. */
 const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   "POST /sign-in": [{ body: { token: ADMIN_TOKEN } }],
@@ -78,6 +83,7 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
     { body: rotating(APP, { overlap_seconds: "60" }) },
     { body: rotating(APP, { overlap_seconds: "0", confirmed: "yes" }) },
   ],
+  [`POST ${APP}/end-overlap`]: [{ body: rotating(APP, {}), before: overlapping(APP) }],
   [`GET ${APP}/secret`]: [{ before: rotated(APP) }],
   [`POST ${APP}/revoke`]: [{}],
   "POST /sites/:site_id/agents": [{ body: { id: "98", name: "Another" } }, { body: { list: "99, Another" } }],
@@ -91,9 +97,11 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   ],
   [`POST ${WEBHOOK}`]: [{ body: { url: "https://hooks.example.com/new", [eventType]: "on" } }],
   [`POST ${WEBHOOK}/rotate`]: [{ body: rotating(WEBHOOK, { overlap_seconds: "60" }) }],
+  [`POST ${WEBHOOK}/end-overlap`]: [{ body: rotating(WEBHOOK, {}), before: overlapping(WEBHOOK) }],
   [`GET ${WEBHOOK}/secret`]: [{ before: rotated(WEBHOOK) }],
   [`POST ${WEBHOOK}/ping`]: [{}],
-  [`POST ${WEBHOOK}/redeliver`]: [{ body: { seq: "1" } }, {}],
+  [`POST ${WEBHOOK}/redeliver`]: [{ body: { seq: "1" } }],
+  [`POST ${WEBHOOK}/send-again`]: [{ body: { pending: "on" } }, { body: { pending: "on", count: "yes" } }],
   [`POST ${WEBHOOK}/enable`]: [{ before: changed(WEBHOOK, { status: "disabled" }) }],
   [`POST ${WEBHOOK}/disable`]: [{}],
   [`POST ${WEBHOOK}/delete`]: [{}],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import chinese from "../../../src/assets/console/zh.json";
-import { languageOf, startsOf } from "../../../src/http/console/view.ts";
+import { languageOf, localTime, secondsOf, startsOf } from "../../../src/http/console/view.ts";
 import { OPERATIONS } from "../../../src/operations/index.ts";
-import { DELIVERY_STATUSES } from "../../../src/services/events.ts";
+import { DELIVERY_STATUSES, FAILURE_WORDS, REDELIVERED_STATUSES } from "../../../src/services/events.ts";
 import { SESSION_STATUSES } from "../../../src/services/sessions.ts";
 import { ConsoleVisitor } from "../../support/console-visitor.ts";
 import { World } from "../../support/world.ts";
@@ -41,12 +41,16 @@ const FAILURES = [
   "Redirects are not followed",
   "The secret does not open: MASTER_KEY",
   "The webhook is disabled",
+  ...FAILURE_WORDS.map((words) => {
+    let numbers = 0;
+    return words.replaceAll(/\d+/g, () => `{${numbers++}}`);
+  }),
 ];
 
 const capitalised = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** A status's name is its text. */
-const STATUSES = [...SESSION_STATUSES, ...DELIVERY_STATUSES].map(capitalised);
+const STATUSES = [...SESSION_STATUSES, ...DELIVERY_STATUSES, ...REDELIVERED_STATUSES].map(capitalised);
 
 /** What a call was refused for, in the words that stand beside the rule. */
 const REFUSALS = OPERATIONS.flatMap(({ refusals }) => Object.values(refusals).map(({ past }) => past));
@@ -167,4 +171,28 @@ describe("the reader's day and week", () => {
   ])("begin at midnight and on Monday in %s at %s", (zone, now, day, week) => {
     expect(startsOf(seconds(now), zone)).toEqual({ day: seconds(day), week: seconds(week) });
   });
+});
+
+describe("a time that a reader enters", () => {
+  const seconds = (text: string) => Date.parse(text) / 1000;
+  it.each([
+    ["UTC", "2027-01-15T08:30", "2027-01-15T08:30:00Z", "2027-01-15T08:30:59Z"],
+    ["UTC", " 2027-01-15 08:30 ", "2027-01-15T08:30:00Z", "2027-01-15T08:30:59Z"],
+    ["Asia/Shanghai", "2027-01-15T08:30:07", "2027-01-15T00:30:07Z", "2027-01-15T00:30:07Z"],
+    ["Asia/Kathmandu", "2027-01-15T00:00", "2027-01-14T18:15:00Z", "2027-01-14T18:15:59Z"],
+    ["America/New_York", "2027-07-01T12:00", "2027-07-01T16:00:00Z", "2027-07-01T16:00:59Z"],
+    // The clocks go forward from 01:00 UTC on.
+    ["Europe/Berlin", "2027-03-28T01:59", "2027-03-28T00:59:00Z", "2027-03-28T00:59:59Z"],
+    ["Europe/Berlin", "2027-03-28T03:00", "2027-03-28T01:00:00Z", "2027-03-28T01:00:59Z"],
+  ])("is of the zone %s: %j", (zone, text, start, end) => {
+    expect([secondsOf(text, zone), secondsOf(text, zone, true)]).toEqual([seconds(start), seconds(end)]);
+    expect(secondsOf(localTime(seconds(end), zone), zone)).toBe(seconds(end));
+  });
+
+  it.each(["", "x", "2027-02-30T08:30", "2027-13-01T08:30", "2027-01-15", "2027-01-15T24:30", "2027-01-15T08:30Z"])(
+    "is none: %j",
+    (text) => {
+      expect([secondsOf(text, "UTC"), secondsOf(text, "UTC", true)]).toEqual([undefined, undefined]);
+    },
+  );
 });

@@ -179,8 +179,14 @@ describe("apps", () => {
     const app = await visitor.open(path);
     expect(app.text).toContain("An overlap is running: the previous secret works until 16 Jan 2027, 08:00.");
     const before = await world.operated();
-    const asked = await visitor.press(app, "Rotate", { Overlap: "3600" });
-    expect([asked.path, asked.heading]).toEqual([`${path}/rotate?overlap_seconds=3600`, "Rotate the secret?"]);
+    const unsaid = await visitor.press(app, "Rotate", { Overlap: "3600" });
+    expect([unsaid.status, unsaid.text.includes("Choose which secret ends.")]).toEqual([400, true]);
+    expect((await visitor.open(`${path}/rotate?overlap_seconds=3600`)).path).toBe(path);
+    const asked = await visitor.press(app, "Rotate", { Overlap: "3600", "Which secret stops": "previous" });
+    expect([asked.path, asked.heading]).toEqual([
+      `${path}/rotate?overlap_seconds=3600&ends=previous`,
+      "Rotate the secret?",
+    ]);
     expect(asked.text).toContain(
       "The previous secret Stops at once. Without this rotation it works until 16 Jan 2027, 08:00.",
     );
@@ -196,6 +202,72 @@ describe("apps", () => {
     expect(statuses).toEqual([401, 200, 200]);
   });
 
+  it("replace the secret that nobody received, and the previous one keeps its time", async () => {
+    const { world, visitor, site } = await start();
+    const path = `${site}/apps/${world.appid}`;
+    const lost = shown(await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" }), "secret");
+    const app = await visitor.open(path);
+    const none = await visitor.press(app, "Rotate", { Overlap: "0", "Which secret stops": "current" });
+    expect([none.status, none.text.includes("Without an overlap both stop")]).toEqual([400, true]);
+    const asked = await visitor.press(app, "Rotate", { Overlap: "3600", "Which secret stops": "current" });
+    expect(asked.text).toContain("The previous secret Works until 16 Jan 2027, 08:00, as before.");
+    expect(asked.text).toContain("The secret made last, which nobody received Stops at once.");
+    const next = await visitor.press(asked, "Rotate now");
+    expect([next.heading, next.text.includes("16 Jan 2027, 08:00")]).toEqual(["The secret was rotated", true]);
+    const statuses = [];
+    for (const secret of [world.secret, lost, shown(next, "secret")]) {
+      world.secret = secret;
+      statuses.push((await world.create()).status);
+    }
+    expect(statuses).toEqual([200, 401, 200]);
+  });
+
+  it("keep the secret in use when the overlap has ended since the form was shown", async () => {
+    const { world, visitor, site } = await start();
+    const path = `${site}/apps/${world.appid}`;
+    await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" });
+    const app = await visitor.open(path);
+    const asked = await visitor.press(app, "Rotate", { Overlap: "3600", "Which secret stops": "current" });
+    await world.admin("POST", `/admin/apps/${world.appid}/end-overlap`);
+    const before = await world.operated();
+    const late = await visitor.press(asked, "Rotate now");
+    expect(late.notices).toEqual(["The overlap is over by now, so the secret in use goes on. Nothing was changed."]);
+    expect(await world.operated()).toEqual(before);
+  });
+
+  it("lose their previous secret before its time only by the form of a page that asks for confirmation", async () => {
+    const { world, visitor, site } = await start();
+    const path = `${site}/apps/${world.appid}`;
+    expect((await visitor.open(`${path}/end-overlap`)).path).toBe(path);
+    const next = shown(await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" }), "secret");
+    const asked = await visitor.open((await visitor.open(path)).link("The old secret stops now…"));
+    expect(asked.heading).toBe("Stop the old secret now?");
+    expect(asked.text).toContain(
+      "The previous secret Stops at once. Otherwise it works until 16 Jan 2027, 08:00. The secret in use Goes on working.",
+    );
+    expect((await world.create()).status).toBe(200);
+    const ended = await visitor.press(asked, "The old secret stops now");
+    expect([ended.path.split("?")[0], ended.notices]).toEqual([path, ["The old secret has stopped."]]);
+    expect(ended.text).not.toContain("Previous secret until");
+    expect((await world.create()).status).toBe(401);
+    world.secret = next;
+    expect((await world.create()).status).toBe(200);
+    expect((await visitor.open(`${site}/audit`)).text).toContain("Old secret ended");
+  });
+
+  it("keep the overlap of a rotation that came after the page that asks to end another", async () => {
+    const { world, visitor, site } = await start();
+    const path = `${site}/apps/${world.appid}`;
+    await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" });
+    const asked = await visitor.open(`${path}/end-overlap`);
+    await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { ends: "previous" });
+    const before = await world.operated();
+    expect((await visitor.press(asked, "The old secret stops now")).notices).toEqual([
+      "The secret was rotated since this form was shown. Nothing was changed now.",
+    ]);
+    expect(await world.operated()).toEqual(before);
+  });
+
   it("are rotated without an overlap only after a page that says that the secret in use stops at once", async () => {
     const { world, visitor, site } = await start();
     const path = `${site}/apps/${world.appid}`;
@@ -204,7 +276,9 @@ describe("apps", () => {
     expect(asked.text).not.toContain("The previous secret");
     expect((await world.create()).status).toBe(200);
     expect((await visitor.open(asked.link("Cancel"))).path).toBe(path);
-    const next = shown(await visitor.press(asked, "Rotate now"), "secret");
+    const rotated = await visitor.press(asked, "Rotate now");
+    expect(rotated.heading).toBe("The secret was rotated");
+    const next = shown(rotated, "secret");
     expect((await world.create()).status).toBe(401);
     world.secret = next;
     expect((await world.create()).status).toBe(200);

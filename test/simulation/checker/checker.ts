@@ -9,6 +9,7 @@ import { Operators } from "./admin/operators.ts";
 import { Pruning } from "./admin/pruning.ts";
 import { AfterAnswer } from "./after-answer.ts";
 import { Deliveries } from "./deliveries/deliveries.ts";
+import { Sweeps } from "./deliveries/sweeps.ts";
 import { GivenEvents } from "./events/given-events.ts";
 import { HealthRules } from "./health.ts";
 import { Model } from "./model.ts";
@@ -27,6 +28,7 @@ export class Checker {
   readonly model = new Model();
   readonly operators: Operators;
   readonly pruning: Pruning;
+  readonly sweeps: Sweeps;
   readonly secrecy: Secrecy;
   readonly health: HealthRules;
   violation: Violation | undefined;
@@ -44,6 +46,7 @@ export class Checker {
     const violate = this.violate.bind(this);
     this.operators = new Operators(this.model, violate);
     this.pruning = new Pruning(this.model, violate);
+    this.sweeps = new Sweeps(this.model, violate);
     this.secrecy = new Secrecy(violate);
     this.health = new HealthRules(violate);
     this.#afterAnswer = new AfterAnswer(violate);
@@ -60,12 +63,14 @@ export class Checker {
   arrives(call: Call): void {
     if (call.role === "monitor") return;
     if (call.role === "queue") {
-      this.#deliveries.liveness.arrives(this.model, call, this.#now());
+      this.#deliveries.arrives(call, this.#now());
       return;
     }
     if (call.role === "cron") this.#deliveries.liveness.deployed(call.settings.closedHomes);
-    if (call.role === "cron") this.pruning.arrives(call);
-    else if (isSigned(call)) this.#signed.arrives(call);
+    if (call.role === "cron") {
+      this.pruning.arrives(call);
+      this.sweeps.arrives(call);
+    } else if (isSigned(call)) this.#signed.arrives(call);
     else this.operators.arrives(call);
   }
 
@@ -74,9 +79,11 @@ export class Checker {
     const apply = (change: Change) => this.#apply(home, call, change);
     if (call?.role === "queue") {
       this.#deliveries.checkWritten(home, call, changes, apply, this.#now());
+    } else if (call?.role === "cron") {
+      const others = (change: Change) => this.pruning.checkWritten(home, call, [change]);
+      this.sweeps.checkWritten(home, call, changes, apply, others);
     } else {
-      if (call?.role === "cron") this.pruning.checkWritten(home, call, changes);
-      else if (call !== undefined && isSigned(call)) this.#signed.checkWritten(home, call, changes);
+      if (call !== undefined && isSigned(call)) this.#signed.checkWritten(home, call, changes);
       else if (call !== undefined) this.operators.checkWritten(home, call, changes);
       changes.forEach(apply);
     }
@@ -187,6 +194,7 @@ export class Checker {
     this.#signed.costs.outdate();
     this.operators.disturb(home);
     this.pruning.disturb();
+    this.sweeps.disturb();
     this.#deliveries.restored(home);
     this.#look();
   }

@@ -1,4 +1,4 @@
-import { EVENT_TYPES } from "../operations/index.ts";
+import { CALLS_EVENT_TYPES } from "../operations/index.ts";
 import type { Call } from "../world/call.ts";
 import { mismatch } from "./signed/answers.ts";
 import type { Violate } from "./violate.ts";
@@ -11,7 +11,7 @@ const CONFIDENTIAL = /[0-9a-fA-F]{64}|imported-|simulated-admin|[A-Za-z0-9+/]{43
 
 /** Texts of webhooks that no log may contain: secrets, URLs, bodies and receivers' answers. */
 const OF_WEBHOOKS = new RegExp(
-  `whsec_|https?://|hook-token|${EVENT_TYPES.join("|").replaceAll(".", "\\.")}|HTTP \\d{3}|no answer in 15 s|cannot use|oops`,
+  `whsec_|https?://|hook-token|${CALLS_EVENT_TYPES.join("|").replaceAll(".", "\\.")}|HTTP \\d{3}|no answer in 15 s|cannot use|oops`,
 );
 
 /** Checks that answers and logs contain nothing confidential. */

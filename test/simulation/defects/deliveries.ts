@@ -1,4 +1,4 @@
-import type { Defect } from "./defect.ts";
+import { type Defect, LONGER } from "./defect.ts";
 
 const DELIVERIES = "src/store/home/deliveries.ts";
 const HEALTH = "src/store/home/webhook-health.ts";
@@ -34,24 +34,30 @@ export const DELIVERY_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/webhooks/budget.ts",
-        find: "Math.max(1, Math.floor(this.#places / this.#webhooks))",
-        replace: "Math.max(1, Math.floor(this.#places / (this.#webhooks * 0 + 1)))",
+        find: "part(this.#places - keptForFailing, 1 / (all.length - failing.length))",
+        replace: "part(this.#places - 0 * keptForFailing, 1)",
       },
     ],
   },
   {
     name: "claims-without-cap",
     what: "Any number of attempts are in flight to one webhook.",
-    edits: [{ file: DELIVERIES, find: " END - in_flight.attempts))", replace: " END))" }],
+    edits: [
+      {
+        file: "src/store/home/deliveries.ts",
+        find: "ELSE ${number(MOST_IN_FLIGHT)} END - attempts)",
+        replace: "ELSE ${number(MOST_IN_FLIGHT)} END)",
+      },
+    ],
   },
   {
     name: "as-many-while-it-fails",
     what: "As many attempts are in flight to a failing webhook as to a healthy one.",
     edits: [
       {
-        file: DELIVERIES,
-        find: "ELSE ${sql.raw(String(MOST_IN_FLIGHT_FAILING))} END",
-        replace: "ELSE ${sql.raw(String(MOST_IN_FLIGHT + 0 * MOST_IN_FLIGHT_FAILING))} END",
+        file: "src/store/home/deliveries.ts",
+        find: "THEN ${number(MOST_IN_FLIGHT_FAILING)} -",
+        replace: "THEN ${number(MOST_IN_FLIGHT + 0 * MOST_IN_FLIGHT_FAILING)} -",
       },
     ],
   },
@@ -59,7 +65,11 @@ export const DELIVERY_DEFECTS: Defect[] = [
     name: "cap-forgets-clocks-ahead",
     what: "Attempts in flight are not counted when they were begun by an isolate whose clock is ahead.",
     edits: [
-      { file: DELIVERIES, find: "<= ${v.until} + ${sql.raw(String(LEASE_SECONDS))} AND", replace: "<= ${v.until} AND" },
+      {
+        file: "src/store/home/deliveries.ts",
+        find: "<= ${v.until} + ${number(LEASE_SECONDS)} AND",
+        replace: "<= ${v.until} AND",
+      },
     ],
   },
   {
@@ -114,9 +124,9 @@ export const DELIVERY_DEFECTS: Defect[] = [
     what: "The audit log has no row for a webhook that the Worker disables.",
     edits: [
       {
-        file: HEALTH,
-        find: "    auditDisabling(db, { ...disabling, details }),\n",
-        replace: "    ...(details && []),\n",
+        file: "src/store/home/webhook-health.ts",
+        find: "    auditDisabling(db, { siteId, webhookId, now, details }),\n",
+        replace: '    db.prepare("UPDATE jobs SET place = place WHERE changes() > ?").bind(0 * details.length - 1),\n',
       },
     ],
   },
@@ -140,9 +150,9 @@ export const DELIVERY_DEFECTS: Defect[] = [
     what: "failing_since is the time of the last failure.",
     edits: [
       {
-        file: HEALTH,
-        find: "(${webhooks.failingSince} IS NULL) <> (${v.failingSince} IS NULL)",
-        replace: "${webhooks.failingSince} IS NOT ${v.failingSince}",
+        file: "src/store/home/webhook-health.ts",
+        find: "coalesce(failing_since, ${v.failedAt})",
+        replace: "coalesce(${v.failedAt}, failing_since)",
       },
     ],
   },
@@ -152,8 +162,8 @@ export const DELIVERY_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/webhooks/health-of.ts",
-        find: "failingSince: succeeded ? null : now",
-        replace: "failingSince: succeeded && 0 ? null : now",
+        find: "failedAt: succeeded ? null : now",
+        replace: "failedAt: succeeded && 0 ? null : now",
       },
     ],
   },
@@ -185,8 +195,8 @@ export const DELIVERY_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/waiting-webhooks.ts",
-        find: "AND ${deliveries.nextAttemptAt} <= ${v.dueBefore}))",
-        replace: "AND ${deliveries.nextAttemptAt} <= ${v.dueBefore} AND ${deliveries.lease} IS NULL))",
+        find: "AND ${deliveries.nextAttemptAt} <= ${v.dueBefore}), 0) AS isDue",
+        replace: "AND ${deliveries.nextAttemptAt} <= ${v.dueBefore} AND ${deliveries.lease} IS NULL), 0) AS isDue",
       },
     ],
   },
@@ -196,8 +206,8 @@ export const DELIVERY_DEFECTS: Defect[] = [
     edits: [
       {
         file: HOME_RUN,
-        find: "(nextDue <= now ? isStopped : target.retries)",
-        replace: "(nextDue <= now ? isStopped : target.retries && false)",
+        find: "(wait <= 0 ? isStopped : target.retries ||",
+        replace: "(wait <= 0 ? isStopped : (target.retries && false) ||",
       },
     ],
   },
@@ -207,9 +217,9 @@ export const DELIVERY_DEFECTS: Defect[] = [
     edits: [
       {
         file: HOME_RUN,
-        find: "for (const { result } of ended) this.#count(result.status);",
+        find: "      this.#count(result.status);\n",
         replace:
-          "for (const { result } of ended) { this.#count(result.status); if (result.lastError !== null) this.#tools.telemetry.warn({ warning: result.lastError }); }",
+          "      this.#count(result.status);\n      if (result.lastError !== null) this.#tools.telemetry.warn({ warning: result.lastError });\n",
       },
     ],
   },
@@ -226,6 +236,304 @@ export const DELIVERY_DEFECTS: Defect[] = [
         file: "src/webhooks/deliver.ts",
         find: "runs.map(({ run }) => run.begin())",
         replace: "runs.map(({ run }) => run.begin().then(() => run.finish()))",
+      },
+    ],
+  },
+  {
+    name: "quiet-webhooks-disabled",
+    what: "A webhook that was quiet for five days after a failure is disabled by its next failure.",
+    edits: [
+      {
+        file: "src/store/home/webhook-health.ts",
+        find: "<= ${v.failingBefore} AND (\n",
+        replace: "<= ${v.failingBefore} AND (true OR\n",
+      },
+    ],
+  },
+  {
+    name: "used-up-is-no-reason",
+    what: "A webhook that fails for five days stays enabled, though a delivery has used up its attempts.",
+    edits: [
+      {
+        file: "src/store/home/webhook-health.ts",
+        find: "WHERE ${ended.status} = 'failed')",
+        replace: "WHERE ${ended.status} = 'lost')",
+      },
+    ],
+  },
+  {
+    name: "stuck-is-no-reason",
+    steps: LONGER,
+    what: "A webhook that fails for five days stays enabled, though a delivery has been due for a day.",
+    edits: [
+      {
+        file: "src/store/home/webhook-health.ts",
+        find: "AND ${late.nextAttemptAt} <= ${v.dueBefore}",
+        replace: "AND ${late.nextAttemptAt} <= 0 * ${v.dueBefore}",
+      },
+    ],
+  },
+  {
+    name: "pings-judge",
+    what: "A failed ping counts as a failure of its webhook.",
+    edits: [
+      {
+        file: "src/webhooks/health-of.ts",
+        find: "posted && held.type !== PING",
+        replace: "posted && held.type !== `${PING}?`",
+      },
+    ],
+  },
+  {
+    name: "pings-are-retried",
+    what: "A ping that fails is tried eight times.",
+    edits: [{ file: "src/webhooks/attempt.ts", find: "if (type === PING)", replace: "if (type === `${PING}?`)" }],
+  },
+  {
+    name: "pings-wait",
+    what: "A ping waits behind everything that was due before.",
+    edits: [
+      {
+        file: "src/store/home/events.ts",
+        find: "nextAttemptAt: sql`${FIRST_IN_LINE}`.as",
+        replace: "nextAttemptAt: sql`${now + FIRST_IN_LINE}`.as",
+      },
+    ],
+  },
+  {
+    name: "pings-need-a-place",
+    steps: LONGER,
+    what: "A ping waits until fewer attempts are in flight.",
+    edits: [
+      {
+        file: "src/store/home/deliveries.ts",
+        find: "(SELECT count(*) FROM longest WHERE at = ${number(FIRST_IN_LINE)})",
+        replace: "(SELECT count(*) FROM longest WHERE at < ${number(FIRST_IN_LINE)})",
+      },
+    ],
+  },
+  {
+    name: "old-urls-judge",
+    steps: LONGER,
+    what: "The answer of a webhook's old URL counts for its new one.",
+    edits: [
+      {
+        file: "src/store/home/webhook-health.ts",
+        find: "${webhooks.id} = ${v.webhookId} AND ${webhooks.url} = ${v.url}`",
+        replace: "${webhooks.id} = ${v.webhookId} AND ${v.url} <> ''`",
+      },
+    ],
+  },
+  {
+    name: "cause-is-lost",
+    what: "The deliveries that end with a webhook forget why they failed before.",
+    edits: [
+      {
+        file: "src/store/home/webhooks.ts",
+        find: 'coalesce(${deliveries.lastError}, ${"the webhook is disabled"})',
+        replace: 'coalesce(${"the webhook is disabled"}, ${deliveries.lastError})',
+      },
+    ],
+  },
+  {
+    name: "webhook-forgets-its-error",
+    what: "A webhook does not say how its last event failed.",
+    edits: [
+      {
+        file: "src/store/home/webhook-health.ts",
+        find: "last_status = ${v.lastStatus}, last_error = ${v.lastError}\n    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${webhooks.failingSince} IS NULL",
+        replace:
+          "last_status = nullif(${v.lastStatus}, 500), last_error = ${v.lastError}\n    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${webhooks.failingSince} IS NULL",
+      },
+    ],
+  },
+  {
+    name: "disabled-without-time",
+    what: "A webhook that the Worker disables does not say when.",
+    edits: [
+      {
+        file: "src/store/home/webhook-health.ts",
+        find: "disabled_at = ${v.now},",
+        replace: "disabled_at = ${v.now} * NULL,",
+      },
+    ],
+  },
+  {
+    name: "attempts-without-time",
+    what: "A delivery does not say when its last attempt began.",
+    edits: [
+      {
+        file: "src/store/home/deliveries.ts",
+        find: "last_attempt_at = ${v.now}, duration_ms = NULL",
+        replace: "last_attempt_at = coalesce(last_attempt_at, ${v.now}), duration_ms = NULL",
+      },
+    ],
+  },
+  {
+    name: "attempts-without-duration",
+    what: "A delivery does not say how long its last attempt took.",
+    edits: [
+      {
+        file: "src/store/home/deliveries.ts",
+        find: "duration_ms = each.value ->> 'durationMs'",
+        replace: "duration_ms = each.value ->> 'duration'",
+      },
+    ],
+  },
+  {
+    name: "wakes-lost-behind-a-batch",
+    steps: LONGER,
+    what: "A webhook whose attempt ends while another batch is in D1 is left without a notice of its retry.",
+    edits: [
+      {
+        file: "src/webhooks/home-run.ts",
+        find: "if (target.inFlight === 0 && target.unrecorded === 0 &&",
+        replace: "if (target.inFlight === 0 && target.unrecorded >= 0 &&",
+      },
+    ],
+  },
+  {
+    name: "sites-take-all-places",
+    steps: LONGER,
+    what: "One site takes all places of a run while another site waits.",
+    edits: [
+      {
+        file: "src/webhooks/budget.ts",
+        find: "return part(this.#places, SITE_PART) - taken;",
+        replace: "return part(this.#places, 2 * SITE_PART) - taken;",
+      },
+    ],
+  },
+  {
+    name: "failing-take-all-places",
+    what: "Failing webhooks take all places of a run.",
+    edits: [
+      { file: "src/webhooks/budget.ts", find: "const FAILING_PART = 1 / 3;", replace: "const FAILING_PART = 1;" },
+    ],
+  },
+  {
+    name: "unknown-take-all-places",
+    what: "Webhooks that are not known to fail take all places of a run, also when they fail.",
+    edits: [
+      {
+        file: "src/webhooks/budget.ts",
+        find: "else freeForOthers -= whenFailing;",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "no-place-for-new-events",
+    steps: LONGER,
+    what: "New events of a failing webhook wait behind all retries.",
+    edits: [
+      {
+        file: "src/store/home/deliveries.ts",
+        find: "failing AND new = 0 THEN ${NEWEST}",
+        replace: "failing AND new < 0 THEN ${NEWEST}",
+      },
+    ],
+  },
+  {
+    name: "no-place-kept-for-new-events",
+    steps: LONGER,
+    what: "Retries take all places of a failing webhook while no new event is due.",
+    edits: [
+      {
+        file: "src/store/home/deliveries.ts",
+        find: " - (new = 0 AND NOT EXISTS (SELECT 1 FROM never_tried))",
+        replace: "",
+      },
+    ],
+  },
+  {
+    name: "sent-again-in-flight-is-lost",
+    steps: LONGER,
+    what: "An event that is sent again while its last attempt is in flight is not tried anew.",
+    edits: [
+      {
+        file: "src/store/home/deliveries.ts",
+        find: "const SENT_AGAIN = sql`(${deliveries.attempts} <",
+        replace: "const SENT_AGAIN = sql`(0 AND ${deliveries.attempts} <",
+      },
+    ],
+  },
+  {
+    name: "disabling-tells-nobody",
+    what: "The site's other webhooks are not told of one that the Worker disables.",
+    edits: [
+      {
+        file: "src/store/home/webhook-health.ts",
+        find: "    ...tellOthers(db, { type: WEBHOOK_DISABLED, siteId, webhookId, reason, eventId, now }),\n",
+        replace:
+          '    ...(eventId === "" ? tellOthers(db, { type: WEBHOOK_DISABLED, siteId, webhookId, reason, eventId, now }) : []),\n',
+      },
+    ],
+  },
+  {
+    name: "disabling-tells-itself",
+    what: "A webhook may get the event that another one was disabled though it does not want it.",
+    edits: [
+      {
+        file: "src/store/home/webhook-events.ts",
+        find: "wanted WHERE wanted.value = ${v.type}) AND changes() > 0",
+        replace: "wanted WHERE wanted.value <> ${v.type}) AND changes() > 0",
+      },
+    ],
+  },
+  {
+    name: "failing-is-told-each-minute",
+    what: "The sweep tells of a failing webhook again and again.",
+    edits: [
+      {
+        file: "src/store/home/webhook-events.ts",
+        find: "AND ${webhooks.failingToldAt} IS NULL",
+        replace: "AND coalesce(${webhooks.failingToldAt}, 0) < ${now}",
+      },
+    ],
+  },
+  {
+    name: "failing-is-never-told",
+    what: "Nobody is told of a webhook that fails.",
+    edits: [
+      {
+        file: "src/store/home/webhook-events.ts",
+        find: "const TOLD_AFTER_SECONDS = 300;",
+        replace: "const TOLD_AFTER_SECONDS = 300_000_000;",
+      },
+    ],
+  },
+  {
+    name: "failing-is-told-at-once",
+    what: "Others are told of a webhook at its first failure.",
+    edits: [
+      {
+        file: "src/store/home/webhook-events.ts",
+        find: "const TOLD_AFTER_SECONDS = 300;",
+        replace: "const TOLD_AFTER_SECONDS = 3;",
+      },
+    ],
+  },
+  {
+    name: "told-though-events-are-off",
+    steps: LONGER,
+    what: "A site whose events are off is told of its webhooks.",
+    edits: [
+      {
+        file: "src/store/home/webhook-events.ts",
+        find: "nextEvent(v.siteId, sql`${homeSites.events}`)",
+        replace: "nextEvent(v.siteId, sql`(${homeSites.events} OR 1)`)",
+      },
+    ],
+  },
+  {
+    name: "told-what-was-answered",
+    what: "The event of a disabled webhook holds the receiver's words.",
+    edits: [
+      {
+        file: "src/store/home/webhook-events.ts",
+        find: "last_status: webhooks.lastStatus,",
+        replace: "last_status: webhooks.lastError,",
       },
     ],
   },

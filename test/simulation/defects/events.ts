@@ -118,9 +118,9 @@ export const EVENT_DEFECTS: Defect[] = [
     what: "Redelivering takes the lease from an attempt in flight.",
     edits: [
       {
-        file: "src/store/home/events.ts",
-        find: "          ...(atRest && { setWhere: atRest }),\n",
-        replace: "          ...(atRest && {}),\n",
+        file: "src/store/home/redeliveries.ts",
+        find: "CASE WHEN ${inFlight} THEN deliveries",
+        replace: "CASE WHEN 0 AND ${inFlight} THEN deliveries",
       },
     ],
   },
@@ -129,9 +129,9 @@ export const EVENT_DEFECTS: Defect[] = [
     what: "A rotation of a webhook's secret ends the previous secret at once.",
     edits: [
       {
-        file: "src/services/webhook-secrets.ts",
-        find: "const previousExpiresAt = ctx.now + overlapSeconds;",
-        replace: "const previousExpiresAt = ctx.now + overlapSeconds * 0;",
+        file: "src/services/rotation.ts",
+        find: "previousExpiresAt: ctx.now + input.overlapSeconds,",
+        replace: 'previousExpiresAt: ctx.now + input.overlapSeconds * ("webhookId" in owner ? 0 : 1),',
       },
     ],
   },
@@ -167,9 +167,9 @@ export const EVENT_DEFECTS: Defect[] = [
     what: "A webhook that is enabled again keeps its disabled_reason.",
     edits: [
       {
-        file: WEBHOOKS,
-        find: 'wanted.status === "enabled" ? null : before.disabledReason',
-        replace: 'wanted.status === "enabled" ? before.disabledReason : before.disabledReason',
+        file: "src/store/home/webhooks.ts",
+        find: "...(isSwitched && { disabledAt: isEnabling ? null : author.now, disabledReason: null }),",
+        replace: "...(isSwitched && { disabledAt: isEnabling ? null : author.now }),",
       },
     ],
   },
@@ -177,11 +177,7 @@ export const EVENT_DEFECTS: Defect[] = [
     name: "enabling-goes-on-failing",
     what: "A webhook that is enabled again keeps its old failing_since.",
     edits: [
-      {
-        file: WEBHOOKS,
-        find: "CASE WHEN ${moved} OR ${switched} THEN NULL",
-        replace: "CASE WHEN ${moved} OR (${switched} AND 0) THEN NULL",
-      },
+      { file: "src/store/home/webhooks.ts", find: "...((isMoved || isEnabling) && {", replace: "...(isMoved && {" },
     ],
   },
   {

@@ -30,8 +30,8 @@ export const AUDIT_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/apps.ts",
-        find: "'version', ${apps.version}, 'previous_expires_at', ${apps.previousExpiresAt}",
-        replace: "'version', ${apps.previousVersion}, 'previous_expires_at', ${apps.previousExpiresAt}",
+        find: "details: rotationDetails(apps, ends),",
+        replace: "details: rotationDetails({ ...apps, version: apps.previousVersion } as never, ends),",
       },
     ],
   },
@@ -52,9 +52,8 @@ export const AUDIT_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/webhooks.ts",
-        find: "sql`json_object('version', ${webhooks.version}, 'previous_expires_at', ${webhooks.previousExpiresAt})`",
-        replace:
-          "sql`json_object('version', ${webhooks.version}, 'previous_expires_at', ${webhooks.previousExpiresAt}, 'secret', ${webhooks.secret})`",
+        find: "details: rotationDetails(webhooks, ends),",
+        replace: "details: sql`json_insert(${rotationDetails(webhooks, ends)}, '$.secret', ${webhooks.secret})`,",
       },
     ],
   },
@@ -86,8 +85,8 @@ export const AUDIT_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/webhook-health.ts",
-        find: "{ origin: URL.parse(url)?.origin, reason: disabling.reason }",
-        replace: "{ origin: URL.parse(url)?.origin }",
+        find: "{ origin: URL.parse(url)?.origin, reason });",
+        replace: "{ origin: URL.parse(url)?.origin });",
       },
     ],
   },

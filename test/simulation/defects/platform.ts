@@ -98,9 +98,9 @@ const MANY_CALLS: Defect[] = [
     edits: [
       {
         file: "src/webhooks/sweep.ts",
-        find: "        ended[home] = await endLeftovers(tools, db, waiting);",
+        find: "        ended[home] = await endLeftovers(tools, db, waiting, endings);",
         replace:
-          "        ended[home] = await endLeftovers(tools, db, waiting);\n        for (let left = waiting; left.length > 0; ) left = await listWaiting(tools, db);",
+          "        ended[home] = await endLeftovers(tools, db, waiting, endings);\n        for (let left = waiting; left.length > 0; ) left = await listWaiting(tools, db);",
       },
     ],
   },

@@ -79,7 +79,7 @@ export const POST_DEFECTS: Defect[] = [
   {
     name: "redirects-are-successes",
     what: "An answer below 400 is a success.",
-    edits: [{ file: "src/webhooks/post.ts", find: "if (response.ok) return", replace: "if (status < 400) return" }],
+    edits: [{ file: "src/webhooks/post.ts", find: "if (response.ok) {", replace: "if (status < 400) {" }],
   },
   {
     name: "receivers-have-a-minute",
@@ -187,8 +187,8 @@ export const POST_DEFECTS: Defect[] = [
     edits: [
       {
         file: ATTEMPT,
-        find: "if (fault !== undefined) return { status: null, error: `the URL",
-        replace: "if (fault !== undefined && URL.parse(url) === null) return { status: null, error: `the URL",
+        find: "if (fault !== undefined) return { ...unposted, error: `the URL",
+        replace: "if (fault !== undefined && URL.parse(url) === null) return { ...unposted, error: `the URL",
       },
     ],
   },
@@ -203,7 +203,11 @@ export const POST_DEFECTS: Defect[] = [
     name: "gone-stays-enabled",
     what: "A webhook whose receiver answers 410 stays enabled.",
     edits: [
-      { file: ATTEMPT, find: "lastStatus, lastError }, gone };", replace: "lastStatus, lastError }, gone: false };" },
+      {
+        file: ATTEMPT,
+        find: "nextAttemptAt: next, againAt }, gone };",
+        replace: "nextAttemptAt: next, againAt }, gone: false };",
+      },
     ],
   },
 ];

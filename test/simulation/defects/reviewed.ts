@@ -79,10 +79,10 @@ export const REVIEWED_DEFECTS: Defect[] = [
         replace: "const version = `${appid} ${newVersion(runtime) && 1}`;",
       },
       {
-        file: "src/services/app-secrets.ts",
+        file: "src/services/rotation.ts",
         find: "const version = newVersion(ctx.runtime);",
         replace:
-          "const version = app.version.replace(/\\d+$/, (count) => String(Number(count) + (newVersion(ctx.runtime) ? 1 : 0)));",
+          "const version = 'webhookId' in owner ? newVersion(ctx.runtime) : stored.version.replace(/\\d+$/, (count) => String(Number(count) + (newVersion(ctx.runtime) ? 1 : 0)));",
       },
     ],
   },

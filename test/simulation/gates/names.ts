@@ -16,6 +16,7 @@ import { OUTAGES } from "../world/events/outages.ts";
 import { CALLER_ACTS } from "../world/people/caller.ts";
 import { ACTS } from "../world/people/operator-acts.ts";
 import { TWO_AT_ONCE } from "../world/people/operator-day.ts";
+import { SENT_AGAIN } from "../world/people/operator-webhooks.ts";
 import { WEBHOOK_ACTS } from "../world/people/webhook-day.ts";
 import { MOODS } from "../world/receivers/moods.ts";
 import { MISSES } from "../world/receivers/post.ts";
@@ -42,6 +43,7 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   "`caller: ${act}`": Object.keys(CALLER_ACTS).map((act) => `caller: ${act}`),
   "`operator: ${act}`": [ACTS, WEBHOOK_ACTS].flatMap(Object.keys).map((act) => `operator: ${act}`),
   "`two at once: ${act}`": Object.keys(TWO_AT_ONCE).map((act) => `two at once: ${act}`),
+  "`sent again: ${what}`": Object.keys(SENT_AGAIN).map((what) => `sent again: ${what}`),
   "`before a restore: ${act}`": Object.keys(DAY_BEFORE).map((act) => `before a restore: ${act}`),
   "`attack: ${kind}`": Object.keys(ATTACKS).map((kind) => `attack: ${kind}`),
   "`tenant: ${act}`": Object.keys(TENANT_ACTS).map((act) => `tenant: ${act}`),

@@ -16,5 +16,8 @@ export const MODELS: readonly OperationModel[] = await Promise.all(
 export const modelAt = (path: string): OperationModel | undefined =>
   MODELS.find(({ wireName }) => path === `/openapi/chat/${wireName}`);
 
+/** The types of the events that signed calls leave. */
+export const CALLS_EVENT_TYPES: readonly string[] = MODELS.map(({ event }) => event.type);
+
 /** The types of events that webhooks can ask for. */
-export const EVENT_TYPES: readonly string[] = MODELS.map(({ event }) => event.type);
+export const EVENT_TYPES: readonly string[] = [...CALLS_EVENT_TYPES, "webhook.disabled", "webhook.failing"];

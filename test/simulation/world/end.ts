@@ -1,4 +1,7 @@
 import { PRUNE_CRON, SWEEP_CRON, triggerCron } from "./events/cron.ts";
+import type { KnownSite } from "./people/company.ts";
+import { Operator } from "./people/operator.ts";
+import { WebhookKeeper } from "./people/operator-webhooks.ts";
 import type { World } from "./world.ts";
 
 const MINUTE = 60_000;
@@ -8,6 +11,9 @@ const HOUR = 60 * MINUTE;
  * Milliseconds after which every lost attempt counts as lost, the sweep has found it, and due deliveries are posted.
  */
 const SWEPT_MS = 6 * MINUTE;
+
+/** The most webhooks of a site that get much at the end. */
+const MOST_ASKED = 3;
 
 /** Longer than all waits between the eight attempts of a delivery. */
 const LAST_ATTEMPT_MS = 36 * HOUR;
@@ -33,10 +39,25 @@ export const endMs = ({ cloud }: World): number =>
  */
 async function sweepOn(world: World): Promise<void> {
   await sweepFor(world, SWEPT_MS);
+  await Promise.all(world.company.sitesAtWork.map((site) => sendMuch(world, site)));
   await world.sleep(LAST_ATTEMPT_MS);
   await triggerCron(world, PRUNE_CRON, world.chance.one(world.weather.edges));
   await sweepFor(world, 2 * SWEPT_MS);
   world.checker.runEnds();
+}
+
+/**
+ * Sends events again to all webhooks at once, and asks each receiver whether it is well. Nothing else happens then, so
+ * each attempt must begin when it is due.
+ */
+async function sendMuch(world: World, site: KnownSite): Promise<void> {
+  const keeper = new WebhookKeeper(new Operator(world));
+  await Promise.all(
+    site.webhooks.slice(0, MOST_ASKED).map(async (webhook) => {
+      await keeper.sendAgain(webhook, world.chance.one(["what failed or waits", "what was delivered"]));
+      await keeper.ping(webhook);
+    }),
+  );
 }
 
 async function sweepFor(world: World, milliseconds: number): Promise<void> {

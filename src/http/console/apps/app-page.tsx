@@ -1,5 +1,5 @@
 import { isRefusedFor } from "../../../errors.ts";
-import { readSecret, rotateSecret } from "../../../services/app-secrets.ts";
+import { endOverlap, readSecret, rotateSecret } from "../../../services/app-secrets.ts";
 import { findApp, revokeApp } from "../../../services/apps.ts";
 import type { Site } from "../../../services/sites.ts";
 import type { PageContext } from "../env.ts";
@@ -83,7 +83,8 @@ export async function appOf(c: PageContext, site: Site) {
       ),
     },
     read: () => readSecret(ctx, { site, appid, version }),
-    rotate: (overlapSeconds, expectedVersion) => rotateSecret(ctx, { appid, overlapSeconds, expectedVersion }),
+    rotate: (input) => rotateSecret(ctx, { appid, ...input }),
+    endOverlap: (expectedVersion) => endOverlap(ctx, { appid, expectedVersion }),
     page: (again) => appPage(c, site, again),
   };
   return { ...owner, app };
@@ -96,7 +97,7 @@ async function appPage(c: PageContext, named: Site, again?: Filled): Promise<Res
   const { site, path } = owner;
   const body = (
     <>
-      <Faults view={view} filled={again} labels={{ overlap_seconds: t("Overlap") }} />
+      <Faults view={view} filled={again} labels={{ overlap_seconds: t("Overlap"), ends: t("Which secret stops") }} />
       <section class="card">
         <dl class="facts">
           {owner.facts}
@@ -109,7 +110,7 @@ async function appPage(c: PageContext, named: Site, again?: Filled): Promise<Res
             <Time view={view} at={app.createdAt} />
           </dd>
           {app.revokedAt === null ? (
-            <PreviousSecret view={view} of={app} />
+            <PreviousSecret view={view} of={owner} stop />
           ) : (
             <>
               <dt>{t("Revoked on")}</dt>

@@ -27,7 +27,7 @@ export async function postApp(c: PageContext, site: Site): Promise<Response> {
     list: path,
     work: async (app) => {
       const { appid, version } = await issueApp(ctx, { site, ...app });
-      return secretLocation(c, `${path}/${appid}`, version);
+      return secretLocation(c, `${path}/${appid}`, version, true);
     },
   });
 }

@@ -17,7 +17,7 @@ export const APPS_CALLS: ConsoleCall[] = [
   call({ ...SITE, method: "get", path: APP, audit: [] }, appPageOrMissing),
   call({ ...SITE, method: "get", path: `${APP}/release`, audit: [] }, releasePage),
   call({ ...SITE, method: "post", path: `${APP}/release`, audit: ["app.released"] }, postRelease),
-  ...secretPages(APP, "app.rotated", appOf),
+  ...secretPages(APP, { rotated: "app.rotated", ended: "app.overlap_ended" }, appOf),
   call({ ...SITE, method: "get", path: `${APP}/revoke`, audit: [] }, revokePage),
   call({ ...SITE, method: "post", path: `${APP}/revoke`, audit: ["app.revoked"] }, postRevoke),
 ];

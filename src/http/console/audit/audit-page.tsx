@@ -58,6 +58,7 @@ function actionText(view: View, action: AuditAction): string {
     "app.issued": view.t("App issued"),
     "app.imported": view.t("App imported"),
     "app.rotated": view.t("Secret rotated"),
+    "app.overlap_ended": view.t("Old secret ended"),
     "app.revoked": view.t("App revoked"),
     "agent.added": view.t("Agent added"),
     "agent.renamed": view.t("Agent renamed"),
@@ -68,12 +69,17 @@ function actionText(view: View, action: AuditAction): string {
     "webhook.enabled": view.t("Webhook enabled"),
     "webhook.disabled": view.t("Webhook disabled"),
     "webhook.rotated": view.t("Webhook secret rotated"),
+    "webhook.overlap_ended": view.t("Old webhook secret ended"),
+    "webhook.redelivered": view.t("Events sent again"),
     "webhook.deleted": view.t("Webhook deleted"),
     "secrets.resealed": view.t("Secrets re-sealed"),
     "home.restored": view.t("Home restored"),
   };
   return texts[action];
 }
+
+/** The times of the events that were sent again, in Unix seconds. */
+const TIMES = new Set(["since", "until"]);
 
 function detailText(view: View, details: Record<string, unknown>): string {
   const {
@@ -84,9 +90,14 @@ function detailText(view: View, details: Record<string, unknown>): string {
     lifted_by: lift,
     first_chat_id: first,
     home,
+    call: _,
     ...others
   } = details;
-  const parts = Object.entries(others).map(([key, value]) => (key === "name" ? String(value) : `${key} ${value}`));
+  const parts = Object.entries(others)
+    .filter(([, value]) => value !== null)
+    .map(([key, value]) =>
+      key === "name" ? String(value) : `${key} ${TIMES.has(key) ? view.time(Number(value)) : value}`,
+    );
   if (typeof home === "string" && view.hasHomes) parts.push(`home ${home}`);
   if (from !== undefined) parts.push(`${from} → ${to}`);
   if (Array.isArray(imported) && imported.length > 0) parts.push(imported.join(", "));

@@ -37,6 +37,8 @@ export interface FormAction<Input> {
   look?: (input: Input) => Promise<unknown>;
   /** Turns a refusal into errors by field, and the form is shown again with them. Undefined for an error that has a page of its own. */
   refused?: (error: unknown) => Record<string, string> | undefined;
+  /** For a button that only asks: answers in place of the work, as often as it is pressed, and writes nothing. */
+  ask?: ((input: Input) => Promise<Response>) | undefined;
   /** The path of the page for a form that was already sent, when the result of the first submit is not known. */
   list: string;
   /** Returns the path of the page after the form. */
@@ -45,7 +47,7 @@ export interface FormAction<Input> {
 
 /** Answers a form with fields. A form with errors, and a draft ({@link isDraft}), is shown again; any other is carried out once. */
 export async function formAction<Input>(c: PageContext, form: Form, action: FormAction<Input>): Promise<Response> {
-  const { values, entered, page, draft, look, refused, list, work } = action;
+  const { values, entered, page, draft, look, refused, ask, list, work } = action;
   if ("errors" in entered) return page({ values, errors: entered.errors });
   const { input } = entered;
   const sayRefused = (error: unknown) => {
@@ -62,6 +64,7 @@ export async function formAction<Input>(c: PageContext, form: Form, action: Form
     }
     return page({ values, errors: {} });
   }
+  if (ask !== undefined) return ask(input).catch(sayRefused);
   return once(c, form, list, () => work(input).catch(sayRefused));
 }
 

@@ -26,7 +26,8 @@ export const isRefused = (form: Filled | undefined): boolean => Object.keys(form
 export type FormResult =
   | ("site" | "revoked" | "released" | "not_released" | "agents" | "renamed" | "normal" | "disabled")
   | ("site_renamed" | "site_opened" | "site_closed" | "first_chat_id")
-  | ("saved" | "deleted" | "sent" | "sent_in_part" | "event_gone")
+  | ("saved" | "deleted" | "sent" | "event_gone" | "webhook_ending")
+  | ("overlap_ended" | "overlap_over")
   | ("not_known" | "rotated_before" | "revoked_before" | "draft");
 
 /**
@@ -58,19 +59,21 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     first_chat_id: t("The next chat_id was set."),
     saved: t("Saved."),
     deleted: t("Deleted."),
+    overlap_ended: t("The old secret has stopped."),
     sent: t("It is on its way: the deliveries below tell what comes of it."),
-    sent_in_part: t("The oldest 1,000 are on their way. Press again for the rest."),
   };
   const bad: Partial<Record<FormResult, string>> = {
     not_known: t(
       "This form was sent before, and it is not known what came of it. It is never done twice; look here whether it was done.",
     ),
     rotated_before: t("The secret was rotated since this form was shown. Nothing was changed now."),
+    overlap_over: t("The overlap is over by now, so the secret in use goes on. Nothing was changed."),
     revoked_before: t("The app is revoked."),
     not_released: t(
       "The appid was not released: somebody asked for it at this moment. Look whether it has an app now.",
     ),
     event_gone: t("Nothing was sent: the event is not kept any more."),
+    webhook_ending: t("What was pending when it was disabled is still being ended. Try again in a few minutes."),
     draft: t("Nothing was changed: press it again."),
   };
   const [, said = "", ticket = ""] = /^(\w+)\.(.*)$/.exec(c.req.query("done") ?? "") ?? [];

@@ -1,10 +1,11 @@
 import type { Child } from "hono/jsx";
 import { isRefusedFor } from "../../../errors.ts";
 import type { AuditAction } from "../../../services/audit.ts";
+import type { RotationInput } from "../../../services/rotation.ts";
 import type { Site } from "../../../services/sites.ts";
 import { call } from "../../operator/call.ts";
 import type { ConsoleCall, PageContext } from "../env.ts";
-import { formAction } from "../forms/form-action.ts";
+import { buttonAction, type Entered, formAction } from "../forms/form-action.ts";
 import { doneLocation, type Filled } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
@@ -14,7 +15,7 @@ import { Field, Form } from "../parts/form.tsx";
 import { Copyable, NoticeBox, Until } from "../parts/parts.tsx";
 import type { FramedSite } from "../parts/site-frame.tsx";
 import type { View } from "../view.ts";
-import { hasOverlap, overlapOf, overlapsOf } from "./overlap.ts";
+import { choicesOf, endsOf, hasOverlap, overlapOf, overlapsOf } from "./overlap.ts";
 
 /** An app or a webhook, for the pages of its secret. */
 export interface ShownSecretOwner {
@@ -36,29 +37,37 @@ export interface ShownSecretOwner {
     stopped: string;
   };
   read: () => Promise<string>;
-  /** @throws ServiceError `conflict`, reason `app_revoked`, or `version_other` when the version is no longer the expected one */
-  rotate: (overlapSeconds: number, expectedVersion: string) => Promise<{ version: string }>;
+  /** @throws ServiceError `conflict`, reason `app_revoked`, `overlap_over`, or `version_other` when it has another version by now */
+  rotate: (input: RotationInput) => Promise<{ version: string }>;
+  /** @throws ServiceError `conflict`, reason `app_revoked`, or `version_other` when it has another version by now */
+  endOverlap: (expectedVersion: string) => Promise<unknown>;
   /** Shows its page, with the form of a rotation filled in again. */
   page: (again: Filled) => Promise<Response>;
 }
 
 /**
- * The calls that rotate the secret of an app or a webhook, and show the new secret.
+ * The calls that rotate the secret of an app or a webhook, show the new secret, and end the old one.
  *
  * @param base start of their paths
  */
 export function secretPages(
   base: string,
-  rotated: AuditAction,
+  audit: { rotated: AuditAction; ended: AuditAction },
   ownerOf: (c: PageContext, site: Site) => Promise<ShownSecretOwner>,
 ): ConsoleCall[] {
   const of = { role: "owner", scope: "site" } as const;
   return [
     call({ ...of, method: "get", path: `${base}/rotate`, audit: [] }, async (c: PageContext, site) =>
-      confirmPage(c, await ownerOf(c, site), c.req.query("overlap_seconds")),
+      confirmPage(c, await ownerOf(c, site), c.req.query()),
     ),
-    call({ ...of, method: "post", path: `${base}/rotate`, audit: [rotated] }, async (c: PageContext, site) =>
+    call({ ...of, method: "post", path: `${base}/rotate`, audit: [audit.rotated] }, async (c: PageContext, site) =>
       rotate(c, await ownerOf(c, site)),
+    ),
+    call({ ...of, method: "get", path: `${base}/end-overlap`, audit: [] }, async (c: PageContext, site) =>
+      endPage(c, await ownerOf(c, site)),
+    ),
+    call({ ...of, method: "post", path: `${base}/end-overlap`, audit: [audit.ended] }, async (c: PageContext, site) =>
+      endOverlap(c, await ownerOf(c, site)),
     ),
     call({ ...of, method: "get", path: `${base}/secret`, audit: [] }, async (c: PageContext, site) =>
       secretPage(c, await ownerOf(c, site)),
@@ -68,30 +77,99 @@ export function secretPages(
 
 async function rotate(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
   const form = await readForm(c);
-  const { overlap_seconds = "", version = "", confirmed } = form;
-  const { t, now } = c.var.view;
+  const { overlap_seconds = "", ends = "", version = "", confirmed } = form;
   const { path } = owner;
-  const chosen = overlapOf(overlap_seconds);
-  const question = `${path}/rotate?overlap_seconds=${chosen}`;
+  const entered = enteredIn(c.var.view, owner, form);
+  const question = "input" in entered ? questionOf(path, entered.input) : undefined;
   return formAction(c, form, {
-    values: { overlap_seconds },
-    entered:
-      chosen === undefined ? { errors: { overlap_seconds: t("Choose one of the overlaps.") } } : { input: chosen },
+    values: { overlap_seconds, ends },
+    entered,
     page: owner.page,
-    draft: confirmed ? { path: question } : undefined,
+    draft: confirmed && question !== undefined ? { path: question } : undefined,
     list: path,
-    work: async (overlap) => {
+    work: async (input) => {
       // The operator confirms a rotation that ends a secret which a program may still use.
-      const endsOne = overlap === 0 || hasOverlap(owner, now);
-      if (owner.isActive && version === owner.version && !confirmed && endsOne) return question;
+      const endsOne = input.overlapSeconds === 0 || hasOverlap(owner, c.var.view.now);
+      if (owner.isActive && version === owner.version && !confirmed && endsOne) return questionOf(path, input);
       try {
-        return await secretLocation(c, path, (await owner.rotate(overlap, version)).version);
+        const rotated = await owner.rotate({ ...input, expectedVersion: version });
+        return await secretLocation(c, path, rotated.version);
       } catch (error) {
-        if (isRefusedFor(error, "app_revoked")) return doneLocation(c, path, "revoked_before");
-        if (isRefusedFor(error, "version_other")) return doneLocation(c, path, "rotated_before");
-        throw error;
+        if (isRefusedFor(error, "overlap_over")) return doneLocation(c, path, "overlap_over");
+        return refusedLocation(c, path, error);
       }
     },
+  });
+}
+
+/** The rotation that a form asks for. While an overlap runs, it must say which secret ends. */
+function enteredIn({ t, now }: View, owner: ShownSecretOwner, form: Record<string, string>): Entered<RotationInput> {
+  const overlapSeconds = overlapOf(form.overlap_seconds ?? "");
+  if (overlapSeconds === undefined) return { errors: { overlap_seconds: t("Choose one of the overlaps.") } };
+  const ends = endsOf(form.ends ?? "");
+  if (overlapSeconds > 0) {
+    // A form for another version is refused as a whole, and needs no other fault.
+    const isDue = form.version === owner.version && owner.isActive && hasOverlap(owner, now);
+    if (isDue && ends === undefined) return { errors: { ends: t("Choose which secret ends.") } };
+    return { input: { overlapSeconds, ends } };
+  }
+  if (ends === "current") return { errors: { ends: t("Without an overlap both stop, so the old one keeps no time.") } };
+  return { input: { overlapSeconds } };
+}
+
+/** The address of the page that asks before a rotation. */
+const questionOf = (path: string, { overlapSeconds, ends }: RotationInput): string =>
+  `${path}/rotate?overlap_seconds=${overlapSeconds}${ends === undefined ? "" : `&ends=${ends}`}`;
+
+/** Where a refused form leads to. @throws the error, when it is another one */
+function refusedLocation(c: PageContext, path: string, error: unknown): Promise<string> {
+  if (isRefusedFor(error, "app_revoked")) return doneLocation(c, path, "revoked_before");
+  if (isRefusedFor(error, "version_other")) return doneLocation(c, path, "rotated_before");
+  throw error;
+}
+
+async function endOverlap(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
+  const form = await readForm(c);
+  const { path } = owner;
+  return buttonAction(c, form, {
+    draft: { path: `${path}/end-overlap` },
+    list: path,
+    work: async () => {
+      try {
+        await owner.endOverlap(form.version ?? "");
+        return await doneLocation(c, path, "overlap_ended");
+      } catch (error) {
+        return refusedLocation(c, path, error);
+      }
+    },
+  });
+}
+
+/** Asks before the previous secret ends, which a program may still use. */
+async function endPage(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
+  const view = c.var.view;
+  const { t } = view;
+  if (!owner.isActive || !hasOverlap(owner, view.now)) return c.redirect(owner.path, 303);
+  return askPage(c, owner.site, {
+    title: t("Stop the old secret now?"),
+    text: owner.words.stopped,
+    facts: (
+      <>
+        {owner.facts}
+        <dt>{t("The previous secret")}</dt>
+        <dd>
+          <strong>{t("Stops at once.")}</strong>{" "}
+          {t("Otherwise it works until {0}.", view.time(owner.previousExpiresAt ?? 0))}
+        </dd>
+        <dt>{t("The secret in use")}</dt>
+        <dd>{t("Goes on working.")}</dd>
+      </>
+    ),
+    action: `${owner.path}/end-overlap`,
+    hidden: { version: owner.version },
+    button: t("The old secret stops now"),
+    keep: t("Cancel"),
+    back: owner.path,
   });
 }
 
@@ -108,7 +186,7 @@ export function RotateCard(props: { view: View; owner: Omit<ShownSecretOwner, "p
       {hasOverlap(owner, view.now) && (
         <p>
           {t(
-            "An overlap is running: the previous secret works until {0}. Rotating now would stop it at once; you are asked first.",
+            "An overlap is running: the previous secret works until {0}. Rotating now stops one of the two; say which, and you are asked first.",
             view.time(owner.previousExpiresAt ?? 0),
           )}
         </p>
@@ -122,6 +200,15 @@ export function RotateCard(props: { view: View; owner: Omit<ShownSecretOwner, "p
           error={again?.errors.overlap_seconds}
           options={overlapsOf(view)}
         />
+        {hasOverlap(owner, view.now) && (
+          <Field
+            label={t("Which secret stops")}
+            name="ends"
+            value={again?.values.ends}
+            error={again?.errors.ends}
+            options={choicesOf(view)}
+          />
+        )}
         <button type="submit">{t("Rotate")}</button>
       </Form>
     </section>
@@ -129,34 +216,49 @@ export function RotateCard(props: { view: View; owner: Omit<ShownSecretOwner, "p
 }
 
 /** Asks before a rotation ends a secret that a program may still use. Tells which secret ends, and when. */
-async function confirmPage(c: PageContext, owner: ShownSecretOwner, chosen = ""): Promise<Response> {
+async function confirmPage(c: PageContext, owner: ShownSecretOwner, query: Record<string, string>): Promise<Response> {
   const view = c.var.view;
   const { t } = view;
-  const overlap = overlapOf(chosen);
-  if (overlap === undefined || !owner.isActive) return c.redirect(owner.path, 303);
+  const overlap = overlapOf(query.overlap_seconds ?? "");
+  const ends = overlap === 0 ? undefined : endsOf(query.ends ?? "");
+  const isRunning = hasOverlap(owner, view.now);
+  const isChosen = overlap === 0 || (isRunning ? ends !== undefined : ends !== "current");
+  if (overlap === undefined || !isChosen || !owner.isActive) return c.redirect(owner.path, 303);
   const stops = <strong>{t("Stops at once.")}</strong>;
+  const until = view.time(owner.previousExpiresAt ?? 0);
   return askPage(c, owner.site, {
     title: t("Rotate the secret?"),
     text: owner.words.stopped,
     facts: (
       <>
         {owner.facts}
-        {hasOverlap(owner, view.now) && (
+        {isRunning && (
           <>
             <dt>{t("The previous secret")}</dt>
             <dd>
-              {stops} {t("Without this rotation it works until {0}.", view.time(owner.previousExpiresAt ?? 0))}
+              {ends === "current" ? (
+                t("Works until {0}, as before.", until)
+              ) : (
+                <>
+                  {stops} {t("Without this rotation it works until {0}.", until)}
+                </>
+              )}
             </dd>
           </>
         )}
-        <dt>{t("The secret in use")}</dt>
-        <dd>{overlap === 0 ? stops : t("Works until {0}.", view.time(view.now + overlap))}</dd>
+        <dt>{ends === "current" ? t("The secret made last, which nobody received") : t("The secret in use")}</dt>
+        <dd>{overlap === 0 || ends === "current" ? stops : t("Works until {0}.", view.time(view.now + overlap))}</dd>
         <dt>{t("The new secret")}</dt>
         <dd>{t("Works at once.")}</dd>
       </>
     ),
     action: `${owner.path}/rotate`,
-    hidden: { version: owner.version, overlap_seconds: String(overlap), confirmed: "yes" },
+    hidden: {
+      version: owner.version,
+      overlap_seconds: String(overlap),
+      ...(ends !== undefined && { ends }),
+      confirmed: "yes",
+    },
     button: t("Rotate now"),
     keep: t("Cancel"),
     back: owner.path,
@@ -166,11 +268,13 @@ async function confirmPage(c: PageContext, owner: ShownSecretOwner, chosen = "")
 /**
  * The address of the page that shows a new secret. Only this console session can open it, for ten minutes.
  *
- * @param path of the owner's page
+ * @param path  of the owner's page
+ * @param isNew whether the owner was made with this secret, and not rotated
  */
-export async function secretLocation(c: PageContext, path: string, version: string): Promise<string> {
+export async function secretLocation(c: PageContext, path: string, version: string, isNew = false): Promise<string> {
   const { session, now } = c.var.view;
-  return session ? `${path}/secret?ticket=${await ticketFor(session, purposeOf(path, version), now)}` : path;
+  if (session === undefined) return path;
+  return `${path}/secret?ticket=${await ticketFor(session, purposeOf(path, version), now)}${isNew ? "&new=1" : ""}`;
 }
 
 // The purpose names the version: otherwise the ticket would also show a newer secret, made by another operator.
@@ -179,7 +283,7 @@ const purposeOf = (path: string, version: string) => ["secret", path, version];
 async function secretPage(c: PageContext, owner: ShownSecretOwner): Promise<Response> {
   const view = c.var.view;
   const { t, session, now } = view;
-  const { site, path, words, previousExpiresAt } = owner;
+  const { site, path, words } = owner;
   const gone = () =>
     showPage(c, { site, title: t("This secret is no longer shown"), body: <Gone c={c} path={path} /> }, 410);
   const ticket = c.req.query("ticket") ?? "";
@@ -220,16 +324,28 @@ async function secretPage(c: PageContext, owner: ShownSecretOwner): Promise<Resp
       </section>
     </>
   );
-  return showPage(c, { site, title: previousExpiresAt === null ? words.made : t("The secret was rotated"), body });
+  return showPage(c, { site, title: c.req.query("new") ? words.made : t("The secret was rotated"), body });
 }
 
-/** During an overlap: how long the previous secret is valid. */
-export function PreviousSecret({ view, of }: { view: View; of: Pick<ShownSecretOwner, "previousExpiresAt"> }) {
+/** During an overlap: how long the previous secret is valid. @param stop whether to offer its end */
+export function PreviousSecret(props: {
+  view: View;
+  of: Pick<ShownSecretOwner, "path" | "previousExpiresAt">;
+  stop?: boolean;
+}) {
+  const { view, of, stop } = props;
   return hasOverlap(of, view.now) ? (
     <>
       <dt>{view.t("Previous secret until")}</dt>
       <dd>
         <Until view={view} at={of.previousExpiresAt ?? 0} />
+        {stop && (
+          <div class="buttons">
+            <a class="button danger" href={`${of.path}/end-overlap`}>
+              {view.t("The old secret stops now")}…
+            </a>
+          </div>
+        )}
       </dd>
     </>
   ) : null;
@@ -241,7 +357,7 @@ function Gone({ c, path }: { c: PageContext; path: string }) {
     <section class="card">
       <p>
         {t(
-          "A secret is shown for ten minutes, only in the session that created it, and not after the next rotation. It is not shown again. If it was not kept, rotate: that makes a new one.",
+          "A secret is shown for ten minutes, only in the session that created it, and not after the next rotation. It is not shown again. If it was not kept, rotate: that makes another. While an overlap runs, let the one made last stop, because nobody has it.",
         )}
       </p>
       <p>

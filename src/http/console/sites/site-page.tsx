@@ -8,6 +8,7 @@ import {
   type SessionStatus,
 } from "../../../services/sessions.ts";
 import type { Site } from "../../../services/sites.ts";
+import { webhookTroubles } from "../../../services/webhooks.ts";
 import { refusalOf } from "../../faults.ts";
 import { AgentTable } from "../agents/agent-table.tsx";
 import { AppTable } from "../apps/app-table.tsx";
@@ -15,6 +16,7 @@ import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { SessionTable, statusKind, statusText } from "../sessions/session-table.tsx";
 import { startsOf, type View } from "../view.ts";
+import { Troubles } from "../webhooks/troubles.tsx";
 import { unfinishedPage } from "./unfinished-site.tsx";
 
 const SHOWN = 5;
@@ -26,12 +28,13 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   if (site.status === "creating") return unfinishedPage(c, site);
   const part = { site, limit: SHOWN };
   const { day, week } = startsOf(view.now, view.timeZone);
-  const parts = await Promise.allSettled([
+  const asked = Promise.allSettled([
     countSessions(ctx, { site, since: [day, week] }),
     listSessions(ctx, part),
     listApps(ctx, part),
     listAgents(ctx, part),
   ]);
+  const [parts, troubles] = await Promise.all([asked, webhookTroubles(ctx, [site])]);
   const faults = parts.flatMap((part) => (part.status === "rejected" ? [part.reason] : []));
   if (faults.length === parts.length) throw faults[0];
   // The faults go into the log only: the page shows the parts that could be read.
@@ -40,6 +43,7 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
   const path = `/console/sites/${site.id}`;
   const body = (
     <>
+      <Troubles view={view} siteId={site.id} troubles={troubles.get(site.id)} />
       {counts.status === "rejected" ? (
         <Unread view={view} />
       ) : (

@@ -1,6 +1,7 @@
 import { isVisible } from "../../../fields.ts";
 import { MAIN_HOME } from "../../../homes.ts";
 import { createSite, listSites, newSiteSchema, type Site } from "../../../services/sites.ts";
+import { type WebhookTroubles, webhookTroubles } from "../../../services/webhooks.ts";
 import { noteHome } from "../../operator/context.ts";
 import type { PageContext } from "../env.ts";
 import { entered, formAction } from "../forms/form-action.ts";
@@ -12,6 +13,7 @@ import { SiteState } from "../parts/home-state.tsx";
 import { Badge, Time } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import type { View } from "../view.ts";
+import { Troubles } from "../webhooks/troubles.tsx";
 
 /** Answers the form that creates a site. */
 export async function postSite(c: PageContext): Promise<Response> {
@@ -37,6 +39,7 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
   const view = c.var.view;
   const { t } = view;
   const sites = await listSites(c.var.ctx, { cursor: c.req.query("cursor"), limit: 50 });
+  const troubles = await webhookTroubles(c.var.ctx, sites.items);
   const homes = [...c.var.ctx.config.homes.keys()];
   // With `main` alone bound, a site may still be in a home that was bound once.
   const showsHomes = view.hasHomes || sites.items.some(({ home }) => home !== MAIN_HOME);
@@ -96,7 +99,7 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
           </a>,
           site.id,
           ...(showsHomes ? [<HomeOf view={view} home={site.home} />] : []),
-          <StatusOf view={view} site={site} />,
+          <StatusOf view={view} site={site} troubles={troubles.get(site.id)} />,
           <Time view={view} at={site.createdAt} />,
         ])}
         empty={t("There is no site yet. Create the first one above.")}
@@ -121,11 +124,13 @@ function HomeOf({ view, home }: { view: View; home: string }) {
   );
 }
 
-/** The status of a site. An unfinished site has a button that finishes it. */
-function StatusOf({ view, site }: { view: View; site: Site }) {
+/** The status of a site, and the troubles of its webhooks. An unfinished site has a button that finishes it. */
+function StatusOf(props: { view: View; site: Site; troubles: WebhookTroubles | undefined }) {
+  const { view, site, troubles } = props;
   return (
     <div class="buttons">
       <SiteState view={view} status={site.status} />
+      <Troubles view={view} siteId={site.id} troubles={troubles} />
       {site.status === "creating" && (
         <Action view={view} action={`/console/sites/${site.id}/finish`} label={view.t("Finish")} about={site.name} />
       )}

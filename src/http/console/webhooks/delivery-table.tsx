@@ -1,5 +1,4 @@
-import type { Delivery, DeliveryStatus } from "../../../services/events.ts";
-import { withParameter } from "../console-path.ts";
+import { type Delivery, type DeliveryStatus, FAILURE_WORDS } from "../../../services/events.ts";
 import { ruleText } from "../forms/messages.ts";
 import { Action } from "../parts/form.tsx";
 import { Badge, type BadgeKind, Time } from "../parts/parts.tsx";
@@ -16,25 +15,37 @@ export const redeliverId = (seq: number) => `event-${seq}`;
  * The deliveries to a webhook.
  *
  * @param path of the form that redelivers an event; undefined when the webhook is disabled
+ * @param back the path and query that this form returns to
  */
-export function DeliveryTable(props: { view: View; siteId: number; deliveries: Delivery[]; path: string | undefined }) {
-  const { view, path } = props;
+export function DeliveryTable(props: {
+  view: View;
+  siteId: number;
+  deliveries: Delivery[];
+  path: string | undefined;
+  back: string;
+}) {
+  const { view, path, back } = props;
   const { t } = view;
   return (
     <Table
       label={t("Deliveries")}
-      head={[t("Event"), t("Status"), t("Attempts"), t("Last answer"), t("Next attempt"), t("Change")]}
+      head={[t("Event"), t("Status"), t("Attempts, the last at"), t("Last answer"), t("Next attempt"), t("Change")]}
       rows={props.deliveries.map((delivery) => [
         <span class="pair">
-          {`${delivery.seq} ${delivery.type}`}
+          {`${delivery.seq} ${delivery.type ?? t("(not kept any more)")}`}
           {delivery.chatId !== null && (
             <a href={`/console/sites/${props.siteId}/sessions/${delivery.chatId}`}>
               {t("Session {0}", delivery.chatId)}
             </a>
           )}
+          <Time view={view} at={delivery.createdAt} />
         </span>,
         <Badge kind={KINDS[delivery.status]} label={statusText(view, delivery.status)} />,
-        delivery.attempts,
+        <span class="pair">
+          {delivery.attempts}
+          {delivery.lastAttemptAt !== null && <Time view={view} at={delivery.lastAttemptAt} />}
+          {delivery.durationMs !== null && <span>{durationText(view, delivery.durationMs)}</span>}
+        </span>,
         <bdi class="long">{answerText(view, delivery)}</bdi>,
         delivery.nextAttemptAt === null ? "–" : <Time view={view} at={delivery.nextAttemptAt} />,
         path === undefined || delivery.status === "skipped" ? (
@@ -48,7 +59,7 @@ export function DeliveryTable(props: { view: View; siteId: number; deliveries: D
             id={redeliverId(delivery.seq)}
           >
             <input type="hidden" name="seq" value={delivery.seq} />
-            <input type="hidden" name="back" value={withParameter(view.here, "done")} />
+            <input type="hidden" name="back" value={back} />
           </Action>
         ),
       ])}
@@ -57,9 +68,15 @@ export function DeliveryTable(props: { view: View; siteId: number; deliveries: D
   );
 }
 
-/** The result of the last attempt. A text that starts with "HTTP" quotes the receiver; any other is ours and is translated. */
-function answerText(view: View, { lastStatus, lastError }: Delivery): string {
+/** The result of the last attempt. A text that starts with "HTTP" quotes the receiver, maybe after words of ours. Ours are translated. */
+export function answerText(view: View, { lastStatus, lastError }: Pick<Delivery, "lastStatus" | "lastError">): string {
   const status = lastStatus === null ? "" : `HTTP ${lastStatus}`;
-  if (lastError?.startsWith("HTTP")) return lastError;
+  const words = FAILURE_WORDS.find((each) => `${lastError}: `.startsWith(`${each}: `)) ?? "";
+  if (lastError?.startsWith("HTTP")) return ruleText(view, words) + lastError.slice(words.length);
   return [status, lastError && ruleText(view, lastError)].filter(Boolean).join(" · ") || "–";
+}
+
+function durationText({ t, language }: View, milliseconds: number): string {
+  const seconds = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+  return milliseconds < 1_000 ? t("{0} ms", milliseconds) : t("{0} s", seconds.format(milliseconds / 1_000));
 }

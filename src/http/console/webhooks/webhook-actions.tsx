@@ -1,5 +1,5 @@
 import { isRefusedFor } from "../../../errors.ts";
-import { pingWebhook, redeliver, redeliverFailed } from "../../../services/events.ts";
+import { pingWebhook, redeliver } from "../../../services/events.ts";
 import type { ServiceContext } from "../../../services/service-context.ts";
 import type { Site } from "../../../services/sites.ts";
 import { changeWebhook, deleteWebhook, type WebhookOf } from "../../../services/webhooks.ts";
@@ -15,13 +15,8 @@ import { disabledMeans, webhookOf } from "./webhook-of.tsx";
 /** The actions of a webhook's buttons. */
 type Action = "ping" | "redeliver" | "enable" | "disable" | "delete";
 
-/** @param seq of the event to redeliver; when undefined, all failed events */
-async function act(
-  ctx: ServiceContext,
-  action: Action,
-  which: WebhookOf,
-  seq: number | undefined,
-): Promise<FormResult> {
+/** @param seq of the event to redeliver */
+async function act(ctx: ServiceContext, action: Action, which: WebhookOf, seq: number): Promise<FormResult> {
   if (action === "delete") {
     await deleteWebhook(ctx, which);
     return "deleted";
@@ -31,8 +26,7 @@ async function act(
     return "saved";
   }
   if (action === "ping") await pingWebhook(ctx, which);
-  else if (seq !== undefined) await redeliver(ctx, { ...which, seq });
-  else if ((await redeliverFailed(ctx, which)).remaining > 0) return "sent_in_part";
+  else await redeliver(ctx, { ...which, seq });
   return "sent";
 }
 
@@ -45,7 +39,7 @@ export const webhookButton =
     const form = await readForm(c);
     const path = parentOf(c.req.path);
     const back = consolePath(form.back, action === "delete" ? parentOf(path) : path);
-    const seq = form.seq === undefined ? undefined : Number(form.seq);
+    const seq = Number(form.seq ?? 0);
     const id = seq ? redeliverId(seq) : undefined;
     const go = (done: FormResult) => doneLocation(c, back, done, id);
     const isAsked = action === "delete" || action === "disable";
@@ -61,6 +55,7 @@ export const webhookButton =
           // The webhook's page tells that it is disabled, and why.
           if (isRefusedFor(error, "webhook_disabled")) return path;
           if (isRefusedFor(error, "event_unknown", "event_erased")) return go("event_gone");
+          if (isRefusedFor(error, "webhook_ending")) return go("webhook_ending");
           throw error;
         }
       },

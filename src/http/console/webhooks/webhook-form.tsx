@@ -4,6 +4,9 @@ import type { Filled } from "../forms/messages.ts";
 import { Faults, Field, Form } from "../parts/form.tsx";
 import type { View } from "../view.ts";
 
+/** The types of events that tell a webhook about the others of its site. */
+const ABOUT_OTHERS = EVENT_TYPES.filter((type) => type.startsWith("webhook."));
+
 /** The values of {@link WebhookForm}: the URL, and one field for each ticked type of event. */
 export const webhookValues = (url: string, events: readonly string[] = EVENT_TYPES): Record<string, string> => ({
   url,
@@ -21,7 +24,12 @@ export const WebhookFaults = ({ view, again }: { view: View; again: Filled | und
   <Faults
     view={view}
     filled={again}
-    labels={{ events: view.t("Events"), overlap_seconds: view.t("Overlap"), url: "URL" }}
+    labels={{
+      events: view.t("Events"),
+      overlap_seconds: view.t("Overlap"),
+      ends: view.t("Which secret stops"),
+      url: "URL",
+    }}
   />
 );
 
@@ -49,6 +57,9 @@ export function WebhookForm(props: {
       />
       <fieldset id="events" aria-describedby={errors.events && "events-error"}>
         <legend>{view.t("Events")}</legend>
+        {ABOUT_OTHERS.length > 0 && (
+          <p class="hint">{view.t("{0} tell about the site's other webhooks.", ABOUT_OTHERS.join(view.t(", ")))}</p>
+        )}
         {EVENT_TYPES.map((type) => (
           <p class="tick">
             <input type="checkbox" id={type} name={type} checked={type in values} />

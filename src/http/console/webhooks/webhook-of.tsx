@@ -1,6 +1,5 @@
-import { ServiceError } from "../../../errors.ts";
 import type { Site } from "../../../services/sites.ts";
-import { readWebhookSecret, rotateWebhookSecret } from "../../../services/webhook-secrets.ts";
+import { endWebhookOverlap, readWebhookSecret, rotateWebhookSecret } from "../../../services/webhook-secrets.ts";
 import { findWebhook, type Webhook } from "../../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { Copyable } from "../parts/parts.tsx";
@@ -37,10 +36,8 @@ export async function webhookOf(c: PageContext, site: Site) {
       stopped: t("A receiver that knows only a stopped secret refuses deliveries until it gets the new one."),
     },
     read: () => readWebhookSecret(ctx, { ...which, version }),
-    rotate: async (overlapSeconds, expectedVersion) => {
-      if (version !== expectedVersion) throw new ServiceError("conflict", { reason: "version_other" });
-      return rotateWebhookSecret(ctx, { ...which, overlapSeconds });
-    },
+    rotate: (input) => rotateWebhookSecret(ctx, { ...which, ...input }),
+    endOverlap: (expectedVersion) => endWebhookOverlap(ctx, { ...which, expectedVersion }),
   };
   return { ...owner, which, webhook };
 }

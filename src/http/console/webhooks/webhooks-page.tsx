@@ -1,5 +1,5 @@
 import { type Site, siteHasEvents } from "../../../services/sites.ts";
-import { addWebhook, listWebhooks, type Webhook } from "../../../services/webhooks.ts";
+import { addWebhook, listWebhooks, TROUBLE_SECONDS, type Webhook } from "../../../services/webhooks.ts";
 import type { PageContext } from "../env.ts";
 import { formAction } from "../forms/form-action.ts";
 import { type Filled, isRefused } from "../forms/messages.ts";
@@ -23,7 +23,7 @@ export async function postWebhooks(c: PageContext, site: Site): Promise<Response
     list: path,
     work: async (webhook) => {
       const { id, version } = await addWebhook(c.var.ctx, { site, ...webhook });
-      return secretLocation(c, `${path}/${id}`, version);
+      return secretLocation(c, `${path}/${id}`, version, true);
     },
   });
 }
@@ -76,11 +76,15 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
 
 export function WebhookState({ view, webhook }: { view: View; webhook: Webhook }) {
   const { t } = view;
-  if (webhook.status === "disabled")
-    return <Badge kind={webhook.disabledReason ? "bad" : "off"} label={t("Disabled")} />;
-  return webhook.failingSince === null ? (
-    <Badge kind="good" label={t("Enabled")} />
-  ) : (
-    <Badge kind="wait" label={t("Failing since {0}", view.time(webhook.failingSince))} />
-  );
+  const { status, disabledReason, failingSince } = webhook;
+  if (status === "disabled") {
+    return disabledReason === null ? (
+      <Badge kind="off" label={t("Disabled")} />
+    ) : (
+      <Badge kind="bad" label={t("Disabled by the Worker")} />
+    );
+  }
+  if (failingSince === null) return <Badge kind="good" label={t("Enabled")} />;
+  const isLong = view.now - failingSince >= TROUBLE_SECONDS;
+  return <Badge kind={isLong ? "bad" : "wait"} label={t("Failing since {0}", view.time(failingSince))} />;
 }

@@ -175,9 +175,9 @@ describe("a secret that was just shown", () => {
     const [, query] = page.path.split("=");
     expect((await visitor.open(page.path.replace(/=\d+/, `=${NOW + 10_000}`))).status).toBe(410);
     expect(query).toMatch(/^\d+\.[\w-]{43}$/);
-    await world.admin("POST", `/admin/apps/${world.appid}/rotate`, {});
+    await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { ends: "current" });
     expect((await visitor.open(page.path)).status).toBe(410);
-    const next = await visitor.press(await visitor.open(path), "Rotate");
+    const next = await visitor.press(await visitor.open(path), "Rotate", { "Which secret stops": "previous" });
     const shown = await visitor.press(next, "Rotate now");
     expect(shown.status).toBe(200);
     await world.admin("DELETE", `/admin/apps/${world.appid}`);

@@ -1,14 +1,14 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { OPERATIONS } from "../../../../src/operations/index.ts";
+import { EVENT_TYPES } from "../../../../src/services/webhooks.ts";
 import type { ConsolePage } from "../../../support/console-page.ts";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
-import { deliveriesOf } from "../../../support/deliveries.ts";
+import { deliveriesOf, fillDeliveries, setDeliveries, setWebhook } from "../../../support/deliveries.ts";
 import { newWebhook } from "../../../support/new-webhook.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 const URL_OF = "https://hooks.example.com/agent-session";
-const ALL = OPERATIONS.map(({ eventType }) => eventType);
+const ALL = [...EVENT_TYPES];
 /** All types but the first, which the forms below leave unticked. */
 const [FIRST = "", ...OTHERS] = ALL;
 const WITHOUT_FIRST = { [FIRST]: "" };
@@ -142,7 +142,7 @@ describe("a webhook", () => {
 
   it("is changed on its page, and the audit log names no more than the URL's origin", async () => {
     const { world, visitor, site } = await start();
-    const { id, url } = await newWebhook(world);
+    const { id, url } = await newWebhook(world, { events: JSON.stringify(ALL) });
     const form = await visitor.open(`${site}/webhooks/${id}`);
     expect([form.value("URL"), ...ALL.map((type) => form.value(type))]).toEqual([url, ...ALL.map(() => "on")]);
     const change = { URL: "https://new.example.com/token-in-path", ...WITHOUT_FIRST };
@@ -180,32 +180,110 @@ describe("a webhook", () => {
     expect((await visitor.open(asked.link("Cancel"))).path).toBe(path);
     const page = await visitor.press(asked, "Disable");
     expect([page.path.split("?")[0], page.notices]).toEqual([path, ["Saved.", "Disabled by an operator."]]);
-    expect(page.rows).toEqual([["1 session.created Session 1", "Failed", "0", "The webhook is disabled", "–", "–"]]);
-    for (const button of ["Send a ping", "Redeliver all failed"]) expect(page.has(button)).toBe(false);
+    expect(page.rows).toEqual([
+      ["1 session.created Session 1 15 Jan 2027, 08:00", "Failed", "0", "The webhook is disabled", "–", "–"],
+    ]);
+    for (const button of ["Send a ping", "Redeliver all failed (1)", "Send again"])
+      expect([button, page.has(button)]).toEqual([button, false]);
+    expect(page.text).toContain("Disabled on 15 Jan 2027, 08:00");
     expect((await visitor.open(`${site}/webhooks`)).rows[0]?.[1]).toBe("Disabled");
     // A disabled webhook needs no confirmation.
     expect((await visitor.open(`${path}/disable`)).path).toBe(path);
     const enabled = await visitor.press(page, "Enable");
-    expect([enabled.notices, enabled.has("Redeliver all failed")]).toEqual([["Saved."], true]);
+    expect([enabled.notices, enabled.has("Redeliver all failed (1)")]).toEqual([["Saved."], true]);
+    expect(enabled.text).not.toContain("Disabled on");
     expect((await storedOf(world)).audit).toEqual(["webhook.disabled", "webhook.enabled"]);
   });
 
   it.each([
-    ["gone", "Disabled: the receiver answered 410.", "已停用：接收方返回了 410。"],
-    ["failing", "Disabled: nothing but failures for 5 days.", "已停用：连续 5 天全部推送失败。"],
+    ["gone", "Disabled by the Worker: the receiver answered 410.", "已由 Worker 停用：接收方返回了 410。"],
+    [
+      "failing",
+      "Disabled by the Worker: nothing but failures for 5 days.",
+      "已由 Worker 停用：连续 5 天全部推送失败。",
+    ],
   ])("says that the Worker disabled it, and why: %s", async (reason, english, chinese) => {
     const { world, visitor, site } = await start();
-    const { id } = await newWebhook(world, { status: "disabled", disabled_reason: reason });
+    const state = {
+      status: "disabled",
+      disabled_reason: reason,
+      disabled_at: NOW - 3_600,
+      failing_since: NOW - 500_000,
+    };
+    const { id } = await newWebhook(world, { ...state, last_status: 410, last_error: "HTTP 410: <b>gone</b> \u202e" });
     const page = await visitor.open(`${site}/webhooks/${id}`);
     expect(page.notices).toEqual([english]);
+    expect(page.text).toContain(
+      "State Disabled by the Worker Disabled on 15 Jan 2027, 07:00 Last failure HTTP 410: <b>gone</b>",
+    );
+    expect(page.html).toContain("<bdi>HTTP 410: &lt;b&gt;gone&lt;/b&gt; \u202e</bdi>");
+    expect((await visitor.open(`${site}/webhooks`)).rows[0]?.[1]).toBe("Disabled by the Worker");
     expect((await visitor.press(page, "中文")).notices).toEqual([chinese]);
   });
 
-  it("says since when it fails", async () => {
+  it("says since when it fails, and with which answer, in red after five minutes", async () => {
     const { world, visitor, site } = await start();
-    const { id } = await newWebhook(world, { failing_since: NOW - 3_600 });
-    expect((await visitor.open(`${site}/webhooks`)).rows[0]?.[1]).toBe("Failing since 15 Jan 2027, 07:00");
-    expect((await visitor.open(`${site}/webhooks/${id}`)).text).toContain("Failing since 15 Jan 2027, 07:00");
+    const { id } = await newWebhook(world, { failing_since: NOW - 300, last_error: "no answer in 15 s" });
+    const text = "Failing since 15 Jan 2027, 07:55";
+    const list = await visitor.open(`${site}/webhooks`);
+    expect([list.rows[0]?.[1], list.html.includes('class="badge bad"')]).toEqual([text, true]);
+    const page = await visitor.open(`${site}/webhooks/${id}`);
+    expect(page.text).toContain(
+      `State ${text} Last failure No answer in 15 s Pending deliveries 0 Failed deliveries 0`,
+    );
+    await env.DB.prepare("UPDATE webhooks SET failing_since = failing_since + 1 WHERE id = ?").bind(id).run();
+    expect((await visitor.open(`${site}/webhooks`)).html).not.toContain('class="badge bad"');
+  });
+
+  it("says how much is pending since when, and how much failed, up to 10,000", async () => {
+    const { world, visitor, site } = await start();
+    const webhook = await newWebhook(world);
+    await fillDeliveries(webhook, 10_001);
+    const path = `${site}/webhooks/${webhook.id}`;
+    const pending = await visitor.open(path);
+    expect(pending.text).toContain(
+      "Pending deliveries 10,000 or more · the oldest since 15 Jan 2027, 08:00 Failed deliveries 0",
+    );
+    await setDeliveries(webhook, "status = 'failed', next_attempt_at = NULL");
+    const failed = await visitor.open(path);
+    expect(failed.text).toContain("Pending deliveries 0 Failed deliveries 10,000 or more");
+    expect(failed.has("Redeliver all failed (10,000 or more)")).toBe(true);
+  });
+
+  it("is not enabled while what was pending is being ended, and the page says why", async () => {
+    const { world, visitor, site } = await start();
+    const webhook = await newWebhook(world);
+    await world.chatId();
+    const path = `${site}/webhooks/${webhook.id}`;
+    const before = await visitor.open(path);
+    expect(before.text).not.toContain("It can be enabled in a few minutes.");
+    // The state of more pending deliveries than one statement ends.
+    await setWebhook(webhook, "status = 'disabled'");
+    const page = await visitor.open(path);
+    expect(page.text).toContain("It can be enabled in a few minutes.");
+    const refused = await visitor.press(page, "Enable");
+    expect([refused.path.split("?")[0], refused.notices]).toEqual([
+      path,
+      [
+        "What was pending when it was disabled is still being ended. Try again in a few minutes.",
+        "Disabled by an operator.",
+      ],
+    ]);
+    expect(await storedOf(world)).toMatchObject({ webhooks: [{ status: "disabled" }], audit: [] });
+    await setDeliveries(webhook, "status = 'failed', next_attempt_at = NULL");
+    const enabled = await visitor.press(await visitor.open(path), "Enable");
+    expect([enabled.notices, (await storedOf(world)).audit]).toEqual([["Saved."], ["webhook.enabled"]]);
+  });
+
+  it("has a hint beside the types of events that tell about other webhooks", async () => {
+    const { world, visitor, site } = await start();
+    const { id } = await newWebhook(world);
+    const others = ALL.filter((type) => type.startsWith("webhook."));
+    for (const path of [`${site}/webhooks`, `${site}/webhooks/${id}`]) {
+      const { text } = await visitor.open(path);
+      const hint = `${others.join(", ")} tell about the site's other webhooks.`;
+      expect(text.includes(hint)).toBe(others.length > 0);
+    }
   });
 
   it("is deleted after a confirmation; the same form again leads to the same place", async () => {
@@ -234,7 +312,7 @@ describe("a webhook", () => {
     const asked = await visitor.open(`/console/sites/${other.siteId}/webhooks/${id}/delete`);
     const { body } = asked.submission("Delete");
     const fields = Object.fromEntries(new URLSearchParams(body));
-    for (const action of ["delete", "disable", "enable", "ping", "redeliver"]) {
+    for (const action of ["delete", "disable", "enable", "ping", "redeliver", "send-again"]) {
       expect((await visitor.post(`${site}/webhooks/${id}/${action}`, fields)).status).toBe(404);
     }
     expect((await storedOf(other)).webhooks).toMatchObject([{ status: "enabled" }]);
@@ -266,12 +344,29 @@ describe("the secret of a webhook", () => {
     const two = await visitor.press(asked, "Rotate now");
     expect([two.heading, (await storedOf(world)).audit]).toEqual(["The secret was rotated", ["webhook.rotated"]]);
     const first = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
-    const again = await visitor.press(await visitor.open(path), "Rotate", { Overlap: "3600" });
+    const choice = { Overlap: "3600", "Which secret stops": "current" };
+    const again = await visitor.press(await visitor.open(path), "Rotate", choice);
     expect([first.heading, again.heading]).toEqual(["The secret was rotated", "Rotate the secret?"]);
     // The confirmation was about a secret that has been replaced since.
     const late = await visitor.press(asked, "Rotate now", { form: (await visitor.open(path)).value("form") });
     expect(late.notices).toEqual(["The secret was rotated since this form was shown. Nothing was changed now."]);
     expect((await storedOf(world)).audit).toEqual(["webhook.rotated", "webhook.rotated"]);
+  });
+
+  it("loses its previous secret before its time only after a confirmation", async () => {
+    const { world, visitor, site } = await start();
+    const { id } = await newWebhook(world);
+    const path = `${site}/webhooks/${id}`;
+    expect((await visitor.open(`${path}/end-overlap`)).path).toBe(path);
+    await visitor.press(await visitor.open(path), "Rotate", { Overlap: "86400" });
+    const asked = await visitor.open((await visitor.open(path)).link("The old secret stops now…"));
+    expect(asked.text).toContain("A receiver that knows only a stopped secret refuses deliveries");
+    expect((await storedOf(world)).audit).toEqual(["webhook.rotated"]);
+    const ended = await visitor.press(asked, "The old secret stops now");
+    expect([ended.path.split("?")[0], ended.notices]).toEqual([path, ["The old secret has stopped."]]);
+    expect((await storedOf(world)).audit).toEqual(["webhook.rotated", "webhook.overlap_ended"]);
+    expect((await visitor.open(path)).text).not.toContain("Previous secret until");
+    expect((await visitor.open(`${site}/audit`)).text).toContain("Old webhook secret ended");
   });
 
   it("is not rotated with an invalid overlap", async () => {
@@ -281,6 +376,8 @@ describe("the secret of a webhook", () => {
     const form = (await visitor.open(path)).value("form");
     const refused = await visitor.post(`${path}/rotate`, { form, overlap_seconds: "604801" });
     expect([refused.status, (await refused.text()).includes('href="#overlap_seconds"')]).toEqual([400, true]);
+    const both = await visitor.post(`${path}/rotate`, { form, overlap_seconds: "0", ends: "current" });
+    expect([both.status, (await both.text()).includes('href="#ends"')]).toEqual([400, true]);
     expect((await storedOf(world)).audit).toEqual([]);
   });
 });
@@ -296,10 +393,9 @@ describe("a forged form about webhooks", () => {
       [`${site}/webhooks`, { url: URL_OF, [FIRST]: "on" }],
       [own, { url: URL_OF, [FIRST]: "on" }],
       [`${own}/rotate`, { overlap_seconds: "0", confirmed: "yes" }],
-      ...["ping", "redeliver", "disable", "enable", "delete"].map((end): [string, Record<string, string>] => [
-        `${own}/${end}`,
-        { seq: "1" },
-      ]),
+      ...["ping", "redeliver", "send-again", "disable", "enable", "delete", "end-overlap"].map(
+        (end): [string, Record<string, string>] => [`${own}/${end}`, { seq: "1", pending: "on" }],
+      ),
       [`${site}/events/off`, {}],
       [`${site}/events/on`, {}],
     ];

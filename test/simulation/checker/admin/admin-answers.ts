@@ -4,6 +4,7 @@ import { hasKeyOf, keyId, sealedWith } from "../seals.ts";
 import type { Operation, OperationOf } from "./intents.ts";
 import { answerable } from "./late-tries.ts";
 import { wrongRestoredAnswer } from "./restores.ts";
+import { untilShown, wrongEndAnswer } from "./rotations.ts";
 import { wrongWebhookAnswer } from "./webhook-answers.ts";
 
 /** The content of successful answers of the admin API: docs/operating.md, "Admin API". */
@@ -32,9 +33,16 @@ export function wrongAnswer(model: Model, operation: Operation): string | undefi
       const { appid } = intent;
       const row = lastOf(operation, "apps");
       if (row === undefined || row.version !== body.version) return "it did not rotate to this version";
-      const { version = "", previous_expires_at = 0 } = row;
-      return unlike(body, { appid, secret: model.secrets.get(String(version)), version, previous_expires_at });
+      const { version = "" } = row;
+      const told = { appid, secret: model.secrets.get(String(version)), version };
+      const now = model.listedApp(appid)?.row;
+      return unlikeAll(
+        body,
+        untilShown(row, now).map((previous_expires_at) => ({ ...told, previous_expires_at })),
+      );
     }
+    case "endOverlap":
+      return wrongEndAnswer(body, operation.rows);
     case "revoke":
       return wrongRevoke(model, { ...operation, intent });
     case "addAgent": {
@@ -123,9 +131,14 @@ function wrongReseal(model: Model, { call, meanwhile }: Operation, body: Body): 
     homes_down: string[];
   };
   const { settings } = call;
-  const apps = [...model.homes.values()].flatMap((home) => [...home.apps.values()]);
-  const isSealed = apps.some(({ row, appid }) => model.moved.has(appid) || !hasKeyOf(settings, row.secret));
-  if (unopened > 0 && !isSealed) return "every seal can be opened";
+  const homes = [...model.homes.values()];
+  const isShut = (row: Row) =>
+    [row.secret, row.previous_secret].some((seal) => seal != null && !hasKeyOf(settings, seal));
+  const apps = homes.flatMap((home) => [...home.apps.values()]);
+  const webhooks = homes.flatMap((home) => [...home.outbox.webhooks.values()]);
+  const isSealed = apps.some(({ row, appid }) => model.moved.has(appid) || isShut(row)) || webhooks.some(isShut);
+  // A rotation or the end of an overlap may have removed the seal since it was read.
+  if (unopened > 0 && !isSealed && meanwhile.size === 0) return "every seal can be opened";
   if (remaining > 0 || unopened > 0) return undefined;
   for (const home of model.homes.values()) {
     if (homes_down.includes(home.name)) continue;

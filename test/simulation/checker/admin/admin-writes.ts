@@ -1,9 +1,9 @@
-import type { Row } from "../../platform/database.ts";
 import type { Model } from "../model.ts";
 import { secretsOf } from "../row-secrets.ts";
 import { keyId, openSeal, sealedWith } from "../seals.ts";
 import type { Operation, OperationOf, Written } from "./intents.ts";
 import { wrongRestoredWrite } from "./restores.ts";
+import { wrongEnd, wrongRotation } from "./rotations.ts";
 import { becomes, inserts } from "./row-changes.ts";
 import { wrongWebhookWrite } from "./webhook-writes.ts";
 
@@ -24,6 +24,8 @@ export function wrongWrite(model: Model, operation: Operation, change: Written):
       return wrongIssueApp(model, { ...operation, intent }, change);
     case "rotate":
       return wrongRotate(model, { ...operation, intent }, change);
+    case "endOverlap":
+      return wrongEndOverlap({ ...operation, intent }, change);
     case "revoke":
       return wrongRevoke(model, { ...operation, intent }, change);
     case "addAgent":
@@ -154,25 +156,20 @@ function wrongReservation(site_id: number, change: Written): string | undefined 
 
 function wrongRotate(model: Model, operation: OperationOf<"rotate">, change: Written): string | undefined {
   const { call, intent, changes } = operation;
-  const { appid, overlap, expected } = intent;
-  const { before, after } = change;
-  if (change.table !== "apps" || before?.appid !== appid) return "not the app";
+  const { before } = change;
+  if (change.table !== "apps" || before?.appid !== intent.appid) return "not the app";
   if (before.revoked_at !== null) return "the app is revoked";
-  if (expected !== undefined && before.version !== expected) return "the app has another version than expected";
   // Each of two rotations at once may see the other's version and rotate again, but no call may rotate its own version
   // again.
   const isItsOwn = changes.some(({ table, after: row }) => table === "apps" && row?.version === before.version);
-  if (isItsOwn || (expected !== undefined && changes.length > 0)) return "the call has rotated already";
-  if (model.secrets.has(String(after?.version))) return "its version was given before";
-  const secrets = secretsOf(call.settings, after as Row);
-  if (secrets === undefined) return "its seals do not open";
-  if (secrets.previous !== model.secrets.get(String(before.version))) return "the secret of before is not kept";
-  if (secrets.current === secrets.previous) return "the secret is the same";
-  model.secrets.set(String(after?.version), secrets.current);
-  const { version = "", secret = "", previous_secret = "" } = after as Row;
-  const previous_expires_at = call.clock + overlap;
-  const previous_version = before.version ?? "";
-  return becomes(change, { version, secret, previous_secret, previous_version, previous_expires_at });
+  if (isItsOwn || (intent.expected !== undefined && changes.length > 0)) return "the call has rotated already";
+  return wrongRotation(model, intent, call, change);
+}
+
+function wrongEndOverlap({ intent, changes }: OperationOf<"endOverlap">, change: Written): string | undefined {
+  if (change.table !== "apps" || change.before?.appid !== intent.appid) return "not the app";
+  if (change.before.revoked_at !== null) return "the app is revoked";
+  return wrongEnd(intent.expected, changes, change);
 }
 
 function wrongRevoke(model: Model, { call, intent }: OperationOf<"revoke">, change: Written): string | undefined {

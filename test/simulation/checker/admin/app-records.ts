@@ -16,6 +16,8 @@ interface Change {
   appid: string;
   version: string;
   revoked: boolean;
+  /** Whether the record must be without a previous secret. */
+  isAlone: boolean;
 }
 
 /** Checks that KV receives the new record of each app that a call has changed. */
@@ -34,10 +36,11 @@ export class AppRecords {
   }
 
   /** A call that changed an app was answered: its record must reach KV. */
-  expect(call: Call, { appid, version, revoked_at }: Row): void {
+  expect(call: Call, { appid, version, revoked_at, previous_version }: Row): void {
     this.#changed.set(call, String(appid));
     if (!this.isKept) return;
-    this.#awaited.push({ call, appid: String(appid), version: String(version), revoked: revoked_at !== null });
+    const [revoked, isAlone] = [revoked_at !== null, previous_version === null];
+    this.#awaited.push({ call, appid: String(appid), version: String(version), revoked, isAlone });
   }
 
   /** All work of the call has ended. */
@@ -50,15 +53,23 @@ export class AppRecords {
 
   /** KV received a record of an app. Records that have been due for a while must have arrived by now. */
   put(text: string, now: number): void {
-    const record = JSON.parse(text) as { appid: string; version: string; revokedAt: number | null };
+    const record = JSON.parse(text) as {
+      appid: string;
+      version: string;
+      previousVersion: string | null;
+      revokedAt: number | null;
+    };
     const { expiresAt = 0 } = this.kv?.get(`app:${record.appid}`) ?? {};
     if (Math.abs(expiresAt - EPOCH - now - KEPT_MS) > 1_000) {
       this.#violate("KV remembers an app for a day", `${record.appid} until ${expiresAt}`, [record.appid]);
     }
     this.#awaited = this.#awaited.filter(
-      ({ call, appid, version, revoked }) =>
+      ({ call, appid, version, revoked, isAlone }) =>
         !call.wasEnded &&
-        (appid !== record.appid || version !== record.version || revoked !== (record.revokedAt !== null)),
+        (appid !== record.appid ||
+          version !== record.version ||
+          revoked !== (record.revokedAt !== null) ||
+          (isAlone && record.previousVersion !== null)),
     );
     const late = this.#awaited.find(({ call }) => now - (call.answeredAt ?? now) > RECORD_LATE_MS);
     if (late === undefined) return;

@@ -47,7 +47,15 @@ export function detailsOf({ intent, rows }: Operation, action: string, { before,
     }
     case "app.rotated":
     case "webhook.rotated":
-      return [{ version: row.version, previous_expires_at: row.previous_expires_at }];
+      return [
+        {
+          ...{ version: row.version, previous_expires_at: row.previous_expires_at },
+          ...("ends" in intent && intent.ends !== undefined && { ends: intent.ends }),
+        },
+      ];
+    case "app.overlap_ended":
+    case "webhook.overlap_ended":
+      return [{ version: row.version, previous_version: before?.previous_version }];
     case "webhook.added":
     case "webhook.changed":
     case "webhook.enabled":

@@ -1,6 +1,7 @@
 import type { Row } from "../../platform/database.ts";
 import { detailsOf, sorted, wrongReconciliation, wrongResealing } from "./audit-details.ts";
 import type { Operation, Written } from "./intents.ts";
+import { wrongRedeliveryAudit } from "./redeliveries.ts";
 import { isReconciling } from "./row-changes.ts";
 
 /**
@@ -28,6 +29,7 @@ export function wrongAudit(operation: Operation, changes: readonly Written[]): s
     const strange = isOneOf(written, [`null home.restored ${intent.home}`]);
     return strange ?? (rows[0] && wrongReconciliation(rows[0], changes, intent.home, intent.lift));
   }
+  if (intent.kind === "redeliverMany") return wrongRedeliveryAudit({ ...operation, intent }, changes);
   const expected = changes.flatMap(actionsOf).sort();
   if (JSON.stringify(written) === JSON.stringify(expected)) return wrongDetails(operation, changes, rows);
   return `the audit log says ${written.join(", ") || "nothing"}, expected ${expected.join(", ") || "nothing"}`;
@@ -62,6 +64,7 @@ function actionsOf({ table, before, after }: Written): string[] {
   const differs = (column: string) => before !== null && before[column] !== after[column];
   const named = (subject: Row[string] | undefined, actions: (string | false)[]) =>
     actions.filter((action) => action !== false).map((action) => `${after.site_id} ${action} ${subject}`);
+  const isEnded = differs("previous_version") && after.previous_version === null && !differs("version");
   switch (table) {
     case "home_sites":
       return named(after.site_id, [
@@ -79,6 +82,7 @@ function actionsOf({ table, before, after }: Written): string[] {
       return named(after.appid, [
         before === null && "app.issued",
         differs("version") && "app.rotated",
+        isEnded && "app.overlap_ended",
         differs("revoked_at") && "app.revoked",
       ]);
     case "agents":
@@ -93,6 +97,7 @@ function actionsOf({ table, before, after }: Written): string[] {
         (differs("url") || differs("events")) && "webhook.changed",
         differs("status") && `webhook.${after.status}`,
         differs("version") && "webhook.rotated",
+        isEnded && "webhook.overlap_ended",
       ]);
     default:
       return [];

@@ -1,5 +1,6 @@
 import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
+import type { RotationAsked } from "./rotations.ts";
 import { type WebhookIntent, webhookIntentOf } from "./webhook-intents.ts";
 
 /** The purpose of a call of the admin API, read from its path and body: docs/operating.md, "Admin API". */
@@ -14,7 +15,8 @@ export type Intent =
       events: boolean | undefined;
     }
   | { kind: "issueApp"; siteId: number; name: string; appid: string | undefined; secret: string | undefined }
-  | { kind: "rotate"; appid: string; overlap: number; expected: string | undefined }
+  | ({ kind: "rotate"; appid: string } & RotationAsked)
+  | { kind: "endOverlap"; appid: string; expected: string | undefined }
   | { kind: "revoke"; appid: string }
   | { kind: "addAgent"; siteId: number; id: number; name: string }
   | { kind: "changeAgent"; siteId: number; id: number; name: string | undefined; status: string | undefined }
@@ -31,6 +33,8 @@ export interface Operation<Kind extends Intent = Intent> {
   changes: Written[];
   /** Every state since its arrival of the row that it changes. */
   rows: Row[];
+  /** The seqs that a call that sends many events again may have found, at each moment since its arrival. */
+  fitting: number[][];
   /** The statuses that it may be answered: each fits what was stored at some moment since its arrival. */
   possible: Set<string>;
   /** The highest chat id of each site of its home when it arrived. */
@@ -57,6 +61,7 @@ interface Body {
   secret?: string;
   overlap_seconds?: number;
   expected_version?: string;
+  ends?: string;
   id?: number;
   lift?: number;
   settling_id?: string;
@@ -89,7 +94,10 @@ export function intentOf({ wire }: Call): Intent | undefined {
         appid: second,
         overlap: body.overlap_seconds ?? 86_400,
         expected: body.expected_version,
+        ends: body.ends,
       };
+    case "POST apps/*/end-overlap":
+      return { kind: "endOverlap", appid: second, expected: body.expected_version };
     case "DELETE apps/*":
       return { kind: "revoke", appid: second };
     case "POST sites/*/agents":

@@ -17,8 +17,9 @@ const COLUMNS: Record<string, string[]> = {
 
 const PATCHES: Intent["kind"][] = ["changeSite", "changeWebhook", "changeAgent"];
 
-/** The site, agent or webhook that a call changes, as its home has it now; undefined for other calls. */
+/** The site, agent, webhook or app that a call changes, as its home has it now; undefined for other calls. */
 export function rowOf(model: Model, intent: Intent): Row | undefined {
+  if (intent.kind === "endOverlap") return model.listedApp(intent.appid)?.row;
   if (!("siteId" in intent)) return undefined;
   const { siteId } = intent;
   const home = model.homes.get(model.directory.get(siteId)?.home ?? "");

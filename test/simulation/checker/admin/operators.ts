@@ -6,14 +6,19 @@ import { wrongAnswer } from "./admin-answers.ts";
 import { wrongWrite } from "./admin-writes.ts";
 import { AppRecords } from "./app-records.ts";
 import { wrongAudit } from "./audit.ts";
-import { type Intent, intentOf, type Operation } from "./intents.ts";
+import { type Intent, intentOf, type Operation, type OperationOf } from "./intents.ts";
 import { LateTries, rowOf } from "./late-tries.ts";
 import { AdminReads } from "./reads.ts";
+import { fittingNow } from "./redeliveries.ts";
 import { GIVING, WRITES } from "./rules.ts";
 import { statusNow } from "./status-now.ts";
+import { leftUndone } from "./whole-changes.ts";
 
 /** Calls that change an app's record in KV. */
-const CHANGES_OF_APPS: Intent["kind"][] = ["issueApp", "rotate", "revoke"];
+const CHANGES_OF_APPS: Intent["kind"][] = ["issueApp", "rotate", "endOverlap", "revoke"];
+
+/** Calls that end an overlap. */
+const ENDS: Intent["kind"][] = ["endOverlap", "endWebhookOverlap"];
 
 /** Checks the writes and the answers of operators' calls against the calls' purpose. */
 export class Operators {
@@ -25,6 +30,8 @@ export class Operators {
   readonly #open = new Set<Operation>();
   readonly #reads: AdminReads;
   readonly #lateTries = new LateTries();
+  /** The calls that end an overlap, with the versions of rotations that came after they had read the version. */
+  readonly #newer = new Map<Operation, Set<unknown>>();
 
   constructor(model: Model, violate: Violate) {
     this.#model = model;
@@ -41,6 +48,7 @@ export class Operators {
       intent,
       changes: [],
       rows: [],
+      fitting: [],
       possible: new Set(),
       highest: new Map(),
       meanwhile: new Set(),
@@ -52,6 +60,7 @@ export class Operators {
     }
     if (intent.kind === "read") this.#reads.arrives(call, intent);
     this.#operations.set(call, operation);
+    if (ENDS.includes(intent.kind)) this.#newer.set(operation, new Set());
     this.#open.add(operation);
     this.#look(operation);
   }
@@ -77,6 +86,12 @@ export class Operators {
   noteChanged(home: string, call: Call | undefined, change: Change): void {
     this.#lateTries.changed(home, call, change);
     if (change.table !== "apps" && change.table !== "webhooks") return;
+    for (const [{ call: ending }, versions] of this.#newer) {
+      // A call that ends an overlap writes in batches, and reads before the first of them.
+      const hasRead = ending.trips.some(({ to }) => to.endsWith(" batch"));
+      const isRotation = change.before?.version !== change.after?.version;
+      if (ending !== call && hasRead && isRotation) versions.add(change.after?.version);
+    }
     for (const operation of this.#open) if (operation.call !== call) operation.meanwhile.add(change.after?.version);
   }
 
@@ -89,6 +104,10 @@ export class Operators {
       this.#violate(rule, `${call.name} at ${home}: ${unaudited}`, [call.name]);
       return;
     }
+    const left = operation && leftUndone(this.#model, operation, located);
+    if (left !== undefined) {
+      this.#violate("what is done to a webhook is done to its deliveries", `${call.name}: ${left}`, [call.name]);
+    }
     for (const written of located) {
       const about = `${call.name} at ${home}`;
       if (operation === undefined) {
@@ -98,6 +117,11 @@ export class Operators {
         return;
       }
       if (written.table === "audit_log") continue;
+      if (this.#newer.get(operation)?.has(written.before?.version)) {
+        const rule = "the end of an overlap never ends the overlap of a newer rotation";
+        this.#violate(rule, `${about}: ${JSON.stringify(written)}`, [call.name]);
+        return;
+      }
       const wrong = wrongWrite(this.#model, operation, written);
       if (wrong !== undefined) {
         this.#violate(WRITES[operation.intent.kind], `${about}: ${wrong}: ${JSON.stringify(written)}`, [call.name]);
@@ -154,8 +178,18 @@ export class Operators {
       return;
     }
     operation.possible.add(String(statusNow(this.#model, operation)));
+    if (intent.kind === "redeliverMany") this.#noteFitting({ ...operation, intent });
     const row = rowOf(this.#model, intent);
     if (row !== undefined && row !== operation.rows.at(-1)) operation.rows.push(row);
+    // A rotation may come between the reading of the version and the end of its overlap.
+    const isRotated = operation.rows.some(({ version }) => version !== row?.version);
+    if (ENDS.includes(intent.kind) && isRotated) operation.possible.add("409");
+  }
+
+  #noteFitting({ call, intent, fitting }: OperationOf<"redeliverMany">): void {
+    const home = this.#model.homes.get(this.#model.directory.get(intent.siteId)?.home ?? "");
+    const now = home === undefined ? [] : fittingNow(home, intent, call);
+    if (fitting.at(-1)?.join() !== now.join()) fitting.push(now);
   }
 
   #checkDone(operation: Operation): void {

@@ -1,11 +1,11 @@
 import type { Settings } from "../../world/cloud/settings.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
-import { hasKeyOf } from "../seals.ts";
 import type { Intent, Operation, OperationOf } from "./intents.ts";
+import { isContradictory, statusOfRotation } from "./rotations.ts";
 import { statusOfWebhooks } from "./webhook-answers.ts";
 
-type ChangeOfApp = Extract<Intent, { kind: "rotate" | "revoke" }>;
+type ChangeOfApp = Extract<Intent, { kind: "rotate" | "endOverlap" | "revoke" }>;
 
 /** The status that a call gets for what is stored now, when no fault meets it. */
 export function statusNow(model: Model, { call, intent }: Operation): number {
@@ -17,14 +17,16 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
     if (!model.homes.has(intent.home)) return 404;
     return settings.closedHomes.includes(intent.home) || intent.force ? 200 : 409;
   }
-  if (intent.kind === "rotate" || intent.kind === "revoke") return statusOfChange(model, intent, settings);
+  if (intent.kind === "rotate" || intent.kind === "endOverlap" || intent.kind === "revoke") {
+    return statusOfChange(model, intent, call);
+  }
   if (intent.kind === "read") throw new Error("what is read has its own rules");
   const site = model.directory.get(intent.siteId);
   if (site === undefined) return 404;
   if (intent.kind === "issueApp" && isMainClosed) return 503;
   if (site.status === "creating") return 409;
   const home = model.home(site.home);
-  const webhooks = statusOfWebhooks(home, intent, settings);
+  const webhooks = statusOfWebhooks(home, intent, call);
   if (webhooks !== undefined) return webhooks;
   switch (intent.kind) {
     case "changeSite":
@@ -60,12 +62,19 @@ function isTooLow(
   return firstChatId <= home.highestId(siteId) && firstChatId - 1 !== site?.floor;
 }
 
-function statusOfChange(model: Model, intent: ChangeOfApp, settings: Settings): number {
+function statusOfChange(
+  model: Model,
+  intent: ChangeOfApp,
+  { clock, settings }: { clock: number; settings: Settings },
+): number {
+  if (intent.kind === "rotate" && isContradictory(intent)) return 400;
   const app = model.listedApp(intent.appid);
   if (app === undefined) return intent.kind === "revoke" ? statusOfRelease(model, intent.appid, settings) : 404;
   if (intent.kind === "revoke") return 204;
   if (app.revoked || (intent.expected !== undefined && intent.expected !== app.version)) return 409;
-  return model.moved.has(app.appid) || !hasKeyOf(settings, app.row.secret) ? 500 : 200;
+  if (intent.kind === "endOverlap") return 200;
+  const status = statusOfRotation(intent, app.row, clock, settings);
+  return status === 200 && model.moved.has(app.appid) ? 500 : status;
 }
 
 function statusOfRelease(model: Model, appid: string, { closedHomes }: Settings): number {

@@ -4,16 +4,21 @@ import type { Settings } from "../../world/cloud/settings.ts";
 import type { OutboxModel } from "../events/outbox-model.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
-import { hasKeyOf } from "../seals.ts";
 import type { Intent, Operation } from "./intents.ts";
 import { answerable } from "./late-tries.ts";
+import { refusedRedelivery, wrongRedeliveryAnswer } from "./redeliveries.ts";
+import { isContradictory, statusOfRotation, untilShown, wrongEndAnswer } from "./rotations.ts";
 import type { WebhookIntent } from "./webhook-intents.ts";
 import { webhookShown } from "./webhook-reads.ts";
 
 /** The answers of calls about webhooks: docs/operating.md, "Events". */
 
 /** @returns undefined for calls about anything else */
-export function statusOfWebhooks(home: HomeModel, intent: Intent, settings: Settings): number | undefined {
+export function statusOfWebhooks(
+  home: HomeModel,
+  intent: Intent,
+  { clock, settings }: { clock: number; settings: Settings },
+): number | undefined {
   const { outbox } = home;
   if (intent.kind === "addWebhook") {
     if (!isPostable(intent.url) || !areTypes(intent.events)) return 400;
@@ -25,12 +30,21 @@ export function statusOfWebhooks(home: HomeModel, intent: Intent, settings: Sett
   const webhook = outbox.webhooks.get(`${siteId}/${webhookId}`);
   if (intent.kind === "changeWebhook" && !areTypes(intent.events)) return 400;
   if (intent.kind === "changeWebhook" && intent.url !== undefined && !isPostable(intent.url)) return 400;
+  if (intent.kind === "rotateWebhook" && isContradictory(intent)) return 400;
+  const refused = intent.kind === "redeliverMany" ? refusedRedelivery(intent, clock) : undefined;
+  if (refused !== undefined) return refused;
   if (webhook === undefined) return 404;
   switch (intent.kind) {
-    case "changeWebhook":
-      return 200;
+    case "changeWebhook": {
+      const isEnding = intent.status === "enabled" && leftPending(outbox, webhook) !== undefined;
+      return isEnding ? 409 : 200;
+    }
+    case "redeliverMany":
+      return webhook.status === "enabled" ? (intent.isDry ? 200 : 202) : 409;
     case "rotateWebhook":
-      return hasKeyOf(settings, webhook.secret) ? 200 : 500;
+      return statusOfRotation(intent, webhook, clock, settings);
+    case "endWebhookOverlap":
+      return intent.expected === undefined || intent.expected === webhook.version ? 200 : 409;
     case "deleteWebhook":
       return 204;
     case "ping":
@@ -48,8 +62,8 @@ const areTypes = (events: string[] | undefined): boolean =>
 
 /** Suffixes of private networks' names: docs/operating.md, "Where events may be posted". */
 const PRIVATE_NAMES = [
-  ...["localhost", "local", "localdomain", "internal", "intranet", "private", "corp", "home", "lan", "home.arpa"],
-  ...["test", "invalid", "example", "onion"],
+  ...["localhost", "local", "localdomain", "internal", "intranet", "private", "corp", "home", "lan"],
+  ...["svc", "consul", "alt", "arpa", "test", "invalid", "example", "onion"],
 ];
 
 /**
@@ -76,14 +90,22 @@ export function wrongWebhookAnswer(
   const home = model.home(model.directory.get(intent.siteId)?.home ?? "");
   const webhook = last("webhooks");
   const secret = model.secrets.get(String(webhook?.version));
-  const isDue = intent.kind === "ping" || intent.kind === "redeliver";
+  const isMoved =
+    webhook?.status !== "disabled" &&
+    changes.some(({ table, after }) => table === "deliveries" && after?.status === "pending");
+  const isDue = intent.kind === "ping" || intent.kind === "redeliver" || isMoved;
   if (isDue && !call.trips.some(({ to }) => to.startsWith("EVENTS "))) return "the queue was not told";
   // A second try answers with the webhook as it is then, with changes of other calls since the first try.
+  const { pending, failed, oldest_pending_at, ...rest } = body;
   const unlikeNow = (more: object) => {
     const rows = [webhook, home.outbox.webhooks.get(`${webhook?.site_id}/${webhook?.id}`)].filter((row) => row != null);
-    const wrong = rows.map((row) => unlike(body, { ...webhookShown(row), ...more }));
+    const wrong = rows.map((row) => unlike(rest, { ...webhookShown(row), ...more }));
     return wrong.includes(undefined) ? undefined : wrong[0];
   };
+  // The numbers of deliveries change too fast to be compared: a read of the list is.
+  const hasNumbers = [pending, failed].every((number) => Number.isInteger(number)) && oldest_pending_at !== undefined;
+  const showsWebhook = intent.kind === "addWebhook" || intent.kind === "changeWebhook";
+  if (showsWebhook && !hasNumbers) return "it does not say how many deliveries are pending and failed";
   switch (intent.kind) {
     case "addWebhook":
       return webhook === undefined ? "it made no webhook" : unlikeNow({ secret });
@@ -92,19 +114,26 @@ export function wrongWebhookAnswer(
       const types = events && JSON.stringify([...new Set(events)]);
       const named = Object.entries({ url, events: types, status }).filter(([, value]) => value !== undefined);
       const rows = answerable(operation, "webhooks", Object.fromEntries(named) as Row);
-      const wrong = rows.map((row) => unlike(body, webhookShown(row)));
-      if (!wrong.includes(undefined)) return wrong.at(-1) ?? "it changed nothing";
-      return leftPending(home.outbox, { site_id: intent.siteId, id: intent.webhookId });
+      const wrong = rows.map((row) => unlike(rest, webhookShown(row)));
+      return wrong.includes(undefined) ? undefined : (wrong.at(-1) ?? "it changed nothing");
     }
-    case "rotateWebhook":
-      return webhook === undefined
-        ? "it did not rotate"
-        : unlike(body, { secret, previous_expires_at: webhook.previous_expires_at });
+    case "rotateWebhook": {
+      if (webhook === undefined) return "it did not rotate";
+      const { version } = webhook;
+      const now = home.outbox.webhooks.get(`${intent.siteId}/${intent.webhookId}`);
+      const wrong = untilShown(webhook, now).map((previous_expires_at) =>
+        unlike(body, { secret, version, previous_expires_at }),
+      );
+      return wrong.includes(undefined) ? undefined : wrong[0];
+    }
+    case "endWebhookOverlap":
+      return wrongEndAnswer(body, operation.rows);
     case "deleteWebhook": {
       const { siteId: site_id, webhookId: id } = intent;
-      if (home.outbox.webhooks.has(`${site_id}/${id}`)) return "the webhook is there";
-      return home.outbox.deliveriesOf({ site_id, id }).length > 0 ? "its deliveries are there" : undefined;
+      return home.outbox.webhooks.has(`${site_id}/${id}`) ? "the webhook is there" : undefined;
     }
+    case "redeliverMany":
+      return wrongRedeliveryAnswer({ ...operation, intent }, body);
     case "ping":
       return unlike(body, { event_id: last("events")?.id });
     case "redeliver": {

@@ -1,4 +1,6 @@
 import type { Row } from "../../platform/database.ts";
+import { FIRST_IN_LINE } from "../deliveries/leases.ts";
+import type { OutboxModel } from "../events/outbox-model.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Shown } from "./admin-reads.ts";
 
@@ -10,17 +12,29 @@ export const webhookShown = (row: Row) => ({
   events: JSON.parse(String(row.events)) as string[],
   status: row.status,
   disabled_reason: row.disabled_reason,
+  disabled_at: row.disabled_at,
   failing_since: row.failing_since,
+  version: row.version,
+  last_status: row.last_status,
+  last_error: row.last_error,
   previous_expires_at: row.previous_expires_at,
   created_at: row.created_at,
 });
+
+/** How many deliveries of a webhook are pending and have failed, and the time of the oldest pending one. */
+function numbersOf(outbox: OutboxModel, webhook: Row) {
+  const all = outbox.deliveriesOf(webhook);
+  const pending = all.filter(({ status }) => status === "pending").sort((a, b) => Number(a.seq) - Number(b.seq));
+  const failed = all.filter(({ status }) => status === "failed").length;
+  return { pending: pending.length, failed, oldest_pending_at: pending[0]?.created_at ?? null };
+}
 
 /** The webhooks of a site, the oldest first. */
 export const webhooksNow = ({ outbox }: HomeModel, siteId: number): object[] =>
   outbox
     .webhooksOf(siteId)
     .sort((a, b) => Number(a.created_at) - Number(b.created_at) || (String(a.id) < String(b.id) ? -1 : 1))
-    .map(webhookShown);
+    .map((row) => ({ ...webhookShown(row), ...numbersOf(outbox, row) }));
 
 /** The deliveries of a webhook, the newest first. */
 export function deliveriesNow({ outbox }: HomeModel, webhook: Row, query: URLSearchParams): Shown[] {
@@ -29,13 +43,17 @@ export function deliveriesNow({ outbox }: HomeModel, webhook: Row, query: URLSea
     .deliveriesOf(webhook)
     .filter((row) => (status == null || row.status === status) && (cursor == null || Number(row.seq) < Number(cursor)))
     .sort((a, b) => Number(b.seq) - Number(a.seq))
-    .flatMap((row) => {
-      const event = outbox.eventOf(row);
-      if (event === undefined) return [];
-      const { seq, attempts, last_status, last_error, next_attempt_at } = row;
-      const { id: event_id, type, session_id: chat_id } = event;
-      const told = { event_id, seq, type, chat_id, status: row.status };
-      return [{ key: Number(seq), item: { ...told, attempts, last_status, last_error, next_attempt_at } }];
+    .map((row) => {
+      // The event of a skipped delivery may be gone.
+      const { id = null, type = null, session_id = null } = outbox.eventOf(row) ?? {};
+      const { seq, status, attempts, last_status, last_error, created_at, last_attempt_at, duration_ms } = row;
+      // A ping is due since it was made.
+      const next_attempt_at = row.next_attempt_at === FIRST_IN_LINE ? created_at : row.next_attempt_at;
+      const told = { event_id: id, seq, type, chat_id: session_id, status, attempts, next_attempt_at };
+      return {
+        key: Number(seq),
+        item: { ...told, last_status, last_error, created_at, last_attempt_at, duration_ms },
+      };
     });
 }
 

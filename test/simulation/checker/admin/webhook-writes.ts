@@ -1,9 +1,14 @@
 import { EVENT_TYPES } from "../../operations/index.ts";
 import type { Row } from "../../platform/database.ts";
+import { FIRST_IN_LINE } from "../deliveries/leases.ts";
+import { leftover } from "../deliveries/results.ts";
+import { WELL } from "../deliveries/webhook-health.ts";
 import { deliveryRow, eventRow } from "../events/expected-event.ts";
 import type { Model } from "../model.ts";
 import { secretIn } from "../row-secrets.ts";
 import type { Operation, OperationOf, Written } from "./intents.ts";
+import { wrongRedeliveryOf, wrongRenewal } from "./redeliveries.ts";
+import { wrongEnd, wrongRotation } from "./rotations.ts";
 import { becomes, inserts } from "./row-changes.ts";
 import type { WebhookIntent } from "./webhook-intents.ts";
 
@@ -26,9 +31,11 @@ export function wrongWebhookWrite(
     case "addWebhook":
       return wrongAdd(model, { ...operation, intent }, change);
     case "changeWebhook":
-      return wrongChange({ ...operation, intent }, change);
+      return wrongChange(model, { ...operation, intent }, change);
     case "rotateWebhook":
       return wrongRotate(model, { ...operation, intent }, change);
+    case "endWebhookOverlap":
+      return isOfWebhook(intent, change) ? wrongEnd(intent.expected, operation.changes, change) : "not the webhook";
     case "deleteWebhook": {
       const { table, before, after } = change;
       if (after !== null) return "it only removes";
@@ -39,6 +46,8 @@ export function wrongWebhookWrite(
       return wrongPing(model, { ...operation, intent }, change);
     case "redeliver":
       return wrongRedeliver(model, { ...operation, intent }, change);
+    case "redeliverMany":
+      return wrongRedeliveryOf(model, { ...operation, intent }, change);
   }
 }
 
@@ -76,51 +85,65 @@ function wrongAdd(model: Model, { call, intent, changes }: OperationOf<"addWebho
       status: "enabled",
       disabled_reason: null,
     },
-    ...{ previous_version: null, previous_secret: null, previous_expires_at: null, failing_since: null },
-    ...{ created_at: call.clock, revision: 0 },
+    ...{ previous_version: null, previous_secret: null, previous_expires_at: null, ...WELL },
+    ...{ created_at: call.clock, revision: 0, disabled_at: null },
   });
 }
 
-function wrongChange({ intent }: OperationOf<"changeWebhook">, change: Written): string | undefined {
+function wrongChange(
+  model: Model,
+  { call, intent }: OperationOf<"changeWebhook">,
+  change: Written,
+): string | undefined {
   const { webhookId, siteId, url, events, status } = intent;
   const { table, before } = change;
+  if (before === null || change.after === null) return "it adds and removes nothing";
   if (table === "deliveries") {
-    const isLeftover = status === "disabled" && isOf(intent, before) && before?.status === "pending";
-    return isLeftover ? fails(change) : "not a leftover of a webhook that was disabled";
+    if (!isOf(intent, before) || before.status !== "pending") return "not a pending delivery of the webhook";
+    const webhook = model.home(change.home).outbox.webhookOf(before);
+    const isDisabled = (status ?? webhook?.status) === "disabled";
+    if (isDisabled && change.after.status === "failed") return becomes(change, leftover(before));
+    return url === undefined ? "nobody asked for it" : movesUp(change, call.clock);
   }
-  if (table !== "webhooks" || before?.id !== webhookId || before.site_id !== siteId) return "not the webhook";
-  const isAnew = (url !== undefined && url !== before.url) || (status !== undefined && status !== before.status);
-  return becomes(change, {
+  if (table !== "webhooks" || before.id !== webhookId || before.site_id !== siteId) return "not the webhook";
+  const isMoved = url !== undefined && url !== before.url;
+  const isEnabled = status === "enabled" && before.status === "disabled";
+  const isDisabled = status === "disabled" && before.status === "enabled";
+  const asked = {
     revision: Number(before.revision) + 1,
     ...(url !== undefined && { url }),
     ...(events !== undefined && { events: JSON.stringify([...new Set(events)]) }),
     ...(status !== undefined && { status }),
-    ...(status === "enabled" && { disabled_reason: null }),
-    ...(isAnew && { failing_since: null }),
-  });
+    ...(status === "enabled" && { disabled_reason: null, disabled_at: null }),
+    ...(isDisabled && { disabled_at: call.clock }),
+    ...((isMoved || isEnabled) && WELL),
+  };
+  const wrong = becomes(change, asked);
+  // A webhook that an operator disables may forget since when it fails.
+  return isDisabled ? wrong && becomes(change, { ...asked, ...WELL }) : wrong;
 }
 
-/** Why a change is not the failure of a delivery whose webhook was disabled; undefined when it is. */
-const fails = (change: Written): string | undefined =>
-  becomes(change, { status: "failed", next_attempt_at: null, claim: null, last_error: DISABLED });
+/**
+ * Why a change is not what a new URL does to a pending delivery: it is due now, and an attempt in flight counts as sent
+ * again.
+ */
+function movesUp(change: Written, now: number): string | undefined {
+  const { before, after } = change;
+  if (before?.claim != null && Number(before.next_attempt_at) > now) return becomes(change, { attempts: 0 });
+  return becomes(change, { next_attempt_at: now, claim: after?.claim ?? null });
+}
 
 function wrongRotate(model: Model, { call, intent, changes }: OperationOf<"rotateWebhook">, change: Written) {
-  const { siteId, webhookId, overlap } = intent;
-  const { table, before, after } = change;
-  if (table !== "webhooks" || before?.id !== webhookId || before.site_id !== siteId) return "not the webhook";
-  const isItsOwn = changes.some(({ after: row }) => row?.version === before.version);
-  if (isItsOwn) return "the call has rotated already";
-  if (after === null || model.secrets.has(String(after.version))) return "its version was given before";
-  const current = secretIn(call.settings, after, "current");
-  const previous = secretIn(call.settings, after, "previous");
-  if (current === undefined || !SECRET.test(current)) return "its seal does not hold a secret";
-  if (previous !== model.secrets.get(String(before.version))) return "the secret of before is not kept";
-  if (current === previous) return "the secret is the same";
-  model.secrets.set(String(after.version), current);
-  const { version = "", secret = "", previous_secret = "" } = after;
-  const [previous_version = "", previous_expires_at] = [before.version, call.clock + overlap];
-  return becomes(change, { version, secret, previous_secret, previous_version, previous_expires_at });
+  const { before, after } = change;
+  if (!isOfWebhook(intent, change)) return "not the webhook";
+  if (changes.some(({ after: row }) => row?.version === before?.version)) return "the call has rotated already";
+  const secret = after === null ? undefined : secretIn(call.settings, after, "current");
+  if (secret === undefined || !SECRET.test(secret)) return "its seal does not hold a secret";
+  return wrongRotation(model, intent, call, change);
 }
+
+const isOfWebhook = ({ siteId, webhookId }: { siteId: number; webhookId: string }, { table, before }: Written) =>
+  table === "webhooks" && before?.id === webhookId && before.site_id === siteId;
 
 function wrongPing(model: Model, { call, intent, changes }: OperationOf<"ping">, change: Written): string | undefined {
   const { siteId, webhookId } = intent;
@@ -137,21 +160,14 @@ function wrongPing(model: Model, { call, intent, changes }: OperationOf<"ping">,
   const event = changes.find((each) => each.table === "events")?.after;
   if (table !== "deliveries" || event == null) return "not the place of a ping";
   if (home.outbox.webhooks.get(`${siteId}/${webhookId}`)?.status !== "enabled") return "the webhook is not enabled";
-  return inserts(change, deliveryRow(event, webhookId, clock).after);
+  return inserts(change, { ...deliveryRow(event, webhookId, clock).after, next_attempt_at: FIRST_IN_LINE });
 }
 
 function wrongRedeliver(model: Model, { call, intent }: OperationOf<"redeliver">, change: Written): string | undefined {
   const { siteId, webhookId, seq } = intent;
-  const { table, before, after } = change;
-  const { outbox } = model.home(change.home);
-  const event = outbox.events.get(`${siteId}/${seq}`);
+  const { table, after } = change;
+  const home = model.home(change.home);
   if (table !== "deliveries" || !isOf(intent, after) || after?.seq !== seq) return "not the delivery";
-  if (event === undefined || event.data === null) return "there is nothing to deliver";
-  if (outbox.webhooks.get(`${siteId}/${webhookId}`)?.status !== "enabled") return "the webhook is not enabled";
-  const isInFlight = before?.claim != null && Number(before.next_attempt_at) > call.clock;
-  if (isInFlight) return "an attempt is in flight";
-  const fresh = deliveryRow(event, webhookId, call.clock).after;
-  // A delivery is kept as long as its event, so it takes the event's time.
-  if (before === null) return inserts(change, { ...fresh, created_at: event.created_at ?? 0 });
-  return becomes(change, { ...fresh, created_at: before.created_at ?? 0 });
+  if (home.outbox.webhooks.get(`${siteId}/${webhookId}`)?.status !== "enabled") return "the webhook is not enabled";
+  return wrongRenewal(home, call, change, 0);
 }

@@ -19,9 +19,14 @@ export interface Attempt {
   post: Post | undefined;
   /** When the post ended. */
   endedAt: number | undefined;
+  /** How long the post took, in milliseconds of virtual time. */
+  tookMs: number | undefined;
   /** Whether its success was recorded. */
   isWritten: boolean;
 }
+
+/** A ping is tried once, and says nothing of its webhook's health: docs/operating.md, "Webhooks". */
+export const isPing = ({ event }: Attempt): boolean => event?.type === "ping";
 
 /** The status, once the Worker has received it. */
 export const heardStatus = ({ status, heardAt }: Post): number | undefined =>

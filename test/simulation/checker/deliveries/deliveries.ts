@@ -2,20 +2,25 @@ import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import type { Post } from "../../world/receivers/post.ts";
 import { isPostable, leftPending } from "../admin/webhook-answers.ts";
-import { DISABLED } from "../admin/webhook-writes.ts";
-import { keyOf } from "../events/outbox-model.ts";
+import { MOST_AT_ONCE } from "../admin/whole-changes.ts";
+import { isOutbox, keyOf } from "../events/outbox-model.ts";
+import { DISABLED_EVENT, Telling } from "../events/told-events.ts";
 import type { Model } from "../model.ts";
 import type { Violate } from "../violate.ts";
 import { type Attempt, clockOf, isAt, isSuccess } from "./attempt.ts";
 import { Invocations } from "./invocations.ts";
 import { isLease, wrongLease } from "./leases.ts";
 import { Liveness } from "./liveness.ts";
+import { wrongPlaces } from "./places.ts";
 import { wrongLeftover, wrongResult } from "./results.ts";
-import { wrongTurn } from "./turns.ts";
-import { missedHealth, wrongHealth, wrongOwnAudit } from "./webhook-health.ts";
+import { mayBegin, messagesOf, wrongTurn } from "./turns.ts";
+import { disabledIn, missedHealth, stuckOf, wrongHealth, wrongOwnAudit } from "./webhook-health.ts";
 import { wrongPost } from "./wire.ts";
 
 type Broken = [rule: string, what: string] | undefined;
+
+/** The largest difference between the clocks of two isolates. */
+const SKEW_SECONDS = 20;
 
 /** Follows each delivery from its lease to its post, and from the post to the recorded result. */
 export class Deliveries {
@@ -28,10 +33,21 @@ export class Deliveries {
   /** The call that made each lease. */
   readonly #holders = new Map<string, Call>();
   readonly #invocations = new Invocations();
+  /** The webhooks that had something due when each run began. */
+  readonly #waiting = new Map<Call, Set<string>>();
 
   constructor(model: Model, violate: Violate) {
     this.#model = model;
     this.#violate = violate;
+  }
+
+  /** A run of the consumer begins. */
+  arrives(call: Call, now: number): void {
+    this.liveness.arrives(this.#model, call, now);
+    const waiting = messagesOf(call).filter(({ home, site, webhook }) =>
+      mayBegin(this.#model.home(home).outbox, site, webhook, call.clock),
+    );
+    this.#waiting.set(call, new Set(waiting.map(({ home, site, webhook }) => `${home}/${site}/${webhook}`)));
   }
 
   #report(call: Call, about: string, broken: Broken): void {
@@ -51,40 +67,73 @@ export class Deliveries {
   ): void {
     const written: Attempt[] = [];
     const isFirst = !this.#attempts.get(call)?.some((each) => each.home === home);
+    const telling = new Telling(this.#model.home(home));
+    const stuck = this.#stuckBefore(home, call, changes);
     for (const change of changes) {
-      const wrong = this.#wrong(home, call, change, written);
+      const wrong = this.#wrong(home, call, change, written, telling);
       this.#report(call, `at ${home} ${JSON.stringify(change)}`, wrong);
       const isToBeTried = change.table === "deliveries" && change.after?.status === "pending" && !isLease(change);
-      if (isToBeTried) this.liveness.fails(home, call, change.after as Row, now);
+      if (isToBeTried && change.before !== null) this.liveness.fails(home, call, change.after as Row, now);
       apply(change);
+      for (const webhook of disabledIn([change])) telling.mustTell(DISABLED_EVENT, webhook);
     }
+    this.#report(call, `at ${home}`, telling.missed());
     const unaudited = wrongOwnAudit(changes);
     if (unaudited !== undefined) {
       this.#report(call, `at ${home}`, ["each webhook that the Worker disables is in the audit log", unaudited]);
     }
     const { outbox } = this.#model.home(home);
     const leases = changes.filter((change) => change.table === "deliveries" && isLease(change));
-    this.#report(call, `at ${home}`, wrongTurn(outbox, home, call, leases, isFirst));
-    for (const { table, after } of changes) {
-      const left = table === "webhooks" && after?.status === "disabled" ? leftPending(outbox, after) : undefined;
+    const waiting = this.#waiting.get(call) ?? new Set();
+    this.#report(call, `at ${home}`, wrongTurn(outbox, home, call, leases, isFirst ? waiting : undefined));
+    const all = (this.#attempts.get(call) ?? []).filter((each) => each.home === home);
+    const places = { own: all, begun: leases.length, waiting: isFirst ? waiting : undefined };
+    this.#report(call, `at ${home}`, wrongPlaces(outbox, home, call, places));
+    for (const webhook of disabledIn(changes)) {
+      const isItsOwn = ({ table, after }: Change) =>
+        table === "deliveries" && after?.status === "failed" && after.webhook_id === webhook.id;
+      const isFull = changes.filter(isItsOwn).length >= MOST_AT_ONCE;
+      const left = isFull ? undefined : leftPending(outbox, webhook);
       if (left !== undefined)
         this.#report(call, `at ${home}`, ["a pending delivery of a disabled webhook fails", left]);
     }
     for (const [key, webhook] of outbox.webhooks) {
       const its = written.filter((each) => each.key.startsWith(`${key}/`));
-      if (its.length > 0) this.#report(call, `at ${home}`, missedHealth(call, webhook, its));
+      if (its.length === 0) continue;
+      const own = (this.#attempts.get(call) ?? []).filter(
+        (each) => each.home === home && each.key.startsWith(`${key}/`),
+      );
+      const results = { written: its, own, stuck: stuck.get(key) ?? [] };
+      this.#report(call, `at ${home}`, missedHealth(call, outbox, webhook, results));
     }
   }
 
-  #wrong(home: string, call: Call, change: Change, written: Attempt[]): Broken {
+  /** The deliveries that have been due for a day before a transaction, of each webhook whose results it records. */
+  #stuckBefore(home: string, call: Call, changes: readonly Change[]): Map<string, Row[]> {
+    const { outbox } = this.#model.home(home);
+    const webhooks = changes.flatMap(({ table, before, after }) =>
+      table === "deliveries" && before !== null && after !== null ? [outbox.webhookOf(after)] : [],
+    );
+    // A clock that is behind may not see what has just been due for a day.
+    const stuck = (webhook: Row) => stuckOf(outbox, webhook, clockOf(call) - SKEW_SECONDS);
+    return new Map(
+      [...new Set(webhooks)].flatMap((each) =>
+        each === undefined ? [] : [[`${each.site_id}/${each.id}`, stuck(each)]],
+      ),
+    );
+  }
+
+  #wrong(home: string, call: Call, change: Change, written: Attempt[], telling: Telling): Broken {
     const { table, before, after } = change;
+    const { outbox } = this.#model.home(home);
     if (call.settings.closedHomes.includes(home)) return ["a closed home is not written to", ""];
     if (table === "audit_log") return undefined;
     const own = this.#attempts.get(call) ?? [];
     if (table === "webhooks") {
       const its = own.filter((each) => each.home === home && each.key.startsWith(`${keyOf(table, after ?? {})}/`));
-      return wrongHealth(call, change, its);
+      return wrongHealth(call, outbox, change, its);
     }
+    if (before === null && isOutbox(table)) return telling.wrong(change, { from: call.clock, to: clockOf(call) });
     if (table !== "deliveries" || before === null || after === null) {
       return ["the consumer changes deliveries and their webhooks only", ""];
     }
@@ -92,15 +141,18 @@ export class Deliveries {
     const key = keyOf(table, after);
     const attempts = own.filter((each) => each.home === home && each.key === key);
     const mine = attempts.findLast(({ lease }) => lease === before.claim);
-    if (after.status === "failed" && after.last_error === DISABLED) {
-      const wrong = wrongLeftover(change, this.#model.home(home).outbox.webhookOf(after));
-      return wrong === undefined ? undefined : ["a pending delivery of a disabled webhook fails", wrong];
+    const webhook = outbox.webhookOf(after);
+    if (webhook?.status === "disabled" && after.status === "failed") {
+      const wrong = wrongLeftover(change, webhook);
+      // A result may be recorded before the sweep ends the delivery.
+      if (mine === undefined || wrong === undefined)
+        return wrong === undefined ? undefined : ["a pending delivery of a disabled webhook fails", wrong];
     }
     const heard = attempts.filter(({ post }) => post !== undefined && isSuccess(post));
     if (after.status === "delivered") for (const each of heard) each.isWritten = true;
     written.push(...(after.status === "delivered" ? heard.slice(-1) : mine === undefined ? [] : [mine]));
     // A second try of the lease reads the event again, which may have been erased since the first try.
-    if (mine !== undefined && after.status === "skipped") mine.event = this.#model.home(home).outbox.eventOf(after);
+    if (mine !== undefined && after.status === "skipped") mine.event = outbox.eventOf(after);
     return wrongResult(change, mine, attempts);
   }
 
@@ -119,7 +171,7 @@ export class Deliveries {
     all.push({
       ...{ call, home, key: keyOf("deliveries", after), lease, number: Number(after.attempts) },
       ...{ leasedAt: Number(after.next_attempt_at) - 60, webhooks: [outbox.webhookOf(after) as Row] },
-      ...{ event: outbox.eventOf(after), post: undefined, endedAt: undefined, isWritten: false },
+      ...{ event: outbox.eventOf(after), post: undefined, endedAt: undefined, tookMs: undefined, isWritten: false },
     });
     return undefined;
   }
@@ -161,10 +213,13 @@ export class Deliveries {
     }
   }
 
-  /** The Worker knows the result of a post. */
+  /** The Worker knows the result of a post. @param now milliseconds of virtual time */
   ends(post: Post, now: number): void {
     const attempt = this.#byPost.get(post);
-    if (attempt !== undefined) attempt.endedAt ??= clockOf(post.call);
+    if (attempt !== undefined) {
+      attempt.endedAt ??= clockOf(post.call);
+      attempt.tookMs ??= Math.floor(now - post.sentAt);
+    }
     this.#report(post.call, post.name, this.#invocations.ends(post, now));
   }
 

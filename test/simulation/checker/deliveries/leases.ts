@@ -8,8 +8,11 @@ import { MOST_ATTEMPTS } from "./schedule.ts";
 
 /** How long a lease makes an attempt its holder's. */
 export const LEASE_SECONDS = 60;
+/** The time at which a ping is due: earlier than that of any other delivery. */
+export const FIRST_IN_LINE = 0;
+
 const MOST_IN_FLIGHT = 20;
-const MOST_IN_FLIGHT_FAILING = 3;
+export const MOST_IN_FLIGHT_FAILING = 3;
 
 export const isLease = ({ before, after }: Change): boolean =>
   before !== null && after !== null && Number(after.attempts) > Number(before.attempts);
@@ -31,21 +34,28 @@ export function wrongLease(home: HomeModel, call: Call, change: Change): [rule: 
   // a result.
   if (Number(before.attempts) >= MOST_ATTEMPTS && before.claim === null)
     return ["a delivery has at most 8 attempts", "it has had them"];
-  if (placesLeft(home.outbox, webhook, at) <= 0) {
+  // A ping goes first, also when the webhook's places are full.
+  const isFirst = before.next_attempt_at === FIRST_IN_LINE;
+  if (!isFirst && placesLeft(home.outbox, webhook, at) <= 0) {
     return ["at most 20 attempts are in flight to one webhook, 3 while it fails", `as many are, at ${at}`];
   }
   const claim = after.claim ?? null;
   const attempts = Number(before.attempts) + 1;
   if (claim === null || claim === before.claim) return ["each attempt has a lease of its own", String(claim)];
-  const wrong = misses(after, { ...before, attempts, claim, next_attempt_at: at + LEASE_SECONDS });
+  const begun = { attempts, claim, next_attempt_at: at + LEASE_SECONDS, last_attempt_at: at, duration_ms: null };
+  const wrong = misses(after, { ...before, ...begun });
   return wrong === undefined ? undefined : ["a lease counts the attempt and changes nothing else", wrong];
 }
 
-/** How many more attempts to a webhook may be in flight. */
+/** How many more attempts to a webhook may be in flight. Pings take no places. */
 export function placesLeft(outbox: OutboxModel, webhook: Row, now: number): number {
   const most = webhook.failing_since === null ? MOST_IN_FLIGHT : MOST_IN_FLIGHT_FAILING;
-  return most - outbox.deliveriesOf(webhook).filter((each) => isInFlight(each, now)).length;
+  const inFlight = outbox.deliveriesOf(webhook).filter((each) => isInFlight(each, now));
+  return most - inFlight.filter((each) => !isOfPing(outbox, each)).length;
 }
 
-const isInFlight = ({ status, claim, next_attempt_at }: Row, now: number): boolean =>
+/** Whether a delivery is the one of a ping. */
+export const isOfPing = (outbox: OutboxModel, delivery: Row): boolean => outbox.eventOf(delivery)?.type === "ping";
+
+export const isInFlight = ({ status, claim, next_attempt_at }: Row, now: number): boolean =>
   status === "pending" && claim !== null && Number(next_attempt_at) > now;

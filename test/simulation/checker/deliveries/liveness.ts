@@ -5,6 +5,7 @@ import { keyOf, type OutboxModel } from "../events/outbox-model.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
 import { clockOf } from "./attempt.ts";
+import { FIRST_IN_LINE } from "./leases.ts";
 import { messagesOf } from "./turns.ts";
 
 /** No delivery waits for ever: docs/architecture.md, "Events". */
@@ -13,11 +14,10 @@ type Broken = [rule: string, what: string] | undefined;
 
 /** Seconds within which a due attempt begins when nothing fails: its message is in flight, and clocks differ. */
 const LATE_SECONDS = 120;
-/**
- * Seconds of delay that are too long when the queue was notified. Receivers that hang, three at a time, may well cause
- * so much; without a message, a sweep or a new event the attempt would wait for hours.
- */
-const UNTOLD_SECONDS = 1_800;
+/** Seconds of delay that are too long when the queue was notified: clocks differ, and its message is in flight. */
+const UNTOLD_SECONDS = 40;
+/** Seconds after which a ping is too late. It waits for nothing else. */
+const PING_SECONDS = 30;
 /** Seconds that one hanging receiver may add to the wait of each delivery that is due later. */
 const HANGING_SECONDS = 15;
 
@@ -49,6 +49,8 @@ export class Liveness {
   /** The most seconds by which a run's clock was ahead: its messages arrive early by as much. */
   #ahead = 0;
   #closedHomes: readonly string[] = [];
+  /** The homes that were closed for a run of the consumer: what it was told of is left to the sweep. */
+  readonly #metClosed = new Set<string>();
 
   calms(now: number): void {
     // Calls in flight may still suffer from earlier faults.
@@ -70,6 +72,7 @@ export class Liveness {
   arrives(model: Model, call: Call, now: number): void {
     this.#ahead = Math.max(this.#ahead, clockOf(call) - now + ROUNDED_SECONDS);
     for (const { home, site, webhook } of messagesOf(call)) {
+      if (call.settings.closedHomes.includes(home)) this.#metClosed.add(home);
       const its = [...this.#told].flatMap(([key, told]) =>
         key.startsWith(`${home}/${site}/${webhook}/`) ? [told] : [],
       );
@@ -95,6 +98,17 @@ export class Liveness {
     const key = `${name}/${keyOf("deliveries", after)}`;
     const told = this.#told.get(key);
     this.#told.delete(key);
+    const waited = Number(after.last_attempt_at) - Number(before.created_at);
+    const isFirstPing =
+      before.next_attempt_at === FIRST_IN_LINE && outbox.eventOf(after)?.created_at === before.created_at;
+    if (
+      isFirstPing &&
+      !this.#metClosed.has(name) &&
+      Number(before.created_at) > this.#calmSince &&
+      waited > PING_SECONDS
+    ) {
+      return ["a ping is posted within seconds, whatever waits", `${waited} s late`];
+    }
     if (told?.isSure !== true) return undefined;
     const at = Number(after.next_attempt_at) - 60;
     const late = at - Number(before.next_attempt_at);

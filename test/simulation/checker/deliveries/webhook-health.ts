@@ -2,75 +2,154 @@ import type { Change, Row } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
 import { originOf, sorted } from "../admin/audit-details.ts";
 import { misses } from "../admin/row-changes.ts";
-import { type Attempt, clockOf, heardStatus, isAt, isSuccess } from "./attempt.ts";
+import type { OutboxModel } from "../events/outbox-model.ts";
+import { type Attempt, clockOf, heardStatus, isAt, isPing, isSuccess } from "./attempt.ts";
+import { tells } from "./results.ts";
+import { MOST_ATTEMPTS } from "./schedule.ts";
 
-/** What the Worker itself records about a webhook: docs/operating.md, "Events". */
+/** What the Worker itself records about a webhook: docs/operating.md, "Webhooks". */
 
 type Broken = [rule: string, what: string] | undefined;
 
 const FAILING_SECONDS = 5 * 86_400;
+/** A delivery that nobody holds and that has been due for so long: the receiver hangs, so no delivery uses up its attempts. */
+const STUCK_SECONDS = 86_400;
 /** The largest difference between the clocks of two isolates. */
 const SKEW_SECONDS = 20;
 
+/** What a webhook's row says while it is well, and after it was enabled. */
+export const WELL = { failing_since: null, last_status: null, last_error: null, failing_told_at: null };
+
+/** Whether an attempt tells of the receiver at the webhook's URL of now: pings, and posts to an earlier URL, do not. */
+const tellsOf =
+  (webhook: Row) =>
+  (attempt: Attempt): boolean =>
+    attempt.post !== undefined && !isPing(attempt) && isAt(attempt.post, webhook);
+
+const hasFailed = ({ post, endedAt }: Attempt): boolean =>
+  post !== undefined && endedAt !== undefined && !isSuccess(post);
+
+const statusOf = ({ post }: Attempt): number | null => (post && heardStatus(post)) ?? null;
+
 /** @param attempts the call's attempts at this webhook */
-export function wrongHealth(call: Call, change: Change, attempts: readonly Attempt[]): Broken {
+export function wrongHealth(call: Call, outbox: OutboxModel, change: Change, attempts: readonly Attempt[]): Broken {
   const before = change.before as Row;
   const { after } = change;
   if (after === null || change.before === null) return ["the Worker makes and removes no webhook by itself", ""];
-  const { failing_since = null, status = "", disabled_reason = null } = after;
+  const { status = "", disabled_reason = null, disabled_at = null } = after;
+  const { failing_since = null, last_status = null, last_error = null, failing_told_at = null } = after;
   // A new revision ends PATCHes that an operator sent before the Worker disabled the webhook: they must not enable it
   // again.
   const revision = Number(before.revision) + Number(status !== before.status);
-  const wrong = misses(after, { ...before, failing_since, status, disabled_reason, revision });
+  const health = { failing_since, last_status, last_error, failing_told_at };
+  const wrong = misses(after, { ...before, ...health, status, disabled_reason, disabled_at, revision });
   if (wrong !== undefined) return ["the Worker changes only the health of a webhook", wrong];
-  const failed = attempts.filter(
-    ({ post, endedAt }) => endedAt !== undefined && post !== undefined && !isSuccess(post),
-  );
-  if (failing_since !== before.failing_since) {
-    if (failing_since === null) {
-      if (attempts.some(({ post }) => post !== undefined && isSuccess(post))) return undefined;
-      return ["a webhook fails no more after a success", "there was none"];
-    }
-    const rule = "failing_since is the first failure since the last success";
-    if (before.failing_since !== null) return [rule, `it was ${before.failing_since}`];
-    const isThen = failed.some(({ endedAt = 0 }) => endedAt <= Number(failing_since));
-    return isThen && Number(failing_since) <= clockOf(call) ? undefined : [rule, `nothing failed at ${failing_since}`];
+  const telling = attempts.filter(tellsOf(before));
+  const failed = telling.filter(hasFailed);
+  const isSick = failing_since !== null;
+  if (!isSick && status === "enabled" && misses(after, WELL) !== undefined) {
+    return ["a webhook that is well says nothing of earlier failures", JSON.stringify(health)];
   }
-  if (status === before.status) return undefined;
-  const isGone =
-    disabled_reason === "gone" && failed.some(({ post }) => post !== undefined && heardStatus(post) === 410);
-  const since = before.failing_since ?? null;
-  const isFailing = since !== null && Number(since) <= clockOf(call) - FAILING_SECONDS;
-  const hasFailed = disabled_reason === "failing" && isFailing && failed.length > 0;
-  return status === "disabled" && (isGone || hasFailed)
-    ? undefined
-    : [
-        "the Worker disables only a webhook that answered 410 or failed for 5 days",
-        `${disabled_reason}, failing since ${since}`,
-      ];
+  if (failing_since !== before.failing_since) {
+    const broken = isSick
+      ? wrongSince(call, before, Number(failing_since), failed)
+      : telling.every(({ post }) => post === undefined || !isSuccess(post));
+    if (broken === true) return ["a webhook fails no more after a success", "there was none"];
+    if (typeof broken === "object") return broken;
+  }
+  if (isSick && failing_told_at !== before.failing_told_at) {
+    return ["the sweep notes that others were told of a failing webhook", `it is ${failing_told_at}`];
+  }
+  if (isSick && (last_status !== before.last_status || last_error !== before.last_error)) {
+    const isOne =
+      failed.some((each) => statusOf(each) === last_status) && tells(String(last_error), Number(last_status) || null);
+    if (!isOne)
+      return ["the last error of a webhook is the one of an event that failed", `${last_status} ${last_error}`];
+  }
+  return status === before.status ? undefined : wrongDisabling(call, outbox, after, failed);
 }
 
+function wrongSince(call: Call, before: Row, since: number, failed: readonly Attempt[]): Broken {
+  const rule = "failing_since is the first failure since the last success";
+  if (before.failing_since !== null) return [rule, `it was ${before.failing_since}`];
+  const isThen = failed.some(({ endedAt = 0 }) => endedAt <= since);
+  return isThen && since <= clockOf(call) ? undefined : [rule, `nothing failed at ${since}`];
+}
+
+/** @param after the webhook as the Worker disabled it */
+function wrongDisabling(call: Call, outbox: OutboxModel, after: Row, failed: readonly Attempt[]): Broken {
+  const { status, disabled_reason, disabled_at, failing_since } = after;
+  const now = clockOf(call);
+  const isGone = disabled_reason === "gone" && failed.some((each) => statusOf(each) === 410);
+  const isOver = failing_since != null && Number(failing_since) <= now - FAILING_SECONDS;
+  const isUsedUp = failed.some(({ number }) => number >= MOST_ATTEMPTS);
+  const isHopeless = isOver && (isUsedUp || isStuck(outbox, after, now));
+  const isFailing = disabled_reason === "failing" && failed.length > 0 && isHopeless;
+  if (status !== "disabled" || !(isGone || isFailing)) {
+    const what = `${disabled_reason}, failing since ${failing_since}, now is ${now}`;
+    return [
+      "the Worker disables only what answered 410, or failed for 5 days and used up a delivery or let one wait a day",
+      what,
+    ];
+  }
+  const isThen = Number(disabled_at) >= call.clock && Number(disabled_at) <= now;
+  return isThen ? undefined : ["disabled_at is when the webhook was disabled", `it is ${disabled_at}, now is ${now}`];
+}
+
+/** Whether a delivery of a webhook has been due for a day, and nobody holds it. Pings do not count. */
+const isStuck = (outbox: OutboxModel, webhook: Row, now: number): boolean => stuckOf(outbox, webhook, now).length > 0;
+
+/** The deliveries of a webhook that have been due for a day. */
+export const stuckOf = (outbox: OutboxModel, webhook: Row, now: number): Row[] =>
+  outbox
+    .deliveriesOf(webhook)
+    .filter(
+      ({ status, next_attempt_at }) =>
+        status === "pending" && Number(next_attempt_at) > 0 && Number(next_attempt_at) <= now - STUCK_SECONDS,
+    );
+
 /**
- * What a transaction had to record about a webhook, by the results that it recorded, and did not. @param now the
- * webhook after that transaction
+ * What a transaction had to record about a webhook, by the results that it recorded, and did not.
+ *
+ * @param now     the webhook after that transaction
+ * @param written the attempts whose results it recorded
+ * @param own     all attempts of the call at this webhook
+ * @param stuck   the deliveries that had been due for a day before the transaction
  */
-export function missedHealth(call: Call, now: Row, written: readonly Attempt[]): Broken {
-  // A post to an earlier URL says nothing about the webhook's new URL.
-  const posts = written.flatMap(({ post }) => (post === undefined || !isAt(post, now) ? [] : [post]));
-  if (posts.length === 0) return undefined;
-  if (posts.some((post) => heardStatus(post) === 410) && now.status === "enabled") {
+export function missedHealth(
+  call: Call,
+  outbox: OutboxModel,
+  now: Row,
+  { written, own, stuck }: { written: readonly Attempt[]; own: readonly Attempt[]; stuck: readonly Row[] },
+): Broken {
+  const telling = written.filter(tellsOf(now));
+  if (telling.length === 0) return undefined;
+  if (telling.some((each) => statusOf(each) === 410) && now.status === "enabled") {
     return ["a 410 disables the webhook", `${now.id} is enabled`];
   }
-  if (posts.some(isSuccess)) {
+  if (telling.some(({ post }) => post !== undefined && isSuccess(post))) {
     return now.failing_since === null ? undefined : ["a webhook fails no more after a success", `${now.failing_since}`];
   }
+  if (now.status !== "enabled") return undefined;
   // After a lost answer, a second try records the results once more, with results since then: one of them may be a
   // success.
   if (now.failing_since === null && call.faults.length > 0) return undefined;
   if (now.failing_since === null) return ["a failure is noted at the webhook", `${now.id} says nothing of it`];
+  const failed = own.filter(tellsOf(now)).filter(hasFailed);
+  const isLast = failed.some((each) => statusOf(each) === now.last_status) && now.last_error !== null;
+  if (!isLast && call.faults.length === 0) {
+    return ["a webhook says how its latest event failed", `${now.id} says ${now.last_status} ${now.last_error}`];
+  }
   const isOver = Number(now.failing_since) < clockOf(call) - FAILING_SECONDS - SKEW_SECONDS;
-  return isOver && now.status === "enabled"
-    ? ["a webhook that fails for 5 days is disabled", `${now.id} fails since ${now.failing_since}`]
+  if (!isOver) return undefined;
+  const what = `${now.id} fails since ${now.failing_since}`;
+  const deliveries = telling.map(({ key }) => outbox.deliveries.get(key));
+  if (deliveries.some((row) => row?.status === "failed")) {
+    return ["a webhook that fails for 5 days is disabled when a delivery has used up its attempts", what];
+  }
+  const waits = stuck.some((row) => outbox.deliveries.get(`${now.site_id}/${now.id}/${row.seq}`)?.status === "pending");
+  return waits
+    ? ["a webhook that fails for 5 days is disabled when a delivery has been due for a day", what]
     : undefined;
 }
 
@@ -80,10 +159,8 @@ export function missedHealth(call: Call, now: Row, written: readonly Attempt[]):
  */
 export function wrongOwnAudit(changes: readonly Change[]): string | undefined {
   const rows = changes.flatMap(({ table, after }) => (table === "audit_log" && after !== null ? [after] : []));
-  const disabled = changes.flatMap(({ table, before, after }) =>
-    table === "webhooks" && before?.status === "enabled" && after?.status === "disabled" ? [after] : [],
-  );
   const said = rows.map(({ actor, action, site_id, subject }) => `${actor} ${action} ${site_id} ${subject}`);
+  const disabled = disabledIn(changes);
   const expected = disabled.map(({ site_id, id }) => `worker webhook.disabled ${site_id} ${id}`);
   if (said.toSorted().join() !== expected.toSorted().join()) return `it says ${said}, expected ${expected}`;
   const wrong = rows.find(({ details, subject }) => {
@@ -92,3 +169,9 @@ export function wrongOwnAudit(changes: readonly Change[]): string | undefined {
   });
   return wrong && `it says ${wrong.details} of ${wrong.subject}`;
 }
+
+/** The webhooks that a transaction disabled, as they are then. */
+export const disabledIn = (changes: readonly Change[]): Row[] =>
+  changes.flatMap(({ table, before, after }) =>
+    table === "webhooks" && before?.status === "enabled" && after?.status === "disabled" ? [after] : [],
+  );

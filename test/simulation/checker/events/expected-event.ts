@@ -47,6 +47,6 @@ export const deliveryRow = ({ site_id = 0, seq = 0 }: Row, webhook_id: string, c
   table: "deliveries",
   after: {
     ...{ site_id, webhook_id, seq, status: "pending", attempts: 0, next_attempt_at: clock, claim: null },
-    ...{ last_status: null, last_error: null, created_at: clock },
+    ...{ last_status: null, last_error: null, created_at: clock, last_attempt_at: null, duration_ms: null },
   },
 });

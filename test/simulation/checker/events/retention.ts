@@ -8,7 +8,7 @@ import type { OutboxModel } from "./outbox-model.ts";
 const DAY = 86_400;
 
 export const keptUntil = ({ created_at }: Row, { eventRetentionDays }: Settings): number =>
-  Number(created_at) + eventRetentionDays * DAY;
+  Number(created_at) + Math.max(2, eventRetentionDays) * DAY;
 
 /** Whether an event is its site's newest. It must never be pruned, because the next seq is counted from it. */
 export const isNewest = (outbox: OutboxModel, { site_id, seq }: Row): boolean =>

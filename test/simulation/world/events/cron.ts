@@ -28,4 +28,5 @@ export async function triggerCron(world: World, cron: string, edge: string): Pro
   const call = world.newCall("cron", { method: "", path: cron, headers: {}, body: "" }, edge);
   await world.cloud.cron(call);
   if (cron === PRUNE_CRON) world.checker.pruning.checkDone(call);
+  else world.checker.sweeps.checkDone(call);
 }

@@ -110,7 +110,8 @@ export async function spoilUrls(world: World): Promise<void> {
     world.say(() => [id, `has the URL ${url} by hand`]);
     world.count("URL of a webhook spoilt by hand");
     const values = [url, site.siteId, id];
-    const sql = "UPDATE webhooks SET url = ? WHERE site_id = ? AND id = ?";
+    // With the revision, so that a change by the admin API that has read the row before begins anew.
+    const sql = "UPDATE webhooks SET url = ?, revision = revision + 1 WHERE site_id = ? AND id = ?";
     world.cloud.home(site.home).database.transaction([{ sql, values }]);
   }
 }

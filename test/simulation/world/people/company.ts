@@ -14,6 +14,8 @@ export interface KnownApp {
 export interface KnownWebhook {
   id: string;
   url: string;
+  /** The version of the secret in place. */
+  version: string;
   site: KnownSite;
 }
 

@@ -10,6 +10,7 @@ export const ACTS = {
   addAgent: 1,
   rotate: 5,
   rotateTwice: 1,
+  endOverlap: 2,
   touchOverlap: 2,
   revoke: 1,
   issueApp: 2,

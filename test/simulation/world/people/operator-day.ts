@@ -10,7 +10,7 @@ const MOST_SITES = 7;
 const MOST_APPS = 4;
 
 /** The acts of two operators at the same time, by their weights. */
-export const TWO_AT_ONCE = { rotate: 3, end: 2, patch: 3, site: 3, contrary: 2, agent: 2 };
+export const TWO_AT_ONCE = { rotate: 3, end: 2, overlap: 2, patch: 3, site: 3, contrary: 2, agent: 2 };
 
 /** An operator's daily acts, alone and together with others. */
 export class OperatorDay {
@@ -56,6 +56,10 @@ export class OperatorDay {
         if (!isInUse) return;
         await operator.rotate(app, overlap);
         return operator.rotate(app, chance.one([0, 5, 600]));
+      case "endOverlap":
+        if (!isInUse) return;
+        if (chance.happens(0.7)) await operator.rotate(app, chance.one([30, 600, 86_400]));
+        return operator.endOverlap(app);
       case "touchOverlap":
         return isInUse ? this.#touchOverlap(site, app) : undefined;
       case "revoke":
@@ -110,7 +114,7 @@ export class OperatorDay {
     const { world, chance } = operator;
     const { siteId, home } = site;
     const sites = world.company.sites.length;
-    const withoutApp = app === undefined ? { rotate: 0, end: 0 } : {};
+    const withoutApp = app === undefined ? { rotate: 0, end: 0, overlap: 0 } : {};
     const act = chance.weighted({ ...TWO_AT_ONCE, ...withoutApp, ...(sites < MOST_SITES ? {} : { site: 0 }) });
     world.count(`two at once: ${act}`);
     switch (act) {
@@ -120,6 +124,14 @@ export class OperatorDay {
         return;
       case "end":
         if (app !== undefined) await Promise.all([operator.rotate(app, 600), operator.revoke(app)]);
+        return;
+      case "overlap":
+        if (app === undefined) return;
+        await operator.rotate(app, 600);
+        await Promise.all([
+          operator.endOverlap(app),
+          chance.happens(0.5) ? operator.rotate(app, 600) : operator.endOverlap(app),
+        ]);
         return;
       case "patch": {
         const first_chat_id = Math.max(0, ...site.chatIds) + 40;

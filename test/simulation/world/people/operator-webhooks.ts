@@ -1,6 +1,8 @@
+import type { Chance } from "../../machine/chance.ts";
 import { EVENT_TYPES as EVENTS } from "../../operations/index.ts";
 import type { KnownSite, KnownWebhook } from "./company.ts";
 import type { Operator } from "./operator.ts";
+import { endOverlapAt, rotateAt } from "./rotations.ts";
 
 /** Names that no public name server knows. */
 const PRIVATE_HOSTS = [
@@ -41,12 +43,36 @@ const MALFORMED: readonly object[] = [
   { url: "https://hooks.example.com/", events: ["session.never"] },
 ];
 
+/** The most steps of one sending again. */
+const MOST_STEPS = 20;
+
+const DAY_SECONDS = 86_400;
+
+/** What an operator may ask to be sent again, by names. Times are Unix seconds. */
+export const SENT_AGAIN: Record<string, (chance: Chance, now: number) => object> = {
+  "what failed or waits": () => ({}),
+  "an outage": (chance, now) => ({ since: now - chance.integer(1, 900), status: ["failed", "pending"] }),
+  "part of an outage": (chance, now) => ({
+    since: now - 1_200,
+    until: now - chance.integer(0, 600),
+    status: ["failed"],
+  }),
+  "what was missed": (chance, now) => ({ since: now - chance.one([60, 9 * DAY_SECONDS]), status: ["missed"] }),
+  everything: (chance) => ({ after_seq: chance.one([0, 0, 5]), status: ["missed", "delivered", "failed", "pending"] }),
+  "what was delivered": (chance, now) => ({ since: now - chance.integer(1, 300), status: ["delivered"] }),
+  "what was missed, ever": () => ({ status: ["missed", "failed"] }),
+  "nothing: it ends before it begins": (_, now) => ({ since: now, until: now - 60 }),
+};
+
 /** A webhook in a list of the admin API. */
 interface ListedWebhook {
   id: string;
   url: string;
+  version: string;
   disabled_reason: string | null;
 }
+
+const pathOf = ({ site, id }: KnownWebhook) => `/sites/${site.siteId}/webhooks/${id}`;
 
 /** An operator's work on a site's events, and what the company's receivers learn of it. */
 export class WebhookKeeper {
@@ -80,8 +106,9 @@ export class WebhookKeeper {
     return url;
   }
 
-  #know(site: KnownSite, { id, url, secret }: Pick<ListedWebhook, "id" | "url"> & { secret: string }): KnownWebhook {
-    const webhook = { id, url, site };
+  #know(site: KnownSite, listed: Pick<ListedWebhook, "id" | "url" | "version"> & { secret: string }): KnownWebhook {
+    const { id, url, version, secret } = listed;
+    const webhook = { id, url, version, site };
     site.webhooks.push(webhook);
     this.#receiverOf(webhook)?.secrets.set(id, secret);
     return webhook;
@@ -111,14 +138,27 @@ export class WebhookKeeper {
   /** Rotates a secret. The company's receiver gets the new secret before the old one ends. */
   async rotate(webhook: KnownWebhook, overlap_seconds: number): Promise<void> {
     const { chance, world } = this.#operator;
-    const answer = await this.#call(webhook, "POST", "/rotate", { overlap_seconds });
-    if (answer?.status !== 200) return;
-    const { secret } = JSON.parse(answer.body) as { secret: string };
+    const careful = chance.happens(0.5) && { expected_version: webhook.version };
+    const answer = await rotateAt(this.#operator, pathOf(webhook), { overlap_seconds, ...careful });
+    if (answer?.status !== 200) return this.#learn(webhook);
+    const { secret, version } = JSON.parse(answer.body) as { secret: string; version: string };
+    webhook.version = version;
     const learn = () => void this.#receiverOf(webhook)?.secrets.set(webhook.id, secret);
     // An overlap may be a day, and nobody waits that long.
     const delay = chance.number() * Math.min(overlap_seconds, 120) * 900;
     if (delay === 0) learn();
     else world.scheduler.after(delay, learn);
+  }
+
+  /** Ends the previous secret before its time. */
+  async endOverlap(webhook: KnownWebhook, version = webhook.version): Promise<void> {
+    await endOverlapAt(this.#operator, pathOf(webhook), version);
+  }
+
+  /** Reads the stored version after a lost answer, because the next rotation must name it. */
+  async #learn(webhook: KnownWebhook): Promise<void> {
+    const found = (await this.#list(webhook.site))?.find(({ id }) => id === webhook.id);
+    if (found !== undefined) webhook.version = found.version;
   }
 
   async ping(webhook: KnownWebhook): Promise<void> {
@@ -143,6 +183,47 @@ export class WebhookKeeper {
     for (const seq of seqs) await this.#call(webhook, "POST", `/deliveries/${seq}/redeliver`);
   }
 
+  /** Sends events again, step by step until there are no more. */
+  async sendAgain(webhook: KnownWebhook, what = this.#operator.chance.one(Object.keys(SENT_AGAIN))): Promise<void> {
+    const { chance, world } = this.#operator;
+    world.count(`sent again: ${what}`);
+    const wanted = SENT_AGAIN[what]?.(chance, world.clock);
+    if (chance.happens(0.3)) await this.#call(webhook, "POST", "/redeliver", { ...wanted, dry_run: true });
+    let place: object = {};
+    for (let steps = 0; steps < MOST_STEPS; steps++) {
+      const answer = await this.#call(webhook, "POST", "/redeliver", { ...wanted, ...place });
+      if (answer?.status !== 202) return;
+      const { until, next_after_seq } = JSON.parse(answer.body) as { until: number; next_after_seq: number | null };
+      if (next_after_seq === null) return;
+      world.count("sent again in a further step");
+      place = { until, after_seq: next_after_seq };
+    }
+  }
+
+  /** Disables a webhook and enables it at once, and again until all that was pending has ended. */
+  async restart(webhook: KnownWebhook): Promise<void> {
+    const { chance, world } = this.#operator;
+    await this.setStatus(webhook, "disabled");
+    for (let tries = 0; tries < 4 && !world.closing; tries++) {
+      const answer = await this.#call(webhook, "PATCH", "", { status: "enabled" });
+      if (answer?.status !== 409) return;
+      world.count("webhook enabled while its deliveries end");
+      await world.sleep(chance.between(1_000, 60_000));
+    }
+  }
+
+  /** Asks a receiver that does not answer whether it is well, while posts to it hang. */
+  async pingHanging(webhook: KnownWebhook): Promise<void> {
+    const { chance, world } = this.#operator;
+    const receiver = this.#receiverOf(webhook);
+    receiver?.hang();
+    await this.sendAgain(webhook, "everything");
+    await world.sleep(chance.between(100, 5_000));
+    await this.ping(webhook);
+    await world.sleep(chance.between(100, 30_000));
+    receiver?.change(1);
+  }
+
   /**
    * Enables a webhook that the Worker has disabled, when its receiver is well again, and redelivers what has failed.
    */
@@ -153,7 +234,7 @@ export class WebhookKeeper {
       this.#operator.world.count(`webhook enabled that was ${disabled_reason}`);
       this.#receiverOf(webhook)?.change(1);
       await this.setStatus(webhook, "enabled");
-      await this.redeliver(webhook);
+      await (this.#operator.chance.happens(0.5) ? this.redeliver(webhook) : this.sendAgain(webhook));
     }
   }
 
@@ -170,9 +251,9 @@ export class WebhookKeeper {
     for (const webhook of [...site.webhooks]) {
       if (!items.some(({ id }) => id === webhook.id)) this.#forget(webhook);
     }
-    for (const { id, url } of items) {
+    for (const { id, url, version } of items) {
       if (site.webhooks.some((webhook) => webhook.id === id)) continue;
-      const found = this.#know(site, { id, url, secret: "" });
+      const found = this.#know(site, { id, url, version, secret: "" });
       if (chance.happens(0.5)) await this.delete(found);
       else await this.rotate(found, 0);
     }
@@ -189,7 +270,7 @@ export class WebhookKeeper {
     if (webhooks.includes(webhook)) webhooks.splice(webhooks.indexOf(webhook), 1);
   }
 
-  #call({ site, id }: KnownWebhook, method: string, path: string, body?: object) {
-    return this.#operator.insist(method, `/sites/${site.siteId}/webhooks/${id}${path}`, body);
+  #call(webhook: KnownWebhook, method: string, path: string, body?: object) {
+    return this.#operator.insist(method, pathOf(webhook) + path, body);
   }
 }

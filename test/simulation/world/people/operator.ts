@@ -4,6 +4,7 @@ import { ADMIN_TOKEN } from "../cloud/settings.ts";
 import type { World } from "../world.ts";
 import { type KnownApp, type KnownSite, LOST_SECRET } from "./company.ts";
 import { type Act, drawActs } from "./operator-acts.ts";
+import { endOverlapAt, rotateAt } from "./rotations.ts";
 import { wantEvents } from "./webhook-day.ts";
 
 /** How often an operator repeats an unanswered call before he gives up for now. */
@@ -158,11 +159,16 @@ export class Operator {
   /** Gives an app a new secret; the previous one stays valid for the overlap. */
   async rotate(app: KnownApp, overlap_seconds: number): Promise<void> {
     const careful = this.chance.happens(0.8) && { expected_version: app.secrets.at(-1)?.version };
-    const answer = await this.insist("POST", `/apps/${app.appid}/rotate`, { overlap_seconds, ...careful });
+    const answer = await rotateAt(this, `/apps/${app.appid}`, { overlap_seconds, ...careful });
     if (answer?.status !== 200) return this.#learn(app);
     const { secret, version } = JSON.parse(answer.body) as { secret: string; version: string };
     this.world.company.oldSecrets.push(...app.secrets.map((old) => ({ appid: app.appid, secret: old.secret })));
     app.secrets.push({ version, secret });
+  }
+
+  /** Ends the previous secret of an app before its time. */
+  async endOverlap(app: KnownApp): Promise<void> {
+    await endOverlapAt(this, `/apps/${app.appid}`, app.secrets.at(-1)?.version);
   }
 
   /** Reads the stored version after a lost answer, because the next rotation must name it. */

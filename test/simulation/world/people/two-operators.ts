@@ -5,7 +5,7 @@ import { Operator } from "./operator.ts";
 import { WebhookKeeper } from "./operator-webhooks.ts";
 
 /** The rows that two operators may work on. */
-const SUBJECTS = ["site", "agent", "webhook"] as const;
+const SUBJECTS = ["site", "agent", "webhook", "secret"] as const;
 
 type Change = (operator: Operator) => Promise<unknown>;
 
@@ -56,6 +56,17 @@ function workAt(subject: (typeof SUBJECTS)[number], site: KnownSite, { chance, w
       new WebhookKeeper(operator).setStatus(webhook, status);
     const change = (operator: Operator) => new WebhookKeeper(operator).change(webhook);
     return { draw: () => chance.one([change, change, set("enabled"), set("disabled")]), tidy: set("enabled") };
+  }
+  if (subject === "secret" && webhook !== undefined && chance.happens(0.5)) {
+    const rotate = (operator: Operator) => new WebhookKeeper(operator).rotate(webhook, chance.one([0, 30, 600]));
+    const end = (operator: Operator) => new WebhookKeeper(operator).endOverlap(webhook);
+    return { draw: () => chance.one([rotate, end]), tidy: end };
+  }
+  const app = site.apps.find(({ revoked }) => !revoked);
+  if (subject === "secret" && app !== undefined) {
+    const rotate = (operator: Operator) => operator.rotate(app, chance.one([0, 30, 600]));
+    const end = (operator: Operator) => operator.endOverlap(app);
+    return { draw: () => chance.one([rotate, end]), tidy: end };
   }
   if (subject === "agent") {
     const id = chance.one(site.agentIds);

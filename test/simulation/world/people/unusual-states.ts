@@ -34,7 +34,7 @@ export async function touchClosedSite(operator: Operator, site: KnownSite): Prom
   if (world.weather.events > 0) await operator.setSite(site, { events: true });
 }
 
-/** Rotates a secret while the previous one is still valid, or revokes the app then, and rotates once more. */
+/** Rotates a secret while the previous one is still valid, or revokes the app then, and rotates or ends the overlap once more. */
 export async function touchOverlap(operator: Operator, site: KnownSite, app: KnownApp): Promise<void> {
   const { chance, world } = operator;
   await operator.rotate(app, 86_400);
@@ -44,5 +44,6 @@ export async function touchOverlap(operator: Operator, site: KnownSite, app: Kno
   await operator.revoke(app);
   await world.sleep(chance.between(1_000, 4_000));
   await operator.call("DELETE", `/apps/${app.appid}`);
+  await operator.call("POST", `/apps/${app.appid}/end-overlap`);
   await operator.call("POST", `/apps/${app.appid}/rotate`, {});
 }

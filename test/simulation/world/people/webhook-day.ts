@@ -15,10 +15,14 @@ export const WEBHOOK_ACTS = {
   disableWebhook: 1,
   enableWebhook: 2,
   rotateWebhook: 3,
+  endWebhookOverlap: 2,
   ping: 3,
   pingInSilence: 1,
   deleteWebhook: 1,
-  redeliver: 4,
+  redeliver: 3,
+  sendAgain: 4,
+  restartWebhook: 1,
+  pingHanging: 1,
   reviveWebhooks: 2,
   tidyWebhooks: 2,
   eventsOff: 1,
@@ -80,6 +84,12 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
       return keeper.setStatus(webhook, "enabled");
     case "rotateWebhook":
       return keeper.rotate(webhook, overlap);
+    case "endWebhookOverlap": {
+      const { version } = webhook;
+      if (chance.happens(0.7)) await keeper.rotate(webhook, chance.one([30, 600, 86_400]));
+      // Now and then by somebody who has not heard of the rotation.
+      return keeper.endOverlap(webhook, chance.happens(0.3) ? version : webhook.version);
+    }
     case "ping":
       return keeper.ping(webhook);
     case "pingInSilence":
@@ -90,6 +100,12 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
       return keeper.delete(webhook);
     case "redeliver":
       return keeper.redeliver(webhook);
+    case "sendAgain":
+      return keeper.sendAgain(webhook);
+    case "restartWebhook":
+      return keeper.restart(webhook);
+    case "pingHanging":
+      return keeper.pingHanging(webhook);
     case "twoAtOnceOfWebhook": {
       const another = chance.one([
         () => keeper.ping(webhook),
@@ -97,6 +113,9 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
         () => keeper.delete(webhook),
         () => keeper.setStatus(webhook, "disabled"),
         () => keeper.redeliver(webhook),
+        () => keeper.rotate(webhook, overlap),
+        () => keeper.endOverlap(webhook),
+        () => keeper.sendAgain(webhook),
       ]);
       await Promise.all([keeper.rotate(webhook, overlap), another()]);
       return;

@@ -29,6 +29,11 @@ export class Receiver {
     if (!this.#isDead) this.mood = this.chance.happens(well) ? "well" : drawMood(this.chance, this.#moods);
   }
 
+  /** Stops answering, until its next change. */
+  hang(): void {
+    if (!this.#isDead) this.mood = "hangs";
+  }
+
   /** The end of the run begins. @param hopeless the share of receivers that never get well */
   end(hopeless: number): void {
     if (!this.#isDead) this.mood = this.chance.happens(hopeless) ? this.chance.one(DEAD) : "well";

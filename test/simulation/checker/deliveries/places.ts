@@ -1,0 +1,53 @@
+import type { Call } from "../../world/call.ts";
+import type { OutboxModel } from "../events/outbox-model.ts";
+import { type Attempt, isPing } from "./attempt.ts";
+import { mayBegin, messagesOf, PLACES } from "./turns.ts";
+
+/** How sites and failing webhooks share the places of one run: docs/architecture.md, "The way of an event". */
+
+type Broken = [rule: string, what: string] | undefined;
+
+/**
+ * @param own     all attempts of the run in one home, the new ones last
+ * @param begun   how many of them are new
+ * @param waiting the webhooks that had something due when the run began; undefined when the new ones are not its first
+ */
+export function wrongPlaces(
+  outbox: OutboxModel,
+  home: string,
+  call: Call,
+  { own, begun, waiting }: { own: readonly Attempt[]; begun: number; waiting: ReadonlySet<string> | undefined },
+): Broken {
+  if (begun === 0) return undefined;
+  const told = messagesOf(call);
+  const homes = new Set(told.map((each) => each.home).filter((name) => !call.settings.closedHomes.includes(name)));
+  const places = Math.floor(PLACES / Math.max(1, homes.size));
+  const held = own.filter(
+    ({ post, endedAt }, i) => i >= own.length - begun || (post !== undefined && endedAt === undefined),
+  );
+  const ofFailing = held.filter((each) => each.webhooks[0]?.failing_since !== null && !isPing(each));
+  const isNew = ofFailing.some((each) => own.indexOf(each) >= own.length - begun);
+  const most = Math.max(1, Math.floor(places / 3));
+  if (isNew && ofFailing.length > most) {
+    return ["failing webhooks share two of a run's six places", `${ofFailing.length} of ${places} are theirs`];
+  }
+  // After a fault of D1 an earlier turn may have leased nothing, which leaves no trace.
+  if (waiting === undefined || call.faults.length > 0) return undefined;
+  for (const [site, its] of Map.groupBy(held, ({ key }) => Number(key.split("/")[0]))) {
+    if (its.length <= Math.max(1, Math.floor(places / 2))) continue;
+    const now = Number(its[0]?.leasedAt);
+    const isWaiting = (each: (typeof told)[number]) =>
+      each.home === home && each.site !== site && waiting.has(`${home}/${each.site}/${each.webhook}`);
+    // Failing webhooks without a place for them wait for each other.
+    const mayWait = (each: (typeof told)[number]) =>
+      ofFailing.length < most || outbox.webhooks.get(`${each.site}/${each.webhook}`)?.failing_since === null;
+    const waits = told.find(
+      (each) => isWaiting(each) && mayWait(each) && mayBegin(outbox, each.site, each.webhook, now),
+    );
+    const hasNone = waits !== undefined && held.every(({ key }) => !key.startsWith(`${waits.site}/${waits.webhook}/`));
+    if (hasNone) {
+      return ["while another site waits, a site has at most half of a run's places", `${its.length} of ${places}`];
+    }
+  }
+  return undefined;
+}

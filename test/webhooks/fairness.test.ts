@@ -1,0 +1,455 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import {
+  DeliveringWorker,
+  deliveriesOf,
+  fillDeliveries,
+  readWebhook,
+  setDeliveries,
+  setWebhook,
+} from "../support/deliveries.ts";
+import { newWebhook, type TestWebhook } from "../support/new-webhook.ts";
+import { replacing } from "../support/replacing.ts";
+import { NOW, World } from "../support/world.ts";
+
+afterEach(() => vi.unstubAllGlobals());
+vi.setConfig({ testTimeout: 20_000 });
+
+/** Receivers that hang until the test lets them answer, and others that answer at once. */
+class Receivers {
+  readonly #hanging: { url: string; end: (status: number) => void }[] = [];
+
+  constructor(worker: DeliveringWorker, hang: (url: string) => boolean) {
+    worker.receiver = ({ url }) => {
+      if (!hang(url)) return new Response();
+      return new Promise((resolve) => {
+        this.#hanging.push({ url, end: (status) => resolve(new Response(null, { status })) });
+      });
+    };
+  }
+
+  inFlight(...webhooks: TestWebhook[]): number {
+    return this.#hanging.filter(({ url }) => webhooks.some((each) => each.url === url)).length;
+  }
+
+  end(status: number): void {
+    for (const { end } of this.#hanging.splice(0)) end(status);
+  }
+}
+
+const areDelivered = (webhooks: TestWebhook[]) =>
+  vi.waitFor(async () => {
+    for (const webhook of webhooks) {
+      expect((await deliveriesOf(webhook)).filter(({ status }) => status !== "delivered")).toEqual([]);
+    }
+  }, 10_000);
+
+async function webhooksOf(count: number, due: number, columns = ""): Promise<TestWebhook[]> {
+  const world = await World.create();
+  const webhooks: TestWebhook[] = [];
+  for (let i = 0; i < count; i++) {
+    const webhook = await newWebhook(world);
+    await fillDeliveries(webhook, due);
+    if (columns !== "") await setWebhook(webhook, columns);
+    webhooks.push(webhook);
+  }
+  return webhooks;
+}
+
+/** Ends all hanging requests again and again until the invocation has ended. */
+async function finish(delivering: Promise<unknown>, receivers: Receivers, status: number): Promise<void> {
+  const ending = setInterval(() => receivers.end(status), 5);
+  await delivering;
+  clearInterval(ending);
+}
+
+const FAILING = `failing_since = ${NOW - 60}`;
+
+describe("the places of an invocation", () => {
+  it("are half for one site while another site waits", async () => {
+    const [greedy, modest] = [await webhooksOf(10, 3), await webhooksOf(4, 3)];
+    const worker = new DeliveringWorker();
+    const receivers = new Receivers(worker, (url) => greedy.some((each) => each.url === url));
+    const delivering = worker.deliver(...greedy, ...modest);
+    await areDelivered(modest);
+    const begunFor = (webhooks: TestWebhook[]) => (url: string) => webhooks.some((each) => each.url === url);
+    const urls = worker.posted.map(({ url }) => url);
+    // Until the other site had its last post, one site began three.
+    const lastOfModest = urls.findLastIndex(begunFor(modest));
+    expect(urls.slice(0, lastOfModest).filter(begunFor(greedy))).toHaveLength(3);
+    await finish(delivering, receivers, 200);
+  });
+
+  it("are not more than three for the first site, however long the other waits", async () => {
+    const [greedy, hanging] = [await webhooksOf(10, 3), await webhooksOf(4, 3)];
+    const worker = new DeliveringWorker();
+    const receivers = new Receivers(worker, () => true);
+    const delivering = worker.deliver(...greedy, ...hanging);
+    await vi.waitFor(() => expect(receivers.inFlight(...greedy, ...hanging)).toBe(6));
+    expect([receivers.inFlight(...greedy), receivers.inFlight(...hanging)]).toEqual([3, 3]);
+    await finish(delivering, receivers, 200);
+  });
+
+  it("are two for all failing webhooks together, also of one site, and also of one webhook", async () => {
+    // The first batch for six or fewer does not know yet that they fail.
+    for (const [count, due] of [
+      [10, 3],
+      [6, 3],
+      [1, 9],
+    ] as const) {
+      const failing = await webhooksOf(count, due, FAILING);
+      const worker = new DeliveringWorker();
+      const receivers = new Receivers(worker, () => true);
+      const delivering = worker.deliver(...failing);
+      await vi.waitFor(() => expect(receivers.inFlight(...failing)).toBe(2));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(receivers.inFlight(...failing)).toBe(2);
+      worker.elapsedMore = 9_000;
+      await finish(delivering, receivers, 503);
+    }
+  });
+
+  it("are two for webhooks that begin to fail during the invocation", async () => {
+    for (const failing of [await webhooksOf(6, 3), [...(await webhooksOf(5, 3)), ...(await webhooksOf(5, 3))]]) {
+      const worker = new DeliveringWorker();
+      const met = new Set<string>();
+      const receivers = new Receivers(worker, (url) => met.has(url));
+      const hanging = worker.receiver;
+      worker.receiver = (posted) => {
+        if (met.has(posted.url)) return hanging(posted);
+        met.add(posted.url);
+        return new Response(null, { status: 503 });
+      };
+      const delivering = worker.deliver(...failing);
+      await vi.waitFor(() => expect(receivers.inFlight(...failing)).toBe(2));
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      expect(receivers.inFlight(...failing)).toBe(2);
+      worker.elapsedMore = 9_000;
+      await finish(delivering, receivers, 503);
+    }
+  });
+
+  it("leave four to healthy webhooks while ten others hang", async () => {
+    const [failing, healthy] = [await webhooksOf(10, 5, FAILING), await webhooksOf(9, 3)];
+    const worker = new DeliveringWorker();
+    const receivers = new Receivers(worker, (url) => failing.some((each) => each.url === url));
+    const delivering = worker.deliver(...failing, ...healthy);
+    await areDelivered(healthy.slice(0, 5));
+    expect(receivers.inFlight(...failing)).toBe(2);
+    worker.elapsedMore = 9_000;
+    await finish(delivering, receivers, 503);
+    // Each webhook that still has something due is notified of.
+    const waiting = await Promise.all(
+      [...failing, ...healthy].map(async (webhook) => ({
+        id: webhook.id,
+        due: (await deliveriesOf(webhook)).some(
+          ({ status, next_attempt_at }) => status === "pending" && (next_attempt_at ?? 0) <= NOW,
+        ),
+      })),
+    );
+    const told = new Set(worker.notices.map(({ webhook }) => webhook));
+    expect(waiting.filter(({ id, due }) => due && !told.has(id))).toEqual([]);
+  });
+
+  it("go to the failing webhooks that the first batch left out, as soon as others are free", async () => {
+    const failing = await webhooksOf(6, 1, FAILING);
+    const worker = new DeliveringWorker();
+    await worker.deliver(...failing);
+    await areDelivered(failing);
+  });
+
+  it("are not kept for webhooks that have nothing due", async () => {
+    const [idle, busy] = [await webhooksOf(20, 1), await webhooksOf(1, 6)];
+    for (const webhook of idle) await setDeliveries(webhook, "status = 'delivered', next_attempt_at = NULL");
+    const statements: number[] = [];
+    const batch = (all: D1PreparedStatement[]) => {
+      statements.push(all.length);
+      return env.DB.batch(all);
+    };
+    const worker = new DeliveringWorker({ DB: replacing(env.DB, { batch }) });
+    const receivers = new Receivers(worker, () => true);
+    const delivering = worker.deliver(...idle, ...busy);
+    await vi.waitFor(() => expect(receivers.inFlight(...busy)).toBe(6));
+    // One lease, and what it leased.
+    expect(statements).toEqual([2]);
+    await finish(delivering, receivers, 200);
+  });
+
+  it("are taken after one trip to the database, when there is one for each webhook", async () => {
+    const webhooks = [...(await webhooksOf(3, 1)), ...(await webhooksOf(3, 1))];
+    const asked = { batches: 0, inBatches: 0, prepared: 0 };
+    const DB = replacing(env.DB, {
+      batch: (statements: D1PreparedStatement[]) => {
+        asked.batches += 1;
+        asked.inBatches += statements.length;
+        return env.DB.batch(statements);
+      },
+      prepare: (query: string) => {
+        asked.prepared += 1;
+        return env.DB.prepare(query);
+      },
+    });
+    const worker = new DeliveringWorker({ DB });
+    const receivers = new Receivers(worker, () => true);
+    const delivering = worker.deliver(...webhooks);
+    await vi.waitFor(() => expect(receivers.inFlight(...webhooks)).toBe(6));
+    expect(asked.batches).toBe(1);
+    expect(asked.inBatches).toBe(asked.prepared);
+    await finish(delivering, receivers, 200);
+    await areDelivered(webhooks);
+  });
+
+  it("asks the database no more than needed while failing webhooks wait for a place", async () => {
+    const [failing, healthy] = [await webhooksOf(4, 1, FAILING), await webhooksOf(1, 1)];
+    let batches = 0;
+    const batch = (statements: D1PreparedStatement[]) => {
+      batches += 1;
+      return env.DB.batch(statements);
+    };
+    const worker = new DeliveringWorker({ DB: replacing(env.DB, { batch }) });
+    const receivers = new Receivers(worker, () => true);
+    const delivering = worker.deliver(...failing, ...healthy);
+    await vi.waitFor(() => expect(receivers.inFlight(...failing, ...healthy)).toBe(3));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(batches).toBe(1);
+    worker.elapsedMore = 9_000;
+    await finish(delivering, receivers, 503);
+  });
+});
+
+describe("a backlog", () => {
+  it("has 20 attempts in flight within seconds, by messages that ask other invocations to help", async () => {
+    const [backlog] = (await webhooksOf(1, 200)) as [TestWebhook];
+    const worker = new DeliveringWorker();
+    worker.haste = 20;
+    const receivers = new Receivers(worker, () => true);
+    const delivering = [worker.deliver(backlog)];
+    for (const inFlight of [6, 12, 18, 20]) {
+      await vi.waitFor(() => expect(receivers.inFlight(backlog)).toBe(inFlight));
+      if (inFlight === 20) break;
+      worker.elapsedMore += 1_000;
+      await vi.waitFor(() => expect(worker.notices).toHaveLength(delivering.length), 5_000);
+      delivering.push(worker.deliver(backlog));
+    }
+    worker.elapsedMore += 2_000;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(worker.notices).toHaveLength(3);
+    worker.elapsedMore += 9_000;
+    await finish(Promise.all(delivering), receivers, 200);
+  });
+
+  it("asks nobody for help when the receiver answers at once", async () => {
+    const [backlog] = (await webhooksOf(1, 18)) as [TestWebhook];
+    const worker = new DeliveringWorker();
+    await worker.deliver(backlog);
+    expect(worker.posted).toHaveLength(18);
+    expect(worker.notices).toEqual([]);
+  });
+
+  it("of a failing webhook asks for help too, which begins what was never tried", async () => {
+    const [backlog] = (await webhooksOf(1, 50, FAILING)) as [TestWebhook];
+    const worker = new DeliveringWorker();
+    const receivers = new Receivers(worker, () => true);
+    const delivering = [worker.deliver(backlog)];
+    await vi.waitFor(() => expect(receivers.inFlight(backlog)).toBe(2));
+    worker.elapsedMore = 1_000;
+    await vi.waitFor(() => expect(worker.notices).toMatchObject([{ webhook: backlog.id, delay: 0 }]), 5_000);
+    delivering.push(worker.deliver(backlog));
+    await vi.waitFor(() => expect(receivers.inFlight(backlog)).toBe(3));
+    worker.elapsedMore = 9_000;
+    await finish(Promise.all(delivering), receivers, 503);
+  });
+});
+
+describe("of the three places of a failing webhook", () => {
+  it("one is for an event that was never tried, however many retries are due", async () => {
+    const [webhook] = (await webhooksOf(1, 6, FAILING)) as [TestWebhook];
+    await setDeliveries(webhook, `attempts = iif(seq = 6, 0, 3), next_attempt_at = iif(seq = 6, ${NOW + 9}, ${NOW})`);
+    const worker = new DeliveringWorker();
+    const receivers = new Receivers(worker, () => true);
+    const delivering = [worker.deliver(webhook), worker.deliver(webhook)];
+    await vi.waitFor(() => expect(receivers.inFlight(webhook)).toBe(2));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(receivers.inFlight(webhook)).toBe(2);
+    worker.clock.now = NOW + 9;
+    delivering.push(worker.deliver(webhook));
+    await vi.waitFor(() => expect(receivers.inFlight(webhook)).toBe(3));
+    expect(worker.posted.at(-1)?.headers.get("webhook-id")).toContain("6");
+    worker.elapsedMore = 9_000;
+    await finish(Promise.all(delivering), receivers, 503);
+  });
+});
+
+describe("a retry", () => {
+  it("is notified of also when its attempt ends while another webhook's batch is in D1", async () => {
+    const world = await World.create();
+    const [failing, other] = [await newWebhook(world), await newWebhook(world)];
+    await fillDeliveries(failing, 1);
+    await fillDeliveries(other, 2);
+    let isSlow = false;
+    let fail = () => {};
+    const batch = async (statements: D1PreparedStatement[]) => {
+      const results = await env.DB.batch(statements);
+      // The failure comes after this batch has read when its webhook is due next, and before its answer.
+      if (isSlow) {
+        isSlow = false;
+        fail();
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      return results;
+    };
+    const worker = new DeliveringWorker({ DB: replacing(env.DB, { batch }) });
+    let others = 0;
+    worker.receiver = ({ url }) => {
+      if (url === failing.url) {
+        return new Promise((resolve) => (fail = () => resolve(new Response(null, { status: 503 }))));
+      }
+      if (++others === 1) isSlow = true;
+      return new Response();
+    };
+    // One place for each: the failing webhook is asked for again in the very batch during which its attempt ends.
+    await worker.deliver(failing, other);
+    expect(await deliveriesOf(failing)).toMatchObject([{ status: "pending", next_attempt_at: NOW + 5 }]);
+    expect(worker.notices).toEqual([{ home: "main", site: world.siteId, webhook: failing.id, delay: 5 }]);
+  });
+});
+
+describe("a ping", () => {
+  /** A failing webhook with a backlog, all of whose places are taken by attempts that hang. */
+  async function hanging() {
+    const [webhook] = (await webhooksOf(1, 60, FAILING)) as [TestWebhook];
+    await setDeliveries(
+      webhook,
+      `claim = CASE WHEN seq < 4 THEN 'held' END, next_attempt_at = CASE WHEN seq < 4 THEN ${NOW + 60} ELSE ${NOW - 9} END`,
+    );
+    return webhook;
+  }
+
+  const addPing = async ({ siteId, id }: TestWebhook) => {
+    await env.DB.batch([
+      env.DB.prepare(
+        "INSERT INTO events (site_id, seq, id, type, created_at, data) VALUES (?, 99, 'evt_99', 'ping', 0, '{}')",
+      ).bind(siteId),
+      env.DB.prepare(
+        "INSERT INTO deliveries (site_id, webhook_id, seq, status, attempts, next_attempt_at, created_at) VALUES (?, ?, 99, 'pending', 0, 0, 0)",
+      ).bind(siteId, id),
+    ]);
+  };
+
+  it("goes first, also when the webhook has as many attempts in flight as it may have", async () => {
+    const webhook = await hanging();
+    const worker = new DeliveringWorker();
+    await worker.deliver(webhook);
+    expect(worker.posted).toEqual([]);
+    await addPing(webhook);
+    await worker.deliver(webhook);
+    expect(worker.posted.map(({ headers }) => headers.get("webhook-id"))).toEqual(["evt_99"]);
+  });
+
+  it("goes before the webhooks that wait for a place", async () => {
+    const [failing, healthy, webhook] = [await webhooksOf(5, 3, FAILING), await webhooksOf(12, 3), await hanging()];
+    await addPing(webhook);
+    const worker = new DeliveringWorker();
+    const receivers = new Receivers(worker, () => true);
+    const delivering = worker.deliver(...failing, ...healthy, webhook);
+    await vi.waitFor(() => expect(receivers.inFlight(...failing, ...healthy, webhook)).toBe(6));
+    expect(receivers.inFlight(webhook)).toBe(1);
+    expect(receivers.inFlight(...failing)).toBeLessThanOrEqual(2);
+    worker.elapsedMore = 9_000;
+    await finish(delivering, receivers, 503);
+  });
+
+  it("that is sent again while it is in flight is tried once more when it fails", async () => {
+    const webhook = await hanging();
+    await addPing(webhook);
+    const worker = new DeliveringWorker();
+    worker.receiver = async () => {
+      if (worker.posted.length === 1) await setDeliveries(webhook, "attempts = iif(seq = 99, 0, attempts)");
+      return new Response(null, { status: 503 });
+    };
+    await worker.deliver(webhook);
+    expect(worker.posted.map(({ headers }) => headers.get("webhook-id"))).toEqual(["evt_99", "evt_99"]);
+    expect((await deliveriesOf(webhook)).at(-1)).toMatchObject({ seq: 99, status: "failed", attempts: 1 });
+  });
+
+  it.each([200, 410, 500])(
+    "that is answered %i is tried once and says nothing of the webhook's health",
+    async (status) => {
+      const webhook = await hanging();
+      await addPing(webhook);
+      const before = await readWebhook(webhook);
+      const worker = new DeliveringWorker();
+      worker.receiver = () => new Response(null, { status });
+      await worker.deliver(webhook);
+      expect(worker.posted).toHaveLength(1);
+      expect((await deliveriesOf(webhook)).at(-1)).toMatchObject({
+        status: status === 200 ? "delivered" : "failed",
+        ...{ attempts: 1, next_attempt_at: null, last_status: status },
+      });
+      expect(await readWebhook(webhook)).toEqual(before);
+      expect(before).toMatchObject({ status: "enabled", failing_since: NOW - 60 });
+    },
+  );
+});
+
+describe("of the three attempts of a failing webhook", () => {
+  it("one is for a delivery that was never tried, whatever else is due longer", async () => {
+    const [webhook] = (await webhooksOf(1, 50, FAILING)) as [TestWebhook];
+    // Fifty retries are due long before the newest event.
+    await setDeliveries(
+      webhook,
+      `attempts = CASE seq WHEN 50 THEN 0 ELSE 3 END, next_attempt_at = ${NOW} - CASE seq WHEN 50 THEN 0 ELSE 900 - seq END`,
+    );
+    const worker = new DeliveringWorker();
+    const receivers = new Receivers(worker, () => true);
+    const delivering = [worker.deliver(webhook), worker.deliver(webhook)];
+    await vi.waitFor(() => expect(receivers.inFlight(webhook)).toBe(3));
+    expect(worker.posted.map(({ headers }) => headers.get("webhook-id")).toSorted()).toEqual([
+      "evt_1",
+      "evt_2",
+      "evt_50",
+    ]);
+    worker.elapsedMore = 9_000;
+    await finish(Promise.all(delivering), receivers, 503);
+  });
+});
+
+describe("a delivery that is sent again while its attempt is in flight", () => {
+  it("is tried again as the first of eight also when it was sent again between two tries of the lease", async () => {
+    const [webhook] = (await webhooksOf(1, 1)) as [TestWebhook];
+    await setDeliveries(webhook, "attempts = 3");
+    let batches = 0;
+    const batch = async (statements: D1PreparedStatement[]) => {
+      const results = await env.DB.batch(statements);
+      if (++batches > 1) return results;
+      await setDeliveries(webhook, "attempts = 0");
+      throw new Error("D1_ERROR: Network connection lost.");
+    };
+    const worker = new DeliveringWorker({ DB: replacing(env.DB, { batch }) });
+    worker.receiver = () => new Response(null, { status: 503 });
+    await worker.deliver(webhook);
+    expect(worker.posted).toHaveLength(1);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", attempts: 0, next_attempt_at: NOW + 5 }]);
+  });
+
+  it.each([503, 410])("is tried again as the first of eight when that attempt is answered %i", async (status) => {
+    const [webhook] = (await webhooksOf(1, 1)) as [TestWebhook];
+    await setDeliveries(webhook, "attempts = 7");
+    const worker = new DeliveringWorker();
+    worker.receiver = async () => {
+      // What sending it again sets, and a corrected URL too.
+      await setDeliveries(webhook, "attempts = 0");
+      await setWebhook(webhook, "url = 'https://hooks.example.com/new'");
+      return new Response(null, { status });
+    };
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { status: "pending", attempts: 0, next_attempt_at: NOW + 5, claim: null, last_status: status },
+    ]);
+    expect(worker.notices).toMatchObject([{ webhook: webhook.id, delay: 5 }]);
+    worker.clock.now += 5;
+    worker.receiver = () => new Response(null, { status: 500 });
+    await worker.deliver(webhook);
+    expect(await deliveriesOf(webhook)).toMatchObject([{ status: "pending", attempts: 1, next_attempt_at: NOW + 10 }]);
+  });
+});

@@ -1,0 +1,150 @@
+import type { ServerResponse } from "node:http";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { systemRuntime } from "../../src/runtime.ts";
+import { type Answer, post } from "../../src/webhooks/post.ts";
+import { Receiver } from "../support/receiver.ts";
+
+let receiver: Receiver;
+let paths = 0;
+
+beforeAll(async () => {
+  receiver = await Receiver.start();
+});
+afterAll(() => receiver.close());
+
+/** Posts to a receiver with this behaviour. `ms` is how long the whole post took, `cut` whether the receiver's answer was cut off. */
+async function posted(
+  answer: (response: ServerResponse) => void,
+): Promise<{ answer: Answer; ms: number; path: string }> {
+  const path = `/${paths++}`;
+  receiver.answer = answer;
+  const began = performance.now();
+  const result = await post(systemRuntime, `${receiver.url}${path}`, {}, "{}");
+  return { answer: result, ms: performance.now() - began, path };
+}
+
+/** Writes one chunk after another, with a pause between them. Without a count it never ends. */
+function write(response: ServerResponse, { bytes, every, count }: { bytes: number; every: number; count?: number }) {
+  let left = count ?? Number.POSITIVE_INFINITY;
+  const timer = setInterval(() => {
+    if (left-- > 0) response.write("x".repeat(bytes));
+    else response.end();
+  }, every);
+  response.on("close", () => clearInterval(timer));
+}
+
+const SUCCESS = { status: 200, error: null, durationMs: expect.any(Number) };
+
+describe("the answer to a post that succeeds", () => {
+  it("is read to its end: 3 KB over half a second after the headers see no broken connection", async () => {
+    const { answer, ms, path } = await posted((response) => {
+      response.writeHead(200).flushHeaders();
+      write(response, { bytes: 300, every: 50, count: 10 });
+    });
+    expect(answer).toEqual(SUCCESS);
+    expect(ms - Number(answer.durationMs)).toBeGreaterThan(490);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(receiver.cut[path]).toBeUndefined();
+  });
+
+  it("is cut off after a second when it never ends", async () => {
+    const { answer, ms, path } = await posted((response) => {
+      response.writeHead(200).flushHeaders();
+      write(response, { bytes: 1, every: 50 });
+    });
+    expect(answer).toEqual(SUCCESS);
+    expect(ms - Number(answer.durationMs)).toBeGreaterThan(990);
+    expect(ms).toBeLessThan(5_000);
+    await vi.waitFor(() => expect(receiver.cut[path]).toBe(1));
+  });
+
+  it("is cut off at once after 4 KB", async () => {
+    let written = 0;
+    const { answer, ms, path } = await posted((response) => {
+      const more = () => {
+        while (!response.destroyed && response.write("x".repeat(1_024))) written += 1_024;
+      };
+      response.writeHead(200).on("drain", more);
+      more();
+    });
+    expect(answer).toEqual(SUCCESS);
+    expect(ms - Number(answer.durationMs)).toBeLessThan(900);
+    await vi.waitFor(() => expect(receiver.cut[path]).toBe(1));
+    // What the sockets hold of it, not an endless body.
+    expect(written).toBeLessThan(20 * 1024 ** 2);
+  });
+
+  it.each<[string, (response: ServerResponse) => void]>([
+    [
+      "breaks off",
+      (response) => {
+        response.writeHead(200, { "content-length": "100" }).write("half");
+        setTimeout(() => response.socket?.destroy(), 50);
+      },
+    ],
+    ["is no text", (response) => void response.writeHead(200).end(Buffer.from([0xff, 0xfe, 0x00, 0xc3]))],
+    ["says that it failed", (response) => void response.writeHead(200).end("error code: 1016")],
+    ["is empty", (response) => void response.writeHead(200).end()],
+  ])("makes no failure of it when it %s", async (_, answer) => {
+    expect((await posted(answer)).answer).toEqual(SUCCESS);
+  });
+
+  it("is not waited for beyond the time of the post", async () => {
+    // Half a second of the post's 15 is left when the headers come.
+    let late = 0;
+    const runtime = { ...systemRuntime, elapsed: () => systemRuntime.elapsed() + late };
+    receiver.answer = (response) => {
+      late = 14_500;
+      response.writeHead(200).flushHeaders();
+      write(response, { bytes: 1, every: 50 });
+    };
+    const began = performance.now();
+    const answer = await post(runtime, `${receiver.url}/late`, {}, "{}");
+    expect(answer).toEqual(SUCCESS);
+    expect(answer.durationMs).toBeGreaterThanOrEqual(14_500);
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+});
+
+describe("the answer to a post that fails", () => {
+  it("is in words when the platform gave it, because the host could not be reached", async () => {
+    const answered = async (status: number, body: string) =>
+      (await posted((response) => response.writeHead(status).end(body))).answer;
+    expect(await answered(530, "error code: 1016")).toMatchObject({
+      status: 530,
+      error: "HTTP 530, error 1016: the host name does not resolve",
+    });
+    expect(await answered(522, "error code: 522\n")).toMatchObject({
+      status: 522,
+      error: "HTTP 522: the connection timed out",
+    });
+    const { error } = await answered(521, `<h1>down</h1>${"x".repeat(400)}`);
+    expect(error).toBe(`HTTP 521: the host refuses connections: ${`<h1>down</h1>${"x".repeat(400)}`.slice(0, 200)}`);
+  });
+
+  it("has the time until its headers, not until the end of its body", async () => {
+    const { answer, ms } = await posted((response) => {
+      setTimeout(() => {
+        response.writeHead(500).flushHeaders();
+        setTimeout(() => response.end("oops"), 400);
+      }, 150);
+    });
+    expect(answer).toMatchObject({ status: 500, error: "HTTP 500: oops" });
+    expect(answer.durationMs).toBeGreaterThanOrEqual(149);
+    expect(Number.isInteger(answer.durationMs)).toBe(true);
+    expect(ms - Number(answer.durationMs)).toBeGreaterThan(390);
+  });
+
+  it("has the time until the connection broke, or until nobody waited any more", async () => {
+    const broken = await posted((response) => void setTimeout(() => response.socket?.destroy(), 100));
+    expect(broken.answer).toEqual({ status: null, error: "no connection", durationMs: expect.any(Number) });
+    expect(broken.answer.durationMs).toBeGreaterThanOrEqual(99);
+    expect(broken.answer.durationMs).toBeLessThanOrEqual(Math.ceil(broken.ms));
+
+    const hasty = { ...systemRuntime, after: (ms: number, call: () => void) => systemRuntime.after(ms / 100, call) };
+    receiver.answer = () => {};
+    const silent = await post(hasty, `${receiver.url}/silent`, {}, "{}");
+    expect(silent).toEqual({ status: null, error: "no answer in 15 s", durationMs: expect.any(Number) });
+    expect(silent.durationMs).toBeGreaterThanOrEqual(149);
+  });
+});
