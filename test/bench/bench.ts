@@ -1,37 +1,40 @@
 /**
  * `npm run bench` measures the Worker that `wrangler deploy` would upload, in workerd on this machine: trips,
- * geography, distance, load, capacity, the KV look, throughput, CPU, cost, events, loading and size. Its peers are measured
- * beside it in the same run. check-sides.ts first proves that the peers do the same work.
+ * geography, distance, load, capacity, the KV look, throughput, CPU, cost, events, fairness, backlog, retries, loading and
+ * size. Its peers are measured beside it in the same run. check-sides.ts first proves that the peers do the same work.
  *
  *   npm run bench                          tables, then one summary in Markdown, as it stands in the README
  *   npm run bench -- --only trips,size     some parts only
  *   npm run bench -- --markdown            the summary alone
  *   npm run bench -- --json                everything, for a machine
  *
- * The exit code is 1 when a count (trips, rows, bytes) misses its goal, when a measurement breaks, or after 10 minutes.
+ * The exit code is 1 when a count (trips, rows, bytes) misses its goal, when a measurement breaks, or after 12 minutes.
  * Ratios depend on the machine: they are reported beside their goals and never fail the run. Compared sides take turns,
  * so noise hits all of them alike. A ratio from a busy machine is still worth little.
  */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import { measureBacklog } from "./backlog.ts";
 import { measureCapacity } from "./capacity.ts";
 import { checkSides } from "./check-sides.ts";
 import { measureCost } from "./cost.ts";
 import { measureCpu } from "./cpu.ts";
 import { measureDistance } from "./distance.ts";
 import { measureEvents } from "./events.ts";
+import { measureFairness } from "./fairness.ts";
 import { measureGeography } from "./geography.ts";
 import { measureLook } from "./look.ts";
 import type { Goal, Measure, Measurement, Table } from "./measurement.ts";
 import { measureModuleLoad } from "./module-load.ts";
 import { buildProductionBundle } from "./production-bundle.ts";
+import { measureRetries } from "./retries.ts";
 import { measureSize } from "./size.ts";
 import { closeAll } from "./start-worker.ts";
 import { measureThroughput } from "./throughput.ts";
 import { measureTrips } from "./trips.ts";
 import { measureUnderLoad } from "./under-load.ts";
 
-const LIMIT_MS = 600_000;
+const LIMIT_MS = 720_000;
 
 const MEASURES: Record<string, Measure> = {
   trips: measureTrips,
@@ -44,6 +47,9 @@ const MEASURES: Record<string, Measure> = {
   cpu: measureCpu,
   cost: measureCost,
   events: measureEvents,
+  fairness: measureFairness,
+  backlog: measureBacklog,
+  retries: measureRetries,
   module: measureModuleLoad,
   size: measureSize,
 };

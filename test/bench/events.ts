@@ -80,7 +80,7 @@ export async function measureEvents(bundle: ProductionBundle): Promise<Measureme
       rows("Rows written by a create of a site without events, as before there were any", counts.without, 7),
       rows("The same with events on, without a webhook", counts.event, 8),
       rows("The same with one webhook", counts.webhook, 10),
-      rows("Rows that delivering an event writes", counts.alone, 4),
+      rows("Rows that delivering an event writes", counts.alone, 3),
       {
         what: "D1 trips of a create of a site without events, and with one webhook",
         goal: "1, 1",

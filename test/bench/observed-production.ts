@@ -25,8 +25,8 @@ interface ObservedWorker {
   calls: () => Promise<Call[]>;
   /** The calls that the queue's deliveries have made since that recording began. */
   delivering: () => Promise<Call[]>;
-  /** Runs the cron handler and returns its calls. */
-  scheduled: (time: number) => Promise<Call[]>;
+  /** Runs the cron handler and returns its calls. Without `cron` it prunes. */
+  scheduled: (time: number, cron?: string) => Promise<Call[]>;
   /**
    * The production bundle under a module name that has served nothing yet: as cold as a new isolate, with its code
    * already loaded.
@@ -93,9 +93,11 @@ export async function observedWorker(
       if (envelope.code !== 1) throw new Error(`${path}: ${answer.status} ${JSON.stringify(envelope)}`);
       return envelope;
     },
-    async scheduled(time) {
+    async scheduled(time, cron = "*/5 * * * *") {
       const orders: Orders = { record: true };
-      await fetch(`${running.url}/bench/scheduled?time=${time}`, { headers: { "x-bench": JSON.stringify(orders) } });
+      await fetch(`${running.url}/bench/scheduled?time=${time}&cron=${encodeURIComponent(cron)}`, {
+        headers: { "x-bench": JSON.stringify(orders) },
+      });
       return calls();
     },
     async freshModule() {

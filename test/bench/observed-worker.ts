@@ -24,6 +24,8 @@ export interface Orders extends Partial<Trips> {
 
 interface Env extends Bound {
   SERVICE_MS?: number[];
+  /** The round trip to D1 of the queue's deliveries, in milliseconds; 0 when undefined. */
+  QUEUE_D1_MS?: number;
 }
 
 let recording: Recording | undefined;
@@ -48,7 +50,8 @@ export default {
     const observed = environment(env, module, orders);
     if (pathname === "/bench/scheduled") {
       const scheduledTime = Number(searchParams.get("time"));
-      await worker.scheduled({ scheduledTime, cron: "*/5 * * * *", noRetry: () => {} } as never, observed, context);
+      const cron = searchParams.get("cron");
+      await worker.scheduled({ scheduledTime, cron, noRetry: () => {} } as never, observed, context);
       return new Response();
     }
     return worker.fetch(request as never, observed, context);
@@ -58,7 +61,7 @@ export default {
     const worker = ((await import(PRODUCTION)) as { default: Required<ExportedHandler<Bound>> }).default;
     await worker.queue(
       batch,
-      environment(env, "the queue", {}, () => delivering),
+      environment(env, "the queue", { d1: env.QUEUE_D1_MS ?? 0 }, () => delivering),
       context,
     );
   },

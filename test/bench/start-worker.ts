@@ -3,6 +3,7 @@ import { stripTypeScriptTypes } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { convertV4MiniflareOptions, Miniflare } from "miniflare";
+import type { Notice } from "../../src/config.ts";
 import { bindingOfHome } from "../../src/homes.ts";
 import { AGENTS, APP, appidOf } from "./bench-app.ts";
 import { type ProductionBundle, ROOT } from "./production-bundle.ts";
@@ -15,6 +16,8 @@ export interface RunningWorker {
   db: D1Database;
   credentials: KVNamespace;
   nonces: KVNamespace;
+  /** The Worker's queue. */
+  queue: Queue<Notice>;
   close: () => Promise<void>;
 }
 
@@ -77,6 +80,7 @@ export async function startWorker(
     db: (await miniflare.getD1Database("DB")) as unknown as D1Database,
     credentials: (await miniflare.getKVNamespace("CREDENTIALS")) as unknown as KVNamespace,
     nonces: (await miniflare.getKVNamespace("NONCES")) as unknown as KVNamespace,
+    queue: (await miniflare.getQueueProducer("EVENTS")) as unknown as Queue<Notice>,
     close: async () => {
       running.delete(worker);
       await miniflare.dispose();
@@ -151,8 +155,17 @@ async function provision(db: D1Database, site: { id: number; home: string }, dir
   const statements = files
     .sort()
     .flatMap((name) => readFileSync(join(folder, name), "utf8").split(/--> statement-breakpoint/));
+  await db.batch(statements.filter((text) => text.trim() !== "").map((text) => db.prepare(text)));
+  await addSite(db, site, directory);
+}
+
+/**
+ * Adds a site with its agents to a home.
+ *
+ * @param directory the directory's database, when it is not `db`
+ */
+export async function addSite(db: D1Database, site: { id: number; home: string }, directory = db): Promise<void> {
   await db.batch([
-    ...statements.filter((text) => text.trim() !== "").map((text) => db.prepare(text)),
     db
       .prepare(
         "INSERT INTO home_sites (site_id, name, status, chat_id_floor, revision, created_at) VALUES (?, 'Bench', 'open', 0, 0, 0)",
