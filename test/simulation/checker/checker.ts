@@ -99,6 +99,7 @@ export class Checker {
     this.operators.noteChanged(home, call, change);
     if (table === "events") this.#given.changes(home, call, change);
     if (table === "webhooks") this.#deliveries.webhookChanges(home, change);
+    if (table === "deliveries") this.#deliveries.liveness.changes(home, change, this.#now());
     // Without its route, the cached credentials of an app are outdated.
     const isUnrouted = table === "app_routes" && after === null;
     if (table === "apps" || isUnrouted) this.#signed.costs.changed(String((after ?? before)?.appid));

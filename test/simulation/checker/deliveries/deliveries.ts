@@ -70,7 +70,7 @@ export class Deliveries {
     const telling = new Telling(this.#model.home(home));
     const stuck = this.#stuckBefore(home, call, changes);
     for (const change of changes) {
-      const wrong = this.#wrong(home, call, change, written, telling);
+      const wrong = this.#wrong(home, call, change, { written, telling, now });
       this.#report(call, `at ${home} ${JSON.stringify(change)}`, wrong);
       const isToBeTried = change.table === "deliveries" && change.after?.status === "pending" && !isLease(change);
       if (isToBeTried && change.before !== null) this.liveness.fails(home, call, change.after as Row, now);
@@ -123,7 +123,12 @@ export class Deliveries {
     );
   }
 
-  #wrong(home: string, call: Call, change: Change, written: Attempt[], telling: Telling): Broken {
+  #wrong(
+    home: string,
+    call: Call,
+    change: Change,
+    { written, telling, now }: { written: Attempt[]; telling: Telling; now: number },
+  ): Broken {
     const { table, before, after } = change;
     const { outbox } = this.#model.home(home);
     if (call.settings.closedHomes.includes(home)) return ["a closed home is not written to", ""];
@@ -137,7 +142,7 @@ export class Deliveries {
     if (table !== "deliveries" || before === null || after === null) {
       return ["the consumer changes deliveries and their webhooks only", ""];
     }
-    if (isLease(change)) return this.#lease(home, call, change);
+    if (isLease(change)) return this.#lease(home, call, change, now);
     const key = keyOf(table, after);
     const attempts = own.filter((each) => each.home === home && each.key === key);
     const mine = attempts.findLast(({ lease }) => lease === before.claim);
@@ -156,10 +161,10 @@ export class Deliveries {
     return wrongResult(change, mine, attempts);
   }
 
-  #lease(home: string, call: Call, change: Change): Broken {
+  #lease(home: string, call: Call, change: Change, now: number): Broken {
     const { outbox } = this.#model.home(home);
     const wrong =
-      wrongLease(this.#model.home(home), call, change) ?? this.liveness.wrongBegin(this.#model.home(home), change);
+      wrongLease(this.#model.home(home), call, change) ?? this.liveness.wrongBegin(this.#model.home(home), change, now);
     if (wrong !== undefined) return wrong;
     const after = change.after as Row;
     const lease = String(after.claim);

@@ -16,8 +16,8 @@ type Broken = [rule: string, what: string] | undefined;
 const LATE_SECONDS = 120;
 /** Seconds of delay that are too long when the queue was notified: clocks differ, and its message is in flight. */
 const UNTOLD_SECONDS = 40;
-/** Seconds after which a ping is too late. It waits for nothing else. */
-const PING_SECONDS = 30;
+/** Seconds after which a ping is too late. It waits for nothing else, and not for one that hangs. */
+const PING_SECONDS = 8;
 /** Seconds that one hanging receiver may add to the wait of each delivery that is due later. */
 const HANGING_SECONDS = 15;
 
@@ -46,6 +46,8 @@ export class Liveness {
   #calmSince = Number.POSITIVE_INFINITY;
   /** By delivery. */
   readonly #told = new Map<string, Told>();
+  /** When pings came to be first in line, by delivery. Unix seconds by the platform's clock. */
+  readonly #pinged = new Map<string, number>();
   /** The most seconds by which a run's clock was ahead: its messages arrive early by as much. */
   #ahead = 0;
   #closedHomes: readonly string[] = [];
@@ -92,22 +94,22 @@ export class Liveness {
     this.#told.set(`${home}/${keyOf("deliveries", delivery)}`, { dueAt, isSure: now > this.#calmSince });
   }
 
-  /** An attempt begins. */
-  wrongBegin({ name, outbox }: HomeModel, { before, after }: Change): Broken {
+  /** A delivery has changed. @param now Unix seconds */
+  changes(home: string, { before, after }: Change, now: number): void {
+    if (after?.next_attempt_at !== FIRST_IN_LINE || before?.next_attempt_at === FIRST_IN_LINE) return;
+    this.#pinged.set(`${home}/${keyOf("deliveries", after)}`, now);
+  }
+
+  /** An attempt begins. @param now Unix seconds */
+  wrongBegin({ name, outbox }: HomeModel, { before, after }: Change, now: number): Broken {
     if (before === null || after === null) return undefined;
     const key = `${name}/${keyOf("deliveries", after)}`;
-    const told = this.#told.get(key);
+    const [told, pinged] = [this.#told.get(key), this.#pinged.get(key)];
     this.#told.delete(key);
-    const waited = Number(after.last_attempt_at) - Number(before.created_at);
-    const isFirstPing =
-      before.next_attempt_at === FIRST_IN_LINE && outbox.eventOf(after)?.created_at === before.created_at;
-    if (
-      isFirstPing &&
-      !this.#metClosed.has(name) &&
-      Number(before.created_at) > this.#calmSince &&
-      waited > PING_SECONDS
-    ) {
-      return ["a ping is posted within seconds, whatever waits", `${waited} s late`];
+    this.#pinged.delete(key);
+    const isCalm = pinged !== undefined && pinged > this.#calmSince && !this.#metClosed.has(name);
+    if (isCalm && now - pinged > PING_SECONDS) {
+      return ["a ping is posted within seconds, whatever waits", `${now - pinged} s late`];
     }
     if (told?.isSure !== true) return undefined;
     const at = Number(after.next_attempt_at) - 60;

@@ -212,13 +212,17 @@ export class WebhookKeeper {
     }
   }
 
-  /** Asks a receiver that does not answer whether it is well, while posts to it hang. */
-  async pingHanging(webhook: KnownWebhook): Promise<void> {
+  /**
+   * Asks a receiver that does not answer whether it is well, while posts to it hang.
+   *
+   * @param after milliseconds for which they hang before, by default some seconds
+   */
+  async pingHanging(webhook: KnownWebhook, after?: number): Promise<void> {
     const { chance, world } = this.#operator;
     const receiver = this.#receiverOf(webhook);
     receiver?.hang();
     await this.sendAgain(webhook, "everything");
-    await world.sleep(chance.between(100, 5_000));
+    await world.sleep(after ?? chance.between(100, 5_000));
     await this.ping(webhook);
     await world.sleep(chance.between(100, 30_000));
     receiver?.change(1);
