@@ -20,6 +20,7 @@ const pure = [
   "test/{architecture,docs,docs-receiving,docs-zh,homes,threat-model}.test.ts",
   "test/client/{sign,verify-event}.test.ts",
   "test/diagnosis/**/*.test.ts",
+  "test/journal/journal.test.ts",
   "test/operations/{auto-title,lists}.test.ts",
   "test/services/agent-list.test.ts",
   "test/signed/{check-freshness,fingerprint,nonce-memory}.test.ts",

@@ -6,8 +6,10 @@ import { newHono, type Routes } from "./http/new-hono.ts";
 import { refuseOtherMethods, routeNotFound } from "./http/refuse-other-methods.ts";
 import type { Isolate } from "./http/request-context.ts";
 import { requestLog } from "./http/request-log.ts";
+import { journalRefusals } from "./http/signed/journal-refusals.ts";
 import { answerSignedError } from "./http/signed/on-error.ts";
 import { signedRoute } from "./http/signed/route.ts";
+import { Journal } from "./journal/journal.ts";
 import { OPERATIONS } from "./operations/index.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { NonceMemory } from "./signed/nonce-memory.ts";
@@ -34,6 +36,7 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
     credentials: new CredentialResolver(runtime, telemetry),
     nonces: new NonceMemory(runtime),
     limits: new ExceededLimits(runtime),
+    journal: new Journal(runtime, telemetry),
   };
   const callers = callersApp(isolate);
   let operators: Routes | undefined;
@@ -48,6 +51,7 @@ export function createApp(runtime: Runtime = systemRuntime, telemetry: Telemetry
 
 function callersApp(isolate: Isolate): Routes {
   const app = rootApp(isolate);
+  app.use(journalRefusals());
   for (const operation of OPERATIONS) app.post(operation.path, signedRoute(operation));
   app.get("/healthz", health());
   refuseOtherMethods(app);

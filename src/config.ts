@@ -39,6 +39,12 @@ export interface Config {
   clientLimit: RateLimit | undefined;
   /** The queue that is notified when a webhook has deliveries that are due. */
   events: Queue<Notice> | undefined;
+  /** The queue that brings refused calls into the journals of their homes. */
+  journal: Queue | undefined;
+  /** The var JOURNAL_DAYS: how long refused calls are kept. */
+  journalDays: number;
+  /** Whether failures answer HTTP 200: see {@link alwaysStatus200}. */
+  alwaysStatus200: boolean;
   /** Whether a webhook's URL may be http on this machine. The var WEBHOOK_LOOPBACK, which no deployment sets. */
   webhookLoopback: boolean;
   /** The var EVENT_RETENTION_DAYS, at least {@link LEAST_EVENT_DAYS}: how long events and their deliveries are kept. */
@@ -90,6 +96,7 @@ export function readConfig(env: Bindings, telemetry: Telemetry): Config {
     if (env[binding] === undefined) telemetry.warn({ warning: `${binding} is not bound: D1 decides alone` });
   }
   if (env.EVENTS === undefined) telemetry.warn({ warning: "EVENTS is not bound: webhooks get nothing" });
+  if (env.JOURNAL === undefined) telemetry.warn({ warning: "JOURNAL is not bound: refused calls are in the log only" });
   if (config.adminTokenFault !== undefined) {
     const warning = `ADMIN_TOKEN ${config.adminTokenFault}: the admin API and the console refuse everything`;
     telemetry.warn({ warning });
@@ -106,8 +113,8 @@ export function readConfig(env: Bindings, telemetry: Telemetry): Config {
 }
 
 /**
- * Whether failures answer HTTP 200, for callers that read only `code`. Not part of Config: the answer to a wrong configuration
- * needs it too.
+ * Whether failures answer HTTP 200, for callers that read only `code`. Not only a part of Config: the answer to a wrong
+ * configuration needs it too.
  */
 export const alwaysStatus200 = (env: Bindings): boolean => env.ERROR_STATUS === "always-200";
 
@@ -159,6 +166,9 @@ function parse(env: Bindings): Config {
     siteLimit: env.SITE_LIMIT,
     clientLimit: env.CLIENT_LIMIT,
     events: env.EVENTS,
+    alwaysStatus200: alwaysStatus200(env),
+    journal: env.JOURNAL,
+    journalDays: wholeNumber("JOURNAL_DAYS", env.JOURNAL_DAYS ?? "30", 90, 1),
     webhookLoopback: webhookLoopback(env.WEBHOOK_LOOPBACK),
     eventRetentionDays: Math.max(
       LEAST_EVENT_DAYS,

@@ -74,6 +74,8 @@ export interface ErrorContext {
   issues?: FieldIssue[];
   /** The caller may read the detail, because the signature was valid or the detail depends on no secret. */
   tell?: true;
+  /** The homes without which an operator's question has no answer. */
+  homesDown?: string[];
   /** Seconds, for `Retry-After`. */
   retryAfter?: number;
   /** The header `Allow` of a 405. */

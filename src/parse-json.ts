@@ -1,6 +1,11 @@
 /** The largest body of any call, in bytes. */
 export const MAX_BODY_BYTES = 64 * 1024;
 
+const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;|$)/i;
+
+/** Whether a Content-Type is that of JSON, with or without parameters. */
+export const isJsonMediaType = (contentType: string): boolean => JSON_MEDIA_TYPE.test(contentType);
+
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** An integer in plain digits: not `1.0`, not `1e3`. */

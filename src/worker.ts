@@ -1,5 +1,6 @@
 import { createApp } from "./app.ts";
-import { type Bindings, type Config, type Notice, readConfig } from "./config.ts";
+import { type Bindings, type Config, readConfig } from "./config.ts";
+import { isJournalMessage } from "./journal/journal.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { consoleTelemetry, type Telemetry } from "./telemetry/telemetry.ts";
 
@@ -16,6 +17,7 @@ const PRUNE_CRON = "*/5 * * * *";
  */
 export function createWorker(runtime: Runtime = systemRuntime, telemetry: Telemetry = consoleTelemetry) {
   const app = createApp(runtime, telemetry);
+  const journalsNotBefore = new Map<string, number>();
 
   async function runPruning(config: Config, now: number): Promise<string[]> {
     const { prune } = await import("./store/prune.ts");
@@ -43,11 +45,18 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
   return {
     fetch: app.fetch,
 
-    /** The messages of the queue name webhooks with deliveries that are due. */
+    /** The messages of EVENTS name webhooks with deliveries that are due. Those of JOURNAL hold refused calls. */
     async queue(batch, env, ctx) {
-      const config = readConfig(env, telemetry);
+      const tools = { runtime, telemetry, config: readConfig(env, telemetry) };
+      const refused = batch.messages.filter(({ body }) => isJournalMessage(body));
+      if (refused.length > 0) {
+        const { writeJournal } = await import("./journal/write-journal.ts");
+        await writeJournal(tools, refused, journalsNotBefore);
+      }
+      const others = batch.messages.filter(({ body }) => !isJournalMessage(body));
+      if (others.length === 0) return;
       const { deliver } = await import("./webhooks/deliver.ts");
-      await deliver({ runtime, telemetry, config }, batch.messages, (work) => ctx.waitUntil(work));
+      await deliver(tools, others, (work) => ctx.waitUntil(work));
     },
 
     /**
@@ -63,5 +72,5 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
         .map(([what, names]) => `${what}: ${names.join(", ")}`);
       if (failed.length > 0) throw new Error(failed.join("; "));
     },
-  } satisfies ExportedHandler<Bindings, Notice>;
+  } satisfies ExportedHandler<Bindings>;
 }

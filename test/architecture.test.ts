@@ -1,9 +1,21 @@
 import { describe, expect, it } from "vitest";
 
-const LEAVES = ["errors.ts", "fields.ts", "homes.ts", "result.ts", "runtime.ts", "parse-json.ts", "telemetry"];
+const LEAVES = [
+  "errors.ts",
+  "fields.ts",
+  "homes.ts",
+  "request-id.ts",
+  "result.ts",
+  "runtime.ts",
+  "parse-json.ts",
+  "telemetry",
+];
 
 /** What other parts may use of the signed path: limits, the memory of used ranstrs, and how long a ranstr is remembered. */
 const SHARED = ["signed/rate-limit.ts", "signed/nonce-memory.ts", "signed/kv-nonces.ts"];
+
+/** The rules of the signed path that need nothing of the platform. */
+const PURE_STEPS = ["signed/read-fields.ts", "signed/check-freshness.ts", "signed/idempotency-key.ts"];
 
 /** No surface imports another, so that each could be deleted without touching the others. */
 const SURFACES = ["http/signed", "http/admin", "http/console"];
@@ -14,19 +26,20 @@ const SURFACES = ["http/signed", "http/admin", "http/console"];
  */
 const MAY_IMPORT: Record<string, string[]> = {
   "index.ts": ["worker.ts"],
-  "worker.ts": ["app.ts", "store", "webhooks", "config.ts", ...LEAVES],
+  "worker.ts": ["app.ts", "store", "webhooks", "journal", "config.ts", ...LEAVES],
   "app.ts": [
     "http",
     "http/operators.ts",
     "http/signed",
     "operations",
     "credentials",
+    "journal",
     ...SHARED,
     "config.ts",
     ...LEAVES,
     "hono",
   ],
-  http: ["services", ...SHARED, "credentials", "store", "config.ts", ...LEAVES, "hono"],
+  http: ["services", "journal", ...SHARED, "credentials", "store", "config.ts", ...LEAVES, "hono"],
   "http/operators.ts": ["http", "http/admin", "http/console"],
   "http/signed": ["http", "signed", "operations", "config.ts", ...LEAVES, "hono"],
   "http/admin": ["http", "services", ...LEAVES, "hono", "zod"],
@@ -48,6 +61,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   "signed/kv-nonces.ts": ["config.ts", "runtime.ts", "telemetry"],
   operations: ["store", ...LEAVES, "drizzle-orm", "zod"],
   webhooks: ["credentials", "store", "config.ts", ...LEAVES],
+  journal: ["store", "config.ts", ...LEAVES],
   services: [
     "signed",
     ...SHARED,
@@ -60,7 +74,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     ...LEAVES,
     "zod",
   ],
-  diagnosis: ["credentials"],
+  diagnosis: [...PURE_STEPS, "errors.ts", "parse-json.ts", "result.ts"],
   credentials: ["store", "config.ts", ...LEAVES],
   store: [...LEAVES, "drizzle-orm"],
   "config.ts": ["errors.ts", "homes.ts", "telemetry"],
@@ -68,13 +82,24 @@ const MAY_IMPORT: Record<string, string[]> = {
   "homes.ts": [],
   "result.ts": ["errors.ts"],
   "runtime.ts": [],
+  "request-id.ts": ["runtime.ts"],
   telemetry: [],
   "parse-json.ts": [],
   "fields.ts": ["zod"],
-  openapi: ["operations", "signed", "services", "http/admin", "credentials", "store/schema.ts", ...LEAVES, "zod"],
+  openapi: [
+    "operations",
+    "signed",
+    "diagnosis",
+    "services",
+    "http/admin",
+    "credentials",
+    "store/schema.ts",
+    ...LEAVES,
+    "zod",
+  ],
   client: [],
   "client/examples": ["client", "node:"],
-  cli: ["client", "openapi", "operations", "homes.ts", "node:", "standardwebhooks", "wrangler"],
+  cli: ["client", "openapi", "operations", "diagnosis", "homes.ts", "node:", "esbuild", "standardwebhooks", "wrangler"],
 };
 
 const PARTS = Object.keys(MAY_IMPORT).sort((a, b) => b.length - a.length);

@@ -35,6 +35,7 @@ describe("settings", () => {
       REPLAY_LOOK_MS: "0",
       ERROR_STATUS: "always-200",
       EVENT_RETENTION_DAYS: "7",
+      JOURNAL_DAYS: "90",
       WEBHOOK_LOOPBACK: "allow",
     });
     const config = readConfig(given, consoleTelemetry);
@@ -51,6 +52,9 @@ describe("settings", () => {
       siteLimit: given.SITE_LIMIT,
       clientLimit: given.CLIENT_LIMIT,
       events: given.EVENTS,
+      journal: given.JOURNAL,
+      journalDays: 90,
+      alwaysStatus200: true,
       webhookLoopback: true,
       eventRetentionDays: 7,
       masterKeys: [Uint8Array.fromBase64(KEY), Uint8Array.fromBase64(OTHER_KEY)],
@@ -118,6 +122,8 @@ describe("settings", () => {
     ["MASTER_KEY", btoa("\0".repeat(32)), "MASTER_KEY is a placeholder"],
     ["MASTER_KEY_PREVIOUS", "changeme", "MASTER_KEY_PREVIOUS must be 32 bytes in base64"],
     ["MASTER_KEY_PREVIOUS", "A".repeat(43), "MASTER_KEY_PREVIOUS is a placeholder"],
+    ["JOURNAL_DAYS", "0", "JOURNAL_DAYS must be a whole number from 1 up to 90"],
+    ["JOURNAL_DAYS", "91", "JOURNAL_DAYS must be a whole number from 1 up to 90"],
     ["EVENT_RETENTION_DAYS", "0", "EVENT_RETENTION_DAYS must be a whole number from 1 up to 3650"],
     ["EVENT_RETENTION_DAYS", "3651", "EVENT_RETENTION_DAYS must be a whole number from 1 up to 3650"],
     ["WEBHOOK_LOOPBACK", "yes", 'WEBHOOK_LOOPBACK must be "allow" or absent'],

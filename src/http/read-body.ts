@@ -1,5 +1,5 @@
 import { ServiceError } from "../errors.ts";
-import { MAX_BODY_BYTES } from "../parse-json.ts";
+import { isJsonMediaType, MAX_BODY_BYTES } from "../parse-json.ts";
 import { type Runtime, withinTime } from "../runtime.ts";
 
 /** A body must arrive within this time. Less than the limit of an operator's call: otherwise a slow sender would look like a silent database. */
@@ -7,8 +7,6 @@ const ARRIVAL_LIMIT_MS = 5_000;
 
 /** The first buffer for a body. It doubles when it is full: a sender that announces much and sends nothing takes no more memory. */
 const FIRST_BYTES = 4 * 1024;
-
-const JSON_MEDIA_TYPE = /^application\/json[ \t]*(;|$)/i;
 
 /**
  * Reads the body's bytes exactly as received: the signature is over these bytes.
@@ -25,7 +23,7 @@ export async function readBody(runtime: Runtime, request: Request): Promise<Arra
 
 /** @throws ServiceError `media_type_unsupported` */
 export function requireJson({ headers }: Request): void {
-  if (!JSON_MEDIA_TYPE.test(headers.get("content-type") ?? "")) {
+  if (!isJsonMediaType(headers.get("content-type") ?? "")) {
     throw new ServiceError("media_type_unsupported", {
       reason: "content_type_not_json",
       detail: "Content-Type: must be application/json",

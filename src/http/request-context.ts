@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import { type Bindings, type Config, readConfig } from "../config.ts";
 import type { CredentialResolver } from "../credentials/resolve-credentials.ts";
+import type { Journal } from "../journal/journal.ts";
 import type { Runtime } from "../runtime.ts";
 import type { NonceMemory } from "../signed/nonce-memory.ts";
 import type { ExceededLimits } from "../signed/rate-limit.ts";
@@ -14,6 +15,7 @@ export interface Isolate {
   credentials: CredentialResolver;
   nonces: NonceMemory;
   limits: ExceededLimits;
+  journal: Journal;
 }
 
 /** The Hono types that all surfaces share. A surface that keeps more in `c.var` has its own type. */

@@ -1,11 +1,12 @@
 import type { MiddlewareHandler } from "hono";
 import { matchedRoutes } from "hono/route";
+import { newRequestId } from "../request-id.ts";
 import type { App, Isolate } from "./request-context.ts";
 
 /** Gives every request a new id and one log record. The answer has the id as `x-request-id`; a caller's `x-request-id` is ignored. */
 export function requestLog(isolate: Isolate): MiddlewareHandler<App> {
   return async function logRequest(c, next) {
-    const requestId = isolate.runtime.uuid();
+    const requestId = newRequestId(isolate.runtime);
     const since = isolate.runtime.elapsed();
     c.set("isolate", isolate);
     c.set("trace", { requestId });

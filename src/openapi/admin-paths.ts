@@ -2,9 +2,11 @@ import { APPID } from "../credentials/resolve-credentials.ts";
 import { HOME_NAME } from "../homes.ts";
 import type { AdminCall } from "../http/admin/call.ts";
 import { ADMIN_CALLS, type AdminCallId } from "../http/admin/calls.ts";
+import { REQUEST_ID } from "../request-id.ts";
 import type { CallWords } from "./admin-call.ts";
 import { adminWords } from "./admin-operations.ts";
 import { header, problems } from "./components.ts";
+import { journalWords } from "./journal-operations.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 import { webhookWords } from "./webhook-operations.ts";
 
@@ -25,6 +27,11 @@ const PATH_PARAMETERS: Record<string, { description: string; schema: JsonSchema;
     example: "wh_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42",
   },
   seq: { description: "The event, by its seq.", schema: { type: "integer", minimum: 1, maximum: MAX_ID }, example: 42 },
+  request_id: {
+    description: "The `x-request-id` of the call's answer.",
+    schema: { type: "string", pattern: REQUEST_ID.source },
+    example: "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12",
+  },
   name: {
     description: "The home's name, as `GET /admin/homes` gives it.",
     schema: { type: "string", pattern: HOME_NAME.source },
@@ -32,7 +39,7 @@ const PATH_PARAMETERS: Record<string, { description: string; schema: JsonSchema;
   },
 };
 
-const WORDS: Record<AdminCallId, CallWords> = { ...adminWords, ...webhookWords };
+const WORDS: Record<AdminCallId, CallWords> = { ...adminWords, ...journalWords, ...webhookWords };
 
 type Method = AdminCall["method"];
 type PathItem = { parameters?: object[] } & { [Each in Method]?: ReturnType<typeof operation> };

@@ -289,6 +289,11 @@ export const adminSchemas = {
     }),
     action: string("What was done.", { enum: AUDIT_ACTIONS }),
     subject: string("The id, the appid or the name of what was changed.", { examples: ["1"] }),
+    request_id: orNull(
+      string("The `x-request-id` of the call that changed it; null when the Worker did, and for older entries.", {
+        examples: ["019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12"],
+      }),
+    ),
     details: {
       type: "object",
       description: "More of it, different from action to action. Never a secret.",

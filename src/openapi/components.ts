@@ -30,7 +30,7 @@ export const exactly = (properties: Record<string, JsonSchema>, more: JsonSchema
 const requestId = {
   description: "An id made here for this answer. Quote it to the operator: the log has a line under it.",
   required: true,
-  schema: { type: "string", format: "uuid", examples: ["7b0c9a3e-5d1f-4a0e-9a55-0d3d6b8f1c42"] },
+  schema: { type: "string", format: "uuid", examples: ["019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12"] },
 };
 
 export const headers = {
@@ -133,7 +133,7 @@ const PROBLEMS = {
   404: {
     title: "Not found",
     description:
-      "There is no such site, app, agent, session, webhook, event or home. What cannot be an id is not there either.",
+      "There is no such site, app, agent, session, webhook, event, call or home. What cannot be an id is not there either.",
     detail: "There is no such site.",
     more: [],
   },
@@ -207,12 +207,21 @@ function problem(status: ProblemStatus) {
   const reason = string("What stands in the way, for programs: `appid_taken`, `overlap_running`, …", {
     examples: ["appid_taken"],
   });
+  const homesDown = {
+    type: "array",
+    description: "The homes that do not answer, when the others do not have what is looked for.",
+    items: { type: "string" },
+    examples: [["apac"]],
+  };
   return {
     description,
     headers: header("x-request-id", ...more),
     content: {
       "application/problem+json": {
-        schema: exactly({ ...fields, ...(status === 400 && { errors: named }), ...(status === 409 && { reason }) }),
+        schema: {
+          ...exactly({ ...fields, ...(status === 400 && { errors: named }), ...(status === 409 && { reason }) }),
+          ...(status === 503 && { properties: { ...fields, homes_down: homesDown } }),
+        },
         example: {
           ...{ type: "about:blank", title, status, detail },
           ...(status === 400 && { errors }),

@@ -2,6 +2,7 @@ import { adminPaths } from "./admin-paths.ts";
 import { adminSchemas } from "./admin-schemas.ts";
 import { exactly, failures, header, headers, responses, securitySchemes, string } from "./components.ts";
 import { eventSchemas, eventWebhooks } from "./event-webhooks.ts";
+import { journalSchemas } from "./journal-schemas.ts";
 import { signedPaths, signedSchemas } from "./signed-operations.ts";
 import { webhookSchemas } from "./webhook-schemas.ts";
 
@@ -100,7 +101,7 @@ export function openApiDocument(version: string) {
     webhooks: eventWebhooks,
     components: {
       securitySchemes,
-      schemas: { ...signedSchemas, ...adminSchemas, ...webhookSchemas, ...eventSchemas },
+      schemas: { ...signedSchemas, ...adminSchemas, ...journalSchemas, ...webhookSchemas, ...eventSchemas },
       headers,
       responses,
     },

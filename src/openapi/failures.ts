@@ -36,7 +36,7 @@ const GENERAL: Readonly<Record<SignedErrorCode, DescribedRefusal>> = {
       {
         cause:
           "The signature is missing or is not 64 hex digits, which `x-error-detail` says; or it was made over other bytes than those sent, or with another secret: then no `x-error-detail` comes with it.",
-        cure: "Serialise once and sign and send that very string. Most often the HTTP library serialised again, added a line end, or the secret has a blank or line end at its end.",
+        cure: "Serialise once and sign and send that very string. Most often the HTTP library serialised again, added a line end, or the secret has a blank or line end at its end. The page `/docs/check/` names the cause from what you sent, and sends it nowhere.",
       },
       {
         cause:

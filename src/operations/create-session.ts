@@ -143,6 +143,7 @@ export default defineOperation({
         autoTitle: v.autoTitle,
         metadata: v.metadata,
         createdAt: v.now,
+        requestId: v.owner,
       }),
 
     (v) =>

@@ -21,6 +21,8 @@ export interface ServiceContext {
   credentials: CredentialResolver;
   /** The surface that the operator uses, for the audit log. */
   actor: Actor;
+  /** The id of the operator's call, for the audit log. */
+  requestId: string;
   /** Unix seconds. */
   now: number;
   /** The operator's deadline, by the runtime's `elapsed`: no try of a change begins after it. */
@@ -29,8 +31,8 @@ export interface ServiceContext {
   waitUntil: (work: Promise<unknown>) => void;
 }
 
-/** Who makes a change and when, for the audit log. */
-export const authorOf = ({ actor, now }: ServiceContext): Author => ({ actor, now });
+/** Who makes a change, when, and by which call, for the audit log. */
+export const authorOf = ({ actor, now, requestId }: ServiceContext): Author => ({ actor, now, requestId });
 
 export const keyringOf = ({ credentials, config }: ServiceContext): Promise<Keyring> => credentials.keyring(config);
 

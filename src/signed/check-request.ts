@@ -9,6 +9,7 @@ import { selectUse } from "../store/home/claim.ts";
 import { type Authentication, authenticate } from "./authenticate.ts";
 import { checkFreshness, type Freshness } from "./check-freshness.ts";
 import { claimOf } from "./claim-of.ts";
+import { readIdempotencyKey } from "./idempotency-key.ts";
 import { type Fields, readFields } from "./read-fields.ts";
 
 /** The result of each step. Undefined for a step that needs the value of an earlier step that was refused. */
@@ -19,6 +20,7 @@ export interface Report {
   /** The earlier request that used the ranstr; null when there is none. */
   used?: Use | null;
   asked?: Result<Asked>;
+  idempotencyKey: Result<string | null>;
   /** What the database would decide, if the app's credentials are in force. */
   outcome?: Outcome;
 }
@@ -34,16 +36,22 @@ export async function checkRequest(
   { runtime, config }: { runtime: Runtime; config: Config },
   keyring: Keyring,
   operation: Operation,
-  { app, body, signature }: { app: AppRecord; body: ArrayBuffer; signature: string },
+  {
+    app,
+    body,
+    signature,
+    ...headers
+  }: { app: AppRecord; body: ArrayBuffer; signature: string; idempotencyKey: string | undefined },
 ): Promise<Report> {
   const now = unixSeconds(runtime);
   const fields = readFields(body, operation.digitsOf);
+  const idempotencyKey = readIdempotencyKey(headers.idempotencyKey);
   const credentials = await openCredentials(keyring, app, now);
   const authentication = await authenticate({ credentials, source: "d1" }, { signature, body, now });
-  if (!fields.ok) return { fields, authentication };
+  if (!fields.ok) return { fields, authentication, idempotencyKey };
   const freshness = checkFreshness(fields.value, now, config.timestampToleranceSeconds);
   const asked = operation.read(fields.value);
-  const report: Report = { fields, authentication, freshness, asked };
+  const report: Report = { fields, authentication, freshness, asked, idempotencyKey };
   if (!freshness.ok && freshness.code === "invalid_parameters") return report;
   const ranstr = String(fields.value.ranstr);
   const db = homeDatabase(config, app.home);
@@ -51,8 +59,9 @@ export async function checkRequest(
   // The preview skips the gate, so that the operation's refusals show even when the signature is wrong.
   const { appid, siteId, version: secretVersion } = app;
   const caller = { appid, siteId, secretVersion };
-  const ready = { asked: asked.value, ranstr, idempotencyKey: null };
-  const claim = await claimOf(runtime, caller, ready, now);
+  const ready = { asked: asked.value, ranstr, idempotencyKey: idempotencyKey.ok ? idempotencyKey.value : null };
+  // Nothing is claimed, so the owner is nobody's.
+  const claim = await claimOf(runtime, caller, ready, "", now);
   return { ...report, ...(await preview(db, operation, claim, asked.value)) };
 }
 

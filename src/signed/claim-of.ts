@@ -8,19 +8,20 @@ import { IDEMPOTENCY_SECONDS } from "./idempotency-key.ts";
 import { NONCE_SECONDS } from "./kv-nonces.ts";
 
 /**
- * The values of a request's claim, with a new random owner.
+ * The values of a request's claim.
  *
- * @param now Unix seconds
+ * @param owner the request's id
+ * @param now   Unix seconds
  */
 export async function claimOf(
   runtime: Runtime,
   { siteId, appid, secretVersion }: Pick<Caller, "siteId" | "appid" | "secretVersion">,
   { asked, ranstr, idempotencyKey }: { asked: Asked; ranstr: string; idempotencyKey: string | null },
+  owner: string,
   now: number,
 ): Promise<ClaimRequest> {
   return {
-    ...{ appid, siteId, secretVersion, ranstr, now },
-    owner: runtime.uuid(),
+    ...{ appid, siteId, secretVersion, ranstr, owner, now },
     eventId: newEventId(runtime),
     nonceExpiresAt: now + NONCE_SECONDS,
     key: idempotencyKey,

@@ -36,7 +36,7 @@ export async function decide(tools: Tools, claimant: Claimant, caller: Caller, r
   const { runtime, nonces, trace } = tools;
   const { appid, lifetime, signed } = claimant;
   const { ranstr, staleAt } = ready;
-  const claim = await claimOf(runtime, caller, ready, signed.now);
+  const claim = await claimOf(runtime, caller, ready, trace.requestId, signed.now);
   // There must be no `await` between the last check and `begin`: otherwise two requests with one ranstr could both go on. Replays
   // that arrive while the first request is in flight wait for its outcome, so D1 is asked once.
   while (nonces.isInFlight(appid, ranstr) && runtime.elapsed() < lifetime.answerBy) {
@@ -86,14 +86,14 @@ async function decideAnywhere(
 
 async function decideAt(
   tools: Tools,
-  { lifetime }: Claimant,
+  { appid, lifetime }: Claimant,
   { siteId, home, secretVersion }: Caller,
   { operation, asked }: Ready,
   claim: ClaimRequest,
   tries: Omit<Tries, "answerBy">,
 ): Promise<Outcome> {
   const { runtime, config, trace } = tools;
-  trace.home = home;
+  Object.assign(trace, { home, app: { siteId, appid, home }, secretVersion });
   // A record that the caches gave meanwhile may name a closed home.
   if (config.closedHomes.has(home)) throw new ServiceError("unavailable", homeClosed(home));
   const db = homeDatabase(config, home);

@@ -58,6 +58,7 @@ const USED_ITS_NONCE: Record<Outcome["kind"], boolean> = {
 export async function runRequest(tools: Tools, operation: Operation, request: SignedRequest): Promise<Result<Done>> {
   const { runtime, telemetry, config, limits, trace, waitUntil } = tools;
   const { body, signature, client } = request;
+  trace.operation = operation.name;
   const fields = readFields(body, operation.digitsOf);
   if (!fields.ok) return fields;
   const { appid } = fields.value;
@@ -74,7 +75,10 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const verified = await verifyCaller(tools, claimant);
   if (!verified.ok) return verified;
   const caller = verified.value;
-  Object.assign(trace, { appid, home: caller.home, credentialsFrom: caller.source });
+  Object.assign(trace, {
+    ...{ appid, home: caller.home, credentialsFrom: caller.source },
+    secretVersion: caller.secretVersion,
+  });
   const refuse = async (why: Refused) => {
     const refusal = await refuseKnown(tools, claimant, caller, why);
     if (refusal.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, EXCEEDED_SECONDS));
@@ -116,6 +120,8 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   }
   switch (outcome.kind) {
     case "credentials_stale":
+      // The home knows this secret no more, so no secret has verified.
+      delete trace.secretVersion;
       return refused("token_invalid", "credentials_stale");
     case "site_closed":
       waitUntil(limits.count(config.appLimit, closedKey, EXCEEDED_SECONDS));

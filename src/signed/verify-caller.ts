@@ -2,6 +2,7 @@ import { homeClosed } from "../config.ts";
 import type { Found, Lifetime } from "../credentials/question.ts";
 import { ServiceError } from "../errors.ts";
 import { ok, type Refused, type Result, refused } from "../result.ts";
+import type { Trace } from "../telemetry/trace.ts";
 import { authenticate, type Caller, type SignedBytes } from "./authenticate.ts";
 import { describeShape } from "./describe-shape.ts";
 import { CLIENT_LIMIT_PERIOD, failureKey } from "./rate-limit.ts";
@@ -39,9 +40,10 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
   let found = await credentials.lookUp(config, lifetime, { trust: "cache", appid, inMemory });
   if (found === undefined && inMemory) return tooManyFailures();
   found = found && (await atItsHome(tools, claimant, found));
+  noteApp(trace, found);
   if (found !== undefined && config.closedHomes.has(found.credentials.home)) {
     const { home } = found.credentials;
-    trace.home = home;
+    Object.assign(trace, { appid, home });
     return refused("unavailable", "home_closed", homeClosed(home));
   }
   let result = await authenticate(found, signed);
@@ -51,9 +53,17 @@ export async function verifyCaller(tools: Tools, claimant: Claimant): Promise<Re
     const question = { trust: "home", because: "signature_failed", cached, client } as const;
     const fresh = await credentials.lookUp(config, lifetime, question);
     if (fresh !== undefined) result = await authenticate(fresh, signed);
+    noteApp(trace, fresh);
   }
   trace.credentialsMs = Math.round(runtime.elapsed() - since);
   return result.ok ? ok(result.caller) : countFailure(tools, claimant, result.reason);
+}
+
+/** Notes the app that the request names, so that a refusal finds its way into the journal of the app's home. */
+function noteApp(trace: Trace, found: Found | undefined): void {
+  if (found === undefined) return;
+  const { siteId, appid, home } = found.credentials;
+  trace.app = { siteId, appid, home };
 }
 
 /**
@@ -126,6 +136,8 @@ async function countFailure(tools: Tools, { appid, client, signed }: Claimant, r
   // An unknown appid is not logged: a caller who confuses the fields may have sent a secret as appid.
   if (reason === "app_unknown") delete trace.appid;
   else trace.appid = appid;
+  if (reason === "app_unknown") delete trace.app;
+  delete trace.secretVersion;
   const count = (failure: "signed" | "unknown") =>
     limits.count(config.clientLimit, failureKey(failure, client), CLIENT_LIMIT_PERIOD);
   const [within] = await Promise.all([count("signed"), reason === "app_unknown" && count("unknown")]);

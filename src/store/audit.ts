@@ -1,4 +1,4 @@
-import { and, type Column, desc, eq, lt, type SQL, sql } from "drizzle-orm";
+import { and, type Column, desc, eq, inArray, lt, max, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
 import { auditLog } from "./schema.ts";
@@ -10,11 +10,11 @@ export type Actor = AuditEntry["actor"];
 
 export type AuditAction = AuditEntry["action"];
 
-/** Who makes a change, and when. `now` in Unix seconds. */
-export type Author = { actor: Actor; now: number };
+/** Who makes a change, when (Unix seconds), and by which call. */
+export type Author = { actor: Actor; now: number; requestId: string };
 
-/** The columns of an audit row that say who and when. */
-export const auditedBy = ({ actor, now }: Author) => ({ actor, at: now });
+/** The columns of an audit row that say who, when and by which call. */
+export const auditedBy = ({ actor, now, requestId }: Author) => ({ actor, at: now, requestId });
 
 /** A `from` for {@link auditOf} that gives one row and reads no table. */
 export const ONE_ROW = sql`(SELECT 1)`;
@@ -47,6 +47,7 @@ export function auditOf(
           action: sql`${row.action}`.as("action"),
           subject: sql`${row.subject}`.as("subject"),
           details: row.details.as("details"),
+          requestId: sql`${author.requestId}`.as("request_id"),
         })
         .from(from)
         .where(where),
@@ -67,4 +68,18 @@ export function selectAuditEntries(
     .orderBy(desc(auditLog.id))
     .limit(limit)
     .all();
+}
+
+/** When one of these changes of a site's thing was made the last time, in Unix seconds; null for never. Reads the site's entries. */
+export async function selectLastChange(
+  db: D1Database,
+  { siteId, subject, actions }: { siteId: number; subject: string; actions: AuditAction[] },
+): Promise<number | null> {
+  const isSuch = and(eq(auditLog.siteId, siteId), eq(auditLog.subject, subject), inArray(auditLog.action, actions));
+  const row = await drizzle(db)
+    .select({ at: max(auditLog.at) })
+    .from(auditLog)
+    .where(isSuch)
+    .get();
+  return row?.at ?? null;
 }

@@ -1,6 +1,6 @@
 import { and, eq, lt, lte, ne, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
-import { counted, type Run } from "./pruner.ts";
+import { inChunks, type Run } from "./pruner.ts";
 import { deliveries, events, homeSites, webhooks } from "./schema.ts";
 
 /**
@@ -82,11 +82,3 @@ const orphans = (limit: number) => sql`(
       SELECT 1 FROM ${webhooks} WHERE ${webhooks.siteId} = key ->> 0 AND ${webhooks.id} = key ->> 1))
   SELECT other.site_id, other.webhook_id, other.seq FROM gone CROSS JOIN ${deliveries} AS other
   WHERE other.site_id = gone.site_id AND other.webhook_id = gone.webhook_id LIMIT ${limit})`;
-
-/** Yields the number of rows that each chunk removed, until a chunk removed none. */
-async function* inChunks(run: Run, remove: () => Promise<D1Result>): AsyncGenerator<number, void> {
-  for (let removed = 1; removed > 0; ) {
-    removed = (await counted(run, 1, remove)).meta.changes;
-    yield removed;
-  }
-}

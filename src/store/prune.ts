@@ -2,6 +2,7 @@ import { eq } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../runtime.ts";
 import { pruneDeliveries, pruneEvents } from "./prune-events.ts";
+import { pruneRefusals } from "./prune-refusals.ts";
 import { counted, pruner, type Run, STATEMENTS_PER_CHUNK } from "./pruner.ts";
 import { rootOf, TRIES } from "./run-batch.ts";
 import { consoleForms, consoleSessions, idempotencyKeys, jobs, nonces } from "./schema.ts";
@@ -35,6 +36,7 @@ const HOME_PRUNERS = {
   ]),
   events: pruneEvents,
   deliveries: pruneDeliveries,
+  refusals: pruneRefusals,
 };
 
 const DIRECTORY_PRUNERS = {
@@ -47,6 +49,7 @@ interface Settings {
   homes: ReadonlyMap<string, D1Database>;
   closedHomes: ReadonlySet<string>;
   eventRetentionDays: number;
+  journalDays: number;
 }
 
 /** The result of a run, by home and by table. */
@@ -69,17 +72,19 @@ interface Walk {
 const nameOf = ({ home, table }: Walk): string => `${home}.${table}`;
 
 /**
- * Deletes the rows that have expired at `now` (Unix seconds), and the events that were kept long enough, in every home that is not
+ * Deletes the rows that have expired at `now` (Unix seconds), and the events and refused calls that were kept long enough, in every home that is not
  * closed. The tables take turns, one chunk each, so that no table uses up the whole run. A table or a home that fails stops no
  * other. The directory stores which table comes next; while `main` is closed or does not answer, each run starts at a random table.
  */
 export async function prune(
   runtime: Runtime,
-  { directory, homes, closedHomes, eventRetentionDays }: Settings,
+  { directory, homes, closedHomes, eventRetentionDays, journalDays }: Settings,
   now: number,
   { chunkRows, statements }: PruneLimits = LIMITS,
 ): Promise<Pruned> {
-  const run: Run = { runtime, now, keptUntil: now - eventRetentionDays * 86_400, chunkRows, left: statements };
+  const keptUntil = now - eventRetentionDays * 86_400;
+  const journalKeptUntil = now - journalDays * 86_400;
+  const run: Run = { runtime, now, keptUntil, journalKeptUntil, chunkRows, left: statements };
   const pruned: Pruned = { removed: {}, faults: {} };
   const served = [...homes].filter(([home]) => !closedHomes.has(home));
   const isDirectoryServed = served.some(([, db]) => db === directory);

@@ -17,6 +17,8 @@ export interface Run {
   now: number;
   /** Unix seconds. Events created then or earlier were kept long enough. */
   keptUntil: number;
+  /** Unix seconds. Refused calls of then or earlier were kept long enough. */
+  journalKeptUntil: number;
   chunkRows: number;
   /** The statements that this run may still use. */
   left: number;
@@ -93,6 +95,14 @@ export function counted<T>(run: Run, statements: number, call: () => Promise<T>)
     run.left -= statements;
     return call();
   });
+}
+
+/** Yields the number of rows that each chunk removed, until a chunk removed none. */
+export async function* inChunks(run: Run, remove: () => Promise<D1Result>): AsyncGenerator<number, void> {
+  for (let removed = 1; removed > 0; ) {
+    removed = (await counted(run, 1, remove)).meta.changes;
+    yield removed;
+  }
 }
 
 /** The stored place; `start` itself when there is none or it does not fit the key. */

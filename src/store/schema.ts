@@ -172,6 +172,8 @@ export const sessions = sqliteTable(
     createdAt: integer("created_at").notNull(),
     /** The caller's own data: a JSON object of strings; null when none was given. */
     metadata: text({ mode: "json" }).$type<Record<string, string>>(),
+    /** The id of the call that opened it; null for sessions from before this was kept. */
+    requestId: text("request_id"),
   },
   (t) => [
     primaryKey({ columns: [t.siteId, t.id] }),
@@ -198,7 +200,8 @@ const SESSION_NAMES = {
   createdAt: "created_at",
 } as const satisfies Record<
   // The answer has these elsewhere: the site in the URL, the app beside an event's data, the customer as an object.
-  Exclude<keyof typeof sessions.$inferSelect, "siteId" | "appid" | "customerExternalId">,
+  // The call that opened the session is for operators: the console shows it.
+  Exclude<keyof typeof sessions.$inferSelect, "siteId" | "appid" | "customerExternalId" | "requestId">,
   string
 >;
 
@@ -248,13 +251,17 @@ export const nonces = sqliteTable(
     siteId: integer("site_id").notNull(),
     appid: text().notNull(),
     ranstr: text().notNull(),
-    /** A random id of the request that made the claim. It never leaves the Worker. */
+    /** The id of the request that made the claim: its `x-request-id`. The Worker makes it, and no caller can set it. */
     owner: text().notNull(),
     /** The number of the try that inserted the row, from 1. Only that try writes other rows. */
     attempt: integer().notNull(),
     expiresAt: integer("expires_at").notNull(),
     outcome: text().notNull(),
     sessionId: integer("session_id"),
+    /** The operation's name; null for a nonce from before this was kept. */
+    operation: text(),
+    /** The version of the secret that verified the request; null as above. */
+    secret: text(),
   },
   (t) => [primaryKey({ columns: [t.siteId, t.appid, t.ranstr] })],
 );
@@ -375,6 +382,35 @@ export const deliveries = sqliteTable(
   ],
 );
 
+/**
+ * The journal: the refused calls of known apps, a row each. Never holds a body, a signature or a text of a caller. Rows come late, by
+ * a queue, and some are left out: src/journal.
+ */
+export const refusals = sqliteTable(
+  "refusals",
+  {
+    siteId: integer("site_id").notNull(),
+    /** A UUIDv7, so the newest call has the highest key. */
+    requestId: text("request_id").notNull(),
+    at: integer().notNull(),
+    appid: text().notNull(),
+    /** The operation's name. */
+    operation: text().notNull(),
+    /** The HTTP status of the answer. */
+    status: integer().notNull(),
+    reason: text().notNull(),
+    /** Which field broke which rule. */
+    detail: text(),
+    /** The version of the secret that verified the signature; null when none did. */
+    secret: text(),
+    /** The network of the client: /24 of IPv4, /48 of IPv6. */
+    client: text(),
+    /** How many earlier calls of this app, operation and reason were left out since the row before. */
+    skipped: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.siteId, t.requestId] })],
+);
+
 // Tables that every database uses.
 
 /** The surface that an operator used; `worker` for changes by the Worker itself. */
@@ -429,6 +465,8 @@ export const auditLog = sqliteTable(
     subject: text().notNull(),
     /** JSON. Never holds a secret. */
     details: text().notNull(),
+    /** The id of the call that made the change; null for changes by the Worker itself, and from before this was kept. */
+    requestId: text("request_id"),
   },
   (t) => [index("audit_log_by_site").on(t.siteId)],
 );

@@ -49,6 +49,11 @@ export function takeExcluded(...list: Column[]): SQL {
   );
 }
 
+/** `INSERT OR IGNORE INTO table (columns)`: rows that break a constraint are left out. A SELECT must follow. */
+export function insertOrIgnore(table: SQLiteTable, ...list: Column[]): SQL {
+  return sql`INSERT OR IGNORE INTO ${table} ${columns(...list)}`;
+}
+
 /** `INSERT INTO table (columns)`. A SELECT must follow. */
 export function insertInto(table: SQLiteTable, ...list: Column[]): SQL {
   return sql`INSERT INTO ${table} ${columns(...list)}`;

@@ -15,6 +15,12 @@ export interface Trace {
   fault?: string;
   /** True for a fault of the service, even where ERROR_STATUS turns its status into 200. */
   serverFault?: boolean;
+  /** The app that the request names, once it is known, for the journal. */
+  app?: { siteId: number; appid: string; home: string };
+  /** The operation that was asked for, by its name. */
+  operation?: string;
+  /** The version of the secret that verified the signature. */
+  secretVersion?: string;
   sessionId?: number;
   credentialsFrom?: string;
   credentialsMs?: number;

@@ -92,11 +92,15 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
       NONCES: "agent-session-staging-nonces",
       CREDENTIALS: "agent-session-staging-credentials",
       EVENTS: "agent-session-staging-events",
+      JOURNAL: "agent-session-staging-journal",
     });
     const staging = fake.workers.get("agent-session-staging");
     expect(staging?.crons).toEqual(["* * * * *", "*/5 * * * *"]);
     expect(first.stdout).toContain("Created queue agent-session-staging-events.");
-    expect(queues()).toEqual({ "agent-session-staging-events": ["agent-session-staging"] });
+    expect(queues()).toEqual({
+      "agent-session-staging-events": ["agent-session-staging"],
+      "agent-session-staging-journal": ["agent-session-staging"],
+    });
     expect(staging?.versions.at(-1)?.find(({ name }) => name === "REPLAY_LOOK_MS")).toMatchObject({ text: "7" });
     expect([...fake.workers.keys()]).toEqual(["agent-session-staging"]);
     // The tables must exist before the version that reads them serves.
@@ -114,7 +118,10 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     expect(fake.calls).not.toContain("POST /d1/database");
     expect(fake.calls).not.toContain("POST /storage/kv/namespaces");
     expect(fake.calls).not.toContain("POST /queues");
-    expect(queues()).toEqual({ "agent-session-events": ["agent-session"] });
+    expect(queues()).toEqual({
+      "agent-session-events": ["agent-session"],
+      "agent-session-journal": ["agent-session"],
+    });
     expect([fake.databases.size, fake.namespaces.size]).toEqual([1, 2]);
     expect(migrationsOf("agent-session")).toEqual(migrations);
     expect(boundTo("agent-session")).toEqual({
@@ -122,6 +129,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
       NONCES: "agent-session-nonces",
       CREDENTIALS: "agent-session-credentials",
       EVENTS: "agent-session-events",
+      JOURNAL: "agent-session-journal",
     });
     expect(fake.workers.get("agent-session")?.versions).toHaveLength(versions + 1);
     expect([...fake.workers.keys()]).toEqual(["agent-session"]);
@@ -273,7 +281,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     expect(location.exitCode).toBe(1);
     expect(location.stderr).toContain("agent-session could not be created");
     expect(location.stderr).toContain('"moon"');
-    expect(fake.writes()).toEqual(["POST /queues"]);
+    expect(fake.writes()).toEqual(["POST /queues", "POST /queues"]);
 
     fake.addDatabase("agent-session", ["0000_older.sql", "0001_gone.sql"]);
     const older = await deploy();

@@ -79,10 +79,18 @@ describe("wrangler.toml", () => {
     expect(used.toSorted()).toEqual([...new Set(used)].toSorted());
   });
 
-  it.each(STAGES)("sends the events of stage %j to one queue, which the stage also consumes", (stage) => {
-    const { producers = [], consumers = [] } = read(stage).queues;
-    expect(producers.map(({ binding }) => binding)).toEqual(["EVENTS"]);
-    expect(consumers.map(({ queue }) => queue)).toEqual(producers.map(({ queue }) => queue));
+  it.each(STAGES)(
+    "sends the events and the refused calls of stage %j to queues that the stage also consumes",
+    (stage) => {
+      const { producers = [], consumers = [] } = read(stage).queues;
+      expect(producers.map(({ binding }) => binding)).toEqual(["EVENTS", "JOURNAL"]);
+      expect(consumers.map(({ queue }) => queue)).toEqual(producers.map(({ queue }) => queue));
+    },
+  );
+
+  it.each(STAGES)("writes the journal of stage %j with one consumer at a time, which tries again for days", (stage) => {
+    const journal = read(stage).queues.consumers?.find(({ queue }) => queue.endsWith("-journal"));
+    expect(journal).toMatchObject({ max_batch_size: 100, max_concurrency: 1, max_retries: 100 });
   });
 
   it.each(STAGES)("lets no webhook of stage %j post to the machine itself", (stage) => {

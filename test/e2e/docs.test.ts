@@ -70,7 +70,20 @@ describe("serving", () => {
     ]);
   });
 
-  test.each(["/docs/", "/docs/reference/"])(
+  test.each(["/docs/check/", "/docs/check", "/docs/check/check.js", "/docs/zh/check/"])(
+    "%s has one policy, which lets nothing leave the page",
+    async (path) => {
+      const { headers } = await get(path);
+      const policy = headers.get("content-security-policy") ?? "";
+      expect(policy.match(/default-src/g)).toHaveLength(1);
+      expect(policy).toContain("connect-src 'none';");
+      expect(policy).toContain("form-action 'none';");
+      expect(policy).not.toMatch(/,|unsafe|https?:|\*/);
+      expect(headers.get("referrer-policy")).toBe("no-referrer");
+    },
+  );
+
+  test.each(["/docs/", "/docs/reference/", "/docs/check/", "/docs/zh/check/"])(
     "%s is HTML under a policy that allows nothing inline or foreign",
     async (path) => {
       const { status, headers } = await get(path);
@@ -85,7 +98,7 @@ describe("serving", () => {
   );
 
   test("the pages load nothing from other origins, and every file that they load exists", async () => {
-    for (const path of ["/docs/", "/docs/reference/"]) {
+    for (const path of ["/docs/", "/docs/reference/", "/docs/check/", "/docs/zh/check/"]) {
       const html = await (await get(path)).text();
       const asked = [...html.matchAll(/<(?:link|script|img)[^>]*\b(?:href|src)="([^"]+)"/g)].map(
         ([, url]) => url ?? "",

@@ -285,6 +285,31 @@ describe("the admin API answers as documented", () => {
     }
   });
 
+  test("refused calls, as soon as the queue has brought them into the journal", async () => {
+    const at = `/admin/sites/${site.siteId}`;
+    const { headers } = await exchange("POST", CREATE, signed(session({ timestamp: 1 })));
+    const refused = headers.get("x-request-id") ?? "";
+    await expect
+      .poll(() => call("GET", `/admin/requests/${refused}`, admin()), { timeout: 20_000, interval: 500 })
+      .toBe(200);
+    const accepted = (await exchange("POST", CREATE, signed(session()))).headers.get("x-request-id") ?? "";
+    for (const id of [refused, accepted]) {
+      expect(await call("GET", `${at}/requests/${id}`, admin())).toBe(200);
+      expect(await call("GET", `/admin/sites/999999/requests/${id}`, admin())).toBe(404);
+    }
+    const filter = `appid=${site.appid}&reason=timestamp_stale&operation=create_gd&since=${Math.floor(Date.now() / 1000) - 600}`;
+    const { text } = await exchange("GET", `${at}/refusals?limit=1&${filter}`, admin());
+    expect((JSON.parse(text) as { items: unknown[] }).items).toMatchObject([{ request_id: refused }]);
+    expect(await call("GET", `${at}/refusals?cursor=${site.siteId}:${refused}`, admin())).toBe(200);
+    expect(await call("GET", `${at}/refusals?reason=none`, admin())).toBe(400);
+    expect(await call("GET", "/admin/sites/999999/refusals", admin())).toBe(404);
+    const unknown = "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12";
+    for (const requests of ["/admin/requests", `${at}/requests`]) {
+      expect(await call("GET", `${requests}/${unknown}`, admin())).toBe(404);
+      expect(await call("GET", `${requests}/none`, admin())).toBe(400);
+    }
+  });
+
   test("every refusal for an unfinished site", async () => {
     const { DB } = worker.env as { DB: D1Database };
     const begin = DB.prepare(
@@ -298,7 +323,10 @@ describe("the admin API answers as documented", () => {
     expect(await call("PATCH", at, admin({ name: "x" }))).toBe(409);
     expect(await call("POST", `${at}/agents`, admin({ id: 1, name: "x" }))).toBe(409);
     expect(await call("PATCH", `${at}/agents/1`, admin({ name: "x" }))).toBe(409);
-    for (const list of ["apps", "agents", "sessions", "sessions/1", "events", "webhooks", "webhooks/wh_0/deliveries"]) {
+    for (const list of [
+      ...["apps", "agents", "sessions", "sessions/1", "events", "webhooks", "webhooks/wh_0/deliveries"],
+      ...["refusals", "requests/019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12"],
+    ]) {
       expect(await call("GET", `${at}/${list}`, admin())).toBe(409);
     }
     expect(await call("POST", `${at}/webhooks`, admin(HOOK))).toBe(409);

@@ -191,6 +191,6 @@ function request(path: string, init: RequestInit): Request {
 }
 
 function expectOwnRequestId(headers: Headers): void {
-  expect(headers.get("x-request-id")).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(headers.get("x-request-id")).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   expect(headers.get("x-request-id")).not.toBe(CALLERS_ID);
 }

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Bindings } from "../../src/config.ts";
 import { call } from "../support/admin-calls.ts";
+import { keepingJournal } from "../support/journal.ts";
 import { replacing } from "../support/replacing.ts";
 import { NOW, World } from "../support/world.ts";
 
@@ -26,7 +27,7 @@ function lines(spy: typeof log): Line[] {
 
 /** A world whose setup is no longer in the log, and whose app is not in KV: its first request reads D1. */
 async function quietWorld(change: Partial<Bindings> = {}): Promise<World> {
-  const world = await World.create(change);
+  const world = await World.create({ JOURNAL: keepingJournal().JOURNAL, ...change });
   await env.CREDENTIALS.delete(`app:${world.appid}`);
   for (const spy of [log, error, warn]) spy.mockClear();
   return world;
@@ -272,13 +273,14 @@ describe("a deployment that is not configured", () => {
   });
 
   it("warns once, and serves, without KV and without the admin token", async () => {
-    const change = { NONCES: undefined, CREDENTIALS: undefined, ADMIN_TOKEN: undefined };
+    const change = { NONCES: undefined, CREDENTIALS: undefined, JOURNAL: undefined, ADMIN_TOKEN: undefined };
     const world = await quietWorld(change as unknown as Partial<Bindings>);
     expect((await world.create()).status).toBe(200);
     expect((await world.create()).status).toBe(200);
     expect(lines(warn)).toEqual([
       { warning: "NONCES is not bound: D1 decides alone" },
       { warning: "CREDENTIALS is not bound: D1 decides alone" },
+      { warning: "JOURNAL is not bound: refused calls are in the log only" },
       { warning: "ADMIN_TOKEN is not set: the admin API and the console refuse everything" },
     ]);
     expect(lines(log)).toHaveLength(2);

@@ -7,9 +7,10 @@ const ACCEPTED = { code: 1, msg: "ok", data: { chat_id: expect.any(Number) } };
 describe("create_gd", () => {
   it("stores the customer, a ticket session, the other agents and the first message, and answers the chat_id", async () => {
     const world = await World.create();
-    const { status, envelope } = await world.create({ title: "Order Consultation" });
+    const { status, headers, envelope } = await world.create({ title: "Order Consultation" });
     expect(status).toBe(200);
     expect(envelope).toEqual(ACCEPTED);
+    const requestId = headers.get("x-request-id");
     const id = (envelope.data as { chat_id: number }).chat_id;
     const { customers, sessions, participants, messages, nonces, keys } = await world.stored();
     expect(customers).toEqual([
@@ -36,6 +37,7 @@ describe("create_gd", () => {
         auto_title: "Initial message",
         created_at: NOW,
         metadata: null,
+        request_id: requestId,
       },
     ]);
     expect(participants).toEqual([{ site_id: world.siteId, session_id: id, agent_id: 2, added_by: 1, added_at: NOW }]);

@@ -18,7 +18,13 @@ beforeEach(async () => {
 
 async function pruned(now = NOW, days = 30, chunkRows = 10_000): Promise<Record<string, number>> {
   const homes = new Map([["main", env.DB]]);
-  const settings = { directory: env.DB, homes, closedHomes: new Set<string>(), eventRetentionDays: days };
+  const settings = {
+    directory: env.DB,
+    homes,
+    closedHomes: new Set<string>(),
+    eventRetentionDays: days,
+    journalDays: 30,
+  };
   const { removed, faults } = await prune(systemRuntime, settings, now, { chunkRows, statements: 900 });
   expect(faults).toEqual({});
   return removed.main ?? {};
@@ -117,7 +123,7 @@ describe("pruning events", () => {
       get: (real, name) => (name === "prepare" ? prepare : Reflect.get(real, name).bind(real)),
     });
     const settings = { directory: db, homes: new Map([["main", db]]), closedHomes: new Set<string>() };
-    await prune(systemRuntime, { ...settings, eventRetentionDays: 30 }, NOW);
+    await prune(systemRuntime, { ...settings, eventRetentionDays: 30, journalDays: 30 }, NOW);
     expect(read).toBeGreaterThan(0);
     expect(read).toBeLessThan(100);
   });
@@ -171,7 +177,7 @@ describe("pruning deliveries", () => {
     });
     const db = replacing(env.DB, { prepare });
     const settings = { directory: db, homes: new Map([["main", db]]), closedHomes: new Set<string>() };
-    await prune(systemRuntime, { ...settings, eventRetentionDays: 30 }, NOW);
+    await prune(systemRuntime, { ...settings, eventRetentionDays: 30, journalDays: 30 }, NOW);
     expect(read).toBeGreaterThan(0);
     expect(read).toBeLessThan(20);
   });

@@ -28,9 +28,17 @@ beforeEach(async () => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-const NONE = { nonces: 0, idempotency_keys: 0, events: 0, deliveries: 0, console_sessions: 0, console_forms: 0 };
+const NONE = {
+  nonces: 0,
+  idempotency_keys: 0,
+  events: 0,
+  deliveries: 0,
+  refusals: 0,
+  console_sessions: 0,
+  console_forms: 0,
+};
 /** Without the console's tables, which are used in main only. */
-const NONE_APAC = { nonces: 0, idempotency_keys: 0, events: 0, deliveries: 0 };
+const NONE_APAC = { nonces: 0, idempotency_keys: 0, events: 0, deliveries: 0, refusals: 0 };
 
 /** A deployment with the home main alone, or with apac beside it. */
 const deployment = (main = env.DB, apac?: D1Database, ...closed: string[]) => ({
@@ -38,6 +46,7 @@ const deployment = (main = env.DB, apac?: D1Database, ...closed: string[]) => ({
   homes: new Map([["main", main], ...(apac === undefined ? [] : [["apac", apac] as const])]),
   closedHomes: new Set(closed),
   eventRetentionDays: 30,
+  journalDays: 30,
 });
 
 /** The number of rows that one run removes in the home main. Expects no fault. */
@@ -53,7 +62,12 @@ async function pruned(now = NOW, limits: Partial<PruneLimits> = {}, db = env.DB)
 
 async function putNonces(...list: [appid: string, ranstr: string, expiresAt: number][]): Promise<void> {
   await env.DB.batch(
-    list.map((row) => sql("INSERT INTO nonces VALUES (1, ?, ?, 'owner', 1, ?, 'accepted', 1)", ...row)),
+    list.map((row) =>
+      sql(
+        "INSERT INTO nonces (site_id, appid, ranstr, owner, attempt, expires_at, outcome, session_id) VALUES (1, ?, ?, 'owner', 1, ?, 'accepted', 1)",
+        ...row,
+      ),
+    ),
   );
 }
 
@@ -72,7 +86,7 @@ const putForm = (id: string, expiresAt: number) =>
 async function putManyNonces(appid: string, count: number, liveEvery: number): Promise<void> {
   await sql(
     `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-     INSERT INTO nonces
+     INSERT INTO nonces (site_id, appid, ranstr, owner, attempt, expires_at, outcome, session_id)
      SELECT 1, ?, printf('%07d', i), 'owner', 1, CASE i % ? WHEN 0 THEN ? ELSE ? END, 'accepted', 1 FROM n`,
     count,
     appid,
@@ -276,7 +290,8 @@ describe("a run that cannot read all rows", () => {
       await putForm(`f${i}`, NOW);
     }
     const { nonces, ...others } = await pruned(NOW, { statements: 120 });
-    expect(others).toEqual({ idempotency_keys: 3, events: 0, deliveries: 0, console_sessions: 3, console_forms: 3 });
+    const all = { ...NONE, idempotency_keys: 3, console_sessions: 3, console_forms: 3 };
+    expect({ nonces: 0, ...others }).toEqual(all);
     // Three statements a chunk, half of whose rows are live.
     expect(nonces).toBeGreaterThan((120 / 3 / 2) * (CHUNK_ROWS / 2));
   });
@@ -316,7 +331,8 @@ describe("a run over several homes", () => {
   const putInApac = (count: number, expiresAt: number) =>
     inApac(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-       INSERT INTO nonces SELECT 2, 'b', printf('%07d', i), 'owner', 1, ?, 'accepted', 1 FROM n`,
+       INSERT INTO nonces (site_id, appid, ranstr, owner, attempt, expires_at, outcome, session_id)
+       SELECT 2, 'b', printf('%07d', i), 'owner', 1, ?, 'accepted', 1 FROM n`,
       count,
       expiresAt,
     ).run();
@@ -355,6 +371,7 @@ describe("a run over several homes", () => {
         homes: new Map([["main", closed], ...homes.map(({ home, seen }) => [home, seen.db] as const)]),
         closedHomes: new Set(["main"]),
         eventRetentionDays: 30,
+        journalDays: 30,
       };
       // Enough statements for the first home's first chunk, and no more.
       const few = { chunkRows: CHUNK_ROWS, statements: 13 };
@@ -377,7 +394,8 @@ describe("a run over several homes", () => {
     const withoutApac = await prune(systemRuntime, deployment(env.DB, down(env.HOME_APAC)), NOW, limits);
     expect(withoutApac.removed).toMatchObject({ main: { nonces: 1 }, apac: NONE_APAC });
     const message = "D1_ERROR: D1 DB is overloaded.";
-    const faults = { nonces: message, idempotency_keys: message, events: message, deliveries: message };
+    const tables = ["nonces", "idempotency_keys", "events", "deliveries", "refusals"];
+    const faults = Object.fromEntries(tables.map((table) => [table, message]));
     expect(withoutApac.faults).toEqual({ apac: faults });
     const withoutMain = await prune(systemRuntime, deployment(down(env.DB), env.HOME_APAC), NOW, limits);
     expect(withoutMain.removed).toMatchObject({ apac: { nonces: 1 } });
@@ -389,7 +407,7 @@ describe("a run over several homes", () => {
     await putManyNonces("a", 100 * CHUNK_ROWS, 1);
     await putInApac(100 * CHUNK_ROWS, LIVE);
     const [main, apac] = [watched(), watched(undefined, env.HOME_APAC)];
-    const few = { chunkRows: CHUNK_ROWS, statements: 40 };
+    const few = { chunkRows: CHUNK_ROWS, statements: 52 };
     const starts: string[] = [];
     for (let run = 0; run < 4; run++) {
       await prune(systemRuntime, deployment(main.db, apac.db), NOW, few);
@@ -413,7 +431,10 @@ describe("a run over several homes", () => {
     await putManyNonces("a live", 20 * CHUNK_ROWS, 1);
     await putNonces(["b", "gone", NOW]);
     await putInApac(20 * CHUNK_ROWS, LIVE);
-    await inApac("INSERT INTO nonces VALUES (3, 'c', 'gone', 'owner', 1, ?, 'accepted', 1)", NOW).run();
+    await inApac(
+      "INSERT INTO nonces (site_id, appid, ranstr, owner, attempt, expires_at, outcome, session_id) VALUES (3, 'c', 'gone', 'owner', 1, ?, 'accepted', 1)",
+      NOW,
+    ).run();
     let runs = 0;
     for (; runs < 30 && ((await countLeft()) ?? 0) + ((await leftInApac()) ?? 0) > 40 * CHUNK_ROWS; runs++) {
       await prune(systemRuntime, deployment(env.DB, env.HOME_APAC), NOW, { chunkRows: CHUNK_ROWS, statements: 40 });
@@ -460,7 +481,10 @@ describe("runs that Workers Free cuts off after 50 statements", () => {
     };
     const homes = new Map(HOMES.map((home) => [home, through(home, home === "main" ? env.DB : env.HOME_APAC)]));
     const directory = homes.get("main") as D1Database;
-    return { asked, settings: { directory, homes, closedHomes: new Set<string>(), eventRetentionDays: 30 } };
+    return {
+      asked,
+      settings: { directory, homes, closedHomes: new Set<string>(), eventRetentionDays: 30, journalDays: 30 },
+    };
   }
 
   /** A run on Workers Free: the homes that it asked, its faults, and the place where the next run starts. */
@@ -579,9 +603,9 @@ describe("the scheduled handler", () => {
       throw new Error("D1_ERROR: D1 DB is overloaded.");
     };
     await expect(runAt(NOW, replacing(env.DB, { prepare: boom, batch: boom }))).rejects.toThrow(
-      "not pruned: main.nonces, main.idempotency_keys, main.events, main.deliveries, main.console_sessions, main.console_forms",
+      "not pruned: main.nonces, main.idempotency_keys, main.events, main.deliveries, main.refusals, main.console_sessions, main.console_forms",
     );
-    expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(6);
+    expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(7);
   });
 
   it("keeps a request's session for ever, and its nonce until the nonce expires", async () => {

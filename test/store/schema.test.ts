@@ -25,6 +25,7 @@ const WITHOUT_ROWID = [
   "messages",
   "nonces",
   "participants",
+  "refusals",
   "sessions",
   "settlings",
   "webhooks",

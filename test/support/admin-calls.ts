@@ -4,6 +4,7 @@ import type { AdminCall } from "../../src/http/admin/call.ts";
 import { ADMIN_CALLS, type AdminCallId } from "../../src/http/admin/calls.ts";
 import { databaseOf } from "./homes.ts";
 import type { Replacements } from "./isolate.ts";
+import { newRefusal } from "./new-refusal.ts";
 import { newWebhook } from "./new-webhook.ts";
 import type { World } from "./world.ts";
 
@@ -11,10 +12,14 @@ import type { World } from "./world.ts";
 const webhookId = ({ siteId }: World) => `wh_of_${siteId}`;
 const webhook = (world: World) => `/admin/sites/${world.siteId}/webhooks/${webhookId(world)}`;
 
-/** Stores what the samples below need: a webhook, and one session with its event. */
+/** The id of the refused call that {@link prepared} stores, made at NOW. */
+const requestId = ({ siteId }: World) => `01a3185c-5000-7000-8000-${String(siteId).padStart(12, "0")}`;
+
+/** Stores what the samples below need: a webhook, one session with its event, and a refused call. */
 export async function prepared(world: World): Promise<World> {
   await newWebhook(world, { id: webhookId(world) });
   await world.chatId();
+  await newRefusal(world, { requestId: requestId(world) });
   return world;
 }
 
@@ -63,6 +68,9 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
   listHomes: [{}],
   settleRestoredHome: [{ body: { lift: 1, force: true } }],
   listDivergentApps: [{}],
+  listRefusals: [{}],
+  readCall: [{}],
+  findRefusal: [{}],
   listAuditLog: [{}],
   listEvents: [{}],
   addWebhook: [
@@ -101,6 +109,7 @@ export function pathOf(
   const { siteId, appid } = world;
   const ours: Record<string, string | number> = {
     ...{ site_id: siteId, appid, id: 1, chat_id: 1, webhook_id: webhookId(world), seq: 1, name: "main" },
+    request_id: requestId(world),
     ...parameters,
   };
   return `/admin${path.replaceAll(/:(\w+)/g, (_, name: string) => String(ours[name]))}`;

@@ -19,11 +19,15 @@ export interface Answer {
   envelope: { code: number; msg: string; data: unknown };
 }
 
-/** Rate limits are off unless a test brings its own, because all tests share one client address. */
+/**
+ * Rate limits are off unless a test brings its own, because all tests share one client address. So is the journal: after a refused
+ * call its work goes on for seconds.
+ */
 const unlimited = {
   APP_LIMIT: undefined,
   SITE_LIMIT: undefined,
   CLIENT_LIMIT: undefined,
+  JOURNAL: undefined,
 } as unknown as Partial<Bindings>;
 
 /** A Worker in one isolate, with empty caches and its own clock. `env` may be replaced binding by binding. */

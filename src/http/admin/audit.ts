@@ -2,7 +2,7 @@ import { type AuditLogEntry, auditQuerySchema, listAuditLog } from "../../servic
 import { adminCall } from "./call.ts";
 import { shownPage } from "./page.ts";
 
-const shownAuditEntry = ({ home, id, at, actor, action, subject, siteId, details }: AuditLogEntry) => ({
+const shownAuditEntry = ({ home, id, at, actor, action, subject, siteId, requestId, details }: AuditLogEntry) => ({
   home,
   id,
   at,
@@ -10,6 +10,7 @@ const shownAuditEntry = ({ home, id, at, actor, action, subject, siteId, details
   action,
   subject,
   site_id: siteId,
+  request_id: requestId,
   details,
 });
 

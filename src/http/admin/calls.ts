@@ -4,6 +4,7 @@ import { auditCalls } from "./audit.ts";
 import { deliveryCalls } from "./deliveries.ts";
 import { eventCalls } from "./events.ts";
 import { homeCalls } from "./homes.ts";
+import { journalCalls } from "./journal.ts";
 import { secretCalls } from "./secrets.ts";
 import { sessionCalls } from "./sessions.ts";
 import { siteCalls } from "./sites.ts";
@@ -20,6 +21,7 @@ export const ADMIN_CALLS = [
   ...agentCalls,
   ...sessionCalls,
   ...homeCalls,
+  ...journalCalls,
   ...auditCalls,
   ...eventCalls,
   ...webhookCalls,

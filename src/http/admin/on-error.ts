@@ -20,7 +20,7 @@ const TITLES: Partial<Record<ErrorCode, string>> = {
 /** Answers every error of the admin API with problem details, RFC 9457. */
 export function answerAdminError(error: Error, c: RequestContext): Response {
   const refusal = refusalOf(error, c.var.trace);
-  const { allow, retryAfter, issues, reason } = refusal.context;
+  const { allow, retryAfter, issues, reason, homesDown } = refusal.context;
   const status = STATUS_OF[refusal.code];
   const title = TITLES[refusal.code] ?? "Request refused";
   const problem = {
@@ -31,6 +31,7 @@ export function answerAdminError(error: Error, c: RequestContext): Response {
     ...(issues !== undefined && { errors: issues }),
     // Several things can stand in the way of one call, and a script must tell them apart.
     ...(refusal.code === "conflict" && { reason }),
+    ...(homesDown !== undefined && { homes_down: homesDown }),
   };
   if (allow !== undefined) c.header("allow", allow);
   if (retryAfter !== undefined) c.header("retry-after", String(retryAfter));

@@ -41,6 +41,7 @@ export function serviceContext(c: RequestContext, actor: ServiceContext["actor"]
     credentials,
     config: configOf(c),
     actor,
+    requestId: c.var.trace.requestId,
     now: unixSeconds(runtime),
     answerBy,
     waitUntil,

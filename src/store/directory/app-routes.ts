@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, sql } from "drizzle-orm";
+import { and, between, desc, eq, getTableColumns, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
@@ -34,6 +34,51 @@ export async function selectRoute(
       .where(eq(appRoutes.appid, appid))
       .get();
   return withRetries(runtime, find, answerBy);
+}
+
+/** An appid that exists, and its site as the directory knows it. */
+export interface KnownAppid {
+  appid: string;
+  siteId: number;
+  siteName: string;
+}
+
+/** How many routes a search reads at most. It compares every route, because no index finds a slip in the first characters. */
+const MOST_ROUTES_READ = 100_000;
+
+/**
+ * The appids that have a third of this one at their start, at their end or inside, and about its length: up to 200, those with the
+ * most thirds first. Reads each route once, and a row of `sites` for each that it finds.
+ *
+ * @param folded the wanted appid in small letters, o as 0, l and i as 1
+ * @param slips  by how many characters the length may differ
+ */
+export function selectSimilarRoutes(db: D1Database, folded: string, slips: number): Promise<KnownAppid[]> {
+  const store = drizzle(db);
+  const appid = sql<string>`${appRoutes.appid}`.as("appid");
+  const form = sql<string>`replace(replace(replace(lower(${appRoutes.appid}), 'o', '0'), 'l', '1'), 'i', '1')`.as(
+    "form",
+  );
+  const routes = store
+    .select({ appid, form, siteId: appRoutes.siteId })
+    .from(appRoutes)
+    .limit(MOST_ROUTES_READ)
+    .as("routes");
+  const third = Math.max(1, Math.floor(folded.length / 3));
+  const [start, middle, end] = [folded.slice(0, third), folded.slice(third, -third), folded.slice(-third)];
+  const thirds = [
+    sql`substr(${routes.form}, 1, ${third}) = ${start}`,
+    sql`(${middle} <> '' AND instr(${routes.form}, ${middle}) > 0)`,
+    sql`substr(${routes.form}, ${-third}) = ${end}`,
+  ];
+  return store
+    .select({ appid: routes.appid, siteId: routes.siteId, siteName: sites.name })
+    .from(routes)
+    .innerJoin(sites, eq(sites.id, routes.siteId))
+    .where(and(between(sql`length(${routes.form})`, folded.length - slips, folded.length + slips), or(...thirds)))
+    .orderBy(desc(sql`${sql.join(thirds, sql` + `)}`))
+    .limit(200)
+    .all();
 }
 
 /** A route as stored, with the home that it leads to, and the revision of its site in the directory. */

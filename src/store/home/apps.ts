@@ -43,6 +43,17 @@ export async function selectApp(
   return withRetries(runtime, find, answerBy, 0, watch);
 }
 
+/** The first apps of a site by appid, with their names and sealed secrets. */
+export function selectFirstApps(db: D1Database, siteId: number, limit: number): Promise<(AppRow & { name: string })[]> {
+  return drizzle(db)
+    .select({ ...ROW, name })
+    .from(apps)
+    .where(eq(apps.siteId, siteId))
+    .orderBy(asc(apps.appid))
+    .limit(limit)
+    .all();
+}
+
 /** A new app. `secret` is sealed. `imported` says which of appid and secret the operator brought along. */
 export type NewApp = AppKey & Pick<App, "name" | "version" | "secret"> & { imported: ("appid" | "secret")[] };
 

@@ -19,7 +19,7 @@ export type Claim = {
   /** The version of the secret that verified the signature. */
   secretVersion: string;
   ranstr: string;
-  /** A random id of this request. It tells the Worker's own retry from a replay. */
+  /** The id of this request. It tells the Worker's own retry from a replay. */
   owner: string;
   /** The number of the try, from 1. No two tries of one owner have the same number. */
   attempt: number;
@@ -40,7 +40,7 @@ export type ClaimRequest<Values extends Claim = Claim> = Omit<Values, "attempt">
 
 /** The rules of an operation's decision, in SQL. */
 export interface Decision<Values> {
-  /** The operation's name in the table of idempotency keys. */
+  /** The operation's name in the tables of nonces and of idempotency keys. */
   name: string;
   /** Checked in order, after the idempotency key. The name of the first rule whose condition holds is the outcome. */
   refusals: Record<
@@ -109,13 +109,15 @@ export function claim<Values extends Claim & Record<string, Bindable>>(decision:
       nonces.expiresAt,
       nonces.outcome,
       nonces.sessionId,
+      nonces.operation,
+      nonces.secret,
     )}
     SELECT ${v.siteId}, ${v.appid}, ${v.ranstr}, ${v.owner}, ${v.attempt}, ${v.nonceExpiresAt}, outcome, CASE outcome
       WHEN 'accepted' THEN ${decision.sessionId(v)}
-      WHEN 'repeated' THEN first_session_id END
+      WHEN 'repeated' THEN first_session_id END, ${literal(decision.name)}, ${v.secretVersion}
     FROM decision WHERE true
     ON CONFLICT DO UPDATE SET
-      ${takeExcluded(nonces.owner, nonces.attempt, nonces.expiresAt, nonces.outcome, nonces.sessionId)}
+      ${takeExcluded(nonces.owner, nonces.attempt, nonces.expiresAt, nonces.outcome, nonces.sessionId, nonces.operation, nonces.secret)}
       WHERE ${nonces.expiresAt} <= ${v.now}`,
   );
 }

@@ -200,7 +200,7 @@ const auditRow = (v: Placeholders<{ siteId: number; call: string }>) => sql`(SEL
     SELECT ${auditLog.details} AS details FROM ${auditLog} WHERE ${auditLog.siteId} = ${v.siteId} ORDER BY ${auditLog.id} DESC LIMIT 100) AS newest
   WHERE newest.details ->> 'call' = ${v.call})`;
 
-type Audited = Step & { call: string; actor: string; now: number; details: string };
+type Audited = Step & { call: string; actor: string; requestId: string; now: number; details: string };
 
 /** The statements of a step, by where it reads. */
 const STEPS = Object.fromEntries(
@@ -210,9 +210,9 @@ const STEPS = Object.fromEntries(
       audit: statement<Audited>(
         (
           v,
-        ) => sql`${insertInto(auditLog, auditLog.siteId, auditLog.at, auditLog.actor, auditLog.action, auditLog.subject, auditLog.details)}
+        ) => sql`${insertInto(auditLog, auditLog.siteId, auditLog.at, auditLog.actor, auditLog.action, auditLog.subject, auditLog.requestId, auditLog.details)}
         ${looked(source, v, sql`${auditRow(v)} IS NULL`)}
-        SELECT ${v.siteId}, ${v.now}, ${v.actor}, 'webhook.redelivered', ${v.webhookId},
+        SELECT ${v.siteId}, ${v.now}, ${v.actor}, 'webhook.redelivered', ${v.webhookId}, ${v.requestId},
           json_set(${v.details}, '$.queued', ${MATCHED}, '$.next_after_seq', ${nextAfter(v)})
         FROM looked HAVING ${MATCHED} > 0`,
       ),
@@ -262,7 +262,7 @@ export async function renewDeliveries(
   db: D1Database,
   { siteId, id: webhookId }: WebhookKey,
   { status, since, until, afterSeq, keptUntil }: Redelivering,
-  { actor, now }: Author,
+  { actor, now, requestId }: Author,
   isDry: boolean,
   answerBy?: number,
 ): Promise<Redelivered | undefined> {
@@ -273,7 +273,7 @@ export async function renewDeliveries(
   const { audit, send, outcome } = STEPS[sourceOf(status)];
   const batch = () =>
     db.batch<{ status: string; told: string | null }>([
-      ...(isDry ? [] : [audit(db, { ...step, call, actor, now, details }), send(db, { ...step, now })]),
+      ...(isDry ? [] : [audit(db, { ...step, call, actor, requestId, now, details }), send(db, { ...step, now })]),
       outcome(db, { ...step, call }),
     ]);
   const read = await withRetries(runtime, batch, answerBy);

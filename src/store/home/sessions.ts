@@ -1,4 +1,4 @@
-import { and, asc, count, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
+import { and, asc, type Column, count, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { agents, customers, messages, participants, SESSION_STATUSES, sessions } from "../schema.ts";
 
@@ -112,7 +112,7 @@ export const COUNT_LIMIT = 10_000;
  * The id of the first session of a site that was created at or after `since`. Ids grow with time, so a binary search finds it; the
  * index by site and status then counts from that id. An index on time would cost every create a written row.
  */
-function firstSince(siteId: number, since: number) {
+export function firstSince(siteId: number | Column, since: number) {
   const ofSite = sql`${sessions.siteId} = ${siteId}`;
   const middle = sql`(low + high) / 2`;
   const early = sql`(SELECT ${sessions.createdAt} FROM ${sessions} WHERE ${ofSite} AND ${sessions.id} >= ${middle}

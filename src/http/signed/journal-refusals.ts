@@ -1,0 +1,37 @@
+import type { MiddlewareHandler } from "hono";
+import { timeOfRequest } from "../../request-id.ts";
+import { clientNetwork } from "../client-address.ts";
+import { type App, configOf } from "../request-context.ts";
+
+/** The most characters of a detail. */
+const LONGEST_DETAIL = 500;
+
+/**
+ * Notes each refused call of a known app for the journal, after its answer is made. An accepted call writes nothing, and waits for
+ * nothing; rows of earlier calls that are due by now are sent after its answer.
+ */
+export function journalRefusals(): MiddlewareHandler<App> {
+  return async function journalRefusal(c, next) {
+    await next();
+    const { trace, isolate } = c.var;
+    const { app, operation, requestId, reason, detail, secretVersion } = trace;
+    if (app === undefined || operation === undefined) return;
+    const { journal: queue } = configOf(c);
+    if (queue === undefined) return;
+    if (reason !== undefined) {
+      isolate.journal.note(app.home, {
+        requestId,
+        at: timeOfRequest(requestId),
+        siteId: app.siteId,
+        appid: app.appid,
+        operation,
+        status: c.res.status,
+        reason,
+        detail: detail?.slice(0, LONGEST_DETAIL) ?? null,
+        secret: secretVersion ?? null,
+        client: clientNetwork(c.req.raw),
+      });
+    }
+    if (isolate.journal.isDue()) c.executionCtx.waitUntil(isolate.journal.send(queue));
+  };
+}

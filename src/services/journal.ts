@@ -1,0 +1,210 @@
+import * as z from "zod/mini";
+import { APPID } from "../credentials/resolve-credentials.ts";
+import { invalidInput, ServiceError, STATUS_OF } from "../errors.ts";
+import { MAIN_HOME } from "../homes.ts";
+import { OPERATIONS } from "../operations/index.ts";
+import { REQUEST_ID, timeOfRequest } from "../request-id.ts";
+import { NONCE_SECONDS } from "../signed/kv-nonces.ts";
+import { codeOfReason, REFUSAL_REASONS } from "../signed/refusal-reasons.ts";
+import type { Site } from "../store/directory/sites.ts";
+import { countSitesByHome } from "../store/directory/sites.ts";
+import {
+  type Refusal,
+  type StoredCall,
+  selectCall,
+  selectRefusal,
+  selectRefusals,
+  selectSiteOfCall,
+} from "../store/home/refusals.ts";
+import { askHomes } from "./ask-homes.ts";
+import { CURSOR_RULE, type Page, type PageInput, pageQuerySchema } from "./page.ts";
+import { homeOf, type ServiceContext } from "./service-context.ts";
+
+export { OPERATIONS } from "../operations/index.ts";
+export { codeOfReason, REFUSAL_REASONS } from "../signed/refusal-reasons.ts";
+export type { Refusal } from "../store/home/refusals.ts";
+
+const WIRE_NAMES = OPERATIONS.map(({ wireName }) => wireName);
+const [APPID_RULE, TIME_RULE] = ["must be an appid", "must be a Unix time in seconds"];
+
+const unixTime = z.pipe(z.string().check(z.regex(/^\d{1,11}$/, TIME_RULE)), z.transform(Number));
+
+/** Query of GET /admin/sites/:site_id/refusals. */
+export const refusalQuerySchema = z.extend(pageQuerySchema, {
+  appid: z.optional(z.string().check(z.regex(APPID, APPID_RULE))),
+  reason: z.optional(z.enum(REFUSAL_REASONS as [string, ...string[]], `must be one of ${REFUSAL_REASONS.join(", ")}`)),
+  operation: z.optional(z.enum(WIRE_NAMES as [string, ...string[]], `must be ${WIRE_NAMES.join(" or ")}`)),
+  since: z.optional(unixTime),
+  until: z.optional(unixTime),
+});
+
+/** Which refused calls of a site are wanted. */
+interface ListRefusals extends PageInput {
+  site: Site;
+  appid?: string | undefined;
+  reason?: string | undefined;
+  /** The name of the call, such as `create_gd`. */
+  operation?: string | undefined;
+  /** Unix seconds, both included; by default everything that is kept. */
+  since?: number | undefined;
+  until?: number | undefined;
+}
+
+/**
+ * A page of a site's refused calls, newest first. With a filter, a page looks at 10,000 rows at most: it may have fewer items than
+ * `limit`, and yet a next page.
+ *
+ * @throws ServiceError `invalid_input` for a malformed cursor or that of another site, and for times that are not kept
+ */
+export async function listRefusals(ctx: ServiceContext, input: ListRefusals): Promise<Page<Refusal>> {
+  const { site, appid, reason, limit, since, until } = input;
+  const before = readCursor(input);
+  const kept = ctx.now - ctx.config.journalDays * 86_400;
+  const tooOld = `must be within the last ${ctx.config.journalDays} days: older calls are kept no more`;
+  if (since !== undefined && since < kept) throw invalidInput([{ field: "since", message: tooOld }]);
+  if (until !== undefined && until < kept) throw invalidInput([{ field: "until", message: tooOld }]);
+  if (since !== undefined && until !== undefined && since > until)
+    throw invalidInput([{ field: "since", message: "must not be after until" }]);
+  const operation = OPERATIONS.find(({ wireName }) => wireName === input.operation)?.name;
+  // A call's id has the time of its isolate, whose clock may be a little ahead.
+  const filter = { appid, reason, operation, since: since ?? kept, until: until ?? ctx.now + 60 };
+  const { rows, next } = await selectRefusals(homeOf(ctx, site), site.id, filter, before, limit);
+  return { items: rows, nextCursor: next && `${site.id}:${next}` };
+}
+
+function readCursor({ site, cursor }: Pick<ListRefusals, "site" | "cursor">): string | undefined {
+  if (cursor === undefined) return undefined;
+  const [siteId, requestId = "", ...more] = cursor.split(":");
+  if (siteId === String(site.id) && REQUEST_ID.test(requestId) && more.length === 0) return requestId;
+  throw invalidInput([{ field: "cursor", message: CURSOR_RULE }]);
+}
+
+/** The name of an operation on the wire. */
+export const wireNameOf = (operation: string): string =>
+  OPERATIONS.find(({ name }) => name === operation)?.wireName ?? operation;
+
+/** An accepted call. */
+export interface AcceptedCall {
+  /** `repeated`: an earlier call under the same Idempotency-Key was accepted, and its answer was given again. */
+  outcome: "ok" | "repeated";
+  sessionId: number;
+  at: number;
+  appid: string;
+  /** The operation's name. */
+  operation: string;
+}
+
+/**
+ * A call by its id: either of the two. A refused call has a `sessionId` when it was done all the same: it was answered 503, and its
+ * batch was committed.
+ */
+export type FoundCall =
+  | { refusal: Refusal; sessionId: number | null; accepted?: undefined }
+  | { accepted: AcceptedCall; refusal?: undefined };
+
+/** @throws ServiceError `invalid_input` naming `request_id` */
+function checkRequestId(requestId: string): string {
+  const lower = requestId.trim().toLowerCase();
+  if (REQUEST_ID.test(lower)) return lower;
+  throw invalidInput([{ field: "request_id", message: "must be a request id, as x-request-id gives it" }]);
+}
+
+const callUnknown = () =>
+  new ServiceError("not_found", { reason: "call_unknown", detail: "No call with this request id is known here." });
+
+/**
+ * A call of a site by its request id. Refused calls are found while the journal keeps them. Of accepted calls, those that opened a
+ * session are found as long as the session is there; the others for 31 minutes, while their nonce is kept.
+ *
+ * @throws ServiceError `invalid_input` for a malformed id; `not_found`
+ */
+export async function findCall(
+  ctx: ServiceContext,
+  { site, requestId }: { site: Site; requestId: string },
+): Promise<FoundCall> {
+  const id = checkRequestId(requestId);
+  const mayHaveNonce = ctx.now <= timeOfRequest(id) + NONCE_SECONDS + 60;
+  const found = foundIn(ctx, await selectCall(homeOf(ctx, site), site.id, id, mayHaveNonce), site.id, id);
+  if (found === undefined) throw callUnknown();
+  return found;
+}
+
+/** The operation that opens sessions: its calls leave no other trace than the session when their nonce is gone. */
+const OPENING = OPERATIONS.find(({ eventType }) => eventType === "session.created")?.name ?? "";
+
+function foundIn(
+  ctx: ServiceContext,
+  { refusal, session, nonce }: StoredCall,
+  siteId: number,
+  requestId: string,
+): FoundCall | undefined {
+  if (refusal !== undefined) return { refusal, sessionId: session?.id ?? nonce?.sessionId ?? null };
+  const at = timeOfRequest(requestId);
+  if (nonce !== undefined && nonce.sessionId !== null) {
+    const { appid, sessionId, operation } = nonce;
+    const outcome = nonce.outcome === "repeated" ? "repeated" : "ok";
+    return { accepted: { outcome, sessionId, at, appid, operation } };
+  }
+  if (session !== undefined) {
+    const { id: sessionId, appid } = session;
+    return { accepted: { outcome: "ok", sessionId, at, appid, operation: OPENING } };
+  }
+  return nonce && { refusal: refusalOf(ctx, nonce, siteId, requestId), sessionId: null };
+}
+
+/** A refusal by the database whose row is not in the journal: it is on its way, or was lost. Its nonce tells what it was refused for. */
+function refusalOf(
+  { config }: ServiceContext,
+  { appid, operation, outcome, secret }: NonNullable<StoredCall["nonce"]>,
+  siteId: number,
+  requestId: string,
+): Refusal {
+  const status = config.alwaysStatus200 ? 200 : STATUS_OF[codeOfReason(outcome)];
+  return {
+    ...{ siteId, requestId, at: timeOfRequest(requestId), appid, operation, status },
+    ...{ reason: outcome, detail: null, secret, client: null, skipped: 0 },
+  };
+}
+
+/**
+ * The refused call with this id, whichever site it is of. Asks every home.
+ *
+ * @throws ServiceError `invalid_input` for a malformed id; `not_found` when all homes answered; `unavailable` with `homesDown` when
+ *   some did not, and the others do not have it
+ */
+export async function findRefusal(ctx: ServiceContext, requestId: string): Promise<Refusal> {
+  const id = checkRequestId(requestId);
+  const { answers, down } = await askHomes(ctx, async (db) => (await selectRefusal(db, id)) ?? null);
+  const found = [...answers.values()].find((refusal) => refusal !== null);
+  if (found !== undefined && found !== null) return found;
+  const homesDown = [...down, ...(await unboundHomes(ctx, down))];
+  if (homesDown.length === 0) throw callUnknown();
+  const detail = `The homes that answer have no such refused call. These do not answer: ${homesDown.join(", ")}.`;
+  throw new ServiceError("unavailable", { reason: "homes_down", detail, homesDown, retryAfter: 1 });
+}
+
+/**
+ * Where a call is found by its request id: first on `site`, if there is one, with all that {@link findCall} finds; then among the
+ * refused calls and the opened sessions of all homes.
+ *
+ * @returns `siteId` of the call; undefined when no home that answers knows it
+ * @throws ServiceError `invalid_input` for a malformed id
+ */
+export async function locateCall(
+  ctx: ServiceContext,
+  { requestId, site }: { requestId: string; site?: Site | undefined },
+): Promise<{ requestId: string; siteId: number | undefined; homesDown: string[] }> {
+  const id = checkRequestId(requestId);
+  const isHere = site !== undefined && (await findCall(ctx, { site, requestId: id }).catch(() => undefined));
+  if (site !== undefined && isHere) return { requestId: id, siteId: site.id, homesDown: [] };
+  const { answers, down } = await askHomes(ctx, async (db) => (await selectSiteOfCall(db, id)) ?? null);
+  const siteId = [...answers.values()].find((found) => found !== null);
+  return { requestId: id, siteId: siteId ?? undefined, homesDown: down };
+}
+
+/** Homes that sites name although no database is bound for them. */
+async function unboundHomes({ config }: ServiceContext, down: readonly string[]): Promise<string[]> {
+  // While the directory is silent, it is among the homes that are down.
+  if (down.includes(MAIN_HOME)) return [];
+  return [...(await countSitesByHome(config.directory)).keys()].filter((home) => !config.homes.has(home));
+}

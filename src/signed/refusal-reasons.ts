@@ -1,0 +1,51 @@
+import type { SignedErrorCode } from "../errors.ts";
+import { OPERATIONS } from "../operations/index.ts";
+
+/**
+ * Every reason that a signed call of a known app can be refused with, besides those of the operations' own rules, and the code of its
+ * answer. A test compares this list with the code. Reasons from before the app is known, such as `body_not_json`, are in the log only.
+ */
+export const COMMON_REASONS = {
+  signature_missing: "token_invalid",
+  signature_malformed: "token_invalid",
+  signature_mismatch: "token_invalid",
+  app_revoked: "token_invalid",
+  credentials_stale: "token_invalid",
+  timestamp_stale: "token_invalid",
+  timestamp_ahead: "token_invalid",
+  ranstr_seen_here: "token_invalid",
+  ranstr_seen_by_kv: "token_invalid",
+  ranstr_claimed_in_d1: "token_invalid",
+  fields_invalid: "invalid_parameters",
+  idempotency_key_malformed: "invalid_parameters",
+  key_reused: "idempotency_key_reused",
+  app_limit: "too_many_requests",
+  site_limit: "too_many_requests",
+  malformed_limit: "too_many_requests",
+  client_limit: "too_many_requests",
+  site_closed: "unavailable",
+  home_closed: "unavailable",
+  home_unbound: "unavailable",
+  d1_unavailable: "unavailable",
+  d1_answer_incomplete: "unavailable",
+  d1_not_migrated: "unavailable",
+  d1_statement_refused: "internal",
+  master_key_wrong: "internal",
+  unexpected: "internal",
+} as const satisfies Record<string, SignedErrorCode>;
+
+/** The code of each reason that the journal can have. */
+const CODES: Readonly<Record<string, SignedErrorCode>> = {
+  ...Object.fromEntries(
+    OPERATIONS.flatMap(({ refusals }) => Object.entries(refusals).map(([reason, { code }]) => [reason, code])),
+  ),
+  ...COMMON_REASONS,
+};
+
+/** Every reason that the journal can have. */
+export const REFUSAL_REASONS: readonly string[] = [
+  ...new Set([...Object.keys(COMMON_REASONS), ...OPERATIONS.flatMap(({ refusals }) => Object.keys(refusals))]),
+];
+
+/** The code of the answer to a call that was refused for this reason. */
+export const codeOfReason = (reason: string): SignedErrorCode => CODES[reason] ?? "internal";

@@ -1,0 +1,195 @@
+import { and, type Column, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { firstRequestIdAt, timeOfRequest } from "../../request-id.ts";
+import { apps, homeSites, nonces, refusals, sessions } from "../schema.ts";
+import { insertOrIgnore, statement } from "../statement.ts";
+import { firstSince } from "./sessions.ts";
+
+/** A row of the journal: a refused call of a known app. */
+export type Refusal = typeof refusals.$inferSelect;
+
+/** The columns of a row, in the order of the INSERT. */
+const COLUMNS = [
+  [refusals.siteId, "siteId"],
+  [refusals.requestId, "requestId"],
+  [refusals.at, "at"],
+  [refusals.appid, "appid"],
+  [refusals.operation, "operation"],
+  [refusals.status, "status"],
+  [refusals.reason, "reason"],
+  [refusals.detail, "detail"],
+  [refusals.secret, "secret"],
+  [refusals.client, "client"],
+  [refusals.skipped, "skipped"],
+] as const satisfies [unknown, keyof Refusal][];
+
+/**
+ * Inserts rows of the journal; a row that is there stays as it is, and one that lacks a value is left out. Only of apps that this home has: a cached record may have named a
+ * wrong home, and a message may come after its site is gone.
+ */
+export const insertRefusals = statement<{ rows: string }>(
+  (v) => sql`${insertOrIgnore(refusals, ...COLUMNS.map(([column]) => column))}
+    SELECT ${sql.join(
+      COLUMNS.map(([, name]) => sql`row.value ->> ${sql.raw(`'$.${name}'`)}`),
+      sql`, `,
+    )}
+    FROM json_each(${v.rows}) AS row
+    CROSS JOIN ${apps} ON ${apps.siteId} = row.value ->> '$.siteId' AND ${apps.appid} = row.value ->> '$.appid'`,
+);
+
+/** Which rows of a site's journal are wanted. */
+export interface RefusalFilter {
+  appid?: string | undefined;
+  reason?: string | undefined;
+  /** The operation's name. */
+  operation?: string | undefined;
+  /** Unix seconds, both included. */
+  since: number;
+  until: number;
+}
+
+/**
+ * A list with a filter looks at this many rows: an index for each filter would cost each refused call a row more. So a page may have
+ * fewer rows than asked for, and yet not be the last.
+ */
+const MOST_READ = 10_000;
+
+/**
+ * A site's refused calls with an id below `before`, the newest first.
+ *
+ * @returns `next`: the id that the next page starts below; null after the last row
+ */
+export async function selectRefusals(
+  db: D1Database,
+  siteId: number,
+  { appid, reason, operation, since, until }: RefusalFilter,
+  before: string | undefined,
+  limit: number,
+): Promise<{ rows: Refusal[]; next: string | null }> {
+  const store = drizzle(db);
+  const last = firstRequestIdAt(until + 1);
+  const inRange = and(
+    eq(refusals.siteId, siteId),
+    gte(refusals.requestId, firstRequestIdAt(since)),
+    lt(refusals.requestId, before === undefined || before > last ? last : before),
+  );
+  const looked = store
+    .select()
+    .from(refusals)
+    .where(inRange)
+    .orderBy(desc(refusals.requestId))
+    .limit(MOST_READ)
+    .as("looked");
+  const wanted: SQL | undefined = and(
+    appid === undefined ? undefined : eq(looked.appid, appid),
+    reason === undefined ? undefined : eq(looked.reason, reason),
+    operation === undefined ? undefined : eq(looked.operation, operation),
+  );
+  const page = store
+    .select()
+    .from(looked)
+    .where(wanted)
+    .limit(limit + 1);
+  // In one batch: a row that arrives between two trips would move the end of what was looked at.
+  const [found, end] =
+    wanted === undefined
+      ? [await page, []]
+      : await store.batch([
+          page,
+          store
+            .select({ requestId: refusals.requestId })
+            .from(refusals)
+            .where(inRange)
+            .orderBy(desc(refusals.requestId))
+            .limit(1)
+            .offset(MOST_READ - 1),
+        ]);
+  const rows = found.slice(0, limit);
+  if (found.length > limit) return { rows, next: rows.at(-1)?.requestId ?? null };
+  return { rows, next: end[0]?.requestId ?? null };
+}
+
+/** The refused call with this id, on any site of a home. */
+export function selectRefusal(db: D1Database, requestId: string): Promise<Refusal | undefined> {
+  return drizzle(db)
+    .select({ refusal: refusals })
+    .from(homeSites)
+    .crossJoin(refusals)
+    .where(and(eq(refusals.siteId, homeSites.siteId), eq(refusals.requestId, requestId)))
+    .get()
+    .then((row) => row?.refusal);
+}
+
+/** How far the clocks of two isolates may be apart: a call's id and its session's `created_at` are of the same isolate. */
+const AROUND_SECONDS = 60;
+
+/** The site of a call that was refused, or that opened a session, on any site of a home; undefined for any other call. */
+export async function selectSiteOfCall(db: D1Database, requestId: string): Promise<number | undefined> {
+  const refusal = await selectRefusal(db, requestId);
+  if (refusal !== undefined) return refusal.siteId;
+  const opened = await drizzle(db)
+    .select({ siteId: homeSites.siteId })
+    .from(homeSites)
+    .crossJoin(sessions)
+    .where(and(eq(sessions.siteId, homeSites.siteId), opensAt(homeSites.siteId, requestId)))
+    .get();
+  return opened?.siteId;
+}
+
+/** Condition: the session was opened by this call. Only sessions of about the time that the id tells are read. */
+const opensAt = (siteId: number | Column, requestId: string): SQL | undefined => {
+  const at = timeOfRequest(requestId);
+  return and(
+    gte(sessions.id, firstSince(siteId, at - AROUND_SECONDS)),
+    lt(sessions.id, firstSince(siteId, at + AROUND_SECONDS + 1)),
+    eq(sessions.requestId, requestId),
+  );
+};
+
+/** What is stored of a call by its id. */
+export interface StoredCall {
+  refusal: Refusal | undefined;
+  session: { id: number; appid: string; createdAt: number } | undefined;
+  nonce:
+    | { appid: string; operation: string; outcome: string; sessionId: number | null; secret: string | null }
+    | undefined;
+}
+
+/**
+ * Everything that a site has of a call, in one round trip: its row of the journal, the session that it opened, and its nonce.
+ *
+ * Sessions are looked for among those created within 60 s of the id's time; nonces among all of the site, which are tens of thousands
+ * for a busy one.
+ *
+ * @param mayHaveNonce false when the call is so long ago that its nonce has expired: then no nonce is read
+ */
+export async function selectCall(
+  db: D1Database,
+  siteId: number,
+  requestId: string,
+  mayHaveNonce: boolean,
+): Promise<StoredCall> {
+  const store = drizzle(db);
+  const [[refusal], [session], [nonce]] = await store.batch([
+    store
+      .select()
+      .from(refusals)
+      .where(and(eq(refusals.siteId, siteId), eq(refusals.requestId, requestId))),
+    store
+      .select({ id: sessions.id, appid: sessions.appid, createdAt: sessions.createdAt })
+      .from(sessions)
+      .where(and(eq(sessions.siteId, siteId), opensAt(siteId, requestId))),
+    store
+      .select({
+        appid: nonces.appid,
+        // A nonce from before this was kept has another kind of owner, so none is found without it.
+        operation: sql<string>`${nonces.operation}`.as("operation"),
+        outcome: nonces.outcome,
+        sessionId: nonces.sessionId,
+        secret: nonces.secret,
+      })
+      .from(nonces)
+      .where(and(sql`${Number(mayHaveNonce)}`, eq(nonces.siteId, siteId), eq(nonces.owner, requestId))),
+  ]);
+  return { refusal, session, nonce };
+}

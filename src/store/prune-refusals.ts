@@ -1,0 +1,18 @@
+import { and, eq, lt, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { firstRequestIdAt } from "../request-id.ts";
+import { inChunks, type Run } from "./pruner.ts";
+import { homeSites, refusals } from "./schema.ts";
+
+/** Deletes the refused calls that were kept long enough. Ids sort by time, so no row is read that stays. */
+export function pruneRefusals(run: Run, db: D1Database): AsyncGenerator<number, void> {
+  const store = drizzle(db);
+  const { siteId, requestId } = refusals;
+  const old = store
+    .select({ siteId, requestId })
+    .from(homeSites)
+    .crossJoin(refusals)
+    .where(and(eq(siteId, homeSites.siteId), lt(requestId, firstRequestIdAt(run.journalKeptUntil + 1))))
+    .limit(run.chunkRows);
+  return inChunks(run, () => store.delete(refusals).where(sql`(${siteId}, ${requestId}) IN ${old}`).run());
+}

@@ -1,0 +1,55 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { firstRequestIdAt } from "../../src/request-id.ts";
+import { systemRuntime } from "../../src/runtime.ts";
+import { prune } from "../../src/store/prune.ts";
+import { journalOf } from "../support/journal.ts";
+import { newRefusal } from "../support/new-refusal.ts";
+import { newSite } from "../support/new-site.ts";
+import { NOW } from "../support/test-runtime.ts";
+
+const DAY = 86_400;
+
+const runAt = (now: number, journalDays: number) =>
+  prune(
+    systemRuntime,
+    {
+      ...{ directory: env.DB, homes: new Map([["main", env.DB]]), closedHomes: new Set<string>() },
+      ...{ eventRetentionDays: 30, journalDays },
+    },
+    now,
+    { chunkRows: 3, statements: 900 },
+  );
+
+describe("pruning the journal", () => {
+  it("keeps a refused call for JOURNAL_DAYS, to the second, and removes it then, in chunks", async () => {
+    const [site, other] = [await newSite("main"), await newSite("main")];
+    for (const age of [31 * DAY, 30 * DAY, 30 * DAY - 1, 29 * DAY, 0]) {
+      for (const each of [site, other]) {
+        await newRefusal(each, { requestId: firstRequestIdAt(NOW - age), at: NOW - age });
+      }
+    }
+    await runAt(NOW, 30);
+    const left = [NOW - 30 * DAY + 1, NOW - 29 * DAY, NOW];
+    expect((await journalOf(site)).map(({ at }) => at)).toEqual(left);
+    expect((await journalOf(other)).map(({ at }) => at)).toEqual(left);
+    await runAt(NOW, 30);
+    expect(await journalOf(site)).toHaveLength(3);
+    await runAt(NOW, 1);
+    expect((await journalOf(site)).map(({ at }) => at)).toEqual([NOW]);
+  });
+
+  it("reads no row that stays", async () => {
+    const site = await newSite("main");
+    for (let i = 0; i < 50; i++) await newRefusal(site, { requestId: firstRequestIdAt(NOW + i), at: NOW + i });
+    const [plan] = await env.DB.batch<{ detail: string }>([
+      env.DB.prepare(
+        `EXPLAIN QUERY PLAN SELECT refusals.site_id, request_id FROM home_sites CROSS JOIN refusals
+         WHERE refusals.site_id = home_sites.site_id AND request_id < ?`,
+      ).bind(firstRequestIdAt(NOW)),
+    ]);
+    expect(plan?.results.map(({ detail }) => detail)).toContainEqual(
+      expect.stringMatching(/SEARCH refusals USING PRIMARY KEY \(site_id=\? AND request_id<\?\)/),
+    );
+  });
+});

@@ -1,0 +1,58 @@
+import { createExecutionContext } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import type { Bindings } from "../../src/config.ts";
+import type { JournalMessage } from "../../src/journal/journal.ts";
+import type { Refusal } from "../../src/services/journal.ts";
+import { createWorker } from "../../src/worker.ts";
+import { databaseOf } from "./homes.ts";
+import { keptTelemetry, NOW, runtimeAt } from "./test-runtime.ts";
+import type { Replacements } from "./world.ts";
+
+/** A queue that keeps the messages of the journal. */
+export function keepingJournal() {
+  const sent: JournalMessage[] = [];
+  const send = async (body: JournalMessage) => void sent.push(structuredClone(body));
+  return { sent, rows: () => sent.flatMap(({ refusals }) => refusals), JOURNAL: { send } as unknown as Queue };
+}
+
+/** A consumer of the journal's queue, with what it asked to get again. */
+export class JournalConsumer {
+  readonly clock = { now: NOW };
+  readonly kept = keptTelemetry();
+  /** The order in which the homes are asked follows it. */
+  chance = () => Math.random();
+  readonly #worker = createWorker(
+    { ...runtimeAt(() => this.clock.now * 1000), random: () => this.chance() },
+    this.kept.telemetry,
+  );
+  readonly #env: Bindings;
+
+  constructor(bindings: Replacements = {}) {
+    this.#env = { ...env, ...bindings } as Bindings;
+  }
+
+  /** Gives a batch to the consumer. @returns the delay in seconds of each message that is to come again, by its place */
+  async write(bodies: readonly unknown[], attempts = 1): Promise<Record<number, number>> {
+    const again: Record<number, number> = {};
+    const messages = bodies.map((body, i) => ({
+      ...{ body, attempts },
+      retry({ delaySeconds = 0 }: QueueRetryOptions = {}) {
+        again[i] = delaySeconds;
+      },
+    }));
+    await this.#worker.queue({ messages } as never, this.#env, createExecutionContext());
+    return again;
+  }
+}
+
+/** The rows of a site's journal, the oldest first. */
+export async function journalOf({ siteId, home }: { siteId: number; home: string }): Promise<Refusal[]> {
+  const { results } = await databaseOf(home)
+    .prepare(
+      `SELECT site_id AS siteId, request_id AS requestId, at, appid, operation, status, reason, detail, secret, client, skipped
+       FROM refusals WHERE site_id = ? ORDER BY request_id`,
+    )
+    .bind(siteId)
+    .all<Refusal>();
+  return results;
+}

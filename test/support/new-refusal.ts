@@ -1,0 +1,18 @@
+import type { Refusal } from "../../src/services/journal.ts";
+import { insertRefusals } from "../../src/store/home/refusals.ts";
+import { databaseOf } from "./homes.ts";
+import type { Site } from "./new-site.ts";
+import { NOW } from "./test-runtime.ts";
+
+/** Stores a refused call of the site's app in the journal. */
+export async function newRefusal(site: Site, given: Partial<Refusal> = {}): Promise<Refusal> {
+  const { siteId, appid, home } = site;
+  const refusal: Refusal = {
+    ...{ siteId, appid, requestId: crypto.randomUUID(), at: NOW, operation: "create_session", status: 401 },
+    ...{ reason: "timestamp_stale", detail: null, secret: null, client: "192.0.2.0/24", skipped: 0 },
+    ...given,
+  };
+  const db = databaseOf(home);
+  await insertRefusals(db, { rows: JSON.stringify([refusal]) }).run();
+  return refusal;
+}
