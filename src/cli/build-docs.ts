@@ -1,5 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { buildSync } from "esbuild";
+import { ALL_TEXTS } from "../diagnosis/all-texts.ts";
+import { CHECK_PAGES, type CheckLanguage, checkPage, SCRIPT_TEXTS } from "../openapi/check-page.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import { EXAMPLES, guidePage } from "../openapi/guide.ts";
 
@@ -26,6 +29,9 @@ const files: Record<string, string> = {
   "docs/reference/index.html": text(pages, "reference.html"),
   "docs/reference/reference.js": text(pages, "reference.js"),
   "docs/reference/redoc.js": redoc(),
+  "docs/check/check.css": text(pages, "check.css"),
+  ...checkFiles("en", {}),
+  ...checkFiles("zh", translations()),
   ...Object.fromEntries(examples.map(({ file, source }) => [`docs/examples/${file}`, source])),
 };
 
@@ -33,6 +39,32 @@ for (const [path, content] of Object.entries(files)) write(join(assets, path), c
 for (const path of readdirSync(join(assets, "docs"), { recursive: true, withFileTypes: true })) {
   const file = join(path.parentPath, path.name);
   if (path.isFile() && !(relative(assets, file) in files)) rmSync(file);
+}
+
+/** The Chinese texts of the check's findings, by their English ones. */
+function translations(): Record<string, string> {
+  const all = JSON.parse(text(assets, "console/zh.json")) as Record<string, string>;
+  return Object.fromEntries(ALL_TEXTS.map((english) => [english, all[english] ?? english]));
+}
+
+/** The page that checks a request, and its script: one file with all that the check needs, since the page may load no more. */
+function checkFiles(language: CheckLanguage, translations: Record<string, string>): Record<string, string> {
+  const { folder, lang } = CHECK_PAGES[language];
+  const given = JSON.stringify({ language: lang, texts: SCRIPT_TEXTS[language], translations });
+  const { outputFiles } = buildSync({
+    stdin: { contents: `import { start } from "./check.js"; start(${given});`, resolveDir: pages },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    target: "es2023",
+    charset: "utf8",
+    legalComments: "none",
+  });
+  return {
+    [`${folder}/index.html`]: checkPage(text(pages, "check.html"), language),
+    [`${folder}/check.js`]: outputFiles[0]?.text ?? "",
+  };
 }
 
 /** Redoc, from the package of the linter. Its only image is embedded, so that the page fetches nothing from other hosts. */

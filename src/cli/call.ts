@@ -1,11 +1,12 @@
-/** `npm run call`: one signed call to a running server, to find why an integration fails. */
-import { readFileSync } from "node:fs";
+/** `npm run call`: one signed call to a running server, or a check of a refused one, to find why an integration fails. */
 import { sign } from "../client/sign.ts";
 import { OPERATIONS } from "../operations/index.ts";
+import { checkCall } from "./check-call.ts";
 import { curlCommand } from "./curl-command.ts";
 import { BodyError, fillFields, parseObject } from "./fill-fields.ts";
 import { readOptions, UsageError } from "./known-options.ts";
 import { postSigned, type SignedAnswer, signedHeaders } from "./post-signed.ts";
+import { readBody } from "./read-body.ts";
 
 const NAMES = OPERATIONS.map(({ wireName }) => wireName);
 
@@ -27,6 +28,8 @@ ranstr (random) are filled in unless it has them.
   npm run call -- create_gd --appid my-shop --secret keep-this-on-your-server \\
     '{"sbs":"customer_001","ip":"127.0.0.1","sbs_mc":"Wang Wei","content":"Hello","kefu_id":[10411],"fzr_uid":10411}'
 
+  npm run call -- check --help    to find out why a request was refused, from what was sent
+
 Exit code: 0 done, 1 refused or no answer, 2 called wrongly.`;
 
 const OPTIONS = {
@@ -46,7 +49,7 @@ process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {
   try {
-    return await call(args);
+    return await (args[0] === "check" ? checkCall(args.slice(1)) : call(args));
   } catch (error) {
     if (!(error instanceof UsageError || error instanceof BodyError)) {
       console.error((error as Error).message);
@@ -103,16 +106,6 @@ function baseUrl(given: string): string {
     throw new UsageError(`--url "${given}" is not an address like http://localhost:8787.`);
   }
   return given.replace(/\/+$/, "");
-}
-
-function readBody(given: string): Uint8Array<ArrayBuffer> {
-  const source = given === "-" ? 0 : given.startsWith("@") ? given.slice(1) : undefined;
-  if (source === undefined) return Buffer.from(given);
-  try {
-    return new Uint8Array(readFileSync(source));
-  } catch (error) {
-    throw new UsageError(`The body could not be read: ${(error as Error).message}`);
-  }
 }
 
 function filled(bytes: Uint8Array, appid: string | undefined): Uint8Array<ArrayBuffer> {

@@ -1,75 +1,177 @@
-/** A text that a caller may have signed, and how it differs from the pasted one. */
+import { BODY_AND_SECRET_ROWS, BODY_ROWS, COMPACT, givenOf, type Made, type PastedBody } from "./body-rows.ts";
+import type { Bytes } from "./encodings.ts";
+import { readTree, writeTree } from "./json-tree.ts";
+import { layoutOf, REWRITING_TEXTS, type Rewriting, rewritings, rewrittenWords } from "./rewritings.ts";
+import type { Finding } from "./words.ts";
+
+export type { PastedBody } from "./body-rows.ts";
+export type { Rewriting } from "./rewritings.ts";
+
+/** What a caller may have signed, and how it differs from the pasted text. */
 export interface BodyVariant {
+  /** The text that was signed. */
   text: string;
+  /** The bytes that were signed, when they are not the text in UTF-8. */
+  bytes?: Bytes;
+  /** The difference; undefined for the pasted text itself. */
+  finding?: Finding;
   /**
    * The line ends of this text; set when the pasted text has several lines. An HTML form turns each line end into CRLF, so both
    * kinds are tried.
    */
-  lineEnds?: "lf" | "crlf";
+  lineEnds?: "lf" | "crlf" | "cr";
   /** Whether this text has a line end at its end that the pasted text does not have, or lacks one that the pasted text has. */
-  end?: "newline_added" | "newline_removed";
+  end?: "newline_added" | "newline_removed" | "newline_changed";
   /** How this text writes the JSON differently. Such a caller serialised the JSON twice: once to sign and once to send. */
   rewritten?: Rewriting[];
 }
 
-export type Rewriting =
-  | "numbers_rounded"
-  | "keys_sorted"
-  | "keys_documented"
-  | "compact"
-  | "spaced"
-  | "indented"
-  | "unescaped"
-  | "unicode_escaped"
-  | "slashes_escaped"
-  | "html_escaped";
-
-type Json = Record<string, unknown>;
-
-/**
- * Real bodies stay below these limits: at most 64 KiB, and 2 levels by the contract. Indenting a text that is both long and deep
- * would take gigabytes.
- */
 const MOST_CHARACTERS = 64 * 1024;
-const MOST_LEVELS = 32;
+const MOST_FIELDS = 16;
+/** Characters of the names of fields that a finding shows. */
+const MOST_NAMED = 200;
 
-/**
- * The texts that a caller may have signed, the pasted text first. A generator, so that only one of them is in memory at a time.
- *
- * @param documented the names of the fields, in the order of the documentation
- */
-export function* bodyVariants(pasted: string, documented: readonly string[]): Generator<BodyVariant> {
-  const lf = pasted.replace(/\r\n?/g, "\n");
-  const asPasted: BodyVariant[] = lf.includes("\n")
-    ? [
-        { text: lf, lineEnds: "lf" },
-        { text: lf.replaceAll("\n", "\r\n"), lineEnds: "crlf" },
-      ]
-    : [{ text: pasted }];
-  yield* asPasted;
-  for (const variant of asPasted) {
-    const text = withoutLineEnd(variant.text);
-    if (text !== variant.text) yield { ...variant, text, end: "newline_removed" };
-    for (const end of ["\n", "\r\n"]) yield { ...variant, text: text + end, end: "newline_added" };
-  }
-  if (!isJsonObject(lf) || isTooMuchToRewrite(lf)) return;
-  for (const variant of rewritings(withoutLineEnd(lf), documented)) {
-    yield variant;
-    yield { ...variant, text: `${variant.text}\n`, end: "newline_added" };
-  }
+/** Reads a pasted body once for all of its variants. Where a form did not keep the line ends, they are taken as LF. */
+export function pastedBody(
+  pasted: string,
+  { bytes, operation, lineEndsKept = false }: { bytes?: Bytes; operation?: { path: string }; lineEndsKept?: boolean },
+): PastedBody {
+  const text = lineEndsKept ? pasted : withLf(pasted);
+  const read = text.length > MOST_CHARACTERS ? undefined : readTree(text);
+  const tree = read?.ok === true && read.tree.kind === "object" ? read.tree : undefined;
+  return { text, bytes, lineEndsKept, tree, path: operation?.path ?? "" };
 }
 
-/** Whether a body is too long or too deep to try other ways to write its JSON. */
+/** Whether a body is too long or too deep to try other ways to write it. */
 export function isTooMuchToRewrite(text: string): boolean {
   if (text.length > MOST_CHARACTERS) return true;
-  if (!isJsonObject(text)) return false;
-  let level = 0;
-  for (const [bracket] of skeleton(text).matchAll(/[[\]{}]/g)) {
-    level += bracket === "[" || bracket === "{" ? 1 : -1;
-    if (level > MOST_LEVELS) return true;
-  }
-  return false;
+  const read = readTree(text);
+  return !read.ok && read.fault === "too_deep";
 }
+
+const END_ADDED =
+  "What was signed ends with a line end, {0}, that was not sent. Sign exactly what you send: no echo without -n, no trailing line of a file.";
+const END_REMOVED =
+  "What was sent ends with a line end, {0}, that was not signed. Sign exactly what you send, or send it without the line end.";
+const END_REMOVED_IF_SENT =
+  "What was signed has no line end at its end, the pasted body does. If it is sent that way, the line end is the cause; if it came in while pasting, all is well.";
+const END_CHANGED =
+  "What was signed ends with {0}, what was sent ends with {1}. Something changed the line end between signing and sending.";
+const LINE_ENDS_CHANGED =
+  "What was signed has the line ends {0}, what was sent has {1}. Something changed the line ends between signing and sending.";
+const FIELDS_ADDED =
+  "The signature is over the body without {0}: added after signing. Finish the body first, then sign it.";
+
+/** All English texts of this file's findings. */
+export const BODY_TEXTS: readonly string[] = [
+  ...REWRITING_TEXTS,
+  ...[...BODY_ROWS, ...BODY_AND_SECRET_ROWS].map(({ words }) => words),
+  ...[END_ADDED, END_REMOVED, END_REMOVED_IF_SENT, END_CHANGED, LINE_ENDS_CHANGED, FIELDS_ADDED],
+];
+
+export const LF = "LF (\\n)";
+export const CRLF = "CRLF (\\r\\n)";
+export const CR = "CR (\\r)";
+
+/** The pasted text itself: twice when it has several lines and a form did not keep their ends. */
+export function asPasted({ text, bytes, lineEndsKept }: PastedBody): BodyVariant[] {
+  if (bytes !== undefined) return [{ text, bytes }];
+  if (lineEndsKept || !text.includes("\n")) return [{ text }];
+  return [
+    { text, lineEnds: "lf" },
+    { text: text.replaceAll("\n", "\r\n"), lineEnds: "crlf" },
+    { text: text.replaceAll("\n", "\r"), lineEnds: "cr" },
+  ];
+}
+
+/** The texts that a caller may have signed in place of the pasted one. A generator, so that only one of them is in memory at a time. */
+export function* otherBodies(body: PastedBody): Generator<BodyVariant> {
+  if (body.bytes !== undefined) return;
+  yield* otherLineEnds(body);
+  if (body.text.length > MOST_CHARACTERS) return;
+  const given = givenOf(body);
+  for (const { makes, ...finding } of BODY_ROWS) {
+    for (const make of makes) yield* variantOf(body, make(given), finding);
+  }
+  yield* fieldsAdded(body);
+}
+
+/** Texts that hold the secret. */
+export function* bodiesWithSecret(body: PastedBody, secret: string): Generator<BodyVariant> {
+  if (body.bytes !== undefined || body.text.length > MOST_CHARACTERS) return;
+  const given = givenOf(body);
+  for (const { makes, ...finding } of BODY_AND_SECRET_ROWS) {
+    for (const make of makes) yield* variantOf(body, make(given, secret), finding);
+  }
+}
+
+/** @param documented the names of the fields, in the order of the documentation */
+export function* rewrittenBodies({ text, tree }: PastedBody, documented: readonly string[]): Generator<BodyVariant> {
+  if (tree === undefined || isTooMuchToRewrite(text)) return;
+  for (const { text: other, rewritten } of rewritings(withoutLineEnd(withLf(text)), tree, documented)) {
+    const finding = { name: rewritten.join("+"), ...rewrittenWords(rewritten) };
+    yield { text: other, rewritten, finding };
+    yield { text: `${other}\n`, rewritten, end: "newline_added", finding };
+  }
+}
+
+function* otherLineEnds(body: PastedBody): Generator<BodyVariant> {
+  const { lineEndsKept } = body;
+  for (const variant of asPasted(body)) {
+    const text = withoutLineEnd(variant.text);
+    const sent = variant.text.slice(text.length);
+    if (sent !== "") {
+      const words = lineEndsKept ? { words: END_REMOVED, values: [endName(sent)] } : { words: END_REMOVED_IF_SENT };
+      yield { ...variant, text, end: "newline_removed", finding: { name: "newline_not_signed", ...words } };
+    }
+    for (const signed of ["\n", "\r\n"]) {
+      if (signed === sent) continue;
+      const name = signed === "\n" ? "lf_signed" : "crlf_signed";
+      const finding: Finding =
+        sent === ""
+          ? { name, words: END_ADDED, values: [endName(signed)] }
+          : { name: `${name}_instead`, words: END_CHANGED, values: [endName(signed), endName(sent)] };
+      yield { ...variant, text: text + signed, end: sent === "" ? "newline_added" : "newline_changed", finding };
+    }
+  }
+  if (!lineEndsKept) return;
+  const lf = withLf(body.text);
+  const name = "line_ends_changed";
+  yield* variantOf(body, lf, { name, words: LINE_ENDS_CHANGED, values: [LF, CRLF] });
+  yield* variantOf(body, lf.replaceAll("\n", "\r\n"), { name, words: LINE_ENDS_CHANGED, values: [CRLF, LF] });
+}
+
+/** The body as it was before one field, or some of the last fields, were added. Its layout must be a known one. */
+function* fieldsAdded(body: PastedBody): Generator<BodyVariant> {
+  const { tree } = body;
+  if (tree === undefined) return;
+  const text = withoutLineEnd(withLf(body.text));
+  const layout = layoutOf(text, tree) ?? COMPACT;
+  const { members } = tree;
+  const names = members.map(({ key }) => key.value);
+  const sets = [
+    ["timestamp", "ranstr"],
+    ["appid", "timestamp", "ranstr"],
+    ...names.slice(0, MOST_FIELDS).map((name) => [name]),
+  ];
+  for (let last = 2; last < Math.min(names.length, MOST_FIELDS); last++) sets.push(names.slice(-last));
+  for (const set of sets) {
+    const added = names.filter((name) => set.includes(name));
+    if (added.length === 0) continue;
+    const left = members.filter(({ key }) => !added.includes(key.value));
+    const other = writeTree({ kind: "object", members: left }, layout, ({ raw }) => raw);
+    const name = added.join() === "appid" ? "appid_added" : "fields_added";
+    yield* variantOf(body, other, { name, words: FIELDS_ADDED, values: [added.join(", ").slice(0, MOST_NAMED)] });
+  }
+}
+
+function* variantOf({ text }: PastedBody, made: Made, finding: Finding): Generator<BodyVariant> {
+  if (made === undefined || made === text) return;
+  if (typeof made === "string") yield { text: made, finding };
+  else yield { text, bytes: made, finding };
+}
+
+const withLf = (text: string) => text.replace(/\r\n?/g, "\n");
 
 /** A loop: a regular expression would take quadratic time on thousands of line ends. */
 function withoutLineEnd(text: string): string {
@@ -78,104 +180,5 @@ function withoutLineEnd(text: string): string {
   return text.slice(0, length);
 }
 
-function isJsonObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
-}
-
-const STRING = /"(?:[^"\\]|\\.)*"/g;
-
-/** JSON with every string emptied. Its layout and its numbers remain. */
-const skeleton = (json: string) => json.replace(STRING, '""');
-
-const stringsOf = (json: string) => [...json.matchAll(STRING)].join();
-
-/** The usual ways to write a JSON object, except the way of `pasted`. */
-function* rewritings(pasted: string, documented: readonly string[]): Generator<BodyVariant> {
-  const value = JSON.parse(pasted, asWritten as (key: string, value: unknown) => unknown) as Json;
-  const compact = written(JSON.stringify(value));
-  const rounded = JSON.parse(pasted) as Json;
-  const numbers: [Json, Rewriting[]][] = [[value, []]];
-  if (JSON.stringify(rounded) !== compact) numbers.push([rounded, ["numbers_rounded"]]);
-  const orders: [(value: Json) => Json, Rewriting[]][] = [[(each) => each, []]];
-  for (const [compare, order] of ordersBy(documented)) {
-    const inOrder = (each: Json) => sorted(each, compare) as Json;
-    if (written(JSON.stringify(inOrder(value))) !== compact) orders.push([inOrder, [order]]);
-  }
-  const layouts = LAYOUTS.map(([write, layout]): [typeof write, Rewriting[]] => {
-    return [write, skeleton(written(write(value))) === skeleton(pasted) ? [] : [layout]];
-  });
-  const strings = stringsOf(pasted);
-  const escapes = new Map<string, [(text: string) => string, Rewriting[]]>();
-  for (const [rewrite, how] of ESCAPES) {
-    const inside = stringsOf(rewrite(compact));
-    if (!escapes.has(inside)) escapes.set(inside, [rewrite, inside === strings ? [] : how]);
-  }
-  for (const [each, number] of numbers) {
-    for (const [order, key] of orders) {
-      for (const [write, layout] of layouts) {
-        const text = written(write(order(each)));
-        if (text.length > 2 * MOST_CHARACTERS) continue;
-        for (const [rewrite, how] of escapes.values()) {
-          const rewritten = [...number, ...key, ...layout, ...how];
-          if (rewritten.length > 0) yield { text: rewrite(text), rewritten };
-        }
-      }
-    }
-  }
-}
-
-/**
- * A reviver that keeps the digits of each number, as a string that starts with NUL. {@link written} turns that string back into the
- * number.
- */
-const asWritten = (_key: string, value: unknown, { source }: { source?: string }) =>
-  typeof value === "number" ? `\0${source}` : value;
-
-const written = (json: string) => json.replace(/"\\u0000([-+.\dEe]+)"/g, "$1");
-
-function ordersBy(documented: readonly string[]): [(a: string, b: string) => number, Rewriting][] {
-  const rank = (key: string) => (documented.includes(key) ? documented.indexOf(key) : documented.length);
-  return [
-    [(a, b) => (a < b ? -1 : 1), "keys_sorted"],
-    [(a, b) => rank(a) - rank(b), "keys_documented"],
-  ];
-}
-
-const LAYOUTS: [(value: unknown) => string, Rewriting][] = [
-  [(each) => JSON.stringify(each), "compact"],
-  [spaced, "spaced"],
-  [(each) => JSON.stringify(each, null, 2), "indented"],
-  [(each) => JSON.stringify(each, null, 4), "indented"],
-];
-
-const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-const unicode = (text: string) => text.replace(/[\u007f-\uffff]/g, escaped);
-const slashes = (text: string) => text.replaceAll("/", "\\/");
-
-const ESCAPES: [(text: string) => string, Rewriting[]][] = [
-  [(text) => text, ["unescaped"]],
-  [unicode, ["unicode_escaped"]],
-  [slashes, ["slashes_escaped"]],
-  [(text) => slashes(unicode(text)), ["unicode_escaped", "slashes_escaped"]],
-  [(text) => text.replace(/[<>&]/g, escaped), ["html_escaped"]],
-];
-
-function sorted(value: unknown, compare: (a: string, b: string) => number): unknown {
-  if (Array.isArray(value)) return value.map((each) => sorted(each, compare));
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => compare(a, b));
-  return Object.fromEntries(entries.map(([key, each]) => [key, sorted(each, compare)]));
-}
-
-/** The layout of Python's json.dumps: a blank after each comma and colon. */
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const fields = Object.entries(value).map(([key, each]) => `${JSON.stringify(key)}: ${spaced(each)}`);
-  return `{${fields.join(", ")}}`;
-}
+const endName = (end: string) =>
+  end === "\n" ? LF : end === "\r\n" ? CRLF : JSON.stringify(end).slice(1, -1).slice(0, 20);

@@ -1,103 +1,189 @@
-import type { OpenSecret } from "../credentials/open-secrets.ts";
-import type { Slot } from "../credentials/sealed-secret.ts";
-import { type BodyVariant, bodyVariants, isTooMuchToRewrite } from "./body-variants.ts";
+import {
+  asPasted,
+  type BodyVariant,
+  bodiesWithSecret,
+  CR,
+  CRLF,
+  isTooMuchToRewrite,
+  LF,
+  otherBodies,
+  type PastedBody,
+  pastedBody,
+  rewrittenBodies,
+} from "./body-variants.ts";
+import { type Bytes, encode, toHex } from "./encodings.ts";
+import { keyVariants } from "./key-variants.ts";
+import { findOther, importHmac } from "./other-computations.ts";
 import { type ReadSignature, readSignature } from "./read-signature.ts";
+import type { Finding } from "./words.ts";
 
-/** How the caller made the key from the secret. `as_it_is` is the contract's way: the secret's UTF-8 bytes. */
-type KeyForm = "as_it_is" | "hex_decoded" | "newline_added";
+/** A secret that the signature may have been made with. */
+export interface TriedSecret {
+  slot: "current" | "previous" | "other_app";
+  secret: string;
+  /** Unix seconds; infinity for a secret without an end. */
+  expiresAt: number;
+  /** The app that it belongs to. */
+  appid?: string | undefined;
+}
+
+/** A request as somebody pasted it. */
+export interface PastedSignature {
+  body: string;
+  signature: string;
+  /** The body's bytes, when they are not the text in UTF-8. */
+  bytes?: Bytes;
+  appid?: string;
+  operation?: { path: string };
+  /** Set when the body has the line ends that were sent. A form does not keep them. */
+  lineEndsKept?: boolean;
+}
 
 export interface SignatureMatch {
   body: BodyVariant;
-  slot: Slot;
+  slot: TriedSecret["slot"];
+  /** The app that the secret belongs to, when it was told. */
+  appid?: string | undefined;
   /** When the secret stops verifying, in Unix seconds; may be in the past. Infinity for the current secret. */
   expiresAt: number;
-  key: KeyForm;
+  /** How the caller made the key from the secret; undefined for the contract's way, the secret's UTF-8 bytes. */
+  key?: Finding;
 }
 
 export interface SignatureDiagnosis {
   signature: ReadSignature;
   /** The text and the key that give this signature, when they were found. */
   match: SignatureMatch | undefined;
-  /** The value that the caller computed instead of the HMAC, when it was found. */
-  instead?: "plain_hash" | "swapped";
+  /** What the caller computed instead of the HMAC, when it was found. */
+  instead?: string;
   /** The body is too long or too deep for a call, so only its line ends were varied. */
   notRewritten?: true;
   /** The signature is right for the pasted text. The server accepts it as long as the secret is valid. */
   exact: boolean;
   /** Whether the server accepts the signature now. */
   valid: boolean;
+  /** All of this in words, the cause first. */
+  findings: Finding[];
 }
 
+const WORDS = {
+  valid: "Valid.",
+  previous_valid: "Signed with the previous secret, which still works until {0}. Change over before then.",
+  previous_ended: "Signed with the previous secret, which stopped working on {0}. Use the current one.",
+  other_app:
+    "Signed with the secret of the app {0}. Use the secret of the app that the body names, or name that app in the body.",
+  line_ends_depend:
+    "A form cannot keep line ends, so both were tried: the signature fits {0}. If the body is sent with {1}, the server refuses it.",
+  no_match:
+    "No secret of this app makes this signature of this body, nor of any usual rewriting of it. The secret is another one, or the body was changed after it was signed. Sign the very bytes you send, with the secret shown when the app was issued or last rotated.",
+  not_rewritten: "Rewritings were not tried: the body is over 64 KiB or nested over 32 levels deep.",
+} as const;
+
+/** All English texts of this file's findings. */
+export const DIAGNOSIS_TEXTS: readonly string[] = Object.values(WORDS);
+
+const finding = (name: keyof typeof WORDS, ...values: NonNullable<Finding["values"]>): Finding => ({
+  name,
+  words: WORDS[name],
+  values,
+});
+
 /**
- * Finds out why a signature is refused: tries the usual mistakes of callers until one gives this signature. Changes nothing.
+ * Finds out why a signature is refused: tries the usual mistakes of callers, one at a time, until one gives this signature. Changes
+ * nothing.
  *
- * @param secrets    the app's secrets, the current one first
+ * @param secrets    the app's secrets, the current one first; then those of other apps
  * @param documented the names of the fields, in the order of the documentation
  * @param now        Unix seconds
  */
 export async function diagnoseSignature(
-  pasted: { body: string; signature: string },
-  secrets: readonly OpenSecret[],
+  pasted: PastedSignature,
+  secrets: readonly TriedSecret[],
   documented: readonly string[],
   now: number,
 ): Promise<SignatureDiagnosis> {
   const signature = readSignature(pasted.signature);
-  const match = signature.bytes && (await findMatch(pasted.body, signature.bytes, secrets, documented));
-  const asSent = match !== undefined && match.body.end === undefined && match.body.rewritten === undefined;
-  const exact = signature.faults.length === 0 && asSent && match.key === "as_it_is";
+  const own = secrets.filter(({ slot }) => slot !== "other_app");
+  const match = signature.bytes && (await findMatch(pasted, signature.bytes, secrets, documented));
+  const exact = signature.faults.length === 0 && match !== undefined && isAsSent(match);
   const valid = exact && match.expiresAt > now;
-  if (match !== undefined || signature.bytes === undefined) return { signature, match, exact, valid };
-  const instead = await findOther(pasted.body, signature.bytes, secrets);
+  const diagnosis = { signature, match, exact, valid };
+  if (match !== undefined) return { ...diagnosis, findings: matchFindings(signature, match, valid, now) };
+  const digits = signature.digits ?? (signature.bytes && toHex(signature.bytes));
+  if (digits === undefined) return { ...diagnosis, findings: signature.findings };
+  const instead = await findOther(digits, pasted.body, own);
   const notRewritten = isTooMuchToRewrite(pasted.body);
-  return { signature, match, exact, valid, ...(instead && { instead }), ...(notRewritten && { notRewritten }) };
+  // The last finding says that the number of digits is wrong. What was computed instead says more.
+  const form = instead && signature.digits ? signature.findings.slice(0, -1) : signature.findings;
+  const findings = [...form, ...(instead ? [instead] : signature.bytes ? [finding("no_match")] : [])];
+  if (notRewritten) findings.push(finding("not_rewritten"));
+  return { ...diagnosis, findings, ...(instead && { instead: instead.name }), ...(notRewritten && { notRewritten }) };
 }
 
-/** Tries SHA-256 without a key, over the body alone or joined with a secret. Then tries HMAC with key and message swapped. */
-async function findOther(body: string, signature: Uint8Array, secrets: readonly OpenSecret[]) {
-  const encode = (text: string) => Uint8Array.from(new TextEncoder().encode(text));
-  const signed = signature.toHex();
-  for (const text of [body, ...secrets.flatMap(({ secret }) => [secret + body, body + secret])]) {
-    const hash = await crypto.subtle.digest("SHA-256", encode(text));
-    if (new Uint8Array(hash).toHex() === signed) return "plain_hash";
-  }
-  if (body === "") return undefined;
-  const key = await crypto.subtle.importKey("raw", encode(body), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  for (const { secret } of secrets) {
-    const mac = await crypto.subtle.sign("HMAC", key, encode(secret));
-    if (new Uint8Array(mac).toHex() === signed) return "swapped";
-  }
-  return undefined;
-}
+const isAsSent = ({ body, key, slot }: SignatureMatch) =>
+  body.finding === undefined && key === undefined && slot !== "other_app";
 
 async function findMatch(
-  pasted: string,
-  signature: Uint8Array<ArrayBuffer>,
-  secrets: readonly OpenSecret[],
+  pasted: PastedSignature,
+  signature: Bytes,
+  secrets: readonly TriedSecret[],
   documented: readonly string[],
 ): Promise<SignatureMatch | undefined> {
-  const keys: (Omit<SignatureMatch, "body"> & { hmac: CryptoKey })[] = [];
-  for (const { slot, secret, expiresAt } of secrets) {
-    for (const [key, bytes] of keyForms(secret)) {
-      const hmac = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
-      keys.push({ slot, expiresAt, key, hmac });
+  const body = pastedBody(pasted.body, pasted);
+  const keys: (TriedSecret & { hmac: CryptoKey })[] = [];
+  for (const each of secrets) keys.push({ ...each, hmac: await importHmac(encode(each.secret)) });
+  const own = keys.filter(({ slot }) => slot !== "other_app");
+  const fits = (hmac: CryptoKey, { text, bytes }: BodyVariant) =>
+    crypto.subtle.verify("HMAC", hmac, signature, bytes ?? encode(text));
+  const first = async (bodies: Iterable<BodyVariant>, tried: typeof keys): Promise<SignatureMatch | undefined> => {
+    for (const variant of bodies) {
+      for (const { hmac, slot, appid, expiresAt } of tried) {
+        if (await fits(hmac, variant)) return { body: variant, slot, appid, expiresAt };
+      }
+    }
+    return undefined;
+  };
+  const sent = asPasted(body);
+  const found = (await first(sent, keys)) ?? (await first(otherBodies(body), own));
+  if (found !== undefined) return found;
+  for (const { secret, slot, appid, expiresAt } of own) {
+    for (const { bytes, finding: key } of keyVariants(secret, pasted.appid ?? appidOf(body))) {
+      const hmac = await importHmac(bytes);
+      for (const variant of sent) {
+        if (await fits(hmac, variant)) return { body: variant, slot, appid, expiresAt, key };
+      }
     }
   }
-  for (const body of bodyVariants(pasted, documented)) {
-    const bytes = new TextEncoder().encode(body.text);
-    for (const { hmac, ...how } of keys) {
-      if (how.key !== "as_it_is" && body.rewritten !== undefined) continue;
-      if (await crypto.subtle.verify("HMAC", hmac, signature, bytes)) return { body, ...how };
-    }
+  for (const key of own) {
+    const withSecret = await first(bodiesWithSecret(body, key.secret), [key]);
+    if (withSecret !== undefined) return withSecret;
   }
-  return undefined;
+  return first(rewrittenBodies(body, documented), own);
 }
 
-function keyForms(secret: string): [KeyForm, Uint8Array<ArrayBuffer>][] {
-  const encode = (text: string) => Uint8Array.from(new TextEncoder().encode(text));
-  const forms: [KeyForm, Uint8Array<ArrayBuffer>][] = [
-    ["as_it_is", encode(secret)],
-    ["newline_added", encode(`${secret}\n`)],
-  ];
-  if (/^([0-9a-f]{2})+$/i.test(secret)) forms.push(["hex_decoded", Uint8Array.fromHex(secret)]);
-  return forms;
+function appidOf({ tree }: PastedBody): string {
+  const value = tree?.members.findLast(({ key }) => key.value === "appid")?.value;
+  return value?.kind === "string" ? value.value : "";
+}
+
+/** The findings of a match: the form of the signature, the secret, the key, the body. */
+function matchFindings(signature: ReadSignature, match: SignatureMatch, valid: boolean, now: number): Finding[] {
+  const { body, slot, appid, expiresAt, key } = match;
+  const findings = [...signature.findings];
+  if (valid) findings.push(finding("valid"));
+  if (slot === "other_app") findings.push(finding("other_app", appid ?? ""));
+  if (slot === "previous")
+    findings.push(finding(expiresAt > now ? "previous_valid" : "previous_ended", { at: expiresAt }));
+  if (key !== undefined) findings.push(key);
+  if (body.finding !== undefined) findings.push(body.finding);
+  const ends = lineEndsOf(body);
+  if (ends !== undefined) findings.push(finding("line_ends_depend", ends.fits, ends.other));
+  return findings;
+}
+
+/** The line ends that fit the signature. The pasted text does not show them, because a browser's form turns all into CRLF. */
+export function lineEndsOf({ lineEnds, text }: BodyVariant) {
+  if (lineEnds === undefined || !/[\r\n]/.test(text)) return undefined;
+  if (lineEnds === "cr") return { fits: CR, other: LF };
+  return lineEnds === "lf" ? { fits: LF, other: CRLF } : { fits: CRLF, other: LF };
 }

@@ -1,0 +1,179 @@
+import { type Layout, type Member, stringsOf, type Tree, writeTree } from "./json-tree.ts";
+import type { Words } from "./words.ts";
+
+/** The ways to write a JSON text anew, and what the reader is told of each. */
+const REWRITING_WORDS = {
+  numbers_rounded: "numbers as JavaScript writes them, which loses digits beyond 2^53",
+  keys_sorted: "keys sorted",
+  keys_documented: "keys in the documentation's order",
+  keys_as_javascript: "keys as JavaScript orders them: whole numbers first, none twice",
+  compact: "no spaces",
+  spaced: "a space after each comma and colon",
+  indented: "indented",
+  indented_by_tabs: "indented by tabs",
+  indented_with_crlf: "indented, with CRLF line ends",
+  indented_by_jackson: "indented as Jackson does it",
+  unescaped: "characters as they are, without \\ escapes",
+  unicode_escaped: "other than ASCII written as \\uXXXX",
+  unicode_escaped_upper: "other than ASCII written as \\uXXXX with capital digits",
+  slashes_escaped: "/ written as \\/",
+  html_escaped: "<, > and & written as \\u003c …",
+  gson_escaped: "<, >, &, = and ' written as \\u003c …, as Gson does it",
+  dotnet_escaped: "\", ', +, <, > and & written as \\u0022 …, as .NET does it",
+} as const;
+
+export type Rewriting = keyof typeof REWRITING_WORDS;
+
+export const REWRITTEN =
+  "The signature is over another text of the same JSON: {0}. Something serialised the body anew between signing and sending. Serialise once; sign and send that very text.";
+
+export const REWRITING_TEXTS: readonly string[] = [REWRITTEN, ...Object.values(REWRITING_WORDS)];
+
+export const rewrittenWords = (rewritten: readonly Rewriting[]): Words => ({
+  words: REWRITTEN,
+  values: [{ list: rewritten.map((each) => ({ words: REWRITING_WORDS[each] })) }],
+});
+
+/** A rare one is combined with at most one other change. */
+interface Way<How> {
+  how: How;
+  names: readonly Rewriting[];
+  rare?: true;
+}
+
+const LAYOUTS: Way<Layout>[] = [
+  { names: ["compact"], how: { comma: ",", colon: ":" } },
+  { names: ["spaced"], how: { comma: ", ", colon: ": " } },
+  { names: ["indented"], how: { comma: ",", colon: ": ", indent: "  " } },
+  { names: ["indented"], how: { comma: ",", colon: ": ", indent: "    " } },
+  { names: ["indented_by_tabs"], how: { comma: ",", colon: ": ", indent: "\t" }, rare: true },
+  { names: ["indented_with_crlf"], how: { comma: ",", colon: ": ", indent: "  ", lineEnd: "\r\n" }, rare: true },
+  { names: ["indented_by_jackson"], how: { comma: ",", colon: " : ", indent: "  ", inlineLists: true }, rare: true },
+];
+
+const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const escapedUpper = (unit: string) => `\\u${escaped(unit).slice(2).toUpperCase()}`;
+const unicode = (text: string) => text.replace(/[\u007f-\uffff]/g, escaped);
+const slashes = (text: string) => text.replaceAll("/", "\\/");
+const dotnet = (text: string) =>
+  text.replace(/\\(.)|[\u007f-\uffff<>&'+`]/g, (found, after) =>
+    after === '"' ? "\\u0022" : after === undefined ? escapedUpper(found) : found,
+  );
+
+/** Each takes the text of JSON.stringify. */
+const ESCAPES: Way<(json: string) => string>[] = [
+  { names: ["unescaped"], how: (json) => json },
+  { names: ["unicode_escaped"], how: unicode },
+  { names: ["slashes_escaped"], how: slashes },
+  { names: ["unicode_escaped", "slashes_escaped"], how: (json) => slashes(unicode(json)) },
+  { names: ["html_escaped"], how: (json) => json.replace(/[<>&\u2028\u2029]/g, escaped) },
+  { names: ["gson_escaped"], how: (json) => json.replace(/[<>&='\u2028\u2029]/g, escaped), rare: true },
+  { names: ["unicode_escaped_upper"], how: (json) => json.replace(/[\u007f-\uffff]/g, escapedUpper), rare: true },
+  { names: ["dotnet_escaped"], how: dotnet, rare: true },
+];
+
+const MOST_CHARACTERS = 64 * 1024;
+/** A longer text is not combined from three changes: that would take too long. */
+const MANY_CHARACTERS = 8 * 1024;
+
+/** The layout that a text has, when it is a known one. */
+export const layoutOf = (text: string, tree: Tree): Layout | undefined =>
+  LAYOUTS.find(({ how }) => writeTree(tree, how, ({ raw }) => raw) === text)?.how;
+
+/**
+ * The usual ways to write a JSON object, except the way of `text`.
+ *
+ * @param documented the names of the fields, in the order of the documentation
+ */
+export function* rewritings(
+  text: string,
+  tree: Tree,
+  documented: readonly string[],
+): Generator<{ text: string; rewritten: Rewriting[] }> {
+  const same = (a: Tree, b: Tree) => rawOf(a) === rawOf(b);
+  const most = text.length > MANY_CHARACTERS ? 2 : 3;
+  const rounded = withNumbers(tree);
+  const numbers: Way<Tree>[] = [{ how: tree, names: [] }];
+  if (!same(rounded, tree)) numbers.push({ how: rounded, names: ["numbers_rounded"] });
+  const orders: Way<(each: Tree) => Tree>[] = [{ how: (each) => each, names: [] }];
+  for (const { how, ...order } of ordersBy(documented)) {
+    if (!same(how(tree), tree)) orders.push({ how, ...order });
+  }
+  const layouts = LAYOUTS.map(({ how, ...way }) => {
+    return { how, ...(writeTree(tree, how, ({ raw }) => raw) === text ? { names: [] } : way) };
+  });
+  const escapes = escapesOf(tree);
+  for (const number of numbers) {
+    for (const order of orders) {
+      const ordered = order.how(number.how);
+      for (const layout of layouts) {
+        const some = [number, order, layout];
+        if (isTooMuch(some, most)) continue;
+        const json = writeTree(ordered, layout.how, ({ value }) => JSON.stringify(value));
+        if (json.length > 2 * MOST_CHARACTERS) continue;
+        for (const way of escapes) {
+          const ways = [...some, way];
+          const rewritten = ways.flatMap(({ names }) => names);
+          if (rewritten.length > 0 && !isTooMuch(ways, most)) yield { text: way.how(json), rewritten };
+        }
+      }
+    }
+  }
+}
+
+/** PHP's two escapes count as one change. */
+function isTooMuch(ways: Way<unknown>[], most: number): boolean {
+  const changes = ways.filter(({ names }) => names.length > 0);
+  return changes.length > (changes.some(({ rare }) => rare) ? 2 : most);
+}
+
+/** The ways that differ for these strings. One that gives the strings as they are has no name. */
+function escapesOf(tree: Tree): Way<(json: string) => string>[] {
+  const strings = [...stringsOf(tree)];
+  const raw = strings.map((each) => each.raw).join();
+  const json = strings.map(({ value }) => JSON.stringify(value)).join();
+  const ways = new Map<string, Way<(json: string) => string>>();
+  for (const way of ESCAPES) {
+    const inside = way.how(json);
+    if (!ways.has(inside)) ways.set(inside, inside === raw ? { how: way.how, names: [] } : way);
+  }
+  return [...ways.values()];
+}
+
+const rawOf = (tree: Tree) => writeTree(tree, { comma: ",", colon: ":" }, ({ raw }) => raw);
+
+function withNumbers(tree: Tree): Tree {
+  if (tree.kind === "array") return { kind: "array", items: tree.items.map(withNumbers) };
+  if (tree.kind === "object") {
+    return { kind: "object", members: tree.members.map(({ key, value }) => ({ key, value: withNumbers(value) })) };
+  }
+  return tree.kind === "plain" && /\d/.test(tree.raw) ? { kind: "plain", raw: JSON.stringify(Number(tree.raw)) } : tree;
+}
+
+function ordersBy(documented: readonly string[]): Way<(tree: Tree) => Tree>[] {
+  const rank = (key: string) => (documented.includes(key) ? documented.indexOf(key) : documented.length);
+  const order = (compare: (a: string, b: string) => number) => (tree: Tree) => {
+    return inOrder(tree, (a, b) => compare(a.key.value, b.key.value));
+  };
+  return [
+    { names: ["keys_as_javascript"], how: order(asJavaScript), rare: true },
+    { names: ["keys_sorted"], how: order((a, b) => (a < b ? -1 : 1)) },
+    { names: ["keys_documented"], how: order((a, b) => rank(a) - rank(b)) },
+  ];
+}
+
+const isIndex = (key: string) => /^(?:0|[1-9]\d{0,9})$/.test(key) && Number(key) < 2 ** 32 - 1;
+
+function asJavaScript(a: string, b: string): number {
+  if (isIndex(a) && isIndex(b)) return Number(a) - Number(b);
+  return Number(isIndex(b)) - Number(isIndex(a));
+}
+
+/** A key that stands twice keeps its first place and its last value, as in most programs. */
+function inOrder(tree: Tree, compare: (a: Member, b: Member) => number): Tree {
+  if (tree.kind === "array") return { kind: "array", items: tree.items.map((item) => inOrder(item, compare)) };
+  if (tree.kind !== "object") return tree;
+  const members = new Map<string, Member>();
+  for (const { key, value } of tree.members) members.set(key.value, { key, value: inOrder(value, compare) });
+  return { kind: "object", members: [...members.values()].sort(compare) };
+}

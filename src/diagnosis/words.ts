@@ -1,0 +1,42 @@
+/**
+ * A text for a reader: in English, with `{0}`, `{1}`, … for the values. The English text is also the key of its translation. All of
+ * them are in all-words.ts.
+ */
+export interface Words {
+  words: string;
+  values?: readonly Value[];
+}
+
+/** A value in a text: as it is, a text of its own, a list of texts, or a time in Unix seconds. */
+export type Value = string | number | Words | { list: readonly Words[] } | { at: number };
+
+/** One thing that was found out. `name` is for programs. */
+export interface Finding extends Words {
+  name: string;
+}
+
+/** How a surface writes: in which language, and how it shows a time given in Unix seconds. */
+export interface Voice {
+  t: (english: string, ...values: (string | number | undefined)[]) => string;
+  time: (seconds: number) => string;
+}
+
+export const LIST_WORDS = [", "];
+
+/** A text with its values, in the language of a surface. */
+export function say(voice: Voice, { words, values = [] }: Words): string {
+  return voice.t(words, ...values.map((value) => valueText(voice, value)));
+}
+
+function valueText(voice: Voice, value: Value): string | number {
+  if (typeof value !== "object") return value;
+  if ("words" in value) return say(voice, value);
+  if ("list" in value) return value.list.map((each) => say(voice, each)).join(voice.t(", "));
+  return voice.time(value.at);
+}
+
+/** A voice for English alone. */
+export const english: Voice = {
+  t: (text, ...values) => text.replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)])),
+  time: (seconds) => new Date(seconds * 1000).toISOString(),
+};

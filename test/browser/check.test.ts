@@ -1,0 +1,166 @@
+import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
+import { DESKTOP, openBrowser, PHONE } from "../support/open-browser.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const SECRET = "keep-this-on-your-server";
+const sign = (text: string) => createHmac("sha256", SECRET).update(text).digest("hex");
+const bodyOf = (change: object = {}) =>
+  JSON.stringify({
+    ...{
+      appid: "my-shop",
+      timestamp: Math.floor(Date.now() / 1000),
+      ranstr: "r",
+      sbs: "customer_001",
+      ip: "127.0.0.1",
+    },
+    ...{ sbs_mc: "王伟", content: "Hello", kefu_id: [10411], fzr_uid: 10411, ...change },
+  });
+
+let worker: BuiltWorker;
+let browser: Browser;
+beforeAll(async () => {
+  [worker, browser] = await Promise.all([startBuiltWorker(), openBrowser()]);
+});
+afterEach(async () => {
+  for (const context of browser.contexts()) await context.close();
+});
+afterAll(async () => {
+  await browser?.close();
+  await worker?.close();
+});
+
+/** The page, what it complained of, and what it asked for since it was drawn. */
+async function open(path: string, options: { viewport?: typeof DESKTOP; colorScheme?: "light" | "dark" } = {}) {
+  const context = await browser.newContext({ baseURL: worker.url, viewport: DESKTOP, ...options });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const asked: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  const answer = await page.goto(path, { waitUntil: "networkidle" });
+  page.on("request", (request) => asked.push(request.url()));
+  return { page, complaints, asked, headers: (await answer?.allHeaders()) ?? {} };
+}
+
+/** Fills the form by its labels, and presses its button. */
+async function check(
+  page: Page,
+  language: keyof typeof LABELS,
+  { body, signature }: { body: string; signature: string },
+) {
+  const labels = LABELS[language];
+  await page.getByLabel(labels.body, { exact: true }).fill(body);
+  await page.getByLabel(labels.signature).fill(signature);
+  await page.getByLabel(labels.secret, { exact: true }).fill(SECRET);
+  await page.getByRole("button", { name: labels.check, exact: true }).click();
+  await page.locator("#result h2").waitFor();
+  // biome-ignore lint/performance/useDomNodeTextContent: the lines of the page are compared, which textContent joins
+  return page.getByRole("status").innerText();
+}
+
+const LABELS = {
+  en: {
+    body: "Body, as it was sent",
+    signature: "Signature (x-chat-signature)",
+    secret: "Secret of the app",
+    check: "Check",
+  },
+  zh: { body: "请求体（按发送时的原样）", signature: "签名（x-chat-signature）", secret: "应用的密钥", check: "检查" },
+};
+
+const PAGES = [
+  [
+    "en",
+    "/docs/check/",
+    "The server refuses this request: 401 token验证失败!",
+    "Cause: Signature",
+    /LF \(\\n\), that was not sent/,
+    /^Also: Fields/m,
+  ],
+  [
+    "zh",
+    "/docs/zh/check/",
+    "服务器会拒绝此请求：401 token验证失败!",
+    "原因：签名",
+    /被签名的内容末尾有换行 LF/,
+    /^此外：字段/m,
+  ],
+] as const;
+
+describe.each([
+  ["a desk, light", { viewport: DESKTOP, colorScheme: "light" }],
+  ["a phone, dark", { viewport: PHONE, colorScheme: "dark" }],
+] as const)("on %s", (_, options) => {
+  it.each(PAGES)(
+    "names the cause first, in %s, and sends nothing",
+    async (language, path, verdict, cause, text, also) => {
+      const { page, complaints, asked, headers } = await open(path, options);
+      expect(headers["content-security-policy"]?.match(/connect-src/g)).toHaveLength(1);
+      expect(headers["content-security-policy"]).toMatch(
+        /^default-src 'none';.* connect-src 'none';.* form-action 'none';[^,]*$/,
+      );
+      const body = bodyOf({ kefu_id: "10411" });
+      const said = await check(page, language, { body, signature: sign(`${body}\n`) });
+      expect(said.split("\n").filter(Boolean).slice(0, 2)).toEqual([verdict, cause]);
+      expect(said).toMatch(text);
+      expect(said).toMatch(also);
+      expect(said).not.toContain(SECRET);
+      expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+      await page.evaluate("for (const each of document.querySelectorAll('details')) each.open = true");
+      await page.evaluate(AXE);
+      const found = await page.evaluate(
+        "axe.run({ runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag22aa'] } })",
+      );
+      const { violations } = found as { violations: { id: string; nodes: { html: string }[] }[] };
+      expect(violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
+      expect([complaints, asked, new URL(page.url()).search]).toEqual([[], [], ""]);
+    },
+  );
+});
+
+it("accepts a right request, and takes the exact bytes of a file", async () => {
+  const { page, asked } = await open("/docs/check/");
+  const body = bodyOf();
+  expect(await check(page, "en", { body, signature: sign(body) })).toContain("The server accepts this request");
+  const buffer = Buffer.from(`${body}\r\n`);
+  await page
+    .getByLabel("Or the body as a file")
+    .setInputFiles({ name: "body.json", mimeType: "application/json", buffer });
+  await page.getByRole("button", { name: "Check", exact: true }).click();
+  await page.getByText("What was sent ends with a line end, CRLF (\\r\\n)").waitFor();
+  expect(asked).toEqual([]);
+});
+
+it("is used by keyboard alone, and shows the secret on demand", async () => {
+  const { page } = await open("/docs/check/");
+  const secret = page.getByLabel("Secret of the app", { exact: true });
+  await secret.focus();
+  await page.keyboard.type(SECRET);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Space");
+  expect([await secret.getAttribute("type"), await secret.inputValue()]).toEqual(["text", SECRET]);
+  expect(await page.getByRole("button", { name: "Hide" }).getAttribute("aria-pressed")).toBe("true");
+  await secret.press("Enter");
+  await page.getByText("The body is empty.").waitFor();
+});
+
+it("takes headers too, and cannot reach any address", async () => {
+  const { page, complaints } = await open("/docs/check/");
+  await page.getByText("Headers and tolerance").click();
+  await page.getByLabel("It was not sent").check();
+  await page.getByLabel("Idempotency-Key, if it was sent").fill("a b");
+  const body = bodyOf();
+  const said = await check(page, "en", { body, signature: sign(body) });
+  expect(said).toMatch(/^The server refuses this request: 415 参数错误\n+Cause: Content-Type\n+The header is absent/);
+  expect(said).toContain("It has a blank inside");
+  const reached = await page.evaluate("fetch('/healthz').then(() => 'reached', () => 'refused')");
+  expect(reached).toBe("refused");
+  expect(complaints.join()).toContain("connect-src 'none'");
+});
