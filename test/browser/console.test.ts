@@ -164,7 +164,7 @@ describe("the signature check in a browser", () => {
     const cases: [string, string, string][] = [
       [body, signature, "Sent now, the server accepts this request"],
       [body, await sign("wrong", body), "No secret of this app makes this signature"],
-      [body, await sign(app.secret, `${body}\n`), "ends with a line end that the pasted body does not have"],
+      [body, await sign(app.secret, `${body}\n`), "What was signed ends with a line end, LF"],
       [`${body}\n`, signature, "has no line end at its end, the pasted body does"],
       [pretty, await sign(app.secret, pretty), "the signature fits LF (\\n)"],
       [pretty, await sign(app.secret, pretty.replaceAll("\n", "\r\n")), "the signature fits CRLF (\\r\\n)"],
@@ -180,7 +180,7 @@ describe("the signature check in a browser", () => {
       await page.getByLabel("Body, as it was sent").fill(sent);
       await page.getByLabel("Signature (x-chat-signature)").fill(signed);
       await Promise.all([page.waitForNavigation(), press(page, "Check")]);
-      expect(await page.locator("main").innerText()).toContain(said);
+      expect((await page.locator("main").innerText()).replaceAll(/\s+/g, " ")).toContain(said);
       expect(await page.getByLabel("Body, as it was sent").inputValue()).toBe(sent);
     }
     const used = new AgentSessionClient({ baseUrl: worker.url, ...app });
@@ -610,6 +610,10 @@ describe("the look of the console", () => {
     await page.locator("textarea").fill(JSON.stringify({ appid: world.app.appid }));
     await page.locator("main button").click();
     expect(["a check", await violations(page)]).toEqual(["a check", []]);
+    await page.locator("textarea").fill(JSON.stringify({ appid: `${world.app.appid.toUpperCase()}x` }));
+    await page.locator("main form button").click();
+    for (const summary of await page.locator("summary").all()) await summary.click();
+    expect(["a check of a near appid", await violations(page)]).toEqual(["a check of a near appid", []]);
     await page.goto(`${world.site}/agents`);
     await page.locator("details.fold > summary").click();
     expect(["forms", await violations(page)]).toEqual(["forms", []]);

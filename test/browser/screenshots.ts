@@ -239,7 +239,7 @@ async function checkSignature(page: Page, app: { appid: string; secret: string }
   await page.locator("textarea[name=body]").fill(body);
   await page.locator("input[name=signature]").fill(await sign(app.secret, JSON.stringify(sorted)));
   await page.locator("main button").click();
-  await page.locator(".checks").waitFor();
+  await page.locator(".verdict").waitFor();
 }
 
 async function pasteAgents(page: Page, path: string): Promise<void> {

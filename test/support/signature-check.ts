@@ -7,12 +7,22 @@ import { type Body, hmac, type World } from "./world.ts";
 
 export type Operation = "create_gd" | "add_kf";
 
+interface Pasted {
+  operation?: string;
+  appid?: string;
+  body?: string;
+  signature?: string;
+  contentType?: string;
+  contentEncoding?: string;
+  idempotencyKey?: string;
+}
+
 interface Verdict {
   /** The answer that the call got, when the page knows it, with the text below. */
   was: string | undefined;
   /** The answer that the call would get now. */
   answer: string;
-  /** The text below that answer. */
+  /** The text below that answer, without the cause. */
   note: string;
   /** Each line of the check: its subject, its state, its text. */
   lines: Record<string, { state: string; text: string }>;
@@ -21,7 +31,7 @@ interface Verdict {
 /** Presses "Check" with every field of the real form. */
 export async function check(
   visitor: ConsoleVisitor,
-  pasted: { operation?: Operation; appid?: string; body: string; signature: string },
+  pasted: Pasted & { operation?: Operation; body: string; signature: string },
 ): Promise<Verdict> {
   const page = await pressCheck(visitor, { operation: "create_gd", ...pasted });
   expect(page.status).toBe(200);
@@ -31,29 +41,33 @@ export async function check(
 /** Fills the form and presses its button. */
 export async function pressCheck(
   visitor: ConsoleVisitor,
-  { operation = "", appid = "", body = "", signature = "" }: { [field: string]: string },
+  { operation = "", appid = "", body = "", signature = "", contentType, contentEncoding, idempotencyKey }: Pasted,
 ): Promise<ConsolePage> {
   return visitor.press(await visitor.open("/console/signature-check"), "Check", {
     "Which call is it?": operation,
     appid,
     "Body, as it was sent": body,
     "Signature (x-chat-signature)": signature,
+    ...(contentType !== undefined && { "Content-Type": contentType }),
+    ...(contentEncoding !== undefined && { "Content-Encoding": contentEncoding }),
+    ...(idempotencyKey !== undefined && { "Idempotency-Key": idempotencyKey }),
   });
 }
 
 export function verdictOf(page: string): Verdict {
-  const lines = page.matchAll(
+  const steps = page.matchAll(
     /<li class="(?:fine|wrong)"><h2>(.*?)<span class="badge \w+">([\w ]+)<\/span><\/h2>(.*?)<\/li>/gs,
   );
+  const lines = [...steps].map(([, about = "", state = "", text = ""]) => [plain(about), { state, text: plain(text) }]);
+  const causes = page.matchAll(/<div class="cause"><h3>(.*?)<\/h3>(.*?)<\/div>/gs);
+  const cause = [...causes].map(([, about = "", text = ""]) => [plain(about), { state: "Cause", text: plain(text) }]);
   const notices = [...page.matchAll(/<section class="notice[^>]*><h2>(.*?)<\/h2>(.*?)<\/section>/gs)].reverse();
-  const [now, was] = notices.map(([, title = "", text = ""]) => [plain(title), plain(text)]);
+  const [now, was] = notices.map(([, title = "", text = ""]) => [plain(title), text] as const);
   return {
-    was: was?.join(": "),
+    was: was === undefined ? undefined : `${was[0]}: ${plain(was[1])}`,
     answer: now?.[0] ?? "",
-    note: now?.[1] ?? "",
-    lines: Object.fromEntries(
-      [...lines].map(([, about = "", state = "", text = ""]) => [plain(about), { state, text: plain(text) }]),
-    ),
+    note: plain(now?.[1].replace(/<div class="cause">.*?<\/div>/s, "") ?? ""),
+    lines: Object.fromEntries([...lines, ...cause]),
   };
 }
 

@@ -3,6 +3,7 @@ import { APPS_CALLS } from "./apps/calls.ts";
 import { AUDIT_CALLS } from "./audit/calls.ts";
 import type { ConsoleCall } from "./env.ts";
 import { HOMES_CALLS } from "./homes/calls.ts";
+import { JOURNAL_CALLS } from "./journal/calls.ts";
 import { SESSIONS_CALLS } from "./sessions/calls.ts";
 import { SIGN_IN_CALLS } from "./sign-in/calls.ts";
 import { SIGNATURE_CHECK_CALLS } from "./signature-check/calls.ts";
@@ -17,6 +18,7 @@ export const CONSOLE_CALLS: readonly ConsoleCall[] = [
   ...AGENTS_CALLS,
   ...WEBHOOKS_CALLS,
   ...SESSIONS_CALLS,
+  ...JOURNAL_CALLS,
   ...SIGNATURE_CHECK_CALLS,
   ...HOMES_CALLS,
   ...AUDIT_CALLS,

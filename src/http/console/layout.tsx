@@ -17,6 +17,8 @@ export interface ShownPage {
   back?: string | undefined;
   /** A form that is shown again. The language switch sends its values to its path: otherwise a change of language would lose them. */
   filled?: { path: string; values: Record<string, string> } | undefined;
+  /** What was typed into the search of the page before. */
+  search?: string | undefined;
   body: Child;
 }
 
@@ -34,6 +36,7 @@ function Layout({
   site,
   back,
   filled,
+  search,
   done,
   body,
 }: ShownPage & { view: View; done: Awaited<ReturnType<typeof doneNotice>> }) {
@@ -74,6 +77,31 @@ function Layout({
                 </a>
               ))}
             </nav>
+          )}
+          {view.session && (
+            <search>
+              <form method="get" action="/console/requests" class="find">
+                {site && <input type="hidden" name="site" value={site.id} />}
+                <label class="unseen" for="find">
+                  {t("Find a call by its request id")}
+                </label>
+                <input
+                  type="search"
+                  id="find"
+                  name="id"
+                  value={search}
+                  placeholder={t("Request id")}
+                  required
+                  maxlength={200}
+                  autocomplete="off"
+                  spellcheck={false}
+                />
+                <button type="submit" class="quiet">
+                  {t("Find")}
+                  <span class="unseen"> {t("the call")}</span>
+                </button>
+              </form>
+            </search>
           )}
           <div class="tools">
             <Action

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import chinese from "../../../src/assets/console/zh.json";
+import { ALL_TEXTS } from "../../../src/diagnosis/all-texts.ts";
 import { languageOf, localTime, secondsOf, startsOf } from "../../../src/http/console/view.ts";
 import { OPERATIONS } from "../../../src/operations/index.ts";
 import { DELIVERY_STATUSES, FAILURE_WORDS, REDELIVERED_STATUSES } from "../../../src/services/events.ts";
@@ -61,6 +62,7 @@ const texts = new Set([
   ...FAILURES,
   ...STATUSES,
   ...REFUSALS,
+  ...ALL_TEXTS,
   ...SOURCES.flatMap((source) =>
     [...source.matchAll(/\bt\(\s*("(?:[^"\\]|\\.)*")/g)].map(([, text = ""]) => JSON.parse(text)),
   ),

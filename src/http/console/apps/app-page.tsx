@@ -121,6 +121,11 @@ async function appPage(c: PageContext, named: Site, again?: Filled): Promise<Res
           )}
         </dl>
       </section>
+      <p>
+        <a href={`/console/sites/${site.id}/refusals?${new URLSearchParams({ appid: app.appid })}`}>
+          {t("Refused calls of this app")}
+        </a>
+      </p>
       {owner.isActive && (
         <>
           <RotateCard view={view} owner={owner} again={again} />

@@ -8,7 +8,7 @@ import { NoticeBox } from "./parts.tsx";
 
 /** A site as its pages show it, and the tab to mark. */
 export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
-  tab?: "overview" | "sessions" | "apps" | "agents" | "webhooks" | "audit" | "settings";
+  tab?: "overview" | "sessions" | "apps" | "agents" | "webhooks" | "refusals" | "audit" | "settings";
 };
 
 /** The top of a site's page: links up, name, state, home and tabs. An unfinished site, which its home does not have yet, has no tabs. */
@@ -20,6 +20,7 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
     ["apps", "/apps", t("Apps")],
     ["agents", "/agents", t("Agents")],
     ["webhooks", "/webhooks", "Webhooks"],
+    ["refusals", "/refusals", t("Refused calls")],
     ["audit", "/audit", t("Audit log")],
     ["settings", "/settings", t("Settings")],
   ] as const;

@@ -50,6 +50,16 @@ export function Conversation({ view, siteId, stored }: { view: View; siteId: num
     ...(metadata.length === 0 ? [] : [[t("Metadata"), <Pairs pairs={metadata} />] as Fact]),
     [t("Kind"), session.kind === "ticket" ? t("Ticket") : t("Chat")],
     [t("Created"), <Time view={view} at={session.createdAt} />],
+    ...(session.requestId === null
+      ? []
+      : [
+          [
+            t("Opened by the call"),
+            <a href={`/console/sites/${siteId}/requests/${session.requestId}`}>
+              <code class="long">{session.requestId}</code>
+            </a>,
+          ] as Fact,
+        ]),
   ];
   return (
     <div class="talk">

@@ -1,41 +1,93 @@
-import { alwaysStatus200 } from "../../../config.ts";
-
-import { type SignedErrorCode, WIRE_ERRORS } from "../../../errors.ts";
-import { checkPastedRequest, OPERATIONS } from "../../../services/check-pasted-request.ts";
+import { ServiceError } from "../../../errors.ts";
+import {
+  asHeader,
+  checkPastedRequest,
+  OPERATIONS,
+  type PastedRequest,
+} from "../../../services/check-pasted-request.ts";
+import { findRefusal } from "../../../services/journal.ts";
 import type { PageContext } from "../env.ts";
 import { readForm } from "../forms/read-form.ts";
-
 import { showPage } from "../layout.tsx";
 import { Field } from "../parts/form.tsx";
-import { Badge, NoticeBox } from "../parts/parts.tsx";
-import { checkLines, codeOf, type Diagnosis, refusalText } from "./check-lines.ts";
+import { checkLines, type Diagnosis } from "./check-lines.ts";
+import { Verdict } from "./verdict.tsx";
+import { type RefusedCall, WasRefused } from "./was-refused.tsx";
 
 const PATH = "/console/signature-check";
 
 type Form = Record<string, string>;
 
+/** The fields of the form. Any other is dropped: after a new sign-in the form is that of the sign-in page, with the admin token. */
+const FIELDS = [
+  "operation",
+  "appid",
+  "body",
+  "signature",
+  "content_type",
+  "no_content_type",
+  "content_encoding",
+  "idempotency_key",
+  "request",
+] as const;
+
+/** The page, filled in with what a link knows of the request: `?operation=create_gd&appid=…&request=…`. */
 export const signatureCheckPage = (c: PageContext): Promise<Response> => checkPage(c, c.req.query());
 
 /** Answers with the page. A redirect would need the pasted request stored, or in the address. */
 export async function postSignatureCheck(c: PageContext): Promise<Response> {
   const form = await readForm(c);
-  const { appid = "", body = "", signature = "" } = form;
   const operation = OPERATIONS.find(({ wireName }) => wireName === form.operation);
   if (operation === undefined) return checkPage(c, form, c.var.view.t("Choose the call."));
   const { ctx, view } = c.var;
-  // A header that was copied from a log or from `curl -v` begins with its name.
-  const pasted = { operation, appid, body, signature: signature.replace(/^\s*x-chat-signature:/i, "") };
+  const pasted = pastedOf(operation, form);
   const checked = await checkPastedRequest(ctx, pasted);
-  return checkPage(c, form, checkLines(view, pasted, checked, ctx.config.timestampToleranceSeconds));
+  const lines = checkLines(view, pasted, checked, ctx.config.timestampToleranceSeconds);
+  return checkPage(c, form, { ...lines, appid: checked.appid || undefined });
+}
+
+/** The pasted request. A header that was copied from a log or from `curl -v` begins with its name. */
+function pastedOf(operation: PastedRequest["operation"], form: Form): PastedRequest {
+  const header = (name: string, value = "") =>
+    asHeader(value.replace(new RegExp(`^\\s*${name}:`, "i"), "")) || undefined;
+  return {
+    operation,
+    appid: form.appid ?? "",
+    body: form.body ?? "",
+    signature: (form.signature ?? "").replace(/^\s*x-chat-signature:/i, ""),
+    contentType: form.no_content_type ? null : header("content-type", form.content_type),
+    contentEncoding: header("content-encoding", form.content_encoding),
+    idempotencyKey: header("idempotency-key", form.idempotency_key),
+  };
+}
+
+/** The refused call that the form names by its request id; undefined when it names none, or no home that answers knows it. */
+async function refusedCallOf(c: PageContext, { request = "" }: Form): Promise<RefusedCall | undefined> {
+  if (request === "") return undefined;
+  try {
+    return await findRefusal(c.var.ctx, request);
+  } catch (error) {
+    if (error instanceof ServiceError) return undefined;
+    throw error;
+  }
 }
 
 /** @param result the findings, or the error of the chosen call; undefined before the first check */
-function checkPage(c: PageContext, form: Form, result?: Diagnosis | string): Promise<Response> {
-  const { t } = c.var.view;
+async function checkPage(c: PageContext, form: Form, result?: Diagnosis | string): Promise<Response> {
+  const { view } = c.var;
+  const { t } = view;
   const error = typeof result === "string" ? result : undefined;
+  const named = await refusedCallOf(c, form);
+  // What was pasted may be another request than the one that the link was about.
+  const isAbout = typeof result !== "object" || result.appid === undefined || result.appid === named?.appid;
+  const call = isAbout ? named : undefined;
+  const headers = [form.content_type, form.no_content_type, form.content_encoding, form.idempotency_key];
   const body = (
     <>
-      {result !== undefined && typeof result !== "string" && <Verdict c={c} diagnosis={result} />}
+      {call && <WasRefused view={view} call={call} />}
+      {result !== undefined && typeof result !== "string" && (
+        <Verdict c={c} diagnosis={result} isKnown={call !== undefined && call.reason === result.answered?.refusedFor} />
+      )}
       <section class="card">
         <p>
           {t(
@@ -43,6 +95,7 @@ function checkPage(c: PageContext, form: Form, result?: Diagnosis | string): Pro
           )}
         </p>
         <form method="post" action={PATH}>
+          {form.request && <input type="hidden" name="request" value={form.request} />}
           <div class="field">
             <label for="operation">{t("Which call is it?")}</label>
             <select
@@ -80,118 +133,47 @@ function checkPage(c: PageContext, form: Form, result?: Diagnosis | string): Pro
             maxlength={512}
             code
           />
+          <details open={headers.some((value) => value)}>
+            <summary>{t("Headers")}</summary>
+            <div class="headers">
+              <Field
+                label="Content-Type"
+                name="content_type"
+                value={form.content_type}
+                hint={t("Left empty: application/json.")}
+                maxlength={255}
+                code
+              />
+              <div class="field">
+                <label>
+                  <input type="checkbox" name="no_content_type" value="on" checked={form.no_content_type === "on"} />{" "}
+                  {t("Content-Type was not sent")}
+                </label>
+              </div>
+              <Field
+                label="Content-Encoding"
+                name="content_encoding"
+                value={form.content_encoding}
+                hint={t("Left empty: none was sent.")}
+                maxlength={255}
+                code
+              />
+              <Field
+                label="Idempotency-Key"
+                name="idempotency_key"
+                value={form.idempotency_key}
+                hint={t("Left empty: none was sent.")}
+                maxlength={512}
+                code
+              />
+            </div>
+          </details>
           <button type="submit">{t("Check")}</button>
         </form>
       </section>
     </>
   );
-  // The other fields are dropped: after a new sign-in the form is that of the sign-in page, which holds the admin token.
-  const { operation = "", appid = "", body: pasted = "", signature = "" } = form;
-  const values = { operation, appid, body: pasted, signature };
+  const values = Object.fromEntries(FIELDS.map((name) => [name, form[name] ?? ""]));
   const filled = result === undefined ? undefined : { path: PATH, values };
   return showPage(c, { title: t("Signature check"), section: "check", filled, body }, error ? 400 : 200);
-}
-
-function Verdict({ c, diagnosis: { answered, lines } }: { c: PageContext; diagnosis: Diagnosis }) {
-  const { t } = c.var.view;
-  const wireOf = (refusal: SignedErrorCode) => {
-    const { status, message } = WIRE_ERRORS[refusal];
-    return [alwaysStatus200(c.env) ? 200 : status, message];
-  };
-  const refused = lines.filter(({ refusal }) => refusal !== undefined);
-  const [stop, next] = refused;
-  const ends = lines.find((line) => line.ends)?.ends;
-  const { sessionId, refusedFor } = answered ?? {};
-  const wanted = refused.find(({ outcome }) => outcome !== undefined && outcome === refusedFor);
-  // A pasted request is often stale only because of its age now. So the cause back then was its next error, if it has one.
-  const cause = answered ? wanted : stop?.outdated === "late" ? (next ?? stop) : stop;
-  const mayBeAnother = (
-    <p>
-      {t("If you sent this ranstr before with other bytes, this one was answered {0} {1}", ...wireOf("token_invalid"))}
-    </p>
-  );
-  return (
-    <>
-      {refusedFor && (
-        <NoticeBox kind="bad" title={t("A call with this ranstr was answered {0} {1}", ...wireOf(codeOf(refusedFor)))}>
-          <p>
-            {refusedFor === "key_reused"
-              ? refusalText(c.var.view, refusedFor)
-              : (cause?.texts ??
-                t("What it was refused for has changed since: {0}", refusalText(c.var.view, refusedFor)))}
-          </p>
-          {mayBeAnother}
-        </NoticeBox>
-      )}
-      {sessionId && (
-        <NoticeBox kind="good" title={t("A call with this ranstr was accepted: session {0}", sessionId)}>
-          {mayBeAnother}
-          <p>
-            <a href={`/console/sites/${answered?.siteId}/sessions/${sessionId}`}>{t("To the session")}</a>
-          </p>
-        </NoticeBox>
-      )}
-      <NoticeBox
-        kind={answered || (ends && !stop) ? "note" : stop ? "bad" : "good"}
-        title={
-          stop?.refusal
-            ? t("Sent now, the server answers {0} {1}", ...wireOf(stop.refusal))
-            : ends
-              ? t("Sent now, the server accepts this request if its line ends are {0}", ends.fits)
-              : t("Sent now, the server accepts this request")
-        }
-      >
-        {answered ? (
-          <p>
-            {t(
-              "A ranstr can be used once: sent again, the same bytes are refused, whatever they were answered first. Each try needs a new ranstr, the time of the try and a new signature.",
-            )}
-          </p>
-        ) : (
-          stop?.outdated && (
-            <p>
-              {next?.refusal
-                ? t("With a fresh timestamp it answers {0} {1}.", ...wireOf(next.refusal))
-                : t("With a fresh timestamp it accepts the request.")}
-            </p>
-          )
-        )}
-      </NoticeBox>
-      <ol class="checks" aria-label={t("What was checked")}>
-        {lines.map((line) => {
-          const depends = !line.refusal && line.ends;
-          const also = answered || line.outdated === "late" ? t("If sent again") : t("Also");
-          const label = line.notEvaluated
-            ? t("Not evaluated")
-            : depends
-              ? t("Depends")
-              : !line.refusal
-                ? t("Fine")
-                : line === cause
-                  ? t("Cause")
-                  : also;
-          return (
-            <li class={line.refusal || depends ? "wrong" : "fine"}>
-              <h2>
-                {line.title}{" "}
-                <Badge
-                  kind={line === cause ? "bad" : line.refusal || depends ? "wait" : line.notEvaluated ? "off" : "good"}
-                  label={label}
-                />
-              </h2>
-              {line.texts.map((text) => (
-                <p>{text}</p>
-              ))}
-              {line.signed !== undefined && (
-                <>
-                  <p>{t("This is what was signed:")}</p>
-                  <pre tabindex={0}>{line.signed}</pre>
-                </>
-              )}
-            </li>
-          );
-        })}
-      </ol>
-    </>
-  );
 }

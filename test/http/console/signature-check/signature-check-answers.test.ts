@@ -11,7 +11,13 @@ interface Case {
   operation?: Operation;
   /** Undefined means the right one. */
   signature?: string;
+  contentType?: string;
+  contentEncoding?: string;
+  idempotencyKey?: string;
 }
+
+const FORM = "application/x-www-form-urlencoded";
+const JSON_UTF8 = "application/json; charset=utf-8";
 
 const NESTED = (levels: number) => JSON.parse("[".repeat(levels) + "]".repeat(levels));
 const twice = async (world: World, operation: Operation, body: Body, first: number) => {
@@ -137,7 +143,58 @@ const CASES: [string, number, (world: World) => Case | Promise<Case>][] = [
   ["nothing", 400, () => ({ body: "" })],
   ["an array", 400, (world) => ({ body: JSON.stringify([world.createBody()]) })],
   ["30,000 open brackets", 400, () => ({ body: "[".repeat(30_000) })],
-  ["a URL-encoded body", 400, (world) => ({ body: `appid=${world.appid}` })],
+  ["a URL-encoded body", 415, (world) => ({ body: `appid=${world.appid}`, contentType: FORM })],
+  [
+    "a URL-encoded body that says it is JSON",
+    400,
+    (world) => ({ body: `appid=${world.appid}`, contentType: "application/json" }),
+  ],
+  ["a good create with a charset", 200, (world) => ({ body: world.createBody(), contentType: JSON_UTF8 })],
+  ["a good create sent as text", 415, (world) => ({ body: world.createBody(), contentType: "text/plain" })],
+  [
+    "a good create sent as JSON of a kind",
+    415,
+    (world) => ({ body: world.createBody(), contentType: "application/jsonl" }),
+  ],
+  ["a good create with an encoding", 415, (world) => ({ body: world.createBody(), contentEncoding: "identity" })],
+  ["65,537 bytes sent as text", 415, (world) => ({ body: padded(world, 65_537), contentType: "text/plain" })],
+  ["a good create under a new key", 200, (world) => ({ body: world.createBody(), idempotencyKey: "key-1" })],
+  ["a key with a blank", 400, (world) => ({ body: world.createBody(), idempotencyKey: "key 1" })],
+  [
+    "a create repeated under its key",
+    200,
+    async (world) => {
+      await world.create({}, { "idempotency-key": "key-1" });
+      return { body: world.createBody(), idempotencyKey: "key-1" };
+    },
+  ],
+  [
+    "another create under a used key",
+    422,
+    async (world) => {
+      await world.create({}, { "idempotency-key": "key-1" });
+      return { body: world.createBody({ content: "Another" }), idempotencyKey: "key-1" };
+    },
+  ],
+  [
+    "a create with a used ranstr under its key",
+    401,
+    async (world) => {
+      const body = world.createBody();
+      await world.send("create_gd", body, { "idempotency-key": "key-1" });
+      return { body, idempotencyKey: "key-1" };
+    },
+  ],
+  [
+    "another app's secret of the site",
+    401,
+    async (world) => {
+      const issued = await world.admin("POST", `/admin/sites/${world.siteId}/apps`, { name: "Other" });
+      const { secret } = await issued.json<{ secret: string }>();
+      const body = JSON.stringify(world.createBody());
+      return { body, signature: await hmac(secret, body) };
+    },
+  ],
   ["a good add", 200, async (world) => add(world, await world.chatId())],
   [
     "an add of one new agent among others",
@@ -187,8 +244,15 @@ describe("the signature check gives the server's answer", () => {
     const { operation = "create_gd", ...made } = await make(world);
     const body = typeof made.body === "string" ? made.body : JSON.stringify(made.body);
     const { signature = await hmac(world.secret, body) } = made;
-    const said = await check(visitor, { operation, body, signature });
-    const sent = await world.sendRaw(operation, body, signature === "" ? {} : { "x-chat-signature": signature });
+    const { contentType, contentEncoding, idempotencyKey } = made;
+    const headers = {
+      ...(signature !== "" && { "x-chat-signature": signature }),
+      ...(contentType !== undefined && { "content-type": contentType }),
+      ...(contentEncoding !== undefined && { "content-encoding": contentEncoding }),
+      ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }),
+    };
+    const said = await check(visitor, { ...made, operation, body, signature });
+    const sent = await world.sendRaw(operation, body, headers);
     expect(sent.status).toBe(status);
     expect(said.answer).toBe(status === 200 ? ACCEPTS : `Sent now, the server answers ${status} ${sent.envelope.msg}`);
     const [about, cause] = Object.entries(said.lines).find(([, { state }]) => state === "Cause") ?? [];
@@ -257,7 +321,7 @@ describe("the signature check for a site that does not serve", () => {
     const { world, visitor } = await begin();
     const { said, sent } = await compare(world, visitor, bindings);
     expect([sent.status, said.answer]).toEqual([503, UNAVAILABLE]);
-    expect(Object.keys(said.lines)).toEqual(["Body", "Home"]);
+    expect(Object.keys(said.lines)).toEqual(["Content-Type", "Content-Encoding", "Body", "Home"]);
     expect(said.lines.Home?.state).toBe("Cause");
   });
 

@@ -29,7 +29,7 @@ describe("the signature check", () => {
     log.mockRestore();
     expect(answer).toBe(ACCEPTS);
     expect(Object.values(lines).map(({ state }) => state)).toEqual([
-      ...Array(5).fill("Fine"),
+      ...Array(7).fill("Fine"),
       "Not evaluated",
       ...Array(2).fill("Fine"),
     ]);
@@ -171,7 +171,8 @@ describe("the signature check", () => {
     const texts: [string, string][] = [
       [`sha256=${hex}`, "without a prefix like “sha256=”"],
       [Uint8Array.fromHex(hex).toBase64(), "It is base64. Send hex"],
-      [hex.slice(0, 40), "It has 40 hex digits; HMAC-SHA256 has 64. That many is SHA-1."],
+      [hex.slice(0, 40), "It is the beginning of the right signature"],
+      ["a".repeat(40), "It has 40 hex digits; HMAC-SHA256 has 64. That many is SHA-1."],
       ["", "There is no signature"],
     ];
     for (const [signature, text] of texts) {
@@ -179,7 +180,7 @@ describe("the signature check", () => {
       expect([answer, lines.Signature]).toEqual([TOKEN, { state: "Cause", text: expect.stringContaining(text) }]);
     }
     const newline = await check(visitor, { body, signature: await hmac(world.secret, `${body}\n`) });
-    expect(newline.lines.Signature?.text).toContain("ends with a line end that the pasted body does not have");
+    expect(newline.lines.Signature?.text).toContain("ends with a line end, LF (\\n), that was not sent");
   });
 
   it("names a stale timestamp, one ahead, milliseconds, and a timestamp that is no number", async () => {
@@ -200,7 +201,7 @@ describe("the signature check", () => {
     const text = await at(String(NOW));
     expect([text.answer, text.lines["timestamp and ranstr"]?.text]).toEqual([
       PARAMETERS,
-      "timestamp: must be an integer, Unix seconds, not a string",
+      "timestamp must be a whole number: Unix seconds. It was sent as a string. x-error-detail: timestamp: must be an integer, Unix seconds, not a string",
     ]);
   });
 
@@ -235,7 +236,9 @@ describe("the signature check", () => {
     for (const now of [NOW, NOW + 400]) {
       world.clock.now = now;
       const { was, answer, lines } = await check(visitor, { body, signature });
-      expect(was).toBe(`A call with this ranstr was answered 400 参数错误: kefu_id: 99 unknown ${OTHER_BYTES}`);
+      expect(was).toBe(
+        `A call with this ranstr was answered 400 参数错误: Agents and session kefu_id: Not of this site: 99. Send only agents of this site in normal status, or add them to the site. x-error-detail: kefu_id: 99 unknown ${OTHER_BYTES}`,
+      );
       expect(answer).toBe(TOKEN);
       expect([lines["Agents and session"]?.state, lines.ranstr?.state]).toEqual(["Cause", "If sent again"]);
     }
@@ -248,7 +251,7 @@ describe("the signature check", () => {
     expect((await world.send("add_kf", add)).status).toBe(404);
     const added = await check(visitor, { operation: "add_kf", body: add, signature: await hmac(world.secret, add) });
     expect(added.was).toBe(
-      `A call with this ranstr was answered 404 会话不存在: chat_id: no such session on this site ${OTHER_BYTES}`,
+      `A call with this ranstr was answered 404 会话不存在: Agents and session chat_id is unknown to this site. Use the chat_id that create_gd answered to an app of the same site. x-error-detail: chat_id: no such session on this site ${OTHER_BYTES}`,
     );
   });
 
@@ -300,21 +303,34 @@ describe("the signature check", () => {
       (await checkSigned(world, visitor, { timestamp: NOW + ahead })).lines.timestamp;
     const text = "It is 8 h ahead; 300 s are allowed. Set the sender's clock.";
     expect((await said(28_790))?.text).toBe(`${text} Is it a local time, taken for UTC?`);
-    expect((await said(27_900))?.text).toBe(text);
+    expect((await said(27_900))?.text).toBe("It is 7 h 45 min ahead; 300 s are allowed. Set the sender's clock.");
     expect((await said(301))?.text).not.toContain("local time");
   });
 
   it("names field errors as the server does, also of agents and sessions", async () => {
     const { world, visitor } = await start();
-    const answers: [Body, string, string][] = [
-      [{ sbs: undefined, ip: "x" }, "Fields of create_gd", "sbs: is required; ip: must be an IPv4 or IPv6 address"],
-      [{ kefu_id: [1, 4, 99] }, "Agents and session", "kefu_id: 99 unknown, 4 disabled"],
+    const answers: [Body, string, string, string][] = [
+      [
+        { sbs: undefined, ip: "x" },
+        "Fields of create_gd",
+        "sbs: is required; ip: must be an IPv4 or IPv6 address",
+        "sbs is missing. ip must be an IPv4 or IPv6 address.",
+      ],
+      [
+        { kefu_id: [1, 4, 99] },
+        "Agents and session",
+        "kefu_id: 99 unknown, 4 disabled",
+        "kefu_id: Not of this site: 99. Disabled: 4. Send only agents of this site in normal status, or add them to the site.",
+      ],
     ];
-    for (const [change, about, detail] of answers) {
+    for (const [change, about, detail, words] of answers) {
       const sent = await world.create(change);
       expect(sent.headers.get("x-error-detail")).toBe(detail);
       const { answer, lines } = await checkSigned(world, visitor, change);
-      expect([answer, lines[about]]).toEqual([PARAMETERS, { state: "Cause", text: detail }]);
+      expect([answer, lines[about]]).toEqual([
+        PARAMETERS,
+        { state: "Cause", text: `${words} x-error-detail: ${detail}` },
+      ]);
     }
   });
 
@@ -326,14 +342,18 @@ describe("the signature check", () => {
       const verdict = await check(visitor, { operation: "add_kf", body, signature: await hmac(world.secret, body) });
       return [verdict.answer, verdict.lines["Agents and session"]];
     };
+    const agents = "Not of this site: 99. Disabled: 4. On the session already: 1, 2.";
     const ignored = "99 unknown, 4 disabled, 1 already on the session, 2 already on the session";
     expect(await said("1,2,3,4,99")).toEqual([
       ACCEPTS,
-      { state: "Fine", text: `These are ignored, the others are added: ${ignored}` },
+      { state: "Fine", text: `These are ignored, the others are added: ${agents} x-ignored-agents: ${ignored}` },
     ]);
     expect(await said([99, 4, 2, 1])).toEqual([
       "Sent now, the server answers 409 当前状态不允许操作",
-      { state: "Cause", text: `kefu_ids: nobody to add: ${ignored}` },
+      {
+        state: "Cause",
+        text: `kefu_ids: There is nobody to add. ${agents} Nothing to repeat when they are on the session already; otherwise look at the site's agents. x-error-detail: kefu_ids: nobody to add: ${ignored}`,
+      },
     ]);
     const [, many] = await said(Array.from({ length: 53 }, (_, i) => 1_000 + i));
     expect(many).toEqual({ state: "Cause", text: expect.stringMatching(/ 1052 unknown$/) });
@@ -351,7 +371,9 @@ describe("the signature check", () => {
       PARAMETERS,
       {
         state: "Cause",
-        text: expect.stringMatching(/^chat_id: .*; kefu_ids: .* The body looks like one of create_gd, but was checked/),
+        text: expect.stringMatching(
+          /^chat_id is missing. kefu_ids is missing. The body looks like one of create_gd, but was checked/,
+        ),
       },
     ]);
     const add = JSON.stringify(world.addBody(1));
@@ -383,7 +405,10 @@ describe("the signature check", () => {
     const { answer, lines } = await check(visitor, { body: deep, signature: await hmac("wrong", deep) });
     expect([answer, lines.Signature?.text]).toEqual([TOKEN, expect.stringContaining("Rewritings were not tried")]);
     const form = await check(visitor, { body: `appid=${world.appid}&timestamp=1`, signature: "" });
-    expect([form.answer, form.lines.Body?.text]).toEqual([PARAMETERS, expect.stringContaining("URL-encoded")]);
+    expect([form.answer, form.lines.Body?.text]).toEqual([
+      "Sent now, the server answers 415 参数错误",
+      expect.stringContaining("URL-encoded"),
+    ]);
   });
 
   /** Presses the language switch of a page that shows the filled form; `typed` is the text in it. */
@@ -411,11 +436,11 @@ describe("the signature check", () => {
     const { world, visitor } = await start();
     const said = async (body: string) =>
       (await check(visitor, { appid: world.appid, body, signature: "" })).lines.Body?.text;
-    expect(await said("")).toBe("The body is empty.");
-    expect(await said('{"a":1,}')).toMatch(/^The body is not a JSON object\. .*position 7/);
+    expect(await said("")).toBe("The body is empty. x-error-detail: body: must be JSON");
+    expect(await said('{"a":1,}')).toMatch(/^A comma stands before a closing bracket, at character 8\. JSON has none/);
     expect(await said('\ufeff{"a":1}')).toContain("byte order mark");
     expect(await said('{"a":1}')).toContain("no appid");
-    expect(await said(`{"a":"${"x".repeat(65_536)}"}`)).toBe("The body is over 64 KiB.");
+    expect(await said(`{"a":"${"x".repeat(65_536)}"}`)).toBe("The body has 65544 bytes; 65536 are allowed.");
   });
 
   it("names every fault, and the first one as the cause", async () => {

@@ -1,0 +1,343 @@
+import { OPERATIONS } from "../../services/check-pasted-request.ts";
+import type { View } from "./view.ts";
+
+type Translate = View["t"];
+
+/** What a part of a detail may say, and the same in words that `t` translates. The groups of the pattern are the values. */
+type Words = [pattern: RegExp, words: (t: Translate, ...values: string[]) => string];
+
+/** Rules of a field or a header. test/http/console/details.test.ts names a rule of the code that is missing here. */
+const RULES: Words[] = [
+  [/^is required$/, (t) => t("is missing.")],
+  [/^must be an integer, Unix seconds$/, (t) => t("must be a whole number: Unix seconds.")],
+  [/^must be an integer$/, (t) => t("must be a whole number.")],
+  [/^must be an integer from (\d+) to (\d+)$/, (t, ...range) => t("must be a whole number from {0} to {1}.", ...range)],
+  [/^must be the integer 1, 2 or 3$/, (t) => t("must be the number 1, 2 or 3.")],
+  [
+    /^must be a string of (\d+) to (\d+) characters$/,
+    (t, ...range) => t("must be a string of {0} to {1} characters.", ...range),
+  ],
+  [
+    /^must be a string of (\d+) to (\d+) characters, or an integer of as many digits$/,
+    (t, ...range) => t("must be a string of {0} to {1} characters, or a whole number of as many digits.", ...range),
+  ],
+  [/^must be an IPv4 or IPv6 address$/, (t) => t("must be an IPv4 or IPv6 address.")],
+  [/^must be one of (\w+)$/, (t, list) => t("must be one of {0}.", list)],
+  [
+    /^must be an array of (\d+) to (\d+) agent ids/,
+    (t, ...range) => t("must be an array of {0} to {1} agent ids.", ...range),
+  ],
+  [
+    /^must be (\d+) to (\d+) agent ids .*between commas or as an array$/,
+    (t, ...range) => t("must be {0} to {1} agent ids, between commas or as an array.", ...range),
+  ],
+  [
+    /^must be a positive integer in digits, without leading zeros$/,
+    (t) => t("must be a whole number above 0 in digits, without zeros before it."),
+  ],
+  [/^has a full-width comma/, (t) => t("has a full-width comma: write “,”.")],
+  [/^is empty: end the list without a comma$/, (t) => t("is empty: end the list without a comma.")],
+  [/^is empty$/, (t) => t("is empty.")],
+  [
+    /^must be an object of up to (\d+) strings of up to (\d+) characters, under names of (\d+) to (\d+) characters of (\S+)$/,
+    (t, ...limits) =>
+      t(
+        "must be an object of up to {0} strings of up to {1} characters, under names of {2} to {3} characters of {4}",
+        ...limits,
+      ),
+  ],
+  [/^must have at most (\d+) keys$/, (t, most) => t("must have at most {0} keys.", most)],
+  [
+    /^must have a string of up to (\d+) characters$/,
+    (t, most) => t("must have a string of up to {0} characters.", most),
+  ],
+  [
+    /^must be a name of (\d+) to (\d+) characters of (\S+)$/,
+    (t, ...limits) => t("must be a name of {0} to {1} characters of {2}", ...limits),
+  ],
+  [
+    /^must be within (\d+) s of (\d+), Unix seconds$/,
+    (t, most, now) => t("may be {0} s before or after the service's clock, which stood at {1}.", most, now),
+  ],
+  [/^was already used$/, (t) => t("was used before. Each try needs a new one.")],
+  [/^no such session on this site$/, (t) => t("is unknown to this site.")],
+  [/^is not a ticket session$/, (t) => t("is not a ticket, and agents can be added to tickets only.")],
+  [/^the session has no responsible agent$/, (t) => t("is a session without a responsible agent.")],
+  [
+    /^must be (\d+) to (\d+) visible ASCII characters$/,
+    (t, ...range) => t("must be {0} to {1} visible ASCII characters, without blanks.", ...range),
+  ],
+  [
+    /^was used for a request that meant something else$/,
+    (t) => t("was used before for a call that meant something else."),
+  ],
+  [
+    /^must be 64 hex digits, without a prefix such as (\S+)$/,
+    (t, prefix) => t("must be 64 hex digits, without “{0}” before them.", prefix),
+  ],
+  [/^must be 64 hex digits, not (\d+)$/, (t, count) => t("must be 64 hex digits; it has {0}.", count)],
+  [/^must be 64 hex digits, not base64$/, (t) => t("must be 64 hex digits; it is base64.")],
+  [
+    /^must be 64 hex digits, without other characters$/,
+    (t) => t("must be 64 hex digits, and it has other characters."),
+  ],
+  [/^must be UTF-8$/, (t) => t("is not UTF-8.")],
+  [/^must have no byte order mark$/, (t) => t("begins with a byte order mark: send UTF-8 without BOM.")],
+  [/^must be JSON$/, (t) => t("is not JSON.")],
+  [/^must be a JSON object$/, (t) => t("is JSON, but not an object: it must begin with “{” and end with “}”.")],
+  [/^must be at most (\d+) bytes$/, (t, most) => t("is too long: at most {0} bytes.", most)],
+  [/^must arrive within (\d+) s$/, (t, most) => t("did not arrive within {0} s.", most)],
+  [/^ended before its time$/, (t) => t("ended before its announced length.")],
+  [/^must be application\/json$/, (t) => t("must be application/json.")],
+  [/^must be absent$/, (t) => t("must not be sent.")],
+];
+
+/** Details that name no field. */
+const SENTENCES: Words[] = [
+  [/^the site is closed for now$/, (t) => t("The site is closed.")],
+  [/^The home (\S+) is closed\.$/, (t, home) => t("The home {0} is closed.", home)],
+  [
+    /^The home (\S+) has no database: bind it as (\S+)\.$/,
+    (t, home, binding) => t("The home {0} has no database: bind it as {1}.", home, binding),
+  ],
+];
+
+/**
+ * A detail of a refused call (`x-error-detail`, or `detail` in the log) in the reader's language: one text for each fault. A fault
+ * that is not known here is quoted as it is.
+ */
+export const detailTexts = (view: View, detail: string): string[] =>
+  detail
+    .split("; ")
+    .filter((fault) => fault !== "")
+    .map((fault) => faultText(view, fault) ?? `“${fault}”`);
+
+function faultText(view: View, fault: string): string | undefined {
+  const { t } = view;
+  const sentence = wordsOf(t, SENTENCES, fault);
+  if (sentence !== undefined) return sentence;
+  const [, field, rule = ""] = /^([\w-]+): (.*)$/s.exec(fault) ?? [];
+  if (field === undefined) return undefined;
+  const [, nobody, ids = ""] = /^(nobody to add: )?(.*)$/s.exec(rule) ?? [];
+  const agents = leftOutText(view, ids);
+  if (agents !== undefined) {
+    return t("{0}: {1}", field, nobody === undefined ? agents : `${t("There is nobody to add.")}${t(" ")}${agents}`);
+  }
+  const [, position, ofItem] = /^item (\d+) (.*)$/s.exec(rule) ?? [];
+  const [, key, ofKey] = /^(?:one key|key (\d+)) (.*)$/s.exec(rule) ?? [];
+  const words = ruleWords(t, ofItem ?? ofKey ?? rule);
+  if (words === undefined) return undefined;
+  if (ofItem !== undefined) return t("{0}, item {1}, {2}", field, position, words);
+  if (ofKey === undefined) return t("{0} {1}", field, words);
+  return key === undefined ? t("{0}, one of its keys, {1}", field, words) : t("{0}, key {1}, {2}", field, key, words);
+}
+
+/** A rule with what describe-fields.ts adds to it. */
+function ruleWords(t: Translate, rule: string): string | undefined {
+  const [, bare = rule, asString, optional] = /^(.*?)(, not a string)?(, or left out)?$/s.exec(rule) ?? [];
+  const words = wordsOf(t, RULES, bare);
+  if (words === undefined) return undefined;
+  return [words, asString && t("It was sent as a string."), optional && t("Leave it out when there is none.")]
+    .filter((part) => part !== undefined)
+    .join(t(" "));
+}
+
+function wordsOf(t: Translate, table: Words[], said: string): string | undefined {
+  for (const [pattern, words] of table) {
+    const [whole, ...values] = pattern.exec(said) ?? [];
+    if (whole !== undefined) return words(t, ...values);
+  }
+  return undefined;
+}
+
+/** The text of `x-ignored-agents` in the reader's language; undefined for another text. operations/describe-left-out.ts makes it. */
+export function leftOutText({ t }: View, said: string): string | undefined {
+  if (said === "the agents have changed meanwhile") return t("The agents have changed meanwhile.");
+  const ids: Record<string, string[]> = { unknown: [], disabled: [], "already on the session": [] };
+  const [, listed = "", more] = /^(.*?)(?:, and (\d+) more)?$/s.exec(said) ?? [];
+  for (const agent of listed.split(", ")) {
+    const [, id, why = ""] = /^(\d+) (.*)$/s.exec(agent) ?? [];
+    if (id === undefined || ids[why] === undefined) return undefined;
+    ids[why].push(id);
+  }
+  const list = (why: string) => (ids[why]?.length ? ids[why].join(t(", ")) : undefined);
+  const [unknown, disabled, there] = ["unknown", "disabled", "already on the session"].map(list);
+  return [
+    unknown && t("Not of this site: {0}.", unknown),
+    disabled && t("Disabled: {0}.", disabled),
+    there && t("On the session already: {0}.", there),
+    more && t("And {0} more agents.", more),
+  ]
+    .filter((part) => part !== undefined)
+    .join(t(" "));
+}
+
+/** A reason in words: what was wrong, and what to do. */
+export interface ReasonText {
+  what: string;
+  cure: string;
+}
+
+/** The reasons why a signed call is refused, in words. */
+function reasonTexts({ t }: View) {
+  const usedRanstr = {
+    what: t("The ranstr was used before."),
+    cure: t("Every request, a retry too, needs a new ranstr and a new signature."),
+  };
+  const deployment = t("The caller did nothing wrong. The log has the fault under the request id.");
+  const slower = t("Send fewer calls, and wait as long as Retry-After says.");
+  return {
+    app_unknown: {
+      what: t("No app has this appid."),
+      cure: t("Compare the appid with the list of apps: a slip in copying, or another environment's?"),
+    },
+    app_revoked: { what: t("The app is revoked."), cure: t("Issue another app and use its appid and secret.") },
+    signature_missing: {
+      what: t("There was no signature."),
+      cure: t("Send it in the header x-chat-signature: 64 hex digits."),
+    },
+    signature_malformed: {
+      what: t("The signature was not 64 hex digits."),
+      cure: t("Send HMAC-SHA256 in hex, without a prefix, and not in base64."),
+    },
+    signature_mismatch: {
+      what: t("The signature did not fit the body."),
+      cure: t(
+        "Another secret was used, or other bytes were signed than sent. Paste the request into the signature check.",
+      ),
+    },
+    credentials_stale: {
+      what: t("The secret stopped at that moment: it was rotated, or the app was revoked."),
+      cure: t("Sign with the current secret and send it again."),
+    },
+    timestamp_stale: {
+      what: t("The timestamp was too old."),
+      cure: t("Set the sender's clock, and take the time and sign anew for each try."),
+    },
+    timestamp_ahead: {
+      what: t("The timestamp was too far ahead."),
+      cure: t("Send Unix seconds in UTC, not milliseconds, and set the sender's clock."),
+    },
+    ranstr_seen_here: usedRanstr,
+    ranstr_seen_by_kv: usedRanstr,
+    ranstr_claimed_in_d1: usedRanstr,
+    fields_invalid: { what: t("A field broke a rule."), cure: t("The detail names the field and its rule.") },
+    idempotency_key_malformed: {
+      what: t("The Idempotency-Key has another form."),
+      cure: t("Send 1 to 255 visible ASCII characters, or leave it out."),
+    },
+    key_reused: {
+      what: t("The Idempotency-Key was used before for a call that meant something else."),
+      cure: t("Repeat a call unchanged under its key, and give each new call a new key."),
+    },
+    agents_invalid: {
+      what: t("An agent was unknown, foreign or disabled."),
+      cure: t("Send only agents of this site in normal status, or add them to the site."),
+    },
+    session_not_found: {
+      what: t("The site had no such session."),
+      cure: t("Use the chat_id that create_gd answered to an app of the same site."),
+    },
+    not_a_ticket: {
+      what: t("The session was not a ticket."),
+      cure: t("Add agents only to sessions that create_gd opened."),
+    },
+    no_responsible_agent: {
+      what: t("The session had no responsible agent."),
+      cure: t("Add agents only to sessions that create_gd opened."),
+    },
+    no_new_agents: {
+      what: t("There was nobody to add."),
+      cure: t("Nothing to repeat when they are on the session already; otherwise look at the site's agents."),
+    },
+    content_type_not_json: {
+      what: t("The Content-Type was not application/json."),
+      cure: t("Send the header Content-Type: application/json. Many libraries send a form's type unless told."),
+    },
+    content_encoding_present: {
+      what: t("The body was sent with a Content-Encoding."),
+      cure: t("Send the body as it is, not compressed, and without that header."),
+    },
+    body_too_large: { what: t("The body is over 64 KiB."), cure: t("Send a shorter body.") },
+    body_cut_off: {
+      what: t("The body ended before its announced length."),
+      cure: t("Look at the sender's connection and at the Content-Length that it sends, and send it again."),
+    },
+    body_too_slow: {
+      what: t("The body took over 5 seconds to arrive."),
+      cure: t("Look at the sender's connection, and send it again."),
+    },
+    body_not_utf8: { what: t("The body was not UTF-8."), cure: t("Write the JSON in UTF-8.") },
+    body_byte_order_mark: {
+      what: t("A byte order mark stood before the JSON."),
+      cure: t("Write UTF-8 without BOM."),
+    },
+    body_not_json: {
+      what: t("The body was not JSON."),
+      cure: t("Let a JSON library write it, and send and sign that very text."),
+    },
+    body_not_an_object: {
+      what: t("The body was JSON, but not an object."),
+      cure: t("Send one object with all fields, not a list and not a text."),
+    },
+    body_appid_missing: {
+      what: t("The body had no appid."),
+      cure: t("Send appid in the body: a string of 1 to 64 characters."),
+    },
+    app_limit: { what: t("The app was over its limit of calls."), cure: slower },
+    site_limit: { what: t("The apps of the site were over their limit of calls together."), cure: slower },
+    malformed_limit: {
+      what: t("The app had sent too many calls that break a rule."),
+      cure: t("Mend what the calls before were refused for."),
+    },
+    client_limit: {
+      what: t("Too many calls from this address had a wrong signature or an unknown appid."),
+      cure: t("Mend appid and signature. After a minute the address is served again."),
+    },
+    site_closed: { what: t("The site was closed."), cure: t("Open it in its settings. Its callers may retry then.") },
+    home_closed: {
+      what: t("The home was closed."),
+      cure: t("Take it out of CLOSED_HOMES. Its callers may retry then."),
+    },
+    home_unbound: {
+      what: t("The home of the app has no database."),
+      cure: t("Bind its database in wrangler.toml and deploy."),
+    },
+    d1_unavailable: {
+      what: t("The database did not answer."),
+      cure: t("The call may be sent again under the same Idempotency-Key, with a new ranstr."),
+    },
+    d1_answer_incomplete: {
+      what: t("The database's answer was incomplete."),
+      cure: t("The call may be sent again under the same Idempotency-Key, with a new ranstr."),
+    },
+    d1_not_migrated: { what: t("A database is not migrated."), cure: t("npm run deploy migrates all databases.") },
+    d1_statement_refused: { what: t("The database refused a statement."), cure: deployment },
+    app_unfinished: {
+      what: t("The appid is kept for a site and has no app yet."),
+      cure: t("Issue it again on its page, or release it there."),
+    },
+    master_key_wrong: {
+      what: t("MASTER_KEY does not open the app's secret."),
+      cure: t("Set the master key that sealed it, as MASTER_KEY or MASTER_KEY_PREVIOUS."),
+    },
+    configuration: { what: t("The Worker's configuration is wrong."), cure: deployment },
+    unexpected: { what: t("The Worker failed."), cure: deployment },
+  } satisfies Record<string, ReasonText>;
+}
+
+/**
+ * Why a signed call was refused, and the cure, in words. A rule of an operation that is not listed above has its own words in the
+ * operation.
+ */
+export function reasonText(view: View, reason: string): ReasonText {
+  const { t } = view;
+  const texts: Record<string, ReasonText> = reasonTexts(view);
+  if (Object.hasOwn(texts, reason)) return texts[reason] as ReasonText;
+  const [, rule] =
+    OPERATIONS.flatMap(({ refusals }) => Object.entries(refusals)).find(([name]) => name === reason) ?? [];
+  return {
+    what: rule === undefined ? t("It was refused for {0}.", reason) : t(rule.past),
+    cure: t("The detail names what to change."),
+  };
+}

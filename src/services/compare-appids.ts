@@ -1,0 +1,112 @@
+/** A stretch of an appid; `differs` when the other appid does not have it there. */
+export interface Stretch {
+  text: string;
+  differs: boolean;
+}
+
+/** How a given appid differs from one that exists. */
+export interface AppidDifference {
+  given: Stretch[];
+  existing: Stretch[];
+  /** The given one has blanks or other characters that no appid has. */
+  foreign: boolean;
+  /** Letters are large in the one and small in the other. */
+  letterCase: boolean;
+  /** Characters that look alike were taken for one another: 0 and O, or 1, l and I. */
+  lookalikes: boolean;
+  /** How many characters are missing, added, changed, or swapped with the next. */
+  slips: number;
+}
+
+/** Above all the slight differences that an appid can have, so that one slip weighs more than they do together. */
+const SLIP = 1_000;
+
+const LOOKALIKES: Record<string, string> = { o: "0", l: "1", i: "1" };
+
+/** A character as a reader takes it: a small letter, full width as half, o as 0, l and i as 1. */
+const foldedCharacter = (character: string): string => {
+  const small = character.normalize("NFKC").toLowerCase();
+  return LOOKALIKES[small] ?? small;
+};
+
+const isForeign = (character: string): boolean => !/^[\w-]$/.test(character.normalize("NFKC"));
+
+/** An appid without what no appid has, each character as a reader takes it. */
+export const foldedAppid = (appid: string): string =>
+  [...appid]
+    .filter((character) => !isForeign(character))
+    .map(foldedCharacter)
+    .join("");
+
+/** How many slips are believable. In a short appid, two of them would make any other. */
+export const believableSlips = (folded: string): number => (folded.length >= 8 ? 2 : folded.length >= 4 ? 1 : 0);
+
+type Step = "same" | "folded" | "changed" | "added" | "missing" | "swapped";
+
+/** Compares two appids character by character, with the fewest slips. The optimal string alignment distance, with its steps. */
+export function compareAppids(given: string, existing: string): AppidDifference {
+  const [a, b] = [[...given], [...existing]];
+  const rows: { cost: number; step: Step }[][] = [];
+  const at = (i: number, j: number) => rows[i]?.[j]?.cost ?? Number.POSITIVE_INFINITY;
+  for (let i = 0; i <= a.length; i++) {
+    const row: { cost: number; step: Step }[] = [];
+    rows.push(row);
+    for (let j = 0; j <= b.length; j++) row.push(i + j === 0 ? { cost: 0, step: "same" } : cheapest(a, b, i, j, at));
+  }
+  const steps: Step[] = [];
+  for (let [i, j] = [a.length, b.length]; i + j > 0; ) {
+    const step = rows[i]?.[j]?.step ?? "changed";
+    steps.unshift(step);
+    const wide = step === "swapped" ? 2 : 1;
+    if (step !== "missing") i -= wide;
+    if (step !== "added") j -= wide;
+  }
+  return described(a, b, steps);
+}
+
+function cheapest(a: string[], b: string[], i: number, j: number, at: (i: number, j: number) => number) {
+  const [mine = "", other = ""] = [a[i - 1], b[j - 1]];
+  const folded = foldedCharacter(mine) === foldedCharacter(other);
+  const isSwapped = mine !== other && mine === b[j - 2] && a[i - 2] === other;
+  const choices: [cost: number, step: Step][] = [
+    i > 0 && j > 0
+      ? [
+          at(i - 1, j - 1) + (mine === other ? 0 : folded ? 1 : SLIP),
+          mine === other ? "same" : folded ? "folded" : "changed",
+        ]
+      : [Number.POSITIVE_INFINITY, "changed"],
+    [at(i - 1, j) + (isForeign(mine) ? 1 : SLIP), "added"],
+    [at(i, j - 1) + SLIP, "missing"],
+    [isSwapped ? at(i - 2, j - 2) + SLIP : Number.POSITIVE_INFINITY, "swapped"],
+  ];
+  const [[cost, step] = [0, "same" as Step]] = choices.sort(([x], [y]) => x - y);
+  return { cost, step };
+}
+
+function described(a: string[], b: string[], steps: Step[]): AppidDifference {
+  const difference: AppidDifference = {
+    given: [],
+    existing: [],
+    ...{ foreign: false, letterCase: false, lookalikes: false, slips: 0 },
+  };
+  const take = (from: string[], to: Stretch[], at: number, count: number, differs: boolean) => {
+    const text = from.slice(at, at + count).join("");
+    const last = to.at(-1);
+    if (last?.differs === differs) last.text += text;
+    else if (text !== "") to.push({ text, differs });
+    return at + count;
+  };
+  let [i, j] = [0, 0];
+  for (const step of steps) {
+    const [mine = "", other = ""] = [a[i], b[j]];
+    if (step === "folded") {
+      if (mine.toLowerCase() === other.toLowerCase()) difference.letterCase = true;
+      else difference.lookalikes = true;
+    } else if (step === "added" && isForeign(mine)) difference.foreign = true;
+    else if (step !== "same") difference.slips++;
+    const wide = step === "swapped" ? 2 : 1;
+    i = take(a, difference.given, i, step === "missing" ? 0 : wide, step !== "same");
+    j = take(b, difference.existing, j, step === "added" ? 0 : wide, step !== "same");
+  }
+  return difference;
+}

@@ -1,0 +1,222 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { firstRequestIdAt, newRequestId } from "../../../../src/request-id.ts";
+import { systemRuntime } from "../../../../src/runtime.ts";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { downDb } from "../../../support/down-db.ts";
+import { JournalConsumer, keepingJournal } from "../../../support/journal.ts";
+import { newRefusal } from "../../../support/new-refusal.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+async function start(home = "main") {
+  const { sent, JOURNAL } = keepingJournal();
+  const world = await World.create({ JOURNAL }, home);
+  const visitor = await ConsoleVisitor.signedIn(world);
+  const settle = () => new JournalConsumer().write(sent.splice(0));
+  return { world, visitor, settle, site: `/console/sites/${world.siteId}` };
+}
+
+const idOf = (answer: { headers: Headers }) => answer.headers.get("x-request-id") ?? "";
+
+describe("the refused calls of a site", () => {
+  it("are each told in plain words, with what to do, and lead to their page and into the check", async () => {
+    const { world, visitor, settle, site } = await start();
+    const answer = await world.create({ kefu_id: [1, "x"] });
+    await settle();
+    const page = await visitor.open(`${site}/refusals`);
+    expect(page.rows).toEqual([
+      [
+        "15 Jan 2027, 08:00",
+        expect.stringMatching(/^create_gd \S/),
+        "400 A field broke a rule. kefu_id, item 2, must be a whole number from 1 to 9007199254740991. It was sent as a string.",
+        expect.stringMatching(/Check this request$/),
+        "–",
+      ],
+    ]);
+    expect(page.link("15 Jan 2027, 08:00")).toBe(`${site}/requests/${idOf(answer)}`);
+    const check = await visitor.open(page.link("Check this request"));
+    expect([check.value("Which call is it?"), check.value("appid")]).toEqual(["create_gd", world.appid]);
+  });
+
+  it("say how many were left out", async () => {
+    const { world, visitor, site } = await start();
+    await newRefusal(world, { requestId: firstRequestIdAt(NOW), skipped: 12_345, reason: "signature_mismatch" });
+    expect((await visitor.open(`${site}/refusals`)).rows[0]?.at(-1)).toBe("12,345 more");
+  });
+
+  it("are found by app, reason, call and time, from the form and from the page of the app", async () => {
+    const { world, visitor, site } = await start();
+    await newRefusal(world, { requestId: firstRequestIdAt(NOW - 7_200), at: NOW - 7_200, reason: "app_limit" });
+    await newRefusal(world, { requestId: firstRequestIdAt(NOW - 60), at: NOW - 60, operation: "add_agents" });
+    const page = await visitor.open(`${site}/refusals`);
+    const found = async (fill: Record<string, string>) => (await visitor.press(page, "Find", fill)).rows.length;
+    expect(await found({ appid: world.appid })).toBe(2);
+    expect(await found({ appid: "another" })).toBe(0);
+    expect(await found({ Why: "app_limit" })).toBe(1);
+    expect(await found({ Call: "add_kf" })).toBe(1);
+    expect(await found({ From: "2027-01-15T07:00" })).toBe(1);
+    expect(await found({ To: "2027-01-15T07:00" })).toBe(1);
+    expect(await found({ From: "2027-01-15T05:00", To: "2027-01-15T08:00" })).toBe(2);
+    const app = await visitor.open(`${site}/apps/${world.appid}`);
+    expect((await visitor.open(app.link("Refused calls of this app"))).rows).toHaveLength(2);
+  });
+
+  it.each([
+    [{ From: "yesterday" }, "Must be a date and a time"],
+    [{ From: "2026-01-01T00:00" }, "Calls are kept for 30 days. The time is longer ago."],
+    [{ To: "2026-01-01T00:00" }, "Calls are kept for 30 days. The time is longer ago."],
+    [{ From: "2027-01-15T08:00", To: "2027-01-15T07:00" }, "Must not be after “To”."],
+    [{ appid: "a b" }, "Must be 1 to 64 of A–Z a–z 0–9 _ -."],
+  ])("keep a filter that is wrong, and say why: %j", async (fill, text) => {
+    const { world, visitor, site } = await start();
+    await newRefusal(world, { requestId: firstRequestIdAt(NOW) });
+    const page = await visitor.press(await visitor.open(`${site}/refusals`), "Find", fill as Record<string, string>);
+    expect([page.status, page.text.includes(text), page.rows]).toEqual([400, true, []]);
+    const [label = ""] = Object.keys(fill);
+    expect(page.value(label)).toBe(Object.values(fill)[0]);
+  });
+
+  it("are in Chinese for a Chinese reader, but for what is quoted", async () => {
+    const { world, visitor, settle, site } = await start();
+    await world.create({ timestamp: NOW - 301 });
+    await settle();
+    const chinese = await visitor.get(`${site}/refusals`, { "accept-language": "zh" });
+    const html = (await chinese.text()).replace(/<option.*?<\/option>/g, "");
+    expect(html).toContain("怎么办");
+    expect(html.replace(/<(code|head|header|footer).*?<\/\1>/gs, "")).not.toMatch(
+      /[a-z]+ [a-z]+ [a-z]+ [a-z]+(?![^<]*>)/i,
+    );
+  });
+
+  it("say when there are none", async () => {
+    const { visitor, site } = await start();
+    expect((await visitor.open(`${site}/refusals`)).text).toContain(
+      "No call of this site has been refused in the last 30 days.",
+    );
+    const filtered = await visitor.open(`${site}/refusals?reason=app_limit`);
+    expect(filtered.text).toContain("No refused call fits this filter.");
+  });
+});
+
+describe("the page of a call", () => {
+  it("explains a refused call from the journal alone: answer, reason, cure, secret and network", async () => {
+    const { world, visitor, settle, site } = await start();
+    const answer = await world.create({ timestamp: NOW - 301 }, { "cf-connecting-ip": "192.0.2.7" });
+    await settle();
+    const page = await visitor.open(`${site}/requests/${idOf(answer)}`);
+    expect(page.heading).toBe("A refused call");
+    expect(page.notices).toEqual(["The timestamp was too old."]);
+    for (const text of [
+      ...[idOf(answer), "401 token验证失败!", "timestamp_stale", "The secret in use", "192.0.2.0/24"],
+      `timestamp: must be within 300 s of ${NOW}, Unix seconds`,
+    ]) {
+      expect(page.text).toContain(text);
+    }
+  });
+
+  it("shows the message that belongs to the reason, also where every answer has status 200", async () => {
+    const { sent, JOURNAL } = keepingJournal();
+    const world = await World.create({ JOURNAL, ERROR_STATUS: "always-200" });
+    const answer = await world.create({ timestamp: NOW - 301 });
+    await new JournalConsumer().write(sent);
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const page = await visitor.open(`/console/sites/${world.siteId}/requests/${idOf(answer)}`);
+    expect(page.text).toContain("200 token验证失败!");
+    expect((await visitor.open(page.link("Check this request"))).text).toContain(
+      "This call was answered 200 token验证失败!",
+    );
+  });
+
+  it("shows the session of a call that was done although its answer was 503", async () => {
+    const { world, visitor, site } = await start();
+    const answer = await world.create();
+    const { chat_id } = answer.envelope.data as { chat_id: number };
+    await newRefusal(world, { requestId: idOf(answer), status: 503, reason: "d1_unavailable" });
+    const page = await visitor.open(`${site}/requests/${idOf(answer)}`);
+    expect(page.notices.at(-1)).toBe(`It was done all the same: session ${chat_id}`);
+    expect(page.link("To the session")).toBe(`${site}/sessions/${chat_id}`);
+  });
+
+  it("says so when the secret is one from before a rotation, or none verified", async () => {
+    const { world, visitor, settle, site } = await start();
+    const stale = await world.create({ timestamp: 1 });
+    await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 60 });
+    const forged = await world.create({}, { "x-chat-signature": "0".repeat(64) });
+    await settle();
+    const text = async (answer: { headers: Headers }) => (await visitor.open(`${site}/requests/${idOf(answer)}`)).text;
+    expect(await text(stale)).toContain("A secret from before a rotation");
+    expect(await text(forged)).toContain("None: the signature was not right, or was not checked");
+  });
+
+  it("leads to the session of an accepted call, and the session's page leads back", async () => {
+    const { world, visitor, site } = await start();
+    const answer = await world.create({}, { "idempotency-key": "k" });
+    const { chat_id } = answer.envelope.data as { chat_id: number };
+    const page = await visitor.open(`${site}/requests/${idOf(answer)}`);
+    expect(page.notices).toEqual([`The call was accepted: session ${chat_id}`]);
+    const session = await visitor.open(page.link("To the session"));
+    expect(session.link(idOf(answer))).toBe(`${site}/requests/${idOf(answer)}`);
+    const again = await world.create({ ranstr: "again" }, { "idempotency-key": "k" });
+    const repeated = await visitor.open(`${site}/requests/${idOf(again)}`);
+    expect(repeated.notices).toEqual([`The call was answered like an earlier one: session ${chat_id}`]);
+  });
+});
+
+describe("a request id in the search of any page", () => {
+  it("finds its refused call on any site of any home, also with the header's name in front", async () => {
+    const { world, settle } = await start("apac");
+    const answer = await world.create({ timestamp: 1 });
+    await settle();
+    const other = await start();
+    for (const path of ["/console", "/console/audit", `${other.site}/apps`, "/console/signature-check"]) {
+      for (const typed of [idOf(answer), ` ${idOf(answer).toUpperCase()} `, `x-request-id: ${idOf(answer)}`]) {
+        const page = await other.visitor.press(await other.visitor.open(path), "Find the call", {
+          "Find a call by its request id": typed,
+        });
+        expect([page.path, page.heading]).toEqual([
+          `/console/sites/${world.siteId}/requests/${idOf(answer)}`,
+          "A refused call",
+        ]);
+      }
+    }
+  });
+
+  it("finds the call that opened a session, on any site", async () => {
+    const { world } = await start("apac");
+    for (let i = 0; i < 5; i++) await world.chatId();
+    const answer = await world.create();
+    for (let i = 0; i < 5; i++) await world.chatId();
+    const { visitor } = await start();
+    const page = await visitor.open(`/console/requests?id=${idOf(answer)}`);
+    expect(page.path).toBe(`/console/sites/${world.siteId}/requests/${idOf(answer)}`);
+  });
+
+  it("finds a call that opened none from the pages of its site", async () => {
+    const { world, visitor, site } = await start();
+    const answer = await world.add(await world.chatId(), { kefu_ids: "3" });
+    const typed = { "Find a call by its request id": idOf(answer) };
+    const here = await visitor.press(await visitor.open(`${site}/sessions`), "Find the call", typed);
+    expect(here.path).toBe(`${site}/requests/${idOf(answer)}`);
+    const elsewhere = await visitor.press(await visitor.open("/console/audit"), "Find the call", typed);
+    expect([elsewhere.status, elsewhere.notices]).toEqual([404, ["No call with this request id is known"]]);
+  });
+
+  it("says what a request id is when the text is none, and keeps the text", async () => {
+    const { visitor } = await start();
+    const page = await visitor.press(await visitor.open("/console"), "Find the call", {
+      "Find a call by its request id": "it does not work",
+    });
+    expect([page.status, page.notices, page.value("Find a call by its request id")]).toEqual([
+      400,
+      ["That is no request id"],
+      "it does not work",
+    ]);
+  });
+
+  it("names the homes that do not answer, when the others do not know it", async () => {
+    const { world, visitor } = await start();
+    const silent = visitor.through(world.anotherIsolate({ HOME_APAC: downDb(env.HOME_APAC) }));
+    const page = await silent.open(`/console/requests?id=${newRequestId(systemRuntime)}`);
+    expect([page.status, page.notices[1]]).toEqual([503, "Homes that do not answer: apac"]);
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { plain } from "../../../support/console-page.ts";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { hmac } from "../../../support/hmac.ts";
+import { JournalConsumer, keepingJournal } from "../../../support/journal.ts";
+import { pressCheck, verdictOf } from "../../../support/signature-check.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+describe("a check that was opened from a refused call", () => {
+  it("does not say of another app's request what that call was answered", async () => {
+    const { sent, JOURNAL } = keepingJournal();
+    const world = await World.create({ JOURNAL } as never, "main");
+    const other = await World.create({}, "main");
+    const answer = await world.create({ timestamp: NOW - 301 });
+    await new JournalConsumer().write(sent.splice(0));
+    const id = answer.headers.get("x-request-id") ?? "";
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const form = await visitor.open(`/console/signature-check?operation=create_gd&appid=${world.appid}&request=${id}`);
+    const body = JSON.stringify(other.createBody());
+    const page = await visitor.press(form, "Check", {
+      "Which call is it?": "create_gd",
+      appid: other.appid,
+      "Body, as it was sent": body,
+      "Signature (x-chat-signature)": await hmac(other.secret, body),
+    });
+    expect(verdictOf(page.html).answer).toBe("Sent now, the server accepts this request");
+    expect(plain(page.html)).not.toContain("This call was answered");
+  });
+
+  it("does not hide what a call with the pasted ranstr was answered", async () => {
+    const { sent, JOURNAL } = keepingJournal();
+    const world = await World.create({ JOURNAL } as never, "main");
+    const answer = await world.create({ timestamp: NOW - 301 });
+    await new JournalConsumer().write(sent.splice(0));
+    const id = answer.headers.get("x-request-id") ?? "";
+    const body = JSON.stringify(world.createBody({ kefu_id: [99], fzr_uid: 99 }));
+    const signature = await hmac(world.secret, body);
+    const refused = await world.sendRaw("create_gd", body, {
+      "content-type": "application/json",
+      "x-chat-signature": signature,
+    });
+    expect(refused.status).toBe(400);
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const form = await visitor.open(`/console/signature-check?operation=create_gd&appid=${world.appid}&request=${id}`);
+    const page = await visitor.press(form, "Check", {
+      "Which call is it?": "create_gd",
+      appid: world.appid,
+      "Body, as it was sent": body,
+      "Signature (x-chat-signature)": signature,
+    });
+    expect(plain(page.html)).toContain("A call with this ranstr was answered 400");
+  });
+});
+
+describe("a header with a no-break space", () => {
+  it.each([
+    ["content-type", "\u00a0application/json", "contentType"],
+    ["idempotency-key", "order-7\u00a0", "idempotencyKey"],
+    ["x-chat-signature", undefined, "signature"],
+  ])("is judged as the server does: %s", async (name, value, field) => {
+    const world = await World.create({}, "main");
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const body = JSON.stringify(world.createBody());
+    const hex = await hmac(world.secret, body);
+    const given = value ?? `${hex}\u00a0`;
+    const page = await pressCheck(visitor, {
+      operation: "create_gd",
+      body,
+      signature: hex,
+      contentType: "application/json",
+      [field]: given,
+    } as never);
+    const answer = await world.sendRaw("create_gd", body, {
+      "content-type": "application/json",
+      "x-chat-signature": hex,
+      [name]: given,
+    });
+    const told = verdictOf(page.html).answer;
+    expect(told.includes("accepts") ? 200 : Number(/\d{3}/.exec(told)?.[0])).toBe(answer.status);
+  });
+});
+
+describe("a request without a Content-Type", () => {
+  it("is 415 when the operator says so, and accepted when he does not know", async () => {
+    const world = await World.create();
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const body = JSON.stringify(world.createBody());
+    const filled = {
+      ...{ "Which call is it?": "create_gd", "Body, as it was sent": body },
+      "Signature (x-chat-signature)": await hmac(world.secret, body),
+    };
+    const form = await visitor.open("/console/signature-check");
+    const not = await visitor.press(form, "Check", { ...filled, "Content-Type was not sent": "on" });
+    expect(verdictOf(not.html).answer).toContain("415");
+    const unknown = await visitor.press(form, "Check", filled);
+    expect(verdictOf(unknown.html).answer).toBe("Sent now, the server accepts this request");
+  });
+});
