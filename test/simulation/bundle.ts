@@ -37,6 +37,7 @@ const LOWERED: readonly Edit[] = [
     find: "export const DUE_PER_SECOND = 500;",
     replace: "export const DUE_PER_SECOND = 5;",
   },
+  { file: "src/store/home/refusals.ts", find: "const MOST_READ = 10_000;", replace: "const MOST_READ = 24;" },
 ];
 
 /**

@@ -3,6 +3,7 @@ import { CLAIM_DEFECTS } from "./defects/claims.ts";
 import type { Defect } from "./defects/defect.ts";
 import { DELIVERY_DEFECTS } from "./defects/deliveries.ts";
 import { EVENT_DEFECTS } from "./defects/events.ts";
+import { JOURNAL_DEFECTS } from "./defects/journal.ts";
 import { OPERATION_DEFECTS } from "./defects/operations.ts";
 import { OPERATOR_DEFECTS } from "./defects/operators.ts";
 import { PLATFORM_DEFECTS } from "./defects/platform.ts";
@@ -22,4 +23,5 @@ export const DEFECTS: Defect[] = [
   ...DELIVERY_DEFECTS,
   ...POST_DEFECTS,
   ...PLATFORM_DEFECTS,
+  ...JOURNAL_DEFECTS,
 ];

@@ -57,6 +57,10 @@ export async function run(image: ProgramImage, { seed, steps, trace }: RunOption
       if (scheduler.steps > most) checker.violate("the simulation itself works", "it does not come to an end", []);
     }
   }
+  if (checker.violation === undefined) {
+    const { isolates, journal } = world.cloud;
+    checker.runIsOver({ left: journal.left, isolates: new Set(isolates.map(({ name }) => name)) });
+  }
   return { seed, steps: scheduler.steps, elapsed: scheduler.now, violation: checker.violation, seen: world.seen };
 }
 

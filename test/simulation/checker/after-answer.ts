@@ -67,7 +67,7 @@ export class AfterAnswer {
  */
 function isEffect({ role, faults }: Call, { to }: Trip): boolean {
   if (/^(NONCES|CREDENTIALS) (get|list)$/.test(to)) return false;
-  if (/^(NONCES|CREDENTIALS|EVENTS|fetch|[A-Z]+_LIMIT)\b/.test(to) || faults.length === 0) return true;
+  if (/^(NONCES|CREDENTIALS|EVENTS|JOURNAL|fetch|[A-Z]+_LIMIT)\b/.test(to) || faults.length === 0) return true;
   return role === "operator" && / (batch|run)$/.test(to);
 }
 

@@ -4,6 +4,7 @@ import type { Change } from "../platform/database.ts";
 import type { Violation } from "../run.ts";
 import type { Call, Trip } from "../world/call.ts";
 import type { Home } from "../world/cloud/home.ts";
+import { JOURNAL } from "../world/cloud/queues.ts";
 import type { Post } from "../world/receivers/post.ts";
 import { Operators } from "./admin/operators.ts";
 import { Pruning } from "./admin/pruning.ts";
@@ -12,6 +13,8 @@ import { Deliveries } from "./deliveries/deliveries.ts";
 import { Sweeps } from "./deliveries/sweeps.ts";
 import { GivenEvents } from "./events/given-events.ts";
 import { HealthRules } from "./health.ts";
+import { Journal, type TheEnd } from "./journal/journal.ts";
+import { RequestIds } from "./journal/request-ids.ts";
 import { Model } from "./model.ts";
 import { Secrecy } from "./secrecy.ts";
 import { SignedCalls } from "./signed/signed-calls.ts";
@@ -19,6 +22,9 @@ import { SignedCalls } from "./signed/signed-calls.ts";
 /** A signed call, as opposed to a call of the admin API or a monitor, or a run of the cron job. */
 const isSigned = ({ role, wire }: Call): boolean =>
   role !== "cron" && role !== "queue" && role !== "monitor" && !wire.path.startsWith("/admin");
+
+/** A run of the consumer of refused calls, as opposed to one of events. */
+const isOfJournal = ({ role, wire }: Call): boolean => role === "queue" && wire.path === JOURNAL.name;
 
 /**
  * Checks everything that happens against the contract. It sees what is sent, stored and answered, and no code. It
@@ -37,8 +43,8 @@ export class Checker {
   readonly #afterAnswer: AfterAnswer;
   readonly #deliveries: Deliveries;
   readonly #scheduler: Scheduler;
-  /** The x-request-id of every answer so far. */
-  readonly #requestIds = new Set<string>();
+  readonly #journal: Journal;
+  readonly #requestIds: RequestIds;
 
   /** @param count counts what happens, for the report */
   constructor(scheduler: Scheduler, count: (what: string) => void) {
@@ -49,6 +55,8 @@ export class Checker {
     this.sweeps = new Sweeps(this.model, violate);
     this.secrecy = new Secrecy(violate);
     this.health = new HealthRules(violate);
+    this.#journal = new Journal(this.model, violate, count);
+    this.#requestIds = new RequestIds(violate);
     this.#afterAnswer = new AfterAnswer(violate);
     this.#given = new GivenEvents(this.model, violate);
     this.#deliveries = new Deliveries(this.model, violate);
@@ -61,7 +69,7 @@ export class Checker {
 
   /** A call reached an isolate. */
   arrives(call: Call): void {
-    if (call.role === "monitor") return;
+    if (call.role === "monitor" || isOfJournal(call)) return;
     if (call.role === "queue") {
       this.#deliveries.arrives(call, this.#now());
       return;
@@ -77,7 +85,11 @@ export class Checker {
   /** A home has changed rows; `call` is undefined for a hand at the database. */
   commits({ name: home }: Home, call: Call | undefined, changes: Change[]): void {
     const apply = (change: Change) => this.#apply(home, call, change);
-    if (call?.role === "queue") {
+    this.#requestIds.checkWritten(call, changes);
+    if (call !== undefined && isOfJournal(call)) {
+      this.#journal.checkWritten(home, call, changes);
+      changes.forEach(apply);
+    } else if (call?.role === "queue") {
       this.#deliveries.checkWritten(home, call, changes, apply, this.#now());
     } else if (call?.role === "cron") {
       const others = (change: Change) => this.pruning.checkWritten(home, call, [change]);
@@ -107,7 +119,7 @@ export class Checker {
 
   /** The Worker has answered. The answer may still be lost on its way. */
   answers(call: Call): void {
-    this.#checkRequestId(call);
+    this.#requestIds.checkAnswer(call);
     if (call.role === "monitor") {
       this.health.checkAnswer(call);
       return;
@@ -117,6 +129,7 @@ export class Checker {
       return;
     }
     this.secrecy.checkAnswer(call);
+    this.#journal.checkAnswer(call);
     this.#signed.checkAnswer(call);
   }
 
@@ -140,6 +153,22 @@ export class Checker {
     this.#deliveries.runEnds(this.#now());
   }
 
+  /** All that was begun has ended. */
+  runIsOver(end: TheEnd): void {
+    this.#journal.runEnds(end);
+  }
+
+  /** An isolate writes to its log. @param line the record as text */
+  logs(call: Call | undefined, line: string, record: object): void {
+    this.secrecy.checkLog(line);
+    if (call !== undefined) this.#journal.logs(call, record as never, this.#scheduler.now);
+  }
+
+  /** A queue will never give this message. */
+  loses(queue: string, message: unknown): void {
+    if (queue === JOURNAL.name) this.#journal.loses(message);
+  }
+
   /** From here on nobody begins anything new, and nothing fails except some receivers. */
   calms(): void {
     this.#deliveries.liveness.calms(this.#now());
@@ -150,17 +179,10 @@ export class Checker {
     return Math.floor((EPOCH + this.#scheduler.now) / 1000);
   }
 
-  #checkRequestId({ name, wire, answer }: Call): void {
-    const id = answer?.headers.get("x-request-id") ?? "none";
-    if (id === "none" || id === wire.headers["x-request-id"] || this.#requestIds.has(id)) {
-      this.violate("each answer has an x-request-id of its own, made here", `${name} got ${id}`, [name, id]);
-    }
-    this.#requestIds.add(id);
-  }
-
   /** The call will never be answered. */
   ends(call: Call): void {
     this.#afterAnswer.checkTrips(call);
+    this.#journal.ends(call, this.#scheduler.now);
     if (call.role === "monitor" || call.role === "queue") return;
     if (isSigned(call)) this.#signed.ends(call);
     else this.operators.ends(call);
@@ -169,6 +191,7 @@ export class Checker {
   /** The call is answered, and all work that it registered with `waitUntil` has ended. */
   isOver(call: Call): void {
     this.#afterAnswer.isOver(call, this.#scheduler.now);
+    this.#journal.pace.ends(call);
     this.#signed.usedRanstrs.isOver(call);
     this.operators.records.isOver(call);
   }
@@ -204,6 +227,7 @@ export class Checker {
   tampered(appid: string): void {
     this.#signed.costs.outdate(appid);
     this.#signed.excuses.noteTampered(appid);
+    this.#journal.tampered(appid);
   }
 
   /** The client told a caller that a session was opened for its order. */

@@ -42,6 +42,8 @@ export class HomeModel {
   readonly agents = new Map<string, Row>();
   /** The expiry of each nonce in Unix seconds, by site, appid and ranstr. */
   readonly nonces = new Map<string, number>();
+  /** The row of each nonce, by the same key. */
+  readonly claims = new Map<string, Row>();
   /** By site and the caller's own id of the customer. */
   readonly customers = new Map<string, Row>();
   /** By site and id. */
@@ -51,6 +53,8 @@ export class HomeModel {
   /** By id. */
   readonly audit = new Map<number, Row>();
   readonly outbox = new OutboxModel();
+  /** The rows of the journal, by request id. */
+  readonly refusals = new Map<string, Row>();
   readonly name: string;
   /** The newest session of each site. */
   readonly #newest = new Map<number, number>();
@@ -112,6 +116,10 @@ export class HomeModel {
         break;
       case "nonces":
         put(this.nonces, JSON.stringify([row.site_id, row.appid, row.ranstr]), Number(row.expires_at), gone);
+        put(this.claims, JSON.stringify([row.site_id, row.appid, row.ranstr]), row, gone);
+        break;
+      case "refusals":
+        put(this.refusals, String(row.request_id), row, gone);
         break;
       case "audit_log":
         put(this.audit, Number(row.id), row, gone);

@@ -102,6 +102,11 @@ export class Model {
     this.moved.add(appid);
   }
 
+  /** Whether a hand at the database has ever put an app under another site. */
+  wasMoved(appid: string): boolean {
+    return this.#moves.has(appid);
+  }
+
   /** A restored home may have a moved app under its own site again, or under the other one again. */
   lookForMoves(home: string): void {
     const { apps } = this.home(home);

@@ -52,9 +52,9 @@ export const REVIEWED_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/signed/decide.ts",
-        find: "const claim = await claimOf(runtime, caller, ready, signed.now);",
+        find: "const claim = await claimOf(runtime, caller, ready, trace.requestId, signed.now);",
         replace:
-          "const claim = { ...(await claimOf(runtime, caller, ready, signed.now)), nonceExpiresAt: signed.now + 2 * tools.config.timestampToleranceSeconds + 60 };",
+          "const claim = { ...(await claimOf(runtime, caller, ready, trace.requestId, signed.now)), nonceExpiresAt: signed.now + 2 * tools.config.timestampToleranceSeconds + 60 };",
       },
     ],
   },

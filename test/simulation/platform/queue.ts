@@ -20,8 +20,8 @@ interface QueueWorld {
   consume(batch: SimulatedBatch): Promise<boolean>;
   /** The most batches in flight at the same time. */
   concurrency: number;
-  /** Milliseconds until each copy of a message arrives; one number for each copy. */
-  arrivals?: () => number[];
+  /** Milliseconds until each copy of a message arrives; one number for each copy, none for a lost message. */
+  arrivals?: (body: unknown) => number[];
   /** Called when a message is dropped. */
   dropped?: (message: QueuedMessage) => void;
 }
@@ -31,6 +31,7 @@ export class QueueTruth {
   readonly #settings: ConsumerSettings;
   readonly #world: QueueWorld;
   #ready: QueuedMessage[] = [];
+  readonly #left = new Set<QueuedMessage>();
   #inFlight = 0;
   #isScheduled = false;
 
@@ -42,12 +43,18 @@ export class QueueTruth {
   take(body: unknown, delaySeconds: number): void {
     const { now, newId, arrivals = () => [0] } = this.#world;
     const [id, timestamp] = [newId(), now()];
-    for (const late of arrivals()) {
+    for (const late of arrivals(body)) {
       this.#arrive(new QueuedMessage(id, timestamp, structuredClone(body)), delaySeconds * 1000 + late);
     }
   }
 
+  /** The bodies of the messages that nobody has acknowledged, in the order of their arrival. */
+  get left(): unknown[] {
+    return [...this.#left].map(({ body }) => body);
+  }
+
   #arrive(message: QueuedMessage, delay: number): void {
+    this.#left.add(message);
     this.#world.after(delay, () => {
       this.#ready.push(message);
       this.#schedule();
@@ -72,6 +79,7 @@ export class QueueTruth {
     const isOk = await this.#world.consume(batch);
     this.#inFlight--;
     for (const message of messages) {
+      this.#left.delete(message);
       const delay = batch.retryDelayOf(message, isOk);
       if (delay === undefined) continue;
       if (message.attempts > maxRetries) this.#world.dropped?.(message);

@@ -53,6 +53,8 @@ export class Call implements Task {
   answer: Answer | undefined;
   /** The isolate's clock when it arrived, in Unix seconds. */
   clock = 0;
+  /** The same in milliseconds. */
+  clockMs = 0;
   /**
    * Faults of the platform that met the call, in the order of the trace. Without any, only the contract may refuse the
    * call.

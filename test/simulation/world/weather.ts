@@ -38,6 +38,12 @@ export interface QueueWeather {
   concurrency: number;
 }
 
+/** The same for the queue of refused calls, which may lose messages. */
+export interface JournalWeather extends Omit<QueueWeather, "concurrency"> {
+  /** The queue takes the message, and it never comes. */
+  never: number;
+}
+
 /** The behaviour of receivers. */
 interface ReceiverWeather {
   /** The moods that they may have when unwell, with their weights. */
@@ -83,6 +89,8 @@ export interface Weather {
   /** Share of sites whose company wants events; 0 in some seeds. */
   events: number;
   queue: QueueWeather;
+  journal: JournalWeather;
+  journalBound: boolean;
   receivers: ReceiverWeather;
   /** Whether the run lasts for weeks, in which everybody works for seconds and rests for hours. */
   weeks: boolean;
@@ -146,6 +154,15 @@ export function drawWeather(chance: Chance): Weather {
       dead: 0,
     },
     weeks: chance.happens(WEEKS),
+    journal: {
+      lostBefore: sometimes(chance, 0.3, share),
+      lostAfter: sometimes(chance, 0.2, share),
+      slow: sometimes(chance, 0.1, share),
+      late: sometimes(chance, 0.3, share),
+      doubled: sometimes(chance, 0.3, share),
+      never: sometimes(chance, 0.1, share),
+    },
+    journalBound: chance.happens(0.92),
   };
   if (!weather.weeks) return weather;
   return { ...weather, events: 1, receivers: { ...weather.receivers, dead: DEAD_FOR_WEEKS } };

@@ -3,6 +3,7 @@ import { summaryOf } from "../../operations/shared/shown-session.ts";
 import type { Row } from "../../platform/database.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
+import { type Asked, callNow, refusalNow, refusalsNow } from "./journal-reads.ts";
 import { deliveriesNow, eventsNow, webhooksNow } from "./webhook-reads.ts";
 
 /**
@@ -13,17 +14,17 @@ import { deliveriesNow, eventsNow, webhooksNow } from "./webhook-reads.ts";
 const NOT_FOUND = { status: 404 };
 const DEFAULT_LIMIT = 20;
 
-interface Read {
+interface Read extends Asked {
   path: string;
-  query: URLSearchParams;
-  closedHomes: readonly string[];
 }
 
 /** The body that a read must answer; only `status` for a refusal. Undefined for an answer that is not compared. */
-export function readNow(model: Model, { path, query, closedHomes }: Read): object | undefined {
+export function readNow(model: Model, { path, ...asked }: Read): object | undefined {
+  const { query, settings } = asked;
   const [first, second, third, fourth] = path.split("/").slice(1);
   const limit = Number(query.get("limit") ?? DEFAULT_LIMIT);
-  if (first === "homes") return second === undefined ? { items: homesNow(model, closedHomes) } : undefined;
+  if (first === "homes") return second === undefined ? { items: homesNow(model, settings.closedHomes) } : undefined;
+  if (first === "requests") return refusalNow(model, second ?? "");
   if (first !== "sites") return undefined;
   const siteId = Number(second);
   if (second === undefined) {
@@ -47,6 +48,10 @@ export function readNow(model: Model, { path, query, closedHomes }: Read): objec
       return fourth === undefined
         ? pageOf(sessionsNow(home, siteId, query), limit)
         : sessionNow(home, siteId, Number(fourth));
+    case "refusals":
+      return refusalsNow(home, siteId, asked);
+    case "requests":
+      return callNow(home, siteId, fourth ?? "", asked.clock);
     case "events":
       return { items: eventsNow(home, siteId, query, limit) };
     case "webhooks": {

@@ -4,6 +4,7 @@ import { TRANSIENT_FAULT } from "../../world/cloud/database-link.ts";
 import { wrongLeftover } from "../deliveries/results.ts";
 import { isHeldUp, isNewest, isOver, keptUntil, wrongPrune } from "../events/retention.ts";
 import type { HomeModel } from "../home-model.ts";
+import { refusalKeptUntil } from "../journal/request-time.ts";
 import type { Model } from "../model.ts";
 import type { Violate } from "../violate.ts";
 
@@ -26,6 +27,7 @@ interface Run {
   keys: Row[];
   events: Row[];
   deliveries: { home: string; name: string; row: Stored }[];
+  refusals: Row[];
   /** Whether a home was restored since the run began. */
   disturbed: boolean;
 }
@@ -43,11 +45,15 @@ export class Pruning {
 
   arrives(call: Call): void {
     const { closedHomes } = call.settings;
-    const run: Run = { nonces: [], keys: [], events: [], deliveries: [], disturbed: false };
-    for (const { name: home, nonces, keys, outbox } of this.#model.homes.values()) {
+    const run: Run = { nonces: [], keys: [], events: [], deliveries: [], refusals: [], disturbed: false };
+    for (const { name: home, nonces, keys, outbox, refusals } of this.#model.homes.values()) {
       if (closedHomes.includes(home)) continue;
       for (const [name, expiresAt] of nonces) if (expiresAt <= call.clock) run.nonces.push({ home, name, expiresAt });
       for (const [name, { expiresAt }] of keys) if (expiresAt <= call.clock) run.keys.push({ home, name, expiresAt });
+      for (const name of refusals.keys()) {
+        const expiresAt = refusalKeptUntil(name, call.settings);
+        if (expiresAt <= call.clock) run.refusals.push({ home, name, expiresAt });
+      }
       for (const [name, row] of outbox.events) {
         const expiresAt = keptUntil(row, call.settings);
         const isOld = expiresAt + APART_SECONDS <= call.clock;
@@ -87,6 +93,7 @@ export class Pruning {
       run.nonces.find((row) => !failed.has(row.home) && home(row.home).nonces.get(row.name) === row.expiresAt) ??
       run.keys.find((row) => !failed.has(row.home) && home(row.home).keys.get(row.name)?.expiresAt === row.expiresAt) ??
       run.events.find((row) => !failed.has(row.home) && home(row.home).outbox.events.has(row.name)) ??
+      run.refusals.find((row) => !failed.has(row.home) && home(row.home).refusals.has(row.name)) ??
       // A delivery that was sent again since then is another row object, and may stay.
       run.deliveries.find(({ home: at, name, row }) => !failed.has(at) && home(at).outbox.deliveries.get(name) === row);
     if (left === undefined) return;
@@ -103,6 +110,9 @@ function wrongRemoval(home: HomeModel, { clock, settings }: Call, change: Change
   }
   if (after !== null || before === null) return "it is no removal";
   if (table === "events" || table === "deliveries") return wrongPrune(home, table, before, settings, clock);
+  if (table === "refusals") {
+    return refusalKeptUntil(String(before.request_id), settings) > clock ? "it has not expired" : undefined;
+  }
   if (table !== "nonces" && table !== "idempotency_keys") return "no row that expires";
   return Number(before.expires_at) > clock ? "it has not expired" : undefined;
 }

@@ -6,11 +6,21 @@ import { readNow } from "./admin-reads.ts";
 import type { AppRecords } from "./app-records.ts";
 import { AuditReads } from "./audit-reads.ts";
 import type { Intent, OperationOf } from "./intents.ts";
+import { failedHomes, homesDownIn, mayBeDown } from "./journal-reads.ts";
 import { wrongDivergent } from "./restores.ts";
 
 type Read = Extract<Intent, { kind: "read" }>;
 
 const isOfAudit = ({ path }: Read): boolean => path === "/audit";
+
+/**
+ * Whether a page has its items of one moment and its cursor of another: the two are read one after the other, and rows
+ * come in any order.
+ */
+const isPieced = (answered: object, known: object[]): boolean =>
+  ["items", "next_cursor"].every((part) =>
+    known.some((each) => part in each && isDeepStrictEqual(answered[part as never], each[part as never])),
+  );
 
 /** Checks the answers to operators' reads: each must show what was stored at some moment since the call arrived. */
 export class AdminReads {
@@ -36,8 +46,8 @@ export class AdminReads {
 
   /** Notes what an open read may be answered at this moment. */
   look({ call, intent }: OperationOf<"read">): void {
-    const { closedHomes } = call.settings;
-    const body = readNow(this.#model, { ...intent, closedHomes });
+    const { settings, clock } = call;
+    const body = readNow(this.#model, { ...intent, settings, clock });
     if (body === undefined) return;
     const known = this.#known.get(call) ?? [];
     if (!known.some((each) => isDeepStrictEqual(each, body))) this.#known.set(call, [...known, body]);
@@ -73,8 +83,20 @@ export class AdminReads {
     }
     if (known === undefined) return;
     const hadFaults = call.faults.length > 0;
+    const isOfAnyHome = call.wire.path.startsWith("/admin/requests/");
+    const blamed = isOfAnyHome && status === 503 ? homesDownIn(body).find((home) => !mayBeDown(call, home)) : undefined;
+    if (blamed !== undefined) {
+      const what = `${call.name} was answered that ${blamed} does not answer`;
+      this.#violate("homes_down names homes that do not answer", what, [call.name]);
+    }
     if (status >= 500 && hadFaults) return;
+    const silent = isOfAnyHome && status === 404 ? failedHomes(call.faults) : [];
+    if (silent.length > 0) {
+      const what = `${call.name} was answered 404, and ${silent} did not answer`;
+      this.#violate("no home that was not asked has what is not found", what, [call.name]);
+    }
     const answered = status === 200 ? (JSON.parse(body) as object) : { status };
+    if (call.wire.path.includes("/refusals") && isPieced(answered, known)) return;
     if (known.some((each) => isDeepStrictEqual(answered, each))) return;
     if (call.wire.path === "/admin/homes" && hadFaults) return;
     const expected = known.map((each) => JSON.stringify(each)).join(" or ");

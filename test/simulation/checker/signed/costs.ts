@@ -151,6 +151,6 @@ export class Costs {
   }
 }
 
-const isDatabase = ({ to }: Trip): boolean => !/^(NONCES|CREDENTIALS|EVENTS) /.test(to);
+const isDatabase = ({ to }: Trip): boolean => !/^(NONCES|CREDENTIALS|EVENTS|JOURNAL) /.test(to);
 const isBatch = ({ to }: Trip): boolean => to.endsWith(" batch");
 const databaseTrips = ({ trips }: Call): Trip[] => trips.filter(isDatabase);

@@ -18,7 +18,10 @@ export function expectedRows(home: HomeModel, app: App, { call, reading }: Reada
   const rows: ExpectedRow[] = [
     {
       table: "nonces",
-      after: { site_id, appid, ranstr: freshness.ranstr, expires_at: clock + NONCE_SECONDS, session_id },
+      after: {
+        ...{ site_id, appid, ranstr: freshness.ranstr, expires_at: clock + NONCE_SECONDS, session_id },
+        operation: operation.name,
+      },
     },
   ];
   if (verdict.kind !== "accepted") return rows;

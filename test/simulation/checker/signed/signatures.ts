@@ -28,7 +28,8 @@ export function isInForce(model: Model, app: App, signed: Readable, clock = sign
 export const wasOnceInForce = (model: Model, signed: Readable): boolean =>
   [...(model.versions.get(signed.reading.appid) ?? [])].some((version) => isSignedBy(model, version, signed));
 
-function isSignedBy(model: Model, version: string, { call, reading, signedBy }: Readable): boolean {
+/** Whether the secret of a version signed the request. */
+export function isSignedBy(model: Model, version: string, { call, reading, signedBy }: Readable): boolean {
   const secret = model.secrets.get(version);
   if (secret === undefined) return false;
   const signs = signedBy.get(version) ?? isSignedWith(secret, call.wire.body, reading.signature);

@@ -4,7 +4,7 @@ import type { Model } from "../model.ts";
 import type { Violate } from "../violate.ts";
 import { formMismatch, NO_ANSWER } from "./answers.ts";
 import { difference, expectedRows } from "./expected-rows.ts";
-import { isReadable } from "./signatures.ts";
+import { isReadable, isSignedBy } from "./signatures.ts";
 import { isWriting, type Verdict, verdictsAt, type Writing } from "./verdicts.ts";
 import { aboutOf, type WatchedCall } from "./watched-call.ts";
 
@@ -60,6 +60,10 @@ export function checkWritten(
         ? "an accepted request writes all of its session and nothing else"
         : "a refused or repeated request writes nothing but its ranstr";
     return broken(rule, `: ${wrong}`);
+  }
+  const { secret } = changes.find(({ table }) => table === "nonces")?.after ?? {};
+  if (![app.version, app.previousVersion].includes(String(secret)) || !isSignedBy(model, String(secret), watched)) {
+    return broken("a nonce names the version of the secret that verified", ` wrote ${JSON.stringify(secret)}`);
   }
   checkLateCommit(violate, watched, verdict);
   return { app, verdict };

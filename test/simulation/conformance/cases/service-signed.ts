@@ -39,8 +39,8 @@ async function requestOf(operation: Operation, fields: Fields, change: Change) {
   const { siteId = APP.siteId, appid = APP.appid, secretVersion = APP.version } = change;
   const claimed = { asked: asked.value, ranstr, idempotencyKey: null };
   // A fake toHex, because node has the real one only with a flag.
-  const runtime = { uuid: () => owner, bytes: () => ({ toHex: () => owner }) };
-  const claim = await claimOf(runtime as never, { siteId, appid, secretVersion }, claimed, now);
+  const runtime = { bytes: () => ({ toHex: () => owner }) };
+  const claim = await claimOf(runtime as never, { siteId, appid, secretVersion }, claimed, owner, now);
   const fingerprint = key === null ? "" : JSON.stringify(asked.value.input);
   const request: ClaimRequest = { ...claim, key, fingerprint };
   return { asked: asked.value, request };

@@ -55,7 +55,7 @@ const runtime: Runtime = {
   bytes: (length) => new Uint8Array(length),
   uuid: () => "00000000-0000-4000-8000-000000000000",
 };
-const author = { actor: "console", now: NOW + 9 } as const;
+const author = { actor: "console", now: NOW + 9, requestId: "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12" } as const;
 /** The directory's row of the site. */
 const KNOWN = { siteId: APP.siteId, name: "Site", status: "open", chatIdFloor: 0, revision: 0 } as const;
 const NEWER = { ...KNOWN, name: "Newer", status: "closed", chatIdFloor: 50, revision: 9 } as const;
@@ -91,7 +91,8 @@ async function threeSessions(db: D1Database) {
   const run = (sql: string) => db.prepare(sql);
   await db.batch([
     run("INSERT INTO customers VALUES (7, 'c1', 'One', '::1', 1, 1), (7, 'c2', 'Two 🙂', '::2', 2, 2)"),
-    run(`INSERT INTO sessions VALUES
+    run(`INSERT INTO sessions (site_id, id, appid, kind, customer_external_id, responsible_agent_id, status, visitor_title,
+      agent_title, auto_title, created_at, metadata) VALUES
       (7, 1, 'a', 'ticket', 'c1', 1, 'waiting', NULL, NULL, 'auto 1', 100, NULL),
       (7, 2, 'a', 'ticket', 'c2', 99, 'replied', 'v', 'a', 'auto 2', 200, '{"order":"7"}'),
       (7, 3, 'a', 'chat', 'c1', NULL, 'waiting', 'v', NULL, 'auto 3', 300, '{}')`),
@@ -106,7 +107,8 @@ const expired = async (db: D1Database) => {
   await db.batch([
     db
       .prepare(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9)
-      INSERT INTO nonces SELECT 7, 'a', 'r' || i, ${owner}, CASE i % 3 WHEN 0 THEN ? ELSE 1 END, 'accepted', NULL FROM n`)
+      INSERT INTO nonces (site_id, appid, ranstr, owner, attempt, expires_at, outcome, session_id)
+      SELECT 7, 'a', 'r' || i, ${owner}, CASE i % 3 WHEN 0 THEN ? ELSE 1 END, 'accepted', NULL FROM n`)
       .bind(NOW + 1),
     db
       .prepare("INSERT INTO idempotency_keys VALUES (7, 'a', 'o', 'k1', '', 1, 1), (7, 'a', 'o', 'k2', '', 1, ?)")
@@ -119,7 +121,7 @@ const expired = async (db: D1Database) => {
 const pruned = (db: D1Database) =>
   prune(
     runtime,
-    { directory: db, homes: new Map([["main", db]]), closedHomes: new Set(), eventRetentionDays: 30 },
+    { directory: db, homes: new Map([["main", db]]), closedHomes: new Set(), eventRetentionDays: 30, journalDays: 30 },
     NOW,
     {
       chunkRows: 4,

@@ -1,4 +1,4 @@
-import type { Call } from "../call.ts";
+import type { Call, Wire } from "../call.ts";
 import { LIMITS } from "../cloud/settings.ts";
 import { beQuiet } from "../people/day.ts";
 import type { Attacker } from "./attacker.ts";
@@ -31,10 +31,18 @@ export async function replays(attacker: Attacker): Promise<void> {
     await attacker.pause(50, 4_000);
     const call = attacker.captured();
     if (call === undefined) continue;
-    const wire = chance.happens(0.6) ? twist(attacker, call) : call.wire;
+    const wire = chance.happens(0.6) ? twist(attacker, call) : chance.happens(0.4) ? sameId(attacker, call) : call.wire;
     const edge = attacker.edgeOf(call);
     await Promise.all(Array.from({ length: chance.one([1, 1, 3]) }, () => attacker.send(wire, edge)));
   }
+}
+
+/** The request under the id of its first answer. A copy with the owner of the nonce would look like the Worker's own second try. */
+function sameId({ world }: Attacker, { wire, answer }: Call): Wire {
+  const id = answer?.headers.get("x-request-id") ?? undefined;
+  if (id === undefined) return wire;
+  world.count("replay under the id of the first answer");
+  return { ...wire, headers: { ...wire.headers, "x-request-id": id } };
 }
 
 const stampOf = ({ wire }: Call): number => Number(/"timestamp":(\d+)/.exec(wire.body)?.[1] ?? Number.NaN);

@@ -6,13 +6,13 @@ import type { QueueTruth } from "../../platform/queue.ts";
 import type { Answer, Call } from "../call.ts";
 import { Internet } from "../receivers/internet.ts";
 import type { Weather } from "../weather.ts";
-import type { Air } from "./air.ts";
+import { type Air, callNow } from "./air.ts";
 import { Edge } from "./edge.ts";
-import { eventsQueue } from "./events-queue.ts";
 import { Home } from "./home.ts";
 import { Isolate } from "./isolate.ts";
 import { Lives } from "./lives.ts";
 import { overNetwork } from "./network.ts";
+import { eventsQueue, journalQueue } from "./queues.ts";
 import { requestOf } from "./request.ts";
 import { type Settings, varsOf } from "./settings.ts";
 import type { Witness } from "./witness.ts";
@@ -24,6 +24,7 @@ export class Cloud {
   readonly credentials = new KvTruth();
   readonly internet: Internet;
   readonly events: QueueTruth;
+  readonly journal: QueueTruth;
   /** While false, no fault happens. */
   rough = false;
   settings: Settings;
@@ -54,8 +55,13 @@ export class Cloud {
     this.#air = { scheduler, chance, witness, isRough: () => this.rough };
     this.internet = new Internet(this.#air, weather, this.now);
     this.#lives = new Lives(this.#air, weather.cutOff, this.internet);
-    this.events = eventsQueue(this, this.#air, weather);
+    this.events = eventsQueue(this, this.#air, weather.queue);
+    this.journal = journalQueue(this, this.#air, weather.journal);
     for (const edge of weather.edges) this.#edges.set(edge, new Edge(this, this.#air, weather));
+  }
+
+  get edgeNames(): readonly string[] {
+    return this.#weather.edges;
   }
 
   /** Milliseconds since the epoch, by the platform's own clock. */
@@ -153,6 +159,7 @@ export class Cloud {
     isolate.calls.add(call);
     call.isolate = isolate;
     call.arrivedAt = this.#scheduler.now;
+    call.clockMs = isolate.clockMs;
     call.clock = isolate.clock;
     return isolate;
   }
@@ -161,7 +168,7 @@ export class Cloud {
     const chance = this.#chance.fork();
     const skew = chance.between(-1, 1) * this.#weather.isolateSkew;
     const name = `${edge}${++this.#started}`;
-    const log = (record: object) => this.#witness.logs(name, record);
+    const log = (record: object) => this.#witness.logs(name, callNow(), record);
     const { settings } = this;
     const env = { ...this.#edges.get(edge)?.bindings, ...varsOf(settings) };
     const { fetch } = this.internet;

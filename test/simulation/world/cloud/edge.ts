@@ -16,6 +16,7 @@ interface Behind {
   nonces: KvTruth;
   credentials: KvTruth;
   events: QueueTruth;
+  journal: QueueTruth;
   now: () => number;
 }
 
@@ -26,12 +27,12 @@ export class Edge {
   readonly credentials: SimulatedKv | undefined;
 
   constructor(
-    { homes, nonces, credentials, events, now }: Behind,
+    { homes, nonces, credentials, events, journal, now }: Behind,
     air: Air,
-    { database, kv, kvBound, limits, queue }: Weather,
+    { database, kv, kvBound, limits, queue, journal: journalWeather, journalBound }: Weather,
   ) {
-    this.bindings.EVENTS = new SimulatedQueue(events, queueLink(air, queue));
-
+    this.bindings.EVENTS = new SimulatedQueue(events, queueLink(air, "EVENTS", queue));
+    if (journalBound) this.bindings.JOURNAL = new SimulatedQueue(journal, queueLink(air, "JOURNAL", journalWeather));
     for (const [name, home] of homes) {
       this.bindings[bindingOf(name)] = new SimulatedD1(home.database, databaseLink(air, home, database));
     }

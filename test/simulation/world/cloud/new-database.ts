@@ -21,6 +21,7 @@ export const WATCHED = [
   "deliveries",
   "audit_log",
   "settlings",
+  "refusals",
 ];
 
 /** The database of a home, with all migrations applied. */

@@ -6,14 +6,14 @@ import { type Air, callNow, isHeard, setOut, strikes } from "./air.ts";
 export const QUEUE_FAULTS = ["message lost", "answer lost", "slow"] as const;
 
 /**
- * How an isolate's messages travel to the queue. The sweep makes up for lost messages, so no fault here excuses a
- * failing answer.
+ * How an isolate's messages travel to a queue. The sweep makes up for lost messages of events, and an answer never
+ * waits for a message, so no fault here excuses a failing answer.
  */
-export function queueLink(air: Air, weather: QueueWeather): Carry {
+export function queueLink(air: Air, binding: string, weather: Omit<QueueWeather, "concurrency">): Carry {
   const { scheduler, chance, witness } = air;
   return (method, work) => {
     const call = callNow();
-    const trip = setOut(air, call, `EVENTS ${method}`);
+    const trip = setOut(air, call, `${binding} ${method}`);
     const slow = strikes(air, weather.slow) ? chance.between(50, 5_000) : 0;
     const lostBefore = strikes(air, weather.lostBefore);
     const lostAfter = strikes(air, weather.lostAfter);
@@ -24,7 +24,7 @@ export function queueLink(air: Air, weather: QueueWeather): Carry {
         : slow > 0
           ? "slow"
           : "";
-    if (what !== "") witness.note(call, `queue ${method}: ${what}`, `queue: ${what}`);
+    if (what !== "") witness.note(call, `${binding} ${method}: ${what}`, `queue: ${what}`);
     return new Promise((resolve, reject) => {
       const settle = (how: () => void) => {
         scheduler.after(chance.between(0.2, 6), () => {

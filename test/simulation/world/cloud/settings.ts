@@ -7,6 +7,7 @@ export interface Settings {
   errorStatus: "by-cause" | "always-200";
   closedHomes: readonly string[];
   eventRetentionDays: number;
+  journalDays: number;
   /** Base64. */
   masterKey: string;
   masterKeyPrevious?: string | undefined;
@@ -32,6 +33,7 @@ export const firstSettings = (chance: Chance): Settings => ({
   errorStatus: chance.happens(0.1) ? "always-200" : "by-cause",
   closedHomes: [],
   eventRetentionDays: chance.one([30, 7, 1]),
+  journalDays: chance.one([30, 90, 2, 1, 1]),
   masterKey: newMasterKey(chance),
 });
 
@@ -43,6 +45,7 @@ export const varsOf = (settings: Settings): Record<string, string | undefined> =
   REPLAY_LOOK_MS: String(settings.replayLookMs),
   ERROR_STATUS: settings.errorStatus,
   EVENT_RETENTION_DAYS: String(settings.eventRetentionDays),
+  JOURNAL_DAYS: String(settings.journalDays),
   CLOSED_HOMES: settings.closedHomes.join(","),
   MASTER_KEY: settings.masterKey,
   MASTER_KEY_PREVIOUS: settings.masterKeyPrevious,

@@ -29,6 +29,8 @@ export interface Witness {
   misses(post: Post): void;
   /** Something for the trace, and the kind under which it is counted. */
   note(call: Call | undefined, what: string, kind?: string): void;
-  /** An isolate writes to its log. */
-  logs(isolate: string, record: object): void;
+  /** An isolate writes to its log; `call` is the one whose work it is. */
+  logs(isolate: string, call: Call | undefined, record: object): void;
+  /** A queue will never give this message again, although nobody has taken it. */
+  loses(queue: string, body: unknown): void;
 }

@@ -1,9 +1,14 @@
 import { SESSION_STATUSES } from "../../../../src/store/schema.ts";
 import type { Chance } from "../../machine/chance.ts";
+import { MODELS } from "../../operations/index.ts";
+import type { Call } from "../call.ts";
 import type { World } from "../world.ts";
 import type { KnownSite } from "./company.ts";
 import { pause } from "./day.ts";
 import { Operator } from "./operator.ts";
+
+/** How many of the newest captured calls the auditor looks through. */
+const MOST_LOOKED = 60;
 
 /** Reads the stored state through the admin API. The checker compares each answer with its model. */
 export class Auditor {
@@ -21,7 +26,7 @@ export class Auditor {
     const world = this.#world;
     const chance = this.#chance;
     while (!world.closing) {
-      await pause(world, chance, chance.between(500, 15_000));
+      await pause(world, chance, chance.between(500, 10_000));
       if (world.company.sites.length > 0) await this.#act();
     }
   }
@@ -64,14 +69,67 @@ export class Auditor {
 
   #read(): string {
     const { company, cloud } = this.#world;
-    const read = this.#chance.one(Object.values(READS));
-    return read(this.#chance, this.#chance.one(company.sites), this.#chance.one([...cloud.homes.keys()]));
+    const read = this.#chance.one(this.#chance.happens(0.3) ? JOURNAL_READS : Object.values(READS));
+    const site = this.#chance.one(company.sites);
+    // Sometimes a call of another site, which this one must not show.
+    const owner = this.#chance.happens(0.4) ? this.#chance.one(company.sites) : site;
+    const given = {
+      home: this.#chance.one([...cloud.homes.keys()]),
+      calls: this.#callsOf(owner),
+      now: this.#world.clock,
+    };
+    return read(this.#chance, site, given);
+  }
+
+  /** The newest calls of a site that were answered: accepted and refused ones. */
+  #callsOf({ apps }: KnownSite): Call[] {
+    const isOfSite = ({ wire }: Call) => apps.some(({ appid }) => wire.body.includes(`"${appid}"`));
+    return this.#world.captured.slice(-MOST_LOOKED).filter((call) => call.answer !== undefined && isOfSite(call));
   }
 }
 
 const limitOf = (chance: Chance): string => chance.one(["", "?limit=1", "?limit=3", "?limit=100"]);
 
-type Read = (chance: Chance, site: KnownSite, home: string) => string;
+interface Given {
+  home: string;
+  /** Answered calls of the site. */
+  calls: readonly Call[];
+  /** Unix seconds by the right clock. */
+  now: number;
+}
+
+type Read = (chance: Chance, site: KnownSite, given: Given) => string;
+
+const DAY = 86_400;
+
+/** The x-request-id of a call of the site, or one that no call has. */
+function requestIdOf(chance: Chance, calls: readonly Call[]): string {
+  const call = calls.length > 0 && chance.happens(0.95) ? chance.one(calls) : undefined;
+  const none = chance.one([`019b76da-b182-7052-af66-${chance.uuid().slice(-12)}`, chance.uuid(), "none"]);
+  return call?.answer?.headers.get("x-request-id") ?? none;
+}
+
+const appidOf = (chance: Chance, { apps }: KnownSite): string => (apps.length > 0 ? chance.one(apps).appid : "none");
+
+const listRefusals: Read = (chance, site, { calls, now }) => {
+  const refused = calls.filter(({ answer }) => answer?.status !== 200);
+  const filters = chance.some(
+    [
+      `limit=${chance.one([1, 3, 20])}`,
+      `appid=${appidOf(chance, site)}`,
+      `reason=${chance.one(["signature_mismatch", "ranstr_seen_here", "fields_invalid", "session_not_found", "no_reason"])}`,
+      `operation=${chance.one(MODELS).wireName}`,
+      `since=${now - chance.one([0, 5, 60, 3_600, DAY - 60, 91 * DAY])}`,
+      `until=${now - chance.one([-3_600, 0, 5, 60])}`,
+      `cursor=${site.siteId + (chance.happens(0.1) ? 1 : 0)}:${requestIdOf(chance, refused)}`,
+    ],
+    chance.one([0.1, 0.1, 0.4]),
+  );
+  const ofApp = filters.length === 0 && chance.happens(0.7) ? [`appid=${appidOf(chance, site)}`] : [];
+  return `/sites/${site.siteId}/refusals?${[...ofApp, ...filters].join("&")}`;
+};
+const readCall: Read = (chance, { siteId }, { calls }) => `/sites/${siteId}/requests/${requestIdOf(chance, calls)}`;
+const findRefusal: Read = (chance, _, { calls }) => `/requests/${requestIdOf(chance, calls)}`;
 
 /** A path for each reading call, by its name in openapi.json. Lists that are read page by page are in {@link PAGED}. */
 export const READS: Record<string, Read> = {
@@ -103,8 +161,14 @@ export const READS: Record<string, Read> = {
     return `/sites/${siteId}/webhooks/${id}/deliveries${chance.one([limitOf(chance), status])}`;
   },
   "/admin/homes": () => "/homes",
-  "/admin/homes/{name}/divergent": (chance, _, home) => `/homes/${home}/divergent${limitOf(chance)}`,
+  "/admin/homes/{name}/divergent": (chance, _, { home }) => `/homes/${home}/divergent${limitOf(chance)}`,
+  "/admin/sites/{site_id}/refusals": listRefusals,
+  "/admin/sites/{site_id}/requests/{request_id}": readCall,
+  "/admin/requests/{request_id}": findRefusal,
 };
+
+/** Asked more often than other reads: each shows little. */
+const JOURNAL_READS = [listRefusals, readCall, findRefusal];
 
 /** The lists that the auditor reads page by page. */
 export const PAGED = ["/admin/sites/{site_id}/events", "/admin/audit"];

@@ -81,16 +81,19 @@ export class CallerClient {
 
   #fetch(url: string, { method, headers, body, signal }: FetchInit): Promise<Response> {
     const world = this.#world;
+    // Some back ends send an id of their own with each call.
+    const own = this.#chance.happens(0.05) && { "x-request-id": this.#chance.uuid() };
     const wire: Wire = {
       method,
       path: new URL(url).pathname,
-      headers: { ...headers, "cf-connecting-ip": this.#address },
+      headers: { ...headers, ...own, "cf-connecting-ip": this.#address },
       body,
     };
     const call = world.newCall("honest", wire, this.#edge);
     this.#checkBackoff(call);
     this.#checkClock(call);
     this.#checkTries(call);
+    if (own) world.count("call under an id of the caller");
     world.capture(call);
     if (world.cloud.rough && this.#chance.happens(world.weather.doubled)) this.#double(call);
     return new Promise((resolve, reject) => {
