@@ -1,7 +1,7 @@
 /**
  * `npm run bench` measures the Worker that `wrangler deploy` would upload, in workerd on this machine: trips,
- * geography, distance, load, capacity, the KV look, throughput, CPU, cost, events, fairness, backlog, retries, loading and
- * size. Its peers are measured beside it in the same run. check-sides.ts first proves that the peers do the same work.
+ * geography, distance, load, capacity, the KV look, throughput, CPU, cost, events, fairness, backlog, retries, the journal,
+ * loading and size. Its peers are measured beside it in the same run. check-sides.ts first proves that the peers do the same work.
  *
  *   npm run bench                          tables, then one summary in Markdown, as it stands in the README
  *   npm run bench -- --only trips,size     some parts only
@@ -23,6 +23,7 @@ import { measureDistance } from "./distance.ts";
 import { measureEvents } from "./events.ts";
 import { measureFairness } from "./fairness.ts";
 import { measureGeography } from "./geography.ts";
+import { measureJournal } from "./journal.ts";
 import { measureLook } from "./look.ts";
 import type { Goal, Measure, Measurement, Table } from "./measurement.ts";
 import { measureModuleLoad } from "./module-load.ts";
@@ -50,6 +51,7 @@ const MEASURES: Record<string, Measure> = {
   fairness: measureFairness,
   backlog: measureBacklog,
   retries: measureRetries,
+  journal: measureJournal,
   module: measureModuleLoad,
   size: measureSize,
 };

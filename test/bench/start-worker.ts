@@ -43,7 +43,8 @@ process.on("exit", () => {
  * proxy stands between the caller and the Worker.
  *
  * @param homes    homes in addition to `main`, which has site 1; the first of them has site 2, and so on
- * @param consumes whether the Worker consumes its own queue
+ * @param consumes   whether the Worker consumes its own queues
+ * @param hasJournal whether the queue of the journal is bound
  */
 export async function startWorker(
   bundle: ProductionBundle,
@@ -51,6 +52,7 @@ export async function startWorker(
   bindings: Record<string, unknown> = {},
   homes: readonly string[] = [],
   consumes = true,
+  hasJournal = true,
 ): Promise<RunningWorker> {
   const { miniflare, url, pid } = await launch(
     convertV4MiniflareOptions({
@@ -66,8 +68,13 @@ export async function startWorker(
       } as Record<string, string>,
       d1Databases: { DB: "bench", ...Object.fromEntries(homes.map((home) => [bindingOfHome(home), home])) },
       kvNamespaces: { NONCES: "nonces", CREDENTIALS: "credentials" },
-      queueProducers: { EVENTS: "events" },
-      queueConsumers: consumes ? { events: { maxBatchSize: bundle.messagesAtOnce, maxBatchTimeout: 0 } } : {},
+      queueProducers: { EVENTS: "events", ...(hasJournal && { JOURNAL: "journal" }) },
+      queueConsumers: consumes
+        ? {
+            events: { maxBatchSize: bundle.messagesAtOnce, maxBatchTimeout: 0 },
+            ...(hasJournal && { journal: { maxBatchSize: bundle.messagesAtOnce, maxBatchTimeout: 1 } }),
+          }
+        : {},
       unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }],
       cf: false,
       resourcePersistencePath: temporaryFolder(),
@@ -185,7 +192,7 @@ export async function addSite(db: D1Database, site: { id: number; home: string }
 
 /** Drops the request lines and shows all other errors. Some measurements leave NONCES unbound on purpose. */
 function logged({ level, message }: { level: string; message: string }): void {
-  if (message.includes("NONCES is not bound")) return;
+  if (/NONCES is not bound|JOURNAL is not bound/.test(message)) return;
   if (level === "error" || level === "warn") process.stderr.write(`workerd: ${message.slice(0, 500)}\n`);
 }
 
