@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import chinese from "../../../src/assets/console/zh.json";
-import { detailTexts, leftOutText, reasonText } from "../../../src/http/console/details.ts";
+import { detailTexts, leftOutText } from "../../../src/http/console/details.ts";
+import { reasonText } from "../../../src/http/console/reasons.ts";
 import type { View } from "../../../src/http/console/view.ts";
 import { describeLeftOut } from "../../../src/operations/describe-left-out.ts";
 import { DOCUMENTED, OPERATIONS } from "../../../src/operations/index.ts";

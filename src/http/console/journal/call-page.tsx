@@ -1,11 +1,12 @@
-import { WIRE_ERRORS } from "../../../errors.ts";
+import { isRefusedFor, WIRE_ERRORS } from "../../../errors.ts";
 import { findApp } from "../../../services/apps.ts";
 import { type AcceptedCall, codeOfReason, findCall, type Refusal, wireNameOf } from "../../../services/journal.ts";
 import type { Site } from "../../../services/sites.ts";
-import { detailTexts, reasonText } from "../details.ts";
+import { detailTexts } from "../details.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { Copyable, NoticeBox, Time } from "../parts/parts.tsx";
+import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 import { checkPath } from "./refusal-table.tsx";
 
@@ -16,7 +17,7 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
   const call = await findCall(ctx, { site, requestId });
   const { refusal, accepted } = call;
   const { appid } = refusal ?? accepted;
-  const app = await findApp(ctx, { site, appid }).catch(() => undefined);
+  const app = await findApp(ctx, { site, appid }).catch(withoutApp);
   const found =
     refusal === undefined ? (
       <Accepted view={view} site={site} call={accepted} />
@@ -70,6 +71,11 @@ export async function callPage(c: PageContext, site: Site): Promise<Response> {
   return showPage(c, { title, site: { ...site, tab: "refusals" }, body });
 }
 
+/** The page shows the call of an appid that has no app any more. */
+function withoutApp(error: unknown): undefined {
+  if (!isRefusedFor(error, "app_missing", "app_unknown")) throw error;
+}
+
 function Accepted({ view, site, call }: { view: View; site: Site; call: AcceptedCall }) {
   const { t } = view;
   const { outcome, sessionId } = call;
@@ -94,7 +100,7 @@ function Accepted({ view, site, call }: { view: View; site: Site; call: Accepted
 }
 
 /** What a refused call was answered, why, and what to do. */
-export function Refused({ view, refusal }: { view: View; refusal: Refusal }) {
+function Refused({ view, refusal }: { view: View; refusal: Refusal }) {
   const { what, cure } = reasonText(view, refusal.reason);
   return (
     <NoticeBox kind="bad" title={what}>

@@ -1,7 +1,8 @@
 import { type Refusal, wireNameOf } from "../../../services/journal.ts";
-import { detailTexts, reasonText } from "../details.ts";
+import { detailTexts } from "../details.ts";
 import { Badge, Time } from "../parts/parts.tsx";
 import { Table } from "../parts/table.tsx";
+import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 
 /** The path of a call's page. */

@@ -3,11 +3,11 @@ import { isVisible } from "../../../fields.ts";
 import { listApps } from "../../../services/apps.ts";
 import { listRefusals, OPERATIONS, REFUSAL_REASONS, refusalQuerySchema } from "../../../services/journal.ts";
 import type { Site } from "../../../services/sites.ts";
-import { reasonText } from "../details.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
 import { Field } from "../parts/form.tsx";
 import { More } from "../parts/table.tsx";
+import { reasonText } from "../reasons.ts";
 import { secondsOf } from "../view.ts";
 import { RefusalTable } from "./refusal-table.tsx";
 

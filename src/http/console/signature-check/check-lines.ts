@@ -9,7 +9,8 @@ import {
   type Step,
   say,
 } from "../../../services/check-pasted-request.ts";
-import { detailTexts, leftOutText, reasonText } from "../details.ts";
+import { detailTexts, leftOutText } from "../details.ts";
+import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 import { lineEndsOf, signatureTexts, timestampText } from "./signature-texts.ts";
 
@@ -120,10 +121,6 @@ export function refusalText({ t }: View, outcome: string): string {
   }
   return t(ruleOf(outcome)?.past ?? "–");
 }
-
-/** The code of the answer to a stored outcome. */
-export const codeOf = (outcome: string): SignedErrorCode =>
-  outcome === "key_reused" ? "idempotency_key_reused" : (ruleOf(outcome)?.code ?? "state_forbids");
 
 /** Searches the rules of all operations, because the ranstr may have been used for another operation. */
 const ruleOf = (outcome: string) =>

@@ -1,10 +1,11 @@
 import { alwaysStatus200 } from "../../../config.ts";
 import { type SignedErrorCode, WIRE_ERRORS } from "../../../errors.ts";
 import type { SimilarApp, Stretch } from "../../../services/check-pasted-request.ts";
+import { codeOfReason } from "../../../services/journal.ts";
 import type { PageContext } from "../env.ts";
 import { Badge } from "../parts/parts.tsx";
 import type { View } from "../view.ts";
-import { codeOf, type Diagnosis, type Line, refusalText } from "./check-lines.ts";
+import { type Diagnosis, type Line, refusalText } from "./check-lines.ts";
 
 /**
  * The result of a check: what the call was answered, when that is known; what it would be answered now, with the cause large; the
@@ -42,7 +43,7 @@ export function Verdict(props: {
     <>
       {refusedFor && !isKnown && (
         <section class="notice bad verdict" role="alert">
-          <h2>{t("A call with this ranstr was answered {0} {1}", ...wireOf(codeOf(refusedFor)))}</h2>
+          <h2>{t("A call with this ranstr was answered {0} {1}", ...wireOf(codeOfReason(refusedFor)))}</h2>
           {cause ? (
             <Cause view={view} line={cause} />
           ) : (

@@ -1,7 +1,8 @@
 import { WIRE_ERRORS } from "../../../errors.ts";
 import { codeOfReason } from "../../../services/journal.ts";
-import { detailTexts, reasonText } from "../details.ts";
+import { detailTexts } from "../details.ts";
 import { Time } from "../parts/parts.tsx";
+import { reasonText } from "../reasons.ts";
 import type { View } from "../view.ts";
 
 /** A refused call, as the journal tells of it. */
