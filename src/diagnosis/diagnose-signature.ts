@@ -73,7 +73,7 @@ const WORDS = {
   other_app:
     "Signed with the secret of the app {0}. Use the secret of the app that the body names, or name that app in the body.",
   line_ends_depend:
-    "A form cannot keep line ends, so both were tried: the signature fits {0}. If the body is sent with {1}, the server refuses it.",
+    "A form cannot keep line ends, so each kind was tried: the signature fits {0}. If the body is sent with {1}, the server refuses it.",
   no_match:
     "No secret of this app makes this signature of this body, nor of any usual rewriting of it. The secret is another one, or the body was changed after it was signed. Sign the very bytes you send, with the secret shown when the app was issued or last rotated.",
   not_rewritten: "Rewritings were not tried: the body is over 64 KiB or nested over 32 levels deep.",
