@@ -48,13 +48,14 @@ export function createWorker(runtime: Runtime = systemRuntime, telemetry: Teleme
     /** The messages of EVENTS name webhooks with deliveries that are due. Those of JOURNAL hold refused calls. */
     async queue(batch, env, ctx) {
       const tools = { runtime, telemetry, config: readConfig(env, telemetry) };
-      const refused = batch.messages.filter(({ body }) => isJournalMessage(body));
-      if (refused.length > 0) {
+      const { refused, others } = Object.groupBy(batch.messages, ({ body }) =>
+        isJournalMessage(body) ? "refused" : "others",
+      );
+      if (refused !== undefined) {
         const { writeJournal } = await import("./journal/write-journal.ts");
         await writeJournal(tools, refused, journalsNotBefore);
       }
-      const others = batch.messages.filter(({ body }) => !isJournalMessage(body));
-      if (others.length === 0) return;
+      if (others === undefined) return;
       const { deliver } = await import("./webhooks/deliver.ts");
       await deliver(tools, others, (work) => ctx.waitUntil(work));
     },

@@ -153,14 +153,10 @@ export class Journal {
       if (app.left < 1) return now + Math.ceil((1 - app.left) * seconds * 1000);
       app.left--;
       app.calls.delete(which);
-      this.#keep(app.home, [refusal]);
+      this.#unsent.set(app.home, [...(this.#unsent.get(app.home) ?? []), refusal]);
     }
     if (app.left >= burst) this.#apps.delete(key);
     return Number.POSITIVE_INFINITY;
-  }
-
-  #keep(home: string, rows: Refusal[]): void {
-    this.#unsent.set(home, [...(this.#unsent.get(home) ?? []), ...rows]);
   }
 }
 

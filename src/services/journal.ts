@@ -16,6 +16,7 @@ import {
   selectRefusals,
   selectSiteOfCall,
 } from "../store/home/refusals.ts";
+import { databaseFault } from "../store/run-batch.ts";
 import { askHomes } from "./ask-homes.ts";
 import { CURSOR_RULE, type Page, type PageInput, pageQuerySchema } from "./page.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
@@ -195,11 +196,21 @@ export async function locateCall(
   { requestId, site }: { requestId: string; site?: Site | undefined },
 ): Promise<{ requestId: string; siteId: number | undefined; homesDown: string[] }> {
   const id = checkRequestId(requestId);
-  const isHere = site !== undefined && (await findCall(ctx, { site, requestId: id }).catch(() => undefined));
-  if (site !== undefined && isHere) return { requestId: id, siteId: site.id, homesDown: [] };
+  if (site !== undefined && (await isCallOf(ctx, site, id))) return { requestId: id, siteId: site.id, homesDown: [] };
   const { answers, down } = await askHomes(ctx, async (db) => (await selectSiteOfCall(db, id)) ?? null);
   const siteId = [...answers.values()].find((found) => found !== null);
   return { requestId: id, siteId: siteId ?? undefined, homesDown: down };
+}
+
+async function isCallOf(ctx: ServiceContext, site: Site, requestId: string): Promise<boolean> {
+  try {
+    await findCall(ctx, { site, requestId });
+    return true;
+  } catch (error) {
+    // A home that is silent is named by the question to all homes.
+    if (error instanceof ServiceError || databaseFault(error) !== undefined) return false;
+    throw error;
+  }
 }
 
 /** Homes that sites name although no database is bound for them. */

@@ -36,16 +36,14 @@ export const COMMON_REASONS = {
 
 /** The code of each reason that the journal can have. */
 const CODES: Readonly<Record<string, SignedErrorCode>> = {
+  ...COMMON_REASONS,
   ...Object.fromEntries(
     OPERATIONS.flatMap(({ refusals }) => Object.entries(refusals).map(([reason, { code }]) => [reason, code])),
   ),
-  ...COMMON_REASONS,
 };
 
 /** Every reason that the journal can have. */
-export const REFUSAL_REASONS: readonly string[] = [
-  ...new Set([...Object.keys(COMMON_REASONS), ...OPERATIONS.flatMap(({ refusals }) => Object.keys(refusals))]),
-];
+export const REFUSAL_REASONS: readonly string[] = Object.keys(CODES);
 
 /** The code of the answer to a call that was refused for this reason. */
 export const codeOfReason = (reason: string): SignedErrorCode => CODES[reason] ?? "internal";

@@ -75,10 +75,8 @@ export async function runRequest(tools: Tools, operation: Operation, request: Si
   const verified = await verifyCaller(tools, claimant);
   if (!verified.ok) return verified;
   const caller = verified.value;
-  Object.assign(trace, {
-    ...{ appid, home: caller.home, credentialsFrom: caller.source },
-    secretVersion: caller.secretVersion,
-  });
+  const { home, source: credentialsFrom, secretVersion } = caller;
+  Object.assign(trace, { appid, home, credentialsFrom, secretVersion });
   const refuse = async (why: Refused) => {
     const refusal = await refuseKnown(tools, claimant, caller, why);
     if (refusal.code === "invalid_parameters") waitUntil(limits.count(config.appLimit, malformedKey, EXCEEDED_SECONDS));

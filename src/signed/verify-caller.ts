@@ -134,9 +134,10 @@ export async function confirmCaller(tools: Tools, claimant: Claimant, caller: Ca
 async function countFailure(tools: Tools, { appid, client, signed }: Claimant, reason: string): Promise<Refused> {
   const { config, limits, trace } = tools;
   // An unknown appid is not logged: a caller who confuses the fields may have sent a secret as appid.
-  if (reason === "app_unknown") delete trace.appid;
-  else trace.appid = appid;
-  if (reason === "app_unknown") delete trace.app;
+  if (reason === "app_unknown") {
+    delete trace.appid;
+    delete trace.app;
+  } else trace.appid = appid;
   delete trace.secretVersion;
   const count = (failure: "signed" | "unknown") =>
     limits.count(config.clientLimit, failureKey(failure, client), CLIENT_LIMIT_PERIOD);

@@ -1,4 +1,4 @@
-import { and, type Column, desc, eq, gte, lt, type SQL, sql } from "drizzle-orm";
+import { and, type Column, desc, eq, getTableColumns, gte, lt, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { firstRequestIdAt, timeOfRequest } from "../../request-id.ts";
 import { apps, homeSites, nonces, refusals, sessions } from "../schema.ts";
@@ -8,29 +8,17 @@ import { firstSince } from "./sessions.ts";
 /** A row of the journal: a refused call of a known app. */
 export type Refusal = typeof refusals.$inferSelect;
 
-/** The columns of a row, in the order of the INSERT. */
-const COLUMNS = [
-  [refusals.siteId, "siteId"],
-  [refusals.requestId, "requestId"],
-  [refusals.at, "at"],
-  [refusals.appid, "appid"],
-  [refusals.operation, "operation"],
-  [refusals.status, "status"],
-  [refusals.reason, "reason"],
-  [refusals.detail, "detail"],
-  [refusals.secret, "secret"],
-  [refusals.client, "client"],
-  [refusals.skipped, "skipped"],
-] as const satisfies [unknown, keyof Refusal][];
+/** The columns of a row, by their names in a message. */
+const COLUMNS = Object.entries(getTableColumns(refusals));
 
 /**
- * Inserts rows of the journal; a row that is there stays as it is, and one that lacks a value is left out. Only of apps that this home has: a cached record may have named a
- * wrong home, and a message may come after its site is gone.
+ * Inserts rows of the journal. A row that is there stays as it is, and one that lacks a value is left out. So is a row whose app this
+ * home does not have: a cached record may have named a wrong home, and a message may come after its site is gone.
  */
 export const insertRefusals = statement<{ rows: string }>(
-  (v) => sql`${insertOrIgnore(refusals, ...COLUMNS.map(([column]) => column))}
+  (v) => sql`${insertOrIgnore(refusals, ...COLUMNS.map(([, column]) => column))}
     SELECT ${sql.join(
-      COLUMNS.map(([, name]) => sql`row.value ->> ${sql.raw(`'$.${name}'`)}`),
+      COLUMNS.map(([name]) => sql`row.value ->> ${sql.raw(`'$.${name}'`)}`),
       sql`, `,
     )}
     FROM json_each(${v.rows}) AS row
@@ -120,7 +108,7 @@ export function selectRefusal(db: D1Database, requestId: string): Promise<Refusa
     .then((row) => row?.refusal);
 }
 
-/** How far the clocks of two isolates may be apart: a call's id and its session's `created_at` are of the same isolate. */
+/** A session's `created_at` is taken when the body has arrived, seconds after the call's id at most. The rest is left to odd clocks. */
 const AROUND_SECONDS = 60;
 
 /** The site of a call that was refused, or that opened a session, on any site of a home; undefined for any other call. */
@@ -149,7 +137,7 @@ const opensAt = (siteId: number | Column, requestId: string): SQL | undefined =>
 /** What is stored of a call by its id. */
 export interface StoredCall {
   refusal: Refusal | undefined;
-  session: { id: number; appid: string; createdAt: number } | undefined;
+  session: { id: number; appid: string } | undefined;
   nonce:
     | { appid: string; operation: string; outcome: string; sessionId: number | null; secret: string | null }
     | undefined;
@@ -176,7 +164,7 @@ export async function selectCall(
       .from(refusals)
       .where(and(eq(refusals.siteId, siteId), eq(refusals.requestId, requestId))),
     store
-      .select({ id: sessions.id, appid: sessions.appid, createdAt: sessions.createdAt })
+      .select({ id: sessions.id, appid: sessions.appid })
       .from(sessions)
       .where(and(eq(sessions.siteId, siteId), opensAt(siteId, requestId))),
     store

@@ -311,8 +311,8 @@ export const ATTACK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/signed/verify-caller.ts",
-        find: 'if (reason === "app_unknown") delete trace.appid;',
-        replace: 'if (reason === "app_unknown") trace.appid = appid;',
+        find: "delete trace.appid;",
+        replace: "trace.appid = appid;",
       },
     ],
   },
