@@ -1,3 +1,4 @@
+import { accessSettings, accessWarnings, type SignInSettings } from "./access/settings.ts";
 import { ServiceError } from "./errors.ts";
 import { BINDING_RULE, bindingOfHome, homeOfBinding, isMisnamed, MAIN_HOME, namesIn } from "./homes.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
@@ -20,12 +21,15 @@ export type Bindings = Partial<Omit<Env, "EVENTS">> & {
   EVENTS?: Queue<Notice>;
   MASTER_KEY_PREVIOUS?: string;
   WEBHOOK_LOOPBACK?: string;
+  /** Where the keys of Cloudflare Access are on this machine. No deployment sets it: see {@link accessSettings}. */
+  ACCESS_CERTS_URL?: string;
 };
 
 /** `Retry-After` for a closed site or home, in seconds. */
 export const CLOSED_RETRY_SECONDS = 30;
 
-export interface Config {
+/** How operators sign in to the console is part of it: {@link SignInSettings}. */
+export interface Config extends SignInSettings {
   /** The database that knows the home of each site and the site of each appid. This database is also the home {@link MAIN_HOME}. */
   directory: D1Database;
   /** The databases with the sites' own data, by the names of the homes; MAIN_HOME comes first. See {@link homeDatabase}. */
@@ -101,6 +105,7 @@ export function readConfig(env: Bindings, telemetry: Telemetry): Config {
     const warning = `ADMIN_TOKEN ${config.adminTokenFault}: the admin API and the console refuse everything`;
     telemetry.warn({ warning });
   }
+  for (const warning of accessWarnings(config, env)) telemetry.warn({ warning });
   if (env.EVENT_RETENTION_DAYS !== undefined && Number(env.EVENT_RETENTION_DAYS) < LEAST_EVENT_DAYS) {
     const warning = `EVENT_RETENTION_DAYS is taken as ${LEAST_EVENT_DAYS}: the attempts of a delivery take about 30 hours`;
     telemetry.warn({ warning });
@@ -179,6 +184,7 @@ function parse(env: Bindings): Config {
       ...(previous === undefined || previous === "" ? [] : [masterKey("MASTER_KEY_PREVIOUS", previous)]),
     ],
     ...adminToken(env.ADMIN_TOKEN),
+    ...accessSettings(env),
     timestampToleranceSeconds: wholeNumber(
       "TIMESTAMP_TOLERANCE_SECONDS",
       env.TIMESTAMP_TOLERANCE_SECONDS ?? "300",

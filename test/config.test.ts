@@ -60,6 +60,9 @@ describe("settings", () => {
       masterKeys: [Uint8Array.fromBase64(KEY), Uint8Array.fromBase64(OTHER_KEY)],
       adminToken: TOKEN,
       adminTokenFault: undefined,
+      signIn: "token",
+      access: undefined,
+      accessFault: undefined,
       timestampToleranceSeconds: 60,
       replayCheckMs: 0,
     });
@@ -85,11 +88,12 @@ describe("settings", () => {
   });
 
   it("default to what wrangler.toml has", () => {
-    const { TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS } = env as Bindings;
-    expect({ TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS }).toEqual({
+    const { TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS, CONSOLE_SIGN_IN } = env as Bindings;
+    expect({ TIMESTAMP_TOLERANCE_SECONDS, REPLAY_LOOK_MS, ERROR_STATUS, CONSOLE_SIGN_IN }).toEqual({
       TIMESTAMP_TOLERANCE_SECONDS: "300",
       REPLAY_LOOK_MS: "1",
       ERROR_STATUS: "by-cause",
+      CONSOLE_SIGN_IN: "token",
     });
   });
 
@@ -218,6 +222,37 @@ describe("ERROR_STATUS", () => {
     expect(alwaysStatus200(bindings({ ...broken, ERROR_STATUS: "always-200" }))).toBe(true);
     expect(alwaysStatus200(bindings({ ...broken, ERROR_STATUS: "by-cause" }))).toBe(false);
     expect(alwaysStatus200(bindings({ ...broken, ERROR_STATUS: undefined }))).toBe(false);
+  });
+});
+
+describe("the sign-in by Cloudflare Access", () => {
+  const vars = {
+    CONSOLE_SIGN_IN: "both",
+    ACCESS_TEAM_DOMAIN: "shop",
+    ACCESS_AUD: "4714c135",
+    CONSOLE_OWNERS: "*@a.com",
+  };
+
+  it("is read from the vars", () => {
+    expect(readConfig(bindings(vars), consoleTelemetry)).toMatchObject({
+      signIn: "both",
+      access: { issuer: "https://shop.cloudflareaccess.com", audience: "4714c135", roles: { owner: ["*@a.com"] } },
+      accessFault: undefined,
+    });
+    expect(warnings()).toEqual([]);
+  });
+
+  it.each([
+    [{ ...vars, ACCESS_AUD: "" }, "both", "ACCESS_AUD is not set"],
+    [{ ...vars, CONSOLE_SIGN_IN: "acces" }, "access", 'CONSOLE_SIGN_IN must be "token" or "access" or "both"'],
+  ])("stops nothing else when a setting is wrong, and the log says so once: %j", (change, signIn, accessFault) => {
+    const given = bindings(change);
+    expect(readConfig(given, consoleTelemetry)).toMatchObject({
+      ...{ signIn, access: undefined, accessFault },
+      ...{ adminToken: TOKEN, timestampToleranceSeconds: 300 },
+    });
+    readConfig(given, consoleTelemetry);
+    expect(warnings()).toEqual([`${accessFault}: nobody can sign in to the console by Cloudflare Access`]);
   });
 });
 

@@ -1,0 +1,37 @@
+import { ROLES, type Role } from "./role.ts";
+
+/** For each role the entries of its list: e-mail addresses and `*@domain`, in small letters. */
+export type RoleLists = Readonly<Record<Role, readonly string[]>>;
+
+/** One `@`, with something on both sides. `*` stands for all people of a domain, so it is no part of an address. */
+const ADDRESS = /^[^\s@*,]+@[^\s@*,]+$/;
+const DOMAIN = /^\*@[^\s@*,]+$/;
+
+/**
+ * An e-mail address as it is compared and shown; undefined when the text is none. Only ASCII letters become small: `toLowerCase()` makes
+ * a `k` of the Kelvin sign, so two different addresses would be the same person.
+ */
+export function plainEmail(text: string): string | undefined {
+  const email = smallLetters(text.trim());
+  return ADDRESS.test(email) ? email : undefined;
+}
+
+/** The entries of a list: between commas, with any blanks around them. `unusable` counts those that nobody can have. */
+export function readRoleList(value = ""): { entries: string[]; unusable: number } {
+  const all = value
+    .split(",")
+    .map((entry) => smallLetters(entry.trim()))
+    .filter((entry) => entry !== "");
+  const entries = all.filter((entry) => ADDRESS.test(entry) || DOMAIN.test(entry));
+  return { entries, unusable: all.length - entries.length };
+}
+
+/** The highest role whose list has the address or its whole domain. An address of a subdomain is not of the domain. */
+export function roleOfEmail(lists: RoleLists, email: string): Role | undefined {
+  const plain = plainEmail(email);
+  if (plain === undefined) return undefined;
+  const everybody = `*${plain.slice(plain.indexOf("@"))}`;
+  return ROLES.findLast((role) => lists[role].includes(plain) || lists[role].includes(everybody));
+}
+
+const smallLetters = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());

@@ -1,0 +1,96 @@
+import { type RoleLists, readRoleList } from "./person-role.ts";
+
+/** How operators sign in to the console: with the admin token, by Cloudflare Access, or in either way. */
+export const SIGN_INS = ["token", "access", "both"] as const;
+export type SignIn = (typeof SIGN_INS)[number];
+
+/** The vars that this file reads. Any may be missing. */
+export interface AccessVars {
+  CONSOLE_SIGN_IN?: string | undefined;
+  ACCESS_TEAM_DOMAIN?: string | undefined;
+  ACCESS_AUD?: string | undefined;
+  ACCESS_CERTS_URL?: string | undefined;
+  CONSOLE_OWNERS?: string | undefined;
+  CONSOLE_OPERATORS?: string | undefined;
+  CONSOLE_VIEWERS?: string | undefined;
+}
+
+export interface AccessSettings {
+  /** The `iss` of every assertion of the team. */
+  issuer: string;
+  /** The `aud` of the Access application that guards the console. */
+  audience: string;
+  /** Where the team's public keys are. */
+  certsUrl: string;
+  roles: RoleLists;
+}
+
+export interface SignInSettings {
+  signIn: SignIn;
+  /** Undefined unless people sign in by Access and all its settings can be used. */
+  access: AccessSettings | undefined;
+  /** Why nobody can sign in by Access: a sentence without its full stop. It holds no value of a setting. */
+  accessFault: string | undefined;
+}
+
+/** The var that has the list of each role. */
+const LISTS = { viewer: "CONSOLE_VIEWERS", operator: "CONSOLE_OPERATORS", owner: "CONSOLE_OWNERS" } as const;
+
+const TEAM_DOMAIN = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.cloudflareaccess\.com$/;
+const LOOPBACK = ["127.0.0.1", "localhost", "[::1]"];
+
+/**
+ * How operators sign in. A wrong setting is no ConfigurationError, because signed calls do not need it: the console stays shut for
+ * people of Access, and says why.
+ */
+export function accessSettings(env: AccessVars): SignInSettings {
+  const asked = env.CONSOLE_SIGN_IN?.trim() || "token";
+  const signIn = SIGN_INS.find((each) => each === asked);
+  // An operator who mistyped "access" must not be left with a door that takes tokens and that he thinks is closed.
+  if (signIn === undefined) return shut("access", `CONSOLE_SIGN_IN must be ${SIGN_INS.map(quoted).join(" or ")}`);
+  if (signIn === "token") return { signIn, access: undefined, accessFault: undefined };
+  const given = env.ACCESS_TEAM_DOMAIN?.trim() ?? "";
+  if (given === "") return shut(signIn, "ACCESS_TEAM_DOMAIN is not set");
+  const teamDomain = teamDomainOf(given);
+  if (teamDomain === undefined) return shut(signIn, "ACCESS_TEAM_DOMAIN is not like team.cloudflareaccess.com");
+  const audience = env.ACCESS_AUD?.trim() ?? "";
+  if (audience === "") return shut(signIn, "ACCESS_AUD is not set");
+  if (/[\s,]/.test(audience)) return shut(signIn, "ACCESS_AUD holds a blank or a comma");
+  const issuer = `https://${teamDomain}`;
+  const certsUrl = loopbackUrl(env.ACCESS_CERTS_URL) ?? `${issuer}/cdn-cgi/access/certs`;
+  const entriesOf = (role: keyof typeof LISTS) => readRoleList(env[LISTS[role]]).entries;
+  const roles = { viewer: entriesOf("viewer"), operator: entriesOf("operator"), owner: entriesOf("owner") };
+  return { signIn, access: { issuer, audience, certsUrl, roles }, accessFault: undefined };
+}
+
+/** What the log says of the settings, once per isolate. */
+export function accessWarnings({ signIn, access, accessFault }: SignInSettings, env: AccessVars): string[] {
+  if (signIn === "token") return [];
+  if (access === undefined) return [`${accessFault}: nobody can sign in to the console by Cloudflare Access`];
+  const unusable = Object.values(LISTS)
+    .filter((list) => readRoleList(env[list]).unusable > 0)
+    .map((list) => `${list} has an entry that is no e-mail address and not like *@example.com: it counts for nobody`);
+  const isEmpty = Object.values(access.roles).every((entries) => entries.length === 0);
+  const nobody = `${Object.values(LISTS).join(", ")} name nobody: everybody who comes by Cloudflare Access is refused`;
+  return isEmpty ? [...unusable, nobody] : unusable;
+}
+
+const shut = (signIn: SignIn, accessFault: string): SignInSettings => ({ signIn, access: undefined, accessFault });
+
+const quoted = (word: string) => `"${word}"`;
+
+/** Takes the domain as people copy it: as an address, or the team's name alone. */
+function teamDomainOf(given: string): string | undefined {
+  const host = given
+    .toLowerCase()
+    .replace(/^https:\/\//, "")
+    .replace(/\/+$/, "");
+  const domain = host.includes(".") ? host : `${host}.cloudflareaccess.com`;
+  return TEAM_DOMAIN.test(domain) ? domain : undefined;
+}
+
+/** The address, if it is one of this machine: only there may keys come from somewhere else than from the team. */
+function loopbackUrl(given = ""): string | undefined {
+  const url = URL.parse(given);
+  return url !== null && /^https?:$/.test(url.protocol) && LOOPBACK.includes(url.hostname) ? url.href : undefined;
+}

@@ -1,0 +1,106 @@
+import { createExecutionContext, waitOnExecutionContext } from "cloudflare:test";
+import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
+import { vi } from "vitest";
+import { AccessKeys } from "../../src/access/certs.ts";
+import { type AccessSettings, accessSettings } from "../../src/access/settings.ts";
+import { type Verified, verifyAssertion } from "../../src/access/verify-assertion.ts";
+import type { Runtime } from "../../src/runtime.ts";
+import { keptTelemetry, NOW, runtimeAt } from "./test-runtime.ts";
+
+export const AUDIENCE = "4714c1358e65fe4b408ad6d432a5f878f08194bdb4752441fd56faefa9b2b6f2";
+
+export interface TeamKey {
+  kid: string;
+  privateKey: CryptoKey;
+  publicKey: CryptoKey;
+  /** The public key as the certs endpoint shows it. */
+  shown: JWK;
+}
+
+export async function newTeamKey(kid: string): Promise<TeamKey> {
+  const { privateKey, publicKey } = await generateKeyPair("RS256", { extractable: true });
+  return { kid, privateKey, publicKey, shown: { ...(await exportJWK(publicKey)), kid, alg: "RS256", use: "sig" } };
+}
+
+/** The claims that Access gives a person of this team. */
+export const CLAIMS: JWTPayload = {
+  aud: [AUDIENCE],
+  email: "ada@example.com",
+  exp: NOW + 86_400,
+  iat: NOW - 60,
+  nbf: NOW - 60,
+  iss: "https://shop.cloudflareaccess.com",
+  type: "app",
+  identity_nonce: "cHVTb21lTm9uY2U",
+  sub: "7335d417-61da-459d-899c-0a01c76a2f94",
+  country: "NL",
+};
+
+/** Signs an assertion as Access does. Claims that are undefined are left out. */
+export const assertionOf = ({ kid, privateKey }: TeamKey, claims: Record<string, unknown> = {}): Promise<string> =>
+  new SignJWT(JSON.parse(JSON.stringify({ ...CLAIMS, ...claims })))
+    .setProtectedHeader({ alg: "RS256", kid })
+    .sign(privateKey);
+
+/** An isolate that verifies assertions, and the certs endpoint of its team. */
+export class AccessTeam {
+  /** Milliseconds; may be moved. */
+  readonly clock = { now: NOW * 1000 };
+  readonly kept = keptTelemetry();
+  readonly settings = accessSettings({
+    CONSOLE_SIGN_IN: "access",
+    ACCESS_TEAM_DOMAIN: "shop",
+    ACCESS_AUD: AUDIENCE,
+    CONSOLE_OWNERS: "ada@example.com",
+  }).access as AccessSettings;
+  /** The addresses that were fetched. */
+  readonly fetched: string[] = [];
+  /** How many times shorter timers are. */
+  haste = 1;
+  /** What the certs endpoint answers. */
+  answer: (init: RequestInit) => Response | Promise<Response>;
+  readonly #keys: AccessKeys;
+  readonly #runtime: Runtime;
+
+  constructor(answer: AccessTeam["answer"]) {
+    this.answer = answer;
+    const own = runtimeAt(() => this.clock.now);
+    const after: Runtime["after"] = (milliseconds, callback) => own.after(milliseconds / this.haste, callback);
+    this.#runtime = { ...own, after };
+    this.#keys = new AccessKeys(this.#runtime, this.kept.telemetry);
+    vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
+      this.fetched.push(url);
+      return this.answer(init);
+    });
+  }
+
+  /** The endpoint shows these keys from now on. */
+  show(...keys: TeamKey[]): void {
+    this.answer = () => showing(...keys);
+  }
+
+  /** Verifies one assertion, and waits for what it left to `waitUntil`. */
+  async verify(assertion: string, change: Partial<AccessSettings> = {}): Promise<Verified> {
+    const context = createExecutionContext();
+    const verified = await this.verifyLeaving(assertion, (work) => context.waitUntil(work), change);
+    await waitOnExecutionContext(context);
+    return verified;
+  }
+
+  /** Verifies one assertion, and hands over what it leaves to `waitUntil`. */
+  verifyLeaving(
+    assertion: string,
+    waitUntil: (work: Promise<unknown>) => void,
+    change: Partial<AccessSettings> = {},
+  ): Promise<Verified> {
+    const tools = { runtime: this.#runtime, keys: this.#keys, waitUntil };
+    return verifyAssertion(tools, { ...this.settings, ...change }, assertion);
+  }
+
+  async reasonOf(assertion: string, change: Partial<AccessSettings> = {}): Promise<string | undefined> {
+    const verified = await this.verify(assertion, change);
+    return verified.ok ? undefined : verified.reason;
+  }
+}
+
+export const showing = (...keys: TeamKey[]): Response => Response.json({ keys: keys.map(({ shown }) => shown) });
