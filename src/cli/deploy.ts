@@ -14,8 +14,11 @@ import { requireSecrets } from "./require-secrets.ts";
 import { handOverToWrangler, PROJECT_ROOT } from "./run-wrangler.ts";
 import { ACCOUNT_OPTIONS, secretOptions, sharedOptions, typedOptions } from "./wrangler-options.ts";
 
-/** The var that allows webhooks at addresses of the machine itself. */
-const LOOPBACK = "WEBHOOK_LOOPBACK";
+/** Vars for addresses of the machine itself, and what a deployment does instead. */
+const LOCAL_ONLY = {
+  WEBHOOK_LOOPBACK: "a deployment posts events to public https addresses only",
+  ACCESS_CERTS_URL: "a deployment takes the keys of Access from its team only",
+};
 
 const USAGE = `npm run deploy -- [options]
 
@@ -89,10 +92,9 @@ async function deploy(args: string[]): Promise<number> {
   }
   const place = { home, location, jurisdiction };
   checkPlace(place);
-  if (options.var?.some((each) => each.startsWith(`${LOOPBACK}:`))) {
-    throw new UsageError(
-      `--var ${LOOPBACK} is for npm start: a deployment posts events to public https addresses only.`,
-    );
+  for (const [name, why] of Object.entries(LOCAL_ONLY)) {
+    if (options.var?.some((each) => each.startsWith(`${name}:`)))
+      throw new UsageError(`--var ${name} is for npm start: ${why}.`);
   }
   const asked = { close, open };
   const closing = close.length + open.length > 0;
@@ -102,10 +104,9 @@ async function deploy(args: string[]): Promise<number> {
   // wrangler takes a second to load. It is loaded here, so that --help and a wrong option are answered at once.
   const { unstable_readConfig } = await import("wrangler");
   const config = unstable_readConfig({ config: target.file, env }, { hideWarnings: true });
-  if (config.vars[LOOPBACK] !== undefined) {
-    throw new Misconfigured(
-      `${basename(target.file)} sets ${LOOPBACK}. Remove it: a deployment posts events to public https addresses only.`,
-    );
+  for (const [name, why] of Object.entries(LOCAL_ONLY)) {
+    if (config.vars[name] !== undefined)
+      throw new Misconfigured(`${basename(target.file)} sets ${name}. Remove it: ${why}.`);
   }
   const added = home === undefined ? undefined : newHome(home, config.d1_databases);
   const databases = added === undefined ? config.d1_databases : [...config.d1_databases, added];

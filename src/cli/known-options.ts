@@ -6,7 +6,7 @@ export class UsageError extends Error {
 }
 
 /** npm has settings with these names. When they are set, an .npmrc may have set them: it does not mean that somebody typed them. */
-const SETTINGS_OF_NPM = ["location", "message", "tag"];
+const SETTINGS_OF_NPM = ["access", "location", "message", "tag"];
 
 /**
  * Reads the options of a command that npm runs. An unknown option is an error: a typing error must stop the command before it does

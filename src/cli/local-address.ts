@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import * as http from "node:http";
 import * as https from "node:https";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { type AddressInfo, connect, createServer, type Server } from "node:net";
 
 /** The address that `wrangler dev` serves at. */
 export interface LocalAddress {
@@ -36,8 +36,30 @@ export function freePort(host: string): Promise<number> {
   });
 }
 
+/**
+ * Servers at each address of the host, all with this port.
+ *
+ * @throws when none of the addresses can be used
+ */
+export async function listen<Each extends Server>(make: () => Each, host: string, port: number): Promise<Each[]> {
+  const addresses = await lookup(host === "*" ? "::" : host, { all: true });
+  const servers = await Promise.allSettled(
+    addresses.map(
+      ({ address }) =>
+        new Promise<Each>((resolve, reject) => {
+          const server = make();
+          server.on("error", reject).listen(port, address, () => resolve(server));
+        }),
+    ),
+  );
+  const listening = servers.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  const [fault] = servers.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
+  if (listening.length === 0) throw fault;
+  return listening;
+}
+
 /** The address to connect to from this machine: `*` is no address to connect to. */
-const reachable = ({ host, port }: LocalAddress) => ({
+export const reachable = ({ host, port }: LocalAddress) => ({
   host: ["*", "0.0.0.0", "::"].includes(host) ? "localhost" : host,
   port,
 });

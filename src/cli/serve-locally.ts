@@ -6,13 +6,15 @@ import { runWranglerDev } from "./run-wrangler.ts";
 /**
  * Runs `wrangler dev` and the crons until a signal ends them. Starts `wrangler dev` again when its front is broken.
  *
- * @param args wrangler's options, without those of the address
+ * @param args  wrangler's options, without those of the address
+ * @param ready called each time when the Worker answers
  * @returns an exit code
  */
 export async function serveLocally(
   address: LocalAddress,
   crons: readonly string[],
   args: readonly string[],
+  ready: () => void = () => {},
 ): Promise<number> {
   const { protocol, host, port } = address;
   // --test-scheduled is needed: otherwise wrangler warns that crons do not run.
@@ -21,6 +23,7 @@ export async function serveLocally(
     const ended = new AbortController();
     const broken = new AbortController();
     const serving = () => {
+      ready();
       void driveCrons(crons, address, ended.signal);
       void frontBreaks(address, ended.signal).then((breaks) => breaks && broken.abort());
     };

@@ -1,13 +1,15 @@
 /** `npm start`: the Worker on this machine, ready to be called. */
 import { existsSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { plainEmail } from "../access/person-role.ts";
 import { namesIn } from "../homes.ts";
+import { AccessFront } from "./access-front.ts";
 import { ensureDevSecrets } from "./dev-secrets.ts";
 import { minutesOf } from "./drive-crons.ts";
 import { endWithNpm } from "./end-with-npm.ts";
 import { closedByConfig, closedByOption, homesOf, labelOf, requireHomes } from "./homes.ts";
 import { asArguments, readOptions, UsageError } from "./known-options.ts";
-import { freePort, isInUse } from "./local-address.ts";
+import { freePort, isInUse, reachable } from "./local-address.ts";
 import { type Database, migrate } from "./migrate.ts";
 import { PROJECT_ROOT } from "./run-wrangler.ts";
 import { serveLocally } from "./serve-locally.ts";
@@ -19,6 +21,8 @@ const USAGE = `npm start -- [options]
   --var NAME:VALUE       another value for one of [vars] in wrangler.toml; may be repeated
   --env, -e NAME         a stage of wrangler.toml, such as staging
   --persist-to FOLDER    where state stays between runs; default .wrangler/state
+  --access EMAIL         plays Cloudflare Access before the console, and signs this person in: as an owner, unless --var gives
+                         CONSOLE_OWNERS, CONSOLE_OPERATORS or CONSOLE_VIEWERS
   --env-file FILE        secrets from this file, not from .dev.vars; may be repeated
   --help, -h             this
 
@@ -33,6 +37,7 @@ const OPTIONS = {
   var: { type: "string", multiple: true },
   env: { type: "string", short: "e" },
   "persist-to": { type: "string" },
+  access: { type: "string" },
   "env-file": { type: "string", multiple: true },
   help: { type: "boolean", short: "h" },
   config: { type: "string", short: "c" },
@@ -73,6 +78,7 @@ async function start(args: string[]): Promise<number> {
     return 0;
   }
   const port = portOf(options.port);
+  const person = personOf(options.access);
   // A busy port is found here: wrangler would report it after the text below, or without --port silently take the next port.
   if (await isInUse(options.ip ?? "localhost", port)) {
     console.error(
@@ -90,6 +96,8 @@ async function start(args: string[]): Promise<number> {
     dev,
     triggers,
   } = unstable_readConfig({ config: configFile, env }, { hideWarnings: true });
+  const protocol = (options["local-protocol"] ?? dev.local_protocol) === "https" ? "https" : "http";
+  if (person !== undefined && protocol === "https") throw new UsageError("--access serves http only.");
   const homes = homesOf(databases);
   const closed = closedByOption(options.var);
   requireHomes(namesIn(closed), homes);
@@ -122,16 +130,36 @@ The admin API's token is ADMIN_TOKEN in ${file}. Issue an app and an agent with 
   npm run call -- create_gd${url} --appid … --secret … '{"sbs":"customer_001","ip":"127.0.0.1","sbs_mc":"Wang Wei","content":"Hello","kefu_id":[10411],"fzr_uid":10411}'
 `);
   }
-  const { port: _, ip: _ip, "local-protocol": _protocol, ...others } = options;
+  const { port: _, ip: _ip, "local-protocol": _protocol, access: _access, ...others } = options;
   const given = options.var ?? [];
   const loopback = given.some((each) => each.startsWith("WEBHOOK_LOOPBACK:")) ? [] : ["WEBHOOK_LOOPBACK:allow"];
   const crons: string[] = triggers.crons ?? [];
   for (const cron of crons.filter((each) => minutesOf(each) === undefined))
     console.log(`The cron ${cron} does not run here: npm start runs those of every few minutes only.`);
-  const forWrangler = asArguments({ env, ...others, var: [...given, ...loopback] });
   const host = options.ip ?? dev.ip;
-  const protocol = (options["local-protocol"] ?? dev.local_protocol) === "https" ? "https" : "http";
-  return serveLocally({ protocol, host, port: port === 0 ? await freePort(host) : port }, crons, forWrangler);
+  const address = { protocol, host, port: port === 0 ? await freePort(host) : port } as const;
+  const forWrangler = (vars: readonly string[]) =>
+    asArguments({ env, ...others, var: [...given, ...loopback, ...vars] });
+  if (person === undefined) return serveLocally(address, crons, forWrangler([]));
+  const worker = { protocol, host: "127.0.0.1", port: await freePort("127.0.0.1") } as const;
+  const front = await AccessFront.start(person, address, worker);
+  const url = `http://${reachable(address).host}:${address.port}`;
+  const ready = () =>
+    console.log(`
+The console, with ${person} signed in by Access: ${url}/console
+Use ${url} for all calls. The address that Wrangler names goes past Access.
+`);
+  try {
+    return await serveLocally(worker, crons, forWrangler(front.varsBeside(given)), ready);
+  } finally {
+    front.close();
+  }
+}
+
+function personOf(given: string | undefined): string | undefined {
+  const email = given === undefined ? undefined : plainEmail(given);
+  if (given !== undefined && email === undefined) throw new UsageError(`--access ${given} is no e-mail address.`);
+  return email;
 }
 
 function portOf(given: string | undefined): number {

@@ -176,6 +176,7 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     [["--var", "CLOSED_HOMES:main", "--open", "main"], "they change CLOSED_HOMES of what serves. Leave out --var."],
     [["--close", "main", "--home", "apac", "--tag", "v1"], "Leave out --home, --tag."],
     [["--var", "WEBHOOK_LOOPBACK:allow"], "--var WEBHOOK_LOOPBACK is for npm start"],
+    [["--var", "ACCESS_CERTS_URL:http://localhost/certs"], "--var ACCESS_CERTS_URL is for npm start"],
   ])("refuses %j, says why, sends no request and does not change wrangler.toml", async (args, says) => {
     const before = readFileSync(TOML, "utf8");
     const { exitCode, stdout, stderr } = await deploy("--env", "staging", ...args);
@@ -201,11 +202,14 @@ describe("npm run deploy", { timeout: 240_000 }, () => {
     },
   );
 
-  it("refuses a configuration that lets events go to the machine itself, before any request to Cloudflare", async () => {
+  it.each([
+    ["WEBHOOK_LOOPBACK", "allow"],
+    ["ACCESS_CERTS_URL", "http://localhost/certs"],
+  ])("refuses a configuration for the machine itself, before any request to Cloudflare: %s", async (name, value) => {
     const file = join(checkout, "wrangler.loopback.toml");
-    writeFileSync(file, withVar(readFileSync(TOML, "utf8"), "", "WEBHOOK_LOOPBACK", "allow"));
+    writeFileSync(file, withVar(readFileSync(TOML, "utf8"), "", name, value));
     const { exitCode, stdout, stderr } = await deploy("--config", "wrangler.loopback.toml");
-    expect(stderr).toContain("wrangler.loopback.toml sets WEBHOOK_LOOPBACK. Remove it");
+    expect(stderr).toContain(`wrangler.loopback.toml sets ${name}. Remove it`);
     expect([exitCode, stdout, fake.calls]).toEqual([1, "", []]);
   });
 

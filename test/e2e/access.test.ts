@@ -1,0 +1,74 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { type BuiltWorker, startBuiltWorker } from "../support/built-worker.ts";
+
+/** What the certs endpoint does with each request. */
+let answer: (response: ServerResponse) => void = () => {};
+let asked = 0;
+const endpoint = createServer((_, response) => {
+  asked++;
+  answer(response);
+});
+let certs: string;
+let assertion: string;
+let worker: BuiltWorker;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => endpoint.listen(0, "127.0.0.1", resolve));
+  const { privateKey, publicKey } = await generateKeyPair("RS256");
+  certs = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: "one", alg: "RS256", use: "sig" }] });
+  assertion = await new SignJWT({ email: "ada@example.com" })
+    .setProtectedHeader({ alg: "RS256", kid: "one" })
+    .setIssuer("https://shop.cloudflareaccess.com")
+    .setAudience("tag")
+    .setIssuedAt()
+    .setExpirationTime("1h")
+    .sign(privateKey);
+});
+afterAll(() => {
+  endpoint.closeAllConnections();
+  endpoint.close();
+});
+
+beforeEach(async () => {
+  asked = 0;
+  const { port } = endpoint.address() as AddressInfo;
+  worker = await startBuiltWorker({
+    main: "test/support/verifying-worker.ts",
+    vars: {
+      CONSOLE_SIGN_IN: "access",
+      ACCESS_TEAM_DOMAIN: "shop",
+      ACCESS_AUD: "tag",
+      ACCESS_CERTS_URL: `http://127.0.0.1:${port}/certs`,
+    },
+  });
+});
+afterEach(() => worker.close());
+
+async function verified(): Promise<unknown> {
+  const headers = { "cf-access-jwt-assertion": assertion };
+  return (await fetch(`${worker.url}/admin/any`, { headers })).json();
+}
+const ADA = { ok: true, person: expect.objectContaining({ email: "ada@example.com" }) };
+
+describe("the keys of Access in the built Worker", () => {
+  it("are fetched from this machine, once for requests at once", async () => {
+    answer = (response) => void setTimeout(() => response.end(certs), 300);
+    expect(await Promise.all(Array.from({ length: 8 }, () => verified()))).toEqual(Array(8).fill(ADA));
+    expect(asked).toBe(1);
+  });
+
+  it("are not waited for when the endpoint hangs", async () => {
+    answer = () => {};
+    const began = performance.now();
+    const refused = { ok: false, reason: "certs_unavailable" };
+    expect(await Promise.all([verified(), verified()])).toEqual([refused, refused]);
+    expect(performance.now() - began).toBeLessThan(6_000);
+    expect(await verified()).toEqual(refused);
+    expect(asked).toBe(1);
+    await vi.waitFor(() => expect(worker.logs().join("\n")).toContain('"fault":"no answer in 3 s"'));
+    expect(worker.logs().join("\n")).not.toContain(assertion.slice(0, 20));
+  });
+});
