@@ -75,17 +75,20 @@ const ROWS: readonly Row[] = [
 
 const OTHER_HASH = "It is the HMAC with {0} in place of SHA-256. The body and the secret are right.";
 
+/** Fewer digits of a signature are not told right from wrong: who asks often enough would find them, and then the rest one by one. */
+const LEAST_DIGITS = 16;
+
 /** What becomes of the right hex digits when a program writes them wrongly. */
 const WRITINGS: readonly { name: string; words: string; is: (given: string, right: string) => boolean }[] = [
   {
     name: "truncated",
     words: "It is the beginning of the right signature: the rest is missing. Send all 64 hex digits.",
-    is: (given, right) => given.length >= 8 && right.startsWith(given),
+    is: (given, right) => given.length >= LEAST_DIGITS && right.startsWith(given),
   },
   {
     name: "truncated",
     words: "It is the end of the right signature: the beginning is missing. Send all 64 hex digits.",
-    is: (given, right) => given.length >= 8 && right.endsWith(given) && right.replace(/^0+/, "") !== given,
+    is: (given, right) => given.length >= LEAST_DIGITS && right.endsWith(given) && right.replace(/^0+/, "") !== given,
   },
   {
     name: "zeros_lost",
