@@ -1,7 +1,7 @@
-import { and, type Column, desc, eq, inArray, lt, max, type SQL, sql } from "drizzle-orm";
+import { and, type Column, desc, eq, gte, inArray, lt, lte, max, notExists, or, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { SQLiteTable } from "drizzle-orm/sqlite-core";
-import { auditLog } from "./schema.ts";
+import { auditLog } from "./operator-schema.ts";
 
 export type AuditEntry = typeof auditLog.$inferSelect;
 
@@ -10,11 +10,27 @@ export type Actor = AuditEntry["actor"];
 
 export type AuditAction = AuditEntry["action"];
 
-/** Who makes a change, when (Unix seconds), and by which call. */
-export type Author = { actor: Actor; now: number; requestId: string };
+/** An operator as the audit log names them. */
+export interface Who {
+  kind: NonNullable<AuditEntry["whoKind"]>;
+  /** `root`, the token's id, or the person's e-mail address. */
+  id: string;
+  name: string;
+}
 
-/** The columns of an audit row that say who, when and by which call. */
-export const auditedBy = ({ actor, now, requestId }: Author) => ({ actor, at: now, requestId });
+/** Who makes a change, when (Unix seconds), by which call, and from which network. */
+export type Author = { actor: Actor; now: number; requestId: string; who: Who | null; address: string | null };
+
+/** The columns of an audit row that say who, when, by which call and from where. */
+export const auditedBy = ({ actor, now, requestId, who, address }: Author) => ({
+  actor,
+  at: now,
+  requestId,
+  whoKind: who?.kind ?? null,
+  whoId: who?.id ?? null,
+  whoName: who?.name ?? null,
+  address,
+});
 
 /** A `from` for {@link auditOf} that gives one row and reads no table. */
 export const ONE_ROW = sql`(SELECT 1)`;
@@ -35,6 +51,7 @@ export function auditOf(
   from: SQLiteTable | SQL,
   where: SQL | undefined,
 ) {
+  const by = auditedBy(author);
   return drizzle(db)
     .insert(auditLog)
     .select((query) =>
@@ -42,29 +59,89 @@ export function auditOf(
         .select({
           id: sql`NULL`.as("id"),
           siteId: sql`${row.siteId}`.as("site_id"),
-          at: sql`${author.now}`.as("at"),
-          actor: sql`${author.actor}`.as("actor"),
+          at: sql`${by.at}`.as("at"),
+          actor: sql`${by.actor}`.as("actor"),
           action: sql`${row.action}`.as("action"),
           subject: sql`${row.subject}`.as("subject"),
           details: row.details.as("details"),
-          requestId: sql`${author.requestId}`.as("request_id"),
+          requestId: sql`${by.requestId}`.as("request_id"),
+          whoKind: sql`${by.whoKind}`.as("who_kind"),
+          whoId: sql`${by.whoId}`.as("who_id"),
+          whoName: sql`${by.whoName}`.as("who_name"),
+          address: sql`${by.address}`.as("address"),
         })
         .from(from)
         .where(where),
     );
 }
 
-/** The entries of one database with an id below `before`, newest first. Of all sites when `siteId` is undefined. */
+/** Inserts one row that belongs to no other change. Not retried: a second try could be a second row. */
+export async function insertAudit(
+  db: D1Database,
+  author: Author,
+  row: { siteId: number | null; action: AuditAction; subject: string; details: object },
+): Promise<void> {
+  const values = { ...auditedBy(author), ...row, details: JSON.stringify(row.details) };
+  await drizzle(db).insert(auditLog).values(values).run();
+}
+
+/** How many of the newest rows are searched for an earlier read of the same hour. */
+const ROWS_SEARCHED = 1_000;
+
+/** Inserts a row `root.read`, unless the newest rows have one of this network since `hour` (Unix seconds). */
+export async function insertRootRead(db: D1Database, author: Author, hour: number): Promise<void> {
+  const newest = drizzle(db)
+    .select({ at: auditLog.at, action: auditLog.action, address: auditLog.address })
+    .from(auditLog)
+    .orderBy(desc(auditLog.id))
+    .limit(ROWS_SEARCHED)
+    .as("newest");
+  const earlier = drizzle(db)
+    .select({ one: sql`1` })
+    .from(newest)
+    .where(and(eq(newest.action, "root.read"), gte(newest.at, hour), sql`${newest.address} IS ${author.address}`));
+  const row = { siteId: sql`NULL`, action: "root.read" as const, subject: sql`''`, details: sql`'{}'` };
+  await auditOf(db, author, row, ONE_ROW, notExists(earlier)).run();
+}
+
+/** Which entries are wanted. What is undefined does not filter. */
+export interface AuditFilter {
+  siteId?: number | undefined;
+  /** The id or the whole name of who did it; {@link WORKER} for the Worker itself. */
+  who?: string | undefined;
+  action?: AuditAction | undefined;
+  /** The subject, or one of several agents that were added by one call. */
+  subject?: string | undefined;
+  /** Unix seconds, both included. */
+  since?: number | undefined;
+  until?: number | undefined;
+}
+
+/** What the log says of the Worker itself, whose rows name nobody. */
+export const WORKER = "worker";
+
+/** The entries of one database that fit, with an id below `before`, newest first. */
 export function selectAuditEntries(
   db: D1Database,
-  siteId: number | undefined,
+  { siteId, who, action, subject, since, until }: AuditFilter,
   before: number,
   limit: number,
 ): Promise<AuditEntry[]> {
+  const isWorker = who === WORKER ? eq(auditLog.actor, WORKER) : undefined;
+  const isAmong = sql`EXISTS (SELECT 1 FROM json_each(${auditLog.details} -> 'ids') WHERE CAST(value AS TEXT) = ${subject})`;
+  const isAdded = and(eq(auditLog.action, "agent.added"), eq(auditLog.subject, ""), isAmong);
+  const fits = [
+    siteId === undefined ? undefined : eq(auditLog.siteId, siteId),
+    who === undefined ? undefined : or(eq(auditLog.whoId, who), eq(auditLog.whoName, who), isWorker),
+    action === undefined ? undefined : eq(auditLog.action, action),
+    subject === undefined ? undefined : or(eq(auditLog.subject, subject), isAdded),
+    since === undefined ? undefined : gte(auditLog.at, since),
+    until === undefined ? undefined : lte(auditLog.at, until),
+  ];
   return drizzle(db)
     .select()
     .from(auditLog)
-    .where(and(siteId === undefined ? undefined : eq(auditLog.siteId, siteId), lt(auditLog.id, before)))
+    .where(and(...fits, lt(auditLog.id, before)))
     .orderBy(desc(auditLog.id))
     .limit(limit)
     .all();

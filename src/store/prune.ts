@@ -1,11 +1,12 @@
-import { eq } from "drizzle-orm";
+import { eq, lte, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../runtime.ts";
+import { adminTokens, consoleForms, consoleSessions } from "./operator-schema.ts";
 import { pruneDeliveries, pruneEvents } from "./prune-events.ts";
 import { pruneRefusals } from "./prune-refusals.ts";
-import { counted, pruner, type Run, STATEMENTS_PER_CHUNK } from "./pruner.ts";
+import { counted, inChunks, pruner, type Run, STATEMENTS_PER_CHUNK } from "./pruner.ts";
 import { rootOf, TRIES } from "./run-batch.ts";
-import { consoleForms, consoleSessions, idempotencyKeys, jobs, nonces } from "./schema.ts";
+import { idempotencyKeys, jobs, nonces } from "./schema.ts";
 
 /** The limits of one run, over all tables of all homes. The next runs do the rest. */
 export interface PruneLimits {
@@ -26,6 +27,15 @@ const STATEMENTS_PER_SAVE = 20;
 /** The error of Workers when an invocation has made all the calls that its plan allows. */
 const ALL_CALLS_MADE = /too many (api requests|subrequests)/i;
 
+/** How long a deleted token and an ended session are kept, so that a late try of the call that made them does not bring them back. */
+const DELETED_SECONDS = 86_400;
+
+/** There are few tokens: one statement reads them all. */
+function pruneTokens(run: Run, db: D1Database): AsyncGenerator<number, void> {
+  const isOld = lte(adminTokens.deletedAt, run.now - DELETED_SECONDS);
+  return inChunks(run, () => drizzle(db).delete(adminTokens).where(isOld).run());
+}
+
 const HOME_PRUNERS = {
   nonces: pruner(nonces, nonces.expiresAt, [nonces.siteId, nonces.appid, nonces.ranstr]),
   idempotency_keys: pruner(idempotencyKeys, idempotencyKeys.expiresAt, [
@@ -40,8 +50,13 @@ const HOME_PRUNERS = {
 };
 
 const DIRECTORY_PRUNERS = {
-  console_sessions: pruner(consoleSessions, consoleSessions.expiresAt, [consoleSessions.id]),
+  console_sessions: pruner(
+    consoleSessions,
+    sql`coalesce(max(${consoleSessions.expiresAt}, ${consoleSessions.endedAt} + ${DELETED_SECONDS}), ${consoleSessions.expiresAt})`,
+    [consoleSessions.id],
+  ),
   console_forms: pruner(consoleForms, consoleForms.expiresAt, [consoleForms.id]),
+  admin_tokens: pruneTokens,
 };
 
 interface Settings {

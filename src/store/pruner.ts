@@ -1,4 +1,4 @@
-import { and, eq, getTableName, lte, sql } from "drizzle-orm";
+import { and, eq, getTableName, lte, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { AnySQLiteColumn, SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import type { Runtime } from "../runtime.ts";
@@ -42,7 +42,7 @@ const row = (parts: (KeyColumn | string | number)[]) =>
  * The table is read in the order of its key: from the place where the last run stopped to the end, then from the start to that
  * place. An index on expires_at would cost every request a written row.
  */
-export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn, key: KeyColumn[]) {
+export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn | SQL, key: KeyColumn[]) {
   const name = `prune ${getTableName(table)}`;
   const start: Place = key.map(({ dataType }) => (dataType === "number" ? 0 : ""));
   const keyOf: Record<string, KeyColumn> = Object.fromEntries(key.map((column) => [column.name, column]));
@@ -61,7 +61,7 @@ export function pruner(table: SQLiteTable, expiresAt: SQLiteColumn, key: KeyColu
         .offset(run.chunkRows - 1)
         .get();
     const removal = (from: Place, to: Place | undefined) =>
-      store.delete(table).where(and(between(from, to), lte(expiresAt, run.now)));
+      store.delete(table).where(and(between(from, to), lte(sql`${expiresAt}`, run.now)));
     const keeping = (place: string) =>
       store.insert(jobs).values({ name, place }).onConflictDoUpdate({ target: jobs.name, set: { place } });
 

@@ -54,27 +54,6 @@ export const appRoutes = sqliteTable("app_routes", {
   reservation: text("claim"),
 });
 
-/** The open sessions of the console. Signing out ends the row, so that a copied cookie becomes useless too. */
-export const consoleSessions = sqliteTable("console_sessions", {
-  /** SHA-256, in hex, of the cookie's random value: a copy of the table signs nobody in. */
-  id: text().primaryKey(),
-  createdAt: integer("created_at").notNull(),
-  expiresAt: integer("expires_at").notNull(),
-});
-
-/**
- * The submitted forms of the console. A form that is submitted again changes nothing, and leads to the result of the first submit.
- */
-export const consoleForms = sqliteTable("console_forms", {
-  /** SHA-256, in hex, of the form: its path and its fields, among them a random token. */
-  id: text().primaryKey(),
-  /** The console session that the form was shown to. */
-  sessionId: text("session_id").notNull(),
-  /** Path and query of the page that shows the result; null until the result is known. */
-  location: text(),
-  expiresAt: integer("expires_at").notNull(),
-});
-
 // Tables of a home. All data of a site is in its home, with the site in its key. No row refers to another home.
 
 /** The sites of this home. */
@@ -412,64 +391,6 @@ export const refusals = sqliteTable(
 );
 
 // Tables that every database uses.
-
-/** The surface that an operator used; `worker` for changes by the Worker itself. */
-export const ACTORS = ["admin-api", "console", "worker"] as const;
-
-export const AUDIT_ACTIONS = [
-  "site.begun",
-  "site.created",
-  "site.renamed",
-  "site.opened",
-  "site.closed",
-  "site.first_chat_id_set",
-  "site.events_on",
-  "site.events_off",
-  "app.routed",
-  "app.released",
-  "app.issued",
-  "app.imported",
-  "app.rotated",
-  "app.overlap_ended",
-  "app.revoked",
-  "agent.added",
-  "agent.renamed",
-  "agent.enabled",
-  "agent.disabled",
-  "webhook.added",
-  "webhook.changed",
-  "webhook.enabled",
-  "webhook.disabled",
-  "webhook.rotated",
-  "webhook.overlap_ended",
-  "webhook.redelivered",
-  "webhook.deleted",
-  "secrets.resealed",
-  "home.restored",
-] as const;
-
-/**
- * The changes by operators. Each row is written in the batch of its change, so it is in the database that was changed. Copies
- * between the directory and a home leave no rows: reconciling a restored home leaves one row for all of them.
- */
-export const auditLog = sqliteTable(
-  "audit_log",
-  {
-    id: integer().primaryKey(),
-    /** Null for a change of the whole database. */
-    siteId: integer("site_id"),
-    at: integer().notNull(),
-    actor: text({ enum: ACTORS }).notNull(),
-    action: text({ enum: AUDIT_ACTIONS }).notNull(),
-    /** The appid or the id of the changed thing. */
-    subject: text().notNull(),
-    /** JSON. Never holds a secret. */
-    details: text().notNull(),
-    /** The id of the call that made the change; null for changes by the Worker itself, and from before this was kept. */
-    requestId: text("request_id"),
-  },
-  (t) => [index("audit_log_by_site").on(t.siteId)],
-);
 
 /**
  * The reconciliations of restored homes. The row is written in the batch that skips the home's ids, so the same reconciliation

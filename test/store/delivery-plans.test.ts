@@ -148,7 +148,7 @@ describe("a step of sending again", () => {
   const step = (status: RedeliveredStatus[], more: Partial<Redelivering> = {}) => ({
     ...{ status, since: undefined, until: NOW, afterSeq: undefined, keptUntil: 0, ...more },
   });
-  const author = { actor: "admin-api", now: NOW, requestId: "a call" } as const;
+  const author = { actor: "admin-api", now: NOW, requestId: "a call", who: null, address: null } as const;
   const runtime = runtimeAt(() => NOW * 1000);
   const ofStep = async (wanted: Redelivering, isDry = true) => {
     const webhook = await longHistory();

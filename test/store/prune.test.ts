@@ -16,7 +16,7 @@ const LIVE = NOW + 1;
 /** Small, so that a few rows make many chunks. */
 const CHUNK_ROWS = 50;
 
-const TABLES = ["nonces", "idempotency_keys", "console_sessions", "console_forms", "jobs"] as const;
+const TABLES = ["nonces", "idempotency_keys", "console_sessions", "console_forms", "admin_tokens", "jobs"] as const;
 
 const sql = (text: string, ...values: (string | number)[]) => env.DB.prepare(text).bind(...values);
 
@@ -36,6 +36,7 @@ const NONE = {
   refusals: 0,
   console_sessions: 0,
   console_forms: 0,
+  admin_tokens: 0,
 };
 /** Without the console's tables, which are used in main only. */
 const NONE_APAC = { nonces: 0, idempotency_keys: 0, events: 0, deliveries: 0, refusals: 0 };
@@ -78,7 +79,7 @@ async function putKeys(...list: [appid: string, operation: string, key: string, 
 }
 
 const putSession = (id: string, expiresAt: number) =>
-  sql("INSERT INTO console_sessions VALUES (?, 0, ?)", id, expiresAt).run();
+  sql("INSERT INTO console_sessions (id, created_at, expires_at) VALUES (?, 0, ?)", id, expiresAt).run();
 const putForm = (id: string, expiresAt: number) =>
   sql("INSERT INTO console_forms VALUES (?, 'session', NULL, ?)", id, expiresAt).run();
 
@@ -166,6 +167,23 @@ describe("prune", () => {
     expect(await pruned()).toEqual({ ...NONE, console_sessions: 1, console_forms: 1 });
     expect(await left("console_sessions")).toMatchObject([{ id: "live" }]);
     expect(await left("console_forms")).toMatchObject([{ id: "live" }]);
+  });
+
+  it("removes a token a day after it was deleted, and no other, expired or not", async () => {
+    const day = 86_400;
+    const put = (id: string, expiresAt: number | null, deletedAt: number | null) =>
+      env.DB.prepare("INSERT INTO admin_tokens VALUES (?, ?, 'T', 'viewer', NULL, 0, ?, NULL, ?)")
+        .bind(id, id, expiresAt, deletedAt)
+        .run();
+    await Promise.all([
+      put("gone", null, NOW - day),
+      put("late", null, NOW - day + 1),
+      put("old", 1, null),
+      put("in use", null, null),
+    ]);
+    expect(await pruned()).toEqual({ ...NONE, admin_tokens: 1 });
+    const { results } = await env.DB.prepare("SELECT id FROM admin_tokens ORDER BY id").all();
+    expect(results).toEqual([{ id: "in use" }, { id: "late" }, { id: "old" }]);
   });
 
   it("has nothing to do in empty tables, and writes nothing", async () => {
@@ -603,9 +621,9 @@ describe("the scheduled handler", () => {
       throw new Error("D1_ERROR: D1 DB is overloaded.");
     };
     await expect(runAt(NOW, replacing(env.DB, { prepare: boom, batch: boom }))).rejects.toThrow(
-      "not pruned: main.nonces, main.idempotency_keys, main.events, main.deliveries, main.refusals, main.console_sessions, main.console_forms",
+      "not pruned: main.nonces, main.idempotency_keys, main.events, main.deliveries, main.refusals, main.console_sessions, main.console_forms, main.admin_tokens",
     );
-    expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(7);
+    expect(Object.keys(lines(error)[0].not_pruned.main)).toHaveLength(8);
   });
 
   it("keeps a request's session for ever, and its nonce until the nonce expires", async () => {

@@ -2,7 +2,8 @@ import { env } from "cloudflare:workers";
 import { is } from "drizzle-orm";
 import { getTableConfig, type SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { describe, expect, it } from "vitest";
-import * as schema from "../../src/store/schema.ts";
+import * as operatorTables from "../../src/store/operator-schema.ts";
+import * as tables from "../../src/store/schema.ts";
 import { databaseOf } from "../support/homes.ts";
 import { replacing } from "../support/replacing.ts";
 import { World } from "../support/world.ts";
@@ -12,6 +13,7 @@ const ROWS_PER_CREATE = 7;
 
 /** drizzle-kit cannot express WITHOUT ROWID and loses it silently when it rebuilds a table, so this list protects it. */
 const WITHOUT_ROWID = [
+  "admin_tokens",
   "agents",
   "app_routes",
   "apps",
@@ -31,7 +33,7 @@ const WITHOUT_ROWID = [
   "webhooks",
 ];
 
-const TABLES = Object.values(schema)
+const TABLES = Object.values({ ...tables, ...operatorTables })
   .filter((value) => is(value, SQLiteTable))
   .map((table) => getTableConfig(table));
 

@@ -88,12 +88,12 @@ export function selectSite(db: D1Database, id: number): Promise<Site | undefined
   return drizzle(db).select().from(sites).where(eq(sites.id, id)).get();
 }
 
-/** Sites with an id above `after`, in the order of their ids. Only of one home when `home` is given. */
-export function selectSites(db: D1Database, after: number, limit: number, home?: string): Promise<Site[]> {
+/** Sites with an id above `after`, in the order of their ids. @param only the one site to list, if any */
+export function selectSites(db: D1Database, after: number, limit: number, only?: number): Promise<Site[]> {
   return drizzle(db)
     .select()
     .from(sites)
-    .where(and(gt(sites.id, after), home === undefined ? undefined : eq(sites.home, home)))
+    .where(and(gt(sites.id, after), only === undefined ? undefined : eq(sites.id, only)))
     .orderBy(asc(sites.id))
     .limit(limit)
     .all();

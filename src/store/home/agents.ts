@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, ne, notExists, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
-import { type Author, auditOf, CHANGED } from "../audit.ts";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changeRow, hasAll } from "../change-row.ts";
 import { each, field, place } from "../json-rows.ts";
 import { inOneTry } from "../run-batch.ts";
@@ -31,7 +31,8 @@ export async function selectTakenAgents(
 }
 
 /**
- * Inserts agents in normal status. Inserts none when the site already has one of the ids.
+ * Inserts agents in normal status, and one row of the audit log for all of them. Inserts none when the site already has one of the
+ * ids.
  *
  * @param newcomers with distinct ids
  * @returns the ids that the site already has; empty when all were inserted
@@ -43,11 +44,14 @@ export async function insertAgents(
   author: Author,
 ): Promise<number[]> {
   const store = drizzle(db);
+  const [first] = newcomers;
+  const isOne = newcomers.length === 1;
+  const all = { ids: newcomers.map(({ id }) => id), names: newcomers.map(({ name }) => name) };
   const audited = {
     siteId: sql`${siteId}`,
     action: "agent.added" as const,
-    subject: sql`CAST(${field("id")} AS TEXT)`,
-    details: sql`json_object('name', ${field("name")})`,
+    subject: sql`${isOne ? String(first?.id) : ""}`,
+    details: sql`${JSON.stringify(isOne ? { name: first?.name } : all)}`,
   };
   const [before] = await store.batch([
     taken(db, siteId, newcomers),
@@ -63,7 +67,7 @@ export async function insertAgents(
         .from(each(newcomers))
         .where(notExists(taken(db, siteId, newcomers))),
     ),
-    auditOf(db, author, audited, each(newcomers), CHANGED),
+    auditOf(db, author, audited, ONE_ROW, CHANGED),
   ]);
   return before.map(({ id }) => id);
 }
@@ -99,7 +103,7 @@ export async function updateAgent(
     const switched = {
       ...audited,
       action: status === "normal" ? ("agent.enabled" as const) : ("agent.disabled" as const),
-      details: sql`json_object('name', ${name})`,
+      details: sql`json_object('name', ${name}, 'from', ${agents.status}, 'to', ${status})`,
     };
     // The audit statements come before the update, because they need the row's old values.
     const [, , { meta }, [now]] = await store.batch([

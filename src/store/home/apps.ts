@@ -166,7 +166,7 @@ export async function updateSecret(
     siteId: apps.siteId,
     action: "app.rotated" as const,
     subject: apps.appid,
-    details: rotationDetails(apps, ends),
+    details: rotationDetails(apps, before.version, ends),
   };
   const batch = () =>
     store.batch([

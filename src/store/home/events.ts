@@ -1,5 +1,6 @@
 import { and, asc, desc, eq, exists, gt, inArray, lt, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { deliveries, events, webhooks } from "../schema.ts";
 import { literal } from "./claim.ts";
 import { FIRST_IN_LINE } from "./deliveries.ts";
@@ -83,10 +84,16 @@ export async function insertPing(
   db: D1Database,
   key: WebhookKey,
   eventId: string,
-  now: number,
+  author: Author,
 ): Promise<number | undefined> {
   const store = drizzle(db);
   const { siteId } = key;
+  const row = {
+    siteId: sql`${siteId}`,
+    action: "webhook.pinged" as const,
+    subject: sql`${key.id}`,
+    details: sql`${JSON.stringify({ event_id: eventId })}`,
+  };
   const [, [delivery]] = await store.batch([
     store.insert(events).select((query) =>
       query
@@ -96,7 +103,7 @@ export async function insertPing(
           id: sql`${eventId}`.as("id"),
           type: sql`'ping'`.as("type"),
           sessionId: sql`NULL`.as("session_id"),
-          createdAt: sql`${now}`.as("created_at"),
+          createdAt: sql`${author.now}`.as("created_at"),
           data: eventData({ webhook_id: sql`${key.id}` }).as("data"),
         })
         .from(nextEvent(siteId, isEnabled(db, key))),
@@ -125,6 +132,7 @@ export async function insertPing(
           .limit(1),
       )
       .returning({ seq: deliveries.seq }),
+    auditOf(db, author, row, ONE_ROW, CHANGED),
   ]);
   return delivery?.seq;
 }

@@ -1,8 +1,9 @@
-import { type SQL, sql } from "drizzle-orm";
+import { and, type SQL, sql } from "drizzle-orm";
 import type { Runtime } from "../../runtime.ts";
-import { type Author, CHANGED } from "../audit.ts";
+import { type Author, auditedBy, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
+import { auditLog } from "../operator-schema.ts";
 import { withRetries } from "../run-batch.ts";
-import { auditLog, deliveries, events, PING, WEBHOOK_DISABLED, WEBHOOK_FAILING, webhooks } from "../schema.ts";
+import { deliveries, events, PING, WEBHOOK_DISABLED, WEBHOOK_FAILING, webhooks } from "../schema.ts";
 import { insertInto, type Placeholders, type Statement, statement } from "../statement.ts";
 import { literal } from "./claim.ts";
 import { FIRST_IN_LINE } from "./deliveries.ts";
@@ -88,15 +89,27 @@ export async function renewDelivery(
   db: D1Database,
   { siteId, id: webhookId }: WebhookKey,
   seq: number,
-  now: number,
+  author: Author,
 ): Promise<{ id: string; isErased: boolean; isEnabled: boolean } | undefined> {
   const which = { siteId, webhookId, seq };
+  const { requestId } = author;
+  const row = {
+    siteId: sql`${siteId}`,
+    action: "webhook.redelivered" as const,
+    subject: sql`${webhookId}`,
+    details: sql`${JSON.stringify({ seq })}`,
+  };
+  // After a lost answer the second try makes the delivery due again, and must not leave a second row.
+  const isFirst = sql`NOT EXISTS (SELECT 1 FROM (SELECT request_id, action FROM ${auditLog} WHERE site_id = ${siteId}
+    ORDER BY id DESC LIMIT 100) WHERE request_id = ${requestId} AND action = 'webhook.redelivered')`;
+  const audit = auditOf(db, author, row, ONE_ROW, and(CHANGED, isFirst)).toSQL();
   const batch = () =>
     db.batch<{ id: string; isErased: number; isEnabled: number }>([
-      renew(db, { ...which, now }),
+      renew(db, { ...which, now: author.now }),
+      db.prepare(audit.sql).bind(...audit.params),
       selectRenewed(db, which),
     ]);
-  const [, read] = await withRetries(runtime, batch);
+  const [, , read] = await withRetries(runtime, batch);
   const event = read?.results[0];
   return event && { id: event.id, isErased: event.isErased === 1, isEnabled: event.isEnabled === 1 };
 }
@@ -200,7 +213,7 @@ const auditRow = (v: Placeholders<{ siteId: number; call: string }>) => sql`(SEL
     SELECT ${auditLog.details} AS details FROM ${auditLog} WHERE ${auditLog.siteId} = ${v.siteId} ORDER BY ${auditLog.id} DESC LIMIT 100) AS newest
   WHERE newest.details ->> 'call' = ${v.call})`;
 
-type Audited = Step & { call: string; actor: string; requestId: string; now: number; details: string };
+type Audited = Step & { call: string; details: string } & ReturnType<typeof auditedBy>;
 
 /** The statements of a step, by where it reads. */
 const STEPS = Object.fromEntries(
@@ -210,9 +223,9 @@ const STEPS = Object.fromEntries(
       audit: statement<Audited>(
         (
           v,
-        ) => sql`${insertInto(auditLog, auditLog.siteId, auditLog.at, auditLog.actor, auditLog.action, auditLog.subject, auditLog.requestId, auditLog.details)}
+        ) => sql`${insertInto(auditLog, auditLog.siteId, auditLog.at, auditLog.actor, auditLog.requestId, auditLog.whoKind, auditLog.whoId, auditLog.whoName, auditLog.address, auditLog.action, auditLog.subject, auditLog.details)}
         ${looked(source, v, sql`${auditRow(v)} IS NULL`)}
-        SELECT ${v.siteId}, ${v.now}, ${v.actor}, 'webhook.redelivered', ${v.webhookId}, ${v.requestId},
+        SELECT ${v.siteId}, ${v.at}, ${v.actor}, ${v.requestId}, ${v.whoKind}, ${v.whoId}, ${v.whoName}, ${v.address}, 'webhook.redelivered', ${v.webhookId},
           json_set(${v.details}, '$.queued', ${MATCHED}, '$.next_after_seq', ${nextAfter(v)})
         FROM looked HAVING ${MATCHED} > 0`,
       ),
@@ -262,7 +275,7 @@ export async function renewDeliveries(
   db: D1Database,
   { siteId, id: webhookId }: WebhookKey,
   { status, since, until, afterSeq, keptUntil }: Redelivering,
-  { actor, now, requestId }: Author,
+  author: Author,
   isDry: boolean,
   answerBy?: number,
 ): Promise<Redelivered | undefined> {
@@ -273,7 +286,9 @@ export async function renewDeliveries(
   const { audit, send, outcome } = STEPS[sourceOf(status)];
   const batch = () =>
     db.batch<{ status: string; told: string | null }>([
-      ...(isDry ? [] : [audit(db, { ...step, call, actor, requestId, now, details }), send(db, { ...step, now })]),
+      ...(isDry
+        ? []
+        : [audit(db, { ...step, ...auditedBy(author), call, details }), send(db, { ...step, now: author.now })]),
       outcome(db, { ...step, call }),
     ]);
   const read = await withRetries(runtime, batch, answerBy);

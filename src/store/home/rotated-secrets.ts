@@ -17,9 +17,14 @@ export const hasSecretsOf = (
   before: { version: string; previousVersion: string | null },
 ): SQL | undefined => and(eq(version, before.version), sql`${previousVersion} IS ${before.previousVersion}`);
 
-/** The details of a rotation for the audit log, from the rotated row. @param ends what the operator said */
-export const rotationDetails = ({ version, previousExpiresAt }: Owners, ends: string | undefined): SQL =>
-  sql`json_object('version', ${version}, 'previous_expires_at', ${previousExpiresAt}${ends === undefined ? sql`` : sql`, 'ends', ${ends}`})`;
+/**
+ * The details of a rotation for the audit log, from the rotated row.
+ *
+ * @param from the version before
+ * @param ends what the operator said
+ */
+export const rotationDetails = ({ version, previousExpiresAt }: Owners, from: string, ends: string | undefined): SQL =>
+  sql`json_object('version', ${version}, 'from', ${from}, 'to', ${version}, 'previous_expires_at', ${previousExpiresAt}${ends === undefined ? sql`` : sql`, 'ends', ${ends}`})`;
 
 /** The details of an overlap's early end, from the row before it. */
 export const endedDetails = ({ version, previousVersion }: Owners): SQL =>

@@ -2,7 +2,8 @@ import { and, asc, eq, or, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import { type Author, auditedBy } from "../audit.ts";
-import { apps, auditLog, webhooks } from "../schema.ts";
+import { auditLog } from "../operator-schema.ts";
+import { apps, webhooks } from "../schema.ts";
 
 /** The tables with sealed secrets. They have the same columns for secrets, and a name that is unique on its site. */
 const OWNERS = { apps: { table: apps, name: apps.appid }, webhooks: { table: webhooks, name: webhooks.id } };

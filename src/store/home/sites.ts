@@ -76,6 +76,9 @@ interface HomeSiteChange {
 
 const HIGHEST_ID = sql<number>`max(${homeSites.chatIdFloor}, ${newestSessionId(homeSites.siteId)})`;
 
+/** The details of turning events on or off for the audit log. */
+export const eventsSwitched = (events: boolean): SQL => sql`${JSON.stringify({ from: !events, to: events })}`;
+
 /** The values of the site after the change, and the condition for the wanted floor. */
 function over(before: HomeSite, known: KnownSite, wanted: HomeSiteChange) {
   const isOlder = before.revision < known.revision;
@@ -130,7 +133,7 @@ export async function updateHomeSite(
     const subject = sql`CAST(${homeSites.siteId} AS TEXT)`;
     const audit = (action: AuditAction, details: SQL, changes: SQL) =>
       auditOf(db, author, { siteId: homeSites.siteId, action, subject, details }, homeSites, and(unchanged, changes));
-    const itsName = sql`json_object('name', ${next.name})`;
+    const switched = sql`json_object('name', ${next.name}, 'from', ${homeSites.status}, 'to', ${next.status})`;
     // The audit statements come before the update, because they need the row's old values.
     const [, , , , { meta }, [now]] = await store.batch([
       audit(
@@ -138,13 +141,17 @@ export async function updateHomeSite(
         sql`json_object('from', ${homeSites.name}, 'to', ${next.name})`,
         ne(homeSites.name, next.name),
       ),
-      audit(next.status === "closed" ? "site.closed" : "site.opened", itsName, ne(homeSites.status, next.status)),
+      audit(next.status === "closed" ? "site.closed" : "site.opened", switched, ne(homeSites.status, next.status)),
       audit(
         "site.first_chat_id_set",
-        sql`json_object('first_chat_id', ${next.chatIdFloor} + 1)`,
+        sql`json_object('first_chat_id', ${next.chatIdFloor} + 1, 'from', ${homeSites.chatIdFloor} + 1, 'to', ${next.chatIdFloor} + 1)`,
         ne(homeSites.chatIdFloor, next.chatIdFloor),
       ),
-      audit(next.events ? "site.events_on" : "site.events_off", sql`'{}'`, ne(homeSites.events, next.events)),
+      audit(
+        next.events ? "site.events_on" : "site.events_off",
+        eventsSwitched(next.events),
+        ne(homeSites.events, next.events),
+      ),
       store.update(homeSites).set(next).where(unchanged),
       find(),
     ]);

@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
-import { auditLog, deliveries, WEBHOOK_DISABLED, webhooks } from "../schema.ts";
+import { auditLog } from "../operator-schema.ts";
+import { deliveries, WEBHOOK_DISABLED, webhooks } from "../schema.ts";
 import { insertInto, type Statement, statement } from "../statement.ts";
 import { FIRST_IN_LINE } from "./deliveries.ts";
 import { tellOthers } from "./webhook-events.ts";
@@ -116,7 +117,7 @@ export function judge(
   if (!gone && !failsLong) return [noted];
   const reason = gone ? "gone" : "failing";
   const limits = { failingBefore, dueBefore: now - DAY_SECONDS, usedUp: JSON.stringify(usedUp) };
-  const details = JSON.stringify({ origin: URL.parse(url)?.origin, reason });
+  const details = JSON.stringify({ origin: URL.parse(url)?.origin, reason, from: "enabled", to: "disabled" });
   const ending = endPending(db, { siteId, id: webhookId }).toSQL();
   return [
     noted,

@@ -22,10 +22,12 @@ import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changedMeanwhile, changeRow, hasAll } from "../change-row.ts";
 import { each } from "../json-rows.ts";
+import { auditLog } from "../operator-schema.ts";
 import { withRetries } from "../run-batch.ts";
-import { auditLog, deliveries, homeSites, webhooks } from "../schema.ts";
+import { deliveries, homeSites, webhooks } from "../schema.ts";
 import { LEASE_SECONDS } from "./deliveries.ts";
 import { endedDetails, hasSecretsOf, NO_PREVIOUS, rotationDetails } from "./rotated-secrets.ts";
+import { eventsSwitched } from "./sites.ts";
 
 /** The most webhooks of a site. */
 export const MOST_WEBHOOKS = 10;
@@ -117,7 +119,7 @@ export async function insertWebhook(
     siteId: homeSites.siteId,
     action: "site.events_on" as const,
     subject: sql`CAST(${homeSites.siteId} AS TEXT)`,
-    details: sql`'{}'`,
+    details: eventsSwitched(true),
   };
   const batch = () =>
     store.batch([
@@ -164,13 +166,16 @@ export async function insertWebhook(
   return found;
 }
 
-export type WebhookChange = { [Field in "url" | "events" | "status"]?: Webhook[Field] | undefined };
+/** What operators change of a webhook. */
+export type WebhookState = Pick<Webhook, "url" | "events" | "status">;
+
+export type WebhookChange = { [Field in keyof WebhookState]?: Webhook[Field] | undefined };
 
 /**
  * Changes a webhook. Disabling it ends its pending deliveries, up to {@link MOST_ENDED}. It is not enabled while any of them is
  * pending. With another URL, pending deliveries are due now, up to {@link MOST_ENDED}; {@link makeDue} does the rest.
  *
- * @param detailsOf makes the details for the audit log, as JSON, from the changed webhook
+ * @param detailsOf makes the details for the audit log, as JSON: of another URL or other events, and of another status
  * @param answerBy  see {@link withRetries}
  * @returns the webhook as it is now, disabled when enabling has to wait, and whether this call gave it another URL; undefined when the
  *   site has no such webhook
@@ -181,7 +186,7 @@ export async function updateWebhook(
   db: D1Database,
   key: WebhookKey,
   wanted: WebhookChange,
-  detailsOf: (next: Pick<Webhook, "url" | "events">) => string,
+  detailsOf: (before: WebhookState, next: WebhookState) => { changed: string; switched: string },
   author: Author,
   answerBy?: number,
 ): Promise<{ webhook: Webhook; isMoved: boolean } | undefined> {
@@ -207,16 +212,22 @@ export async function updateWebhook(
       eq(webhooks.revision, before.revision),
       isEnabling ? notExists(pending) : undefined,
     );
-    const audited = { siteId, subject: webhooks.id, details: sql`${detailsOf({ url, events })}` };
-    const action = status === "disabled" ? ("webhook.disabled" as const) : ("webhook.enabled" as const);
-    const changed = or(ne(webhooks.url, url), ne(webhooks.events, events));
+    const details = detailsOf(before, { url, events, status });
+    const audited = { siteId, subject: webhooks.id };
+    const changed = { ...audited, action: "webhook.changed" as const, details: sql`${details.changed}` };
+    const switched = {
+      ...audited,
+      action: status === "disabled" ? ("webhook.disabled" as const) : ("webhook.enabled" as const),
+      details: sql`${details.switched}`,
+    };
+    const isChanged = or(ne(webhooks.url, url), ne(webhooks.events, events));
     // What needs the row's old values comes before the update.
     const moving = isMoved
       ? [renewInFlight(db, key, author.now, unchanged), makeDueWhere(db, key, author.now, unchanged)]
       : [];
     const results = await store.batch([
-      auditOf(db, author, { ...audited, action: "webhook.changed" }, webhooks, and(unchanged, changed)),
-      auditOf(db, author, { ...audited, action }, webhooks, and(unchanged, ne(webhooks.status, status))),
+      auditOf(db, author, changed, webhooks, and(unchanged, isChanged)),
+      auditOf(db, author, switched, webhooks, and(unchanged, ne(webhooks.status, status))),
       ...moving,
       store
         .update(webhooks)
@@ -337,7 +348,7 @@ export async function updateWebhookSecret(
     siteId,
     action: "webhook.rotated" as const,
     subject: webhooks.id,
-    details: rotationDetails(webhooks, ends),
+    details: rotationDetails(webhooks, before.version, ends),
   };
   const batch = () =>
     store.batch([

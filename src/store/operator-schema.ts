@@ -1,0 +1,138 @@
+import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { ROLES } from "../access/role.ts";
+
+/**
+ * The tables of operators: their sessions, forms and tokens, which are in the directory, and the audit log, which every database has.
+ * schema.ts has the rules for all tables.
+ */
+
+/** What an operator is known by: the ADMIN_TOKEN, a token of the table below, or an e-mail address that Cloudflare Access vouches for. */
+export const WHO_KINDS = ["root", "token", "person"] as const;
+
+/** The sessions of the console. Signing out ends the row, so that a copied cookie becomes useless too. */
+export const consoleSessions = sqliteTable("console_sessions", {
+  /** SHA-256, in hex, of the cookie's random value, or of the assertion of Access: a copy of the table signs nobody in. */
+  id: text().primaryKey(),
+  createdAt: integer("created_at").notNull(),
+  expiresAt: integer("expires_at").notNull(),
+  /** Null in rows from before this was kept: then the ADMIN_TOKEN opened the session. */
+  whoKind: text("who_kind", { enum: WHO_KINDS }),
+  whoId: text("who_id"),
+  whoName: text("who_name"),
+  /** The browser and its system in a few words; null when its User-Agent tells neither. */
+  browser: text(),
+  /** The network of the client that opened it: /24 of IPv4, /48 of IPv6. */
+  address: text(),
+  /** To five minutes. */
+  lastUsedAt: integer("last_used_at"),
+  /**
+   * When it was ended. The row stays for a day, and that of an assertion of Access until the assertion ends: neither a late try of the
+   * sign-in nor the same assertion must open it again.
+   */
+  endedAt: integer("ended_at"),
+});
+
+/** Tokens for programs. */
+export const adminTokens = sqliteTable("admin_tokens", {
+  /** `tok_` and the first half of the hash: one key finds a row by either. */
+  id: text().primaryKey(),
+  /** SHA-256, in hex, of the token: a copy of the table opens nothing. */
+  hash: text().notNull(),
+  name: text().notNull(),
+  role: text({ enum: ROLES }).notNull(),
+  /** The one site that it opens; null for all. */
+  siteId: integer("site_id"),
+  createdAt: integer("created_at").notNull(),
+  /** Null for never. */
+  expiresAt: integer("expires_at"),
+  /** To the hour; null before its first use. */
+  lastUsedAt: integer("last_used_at"),
+  /** The row stays for a day after this, so that a late try of the call that made it does not bring it back. */
+  deletedAt: integer("deleted_at"),
+});
+
+/**
+ * The submitted forms of the console. A form that is submitted again changes nothing, and leads to the result of the first submit.
+ */
+export const consoleForms = sqliteTable("console_forms", {
+  /** SHA-256, in hex, of the form: its path and its fields, among them a random token. */
+  id: text().primaryKey(),
+  /** The console session that the form was shown to. */
+  sessionId: text("session_id").notNull(),
+  /** Path and query of the page that shows the result; null until the result is known. */
+  location: text(),
+  expiresAt: integer("expires_at").notNull(),
+});
+
+/** The surface that an operator used; `worker` for changes by the Worker itself. */
+export const ACTORS = ["admin-api", "console", "worker"] as const;
+
+export const AUDIT_ACTIONS = [
+  "site.begun",
+  "site.created",
+  "site.renamed",
+  "site.opened",
+  "site.closed",
+  "site.first_chat_id_set",
+  "site.events_on",
+  "site.events_off",
+  "app.routed",
+  "app.released",
+  "app.issued",
+  "app.imported",
+  "app.rotated",
+  "app.overlap_ended",
+  "app.revoked",
+  "agent.added",
+  "agent.renamed",
+  "agent.enabled",
+  "agent.disabled",
+  "webhook.added",
+  "webhook.changed",
+  "webhook.enabled",
+  "webhook.disabled",
+  "webhook.rotated",
+  "webhook.overlap_ended",
+  "webhook.redelivered",
+  "webhook.deleted",
+  "webhook.pinged",
+  "secrets.resealed",
+  "home.restored",
+  "token.created",
+  "token.deleted",
+  "operator.signed_in",
+  "operator.signed_out",
+  "operator.session_ended",
+  "operator.refused",
+  "root.read",
+] as const;
+
+/**
+ * The changes by operators. Each row is written in the batch of its change, so it is in the database that was changed. Copies
+ * between the directory and a home leave no rows: reconciling a restored home leaves one row for all of them.
+ */
+export const auditLog = sqliteTable(
+  "audit_log",
+  {
+    id: integer().primaryKey(),
+    /** Null for a change of the whole database. */
+    siteId: integer("site_id"),
+    at: integer().notNull(),
+    actor: text({ enum: ACTORS }).notNull(),
+    action: text({ enum: AUDIT_ACTIONS }).notNull(),
+    /** The appid or the id of the changed thing. */
+    subject: text().notNull(),
+    /** JSON. Never holds a secret. */
+    details: text().notNull(),
+    /** The id of the call that made the change; null for changes by the Worker itself, and from before this was kept. */
+    requestId: text("request_id"),
+    /** Who made the call; null for changes by the Worker itself, for a refused sign-in, and in rows from before this was kept. */
+    whoKind: text("who_kind", { enum: WHO_KINDS }),
+    /** `root`, the token's id, or the person's e-mail address. */
+    whoId: text("who_id"),
+    whoName: text("who_name"),
+    /** The network of the client: /24 of IPv4, /48 of IPv6. */
+    address: text(),
+  },
+  (t) => [index("audit_log_by_site").on(t.siteId)],
+);
