@@ -61,7 +61,7 @@ function callersApp(isolate: Isolate): Routes {
 async function operatorsApp(isolate: Isolate): Promise<Routes> {
   try {
     const { addOperatorSurfaces } = await import("./http/operators.ts");
-    return addOperatorSurfaces(rootApp(isolate));
+    return addOperatorSurfaces(rootApp(isolate), isolate);
   } catch (error) {
     // Code that does not load is a fault like any other: answered with its x-request-id, and logged.
     const broken = rootApp(isolate);

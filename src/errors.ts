@@ -74,6 +74,8 @@ export interface ErrorContext {
   issues?: FieldIssue[];
   /** The caller may read the detail, because the signature was valid or the detail depends on no secret. */
   tell?: true;
+  /** The role that an operator's call needs. */
+  role?: string;
   /** The homes without which an operator's question has no answer. */
   homesDown?: string[];
   /** Seconds, for `Retry-After`. */

@@ -15,7 +15,7 @@ import {
   type SecretChange,
 } from "./rotation.ts";
 import { newSecret, openSecret } from "./secrets.ts";
-import { authorOf, homeOf, publishApp, type ServiceContext } from "./service-context.ts";
+import { authorOf, homeOf, publishApp, type ServiceContext, sees } from "./service-context.ts";
 
 const TRIES = 3;
 
@@ -59,7 +59,7 @@ export async function rotateSecret(
 /** @throws ServiceError `not_found`; `conflict`, reason `app_revoked` */
 async function activeApp(ctx: ServiceContext, appid: string): Promise<AppRecord> {
   const app = await findApp(ctx.runtime, ctx.config, appid);
-  if (app === null) throw appUnknown();
+  if (app === null || !sees(ctx, app.siteId)) throw appUnknown();
   if (app.revokedAt !== null) throw appRevoked();
   return app;
 }

@@ -27,6 +27,7 @@ import {
   publishApp,
   requireOpenDirectory,
   type ServiceContext,
+  sees,
 } from "./service-context.ts";
 
 export type { AppSummary } from "../store/home/apps.ts";
@@ -182,7 +183,7 @@ export async function deleteApp(ctx: ServiceContext, { appid }: { appid: string 
 export async function revokeApp(ctx: ServiceContext, { appid }: { appid: string }): Promise<void> {
   const { runtime, config } = ctx;
   const route = await selectRoute(runtime, config.directory, appid);
-  if (route === undefined) throw appUnknown();
+  if (route === undefined || !sees(ctx, route.siteId)) throw appUnknown();
   const { siteId, home } = route;
   const app = await updateRevoked(runtime, homeDatabase(config, home), { siteId, appid }, authorOf(ctx));
   if (app === undefined) throw appMissing();
@@ -205,7 +206,8 @@ export async function releaseApp(
 ): Promise<void> {
   const { runtime, config } = ctx;
   const route = await selectRouteToRelease(runtime, config.directory, appid);
-  if (route === undefined || (siteId !== undefined && route.siteId !== siteId)) throw appUnknown();
+  const isOther = route !== undefined && siteId !== undefined && route.siteId !== siteId;
+  if (route === undefined || isOther || !sees(ctx, route.siteId)) throw appUnknown();
   const closed = [MAIN_HOME, route.home].find((home) => config.closedHomes.has(home));
   if (closed !== undefined) throw new ServiceError("unavailable", homeClosed(closed));
   // The fence stops every call of `issueApp` that is in flight. A later call makes a new reservation, so `deleteRoute` refuses.

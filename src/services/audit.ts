@@ -1,24 +1,42 @@
 import * as z from "zod/mini";
 import { invalidInput } from "../errors.ts";
+import { text } from "../fields.ts";
 import { MAIN_HOME } from "../homes.ts";
-import { type AuditEntry, selectAuditEntries } from "../store/audit.ts";
+import { type AuditEntry, type AuditFilter, selectAuditEntries, type Who, WORKER } from "../store/audit.ts";
+import { AUDIT_ACTIONS } from "../store/operator-schema.ts";
 import { askHomes } from "./ask-homes.ts";
-import { type Page, type PageInput, pageQuerySchema } from "./page.ts";
+import { CURSOR_RULE, checkOrder, type Page, type PageInput, pageQuerySchema, unixTimeSchema } from "./page.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { findSite } from "./sites.ts";
 
 export type { AuditAction } from "../store/audit.ts";
+export { AUDIT_ACTIONS } from "../store/operator-schema.ts";
 
 const SITE_RULE = "must be a site's id";
-const CURSOR_RULE = "is not a next_cursor";
+
+/** The most characters of `who` and of `subject`: as many as the longest e-mail address has. */
+export const MOST_CHARACTERS = 320;
 
 /** Query of GET /admin/audit. */
 export const auditQuerySchema = z.extend(pageQuerySchema, {
   site_id: z.optional(z.pipe(z.string().check(z.regex(/^[1-9]\d{0,14}$/, SITE_RULE)), z.transform(Number))),
+  who: z.optional(text(1, MOST_CHARACTERS)),
+  action: z.optional(z.enum(AUDIT_ACTIONS, `must be one of ${AUDIT_ACTIONS.join(", ")}`)),
+  subject: z.optional(text(1, MOST_CHARACTERS)),
+  since: z.optional(unixTimeSchema),
+  until: z.optional(unixTimeSchema),
 });
 
-/** A change by an operator, and the home whose audit log holds it. Each home counts its own ids. */
-export type AuditLogEntry = Omit<AuditEntry, "details"> & { details: Record<string, unknown>; home: string };
+/** Whom the audit log names: an operator, or the Worker itself. */
+export type LoggedWho = Omit<Who, "kind"> & { kind: Who["kind"] | typeof WORKER };
+
+/** A row of the audit log, and the home whose log holds it. Each home counts its own ids. */
+export type AuditLogEntry = Omit<AuditEntry, "details" | "whoKind" | "whoId" | "whoName"> & {
+  details: Record<string, unknown>;
+  home: string;
+  /** Null for a refused sign-in, and in rows from before this was kept. */
+  who: LoggedWho | null;
+};
 
 interface AuditPage extends Page<AuditLogEntry> {
   /** Homes whose entries are missing, because they do not answer or are not bound. The next page asks them again. */
@@ -26,25 +44,28 @@ interface AuditPage extends Page<AuditLogEntry> {
 }
 
 /**
- * A page of the audit log, newest first, merged from all homes. With a site: of this site, from its home and the directory only.
+ * A page of the audit log, newest first, merged from all homes. With a site: of this site, from its home and the directory only. An
+ * operator of one site gets those of this site.
  *
- * @throws ServiceError `invalid_input` for a malformed cursor; `not_found` for an unknown site
+ * @throws ServiceError `invalid_input` for a malformed cursor, and for a `since` after `until`; `not_found` for an unknown site, and
+ *   for another than the operator's
  */
 export async function listAuditLog(
   ctx: ServiceContext,
-  { siteId, limit, cursor }: PageInput & { siteId?: number | undefined },
+  { siteId = ctx.identity?.onlySite, limit, cursor, ...filter }: PageInput & AuditFilter,
 ): Promise<AuditPage> {
   const before = readCursor(cursor);
+  checkOrder(filter);
   const only = siteId === undefined ? undefined : (await findSite(ctx, { siteId })).home;
   const homes = [...ctx.config.homes].filter(([home]) => only === undefined || home === only || home === MAIN_HOME);
   const list = (db: D1Database, home: string) =>
-    selectAuditEntries(db, siteId, before.get(home) ?? Number.MAX_SAFE_INTEGER, limit + 1);
+    selectAuditEntries(db, { ...filter, siteId }, before.get(home) ?? Number.MAX_SAFE_INTEGER, limit + 1);
   const { answers, down } = await askHomes(ctx, list, homes);
   const homesDown = only !== undefined && !ctx.config.homes.has(only) ? [...down, only] : down;
   const items: AuditLogEntry[] = [];
   for (const [home, row] of merged(answers)) {
     if (items.length === limit) return { items, nextCursor: writeCursor(before), homesDown };
-    items.push(withDetails(row, home));
+    items.push(entryOf(row, home));
     before.set(home, row.id);
   }
   return { items, nextCursor: null, homesDown };
@@ -68,11 +89,17 @@ function* merged(lists: ReadonlyMap<string, AuditEntry[]>): Generator<[home: str
 
 const timeOf = ([first]: AuditEntry[]): number => first?.at ?? 0;
 
-const withDetails = ({ details, ...entry }: AuditEntry, home: string): AuditLogEntry => ({
+const entryOf = ({ details, whoKind, whoId, whoName, ...entry }: AuditEntry, home: string): AuditLogEntry => ({
   ...entry,
   home,
   details: JSON.parse(details) as Record<string, unknown>,
+  who: whoOf({ actor: entry.actor, whoKind, whoId, whoName }),
 });
+
+function whoOf({ actor, whoKind, whoId, whoName }: Pick<AuditEntry, "actor" | "whoKind" | "whoId" | "whoName">) {
+  if (actor === WORKER) return { kind: WORKER, id: WORKER, name: WORKER } as const;
+  return whoKind === null ? null : { kind: whoKind, id: whoId ?? "", name: whoName ?? "" };
+}
 
 /** For each home, the next page continues below this id: `main:120,apac:7`. */
 const writeCursor = (before: ReadonlyMap<string, number>): string =>

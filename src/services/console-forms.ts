@@ -1,6 +1,5 @@
 import { sleep } from "../runtime.ts";
 import { deleteForm, insertForm, updateForm } from "../store/directory/console-sessions.ts";
-import { SIGNED_IN_SECONDS } from "./console-sessions.ts";
 import type { ServiceContext } from "./service-context.ts";
 
 /** A second submit asks ten times, every 200 ms, whether the first is done. */
@@ -17,10 +16,9 @@ type BegunForm = { isFirst: true } | { isFirst: false; location: string | undefi
  * @throws ServiceError `unavailable`; the form may be reserved all the same
  */
 export async function beginForm(
-  { runtime, config, now }: ServiceContext,
-  { id, sessionId }: { id: string; sessionId: string },
+  { runtime, config }: ServiceContext,
+  form: { id: string; sessionId: string; expiresAt: number },
 ): Promise<BegunForm> {
-  const form = { id, sessionId, expiresAt: now + SIGNED_IN_SECONDS };
   let first = await insertForm(runtime, config.directory, form);
   for (let poll = 0; poll < POLLS && first === undefined; poll++) {
     await sleep(runtime, POLL_MS);

@@ -90,7 +90,7 @@ export async function pingWebhook(ctx: ServiceContext, which: WebhookOf): Promis
   await requireEnabled(ctx, which);
   const { site, webhookId: id } = which;
   const eventId = newEventId(ctx.runtime);
-  const seq = await insertPing(homeOf(ctx, site), { siteId: site.id, id }, eventId, ctx.now);
+  const seq = await insertPing(homeOf(ctx, site), { siteId: site.id, id }, eventId, authorOf(ctx));
   if (seq === undefined) throw webhookDisabled();
   notifyQueueOf(ctx, site, id);
   return { eventId, seq };
@@ -105,7 +105,7 @@ export async function pingWebhook(ctx: ServiceContext, which: WebhookOf): Promis
 export async function redeliver(ctx: ServiceContext, input: WebhookOf & { seq: number }): Promise<Told> {
   await requireEnabled(ctx, input);
   const { site, webhookId: id, seq } = input;
-  const event = await renewDelivery(ctx.runtime, homeOf(ctx, site), { siteId: site.id, id }, seq, ctx.now);
+  const event = await renewDelivery(ctx.runtime, homeOf(ctx, site), { siteId: site.id, id }, seq, authorOf(ctx));
   if (event === undefined) throw eventUnknown();
   if (!event.isEnabled) throw webhookDisabled();
   if (event.isErased) throw new ServiceError("conflict", { reason: "event_erased", detail: "The event was erased." });

@@ -18,6 +18,7 @@ import { askHomes } from "./ask-homes.ts";
 import { homeUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
+import { listUsableTokens, type Token } from "./tokens.ts";
 
 export interface Home {
   name: string;
@@ -83,6 +84,8 @@ export interface ReconciledHome {
   reopenAfter: number;
   /** For a restored directory: homes that did not answer. Their sites and routes are not back: keep `main` closed and call again. */
   homesDown: string[];
+  /** For a restored directory: the tokens that it has now. Those that were deleted since the restored time are back. */
+  tokens: Token[];
 }
 
 /** The deadline of the copies from the other homes, from the start of the call. Less than WHOLE_LIMIT_MS, so that the answer names late homes. */
@@ -135,7 +138,9 @@ export async function reconcileHome(
     return copying;
   };
   const { down } = await askHomes(ctx, copyAndGoOn, left, answerBy);
-  return { reconciliationId, sites, skippedBy: skipped ? skip : 0, reopenAfter: at + NONCE_SECONDS, homesDown: down };
+  const tokens = home === MAIN_HOME ? await listUsableTokens(ctx) : [];
+  const skippedBy = skipped ? skip : 0;
+  return { reconciliationId, sites, skippedBy, reopenAfter: at + NONCE_SECONDS, homesDown: down, tokens };
 }
 
 const reconciliationEnded = () =>

@@ -18,25 +18,24 @@ import {
 } from "../store/home/refusals.ts";
 import { databaseFault } from "../store/run-batch.ts";
 import { askHomes } from "./ask-homes.ts";
-import { CURSOR_RULE, type Page, type PageInput, pageQuerySchema } from "./page.ts";
+import { CURSOR_RULE, checkOrder, type Page, type PageInput, pageQuerySchema, unixTimeSchema } from "./page.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
+import { findSite } from "./sites.ts";
 
 export { OPERATIONS } from "../operations/index.ts";
 export { codeOfReason, REFUSAL_REASONS } from "../signed/refusal-reasons.ts";
 export type { Refusal } from "../store/home/refusals.ts";
 
 const WIRE_NAMES = OPERATIONS.map(({ wireName }) => wireName);
-const [APPID_RULE, TIME_RULE] = ["must be an appid", "must be a Unix time in seconds"];
-
-const unixTime = z.pipe(z.string().check(z.regex(/^\d{1,11}$/, TIME_RULE)), z.transform(Number));
+const APPID_RULE = "must be an appid";
 
 /** Query of GET /admin/sites/:site_id/refusals. */
 export const refusalQuerySchema = z.extend(pageQuerySchema, {
   appid: z.optional(z.string().check(z.regex(APPID, APPID_RULE))),
   reason: z.optional(z.enum(REFUSAL_REASONS as [string, ...string[]], `must be one of ${REFUSAL_REASONS.join(", ")}`)),
   operation: z.optional(z.enum(WIRE_NAMES as [string, ...string[]], `must be ${WIRE_NAMES.join(" or ")}`)),
-  since: z.optional(unixTime),
-  until: z.optional(unixTime),
+  since: z.optional(unixTimeSchema),
+  until: z.optional(unixTimeSchema),
 });
 
 /** Which refused calls of a site are wanted. */
@@ -64,8 +63,7 @@ export async function listRefusals(ctx: ServiceContext, input: ListRefusals): Pr
   const tooOld = `must be within the last ${ctx.config.journalDays} days: older calls are kept no more`;
   if (since !== undefined && since < kept) throw invalidInput([{ field: "since", message: tooOld }]);
   if (until !== undefined && until < kept) throw invalidInput([{ field: "until", message: tooOld }]);
-  if (since !== undefined && until !== undefined && since > until)
-    throw invalidInput([{ field: "since", message: "must not be after until" }]);
+  checkOrder(input);
   const operation = OPERATIONS.find(({ wireName }) => wireName === input.operation)?.name;
   // A call's id has the time of its isolate, whose clock may be a little ahead.
   const filter = { appid, reason, operation, since: since ?? kept, until: until ?? ctx.now + 60 };
@@ -168,17 +166,21 @@ function refusalOf(
 }
 
 /**
- * The refused call with this id, whichever site it is of. Asks every home.
+ * The refused call with this id, whichever site it is of, among those that the operator sees. Asks every home that may have it.
  *
  * @throws ServiceError `invalid_input` for a malformed id; `not_found` when all homes answered; `unavailable` with `homesDown` when
  *   some did not, and the others do not have it
  */
 export async function findRefusal(ctx: ServiceContext, requestId: string): Promise<Refusal> {
   const id = checkRequestId(requestId);
-  const { answers, down } = await askHomes(ctx, async (db) => (await selectRefusal(db, id)) ?? null);
+  const siteId = ctx.identity?.onlySite;
+  const site = siteId === undefined ? undefined : await findSite(ctx, { siteId });
+  const homes = [...ctx.config.homes].filter(([home]) => site === undefined || home === site.home);
+  const { answers, down } = await askHomes(ctx, async (db) => (await selectRefusal(db, id)) ?? null, homes);
   const found = [...answers.values()].find((refusal) => refusal !== null);
-  if (found !== undefined && found !== null) return found;
-  const homesDown = [...down, ...(await unboundHomes(ctx, down))];
+  if (found !== undefined && found !== null && (site === undefined || found.siteId === site.id)) return found;
+  const unbound = await unboundHomes(ctx, down);
+  const homesDown = [...down, ...unbound.filter((home) => site === undefined || home === site.home)];
   if (homesDown.length === 0) throw callUnknown();
   const detail = `The homes that answer have no such refused call. These do not answer: ${homesDown.join(", ")}.`;
   throw new ServiceError("unavailable", { reason: "homes_down", detail, homesDown, retryAfter: 1 });

@@ -17,6 +17,17 @@ export const pageQuerySchema = z.strictObject({
   cursor: z.optional(z.string()),
 });
 
+const TIME_RULE = "must be a Unix time in seconds";
+
+/** A time in the query of a list. */
+export const unixTimeSchema = z.pipe(z.string().check(z.regex(/^\d{1,11}$/, TIME_RULE)), z.transform(Number));
+
+/** @throws ServiceError `invalid_input` when `since` is after `until` */
+export function checkOrder({ since, until }: { since?: number | undefined; until?: number | undefined }): void {
+  if (since !== undefined && until !== undefined && since > until)
+    throw invalidInput([{ field: "since", message: "must not be after until" }]);
+}
+
 /** Which part of a list is wanted: at most `limit` items after `cursor`. */
 export interface PageInput {
   limit: number;
@@ -37,6 +48,11 @@ const appidCursorSchema = z.string().check(z.regex(APPID, CURSOR_RULE));
 
 /** Where a list in descending order of ids starts. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
+
+const tokenCursorSchema = z.string().check(z.regex(/^tok_[0-9a-f]{32}$/, CURSOR_RULE));
+
+/** The id of the token that a list starts after. @throws ServiceError `invalid_input` */
+export const afterToken = ({ cursor }: PageInput): string => readCursor(tokenCursorSchema, cursor, "");
 
 /** The id that a list in ascending order starts after. @throws ServiceError `invalid_input` */
 export const afterId = ({ cursor }: PageInput): number => readCursor(idCursorSchema, cursor, 0);

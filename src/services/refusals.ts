@@ -5,6 +5,12 @@ import { ServiceError } from "../errors.ts";
 export const siteUnknown = () =>
   new ServiceError("not_found", { reason: "site_unknown", detail: "There is no such site." });
 
+export const tokenUnknown = () =>
+  new ServiceError("not_found", { reason: "token_unknown", detail: "There is no such token." });
+
+export const consoleSessionUnknown = () =>
+  new ServiceError("not_found", { reason: "console_session_unknown", detail: "There is no such console session." });
+
 export const homeUnknown = () =>
   new ServiceError("not_found", { reason: "home_unknown", detail: "There is no such home." });
 

@@ -9,6 +9,8 @@ import type { Actor, Author } from "../store/audit.ts";
 import type { Site } from "../store/directory/sites.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { notifyQueue } from "../webhooks/notify-queue.ts";
+import type { Identity } from "./identity.ts";
+import type { OperatorMemory } from "./operator-memory.ts";
 
 /**
  * The first argument of every service. A service is a function `verbEntity(ctx, input)`. It refuses by throwing a ServiceError; an error
@@ -21,6 +23,11 @@ export interface ServiceContext {
   credentials: CredentialResolver;
   /** The surface that the operator uses, for the audit log. */
   actor: Actor;
+  /** Undefined until the operator is known. */
+  identity: Identity | undefined;
+  /** The client's network, for the audit log. */
+  address: string | null;
+  memory: OperatorMemory;
   /** The id of the operator's call, for the audit log. */
   requestId: string;
   /** Unix seconds. */
@@ -31,8 +38,18 @@ export interface ServiceContext {
   waitUntil: (work: Promise<unknown>) => void;
 }
 
-/** Who makes a change, when, and by which call, for the audit log. */
-export const authorOf = ({ actor, now, requestId }: ServiceContext): Author => ({ actor, now, requestId });
+/** Who makes a change, when, by which call and from where, for the audit log. */
+export const authorOf = ({ actor, now, requestId, identity, address }: ServiceContext): Author => ({
+  actor,
+  now,
+  requestId,
+  who: identity?.who ?? null,
+  address,
+});
+
+/** Whether the operator sees a site. The door asked before, but an appid may have become another site's since. */
+export const sees = ({ identity }: ServiceContext, siteId: number): boolean =>
+  identity?.onlySite === undefined || identity.onlySite === siteId;
 
 export const keyringOf = ({ credentials, config }: ServiceContext): Promise<Keyring> => credentials.keyring(config);
 

@@ -22,7 +22,7 @@ import { SITE_STATUSES } from "../store/schema.ts";
 import { afterId, type Page, type PageInput, pageOf } from "./page.ts";
 import { siteUnknown } from "./refusals.ts";
 import { rememberFloors, rememberSite } from "./remember-floors.ts";
-import { authorOf, homeOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
+import { authorOf, homeOf, requireOpenDirectory, type ServiceContext, sees } from "./service-context.ts";
 
 export type { Site } from "../store/directory/sites.ts";
 
@@ -92,9 +92,10 @@ const idTaken = ({ id, home }: Site) =>
     detail: `The home ${home} has another site ${id}. If the directory was restored, send POST /admin/homes/${MAIN_HOME}/restored first.`,
   });
 
-/** @throws ServiceError `not_found` */
-export async function findSite({ config }: ServiceContext, { siteId }: { siteId: number }): Promise<Site> {
-  const site = await selectSite(config.directory, siteId);
+/** @throws ServiceError `not_found`, also for a site that the operator does not see */
+export async function findSite(ctx: ServiceContext, { siteId }: { siteId: number }): Promise<Site> {
+  if (!sees(ctx, siteId)) throw siteUnknown();
+  const site = await selectSite(ctx.config.directory, siteId);
   if (site === undefined) throw siteUnknown();
   return site;
 }
@@ -106,9 +107,9 @@ export async function siteHasEvents(ctx: ServiceContext, { site }: { site: Site 
   return found.events;
 }
 
-/** A page of all sites, by id. @throws ServiceError `invalid_input` for a malformed cursor */
-export async function listSites({ config }: ServiceContext, input: PageInput): Promise<Page<Site>> {
-  const rows = await selectSites(config.directory, afterId(input), input.limit + 1);
+/** A page of the sites that the operator sees, by id. @throws ServiceError `invalid_input` for a malformed cursor */
+export async function listSites({ config, identity }: ServiceContext, input: PageInput): Promise<Page<Site>> {
+  const rows = await selectSites(config.directory, afterId(input), input.limit + 1, identity?.onlySite);
   return pageOf(rows, input.limit, ({ id }) => id);
 }
 

@@ -17,6 +17,7 @@ import {
   updateWebhook,
   type Webhook,
   type WebhookChange,
+  type WebhookState,
 } from "../store/home/webhooks.ts";
 import { rootOf } from "../store/run-batch.ts";
 import { WEBHOOK_DISABLED, WEBHOOK_FAILING, WEBHOOK_STATUSES } from "../store/schema.ts";
@@ -85,9 +86,34 @@ function requirePostable({ config }: ServiceContext, url: string): void {
 
 const refusedUrl = (message: string) => invalidInput([{ field: "url", message }]);
 
-/** The details of a webhook for the audit log. They hold only the origin of its URL: path and query may hold a token. */
-const webhookDetails = ({ url, events }: Pick<Webhook, "url" | "events">): string =>
-  JSON.stringify({ origin: URL.parse(url)?.origin ?? null, events });
+/** What the audit log says of a webhook. It holds only the origin of the URL: path and query may hold a token. */
+const logged = ({ url, events }: Pick<Webhook, "url" | "events">) => ({
+  origin: URL.parse(url)?.origin ?? null,
+  events,
+});
+
+const webhookDetails = (webhook: Pick<Webhook, "url" | "events">): string => JSON.stringify(logged(webhook));
+
+/** The details of a change for the audit log: as the webhook is now, and `from` and `to` of what has changed. */
+function changeDetails(before: WebhookState, next: WebhookState): { changed: string; switched: string } {
+  const isMoved = before.url !== next.url;
+  const isRetyped = JSON.stringify(before.events) !== JSON.stringify(next.events);
+  const differing = (webhook: WebhookState) => {
+    const { origin, events } = logged(webhook);
+    return { ...(isMoved && { origin }), ...(isRetyped && { events }) };
+  };
+  const now = logged(next);
+  const isSameHost = isMoved && logged(before).origin === now.origin;
+  const changed = {
+    ...now,
+    ...(isSameHost && { path: "changed" }),
+    ...{ from: differing(before), to: differing(next) },
+  };
+  return {
+    changed: JSON.stringify(changed),
+    switched: JSON.stringify({ ...now, from: before.status, to: next.status }),
+  };
+}
 
 /** Names a webhook of a site. */
 export interface WebhookOf {
@@ -177,7 +203,7 @@ export async function changeWebhook(
   const key = { siteId: site.id, id };
   const wanted = { ...change, events };
   const [db, author] = [homeOf(ctx, site), authorOf(ctx)];
-  const changed = await updateWebhook(ctx.runtime, db, key, wanted, webhookDetails, author, ctx.answerBy);
+  const changed = await updateWebhook(ctx.runtime, db, key, wanted, changeDetails, author, ctx.answerBy);
   if (changed === undefined) throw webhookUnknown();
   const { webhook, isMoved } = changed;
   if (change.status === "enabled" && webhook.status === "disabled") throw webhookEnding();

@@ -53,7 +53,7 @@ describe("the audit log of all homes", () => {
       expect(idsOf(items)).toEqual(["main:4", "main:3", "apac:2", "main:2", "apac:1", "main:1"]);
       expect(items[0]).toEqual({
         ...{ id: 4, home: "main", siteId: null, at: NOW + 7, actor: "console", action: "agent.added", subject: "s" },
-        ...{ requestId: null, details: { name: "N" } },
+        ...{ requestId: null, details: { name: "N" }, who: null, address: null },
       });
       expect(cursors).toHaveLength(Math.ceil(6 / limit));
     },

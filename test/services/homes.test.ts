@@ -85,6 +85,7 @@ describe("a home that was restored", () => {
       skippedBy: 1_000_000,
       reopenAfter: NOW + NONCE_SECONDS,
       homesDown: [],
+      tokens: [],
     });
     expect(await divergent("apac")).toEqual([{ appid: `lost-${lost.id}`, siteId: lost.id, why: "missing" }]);
     expect(await homeRow("apac", lost.id)).toMatchObject({ name: "Lost", status: "open", chat_id_floor: 1_004_999 });

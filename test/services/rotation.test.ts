@@ -146,7 +146,9 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     expect(await opened()).toEqual({ current: third.secret, previous: second.secret });
     expect(await row()).toMatchObject({ version: third.version, previous_version: second.version });
     const [, last] = await audit();
-    expect(last).toEqual(["rotated", { version: third.version, previous_expires_at: NOW + 65, ends: "previous" }]);
+    const fromTo = { from: second.version, to: third.version };
+    const details = { version: third.version, ...fromTo, previous_expires_at: NOW + 65, ends: "previous" };
+    expect(last).toEqual(["rotated", details]);
   });
 
   it("replaces the secret that nobody received when it says that the current one ends: the previous keeps its time", async () => {
@@ -161,7 +163,8 @@ describe.each(OWNERS)("rotating the secret of %s", (_, make) => {
     expect(version).toBe(received.version);
     expect(before).toMatchObject(previous);
     expect(sealed).not.toBe(before.secret);
-    const details = { version: received.version, previous_expires_at: NOW + DAY, ends: "current" };
+    const fromTo = { from: lost.version, to: received.version };
+    const details = { version: received.version, ...fromTo, previous_expires_at: NOW + DAY, ends: "current" };
     expect((await audit()).slice(1)).toEqual([["rotated", details]]);
   });
 

@@ -257,8 +257,8 @@ describe("changing a site", () => {
     const entries = (await audited(home, world.siteId)).filter(({ at }) => Number(at) > NOW);
     expect(entries.map(({ action, details }) => [action, details])).toEqual([
       ["site.renamed", { from: "Site", to: "New" }],
-      ["site.closed", { name: "New" }],
-      ["site.opened", { name: "New" }],
+      ["site.closed", { name: "New", from: "open", to: "closed" }],
+      ["site.opened", { name: "New", from: "closed", to: "open" }],
     ]);
     expect(new Set(entries.map(({ at, subject }) => `${at} ${subject}`))).toEqual(
       new Set([`${NOW + 5} ${world.siteId}`]),
@@ -289,8 +289,8 @@ describe("changing a site", () => {
     expect(await world.chatId()).toBe(9);
     const actions = (await audited("apac", world.siteId)).map(({ action, details }) => [action, details]);
     expect(actions.slice(1)).toEqual([
-      ["site.first_chat_id_set", { first_chat_id: 2 }],
-      ["site.first_chat_id_set", { first_chat_id: 9 }],
+      ["site.first_chat_id_set", { first_chat_id: 2, from: 1, to: 2 }],
+      ["site.first_chat_id_set", { first_chat_id: 9, from: 2, to: 9 }],
     ]);
   });
 

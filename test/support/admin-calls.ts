@@ -5,6 +5,7 @@ import { ADMIN_CALLS, type AdminCallId } from "../../src/http/admin/calls.ts";
 import { databaseOf } from "./homes.ts";
 import type { Replacements } from "./isolate.ts";
 import { newRefusal } from "./new-refusal.ts";
+import { newToken } from "./new-token.ts";
 import { newWebhook } from "./new-webhook.ts";
 import type { World } from "./world.ts";
 
@@ -15,11 +16,15 @@ const webhook = (world: World) => `/admin/sites/${world.siteId}/webhooks/${webho
 /** The id of the refused call that {@link prepared} stores, made at NOW. */
 const requestId = ({ siteId }: World) => `01a3185c-5000-7000-8000-${String(siteId).padStart(12, "0")}`;
 
-/** Stores what the samples below need: a webhook, one session with its event, and a refused call. */
+/** The id of the token that {@link prepared} stores. */
+const tokenId = ({ siteId }: World) => `tok_${String(siteId).padStart(32, "0")}`;
+
+/** Stores what the samples below need: a webhook, one session with its event, a refused call, and a token. */
 export async function prepared(world: World): Promise<World> {
   await newWebhook(world, { id: webhookId(world) });
   await world.chatId();
   await newRefusal(world, { requestId: requestId(world) });
+  await newToken({ id: tokenId(world) });
   return world;
 }
 
@@ -30,6 +35,8 @@ export interface Sample {
   before?: (world: World) => Promise<unknown>;
   /** Bindings of the isolate that is called. */
   bindings?: Replacements;
+  /** The answer of a call that is refused and yet leaves a row; by default any success. */
+  status?: number;
 }
 
 const NEWER_KEY = Uint8Array.fromBase64(env.MASTER_KEY).toReversed().toBase64();
@@ -72,6 +79,9 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
   readCall: [{}],
   findRefusal: [{}],
   listAuditLog: [{}],
+  createToken: [{ body: { name: "Nightly export", role: "operator" } }],
+  listTokens: [{}],
+  deleteToken: [{}],
   listEvents: [{}],
   addWebhook: [
     {
@@ -109,7 +119,7 @@ export function pathOf(
   const { siteId, appid } = world;
   const ours: Record<string, string | number> = {
     ...{ site_id: siteId, appid, id: 1, chat_id: 1, webhook_id: webhookId(world), seq: 1, name: "main" },
-    request_id: requestId(world),
+    ...{ request_id: requestId(world), token_id: tokenId(world) },
     ...parameters,
   };
   return `/admin${path.replaceAll(/:(\w+)/g, (_, name: string) => String(ours[name]))}`;

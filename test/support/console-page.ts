@@ -90,6 +90,20 @@ export class ConsolePage {
     return held(control);
   }
 
+  /** Where its links lead, without those that stay on the page. */
+  get links(): string[] {
+    const all = [...this.html.matchAll(/<a [^>]*?href="([^"]*)"/g)].map(([, href = ""]) => decoded(href));
+    return all.filter((href) => !href.startsWith("#"));
+  }
+
+  /** Where its forms go: the method and the path of each. */
+  get forms(): { method: "GET" | "POST"; path: string }[] {
+    return this.#forms.map(({ method, action }) => ({
+      method: method === "post" ? "POST" : "GET",
+      path: action ?? this.path,
+    }));
+  }
+
   has(button: string): boolean {
     return this.#forms.some(({ controls }) => controls.some((each) => isSubmit(each) && each.label === button));
   }

@@ -1,18 +1,27 @@
+import { SESSION_COOKIE } from "../../src/http/console/cookies.ts";
+import { sha256 } from "../../src/services/digests.ts";
+import { sessionName } from "../../src/store/directory/console-sessions.ts";
 import { ConsolePage } from "./console-page.ts";
 import { ADMIN_TOKEN, type World } from "./world.ts";
 
 const ORIGIN = "https://worker";
 
+/** Who answers a visitor: a world, mostly. */
+type Fetches = Pick<World, "fetch">;
+
 /** A browser without a window: it keeps cookies, sends a page's own forms, and follows redirects when asked to. */
 export class ConsoleVisitor {
   readonly cookies = new Map<string, string>();
-  readonly #world: World;
+  readonly #world: Fetches;
+  readonly #always: Record<string, string>;
 
-  constructor(world: World) {
+  /** @param always headers of each of its requests */
+  constructor(world: Fetches, always: Record<string, string> = {}) {
     this.#world = world;
+    this.#always = always;
   }
 
-  static async signedIn(world: World): Promise<ConsoleVisitor> {
+  static async signedIn(world: Fetches): Promise<ConsoleVisitor> {
     const visitor = new ConsoleVisitor(world);
     const answer = await visitor.signIn();
     if (answer.status !== 303) throw new Error(`sign-in was refused: ${answer.status}`);
@@ -20,8 +29,8 @@ export class ConsoleVisitor {
   }
 
   /** The same browser, answered by another isolate. */
-  through(world: World): ConsoleVisitor {
-    const other = new ConsoleVisitor(world);
+  through(world: Fetches): ConsoleVisitor {
+    const other = new ConsoleVisitor(world, this.#always);
     for (const [name, value] of this.cookies) other.cookies.set(name, value);
     return other;
   }
@@ -97,6 +106,7 @@ export class ConsoleVisitor {
   }
 
   async #send(request: Request): Promise<Response> {
+    for (const [name, value] of Object.entries(this.#always)) request.headers.set(name, value);
     const answer = await this.#world.fetch(request);
     for (const line of answer.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
@@ -105,4 +115,10 @@ export class ConsoleVisitor {
     }
     return answer;
   }
+}
+
+/** The name of a visitor's own console session: the one that their cookie opens. */
+export async function ownSession(visitor: ConsoleVisitor): Promise<string> {
+  const [value = ""] = (visitor.cookies.get(SESSION_COOKIE) ?? "").split(".");
+  return sessionName(await sha256(value));
 }

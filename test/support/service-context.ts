@@ -2,6 +2,8 @@ import { env } from "cloudflare:workers";
 import { type Bindings, readConfig } from "../../src/config.ts";
 import { CredentialResolver } from "../../src/credentials/resolve-credentials.ts";
 import { newRequestId } from "../../src/request-id.ts";
+import { ROOT } from "../../src/services/identity.ts";
+import { OperatorMemory } from "../../src/services/operator-memory.ts";
 import type { ServiceContext } from "../../src/services/service-context.ts";
 import { WHOLE_LIMIT_MS } from "../../src/store/run-batch.ts";
 import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
@@ -25,6 +27,9 @@ export function contextAt(now: number, bindings: Replacements = {}): ServiceCont
     config: readConfig({ ...env, CREDENTIALS, ...bindings } as Bindings, consoleTelemetry),
     credentials: new CredentialResolver(runtime, consoleTelemetry),
     actor: "admin-api",
+    identity: ROOT,
+    address: null,
+    memory: new OperatorMemory(runtime, consoleTelemetry),
     requestId: newRequestId(runtime),
     now,
     answerBy: runtime.elapsed() + WHOLE_LIMIT_MS,

@@ -242,7 +242,7 @@ describe("a webhook", () => {
       actor: "worker",
       action: "webhook.disabled",
       subject: webhook.id,
-      details: '{"origin":"https://hooks.example.com","reason":"gone"}',
+      details: '{"origin":"https://hooks.example.com","reason":"gone","from":"enabled","to":"disabled"}',
     });
     expect(await readWebhook(other)).toMatchObject({ status: "enabled" });
     expect(await deliveriesOf(other)).toMatchObject([{ status: "pending" }, { status: "pending" }]);
@@ -279,7 +279,7 @@ describe("a webhook", () => {
     const { audit } = await world.operated();
     const disabled = audit.filter(({ action }) => action === "webhook.disabled");
     expect(disabled.map(({ details }) => details)).toEqual(
-      isDisabled ? ['{"origin":"https://hooks.example.com","reason":"failing"}'] : [],
+      isDisabled ? ['{"origin":"https://hooks.example.com","reason":"failing","from":"enabled","to":"disabled"}'] : [],
     );
     expect(worker.kept.warnings.filter(({ warning }) => warning.startsWith("a webhook was disabled"))).toEqual(
       isDisabled ? [expect.objectContaining({ home: "main", webhook: webhook.id, reason: "failing" })] : [],

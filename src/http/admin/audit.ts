@@ -2,16 +2,18 @@ import { type AuditLogEntry, auditQuerySchema, listAuditLog } from "../../servic
 import { adminCall } from "./call.ts";
 import { shownPage } from "./page.ts";
 
-const shownAuditEntry = ({ home, id, at, actor, action, subject, siteId, requestId, details }: AuditLogEntry) => ({
-  home,
-  id,
-  at,
-  actor,
-  action,
-  subject,
-  site_id: siteId,
-  request_id: requestId,
-  details,
+const shownAuditEntry = (entry: AuditLogEntry) => ({
+  home: entry.home,
+  id: entry.id,
+  at: entry.at,
+  actor: entry.actor,
+  who: entry.who,
+  address: entry.address,
+  action: entry.action,
+  subject: entry.subject,
+  site_id: entry.siteId,
+  request_id: entry.requestId,
+  details: entry.details,
 });
 
 export const auditCalls = [
@@ -20,8 +22,8 @@ export const auditCalls = [
       id: "listAuditLog",
       method: "get",
       path: "/audit",
-      role: "owner",
-      scope: "deployment",
+      role: "viewer",
+      scope: "sites",
       audit: [],
       query: auditQuerySchema,
     },

@@ -5,18 +5,16 @@ import type { AdminContext } from "./env.ts";
 import { readInput, readQuery } from "./read-input.ts";
 
 /** What a call of the admin API declares in addition. openapi.json describes the same schemas that read the body and the query. */
-interface AdminDeclaration<Id, Body, Query> extends Declaration {
+type AdminDeclaration<Id, Body, Query> = Declaration & {
   /** The operationId in openapi.json. */
   id: Id;
   body?: z.ZodMiniType<Body>;
   /** An absent body stands for `{}`. */
   bodyOptional?: true;
   query?: z.ZodMiniType<Query>;
-}
+};
 
-export interface AdminCall<Id extends string = string>
-  extends Call<AdminContext>,
-    AdminDeclaration<Id, unknown, unknown> {}
+export type AdminCall<Id extends string = string> = Call<AdminContext> & AdminDeclaration<Id, unknown, unknown>;
 
 /** The input of a call's handler: the site of the path, the body and the query, as the call declares them. */
 interface Given<Scope, Body, Query> {

@@ -8,6 +8,7 @@ import { journalCalls } from "./journal.ts";
 import { secretCalls } from "./secrets.ts";
 import { sessionCalls } from "./sessions.ts";
 import { siteCalls } from "./sites.ts";
+import { tokenCalls } from "./tokens.ts";
 import { webhookCalls } from "./webhooks.ts";
 
 /**
@@ -23,6 +24,7 @@ export const ADMIN_CALLS = [
   ...homeCalls,
   ...journalCalls,
   ...auditCalls,
+  ...tokenCalls,
   ...eventCalls,
   ...webhookCalls,
   ...deliveryCalls,

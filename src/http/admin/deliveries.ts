@@ -34,9 +34,9 @@ export const deliveryCalls = [
       id: "pingWebhook",
       method: "post",
       path: "/sites/:site_id/webhooks/:webhook_id/ping",
-      role: "owner",
+      role: "operator",
       scope: "site",
-      audit: [],
+      audit: ["webhook.pinged"],
     },
     async (c, { site }) => {
       const { eventId } = await pingWebhook(c.var.ctx, { site, webhookId: webhookIdOf(c) });
@@ -49,7 +49,7 @@ export const deliveryCalls = [
       id: "listDeliveries",
       method: "get",
       path: "/sites/:site_id/webhooks/:webhook_id/deliveries",
-      role: "owner",
+      role: "viewer",
       scope: "site",
       audit: [],
       query: deliveryQuerySchema,
@@ -65,7 +65,7 @@ export const deliveryCalls = [
       id: "redeliverEvents",
       method: "post",
       path: "/sites/:site_id/webhooks/:webhook_id/redeliver",
-      role: "owner",
+      role: "operator",
       scope: "site",
       audit: ["webhook.redelivered"],
       body: redeliveringSchema,
@@ -84,9 +84,9 @@ export const deliveryCalls = [
       id: "redeliver",
       method: "post",
       path: "/sites/:site_id/webhooks/:webhook_id/deliveries/:seq/redeliver",
-      role: "owner",
+      role: "operator",
       scope: "site",
-      audit: [],
+      audit: ["webhook.redelivered"],
     },
     async (c, { site }) => {
       const which = { site, webhookId: webhookIdOf(c), seq: pathId(c, "seq", eventUnknown) };

@@ -15,7 +15,7 @@ export const eventCalls = [
       id: "listEvents",
       method: "get",
       path: "/sites/:site_id/events",
-      role: "owner",
+      role: "viewer",
       scope: "site",
       audit: [],
       query: eventQuerySchema,

@@ -13,19 +13,35 @@ function homeOf(c: AdminContext): string {
   return home;
 }
 
-const shownReconciledHome = ({ reconciliationId, sites, skippedBy, reopenAfter, homesDown }: ReconciledHome) => ({
+const shownToken = ({ id, name, role, siteId, createdAt }: ReconciledHome["tokens"][number]) => ({
+  id,
+  name,
+  role,
+  site_id: siteId,
+  created_at: createdAt,
+});
+
+const shownReconciledHome = ({
+  reconciliationId,
+  sites,
+  skippedBy,
+  reopenAfter,
+  homesDown,
+  tokens,
+}: ReconciledHome) => ({
   settling_id: reconciliationId,
   sites,
   lifted_by: skippedBy,
   reopen_after: reopenAfter,
   homes_down: homesDown,
+  tokens: tokens.map(shownToken),
 });
 
 const shownDivergentApp = ({ appid, siteId, why }: DivergentApp) => ({ appid, site_id: siteId, why });
 
 export const homeCalls = [
   adminCall(
-    { id: "listHomes", method: "get", path: "/homes", role: "owner", scope: "deployment", audit: [] },
+    { id: "listHomes", method: "get", path: "/homes", role: "viewer", scope: "deployment", audit: [] },
     async (c) => c.json({ items: await listHomes(c.var.ctx) }),
   ),
 
@@ -51,7 +67,7 @@ export const homeCalls = [
       id: "listDivergentApps",
       method: "get",
       path: "/homes/:name/divergent",
-      role: "owner",
+      role: "viewer",
       scope: "deployment",
       audit: [],
       query: pageQuerySchema,

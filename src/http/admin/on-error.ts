@@ -6,6 +6,7 @@ import type { RequestContext } from "../request-context.ts";
 const TITLES: Partial<Record<ErrorCode, string>> = {
   invalid_input: "Invalid input",
   unauthorized: "Unauthorized",
+  forbidden: "Forbidden",
   not_found: "Not found",
   route_not_found: "Not found",
   method_not_allowed: "Method not allowed",
@@ -30,7 +31,7 @@ export function answerAdminError(error: Error, c: RequestContext): Response {
     detail: detailOf(refusal, title, silentHome(refusal, c.var.trace)),
     ...(issues !== undefined && { errors: issues }),
     // Several things can stand in the way of one call, and a script must tell them apart.
-    ...(refusal.code === "conflict" && { reason }),
+    ...((refusal.code === "conflict" || refusal.code === "forbidden") && { reason }),
     ...(homesDown !== undefined && { homes_down: homesDown }),
   };
   if (allow !== undefined) c.header("allow", allow);
@@ -51,5 +52,5 @@ function detailOf(
   }
   if (issues !== undefined) return describeIssues(issues);
   if (detail !== undefined) return detail;
-  return code === "unauthorized" ? "Send the admin token as Authorization: Bearer <token>." : `${title}.`;
+  return code === "unauthorized" ? "Send a token as Authorization: Bearer <token>." : `${title}.`;
 }

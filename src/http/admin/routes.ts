@@ -1,23 +1,24 @@
+import type { OperatorMemory } from "../../services/operator-memory.ts";
 import { newHono, type Routes } from "../new-hono.ts";
 import { mount } from "../operator/call.ts";
 import { answerInTime, serviceContext } from "../operator/context.ts";
 import { refuseOtherMethods, refuseOtherPaths } from "../refuse-other-methods.ts";
-import { requireAdmin } from "./admin-token.ts";
+import { identifyProgram } from "./bearer.ts";
 import { ADMIN_CALLS } from "./calls.ts";
 import type { AdminEnv } from "./env.ts";
 import { answerAdminError } from "./on-error.ts";
 
 /** The admin API: JSON in and out, bearer token, problem details. docs/operating.md, "Admin API". */
-export function admin(): Routes<AdminEnv> {
+export function admin(memory: OperatorMemory): Routes<AdminEnv> {
   const routes = newHono<AdminEnv>();
   routes.onError(answerAdminError);
   routes.use(async function provideContext(c, next) {
     c.header("cache-control", "no-store");
-    c.set("ctx", serviceContext(c, "admin-api"));
+    c.set("ctx", serviceContext(c, "admin-api", memory));
     await next();
   });
   routes.use(answerInTime);
-  mount(routes, ADMIN_CALLS, requireAdmin);
+  mount(routes, ADMIN_CALLS, identifyProgram);
   refuseOtherMethods(routes);
   refuseOtherPaths(routes);
   return routes;

@@ -1,31 +1,41 @@
-import type { Context, Env, MiddlewareHandler } from "hono";
+import type { Context, Env } from "hono";
+import { isAtLeast, type Role } from "../../access/role.ts";
+import { ServiceError } from "../../errors.ts";
+import { appUnknown, siteUnknown } from "../../services/refusals.ts";
 import type { Site } from "../../services/sites.ts";
 import type { AuditAction } from "../../store/audit.ts";
 import type { Routes } from "../new-hono.ts";
-import { type OperatorContext, siteOf } from "./context.ts";
+import { identityOf, type OperatorContext, siteOf } from "./context.ts";
 
 export type HandlerResult = Response | Promise<Response>;
 
+/**
+ * What a call leaves in the audit log: every action that it may write. A call that may change something cannot be declared without
+ * one, unless it says why it changes nothing.
+ */
+type Trace =
+  | { method: "get"; audit: readonly [] }
+  | { method: "post" | "patch" | "delete"; audit: readonly [AuditAction, ...AuditAction[]] }
+  | { method: "post"; audit: readonly []; changesNothing: string };
+
 /** What every call of operators declares. */
-export interface Declaration {
-  method: "get" | "post" | "patch" | "delete";
+export type Declaration = Trace & {
   /** The path below the surface's own. */
   path: string;
-  /** Who may make it. The owner has the ADMIN_TOKEN. */
-  role: "owner" | "anyone";
+  /** Who may make it. A higher role may too. */
+  role: Role | "anyone";
   /**
-   * What it is about: the site that the path names; the site of the app that the path names (services look it up); or the whole
-   * deployment.
+   * What it is about: the site that the path names; the site of the app that the path names (services look it up); all sites that
+   * the operator sees; or the whole deployment, which no token of one site may touch.
    */
-  scope: "site" | "app" | "deployment";
-  /** Every action that it may write to the audit log. */
-  audit: readonly AuditAction[];
-}
+  scope: "site" | "app" | "sites" | "deployment";
+};
 
 /** A call of operators: {@link call} makes it, {@link mount} registers it. */
-export interface Call<C> extends Declaration {
-  answer: (c: C) => HandlerResult;
-}
+export type Call<C> = Declaration & {
+  /** Gets the site of the path, when the scope is a site. */
+  answer: (c: C, site?: Site) => HandlerResult;
+};
 
 /**
  * Makes a call of operators. When its scope is a site, the handler gets the site that the path names.
@@ -45,34 +55,76 @@ export function call<C extends OperatorContext>(
   handler: (c: C, site: Site) => HandlerResult,
 ): Call<C> {
   const { method, path, scope } = declared;
-  const named = scopeOf(path);
-  if (scope !== named) throw new Error(`${method} ${path} is about the ${named}, and says ${scope}`);
-  const about = handler as (c: C, site?: Site) => HandlerResult;
-  return { ...declared, answer: scope === "site" ? async (c) => about(c, await siteOf(c)) : about };
+  const named = scopesOf(path);
+  if (!named.includes(scope)) throw new Error(`${method} ${path} is about the ${named[0]}, and says ${scope}`);
+  return { ...declared, answer: handler as Call<C>["answer"] };
 }
 
-function scopeOf(path: string): Declaration["scope"] {
+function scopesOf(path: string): Declaration["scope"][] {
   const parts = path.split("/");
-  if (parts.includes(":site_id")) return "site";
-  return parts.includes(":appid") ? "app" : "deployment";
+  if (parts.includes(":site_id")) return ["site"];
+  return parts.includes(":appid") ? ["app"] : ["deployment", "sites"];
+}
+
+/** Finds out who calls, and puts them into `ctx.identity`. An answer stands for the call's: it asks a visitor to sign in. */
+type Identify<E extends Env> = (c: Context<E>) => Promise<Response | undefined>;
+
+/**
+ * Registers the calls of a surface, in their order. An operator is let in by scope first and then by role: what is of another site is
+ * not there for them.
+ *
+ * @param identify stops requests of nobody that is known. Calls for anyone are not behind it. Unknown paths are: otherwise a stranger
+ *   could learn which paths exist
+ */
+export function mount<E extends Env & { Variables: OperatorContext["var"] }>(
+  routes: Routes<E>,
+  calls: readonly Call<Context<E>>[],
+  identify: Identify<E>,
+): void {
+  for (const each of calls) {
+    const handler =
+      each.role === "anyone"
+        ? // The handler gets one argument: it would take hono's second one, `next`, for the site.
+          (c: Context<E>) => each.answer(c)
+        : async (c: Context<E>) =>
+            (await identify(c)) ?? each.answer(c, await admit(c as unknown as OperatorContext, each));
+    routes[each.method](each.path, handler);
+  }
+  routes.use(async (c, next) => (await identify(c)) ?? next());
 }
 
 /**
- * Registers the calls of a surface, in their order.
+ * Lets a known operator into a call. @returns the site of the path, when the scope is a site
  *
- * @param door stops requests without a token. Calls for anyone are not behind it. Unknown paths are: otherwise a stranger could learn
- *   which paths exist
+ * @throws ServiceError `not_found` for what is of another site than theirs; `forbidden`, reason `token_of_one_site` or `role_too_low`
  */
-export function mount<E extends Env>(
-  routes: Routes<E>,
-  calls: readonly Call<Context<E>>[],
-  door: MiddlewareHandler<E>,
-): void {
-  for (const { method, path, role, answer } of calls) {
-    // The handler gets one argument: it would take hono's second one, `next`, for the site.
-    const handler = (c: Context<E>) => answer(c);
-    if (role === "anyone") routes[method](path, handler);
-    else routes[method](path, door, handler);
+async function admit(c: OperatorContext, { role, scope }: Declaration): Promise<Site | undefined> {
+  const { onlySite, role: theirs } = identityOf(c);
+  const site = scope === "site" ? await siteOf(c) : undefined;
+  if (onlySite !== undefined) {
+    if (site !== undefined && site.id !== onlySite) throw siteUnknown();
+    if (scope === "app" && siteOfApp(c) !== onlySite) throw appUnknown();
+    if (scope === "deployment") throw ofOneSite();
   }
-  routes.use(door);
+  if (role !== "anyone" && !isAtLeast(theirs, role)) throw roleTooLow(role, theirs);
+  return site;
 }
+
+/** The site of the app that the path names, as the directory said when it was asked for the token. */
+function siteOfApp({ var: { found } }: OperatorContext): number | null {
+  if (found === undefined) throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
+  return found.siteOfApp;
+}
+
+const ofOneSite = () =>
+  new ServiceError("forbidden", {
+    reason: "token_of_one_site",
+    detail: "This call is about the whole deployment, and the token is of one site.",
+  });
+
+const roleTooLow = (needed: Role, theirs: Role) =>
+  new ServiceError("forbidden", {
+    reason: "role_too_low",
+    role: needed,
+    detail: `This call needs the role ${needed}, and yours is ${theirs}.`,
+  });

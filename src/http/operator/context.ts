@@ -2,10 +2,14 @@ import type { Next } from "hono";
 
 import { ServiceError } from "../../errors.ts";
 import { unixSeconds, withinTime } from "../../runtime.ts";
+import type { Identified } from "../../services/identify.ts";
+import type { Identity } from "../../services/identity.ts";
+import type { OperatorMemory } from "../../services/operator-memory.ts";
 import { siteUnknown } from "../../services/refusals.ts";
 import type { ServiceContext } from "../../services/service-context.ts";
 import { findSite, type Site } from "../../services/sites.ts";
 import { WHOLE_LIMIT_MS } from "../../store/run-batch.ts";
+import { clientNetwork } from "../client-address.ts";
 import { pathId } from "../path-id.ts";
 import { configOf, type RequestContext } from "../request-context.ts";
 
@@ -13,6 +17,8 @@ import { configOf, type RequestContext } from "../request-context.ts";
 export interface OperatorVariables {
   /** The context for services. */
   ctx: ServiceContext;
+  /** What the directory said of the call's site and app when it was asked for the token. */
+  found?: Identified["found"];
 }
 
 /** A request to a surface of operators. */
@@ -31,7 +37,11 @@ export const answerInTime = (c: RequestContext, next: Next): Promise<void> =>
   });
 
 /** @throws ConfigurationError as {@link configOf} does */
-export function serviceContext(c: RequestContext, actor: ServiceContext["actor"]): ServiceContext {
+export function serviceContext(
+  c: RequestContext,
+  actor: ServiceContext["actor"],
+  memory: OperatorMemory,
+): ServiceContext {
   const { runtime, telemetry, credentials } = c.var.isolate;
   const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work);
   const answerBy = runtime.elapsed() + WHOLE_LIMIT_MS;
@@ -41,6 +51,9 @@ export function serviceContext(c: RequestContext, actor: ServiceContext["actor"]
     credentials,
     config: configOf(c),
     actor,
+    identity: undefined,
+    address: clientNetwork(c.req.raw),
+    memory,
     requestId: c.var.trace.requestId,
     now: unixSeconds(runtime),
     answerBy,
@@ -53,9 +66,22 @@ export function noteHome(c: OperatorContext, home: string): void {
   if (c.var.ctx.config.homes.has(home)) c.var.trace.home = home;
 }
 
+/** Whether a request can change nothing. */
+export const isRead = ({ method }: Request): boolean => method === "GET" || method === "HEAD";
+
+/** The operator of a call behind the door. */
+export function identityOf(c: OperatorContext): Identity {
+  const { identity } = c.var.ctx;
+  if (identity === undefined) throw new Error("nobody was identified");
+  return identity;
+}
+
 /** The site that the path names. Its home is noted: {@link noteHome}. @throws ServiceError `not_found` */
 export async function siteOf(c: OperatorContext): Promise<Site> {
-  const site = await findSite(c.var.ctx, { siteId: pathId(c, "site_id", siteUnknown) });
+  const siteId = pathId(c, "site_id", siteUnknown);
+  const { ctx, found } = c.var;
+  const site = found === undefined ? await findSite(ctx, { siteId }) : found.site;
+  if (site === null) throw siteUnknown();
   c.var.trace.home = site.home;
   return site;
 }

@@ -2,8 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { AdminContext, AdminEnv } from "../../../src/http/admin/env.ts";
 import { newHono } from "../../../src/http/new-hono.ts";
 import { call, type Declaration, mount } from "../../../src/http/operator/call.ts";
+import { contextAt } from "../../support/service-context.ts";
+import { NOW } from "../../support/test-runtime.ts";
 
 const READ = { method: "get", role: "owner", audit: [] } as const;
+/** Lets everybody in as the root. */
+const asRoot = async (c: AdminContext): Promise<undefined> => void c.set("ctx", contextAt(NOW));
 const done = (c: AdminContext) => c.text("done");
 
 describe("an operators' call", () => {
@@ -22,7 +26,7 @@ describe("an operators' call", () => {
   it("gives its handler no site when it is about none", async () => {
     const routes = newHono<AdminEnv>();
     const seen = call({ ...READ, path: "/seen", scope: "deployment" }, (c: AdminContext, site) => c.text(String(site)));
-    mount(routes, [seen], (_, next) => next());
+    mount(routes, [seen], asRoot);
     expect(await (await routes.request("/seen")).text()).toBe("undefined");
   });
 
@@ -32,7 +36,7 @@ describe("an operators' call", () => {
       call({ ...READ, path: "/open", role: "anyone", scope: "deployment" }, done),
       call({ ...READ, path: "/kept", scope: "deployment" }, done),
     ];
-    mount(routes, calls, async (c, next) => (c.req.header("authorization") === "ours" ? next() : c.text("shut", 401)));
+    mount(routes, calls, async (c) => (c.req.header("authorization") === "ours" ? asRoot(c) : c.text("shut", 401)));
     const statusOf = async (path: string, authorization = "") =>
       (await routes.request(path, { headers: { authorization } })).status;
     expect(await Promise.all(["/open", "/kept", "/nothing"].map((path) => statusOf(path)))).toEqual([200, 401, 401]);

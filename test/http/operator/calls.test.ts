@@ -3,8 +3,6 @@ import { ADMIN_SAMPLES, pathOf, prepared } from "../../support/admin-calls.ts";
 import { World } from "../../support/world.ts";
 import { walk } from "./walk.ts";
 
-const SHOWN_AS_DELIVERY = "Nothing that operators set is changed, and the list of deliveries shows it.";
-
 walk("the admin API", {
   actor: "admin-api",
   calls: ADMIN_CALLS,
@@ -14,8 +12,4 @@ walk("the admin API", {
   send: (world, { method }, path, { body }) => world.admin(method.toUpperCase(), path, body),
   sendUnsigned: (world, { method }, path) =>
     world.fetch(new Request(`http://worker${path}`, { method: method.toUpperCase() })),
-  leavesNone: {
-    "POST /sites/:site_id/webhooks/:webhook_id/ping": SHOWN_AS_DELIVERY,
-    "POST /sites/:site_id/webhooks/:webhook_id/deliveries/:seq/redeliver": SHOWN_AS_DELIVERY,
-  },
 });

@@ -1,0 +1,17 @@
+import type { Role } from "../access/role.ts";
+import type { Who } from "../store/audit.ts";
+
+/** Who makes a call of operators, and what they may do. */
+export interface Identity {
+  who: Who;
+  role: Role;
+  /** The one site that they see; undefined for all. */
+  onlySite: number | undefined;
+}
+
+/** Who has the ADMIN_TOKEN. */
+export const ROOT: Identity = {
+  who: { kind: "root", id: "root", name: "ADMIN_TOKEN" },
+  role: "owner",
+  onlySite: undefined,
+};

@@ -1,0 +1,122 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { call } from "../../support/admin-calls.ts";
+import { newToken, useToken } from "../../support/new-token.ts";
+import { replacing } from "../../support/replacing.ts";
+import { World } from "../../support/world.ts";
+
+describe("a token of one site", () => {
+  it("does not read in the audit log of its site's other tokens, which GET /admin/tokens keeps from it", async () => {
+    const own = await World.create();
+    await call(own, "POST", "/admin/tokens", { name: "Secret project", role: "operator", site_id: own.siteId });
+    const { token } = await newToken({ siteId: own.siteId, role: "viewer" });
+    const log = await useToken(own, token, "GET", "/admin/audit");
+    expect((await useToken(own, token, "GET", "/admin/tokens")).status).toBe(403);
+    expect(JSON.stringify(log.body)).not.toContain("Secret project");
+  });
+});
+
+describe("odd paths", () => {
+  it("tell a token of one site nothing", async () => {
+    const own = await World.create();
+    const other = await World.create();
+    const { token } = await newToken({ siteId: own.siteId, role: "operator" });
+    const n = other.siteId;
+    const odd = [
+      `${n}`,
+      `0${n}`,
+      `${n}e0`,
+      `${n}.0`,
+      `%20${n}`,
+      `+${n}`,
+      `0x${n.toString(16)}`,
+      `%3${String(n)[0]}${String(n).slice(1)}`,
+    ];
+    const worse = [
+      "1e400",
+      "-1",
+      "1e300",
+      "%00",
+      "%ED%A0%80",
+      "NaN",
+      "9007199254740993",
+      `${own.siteId}%00`,
+      `${own.siteId}e0`,
+    ];
+    const bodies = new Set<string>();
+    for (const each of [...odd, ...worse, "999999"]) {
+      for (const method of ["GET", "POST", "HEAD"] as const) {
+        if (method === "HEAD") {
+          const head = await own.fetch(
+            new Request(`http://worker/admin/sites/${each}/apps`, {
+              method,
+              headers: { authorization: `Bearer ${token}` },
+            }),
+          );
+          expect([each, method, head.status]).toEqual([each, method, 404]);
+          continue;
+        }
+        const answer = await useToken(
+          own,
+          token,
+          method,
+          `/admin/sites/${each}/apps`,
+          method === "POST" ? { name: "x" } : undefined,
+        );
+        bodies.add(JSON.stringify(answer));
+      }
+    }
+    expect([...bodies]).toHaveLength(1);
+    const apps = new Set<string>();
+    for (const each of [
+      other.appid,
+      "nosuch",
+      "%00",
+      "%ED%A0%80",
+      "a%2Fb",
+      other.appid.toUpperCase(),
+      `${other.appid}%00`,
+    ]) {
+      apps.add(JSON.stringify(await useToken(own, token, "POST", `/admin/apps/${each}/rotate`, {})));
+      apps.add(JSON.stringify(await useToken(own, token, "DELETE", `/admin/apps/${each}`)));
+    }
+    expect([...apps]).toHaveLength(1);
+  });
+});
+
+it("a token of one site gets no secret of an app that becomes another site's between the door and the work", async () => {
+  const own = await World.create();
+  const other = await World.create();
+  const { token } = await newToken({ siteId: own.siteId, role: "operator" });
+  const routeTo = (siteId: number) =>
+    env.DB.prepare("UPDATE app_routes SET site_id = ? WHERE appid = ?").bind(siteId, other.appid).run();
+  // The appid is kept for this site and has no app; it is released, and the other site gets it.
+  await routeTo(own.siteId);
+  const after = (statement: D1PreparedStatement): D1PreparedStatement => {
+    const late =
+      (method: "raw" | "all" | "first" | "run") =>
+      async (...given: unknown[]) => {
+        const call = statement[method] as (...given: unknown[]) => Promise<unknown>;
+        const found = await call.apply(statement, given);
+        await routeTo(other.siteId);
+        return found;
+      };
+    return replacing(statement, {
+      bind: (...values: unknown[]) => after(statement.bind(...values)),
+      ...{ raw: late("raw"), all: late("all"), first: late("first"), run: late("run") },
+    });
+  };
+  const db = replacing(env.DB, {
+    prepare: (sql: string) => {
+      const statement = env.DB.prepare(sql);
+      return /from "admin_tokens"/.test(sql) ? after(statement) : statement;
+    },
+  });
+  const answer = await own.anotherIsolate({ DB: db }).fetch(
+    new Request(`http://worker/admin/apps/${other.appid}/rotate`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}` },
+    }),
+  );
+  expect([answer.status, await answer.json()]).toEqual([404, expect.anything()]);
+});

@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import { isAtLeast, ROLES, type Role } from "../../../src/access/role.ts";
+import type { AdminCall } from "../../../src/http/admin/call.ts";
+import { ADMIN_CALLS } from "../../../src/http/admin/calls.ts";
+import { ADMIN_SAMPLES, pathOf, prepared, read } from "../../support/admin-calls.ts";
+import { newToken } from "../../support/new-token.ts";
+import { World } from "../../support/world.ts";
+
+/** What a token of a kind gets from a call about the site of `world`. */
+interface Caller {
+  name: string;
+  role: Role;
+  /** Whether its token is of one site: that of the call, or another. */
+  of?: "this site" | "another site";
+}
+
+const CALLERS: Caller[] = [
+  ...ROLES.map((role) => ({ name: `a ${role}`, role })),
+  ...(["viewer", "operator"] as const).flatMap((role) => [
+    { name: `a ${role} of this site`, role, of: "this site" as const },
+    { name: `a ${role} of another site`, role, of: "another site" as const },
+  ]),
+];
+
+/** The answer that the declaration promises: 404 by scope first, then 403, else undefined for being let in. */
+function refusalOf({ role, scope, id }: AdminCall, caller: Caller): 403 | 404 | undefined {
+  if (caller.of !== undefined && scope === "deployment") return 403;
+  if (caller.of === "another site" && (scope === "site" || scope === "app" || id === "findRefusal")) return 404;
+  return role === "anyone" || isAtLeast(caller.role, role) ? undefined : 403;
+}
+
+const titleOf = ({ method, path }: AdminCall) => `${method.toUpperCase()} /admin${path}`;
+
+async function tokenOf(world: World, { role, of }: Caller): Promise<string> {
+  if (of === undefined) return (await newToken({ role })).token;
+  const { siteId } = of === "this site" ? world : await World.create();
+  return (await newToken({ role, siteId })).token;
+}
+
+const send = (world: World, call: AdminCall, token: string, path = pathOf(call, world)) => {
+  const { body } = ADMIN_SAMPLES[call.id as keyof typeof ADMIN_SAMPLES][0];
+  return world.fetch(
+    new Request(`http://worker${path}`, {
+      method: call.method.toUpperCase(),
+      headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { "content-type": "application/json" }) },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }),
+  );
+};
+
+describe.each(CALLERS)("$name", (caller) => {
+  it.each(ADMIN_CALLS.map((call) => ({ title: titleOf(call), call: call as AdminCall })))(
+    "gets from $title what its declaration says",
+    async ({ call }) => {
+      const world = await prepared(await World.create());
+      await ADMIN_SAMPLES[call.id as keyof typeof ADMIN_SAMPLES][0].before?.(world);
+      const token = await tokenOf(world, caller);
+      const before = await world.operated();
+      const { status, body } = await read(await send(world, call, token));
+      const refusal = refusalOf(call, caller);
+      if (refusal === undefined) expect(status).toBeLessThan(400);
+      else {
+        expect(status).toBe(refusal);
+        expect(body).toMatchObject({ type: "about:blank", status: refusal });
+        expect(await world.operated()).toEqual(before);
+      }
+      if (refusal === 403) {
+        const reason = caller.of !== undefined && call.scope === "deployment" ? "token_of_one_site" : "role_too_low";
+        expect(body).toMatchObject({ title: "Forbidden", reason });
+      }
+    },
+  );
+});
+
+describe("a token of one site", () => {
+  const aboutOne = ADMIN_CALLS.filter(({ scope }) => scope === "site" || scope === "app") as AdminCall[];
+
+  it.each(aboutOne.map((call) => ({ title: titleOf(call), call })))(
+    "cannot tell from $title whether another site's things exist",
+    async ({ call }) => {
+      const world = await prepared(await World.create());
+      const mine = await World.create();
+      const { token } = await newToken({ role: "operator", siteId: mine.siteId });
+      const nowhere = pathOf(call, world, { site_id: "987654321", appid: "nobodys" });
+      const [there, not] = [
+        await read(await send(world, call, token)),
+        await read(await send(world, call, token, nowhere)),
+      ];
+      expect([there.status, there.body]).toEqual([404, not.body]);
+    },
+  );
+
+  it("lists its site alone, whatever the cursor", async () => {
+    const [mine, other] = [await World.create(), await World.create()];
+    const { token } = await newToken({ role: "viewer", siteId: mine.siteId });
+    const list = async (query: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      const answer = await mine.fetch(new Request(`http://worker/admin/sites${query}`, { headers }));
+      return ((await answer.json()) as { items: { id: number }[] }).items.map(({ id }) => id);
+    };
+    expect(await list("")).toEqual([mine.siteId]);
+    expect(await list("?limit=1&cursor=0")).toEqual([mine.siteId]);
+    expect(await list(`?cursor=${mine.siteId}`)).toEqual([]);
+    expect(await list(`?cursor=${other.siteId - 1}`)).toEqual([]);
+  });
+
+  it("reads the audit log of its site alone, with another's site_id or cursor too", async () => {
+    const [mine, other] = [await World.create(), await World.create()];
+    for (const world of [mine, other]) await world.admin("PATCH", `/admin/sites/${world.siteId}`, { name: "Renamed" });
+    const { token } = await newToken({ role: "viewer", siteId: mine.siteId });
+    const list = async (query: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      return read(await mine.fetch(new Request(`http://worker/admin/audit${query}`, { headers })));
+    };
+    const sitesOf = ({ body }: { body: unknown }) =>
+      (body as { items: { site_id: number | null }[] }).items.map((entry) => entry.site_id);
+    expect(new Set(sitesOf(await list("?limit=100")))).toEqual(new Set([mine.siteId]));
+    expect(new Set(sitesOf(await list(`?limit=100&site_id=${mine.siteId}`)))).toEqual(new Set([mine.siteId]));
+    expect(new Set(sitesOf(await list("?limit=100&cursor=main:999999,apac:999999")))).toEqual(new Set([mine.siteId]));
+    const others = await list(`?site_id=${other.siteId}`);
+    const nobodys = await list("?site_id=987654321");
+    expect([others.status, others.body]).toEqual([404, nobodys.body]);
+  });
+
+  it("finds a refused call of another site neither by its id alone nor when that site's home is another", async () => {
+    for (const home of ["main", "apac"]) {
+      const other = await prepared(await World.create({}, home));
+      const mine = await prepared(await World.create());
+      const { token } = await newToken({ role: "operator", siteId: mine.siteId });
+      const find = { ...(ADMIN_CALLS.find(({ id }) => id === "findRefusal") as AdminCall) };
+      expect((await send(mine, find, token, pathOf(find, mine))).status).toBe(200);
+      const { status, body } = await read(await send(mine, find, token, pathOf(find, other)));
+      const unknown = await read(
+        await send(mine, find, token, pathOf(find, other, { request_id: "01a3185c-5000-7000-8000-ffffffffffff" })),
+      );
+      expect([status, body]).toEqual([404, unknown.body]);
+    }
+  });
+});

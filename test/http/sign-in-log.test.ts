@@ -1,0 +1,72 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { newTokenText } from "../../src/access/token-text.ts";
+import { systemRuntime } from "../../src/runtime.ts";
+import { useToken } from "../support/new-token.ts";
+import { World } from "../support/world.ts";
+
+/** A directory that can be switched off and on. */
+function switched() {
+  const state = { isDown: false };
+  const db = new Proxy(env.DB, {
+    get(target, name) {
+      if (state.isDown && (name === "prepare" || name === "batch")) {
+        return () => {
+          throw new Error("D1_ERROR: D1 DB is overloaded.");
+        };
+      }
+      const value = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  return { state, db };
+}
+
+const readsOf = async (address: string) =>
+  (await env.DB.prepare("SELECT details FROM audit_log WHERE action = 'root.read' AND address = ?").bind(address).all())
+    .results.length;
+
+describe("rows that change nothing", () => {
+  it("of the root's reads are written in an hour in which the directory was down at first", async () => {
+    const { state, db } = switched();
+    const world = await World.create({ DB: db });
+    const headers = { "cf-connecting-ip": "203.0.113.9" };
+    state.isDown = true;
+    await useToken(world, env.ADMIN_TOKEN, "GET", "/admin/sites", undefined, headers);
+    state.isDown = false;
+    world.clock.now += 60;
+    expect((await useToken(world, env.ADMIN_TOKEN, "GET", "/admin/sites", undefined, headers)).status).toBe(200);
+    expect(await readsOf("203.0.113.0/24")).toBe(1);
+  });
+
+  it("count the refused tokens while the directory was down, too", async () => {
+    const { state, db } = switched();
+    const world = await World.create({ DB: db });
+    const before = await env.DB.prepare("SELECT coalesce(max(id), 0) AS id FROM audit_log").first<number>("id");
+    state.isDown = true;
+    for (let n = 0; n < 5; n++) await useToken(world, "wrong", "GET", "/admin/sites");
+    state.isDown = false;
+    world.clock.now += 61;
+    await useToken(world, "wrong", "GET", "/admin/sites");
+    const rows = await env.DB.prepare("SELECT details FROM audit_log WHERE id > ? AND action = 'operator.refused'")
+      .bind(before)
+      .all<{ details: string }>();
+    const counts = rows.results.map(({ details }) => (JSON.parse(details) as { count: number }).count);
+    expect(counts.reduce((sum, n) => sum + n, 0)).toBe(6);
+  });
+
+  it("count made-up tokens that are refused without a look-up", async () => {
+    const world = await World.create({
+      CLIENT_LIMIT: { limit: async () => ({ success: false }) } as unknown as RateLimit,
+    });
+    const before = await env.DB.prepare("SELECT coalesce(max(id), 0) AS id FROM audit_log").first<number>("id");
+    for (let n = 0; n < 6; n++) await useToken(world, newTokenText(systemRuntime), "GET", "/admin/sites");
+    world.clock.now += 61;
+    await useToken(world, newTokenText(systemRuntime), "GET", "/admin/sites");
+    const rows = await env.DB.prepare("SELECT details FROM audit_log WHERE id > ? AND action = 'operator.refused'")
+      .bind(before)
+      .all<{ details: string }>();
+    const counts = rows.results.map(({ details }) => (JSON.parse(details) as { count: number }).count);
+    expect(counts.reduce((sum, n) => sum + n, 0)).toBe(7);
+  });
+});

@@ -1,0 +1,43 @@
+import { env } from "cloudflare:workers";
+import { drizzle } from "drizzle-orm/d1";
+import { newTokenText } from "../../src/access/token-text.ts";
+import { systemRuntime } from "../../src/runtime.ts";
+import { sha256 } from "../../src/services/digests.ts";
+import { tokenIdOf } from "../../src/services/tokens.ts";
+import type { TokenRow } from "../../src/store/directory/admin-tokens.ts";
+import { adminTokens } from "../../src/store/operator-schema.ts";
+import { NOW } from "./test-runtime.ts";
+import type { World } from "./world.ts";
+
+/** Stores a token, by default an operator's of all sites. @returns the token and its id. A given `id` opens nothing */
+export async function newToken(change: Partial<TokenRow> = {}): Promise<{ token: string; id: string }> {
+  const token = newTokenText(systemRuntime);
+  const hash = await sha256(token);
+  const row: TokenRow = {
+    ...{ id: tokenIdOf(hash), hash, name: "Nightly", role: "operator", siteId: null },
+    ...{ createdAt: NOW, expiresAt: null, lastUsedAt: null, deletedAt: null },
+    ...change,
+  };
+  await drizzle(env.DB).insert(adminTokens).values(row);
+  return { token, id: row.id };
+}
+
+/** Calls the admin API with a token, and reads the answer: JSON, or undefined without a body. */
+export async function useToken(
+  world: Pick<World, "fetch">,
+  token: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; body: unknown }> {
+  const answer = await world.fetch(
+    new Request(`http://worker${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    }),
+  );
+  const text = await answer.text();
+  return { status: answer.status, body: text === "" ? undefined : (JSON.parse(text) as unknown) };
+}

@@ -1,0 +1,18 @@
+import { AccessKeys } from "../../src/access/certs.ts";
+import { type AccessVars, accessSettings } from "../../src/access/settings.ts";
+import { verifyAssertion } from "../../src/access/verify-assertion.ts";
+import { systemRuntime as runtime } from "../../src/runtime.ts";
+import { consoleTelemetry } from "../../src/telemetry/telemetry.ts";
+
+const keys = new AccessKeys(runtime, consoleTelemetry);
+
+/** Answers with what it finds about the assertion of a request. */
+export default {
+  async fetch(request, env, ctx) {
+    const { access } = accessSettings(env);
+    if (access === undefined) return new Response(null, { status: 500 });
+    const waitUntil = (work: Promise<unknown>) => ctx.waitUntil(work);
+    const assertion = request.headers.get("cf-access-jwt-assertion") ?? "";
+    return Response.json(await verifyAssertion({ runtime, keys, waitUntil }, access, assertion));
+  },
+} satisfies ExportedHandler<AccessVars>;
