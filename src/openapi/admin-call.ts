@@ -1,10 +1,17 @@
 import type { adminSchemas } from "./admin-schemas.ts";
+import type { auditSchemas } from "./audit-schemas.ts";
 import type { problems } from "./components.ts";
 import type { journalSchemas } from "./journal-schemas.ts";
 import type { Words } from "./json-schema.ts";
+import type { tokenSchemas } from "./token-schemas.ts";
 import type { webhookSchemas } from "./webhook-schemas.ts";
 
-type SchemaName = keyof typeof adminSchemas | keyof typeof journalSchemas | keyof typeof webhookSchemas;
+type SchemaName =
+  | keyof typeof adminSchemas
+  | keyof typeof auditSchemas
+  | keyof typeof journalSchemas
+  | keyof typeof tokenSchemas
+  | keyof typeof webhookSchemas;
 
 /** The words of openapi.json for a call of the admin API. The call itself declares the rest, and admin-paths.ts puts both together. */
 export interface CallWords {

@@ -3,13 +3,6 @@ import type { AdminCallId } from "../http/admin/calls.ts";
 import { DIVERGENT_CURSOR } from "../services/divergent-apps.ts";
 import { type CallWords, ID_CURSOR, QUERY_WORDS } from "./admin-call.ts";
 
-const HOMES_CURSOR = {
-  ...QUERY_WORDS,
-  cursor: {
-    description: `${QUERY_WORDS.cursor.description} Give it as it is: what it consists of may change.`,
-    pattern: "^[a-z][a-z0-9-]{0,30}:[0-9]{1,15}(,[a-z][a-z0-9-]{0,30}:[0-9]{1,15})*$",
-  },
-};
 const APPID_CURSOR = { ...QUERY_WORDS, cursor: { ...QUERY_WORDS.cursor, pattern: APPID.source } };
 
 /** The words for the calls of the admin API, apart from those about events and webhooks. */
@@ -141,22 +134,5 @@ export const adminWords = {
     answer: { status: 200, schema: "DivergentAppPage" },
     refusals: [404],
     description200: "A page of apps.",
-  },
-  listAuditLog: {
-    summary: "List what operators changed",
-    description:
-      "Merged from all homes. A home that does not answer is named in `homes_down`, and its entries are missing.",
-    query: {
-      ...HOMES_CURSOR,
-      site_id: {
-        description: "Only what was done to this site.",
-        type: "integer",
-        minimum: 1,
-        maximum: 999_999_999_999_999,
-      },
-    },
-    answer: { status: 200, schema: "AuditPage" },
-    refusals: [404],
-    description200: "A page of the audit log, newest first.",
   },
 } satisfies Partial<Record<AdminCallId, CallWords>>;

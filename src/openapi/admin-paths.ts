@@ -5,9 +5,11 @@ import { ADMIN_CALLS, type AdminCallId } from "../http/admin/calls.ts";
 import { REQUEST_ID } from "../request-id.ts";
 import type { CallWords } from "./admin-call.ts";
 import { adminWords } from "./admin-operations.ts";
+import { auditWords } from "./audit-operations.ts";
 import { header, problems } from "./components.ts";
 import { journalWords } from "./journal-operations.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
+import { tokenWords } from "./token-operations.ts";
 import { webhookWords } from "./webhook-operations.ts";
 
 const MAX_ID = Number.MAX_SAFE_INTEGER;
@@ -32,6 +34,11 @@ const PATH_PARAMETERS: Record<string, { description: string; schema: JsonSchema;
     schema: { type: "string", pattern: REQUEST_ID.source },
     example: "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12",
   },
+  token_id: {
+    description: "The token's id.",
+    schema: { type: "string", pattern: "^tok_[0-9a-f]{32}$" },
+    example: "tok_5f0c1e7a9b3d4c2e8f6a7b1d0c9e3f42",
+  },
   name: {
     description: "The home's name, as `GET /admin/homes` gives it.",
     schema: { type: "string", pattern: HOME_NAME.source },
@@ -39,7 +46,25 @@ const PATH_PARAMETERS: Record<string, { description: string; schema: JsonSchema;
   },
 };
 
-const WORDS: Record<AdminCallId, CallWords> = { ...adminWords, ...journalWords, ...webhookWords };
+const WORDS: Record<AdminCallId, CallWords> = {
+  ...adminWords,
+  ...auditWords,
+  ...journalWords,
+  ...tokenWords,
+  ...webhookWords,
+};
+
+const OF_ONE_SITE: Record<AdminCall["scope"], string> = {
+  site: "A token of one site may make it for its site.",
+  app: "A token of one site may make it for the apps of its site.",
+  sites: "A token of one site gets what is of its site.",
+  deployment: "A token of one site may not.",
+};
+
+/** Who may make a call, in words. */
+function whoMay({ role, scope }: AdminCall): string | undefined {
+  return role === "anyone" ? undefined : `Needs the role \`${role}\`. ${OF_ONE_SITE[scope]}`;
+}
 
 type Method = AdminCall["method"];
 type PathItem = { parameters?: object[] } & { [Each in Method]?: ReturnType<typeof operation> };
@@ -73,10 +98,11 @@ function operation(
   };
   return {
     tags: ["Admin API"],
-    security: role === "anyone" ? [] : [{ admin: [] }],
+    // Since OpenAPI 3.1 the list may name roles.
+    security: role === "anyone" ? [] : [{ admin: [role] }],
     operationId: id,
     summary,
-    ...(description !== undefined && { description }),
+    description: [description, whoMay(call)].filter(Boolean).join("\n\n"),
     ...(query !== undefined && { parameters: queryParameters(query, words.query ?? {}) }),
     ...(body !== undefined && {
       requestBody: {
@@ -90,7 +116,9 @@ function operation(
       [answer.status]: { description: description200, headers: header("x-request-id"), ...content },
       ...problems(405, 429, 500, 503, ...refusals),
       ...(role !== "anyone" && problems(401)),
-      ...(scope !== "deployment" && problems(404, 409)),
+      // Every token has at least the role of a viewer.
+      ...((role === "operator" || role === "owner" || scope === "deployment") && problems(403)),
+      ...((scope === "site" || scope === "app") && problems(404, 409)),
       ...((body !== undefined || query !== undefined) && problems(400)),
       ...(body !== undefined && problems(413, 415)),
     },

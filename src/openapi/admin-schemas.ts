@@ -5,7 +5,7 @@ import { issueAppSchema } from "../services/apps.ts";
 import { reconcileSchema } from "../services/homes.ts";
 import { endOverlapSchema, rotationSchema } from "../services/rotation.ts";
 import { newSiteSchema, siteChangeSchema } from "../services/sites.ts";
-import { ACTORS, AGENT_STATUSES, AUDIT_ACTIONS, SITE_STATUSES } from "../store/schema.ts";
+import { AGENT_STATUSES, SITE_STATUSES } from "../store/schema.ts";
 import { exactly, integer, orNull, string, time } from "./components.ts";
 import { type JsonSchema, jsonSchemaOf, type Words } from "./json-schema.ts";
 
@@ -19,7 +19,7 @@ const UNSEEN =
   "\\u205f-\\u206f\\u2800\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb";
 const NAME_PATTERN = `^[^${CONTROL}]*[^${CONTROL}${UNSEEN}][^${CONTROL}]*$`;
 
-const NAME = (whose: string, example: string) => ({
+export const NAME = (whose: string, example: string) => ({
   description: `${whose}, for people. At least one character can be seen, and none is a control character or direction override (U+202A-202E, U+2066-2069).`,
   pattern: NAME_PATTERN,
   examples: [example],
@@ -37,7 +37,7 @@ export const version = string("An id of the secret in place, for `expected_versi
 });
 const name = (whose: string, example: string) => string(`${whose}, for people.`, { examples: [example] });
 
-const homeName = string("The name of a home: `main`, or `apac` for the database bound as HOME_APAC.", {
+export const homeName = string("The name of a home: `main`, or `apac` for the database bound as HOME_APAC.", {
   examples: ["main"],
 });
 const FIRST_CHAT_ID =
@@ -68,7 +68,7 @@ export const listOf = (description: string, entry: string): JsonSchema => ({
   items: { $ref: `#/components/schemas/${entry}` },
 });
 
-const homesDown: JsonSchema = {
+export const homesDown: JsonSchema = {
   type: "array",
   description: "The homes that do not answer and are left out here.",
   items: { type: "string" },
@@ -255,6 +255,10 @@ export const adminSchemas = {
       description:
         "Only for `main`: homes that were not reached. Their sites and apps are not back: send this again, with the `settling_id`, before `main` is opened.",
     },
+    tokens: listOf(
+      "Only for `main`: the tokens that it has now and that have not expired, by name, at most 100. Delete those again that were deleted since the restored time.",
+      "RestoredToken",
+    ),
   }),
   DivergentApp: exactly({
     appid,
@@ -279,26 +283,4 @@ export const adminSchemas = {
     sender_uid: orNull(integer("The agent's id; 0 when the system wrote it; null for the visitor.")),
     content: string("The text, as it was sent."),
   }),
-  AuditEntry: exactly({
-    home: homeName,
-    id: integer("Higher is later, in one home.", { minimum: 1, examples: [17] }),
-    site_id: orNull(integer("The site; null for what concerns a whole home.", { examples: [1] })),
-    at: time("When.", TIME),
-    actor: string("Whether it came through the admin API or the console, or the Worker did it by itself.", {
-      enum: ACTORS,
-    }),
-    action: string("What was done.", { enum: AUDIT_ACTIONS }),
-    subject: string("The id, the appid or the name of what was changed.", { examples: ["1"] }),
-    request_id: orNull(
-      string("The `x-request-id` of the call that changed it; null when the Worker did, and for older entries.", {
-        examples: ["019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12"],
-      }),
-    ),
-    details: {
-      type: "object",
-      description: "More of it, different from action to action. Never a secret.",
-      additionalProperties: true,
-    },
-  }),
-  AuditPage: pageSchema("AuditEntry", { homes_down: homesDown }),
 };

@@ -126,9 +126,16 @@ const PROBLEMS = {
   401: {
     title: "Unauthorized",
     description:
-      "The bearer token is missing or wrong, or the deployment has no ADMIN_TOKEN that can be used: `detail` says why.",
-    detail: "Send the admin token as Authorization: Bearer <token>.",
+      "The bearer token is missing, wrong, deleted or expired, or the deployment has no ADMIN_TOKEN that can be used: `detail` says why.",
+    detail: "Send a token as Authorization: Bearer <token>.",
     more: ["WWW-Authenticate"],
+  },
+  403: {
+    title: "Forbidden",
+    description:
+      "The token's role is too low for this call, or the token is of one site and the call is about the whole deployment; `reason` says which.",
+    detail: "This call needs the role operator, and yours is viewer.",
+    more: [],
   },
   404: {
     title: "Not found",
@@ -204,9 +211,12 @@ function problem(status: ProblemStatus) {
       message: string("The rule that it broke."),
     }),
   };
-  const reason = string("What stands in the way, for programs: `appid_taken`, `overlap_running`, …", {
-    examples: ["appid_taken"],
-  });
+  const reason =
+    status === 403
+      ? string("Why, for programs.", { enum: ["role_too_low", "token_of_one_site"], examples: ["role_too_low"] })
+      : string("What stands in the way, for programs: `appid_taken`, `overlap_running`, …", {
+          examples: ["appid_taken"],
+        });
   const homesDown = {
     type: "array",
     description: "The homes that do not answer, when the others do not have what is looked for.",
@@ -219,13 +229,17 @@ function problem(status: ProblemStatus) {
     content: {
       "application/problem+json": {
         schema: {
-          ...exactly({ ...fields, ...(status === 400 && { errors: named }), ...(status === 409 && { reason }) }),
+          ...exactly({
+            ...fields,
+            ...(status === 400 && { errors: named }),
+            ...([403, 409].includes(status) && { reason }),
+          }),
           ...(status === 503 && { properties: { ...fields, homes_down: homesDown } }),
         },
         example: {
           ...{ type: "about:blank", title, status, detail },
           ...(status === 400 && { errors }),
-          ...(status === 409 && { reason: "appid_taken" }),
+          ...([403, 409].includes(status) && { reason: status === 403 ? "role_too_low" : "appid_taken" }),
         },
       },
     },
@@ -270,6 +284,7 @@ export const securitySchemes = {
   admin: {
     type: "http",
     scheme: "bearer",
-    description: "The deployment's `ADMIN_TOKEN`, for operators.",
+    description:
+      "The deployment's `ADMIN_TOKEN`, which may do everything, or a token that `POST /admin/tokens` made. Each call names the role that it needs: `viewer`, `operator` or `owner`, and each role may do what those before it may. A token of one site sees that site and nothing else: what is of another site is 404.",
   },
 };

@@ -1,9 +1,11 @@
 import { adminPaths } from "./admin-paths.ts";
 import { adminSchemas } from "./admin-schemas.ts";
+import { auditSchemas } from "./audit-schemas.ts";
 import { exactly, failures, header, headers, responses, securitySchemes, string } from "./components.ts";
 import { eventSchemas, eventWebhooks } from "./event-webhooks.ts";
 import { journalSchemas } from "./journal-schemas.ts";
 import { signedPaths, signedSchemas } from "./signed-operations.ts";
+import { tokenSchemas } from "./token-schemas.ts";
 import { webhookSchemas } from "./webhook-schemas.ts";
 
 const STATES = ["ok", "down"];
@@ -101,7 +103,15 @@ export function openApiDocument(version: string) {
     webhooks: eventWebhooks,
     components: {
       securitySchemes,
-      schemas: { ...signedSchemas, ...adminSchemas, ...journalSchemas, ...webhookSchemas, ...eventSchemas },
+      schemas: {
+        ...signedSchemas,
+        ...adminSchemas,
+        ...auditSchemas,
+        ...journalSchemas,
+        ...tokenSchemas,
+        ...webhookSchemas,
+        ...eventSchemas,
+      },
       headers,
       responses,
     },

@@ -45,7 +45,7 @@ describe.each(named)("%s", (_, { method, template, operation, parameters }) => {
         // `coherent` keeps a rule that JSON Schema cannot say. How fields of operators go together is another; which agents and ids a site has is not a matter of form.
         if (status === 400) {
           expect(detail).toMatch(
-            /^kefu_id: \d+ (unknown|disabled)|"detail":"(first_chat_id: must be above \d|url: a site has at most 10|ends: must not be|(since|until|status)[:.]|cursor: is not a next_cursor)/,
+            /^kefu_id: \d+ (unknown|disabled)|"detail":"(first_chat_id: must be above \d|url: a site has at most 10|ends: must not be|(since|until|status)[:.]|site_id: must be a site's id|role: must be viewer or operator for|cursor: is not a next_cursor)/,
           );
         }
       }),

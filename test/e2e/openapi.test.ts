@@ -285,6 +285,38 @@ describe("the admin API answers as documented", () => {
     }
   });
 
+  test("tokens, and every call that one may not make", async () => {
+    const made = await exchange(
+      "POST",
+      "/admin/tokens",
+      admin({ name: "Viewer", role: "viewer", site_id: site.siteId }),
+    );
+    expect(made.status).toBe(201);
+    const { id, token } = JSON.parse(made.text) as { id: string; token: string };
+    const days = admin({ name: "Owner", role: "owner", expires_in_days: 1 });
+    expect(await call("POST", "/admin/tokens", days)).toBe(201);
+    for (const bad of ["{", { name: "x", role: "owner", site_id: site.siteId }, { name: "x", role: "root" }]) {
+      expect(await call("POST", "/admin/tokens", admin(bad))).toBe(400);
+    }
+    expect(await call("POST", "/admin/tokens", admin({ name: "x".repeat(65_536), role: "viewer" }))).toBe(413);
+    expect(await call("POST", "/admin/tokens", admin({}, { "content-type": "text/plain" }))).toBe(415);
+    const first = await exchange("GET", "/admin/tokens?limit=1", admin());
+    const { next_cursor } = JSON.parse(first.text) as { next_cursor: string };
+    expect(await call("GET", `/admin/tokens?cursor=${next_cursor}`, admin())).toBe(200);
+    expect(await call("GET", "/admin/tokens?cursor=none", admin())).toBe(400);
+    const viewer = { authorization: `Bearer ${token}` };
+    expect(await call("GET", `/admin/sites/${site.siteId}/events`, admin(undefined, viewer))).toBe(200);
+    expect(await call("GET", "/admin/sites", admin(undefined, viewer))).toBe(200);
+    const shut = operations().filter(({ responses }) => responses.includes("403"));
+    expect(shut.length).toBeGreaterThan(20);
+    for (const { method, path } of shut) {
+      expect(await call(method, path, admin(undefined, viewer))).toBe(403);
+    }
+    expect(await call("DELETE", `/admin/tokens/${id}`, admin())).toBe(204);
+    expect(await call("DELETE", `/admin/tokens/${id}`, admin())).toBe(404);
+    expect(await call("GET", "/admin/sites", admin(undefined, viewer))).toBe(401);
+  });
+
   test("refused calls, as soon as the queue has brought them into the journal", async () => {
     const at = `/admin/sites/${site.siteId}`;
     const { headers } = await exchange("POST", CREATE, signed(session({ timestamp: 1 })));
@@ -387,14 +419,17 @@ test("every documented answer was seen", () => {
   expect(asked(seen)).toEqual(asked(documented));
 });
 
-/** Every operation, with its path on this site. */
-function operations(): { method: string; path: string }[] {
+/** Every operation, with its path on this site, and the statuses that it is documented to answer. */
+function operations(): { method: string; path: string; responses: string[] }[] {
   const values = {
     ...{ site_id: site.siteId, id: 10411, chat_id: 1, appid: site.appid, name: "main" },
-    ...{ webhook_id: `wh_${"0".repeat(32)}`, seq: 1 },
+    ...{ webhook_id: `wh_${"0".repeat(32)}`, seq: 1, token_id: `tok_${"0".repeat(32)}` },
   };
   return Object.entries(openApi.paths).flatMap(([template, item]) => {
     const path = template.replace(/\{(\w+)\}/g, (_, name) => String(values[name as keyof typeof values]));
-    return METHODS.filter((method) => method in item).map((method) => ({ method: method.toUpperCase(), path }));
+    return METHODS.filter((method) => method in item).map((method) => {
+      const { responses } = item[method] as { responses: Record<string, unknown> };
+      return { method: method.toUpperCase(), path, responses: Object.keys(responses) };
+    });
   });
 }

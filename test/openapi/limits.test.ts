@@ -61,6 +61,7 @@ function adminBodies(): typeof BODIES {
     createSite: { name: "n", first_chat_id: 1 },
     changeSite: { name: "n", status: "open", first_chat_id: 1, events: true },
     settleRestoredHome: { lift: 1 },
+    createToken: { name: "n", role: "viewer", expires_in_days: 1 },
     issueApp: { name: "n", appid: "a", secret: "12345678" },
     rotateSecret: { overlap_seconds: 1, expected_version: "v", ends: "previous" },
     endOverlap: { expected_version: "v" },
