@@ -65,6 +65,8 @@ const everyPage = ({ site, app, chatId }: Awaited<ReturnType<typeof provision>>)
   `${site}/close`,
   "/console/signature-check",
   "/console/audit",
+  "/console/access",
+  "/console/tokens",
   "/console/nowhere",
 ];
 
@@ -135,7 +137,7 @@ describe.each([
     const actions = await page.locator("tbody th").allInnerTexts();
     expect(actions).toEqual([
       ...["App revoked", "Agent disabled", "Secret rotated", "App issued", "Appid kept for the site"],
-      ...["Agent added", "Agent added", "Site created", "Site begun"],
+      ...["Agent added", "Site created", "Site begun"],
     ]);
     expect(await page.content()).not.toContain(secret);
 

@@ -126,6 +126,11 @@ try {
       ["webhook-delete", (page) => page.goto(`${site}/webhooks/${webhooks[0]}/delete`)],
       ["webhook-rotate", (page) => page.goto(`${site}/webhooks/${webhooks[0]}/rotate?overlap_seconds=0`)],
       ["webhook-secret", (page) => rotate(page, `${site}/webhooks/${webhooks[0]}`)],
+      ["access", (page) => page.goto("/console/access")],
+      ["tokens", (page) => page.goto("/console/tokens")],
+      ["new-token", (page) => unfoldAll(page, "/console/tokens")],
+      ["made-token", (page) => makeToken(page)],
+      ["token-delete", (page) => deleteToken(page)],
       ["not-found", (page) => page.goto("/console/nowhere")],
       ["secret", (page) => rotate(page, `${site}/apps/${app.appid}`)],
     );
@@ -180,6 +185,10 @@ async function seed() {
     return worker.admin<{ appid: string; secret: string }>("POST", `/admin/sites/${site.id}/apps`, app);
   };
   const app = await issue("Shop back end");
+  if (everything) {
+    await worker.admin("POST", "/admin/tokens", { name: "Billing of the shop", role: "viewer", site_id: site.id });
+    await worker.admin("POST", "/admin/tokens", { name: "Deployments", role: "owner", expires_in_days: 90 });
+  }
   const old = await issue("Warehouse");
   await worker.admin("DELETE", `/admin/apps/${(await issue("Old CRM")).appid}`);
   await worker.admin("POST", `/admin/apps/${old.appid}/rotate`, { overlap_seconds: 86_400 });
@@ -219,6 +228,19 @@ async function reconcile(page: Page): Promise<void> {
   await worker.env.DB?.exec("INSERT OR IGNORE INTO app_routes (appid, site_id) VALUES ('lost-by-the-restore', 2)");
   await page.goto("/console/homes/apac/restored?lift=1000000");
   await page.locator("main form button").click();
+}
+
+async function makeToken(page: Page): Promise<void> {
+  await unfoldAll(page, "/console/tokens");
+  await page.locator("input[name=name]").fill("Nightly export");
+  await page.locator("main form button").click();
+  await page.locator("#token").waitFor();
+}
+
+async function deleteToken(page: Page): Promise<void> {
+  await page.goto("/console/tokens");
+  await page.locator("td .danger").first().click();
+  await page.locator("main form button").waitFor();
 }
 
 /** A request whose caller signed sorted keys and sent them in another order. */

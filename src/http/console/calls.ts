@@ -1,3 +1,4 @@
+import { ACCESS_CALLS } from "./access/calls.ts";
 import { AGENTS_CALLS } from "./agents/calls.ts";
 import { APPS_CALLS } from "./apps/calls.ts";
 import { AUDIT_CALLS } from "./audit/calls.ts";
@@ -8,6 +9,7 @@ import { SESSIONS_CALLS } from "./sessions/calls.ts";
 import { SIGN_IN_CALLS } from "./sign-in/calls.ts";
 import { SIGNATURE_CHECK_CALLS } from "./signature-check/calls.ts";
 import { SITES_CALLS } from "./sites/calls.ts";
+import { TOKENS_CALLS } from "./tokens/calls.ts";
 import { WEBHOOKS_CALLS } from "./webhooks/calls.ts";
 
 /** Every call of the console, with its role, its scope and the audit rows that it may write. */
@@ -22,4 +24,6 @@ export const CONSOLE_CALLS: readonly ConsoleCall[] = [
   ...SIGNATURE_CHECK_CALLS,
   ...HOMES_CALLS,
   ...AUDIT_CALLS,
+  ...TOKENS_CALLS,
+  ...ACCESS_CALLS,
 ];

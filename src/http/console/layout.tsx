@@ -10,7 +10,7 @@ import type { View } from "./view.ts";
 export interface ShownPage {
   title: string;
   /** The section of the console that the page belongs to. */
-  section?: "sites" | "homes" | "check" | "audit";
+  section?: "sites" | "homes" | "check" | "audit" | "tokens" | "access";
   /** The site that the page is about, and the tab to mark. */
   site?: FramedSite;
   /** The path that the language switch returns to when the page answers a post. By default it returns to the page's own address. */
@@ -49,7 +49,9 @@ function Layout({
     ...(view.hasHomes ? [["homes", "/console/homes", t("Homes")] as const] : []),
     ["check", "/console/signature-check", t("Signature check")],
     ["audit", "/console/audit", t("Audit log")],
+    ["tokens", "/console/tokens", t("Tokens")],
   ] as const;
+  const shown = sections.filter(([, href]) => view.may(href, "GET"));
   return (
     <html lang={chinese ? "zh-CN" : "en"}>
       <head>
@@ -71,7 +73,7 @@ function Layout({
           </a>
           {view.session && (
             <nav aria-label={t("Console")}>
-              {sections.map(([key, href, label]) => (
+              {shown.map(([key, href, label]) => (
                 <a href={href} aria-current={current(section === key)}>
                   {label}
                 </a>
@@ -102,6 +104,17 @@ function Layout({
                 </button>
               </form>
             </search>
+          )}
+          {view.session && (
+            <a
+              class="me"
+              href="/console/access"
+              title={view.session.identity.who.name}
+              aria-current={current(section === "access")}
+            >
+              <span class="unseen">{t("Your access")}: </span>
+              <bdi>{view.session.identity.who.name}</bdi>
+            </a>
           )}
           <div class="tools">
             <Action

@@ -1,7 +1,9 @@
+import { ROLES } from "../../access/role.ts";
 import { STATUS_OF } from "../../errors.ts";
 import { refusalOf, silentHome } from "../faults.ts";
 import type { PageContext } from "./env.ts";
 import { showPage } from "./layout.tsx";
+import { roleText } from "./parts/role-texts.ts";
 import { englishView, type View } from "./view.ts";
 
 /** Answers every error of the console with a page. */
@@ -12,11 +14,13 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
   // An error may come before the reader's language is known: then the page is in English.
   if ((c.var.view as View | undefined) === undefined) c.set("view", englishView(c));
   if (context.retryAfter !== undefined) c.header("retry-after", String(context.retryAfter));
-  const { t } = c.var.view;
+  const { view } = c.var;
+  const { t, session } = view;
   const outcome =
     c.req.method === "GET"
       ? t("Try again in a moment.")
       : t("What you sent may or may not have been done: look before you repeat it.");
+  const needed = ROLES.find((role) => role === context.role);
   const home = silentHome(refusal, c.var.trace);
   const unfinishedApp: [string, string] = [
     t("The app is not finished"),
@@ -44,6 +48,26 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
     home_behind: [
       t("Nothing was released"),
       t("The home was restored and does not have all of its sites again: say so first, under Homes."),
+    ],
+    access_no_role: [
+      t("You have no role here"),
+      t(
+        "{0} is on none of this console's lists: CONSOLE_OWNERS, CONSOLE_OPERATORS, CONSOLE_VIEWERS.",
+        c.var.view.refused?.email,
+      ),
+    ],
+    assertion_without_email: [
+      t("You have no role here"),
+      t("What Cloudflare Access sent names no e-mail address: programs use a token and the admin API."),
+    ],
+    role_too_low: [
+      t("Your role does not allow this"),
+      t(
+        "This needs the role {0} or a higher one. You are {1}, and your role is {2}.",
+        needed && roleText(view, needed),
+        session?.identity.who.name,
+        session && roleText(view, session.identity.role),
+      ) + (c.req.method === "GET" ? "" : ` ${t("Nothing was changed.")}`),
     ],
     home_open: [t("This home is open"), t("Close it first. Nothing was changed.")],
     site_not_remembered: [t("The site is changed, but KV does not answer"), t("Send the same change again.")],
@@ -88,6 +112,11 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
       {context.appid !== undefined && (
         <p>
           <a href={`${c.req.path}/${context.appid}`}>{t("To the page of this appid")}</a>
+        </p>
+      )}
+      {needed !== undefined && (
+        <p>
+          <a href="/console/access">{t("Your access")}</a>
         </p>
       )}
       {home !== undefined && (

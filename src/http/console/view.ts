@@ -1,4 +1,5 @@
 import { unixSeconds } from "../../runtime.ts";
+import type { AccessRefusal } from "../../services/access-sessions.ts";
 import type { ConsoleSession } from "../../services/console-sessions.ts";
 import type { RequestContext } from "../request-context.ts";
 import { LANGUAGE_COOKIE, readCookie, ZONE_COOKIE } from "./cookies.ts";
@@ -14,6 +15,13 @@ export interface View {
   here: string;
   /** Undefined while nobody is signed in. */
   session: ConsoleSession | undefined;
+  /** Why the request's assertion of Cloudflare Access opened no session, and whose it is. */
+  refused: { reason: AccessRefusal; email: string | undefined } | undefined;
+  /**
+   * Whether the reader's role reaches the call that a path of the console leads to. A page offers no other form and no other link. A
+   * path without a call is for nobody.
+   */
+  may: (path: string, method?: "GET" | "POST") => boolean;
   /** Unix seconds. */
   now: number;
   /** An IANA name, from the browser; UTC for its first page. The client address does not tell it: a proxy may be in another zone. */
@@ -47,6 +55,8 @@ function makeView(c: RequestContext, language: Language, texts: Record<string, s
       (texts[english] ?? english).replace(/\{(\d)\}/g, (_, index) => String(values[Number(index)] ?? "")),
     here: pathname + search,
     session: undefined,
+    refused: undefined,
+    may: () => false,
     now: unixSeconds(c.var.isolate.runtime),
     timeZone,
     time: (seconds) => format.format(seconds * 1000),

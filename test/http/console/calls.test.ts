@@ -5,8 +5,9 @@ import type { Declaration } from "../../../src/http/operator/call.ts";
 import { OPERATIONS } from "../../../src/operations/index.ts";
 import { pathOf as adminPathOf, prepared, type Sample } from "../../support/admin-calls.ts";
 import { ConsolePage } from "../../support/console-page.ts";
-import { ConsoleVisitor } from "../../support/console-visitor.ts";
+import { ConsoleVisitor, ownSession } from "../../support/console-visitor.ts";
 import { databaseOf } from "../../support/homes.ts";
+import { newConsoleSession } from "../../support/new-console-session.ts";
 import { ADMIN_TOKEN, World } from "../../support/world.ts";
 import { walk } from "../operator/walk.ts";
 
@@ -15,7 +16,9 @@ afterEach(() => void vi.restoreAllMocks());
 type Path = Pick<Declaration, "path">;
 
 const pathOf = (call: Path, world: World, parameters: Record<string, string> = {}) =>
-  adminPathOf(call, world, parameters).replace("/admin", "/console").replace(/\/$/, "");
+  adminPathOf(call, world, { session: sessionsToEnd.get(world) ?? "", ...parameters })
+    .replace("/admin", "/console")
+    .replace(/\/$/, "");
 
 const APP = "/sites/:site_id/apps/:appid";
 const WEBHOOK = "/sites/:site_id/webhooks/:webhook_id";
@@ -25,14 +28,17 @@ const [{ eventType, wireName }] = OPERATIONS as readonly [(typeof OPERATIONS)[nu
 const changed = (path: string, change: unknown) => (world: World) =>
   world.admin("PATCH", adminPathOf({ path }, world), change);
 
-/** The console session of each world, and the query that lets it see a new secret. */
-const visitors = new WeakMap<World, ConsoleVisitor>();
+/** The name of the console session of each world that a sample ends. */
+const sessionsToEnd = new WeakMap<World, string>();
+
+/** The console session of each world, also in its other isolates, and the query that lets it see a new secret. */
+const visitors = new Map<number, ConsoleVisitor>();
 const queries = new WeakMap<World, string>();
 
 async function visitorOf(world: World): Promise<ConsoleVisitor> {
-  const visitor = visitors.get(world) ?? (await ConsoleVisitor.signedIn(world));
-  visitors.set(world, visitor);
-  return visitor;
+  const visitor = visitors.get(world.siteId) ?? (await ConsoleVisitor.signedIn(world));
+  visitors.set(world.siteId, visitor);
+  return visitor.through(world);
 }
 
 /** Rotates a secret, so that the page of the new secret has one to show. */
@@ -67,7 +73,7 @@ const overlapping = (path: string) => async (world: World) => {
 
 /** Samples for each form: how to fill it in, often enough to leave each row of the audit log that the form may leave. */
 const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
-  "POST /sign-in": [{ body: { token: ADMIN_TOKEN } }],
+  "POST /sign-in": [{ body: { token: ADMIN_TOKEN } }, { body: { token: "wrong" }, status: 401 }],
   "POST /sign-out": [{}],
   "POST /language": [{ body: { language: "zh" } }],
   "POST /sites": [{ body: { name: "Another" } }],
@@ -106,6 +112,12 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
   [`POST ${WEBHOOK}/disable`]: [{}],
   [`POST ${WEBHOOK}/delete`]: [{}],
   "POST /signature-check": [{ body: { operation: wireName, body: "{}" } }],
+  "POST /tokens": [{ body: { name: "Nightly", role: "viewer", site_id: "", expires_in_days: "90" } }],
+  "POST /tokens/:token_id/delete": [{}],
+  "POST /access/:session/end": [
+    {},
+    { before: async (world) => void sessionsToEnd.set(world, await ownSession(await visitorOf(world))) },
+  ],
   "POST /homes/:name/restored": [{ body: { lift: "1" }, bindings: { CLOSED_HOMES: "main" } }],
 };
 
@@ -131,10 +143,13 @@ async function send(world: World, { method }: Declaration, path: string, sample:
   return answer;
 }
 
-const prepare = async () => prepared(await World.create({ EVENTS: undefined }));
-
-const NOTHING_SET = "It changes nothing that operators set.";
-const SHOWN_AS_DELIVERY = "Nothing that operators set is changed, and the list of deliveries shows it.";
+async function prepare(): Promise<World> {
+  const world = await prepared(await World.create({ EVENTS: undefined }));
+  sessionsToEnd.set(world, await newConsoleSession());
+  // A sign-in leaves a row of its own in the audit log: it comes before those of the samples.
+  await visitorOf(world);
+  return world;
+}
 
 walk("the console", {
   actor: "console",
@@ -146,14 +161,6 @@ walk("the console", {
   sendUnsigned: (world, { method }, path) => {
     const visitor = new ConsoleVisitor(world);
     return method === "get" ? visitor.get(path) : visitor.post(path, {});
-  },
-  leavesNone: {
-    "POST /sign-in": NOTHING_SET,
-    "POST /sign-out": NOTHING_SET,
-    "POST /language": NOTHING_SET,
-    "POST /signature-check": NOTHING_SET,
-    [`POST ${WEBHOOK}/ping`]: SHOWN_AS_DELIVERY,
-    [`POST ${WEBHOOK}/redeliver`]: SHOWN_AS_DELIVERY,
   },
 });
 
@@ -174,7 +181,7 @@ describe("the calls of the console", { timeout: 30_000 }, () => {
   it("redirect a visitor who is not signed in to the sign-in page, and back after it", async () => {
     const world = await prepare();
     const visitor = new ConsoleVisitor(world);
-    for (const call of CONSOLE_CALLS.filter(({ role }) => role === "owner")) {
+    for (const call of CONSOLE_CALLS.filter(({ role }) => role !== "anyone")) {
       const path = pathOf(call, world);
       if (call.method === "get") {
         const led = (await visitor.get(path)).headers.get("location");
@@ -204,7 +211,7 @@ describe("the calls of the console", { timeout: 30_000 }, () => {
     const world = await prepare();
     const visitor = await visitorOf(world);
     const before = await world.operated();
-    for (const call of CONSOLE_CALLS.filter(({ method, role }) => method !== "get" && role === "owner")) {
+    for (const call of CONSOLE_CALLS.filter(({ method, role }) => method !== "get" && role !== "anyone")) {
       for (const sample of samplesOf(call)) {
         const { form: _, ...fields } = await formOf(world, sample);
         for (const form of [undefined, "", "x", `${"A".repeat(43)}.${"A".repeat(43)}`]) {

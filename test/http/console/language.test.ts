@@ -22,6 +22,9 @@ const RULES = [
   "Must be {0} to {1} printable ASCII characters",
   "Must be a list of at least one type of event",
   "A site has at most {0} webhooks",
+  "Must be a site's id",
+  "Must be viewer or operator for a token of one site",
+  "Must be viewer or operator or owner",
 ];
 
 /** Rules of a webhook's URL. An attempt also fails by them, when the URL was changed in the database. */

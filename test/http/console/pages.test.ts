@@ -421,7 +421,8 @@ describe("agents", () => {
     expect((await paste("20, Ana\r\n21, Ben")).notices).toEqual(["The agents were added."]);
     const { agents, audit } = await world.operated();
     expect(agents.slice(-2).map((agent) => agent.name)).toEqual(["Ana", "Ben"]);
-    expect(audit.slice(before.audit.length).map((entry) => entry.subject)).toEqual(["20", "21"]);
+    const details = JSON.stringify({ ids: [20, 21], names: ["Ana", "Ben"] });
+    expect(audit.slice(before.audit.length)).toMatchObject([{ action: "agent.added", subject: "", details }]);
   });
 
   it("from a long list name the first bad lines, and how many more there are", async () => {

@@ -9,7 +9,7 @@ import type { View } from "../view.ts";
 /** The id of the button that disables or enables an agent. After the change the page scrolls to this button. */
 export const buttonId = (id: number) => `agent-${id}`;
 
-/** @param props with `actions`, each agent has buttons that change it */
+/** @param props with `actions`, each agent has buttons that change it, for readers who may press them */
 export function AgentTable({
   view,
   siteId,
@@ -22,15 +22,17 @@ export function AgentTable({
   actions?: boolean;
 }) {
   const { t } = view;
+  const pathOf = (id: number) => `/console/sites/${siteId}/agents/${id}`;
+  const changes = actions && agents.some(({ id }) => view.may(pathOf(id)));
   // After a change, the button leads back to this page of the list.
   const here = withParameter(view.here, "done");
   const head = [t("Name"), "ID", t("Status")];
   return (
     <Table
       label={t("Agents")}
-      head={actions ? [...head, t("Change")] : head}
+      head={changes ? [...head, t("Change")] : head}
       rows={agents.map((agent) => {
-        const path = `/console/sites/${siteId}/agents/${agent.id}`;
+        const path = pathOf(agent.id);
         const normal = agent.status === "normal";
         const name = isVisible(agent.name) ? agent.name : `(${agent.id})`;
         const cells = [
@@ -38,7 +40,7 @@ export function AgentTable({
           agent.id,
           normal ? <Badge kind="good" label={t("Normal")} /> : <Badge kind="off" label={t("Disabled")} />,
         ];
-        if (!actions) return cells;
+        if (!changes) return cells;
         const change = (
           <div class="buttons">
             <a class="button plain" href={withParameter(path, "back", here)}>

@@ -76,7 +76,7 @@ export async function agentsPage(
   const body = (
     <>
       <Faults view={view} filled={again?.filled} labels={{ name: t("Name"), id: "ID", list: t("Add many") }} />
-      <Fold label={t("Add agents")} open={again !== undefined || agents.items.length === 0}>
+      <Fold view={view} action={path} label={t("Add agents")} open={again !== undefined || agents.items.length === 0}>
         <div class="two">
           <section class="card">
             <h2>{t("Add an agent")}</h2>

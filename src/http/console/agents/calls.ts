@@ -3,15 +3,16 @@ import type { ConsoleCall } from "../env.ts";
 import { agentPage, postAgent } from "./agent-page.tsx";
 import { agentsPage, postAgents } from "./agents-page.tsx";
 
-const SITE = { role: "owner", scope: "site" } as const;
+const SEE = { role: "viewer", scope: "site" } as const;
+const CHANGE = { role: "operator", scope: "site" } as const;
 
 export const AGENTS_CALLS: ConsoleCall[] = [
-  call({ ...SITE, method: "get", path: "/sites/:site_id/agents", audit: [] }, agentsPage),
-  call({ ...SITE, method: "post", path: "/sites/:site_id/agents", audit: ["agent.added"] }, postAgents),
-  call({ ...SITE, method: "get", path: "/sites/:site_id/agents/:id", audit: [] }, agentPage),
+  call({ ...SEE, method: "get", path: "/sites/:site_id/agents", audit: [] }, agentsPage),
+  call({ ...CHANGE, method: "post", path: "/sites/:site_id/agents", audit: ["agent.added"] }, postAgents),
+  call({ ...CHANGE, method: "get", path: "/sites/:site_id/agents/:id", audit: [] }, agentPage),
   call(
     {
-      ...SITE,
+      ...CHANGE,
       method: "post",
       path: "/sites/:site_id/agents/:id",
       audit: ["agent.renamed", "agent.enabled", "agent.disabled"],

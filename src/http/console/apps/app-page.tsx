@@ -8,7 +8,7 @@ import { doneLocation, type Filled, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask-page.tsx";
-import { Faults } from "../parts/form.tsx";
+import { AskLink, Faults } from "../parts/form.tsx";
 import { Copyable, Time } from "../parts/parts.tsx";
 import { PreviousSecret, RotateCard, type ShownSecretOwner } from "../secrets/secret-pages.tsx";
 import { AppState } from "./app-table.tsx";
@@ -130,9 +130,9 @@ async function appPage(c: PageContext, named: Site, again?: Filled): Promise<Res
         <>
           <RotateCard view={view} owner={owner} again={again} />
           <p>
-            <a class="button danger" href={`${path}/revoke`}>
+            <AskLink view={view} href={`${path}/revoke`}>
               {t("Revoke this app…")}
-            </a>
+            </AskLink>
           </p>
         </>
       )}

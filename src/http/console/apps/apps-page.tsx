@@ -42,7 +42,7 @@ export async function appsPage(c: PageContext, site: Site, again?: Filled): Prom
   const body = (
     <>
       <Faults view={view} filled={again} labels={{ name: t("Name"), secret: t("Secret") }} />
-      <Fold label={t("Issue an app")} open={again !== undefined || apps.items.length === 0}>
+      <Fold view={view} action={path} label={t("Issue an app")} open={again !== undefined || apps.items.length === 0}>
         <section class="card">
           <Form view={view} action={path}>
             <Field

@@ -8,7 +8,7 @@ import { doneLocation } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask-page.tsx";
-import { Field, Form } from "../parts/form.tsx";
+import { AskLink, Field, Form } from "../parts/form.tsx";
 import { Copyable, NoticeBox } from "../parts/parts.tsx";
 
 /** Asks before a reserved appid is released. The site has no such app: its home did not answer, or a restore removed the app. */
@@ -106,9 +106,9 @@ export async function missingAppPage(c: PageContext, named: Site): Promise<Respo
         <p>{t("The appid can be released as soon as no home of it is closed.")}</p>
       ) : (
         <p>
-          <a class="button danger" href={`${path}/release`}>
+          <AskLink view={view} href={`${path}/release`}>
             {t("Release the appid…")}
-          </a>
+          </AskLink>
         </p>
       )}
     </>

@@ -28,6 +28,7 @@ export type FormResult =
   | ("site_renamed" | "site_opened" | "site_closed" | "first_chat_id")
   | ("saved" | "deleted" | "sent" | "event_gone" | "webhook_ending")
   | ("overlap_ended" | "overlap_over")
+  | ("session_ended" | "session_ended_before" | "token_deleted" | "token_deleted_before" | "token_not_shown")
   | ("not_known" | "rotated_before" | "revoked_before" | "draft");
 
 /**
@@ -60,11 +61,18 @@ export async function doneNotice(c: PageContext): Promise<{ kind: "good" | "bad"
     saved: t("Saved."),
     deleted: t("Deleted."),
     overlap_ended: t("The old secret has stopped."),
+    session_ended: t("The session was ended: its browser is asked to sign in again."),
+    token_deleted: t("The token was deleted: it opens nothing any more."),
     sent: t("It is on its way: the deliveries below tell what comes of it."),
   };
   const bad: Partial<Record<FormResult, string>> = {
     not_known: t(
       "This form was sent before, and it is not known what came of it. It is never done twice; look here whether it was done.",
+    ),
+    session_ended_before: t("The session had ended before. Nothing was changed now."),
+    token_deleted_before: t("The token had been deleted before. Nothing was changed now."),
+    token_not_shown: t(
+      "The token was made, and is not shown a second time. If it was not kept, delete it and make another.",
     ),
     rotated_before: t("The secret was rotated since this form was shown. Nothing was changed now."),
     overlap_over: t("The overlap is over by now, so the secret in use goes on. Nothing was changed."),

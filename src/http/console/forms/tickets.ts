@@ -1,4 +1,5 @@
-import { type ConsoleSession, isMac, macOf } from "../../../services/console-sessions.ts";
+import type { ConsoleSession } from "../../../services/console-sessions.ts";
+import { isMac, macOf } from "../../../services/digests.ts";
 
 /** How long a ticket is valid by default. So long a page shows a new secret, or the result of a form. */
 const TICKET_SECONDS = 600;

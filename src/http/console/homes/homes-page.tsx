@@ -1,3 +1,4 @@
+import { MAIN_HOME } from "../../../homes.ts";
 import { listHomes } from "../../../services/homes.ts";
 import type { PageContext } from "../env.ts";
 import { showPage } from "../layout.tsx";
@@ -9,6 +10,8 @@ export async function homesPage(c: PageContext): Promise<Response> {
   const { t } = view;
   const homes = await listHomes(c.var.ctx);
   const isBound = (name: string) => c.var.ctx.config.homes.has(name);
+  const restored = (name: string) => `/console/homes/${name}/restored`;
+  const maySettle = view.may(restored(MAIN_HOME), "GET");
   const body = (
     <>
       <p class="lead">
@@ -18,19 +21,23 @@ export async function homesPage(c: PageContext): Promise<Response> {
       </p>
       <Table
         label={t("Homes")}
-        head={[t("Home"), t("Sites"), t("Status"), t("After a restore")]}
+        head={[t("Home"), t("Sites"), t("Status"), ...(maySettle ? [t("After a restore")] : [])]}
         rows={homes.map(({ name, sites, status }) => [
           name,
           new Intl.NumberFormat(view.language).format(sites),
           <HomeState view={view} status={status} />,
-          isBound(name) ? (
-            <a href={`/console/homes/${name}/restored`}>
-              {t("It was restored…")}
-              <span class="unseen"> {name}</span>
-            </a>
-          ) : (
-            "–"
-          ),
+          ...(maySettle
+            ? [
+                isBound(name) ? (
+                  <a href={restored(name)}>
+                    {t("It was restored…")}
+                    <span class="unseen"> {name}</span>
+                  </a>
+                ) : (
+                  "–"
+                ),
+              ]
+            : []),
         ])}
         empty=""
       />

@@ -2,8 +2,8 @@ import type { ReconciledHome } from "../../../services/homes.ts";
 import type { PageContext } from "../env.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 
-/** The result of a reconciliation, as the address of its page holds it. The page reads the divergent apps anew. */
-export type Reconciled = ReconciledHome;
+/** The result of a reconciliation, as the address of its page holds it. The page reads the divergent apps and the tokens anew. */
+export type Reconciled = Omit<ReconciledHome, "tokens">;
 
 /** Longer than the home must stay closed after its reconciliation: the page tells when to open it. */
 const SHOWN_SECONDS = 7_200;

@@ -1,7 +1,9 @@
 import { fieldIssues } from "../../../fields.ts";
+import { MAIN_HOME } from "../../../homes.ts";
 import { type DivergentApp, listDivergentApps } from "../../../services/divergent-apps.ts";
 import { newReconciliationId, reconcileHome, reconcileSchema } from "../../../services/homes.ts";
 import { homeUnknown } from "../../../services/refusals.ts";
+import { listUsableTokens, MOST_USABLE_TOKENS, type Token } from "../../../services/tokens.ts";
 import { noteHome } from "../../operator/context.ts";
 import type { PageContext } from "../env.ts";
 import { entered, formAction } from "../forms/form-action.ts";
@@ -12,6 +14,7 @@ import { Ask } from "../parts/ask.tsx";
 import { Faults, Field } from "../parts/form.tsx";
 import { NoticeBox, Time } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
+import { TOKENS_PATH, TokenTable } from "../tokens/token-table.tsx";
 import type { View } from "../view.ts";
 import { type Reconciled, reconciledLocation, reconciledOf } from "./reconciled.ts";
 
@@ -174,6 +177,7 @@ async function resultPage(c: PageContext, home: string, reconciled: Reconciled):
   noteHome(c, home);
   const cursor = c.req.query("cursor");
   const { items, nextCursor, ...list } = await listDivergentApps(c.var.ctx, { home, limit: SHOWN_APPS, cursor });
+  const tokens = home === MAIN_HOME ? await listUsableTokens(c.var.ctx) : [];
   const homesDown = [...new Set([...reconciled.homesDown, ...list.homesDown])];
   const number = new Intl.NumberFormat(view.language);
   const body = (
@@ -222,6 +226,7 @@ async function resultPage(c: PageContext, home: string, reconciled: Reconciled):
         />
         <More view={view} path={pathOf(home)} query={{ settled: c.req.query("settled") }} cursor={nextCursor} />
       </section>
+      {home === MAIN_HOME && <RestoredTokens view={view} tokens={tokens} />}
       <p>
         <a class="button plain" href="/console/homes">
           {t("To the homes")}
@@ -230,6 +235,27 @@ async function resultPage(c: PageContext, home: string, reconciled: Reconciled):
     </>
   );
   return showPage(c, { title: t("Restored home {0}", home), section: "homes", body });
+}
+
+/** The tokens that a restored directory has: it may have brought deleted ones back. */
+function RestoredTokens({ view, tokens }: { view: View; tokens: Token[] }) {
+  const { t } = view;
+  return (
+    <section class="part">
+      <h2>{t("Which of these tokens were deleted since the restored time?")}</h2>
+      <p class="hint">
+        {t("The restore brought them back, and they open what they opened before: delete them again.")}{" "}
+        {t("Console sessions that were ended since then are open again too:")}{" "}
+        <a href="/console/access">{t("Your access")}</a>
+      </p>
+      <TokenTable view={view} tokens={tokens} empty={t("There is no token that opens anything.")} />
+      {tokens.length === MOST_USABLE_TOKENS && (
+        <p class="hint">
+          {t("There may be more:")} <a href={TOKENS_PATH}>{t("Tokens")}</a>
+        </p>
+      )}
+    </section>
+  );
 }
 
 function adviceOn({ t }: View, { why }: DivergentApp): string {

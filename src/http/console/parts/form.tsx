@@ -5,8 +5,12 @@ import { NoticeBox } from "./parts.tsx";
 
 /** The parts of forms. */
 
-/** A form that changes something. Without its hidden token it would be a draft, and not carried out. */
+/**
+ * A form that changes something. It is left out when the reader may not send it. Without its hidden token it would be a draft, and not
+ * carried out.
+ */
 export function Form({ view, action, children }: PropsWithChildren<{ view: View; action: string }>) {
+  if (!view.may(action)) return null;
   return (
     <form method="post" action={action}>
       <input type="hidden" name="form" value={view.session?.formToken} />
@@ -18,7 +22,10 @@ export function Form({ view, action, children }: PropsWithChildren<{ view: View;
 /** A form of one button. */
 export function Action(
   props: PropsWithChildren<{
-    /** For the token of a form that changes something. A form that only leads to a page has none. */
+    /**
+     * For a form that changes something: it gets a token, and is left out when the reader may not send it. A form that only leads to a
+     * page has none.
+     */
     view?: View;
     action: string;
     label: string;
@@ -29,6 +36,7 @@ export function Action(
     id?: string;
   }>,
 ) {
+  if (props.view?.may(props.action) === false) return null;
   return (
     <form method="post" action={props.action}>
       {props.view && <input type="hidden" name="form" value={props.view.session?.formToken} />}
@@ -41,8 +49,24 @@ export function Action(
   );
 }
 
-/** A form above a list, folded until the operator opens it. One Tab reaches it. */
-export function Fold({ label, open, children }: PropsWithChildren<{ label: string; open: boolean }>) {
+/** A link to a page that asks before something dangerous. It is left out when the reader may not open that page. */
+export function AskLink({ view, href, children }: PropsWithChildren<{ view: View; href: string }>) {
+  if (!view.may(href, "GET")) return null;
+  return (
+    <a class="button danger" href={href}>
+      {children}
+    </a>
+  );
+}
+
+/**
+ * A form above a list, folded until the operator opens it. One Tab reaches it. It is left out when the reader may not send the form.
+ *
+ * @param props `action` is the path of the form
+ */
+export function Fold(props: PropsWithChildren<{ view: View; action: string; label: string; open: boolean }>) {
+  const { view, action, label, open, children } = props;
+  if (!view.may(action)) return null;
   return (
     <details class="fold" open={open}>
       <summary class="button">{label}</summary>

@@ -11,7 +11,7 @@ import { readForm } from "../forms/read-form.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
 import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask-page.tsx";
-import { Field, Form } from "../parts/form.tsx";
+import { AskLink, Field, Form } from "../parts/form.tsx";
 import { Copyable, NoticeBox, Until } from "../parts/parts.tsx";
 import type { FramedSite } from "../parts/site-frame.tsx";
 import type { View } from "../view.ts";
@@ -55,7 +55,7 @@ export function secretPages(
   audit: { rotated: AuditAction; ended: AuditAction },
   ownerOf: (c: PageContext, site: Site) => Promise<ShownSecretOwner>,
 ): ConsoleCall[] {
-  const of = { role: "owner", scope: "site" } as const;
+  const of = { role: "operator", scope: "site" } as const;
   return [
     call({ ...of, method: "get", path: `${base}/rotate`, audit: [] }, async (c: PageContext, site) =>
       confirmPage(c, await ownerOf(c, site), c.req.query()),
@@ -173,10 +173,11 @@ async function endPage(c: PageContext, owner: ShownSecretOwner): Promise<Respons
   });
 }
 
-/** The card on a page that rotates the secret. */
+/** The card on a page that rotates the secret, for readers who may. */
 export function RotateCard(props: { view: View; owner: Omit<ShownSecretOwner, "page">; again: Filled | undefined }) {
   const { view, owner, again } = props;
   const { t } = view;
+  if (!view.may(`${owner.path}/rotate`)) return null;
   return (
     <section class="card" id="rotate">
       <h2>{t("Rotate the secret")}</h2>
@@ -341,9 +342,9 @@ export function PreviousSecret(props: {
         <Until view={view} at={of.previousExpiresAt ?? 0} />
         {stop && (
           <div class="buttons">
-            <a class="button danger" href={`${of.path}/end-overlap`}>
+            <AskLink view={view} href={`${of.path}/end-overlap`}>
               {view.t("The old secret stops now")}…
-            </a>
+            </AskLink>
           </div>
         )}
       </dd>

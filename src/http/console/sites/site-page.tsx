@@ -59,14 +59,18 @@ export async function sitePage(c: PageContext, site: Site): Promise<Response> {
           <SessionTable view={view} siteId={site.id} sessions={sessions.value.items} />
         )}
       </Part>
-      <Part title={t("Apps")} href={`${path}/apps`} all={t("Manage apps")}>
+      <Part title={t("Apps")} href={`${path}/apps`} all={view.may(`${path}/apps`) ? t("Manage apps") : t("All apps")}>
         {apps.status === "rejected" ? (
           <Unread view={view} />
         ) : (
           <AppTable view={view} siteId={site.id} apps={apps.value.items} />
         )}
       </Part>
-      <Part title={t("Agents")} href={`${path}/agents`} all={t("Manage agents")}>
+      <Part
+        title={t("Agents")}
+        href={`${path}/agents`}
+        all={view.may(`${path}/agents`) ? t("Manage agents") : t("All agents")}
+      >
         {agents.status === "rejected" ? (
           <Unread view={view} />
         ) : (

@@ -7,6 +7,9 @@ import { readForm, wholeNumber } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
 import { askPage } from "../parts/ask-page.tsx";
 import { Faults, Field, Form } from "../parts/form.tsx";
+import { SiteState } from "../parts/home-state.tsx";
+import { Time } from "../parts/parts.tsx";
+import type { View } from "../view.ts";
 
 const pathOf = (site: Site) => `/console/sites/${site.id}/settings`;
 
@@ -55,7 +58,7 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
   const path = pathOf(site);
   const errors = again?.errors ?? {};
   const hasEvents = await siteHasEvents(c.var.ctx, { site });
-  const body = (
+  const forms = (
     <>
       <Faults view={view} filled={again} labels={{ name: t("Name"), first_chat_id: t("Next chat_id") }} />
       <section class="card">
@@ -123,8 +126,36 @@ export async function settingsPage(c: PageContext, site: Site, again?: Filled): 
       )}
     </>
   );
+  const body = view.may(path) ? forms : <SettingFacts view={view} site={site} hasEvents={hasEvents} />;
   const page = { title: t("Settings"), site: { ...site, tab: "settings" as const }, back: path, body };
   return showPage(c, { ...page, filled: again && { path, values: again.values } }, isRefused(again) ? 400 : 200);
+}
+
+/** The settings, for readers who may not change them. */
+function SettingFacts({ view, site, hasEvents }: { view: View; site: Site; hasEvents: boolean }) {
+  const { t } = view;
+  return (
+    <section class="card">
+      <dl class="facts">
+        <dt>{t("Name")}</dt>
+        <dd>
+          <bdi>{site.name}</bdi>
+        </dd>
+        <dt>{t("Status")}</dt>
+        <dd>
+          <SiteState view={view} status={site.status} />
+        </dd>
+        <dt>{t("First chat_id")}</dt>
+        <dd>{site.firstChatId}</dd>
+        <dt>{t("Events")}</dt>
+        <dd>{hasEvents ? t("On") : t("Off")}</dd>
+        <dt>{t("Created")}</dt>
+        <dd>
+          <Time view={view} at={site.createdAt} />
+        </dd>
+      </dl>
+    </section>
+  );
 }
 
 export async function closePage(c: PageContext, site: Site): Promise<Response> {

@@ -51,7 +51,12 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
         filled={again}
         labels={{ name: t("Name"), home: t("Home"), first_chat_id: t("First chat_id") }}
       />
-      <Fold label={t("Create a site")} open={again !== undefined || sites.items.length === 0}>
+      <Fold
+        view={view}
+        action="/console/sites"
+        label={t("Create a site")}
+        open={again !== undefined || sites.items.length === 0}
+      >
         <section class="card">
           <Form view={view} action="/console/sites">
             <Field
@@ -102,7 +107,11 @@ export async function sitesPage(c: PageContext, again?: Filled): Promise<Respons
           <StatusOf view={view} site={site} troubles={troubles.get(site.id)} />,
           <Time view={view} at={site.createdAt} />,
         ])}
-        empty={t("There is no site yet. Create the first one above.")}
+        empty={
+          view.may("/console/sites")
+            ? t("There is no site yet. Create the first one above.")
+            : t("There is no site yet.")
+        }
       />
       <More view={view} path="/console" cursor={sites.nextCursor} />
     </>

@@ -5,25 +5,32 @@ import { deletePage, disablePage, webhookButton } from "./webhook-actions.tsx";
 import { postSendAgain, postWebhook, sendAgainPage, webhookPage, webhookSecretOf } from "./webhook-page.tsx";
 import { postWebhooks, webhooksPage } from "./webhooks-page.tsx";
 
-const SITE = { role: "owner", scope: "site" } as const;
+const SEE = { role: "viewer", scope: "site" } as const;
+const CHANGE = { role: "operator", scope: "site" } as const;
 const WEBHOOK = "/sites/:site_id/webhooks/:webhook_id";
 
 export const WEBHOOKS_CALLS: ConsoleCall[] = [
-  call({ ...SITE, method: "get", path: "/sites/:site_id/webhooks", audit: [] }, webhooksPage),
+  call({ ...SEE, method: "get", path: "/sites/:site_id/webhooks", audit: [] }, webhooksPage),
   call(
-    { ...SITE, method: "post", path: "/sites/:site_id/webhooks", audit: ["webhook.added", "site.events_on"] },
+    { ...CHANGE, method: "post", path: "/sites/:site_id/webhooks", audit: ["webhook.added", "site.events_on"] },
     postWebhooks,
   ),
-  call({ ...SITE, method: "get", path: WEBHOOK, audit: [] }, webhookPage),
-  call({ ...SITE, method: "post", path: WEBHOOK, audit: ["webhook.changed"] }, postWebhook),
+  call({ ...SEE, method: "get", path: WEBHOOK, audit: [] }, webhookPage),
+  call({ ...CHANGE, method: "post", path: WEBHOOK, audit: ["webhook.changed"] }, postWebhook),
   ...secretPages(WEBHOOK, { rotated: "webhook.rotated", ended: "webhook.overlap_ended" }, webhookSecretOf),
-  call({ ...SITE, method: "post", path: `${WEBHOOK}/ping`, audit: [] }, webhookButton("ping")),
-  call({ ...SITE, method: "post", path: `${WEBHOOK}/redeliver`, audit: [] }, webhookButton("redeliver")),
-  call({ ...SITE, method: "get", path: `${WEBHOOK}/send-again`, audit: [] }, sendAgainPage),
-  call({ ...SITE, method: "post", path: `${WEBHOOK}/send-again`, audit: ["webhook.redelivered"] }, postSendAgain),
-  call({ ...SITE, method: "post", path: `${WEBHOOK}/enable`, audit: ["webhook.enabled"] }, webhookButton("enable")),
-  call({ ...SITE, method: "get", path: `${WEBHOOK}/disable`, audit: [] }, disablePage),
-  call({ ...SITE, method: "post", path: `${WEBHOOK}/disable`, audit: ["webhook.disabled"] }, webhookButton("disable")),
-  call({ ...SITE, method: "get", path: `${WEBHOOK}/delete`, audit: [] }, deletePage),
-  call({ ...SITE, method: "post", path: `${WEBHOOK}/delete`, audit: ["webhook.deleted"] }, webhookButton("delete")),
+  call({ ...CHANGE, method: "post", path: `${WEBHOOK}/ping`, audit: ["webhook.pinged"] }, webhookButton("ping")),
+  call(
+    { ...CHANGE, method: "post", path: `${WEBHOOK}/redeliver`, audit: ["webhook.redelivered"] },
+    webhookButton("redeliver"),
+  ),
+  call({ ...CHANGE, method: "get", path: `${WEBHOOK}/send-again`, audit: [] }, sendAgainPage),
+  call({ ...CHANGE, method: "post", path: `${WEBHOOK}/send-again`, audit: ["webhook.redelivered"] }, postSendAgain),
+  call({ ...CHANGE, method: "post", path: `${WEBHOOK}/enable`, audit: ["webhook.enabled"] }, webhookButton("enable")),
+  call({ ...CHANGE, method: "get", path: `${WEBHOOK}/disable`, audit: [] }, disablePage),
+  call(
+    { ...CHANGE, method: "post", path: `${WEBHOOK}/disable`, audit: ["webhook.disabled"] },
+    webhookButton("disable"),
+  ),
+  call({ ...CHANGE, method: "get", path: `${WEBHOOK}/delete`, audit: [] }, deletePage),
+  call({ ...CHANGE, method: "post", path: `${WEBHOOK}/delete`, audit: ["webhook.deleted"] }, webhookButton("delete")),
 ];

@@ -14,22 +14,25 @@ export const redeliverId = (seq: number) => `event-${seq}`;
 /**
  * The deliveries to a webhook.
  *
- * @param path of the form that redelivers an event; undefined when the webhook is disabled
+ * @param path of the form that redelivers an event, while the webhook is enabled, for readers who may
  * @param back the path and query that this form returns to
  */
 export function DeliveryTable(props: {
   view: View;
   siteId: number;
   deliveries: Delivery[];
-  path: string | undefined;
+  path: string;
+  isEnabled: boolean;
   back: string;
 }) {
-  const { view, path, back } = props;
+  const { view, path, isEnabled, back } = props;
   const { t } = view;
+  const head = [t("Event"), t("Status"), t("Attempts, the last at"), t("Last answer"), t("Next attempt")];
+  const mayChange = view.may(path);
   return (
     <Table
       label={t("Deliveries")}
-      head={[t("Event"), t("Status"), t("Attempts, the last at"), t("Last answer"), t("Next attempt"), t("Change")]}
+      head={mayChange ? [...head, t("Change")] : head}
       rows={props.deliveries.map((delivery) => [
         <span class="pair">
           {`${delivery.seq} ${delivery.type ?? t("(not kept any more)")}`}
@@ -48,23 +51,27 @@ export function DeliveryTable(props: {
         </span>,
         <bdi class="long">{answerText(view, delivery)}</bdi>,
         delivery.nextAttemptAt === null ? "–" : <Time view={view} at={delivery.nextAttemptAt} />,
-        path === undefined || delivery.status === "skipped" ? (
-          "–"
-        ) : (
-          <Action
-            view={view}
-            action={path}
-            label={t("Redeliver")}
-            about={String(delivery.seq)}
-            id={redeliverId(delivery.seq)}
-          >
-            <input type="hidden" name="seq" value={delivery.seq} />
-            <input type="hidden" name="back" value={back} />
-          </Action>
-        ),
+        ...(mayChange
+          ? [
+              isEnabled && delivery.status !== "skipped" ? (
+                <Redeliver {...{ view, path, back }} seq={delivery.seq} />
+              ) : (
+                "–"
+              ),
+            ]
+          : []),
       ])}
       empty={t("No deliveries here.")}
     />
+  );
+}
+
+function Redeliver({ view, path, back, seq }: { view: View; path: string; back: string; seq: number }) {
+  return (
+    <Action view={view} action={path} label={view.t("Redeliver")} about={String(seq)} id={redeliverId(seq)}>
+      <input type="hidden" name="seq" value={seq} />
+      <input type="hidden" name="back" value={back} />
+    </Action>
   );
 }
 

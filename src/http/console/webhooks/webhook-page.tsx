@@ -8,7 +8,7 @@ import { formAction } from "../forms/form-action.ts";
 import { doneLocation, isRefused } from "../forms/messages.ts";
 import { readForm } from "../forms/read-form.ts";
 import { showPage } from "../layout.tsx";
-import { Action, Faults, Field, Fold } from "../parts/form.tsx";
+import { Action, AskLink, Faults, Field, Fold } from "../parts/form.tsx";
 import { NoticeBox, Time } from "../parts/parts.tsx";
 import { More } from "../parts/table.tsx";
 import { PreviousSecret, RotateCard, type ShownSecretOwner } from "../secrets/secret-pages.tsx";
@@ -133,24 +133,24 @@ export async function webhookPage(c: PageContext, named: Site, again?: Counted):
           {isEnabled ? (
             <>
               <Action view={view} action={`${path}/ping`} label={t("Send a ping")} />
-              <a class="button danger" href={`${path}/disable`}>
+              <AskLink view={view} href={`${path}/disable`}>
                 {t("Disable")}…
-              </a>
+              </AskLink>
             </>
           ) : (
             <Action view={view} action={`${path}/enable`} label={t("Enable")} />
           )}
-          <a class="button danger" href={`${path}/delete`}>
+          <AskLink view={view} href={`${path}/delete`}>
             {t("Delete")}…
-          </a>
+          </AskLink>
         </div>
-        {isEnabled && (
+        {isEnabled && view.may(`${path}/ping`) && (
           <p class="hint">
             {t("A ping goes before everything that is pending, also to a receiver that hangs, and is tried once.")}
           </p>
         )}
       </section>
-      <Fold label={t("Change this webhook")} open={again !== undefined && !sendsAgain}>
+      <Fold view={view} action={path} label={t("Change this webhook")} open={again !== undefined && !sendsAgain}>
         <div class="two">
           <section class="card">
             <h2>{t("URL and events")}</h2>
@@ -167,7 +167,7 @@ export async function webhookPage(c: PageContext, named: Site, again?: Counted):
         </div>
       </Fold>
       {isEnabled && (
-        <Fold label={t("Send events again")} open={sendsAgain}>
+        <Fold view={view} action={`${path}/send-again`} label={t("Send events again")} open={sendsAgain}>
           <SendAgainForm
             view={view}
             path={path}
@@ -199,7 +199,8 @@ export async function webhookPage(c: PageContext, named: Site, again?: Counted):
           view={view}
           siteId={site.id}
           deliveries={deliveries.items}
-          path={isEnabled ? `${path}/redeliver` : undefined}
+          path={`${path}/redeliver`}
+          isEnabled={isEnabled}
           back={c.req.method === "POST" ? path : withParameter(withParameter(view.here, "done"), "sent")}
         />
         <More view={view} path={path} query={{ status }} cursor={deliveries.nextCursor} />

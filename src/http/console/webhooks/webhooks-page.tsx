@@ -43,7 +43,7 @@ export async function webhooksPage(c: PageContext, site: Site, again?: Filled): 
           <a href={`/console/sites/${site.id}/settings#events`}>{t("To the settings")}</a>
         </NoticeBox>
       )}
-      <Fold label={t("Add a webhook")} open={again !== undefined || webhooks.length === 0}>
+      <Fold view={view} action={path} label={t("Add a webhook")} open={again !== undefined || webhooks.length === 0}>
         <section class="card">
           <p>{t("Accepted calls are posted to it as signed events. What fails is tried again for a day.")}</p>
           <WebhookForm

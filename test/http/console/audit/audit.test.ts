@@ -34,6 +34,7 @@ describe("the audit log", () => {
     await visitor.press(await visitor.press(renamed, "Rename", { Name: "Ana Costa" }), "Disable Ana Costa");
     world.clock.now = NOW + 5;
     await world.admin("PATCH", `/admin/sites/${world.siteId}/agents/10`, { status: "normal", name: "Ana" });
+    const version = expect.stringMatching(/^[0-9a-f]{32}$/);
     const by = (actor: string, at = NOW) => ({ actor, at });
     expect(await since(world, before)).toEqual([
       { ...by("console"), action: "app.routed", subject: moved, details: { name: "Moved" } },
@@ -42,19 +43,29 @@ describe("the audit log", () => {
         ...by("console"),
         action: "app.rotated",
         subject: world.appid,
-        details: { version: expect.stringMatching(/^[0-9a-f]{32}$/), previous_expires_at: NOW + 3600 },
+        details: { version, from: version, to: version, previous_expires_at: NOW + 3600 },
       },
       { ...by("console"), action: "app.revoked", subject: world.appid, details: { name: "App" } },
       { ...by("console"), action: "agent.added", subject: "10", details: { name: "Ana" } },
       { ...by("console"), action: "agent.renamed", subject: "10", details: { from: "Ana", to: "Ana Costa" } },
-      { ...by("console"), action: "agent.disabled", subject: "10", details: { name: "Ana Costa" } },
+      {
+        ...by("console"),
+        action: "agent.disabled",
+        subject: "10",
+        details: { name: "Ana Costa", from: "normal", to: "disabled" },
+      },
       {
         ...by("admin-api", NOW + 5),
         action: "agent.renamed",
         subject: "10",
         details: { from: "Ana Costa", to: "Ana" },
       },
-      { ...by("admin-api", NOW + 5), action: "agent.enabled", subject: "10", details: { name: "Ana" } },
+      {
+        ...by("admin-api", NOW + 5),
+        action: "agent.enabled",
+        subject: "10",
+        details: { name: "Ana", from: "disabled", to: "normal" },
+      },
     ]);
     const page = await visitor.page(`${site}/audit`);
     for (const text of ["App imported", "Ana → Ana Costa", "Secret rotated", "API", "Console"]) {

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { ConsoleVisitor } from "../../../support/console-visitor.ts";
 import { Faults, faultyD1 } from "../../../support/faulty-bindings.ts";
+import { newToken } from "../../../support/new-token.ts";
 import { NOW, World } from "../../../support/world.ts";
 
 /** A signed-in visitor of a deployment with the homes `main` and `apac`, and a site. */
@@ -181,6 +182,34 @@ describe("the page Homes", () => {
     expect(forged).not.toBe(done.path);
     expect((await visitor.open(forged)).text).not.toContain("were lifted");
     await env.DB.prepare("DELETE FROM app_routes WHERE appid = ?").bind(lost.appid).run();
+  });
+
+  it("asks after a restore of main which tokens were deleted since, and leads back there from each deletion", async () => {
+    const { visitor: opened, world } = await start("main");
+    const visitor = opened.through(world.anotherIsolate({ CLOSED_HOMES: "main" }));
+    const { id } = await newToken({
+      name: "0 came back",
+      role: "viewer",
+      siteId: world.siteId,
+      lastUsedAt: NOW - 3600,
+    });
+    await newToken({ name: "0 expired", expiresAt: NOW });
+    const asked = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…");
+    const done = await visitor.press(asked, "It was restored: lift now");
+    expect(done.text).toContain("Which of these tokens were deleted since the restored time?");
+    const row = ["viewer", String(world.siteId), "15 Jan 2027, 08:00", "15 Jan 2027, 07:00", "never"];
+    expect(done.rows.filter(([name]) => name?.startsWith("0 "))).toEqual([
+      [`0 came back ${id}`, ...row, "Delete… 0 came back"],
+    ]);
+    const after = await visitor.press(await visitor.open(done.link("Delete… 0 came back")), "Delete");
+    expect(after.notices).toEqual([
+      "The token was deleted: it opens nothing any more.",
+      "The chat_ids of the home main were lifted",
+    ]);
+    expect(after.text).not.toContain("0 came back");
+    const other = visitor.through(world.anotherIsolate({ CLOSED_HOMES: "apac" }));
+    const apac = await other.press(await other.open("/console/homes/apac/restored"), "Go on…");
+    expect((await other.press(apac, "It was restored: lift now")).text).not.toContain("tokens");
   });
 
   it.each(["", "0", "1000000001", "many"])("refuses to skip %j ids", async (lift) => {

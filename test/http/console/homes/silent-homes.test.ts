@@ -103,10 +103,10 @@ describe("the audit pages of several homes", () => {
       await later.admin("PATCH", `/admin/sites/${each.siteId}`, { name: "Renamed" });
     }
     const all = await visitor.open("/console/audit");
-    const homes = new Set(all.rows.map((row) => row[5]));
+    const homes = new Set(all.rows.map((row) => row[6]));
     expect(homes).toEqual(new Set(["main", "apac"]));
     const ofSite = await visitor.open(`${site}/audit`);
-    expect(ofSite.rows.map((row) => [row[0], row[5]])).toEqual([
+    expect(ofSite.rows.map((row) => [row[0], row[6]])).toEqual([
       ["Site renamed", "apac"],
       ["App issued", "apac"],
       ["Site created", "apac"],
@@ -116,7 +116,7 @@ describe("the audit pages of several homes", () => {
     const apart = visitor.through(world.anotherIsolate(broken()));
     const some = await apart.open("/console/audit");
     expect([some.status, some.notices]).toEqual([200, ["Homes that do not answer: apac"]]);
-    expect(new Set(some.rows.map((row) => row[5]))).toEqual(new Set(["main"]));
+    expect(new Set(some.rows.map((row) => row[6]))).toEqual(new Set(["main"]));
     expect((await apart.open(`/console/sites/${main.siteId}/audit`)).notices).toEqual([]);
   });
 });

@@ -103,7 +103,7 @@ describe.each([
     expect(page.notices).toEqual(["The next chat_id was set."]);
     expect(await world.chatId()).toBe(500);
     const before = await siteOf(world);
-    expect(before.audit).toEqual([["site.first_chat_id_set", { first_chat_id: 500 }]]);
+    expect(before.audit).toEqual([["site.first_chat_id_set", { first_chat_id: 500, from: 1, to: 500 }]]);
     const low = await visitor.press(form, "Set the chat_id", { "Next chat_id": "400" });
     expect([low.status, low.link("Next chat_id"), low.value("Next chat_id")]).toEqual([400, "#first_chat_id", "400"]);
     expect(low.html).toContain(

@@ -199,7 +199,7 @@ describe("the audit log", () => {
     expect(entry?.slice(0, 4)).toEqual([
       "Webhook disabled",
       webhook.id,
-      "origin https://hooks.example.com · reason gone",
+      "origin https://hooks.example.com · reason gone · Enabled → Disabled",
       "Worker",
     ]);
   });

@@ -97,7 +97,7 @@ describe("sending events again", () => {
     expect(log.rows[0]?.slice(0, 3)).toEqual([
       "Events sent again",
       started.webhook.id,
-      "status failed,pending · since 15 Jan 2027, 09:00 · until 15 Jan 2027, 10:00 · queued 1",
+      "status Failed, Pending · from 15 Jan 2027, 09:00 · up to 15 Jan 2027, 10:00 · queued 1",
     ]);
   });
 

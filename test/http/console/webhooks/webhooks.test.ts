@@ -154,7 +154,7 @@ describe("a webhook", () => {
     });
     const log = await visitor.open(`${site}/audit`);
     expect(log.text).toContain("Webhook changed");
-    expect(log.text).toContain("origin https://new.example.com");
+    expect(log.text).toContain("origin https://hooks.example.com → https://new.example.com");
     expect(log.text).not.toContain("token-in-path");
     const bad = await visitor.press(page, "Save", { URL: "https://10.0.0.1/" });
     expect([bad.status, bad.link("URL"), bad.value("URL")]).toEqual([400, "#url", "https://10.0.0.1/"]);

@@ -1,0 +1,70 @@
+import { AUDIT_ACTIONS, type AuditAction, auditQuerySchema, MOST_CHARACTERS } from "../../../services/audit.ts";
+import type { PageContext } from "../env.ts";
+import { Field } from "../parts/form.tsx";
+import { secondsOf, type View } from "../view.ts";
+import { actionText } from "./action-text.ts";
+
+/** The filter above the audit log, as the reader filled it in. */
+export interface AskedFilter {
+  /** The fields' texts, by name. */
+  fields: Record<"who" | "action" | "subject" | "since" | "until", string>;
+  /** What is wrong with fields, by name. */
+  errors: Record<string, string>;
+  /** What the filled-in fields ask for. */
+  filter: {
+    who: string | undefined;
+    action: AuditAction | undefined;
+    subject: string | undefined;
+    since: number | undefined;
+    until: number | undefined;
+  };
+}
+
+export function readFilter(c: PageContext): AskedFilter {
+  const { view } = c.var;
+  const { t } = view;
+  const errors: Record<string, string> = {};
+  // The browser sends empty fields too. An empty field does not filter.
+  const textOf = (name: string) => (c.req.query(name) ?? "").trim();
+  const fields = {
+    ...{ who: textOf("who"), action: textOf("action"), subject: textOf("subject") },
+    ...{ since: textOf("since"), until: textOf("until") },
+  };
+  const wordOf = (name: "who" | "subject") => {
+    const text = fields[name] || undefined;
+    const isFit = auditQuerySchema.shape[name].safeParse(text).success;
+    if (!isFit) errors[name] = t("Must have at most {0} characters", MOST_CHARACTERS);
+    return text;
+  };
+  const timeOf = (name: "since" | "until") => {
+    const at = secondsOf(fields[name], view.timeZone, name === "until");
+    if (fields[name] !== "" && at === undefined) errors[name] = t("Must be a date and a time");
+    return at;
+  };
+  const action = AUDIT_ACTIONS.find((each) => each === fields.action);
+  if (fields.action !== "" && action === undefined) errors.action = t("There is no such action");
+  const [since, until] = [timeOf("since"), timeOf("until")];
+  if (since !== undefined && until !== undefined && since > until) errors.since = t("Must not be after “To”.");
+  return { fields, errors, filter: { who: wordOf("who"), action, subject: wordOf("subject"), since, until } };
+}
+
+export function FilterForm({ view, path, asked }: { view: View; path: string; asked: AskedFilter }) {
+  const { t } = view;
+  const { fields, errors } = asked;
+  // With one home, pages name no homes.
+  const offered = AUDIT_ACTIONS.filter((each) => each !== "home.restored" || view.hasHomes || fields.action === each);
+  const actions = offered.map((each): [string, string] => [each, actionText(view, each)]);
+  const of = (name: keyof AskedFilter["fields"]) => ({ name, value: fields[name], error: errors[name] });
+  return (
+    <search>
+      <form method="get" action={path} class="filter">
+        <Field label={t("Who")} {...of("who")} maxlength={MOST_CHARACTERS} />
+        <Field label={t("What")} {...of("action")} options={[["", t("Any")], ...actions]} />
+        <Field label={t("Subject")} {...of("subject")} maxlength={MOST_CHARACTERS} code />
+        <Field label={t("From")} {...of("since")} type="datetime-local" />
+        <Field label={t("To")} {...of("until")} type="datetime-local" />
+        <button type="submit">{t("Find")}</button>
+      </form>
+    </search>
+  );
+}

@@ -1,0 +1,54 @@
+import { isVisible } from "../../../fields.ts";
+import type { Token } from "../../../services/tokens.ts";
+import { withParameter } from "../console-path.ts";
+import { AskLink } from "../parts/form.tsx";
+import { Badge, Time } from "../parts/parts.tsx";
+import { roleText } from "../parts/role-texts.ts";
+import { Table } from "../parts/table.tsx";
+import type { View } from "../view.ts";
+
+export const TOKENS_PATH = "/console/tokens";
+
+/** Tokens, each with a link to the page that deletes it. That page leads back to this one. */
+export function TokenTable({ view, tokens, empty }: { view: View; tokens: Token[]; empty: string }) {
+  const { t } = view;
+  const here = withParameter(view.here, "done");
+  return (
+    <Table
+      label={t("Tokens")}
+      head={[t("Name"), t("Role"), t("Site"), t("Made"), t("Last used"), t("Expires"), t("Change")]}
+      rows={tokens.map((token) => [
+        <span class="pair">
+          <bdi>{nameOf(token)}</bdi>
+          <code class="hint">{token.id}</code>
+        </span>,
+        roleText(view, token.role),
+        <SiteOf view={view} token={token} />,
+        <Time view={view} at={token.createdAt} />,
+        token.lastUsedAt === null ? "–" : <Time view={view} at={token.lastUsedAt} />,
+        <ExpiryOf view={view} token={token} />,
+        <AskLink view={view} href={withParameter(`${TOKENS_PATH}/${token.id}/delete`, "back", here)}>
+          {t("Delete")}…<span class="unseen"> {nameOf(token)}</span>
+        </AskLink>,
+      ])}
+      empty={empty}
+    />
+  );
+}
+
+export const nameOf = ({ name, id }: Token): string => (isVisible(name) ? name : `(${id})`);
+
+export function SiteOf({ view, token: { siteId } }: { view: View; token: Pick<Token, "siteId"> }) {
+  return siteId === null ? view.t("all") : <a href={`/console/sites/${siteId}`}>{siteId}</a>;
+}
+
+export function ExpiryOf({ view, token: { expiresAt } }: { view: View; token: Pick<Token, "expiresAt"> }) {
+  if (expiresAt === null) return <>{view.t("never")}</>;
+  if (expiresAt > view.now) return <Time view={view} at={expiresAt} />;
+  return (
+    <span class="pair">
+      <Time view={view} at={expiresAt} />
+      <Badge kind="off" label={view.t("Expired")} />
+    </span>
+  );
+}

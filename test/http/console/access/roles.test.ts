@@ -1,0 +1,153 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { ROLES, type Role } from "../../../../src/access/role.ts";
+import { CONSOLE_CALLS } from "../../../../src/http/console/calls.ts";
+import { mayBy } from "../../../../src/http/console/may.ts";
+import { visitorWithRole } from "../../../support/access-world.ts";
+import { pathOf, prepared } from "../../../support/admin-calls.ts";
+import type { ConsolePage } from "../../../support/console-page.ts";
+import type { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { databaseOf } from "../../../support/homes.ts";
+import { World } from "../../../support/world.ts";
+
+afterEach(() => void vi.unstubAllGlobals());
+
+/** Other sites of the shared database, and further pages of lists, are no part of the walk. */
+const isElsewhere = (path: string, siteId: number) => {
+  const [, site = siteId] = /^\/console\/sites\/(\d+)/.exec(path) ?? [];
+  return Number(site) !== siteId || path.includes("cursor=");
+};
+
+/** Opens every page that links lead to, from the list of sites and the site on. Addresses that redirect count as the page's. */
+async function walkPages(visitor: ConsoleVisitor, { siteId }: World): Promise<ConsolePage[]> {
+  const pages = new Map<string, ConsolePage>();
+  const left = ["/console", `/console/sites/${siteId}`];
+  for (let path = left.shift(); path !== undefined; path = left.shift()) {
+    if (pages.has(path)) continue;
+    const page = await visitor.open(path);
+    pages.set(path, page);
+    left.push(...page.links.map((href) => href.replace(/#.*/, "")).filter((href) => !isElsewhere(href, siteId)));
+  }
+  return [...pages.values()];
+}
+
+/** A path with ids in place of the world's own. */
+const patternOf = (path: string) =>
+  CONSOLE_CALLS.find((call) => {
+    const pattern = `^/console${call.path === "/" ? "" : call.path.replaceAll(/:\w+/g, "[^/]+")}(\\?|$)`;
+    return new RegExp(pattern).test(path);
+  })?.path ?? path;
+
+const mayOf = mayBy(CONSOLE_CALLS);
+const start = async () => prepared(await World.create());
+
+const webhookOf = (world: World) => pathOf({ path: "/sites/:site_id/webhooks/:webhook_id" }, world);
+
+/** What a site may look like: each look has other forms and links. */
+const LOOKS: Record<string, (world: World) => Promise<unknown>> = {
+  "in use": async () => {},
+  "closed, without events, its webhook disabled": async (world) => {
+    await world.admin("PATCH", webhookOf(world), { status: "disabled" });
+    await world.admin("PATCH", `/admin/sites/${world.siteId}`, { status: "closed", events: false });
+  },
+  "with overlaps and failed deliveries": async (world) => {
+    await world.admin("POST", `/admin/apps/${world.appid}/rotate`, { overlap_seconds: 3600 });
+    await world.admin("POST", `${webhookOf(world)}/rotate`, { overlap_seconds: 3600 });
+    const fail = "UPDATE deliveries SET status = 'failed' WHERE site_id = ?";
+    await databaseOf(world.home).prepare(fail).bind(world.siteId).run();
+  },
+  "without its app": ({ home, appid }) =>
+    databaseOf(home).prepare("DELETE FROM apps WHERE appid = ?").bind(appid).run(),
+  unfinished: ({ siteId }) =>
+    env.DB.prepare("UPDATE sites SET status = 'creating', home = 'apac' WHERE id = ?").bind(siteId).run(),
+};
+
+/** The pages of a role, of a site of each look. */
+async function pagesOf(role: Role): Promise<ConsolePage[]> {
+  const pages: ConsolePage[] = [];
+  for (const change of Object.values(LOOKS)) {
+    const world = await start();
+    await change(world);
+    pages.push(...(await walkPages(await visitorWithRole(world, role), world)));
+  }
+  return pages;
+}
+
+describe("the pages of each role", { timeout: 60_000 }, () => {
+  it.each(ROLES)("lead a reader with the role %s to no page and no form that they may not use", async (role) => {
+    for (const page of await pagesOf(role)) {
+      expect([page.path, page.status]).toEqual([page.path, 200]);
+      for (const { method, path } of page.forms) {
+        expect([page.path, method, path, mayOf(role)(path, method)]).toEqual([page.path, method, path, true]);
+      }
+    }
+  });
+
+  it("hold for a viewer no form but those that change nothing, and those of their own session", async () => {
+    const posts = (await pagesOf("viewer")).flatMap(({ forms }) => forms.filter(({ method }) => method === "POST"));
+    const paths = new Set(posts.map(({ path }) => path.replace(/[0-9a-f]{16}/, ":session")));
+    const own = ["/console/access/:session/end", "/console/sign-out"];
+    expect([...paths].sort()).toEqual([...own, "/console/language", "/console/signature-check"].sort());
+  });
+
+  it("offer an owner every call", async () => {
+    const pages = await pagesOf("owner");
+    const offered = new Set(
+      pages.flatMap(({ path, forms }) => [path, ...forms.map((form) => form.path)].map(patternOf)),
+    );
+    const missed = CONSOLE_CALLS.filter(({ path }) => !offered.has(path)).map(({ path }) => path);
+    // The pages of new secrets are led to by forms.
+    const led = ["/sites/:site_id/apps/:appid/secret", "/sites/:site_id/webhooks/:webhook_id/secret"];
+    expect([...new Set(missed)]).toEqual(["/sign-in", ...led]);
+  });
+});
+
+describe("what a role may", () => {
+  it.each<[Role | undefined, string, "GET" | "POST", boolean]>([
+    [undefined, "/console", "GET", false],
+    [undefined, "/console/language", "POST", true],
+    ["viewer", "/console", "GET", true],
+    ["viewer", "/console/sites", "POST", false],
+    ["operator", "/console/sites", "POST", true],
+    ["operator", "/console/sites/1/settings?draft=1#name", "POST", true],
+    ["operator", "/console/homes/main/restored", "POST", false],
+    ["owner", "/console/homes/main/restored", "POST", true],
+    ["owner", "/console/nothing", "GET", false],
+    ["owner", "/console/sites/1/2/close", "POST", false],
+  ])("is told by the call: %s, %s %s", (role, path, method, may) => {
+    expect(mayOf(role)(path, method)).toBe(may);
+  });
+});
+
+describe("an address that needs a higher role", () => {
+  it("tells which role it needs, and who the reader is", async () => {
+    const world = await start();
+    const visitor = await visitorWithRole(world, "viewer", "ada@example.com");
+    const page = await visitor.open(`/console/sites/${world.siteId}/close`);
+    expect([page.status, page.heading]).toEqual([403, "Your role does not allow this"]);
+    expect(page.text).toContain(
+      "This needs the role operator or a higher one. You are ada@example.com, and your role is viewer.",
+    );
+    expect(page.text).not.toContain("Nothing was changed");
+    visitor.cookies.set("__Host-language", "zh");
+    const inChinese = await visitor.open(`/console/sites/${world.siteId}/close`);
+    expect(inChinese.text).toMatch(/ada@example\.com.*查看者/);
+  });
+
+  it("does nothing when a form is sent to it", async () => {
+    const world = await start();
+    const before = await world.operated();
+    const visitor = await visitorWithRole(world, "viewer");
+    const answer = await visitor.post(`/console/sites/${world.siteId}/close`, {});
+    expect([answer.status, await answer.text()]).toEqual([403, expect.stringContaining("Nothing was changed.")]);
+    expect(await world.operated()).toEqual(before);
+  });
+});
+
+describe("a viewer", () => {
+  it("sees the settings of a site as facts", async () => {
+    const world = await start();
+    const page = await (await visitorWithRole(world, "viewer")).open(`/console/sites/${world.siteId}/settings`);
+    expect(page.text).toMatch(/Name .* Status Open First chat_id \d+ Events On Created/);
+  });
+});

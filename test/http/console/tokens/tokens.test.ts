@@ -1,0 +1,201 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { readTokenText } from "../../../../src/access/token-text.ts";
+import { visitorWithRole } from "../../../support/access-world.ts";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { newToken } from "../../../support/new-token.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+afterEach(() => void vi.unstubAllGlobals());
+
+const PATH = "/console/tokens";
+const DAY = 86_400;
+
+async function start() {
+  const world = await World.create();
+  return { world, visitor: await ConsoleVisitor.signedIn(world) };
+}
+
+let names = 0;
+
+/** A name that no other test uses. */
+const fresh = () => `Export ${++names}`;
+
+const tokensOf = async (name: string) =>
+  (await env.DB.prepare("SELECT * FROM admin_tokens WHERE name = ?").bind(name).all<{ id: string }>()).results;
+
+async function auditOf(id: string) {
+  const rows = "SELECT action, actor, site_id, who_name, details FROM audit_log WHERE subject = ? ORDER BY id";
+  return (await env.DB.prepare(rows).bind(id).all()).results;
+}
+
+/** What the admin API answers to a token. */
+const statusWith = async (world: World, token: string, path = "/admin/sites") =>
+  (await world.fetch(new Request(`http://worker${path}`, { headers: { authorization: `Bearer ${token}` } }))).status;
+
+describe("the list of tokens", () => {
+  it("is in the bar for owners alone", async () => {
+    const { world, visitor } = await start();
+    expect((await visitor.open("/console")).link("Tokens")).toBe(PATH);
+    for (const role of ["viewer", "operator"] as const) {
+      const other = await visitorWithRole(world, role);
+      expect((await other.open("/console")).links).not.toContain(PATH);
+      expect((await other.get(PATH)).status).toBe(403);
+    }
+  });
+
+  it("tells of each its name, role, site and times, and marks the expired ones", async () => {
+    const { world, visitor } = await start();
+    const [used, expired] = [fresh(), fresh()];
+    const first = { id: `tok_${"0".repeat(31)}1`, createdAt: NOW - DAY, lastUsedAt: NOW - 3600 };
+    await newToken({ ...first, name: used, role: "viewer", siteId: world.siteId, expiresAt: NOW + 1 });
+    await newToken({ id: `tok_${"0".repeat(31)}2`, name: expired, createdAt: NOW - DAY, expiresAt: NOW });
+    const { rows, links } = await visitor.open(PATH);
+    expect(rows.slice(0, 2)).toEqual([
+      [
+        ...[`${used} ${first.id}`, "viewer", String(world.siteId)],
+        ...["14 Jan 2027, 08:00", "15 Jan 2027, 07:00", "15 Jan 2027, 08:00", `Delete… ${used}`],
+      ],
+      [
+        ...[`${expired} tok_${"0".repeat(31)}2`, "operator", "all"],
+        ...["14 Jan 2027, 08:00", "–", "15 Jan 2027, 08:00 Expired", `Delete… ${expired}`],
+      ],
+    ]);
+    expect(links).toContain(`/console/sites/${world.siteId}`);
+  });
+
+  it("goes on after 50", async () => {
+    const { visitor } = await start();
+    for (let at = 0; at < 51; at++) await newToken({ name: "Many" });
+    const page = await visitor.open(PATH);
+    expect(page.rows).toHaveLength(50);
+    expect((await visitor.open(page.link("Next page"))).rows.length).toBeGreaterThan(0);
+  });
+});
+
+describe("making a token", () => {
+  it("shows the token on the answer, and it works; stored is only its hash", async () => {
+    const { world, visitor } = await start();
+    const name = fresh();
+    const fill = { Name: name, Role: "operator", Site: String(world.siteId), Days: "30" };
+    const page = await visitor.press(await visitor.open(PATH), "Make the token", fill);
+    expect([page.status, page.heading, page.notices]).toEqual([200, "The token was made", ["Copy the token now"]]);
+    const token = /<code id="token">(.*?)<\/code>/.exec(page.html)?.[1] ?? "";
+    expect(readTokenText(token)).toBe("token");
+    expect(page.html).toContain('data-copy="token"');
+    expect([page.headers.get("cache-control"), page.headers.get("refresh")]).toEqual(["no-store", `600; url=${PATH}`]);
+    const [row, ...others] = await tokensOf(name);
+    expect(others).toEqual([]);
+    expect(row).toMatchObject({ role: "operator", site_id: world.siteId, created_at: NOW, expires_at: NOW + 30 * DAY });
+    expect(JSON.stringify(row)).not.toContain(token);
+    expect(await auditOf(row?.id ?? "")).toEqual([
+      {
+        ...{ action: "token.created", actor: "console", site_id: null, who_name: "ADMIN_TOKEN" },
+        details: JSON.stringify({ name, role: "operator", site_id: world.siteId }),
+      },
+    ]);
+    expect(await statusWith(world, token, `/admin/sites/${world.siteId}/apps`)).toBe(200);
+    expect((await visitor.open(PATH)).html).not.toContain(token);
+  });
+
+  it("makes one for all sites that never expires when both fields are left empty", async () => {
+    const { visitor } = await start();
+    const name = fresh();
+    const form = await visitor.open(PATH);
+    expect([form.value("Role"), form.value("Site"), form.value("Days")]).toEqual(["viewer", "", "90"]);
+    await visitor.press(form, "Make the token", { Name: name, Role: "owner", Days: "" });
+    expect(await tokensOf(name)).toMatchObject([{ role: "owner", site_id: null, expires_at: null }]);
+  });
+
+  it("makes one token of a double click, and says that it is not shown a second time", async () => {
+    const { visitor } = await start();
+    const name = fresh();
+    const form = await visitor.open(PATH);
+    const press = () => visitor.press(form, "Make the token", { Name: name });
+    const [first, second] = await Promise.all([press(), press()]);
+    const notShown =
+      "The token was made, and is not shown a second time. If it was not kept, delete it and make another.";
+    expect([first.notices, second.notices].flat().sort()).toEqual(["Copy the token now", notShown]);
+    const third = await press();
+    expect([third.path.split("?")[0], third.notices]).toEqual([PATH, [notShown]]);
+    expect(third.html).not.toContain("ast_");
+    expect(await tokensOf(name)).toHaveLength(1);
+    // Another name is another form.
+    await visitor.press(form, "Make the token", { Name: `${name} again` });
+    expect(await tokensOf(`${name} again`)).toHaveLength(1);
+  });
+
+  it.each<[string, Record<string, string>, string, string]>([
+    ["an empty name", { Name: " " }, "name", "Must be a string of 1 to 100 characters"],
+    [
+      "an owner of one site",
+      { Role: "owner", Site: "1" },
+      "role",
+      "Must be viewer or operator for a token of one site",
+    ],
+    ["a site that is no number", { Site: "one" }, "site_id", "Must be an integer from 1 to 9007199254740991"],
+    ["a site that there is not", { Site: "987654321" }, "site_id", "Must be a site&#39;s id"],
+    ["no day", { Days: "0" }, "expires_in_days", "Must be an integer from 1 to 3650"],
+    ["too many days", { Days: "3651" }, "expires_in_days", "Must be an integer from 1 to 3650"],
+  ])("refuses %s at its field, and keeps the others", async (_, wrong, field, message) => {
+    const { visitor } = await start();
+    const name = fresh();
+    const fill = { Name: name, Role: "operator", Site: "", Days: "7", ...wrong };
+    const page = await visitor.press(await visitor.open(PATH), "Make the token", fill);
+    expect(page.status).toBe(400);
+    expect(page.html).toContain(`<p class="error" id="${field}-error">${message}`);
+    for (const [label, value] of Object.entries(fill)) expect(page.value(label)).toBe(value);
+    expect(await tokensOf(name)).toEqual([]);
+  });
+
+  it("makes nothing of a form without the page's token, and shows it again", async () => {
+    const { visitor } = await start();
+    const name = fresh();
+    const answer = await visitor.post(PATH, { name, role: "viewer", site_id: "", expires_in_days: "5" });
+    expect(await answer.text()).toContain("Nothing was changed yet: look the form over and send it.");
+    expect(await tokensOf(name)).toEqual([]);
+  });
+});
+
+describe("deleting a token", () => {
+  it("asks first, and then the token opens nothing", async () => {
+    const { world, visitor } = await start();
+    const name = fresh();
+    const { id, token } = await newToken({ name, role: "viewer" });
+    expect(await statusWith(world, token)).toBe(200);
+    const question = await visitor.open(`${PATH}/${id}/delete`);
+    expect([question.heading, question.text.includes(name), question.link("Keep it")]).toEqual([
+      ...["Delete this token?", true, PATH],
+    ]);
+    const page = await visitor.press(question, "Delete");
+    expect([page.path.split("?")[0], page.notices]).toEqual([
+      ...[PATH, ["The token was deleted: it opens nothing any more."]],
+    ]);
+    expect(await statusWith(world, token)).toBe(401);
+    expect(await auditOf(id)).toMatchObject([{ action: "token.deleted", who_name: "ADMIN_TOKEN" }]);
+    expect((await visitor.get(`${PATH}/${id}/delete`)).status).toBe(404);
+  });
+
+  it("says of one that is deleted that it is, and leaves no second row", async () => {
+    const { visitor } = await start();
+    const { id } = await newToken({ name: fresh() });
+    const [one, two] = [await visitor.open(`${PATH}/${id}/delete`), await visitor.open(`${PATH}/${id}/delete`)];
+    await visitor.press(one, "Delete");
+    const page = await visitor.press(two, "Delete");
+    expect(page.notices).toEqual(["The token had been deleted before. Nothing was changed now."]);
+    expect(await auditOf(id)).toHaveLength(1);
+  });
+
+  it("leads back to the page it came from, within the console alone", async () => {
+    const { visitor } = await start();
+    for (const [back, leads] of [
+      [`${PATH}?cursor=tok_${"0".repeat(32)}&trail=`, `${PATH}?cursor=tok_${"0".repeat(32)}&trail=&done=`],
+      ["https://evil.example", `${PATH}?done=`],
+    ] as const) {
+      const { id } = await newToken({ name: fresh() });
+      const question = await visitor.open(`${PATH}/${id}/delete?${new URLSearchParams({ back })}`);
+      const { path } = await visitor.press(question, "Delete");
+      expect(path.startsWith(leads)).toBe(true);
+    }
+  });
+});
