@@ -52,11 +52,11 @@ describe("POST …/webhooks/:webhook_id/rotate", () => {
     const listedVersion = (await unsealed(world)).row.version;
     expect(listed.body).toMatchObject({ items: [{ version: listedVersion, previous_expires_at: NOW + 86_400 }] });
     const { audit } = await eventStore(world);
-    const details = { version: after.row.version, previous_expires_at: NOW + 86_400 };
+    const rotated = (from: unknown, to: unknown) => ({ version: to, from, to, previous_expires_at: NOW + 86_400 });
     const entry = { action: "webhook.rotated", actor: "admin-api", at: NOW, subject: id };
     expect(audit.slice(2)).toEqual([
-      { ...entry, details },
-      { ...entry, details: { ...details, version: (await unsealed(world)).row.version, ends: "previous" } },
+      { ...entry, details: rotated(before.version, after.row.version) },
+      { ...entry, details: { ...rotated(after.row.version, listedVersion), ends: "previous" } },
     ]);
   });
 

@@ -36,6 +36,7 @@ const shown = (change: object = {}) => ({
 });
 
 const DETAILS = { origin: "https://hooks.example.com", events: ALL_TYPES };
+const DISABLED = { from: "enabled", to: "disabled" };
 const entry = (action: string, subject: string, details: object = DETAILS) => ({
   ...{ action, actor: "admin-api", at: NOW, subject, details },
 });
@@ -73,7 +74,10 @@ describe("POST /admin/sites/:site_id/webhooks", () => {
         ...{ disabled_at: null, last_status: null, last_error: null, failing_told_at: null },
       },
     ]);
-    expect(audit).toEqual([entry("webhook.added", id), entry("site.events_on", String(world.siteId), {})]);
+    expect(audit).toEqual([
+      entry("webhook.added", id),
+      entry("site.events_on", String(world.siteId), { from: false, to: true }),
+    ]);
   });
 
   it("has the events of later calls delivered, and no earlier ones", async () => {
@@ -260,9 +264,22 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     });
     const { webhooks, audit } = await eventStore(world);
     expect(webhooks).toMatchObject([{ id, url }]);
-    const details = { ...DETAILS, origin: "https://second.example.com" };
+    const to = { origin: "https://second.example.com" };
+    const details = { ...DETAILS, ...to, from: { origin: DETAILS.origin }, to };
     expect(audit.slice(2)).toEqual([entry("webhook.changed", id, details)]);
-    expect(JSON.stringify(audit)).not.toContain("token");
+    expect(JSON.stringify(audit)).not.toMatch(/token|secret-path/);
+  });
+
+  it("says in the audit log that the path or the query of the URL changed, and neither of them", async () => {
+    const world = await World.create();
+    const { id } = await added(world);
+    const own = { origin: DETAILS.origin };
+    const details = { ...DETAILS, path: "changed", from: own, to: own };
+    for (const url of ["https://hooks.example.com/other-path?token=t", "https://hooks.example.com/other-path?token=2"])
+      expect((await call(world, "PATCH", at(world, `/${id}`), { url })).status).toBe(200);
+    const { audit } = await eventStore(world);
+    expect(audit.slice(2)).toEqual([entry("webhook.changed", id, details), entry("webhook.changed", id, details)]);
+    expect(JSON.stringify(audit)).not.toMatch(/token|other-path/);
   });
 
   it("repairs a webhook whose stored URL cannot be read", async () => {
@@ -274,8 +291,14 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     const url = "https://second.example.com/";
     const mended = await call(world, "PATCH", at(world, `/${id}`), { url, status: "enabled" });
     expect(gist(mended)).toEqual({ status: 200, body: shown({ id, url }) });
+    const to = { origin: "https://second.example.com" };
     const { audit } = await eventStore(world);
-    expect(audit.slice(2)).toContainEqual(entry("webhook.disabled", id, { ...DETAILS, origin: null }));
+    expect(audit.slice(2)).toEqual(
+      expect.arrayContaining([
+        entry("webhook.disabled", id, { ...DETAILS, ...DISABLED, origin: null }),
+        entry("webhook.changed", id, { ...DETAILS, ...to, from: { origin: null }, to }),
+      ]),
+    );
   });
 
   it("chooses other types of events, from the next call on", async () => {
@@ -287,7 +310,9 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     await world.chatId();
     const { deliveries, audit } = await eventStore(world);
     expect(deliveries).toEqual([]);
-    expect(audit.slice(2)).toEqual([entry("webhook.changed", id, { ...DETAILS, events: ["session.agents_added"] })]);
+    const to = { events: ["session.agents_added"] };
+    const details = { ...DETAILS, ...to, from: { events: ALL_TYPES }, to };
+    expect(audit.slice(2)).toEqual([entry("webhook.changed", id, details)]);
   });
 
   it("disables it: pending deliveries end as failed, ended ones stay, and no new ones are made", async () => {
@@ -309,7 +334,7 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
       { seq: 2, status: "failed", row: { next_attempt_at: null, claim: null, last_error: "the webhook is disabled" } },
     ]);
     expect(of(other.id).map(({ status }) => status)).toEqual(["delivered", "pending", "pending"]);
-    expect(audit.at(-1)).toEqual(entry("webhook.disabled", id));
+    expect(audit.at(-1)).toEqual(entry("webhook.disabled", id, { ...DETAILS, ...DISABLED }));
     await call(world, "PATCH", at(world, `/${id}`), { status: "disabled" });
     expect((await eventStore(world)).audit).toHaveLength(audit.length);
   });
@@ -346,7 +371,8 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     expect((await eventStore(world)).webhooks).toMatchObject([{ failing_told_at: null }]);
     const { deliveries, audit } = await eventStore(world);
     expect(deliveries).toMatchObject([{ status: "failed" }]);
-    expect(audit.at(-1)).toEqual(entry("webhook.enabled", id));
+    const details = { ...DETAILS, from: "disabled", to: "enabled" };
+    expect(audit.at(-1)).toEqual(entry("webhook.enabled", id, details));
   });
 
   it("counts failures from zero at a new URL, and goes on counting after other changes", async () => {
@@ -367,8 +393,8 @@ describe("PATCH /admin/sites/:site_id/webhooks/:webhook_id", () => {
     await call(world, "PATCH", at(world, `/${id}`), change);
     const details = { origin: "https://second.example.com", events: ["session.created"] };
     expect((await eventStore(world)).audit.slice(2)).toEqual([
-      entry("webhook.changed", id, details),
-      entry("webhook.disabled", id, details),
+      entry("webhook.changed", id, { ...details, from: DETAILS, to: details }),
+      entry("webhook.disabled", id, { ...details, ...DISABLED }),
     ]);
   });
 

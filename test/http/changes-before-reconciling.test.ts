@@ -124,8 +124,8 @@ describe("a change of a site between the restore of its home and its reconciliat
     await change(shut, { name: "New" });
     expect(await audited(world)).toEqual([
       ["site.renamed", { from: "Site", to: "New" }],
-      ["site.closed", { name: "New" }],
-      ["site.first_chat_id_set", { first_chat_id: 40 }],
+      ["site.closed", { name: "New", from: "open", to: "closed" }],
+      ["site.first_chat_id_set", { first_chat_id: 40, from: 1, to: 40 }],
     ]);
   });
 

@@ -85,6 +85,7 @@ describe("apac, restored to an earlier time", () => {
         reopen_after: NOW + NONCE_SECONDS,
         settling_id: expect.stringMatching(/^[0-9a-f]{32}$/),
         homes_down: [],
+        tokens: [],
       },
     });
     const { reopen_after } = reconciled.body as { reopen_after: number };
@@ -214,6 +215,7 @@ describe("main, restored to an earlier time", () => {
       reopen_after: NOW + NONCE_SECONDS,
       settling_id: expect.any(String),
       homes_down: [],
+      tokens: expect.any(Array),
     });
     const { body: list } = await call(shut, "GET", "/admin/homes/main/divergent");
     expect(list).toEqual({ items: [], next_cursor: null, homes_down: [] });
@@ -234,6 +236,42 @@ describe("main, restored to an earlier time", () => {
     const fresh = await world.anotherIsolate().chatId();
     expect(fresh).toBe(2 + SKIPPED + 1);
     expect(given).toEqual([1, 2, 3, 4]);
+  });
+});
+
+describe("tokens that were deleted before main was restored", () => {
+  const make = (world: World, name: string, more: object = {}) =>
+    call(world, "POST", "/admin/tokens", { name, role: "operator", ...more }).then(
+      ({ body }) => body as { id: string; token: string },
+    );
+  const statusWith = async (world: World, token: string) =>
+    (await world.fetch(new Request("http://worker/admin/sites", { headers: { authorization: `Bearer ${token}` } })))
+      .status;
+
+  it("open what they opened before, are in the answer of the reconciliation, and can be deleted again", async () => {
+    const world = await World.create();
+    const { siteId } = world;
+    const [kept, deleted] = [await make(world, "A kept one"), await make(world, "B deleted", { site_id: siteId })];
+    const short = await make(world, "C expires", { expires_in_days: 1 });
+    const travelBack = await bookmark(env.DB);
+    const erase = () => call(world, "DELETE", `/admin/tokens/${deleted.id}`);
+    expect((await erase()).status).toBe(204);
+    expect(await statusWith(world, deleted.token)).toBe(401);
+
+    await travelBack();
+    const shut = closed(world, "main");
+    shut.clock.now = NOW + 86_400;
+    expect(await statusWith(shut, deleted.token)).toBe(200);
+    const { body } = await reconcile(shut, "main");
+    const { tokens } = body as { tokens: { id: string }[] };
+    const ids = [kept, deleted, short].map(({ id }) => id);
+    expect(tokens.filter(({ id }) => ids.includes(id))).toEqual([
+      { id: kept.id, name: "A kept one", role: "operator", site_id: null, created_at: NOW },
+      { id: deleted.id, name: "B deleted", role: "operator", site_id: siteId, created_at: NOW },
+    ]);
+    expect(JSON.stringify(body)).not.toContain("ast_");
+    expect((await erase()).status).toBe(204);
+    expect(await statusWith(shut, deleted.token)).toBe(401);
   });
 });
 
@@ -271,6 +309,7 @@ describe("POST /admin/homes/:name/restored", () => {
       lifted_by: 0,
       reopen_after: NOW + NONCE_SECONDS,
       homes_down: [],
+      tokens: [],
     });
     expect(await world.chatId()).toBe(7);
     const rows = "SELECT count(*) AS n FROM audit_log WHERE json_extract(details, '$.settling_id') = ?";

@@ -115,9 +115,9 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     }
     expect(await actions(world)).toEqual([
       ["site.renamed", { from: "Site", to: "B" }],
-      ["site.closed", { name: "B" }],
+      ["site.closed", { name: "B", from: "open", to: "closed" }],
       ["site.renamed", { from: "B", to: "C" }],
-      ["site.opened", { name: "C" }],
+      ["site.opened", { name: "C", from: "closed", to: "open" }],
     ]);
   });
 
@@ -129,8 +129,8 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     }
     expect(gist(await change(world, { events: 1 }))).toEqual(bad("events", "must be true or false"));
     expect(await actions(world)).toEqual([
-      ["site.events_on", {}],
-      ["site.events_off", {}],
+      ["site.events_on", { from: false, to: true }],
+      ["site.events_off", { from: true, to: false }],
     ]);
   });
 
@@ -140,7 +140,7 @@ describe.each(["main", "apac"])("PATCH /admin/sites/:site_id in %s", (home) => {
     expect((await change(world, { first_chat_id: 1_000 })).status).toBe(200);
     expect((await change(world, { first_chat_id: 1_000 })).status).toBe(200);
     expect([await world.chatId(), await world.chatId()]).toEqual([1_000, 1_001]);
-    expect(await actions(world)).toEqual([["site.first_chat_id_set", { first_chat_id: 1_000 }]]);
+    expect(await actions(world)).toEqual([["site.first_chat_id_set", { first_chat_id: 1_000, from: 1, to: 1_000 }]]);
   });
 
   it("refuses a first_chat_id that may already be given, and then makes none of the call's changes", async () => {
