@@ -9,6 +9,8 @@ import { OPERATOR_DEFECTS } from "./defects/operators.ts";
 import { PLATFORM_DEFECTS } from "./defects/platform.ts";
 import { POST_DEFECTS } from "./defects/posts.ts";
 import { REVIEWED_DEFECTS } from "./defects/reviewed.ts";
+import { TOKEN_DEFECTS } from "./defects/tokens.ts";
+import { WHO_DEFECTS } from "./defects/who.ts";
 
 export type { Defect } from "./defects/defect.ts";
 
@@ -19,6 +21,8 @@ export const DEFECTS: Defect[] = [
   ...OPERATION_DEFECTS,
   ...ATTACK_DEFECTS,
   ...OPERATOR_DEFECTS,
+  ...WHO_DEFECTS,
+  ...TOKEN_DEFECTS,
   ...EVENT_DEFECTS,
   ...DELIVERY_DEFECTS,
   ...POST_DEFECTS,

@@ -66,11 +66,11 @@ export async function run(image: ProgramImage, { seed, steps, trace }: RunOption
 
 /** Makes the company's sites without faults, then starts all actors. */
 async function begin(world: World): Promise<void> {
-  const operator = new Operator(world);
+  const operator = new Operator(world, "operator");
   for (const home of world.cloud.homes.keys()) await operator.found(home);
   await operator.found(world.chance.one([...world.cloud.homes.keys()]));
   world.cloud.rough = true;
-  const colleagues = Array.from({ length: world.chance.integer(0, 2) }, () => new Operator(world));
+  const colleagues = Array.from({ length: world.chance.integer(0, 2) }, () => new Operator(world, "operator"));
   for (const each of [operator, ...colleagues]) world.start(() => new OperatorDay(each).work());
   startEvents(world);
   startAttackers(world);

@@ -23,6 +23,10 @@ import { SignedCalls } from "./signed/signed-calls.ts";
 const isSigned = ({ role, wire }: Call): boolean =>
   role !== "cron" && role !== "queue" && role !== "monitor" && !wire.path.startsWith("/admin");
 
+/** A call of the admin API. */
+const isOfAdmin = ({ role, wire }: Call): boolean =>
+  (role === "operator" || role === "attacker") && wire.path.startsWith("/admin");
+
 /** A run of the consumer of refused calls, as opposed to one of events. */
 const isOfJournal = ({ role, wire }: Call): boolean => role === "queue" && wire.path === JOURNAL.name;
 
@@ -86,6 +90,8 @@ export class Checker {
   commits({ name: home }: Home, call: Call | undefined, changes: Change[]): void {
     const apply = (change: Change) => this.#apply(home, call, change);
     this.#requestIds.checkWritten(call, changes);
+    this.secrecy.checkRows(call, changes);
+    if (call !== undefined && !isOfAdmin(call)) this.operators.door.checkOthers(call, changes);
     if (call !== undefined && isOfJournal(call)) {
       this.#journal.checkWritten(home, call, changes);
       changes.forEach(apply);
@@ -125,6 +131,7 @@ export class Checker {
       return;
     }
     if (!isSigned(call)) {
+      this.secrecy.checkShown(call);
       this.operators.checkAnswer(call);
       return;
     }

@@ -33,6 +33,10 @@ export class Model {
   readonly reopenedAt = new Map<string, number>();
   /** Sites that an operator has changed since their home was restored, by home and site. */
   readonly changedSinceRestore = new Set<string>();
+  /** The tokens for programs in the directory, by id. */
+  readonly tokens = new Map<string, Row>();
+  /** Each token that was ever made, by its hash. */
+  readonly tokensByHash = new Map<string, Row>();
   /** Every chat id ever given, by home, site and id. */
   readonly givenIds = new Set<string>();
   /** Every seq ever given to an event, by home, site and seq. */
@@ -94,6 +98,7 @@ export class Model {
     if (home !== "main") return;
     this.routes.clear();
     this.directory.clear();
+    this.tokens.clear();
   }
 
   /** A hand at the database puts an app under another site. */
@@ -137,7 +142,10 @@ export class Model {
     if (change.table === "sites") {
       put(this.directory, Number(row.id), listedOf(row), gone);
     } else if (change.table === "app_routes") put(this.routes, String(row.appid), Number(row.site_id), gone);
-    else if (change.table === "idempotency_keys") {
+    else if (change.table === "admin_tokens") {
+      if (home === "main") put(this.tokens, String(row.id), row, gone);
+      this.tokensByHash.set(String(row.hash), row);
+    } else if (change.table === "idempotency_keys") {
       const name = JSON.stringify([home, row.site_id, row.appid, row.operation, row.key, row.session_id]);
       const known = fingerprint || this.#fingerprints.get(name) || "";
       this.#fingerprints.set(name, known);

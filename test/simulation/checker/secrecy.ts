@@ -1,5 +1,7 @@
 import { CALLS_EVENT_TYPES } from "../operations/index.ts";
+import type { Change } from "../platform/database.ts";
 import type { Call } from "../world/call.ts";
+import { tokenIn } from "./door/token-text.ts";
 import { mismatch } from "./signed/answers.ts";
 import type { Violate } from "./violate.ts";
 
@@ -13,6 +15,8 @@ const CONFIDENTIAL = /[0-9a-fA-F]{64}|imported-|simulated-admin|[A-Za-z0-9+/]{43
 const OF_WEBHOOKS = new RegExp(
   `whsec_|https?://|hook-token|${CALLS_EVENT_TYPES.join("|").replaceAll(".", "\\.")}|HTTP \\d{3}|no answer in 15 s|cannot use|oops`,
 );
+
+const TOKEN_RULE = "a token is in no row, in no log, and in no answer but the one that gives it out";
 
 /** Checks that answers and logs contain nothing confidential. */
 export class Secrecy {
@@ -28,8 +32,25 @@ export class Secrecy {
   }
 
   checkLog(line: string): void {
+    const token = tokenIn(line);
+    if (token !== undefined) this.#violate(TOKEN_RULE, `${token} in: ${line}`, []);
     const [found] = CONFIDENTIAL.exec(line) ?? OF_WEBHOOKS.exec(line) ?? [];
     if (found !== undefined) this.#violate("no log holds anything confidential", `${found} in: ${line}`, []);
+  }
+
+  /** Rows that were changed. */
+  checkRows(call: Call | undefined, changes: readonly Change[]): void {
+    const found = tokenIn(JSON.stringify(changes));
+    if (found === undefined) return;
+    const about = call === undefined ? [] : [call.name];
+    this.#violate(TOKEN_RULE, found, about);
+  }
+
+  /** The answer to a call of the admin API. */
+  checkShown({ name, wire, answer }: Call): void {
+    if (wire.method === "POST" && wire.path === "/admin/tokens" && answer?.status === 201) return;
+    const found = tokenIn(JSON.stringify([...(answer?.headers ?? []), answer?.body]));
+    if (found !== undefined) this.#violate(TOKEN_RULE, `${name} was told ${found}`, [name]);
   }
 
   checkAnswer(call: Call): void {

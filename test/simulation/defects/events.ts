@@ -209,8 +209,8 @@ export const EVENT_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/webhooks.ts",
-        find: "JSON.stringify({ origin: URL.parse(url)?.origin ?? null, events })",
-        replace: "JSON.stringify({ origin: new URL(url).origin, events })",
+        find: "origin: URL.parse(url)?.origin ?? null",
+        replace: "origin: new URL(url).origin",
       },
     ],
   },
@@ -220,8 +220,8 @@ export const EVENT_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/webhooks.ts",
-        find: "JSON.stringify({ origin: URL.parse(url)?.origin ?? null, events })",
-        replace: "JSON.stringify({ origin: url, events })",
+        find: "origin: URL.parse(url)?.origin ?? null",
+        replace: "origin: url",
       },
     ],
   },

@@ -275,7 +275,7 @@ export const JOURNAL_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/audit.ts",
-        find: "requestId: sql`${author.requestId}`.as",
+        find: "requestId: sql`${by.requestId}`.as",
         replace: "requestId: sql`NULL`.as",
       },
     ],

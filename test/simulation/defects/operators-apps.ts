@@ -8,8 +8,8 @@ export const APP_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/http/operator/call.ts",
-        find: 'if (role === "anyone") routes',
-        replace: 'if (role === "anyone" || method === "delete") routes',
+        find: 'each.role === "anyone"',
+        replace: 'each.role === "anyone" || each.method === "delete"',
       },
     ],
   },

@@ -30,8 +30,8 @@ export const AUDIT_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/apps.ts",
-        find: "details: rotationDetails(apps, ends),",
-        replace: "details: rotationDetails({ ...apps, version: apps.previousVersion } as never, ends),",
+        find: "details: rotationDetails(apps, before.version, ends),",
+        replace: "details: rotationDetails({ ...apps, version: apps.previousVersion } as never, before.version, ends),",
       },
     ],
   },
@@ -41,8 +41,8 @@ export const AUDIT_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/agents.ts",
-        find: "sql`json_object('name', ${name})`",
-        replace: "sql`json_object('name', (SELECT name FROM agents ORDER BY site_id, id LIMIT 1))`",
+        find: "sql`json_object('name', ${name}, ",
+        replace: "sql`json_object('name', (SELECT name FROM agents ORDER BY site_id, id LIMIT 1), ",
       },
     ],
   },
@@ -52,8 +52,9 @@ export const AUDIT_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/webhooks.ts",
-        find: "details: rotationDetails(webhooks, ends),",
-        replace: "details: sql`json_insert(${rotationDetails(webhooks, ends)}, '$.secret', ${webhooks.secret})`,",
+        find: "details: rotationDetails(webhooks, before.version, ends),",
+        replace:
+          "details: sql`json_insert(${rotationDetails(webhooks, before.version, ends)}, '$.secret', ${webhooks.secret})`,",
       },
     ],
   },
@@ -85,8 +86,19 @@ export const AUDIT_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/webhook-health.ts",
-        find: "{ origin: URL.parse(url)?.origin, reason });",
-        replace: "{ origin: URL.parse(url)?.origin });",
+        find: "{ origin: URL.parse(url)?.origin, reason, ",
+        replace: "{ origin: URL.parse(url)?.origin, ",
+      },
+    ],
+  },
+  {
+    name: "audit-details-same-status",
+    what: "The audit log says that a site had the same status before it was closed or opened.",
+    edits: [
+      {
+        file: "src/store/home/sites.ts",
+        find: "'from', ${homeSites.status}, 'to', ${next.status}",
+        replace: "'from', ${next.status}, 'to', ${next.status}",
       },
     ],
   },

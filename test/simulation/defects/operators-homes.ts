@@ -5,7 +5,13 @@ export const HOME_DEFECTS: Defect[] = [
   {
     name: "prune-early",
     what: "Rows are pruned a minute before they expire.",
-    edits: [{ file: "src/store/pruner.ts", find: "lte(expiresAt, run.now)", replace: "lte(expiresAt, run.now + 60)" }],
+    edits: [
+      {
+        file: "src/store/pruner.ts",
+        find: "lte(sql`${expiresAt}`, run.now)",
+        replace: "lte(sql`${expiresAt}`, run.now + 60)",
+      },
+    ],
   },
   {
     name: "prune-closed-home",
@@ -18,7 +24,7 @@ export const HOME_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/pruner.ts",
-        find: "lte(expiresAt, run.now)",
+        find: "lte(sql`${expiresAt}`, run.now)",
         replace: "sql`${expiresAt} <= ${run.now} AND ${getTableName(table)} = 'nonces'`",
       },
     ],

@@ -72,9 +72,9 @@ export const WEBHOOK_DEFECTS: Defect[] = [
       },
       {
         file: "src/store/home/webhooks.ts",
-        find: "const changed = or(ne(webhooks.url, url), ne(webhooks.events, events));",
+        find: "const isChanged = or(ne(webhooks.url, url), ne(webhooks.events, events));",
         replace:
-          "const changed = or(wanted.url === undefined ? undefined : ne(webhooks.url, url), wanted.events === undefined ? sql`0` : ne(webhooks.events, events));",
+          "const isChanged = or(wanted.url === undefined ? undefined : ne(webhooks.url, url), wanted.events === undefined ? sql`0` : ne(webhooks.events, events));",
       },
       {
         file: "src/store/home/webhooks.ts",
@@ -291,8 +291,8 @@ export const WEBHOOK_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/redeliveries.ts",
-        find: "...(isDry ? [] :",
-        replace: "...(isDry && step.from < 0 ? [] :",
+        find: "...(isDry\n        ? []",
+        replace: "...(isDry && step.from < 0\n        ? []",
       },
     ],
   },

@@ -2,6 +2,7 @@ import { ATTACKS } from "../world/attacks/attacker.ts";
 import { FORGERIES, FORGERS_ACTS } from "../world/attacks/forgeries.ts";
 import { TAMPERINGS } from "../world/attacks/tampering.ts";
 import { TENANT_ACTS } from "../world/attacks/tenant.ts";
+import { FORGED_TOKENS } from "../world/attacks/token-forgeries.ts";
 import { TWISTS } from "../world/attacks/twists.ts";
 import { ROLES } from "../world/call.ts";
 import { DATABASE_FAULTS } from "../world/cloud/database-link.ts";
@@ -17,6 +18,8 @@ import { CALLER_ACTS } from "../world/people/caller.ts";
 import { ACTS } from "../world/people/operator-acts.ts";
 import { TWO_AT_ONCE } from "../world/people/operator-day.ts";
 import { SENT_AGAIN } from "../world/people/operator-webhooks.ts";
+import { TRIED } from "../world/people/token-holder.ts";
+import { TOKEN_ACTS } from "../world/people/token-keeper.ts";
 import { WEBHOOK_ACTS } from "../world/people/webhook-day.ts";
 import { MOODS } from "../world/receivers/moods.ts";
 import { MISSES } from "../world/receivers/post.ts";
@@ -49,6 +52,9 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   "`tenant: ${act}`": Object.keys(TENANT_ACTS).map((act) => `tenant: ${act}`),
   "`forger: ${act}`": Object.keys(FORGERS_ACTS).map((act) => `forger: ${act}`),
   "`forgery: ${forgery}`": Object.keys(FORGERIES).map((forgery) => `forgery: ${forgery}`),
+  "`tried: ${what}`": Object.keys(TRIED).map((what) => `tried: ${what}`),
+  "`token keeper: ${what}`": Object.keys(TOKEN_ACTS).map((what) => `token keeper: ${what}`),
+  "`forged token: ${kind}`": Object.keys(FORGED_TOKENS).map((kind) => `forged token: ${kind}`),
   "`twist: ${name}`": Object.keys(TWISTS).map((name) => `twist: ${name}`),
   "`KV record tampered: ${kind}`": TAMPERINGS.map((kind) => `KV record tampered: ${kind}`),
   "`D1: ${what}`": DATABASE_FAULTS.map((what) => `D1: ${what}`),

@@ -26,7 +26,8 @@ export function calm(world: World): void {
   for (const home of world.cloud.homes.values()) home.state = "up";
   const { receivers } = world.cloud.internet;
   for (const receiver of receivers.values()) receiver.end(world.weather.receivers.hopeless);
-  if (receivers.size > 0) world.start(() => sweepOn(world));
+  // In a step of its own: between two steps, time may jump before the first call has set out.
+  if (receivers.size > 0) world.scheduler.after(0, () => world.start(() => sweepOn(world)));
 }
 
 /** Milliseconds that the end takes. */

@@ -5,6 +5,7 @@ import type { Operation, OperationOf } from "./intents.ts";
 import { answerable } from "./late-tries.ts";
 import { wrongRestoredAnswer } from "./restores.ts";
 import { untilShown, wrongEndAnswer } from "./rotations.ts";
+import { wrongTokenAnswer } from "./tokens.ts";
 import { wrongWebhookAnswer } from "./webhook-answers.ts";
 
 /** The content of successful answers of the admin API: docs/operating.md, "Admin API". */
@@ -58,6 +59,10 @@ export function wrongAnswer(model: Model, operation: Operation): string | undefi
       return wrongReseal(model, operation, body);
     case "restored":
       return wrongRestoredAnswer(model, { ...operation, intent }, body);
+    case "createToken":
+      return wrongTokenAnswer(model, { ...operation, intent }, body);
+    case "deleteToken":
+      return wrongTokenAnswer(model, { ...operation, intent }, body);
     case "read":
       return undefined;
     default:

@@ -4,6 +4,7 @@ import type { Row } from "../../platform/database.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
 import { type Asked, callNow, refusalNow, refusalsNow } from "./journal-reads.ts";
+import { tokensNow } from "./tokens.ts";
 import { deliveriesNow, eventsNow, webhooksNow } from "./webhook-reads.ts";
 
 /**
@@ -16,19 +17,22 @@ const DEFAULT_LIMIT = 20;
 
 interface Read extends Asked {
   path: string;
+  /** The one site that the reader sees; undefined for all. */
+  onlySite: number | undefined;
 }
 
 /** The body that a read must answer; only `status` for a refusal. Undefined for an answer that is not compared. */
 export function readNow(model: Model, { path, ...asked }: Read): object | undefined {
-  const { query, settings } = asked;
+  const { query, settings, onlySite } = asked;
   const [first, second, third, fourth] = path.split("/").slice(1);
   const limit = Number(query.get("limit") ?? DEFAULT_LIMIT);
   if (first === "homes") return second === undefined ? { items: homesNow(model, settings.closedHomes) } : undefined;
-  if (first === "requests") return refusalNow(model, second ?? "");
+  if (first === "requests") return refusalNow(model, second ?? "", onlySite);
+  if (first === "tokens") return pageOf(after(tokensNow(model), query, String), limit);
   if (first !== "sites") return undefined;
   const siteId = Number(second);
   if (second === undefined) {
-    const sites = [...model.directory].sort(([a], [b]) => a - b);
+    const sites = [...model.directory].filter(([id]) => id === (onlySite ?? id)).sort(([a], [b]) => a - b);
     const shown = sites.map(([id, { name, home, status, createdAt }]) => ({
       key: id,
       item: { id, name, home, status, created_at: createdAt },
@@ -51,7 +55,7 @@ export function readNow(model: Model, { path, ...asked }: Read): object | undefi
     case "refusals":
       return refusalsNow(home, siteId, asked);
     case "requests":
-      return callNow(home, siteId, fourth ?? "", asked.clock);
+      return callNow(home, siteId, fourth ?? "", asked);
     case "events":
       return { items: eventsNow(home, siteId, query, limit) };
     case "webhooks": {

@@ -5,6 +5,7 @@ import type { Operation, OperationOf, Written } from "./intents.ts";
 import { wrongRestoredWrite } from "./restores.ts";
 import { wrongEnd, wrongRotation } from "./rotations.ts";
 import { becomes, inserts } from "./row-changes.ts";
+import { wrongTokenWrite } from "./tokens.ts";
 import { wrongWebhookWrite } from "./webhook-writes.ts";
 
 /**
@@ -35,6 +36,10 @@ export function wrongWrite(model: Model, operation: Operation, change: Written):
       return wrongReseal(model, { ...operation, intent }, change);
     case "restored":
       return wrongRestoredWrite(model, { ...operation, intent }, change);
+    case "createToken":
+      return wrongTokenWrite({ ...operation, intent }, change);
+    case "deleteToken":
+      return wrongTokenWrite({ ...operation, intent }, change);
     case "read":
       return "a read changed something";
     default:

@@ -15,27 +15,43 @@ const originAndTypes = ({ url, events }: Row) => ({
   events: JSON.parse(String(events)) as string[],
 });
 
+/** What the details of a changed webhook say of the change: of the URL and the types, only what is another now. */
+function changeOf(before: Row, after: Row): object {
+  const isMoved = before.url !== after.url;
+  const differing = (row: Row) => {
+    const { origin, events } = originAndTypes(row);
+    return { ...(isMoved && { origin }), ...(before.events !== after.events && { events }) };
+  };
+  const isSameHost = isMoved && originOf(before.url) === originOf(after.url);
+  return { from: differing(before), to: differing(after), ...(isSameHost && { path: "changed" }) };
+}
+
 /**
  * @returns the details that an action may have. There is more than one when other calls change the same row, because
  *   the call may have seen any state of it
  */
 export function detailsOf({ intent, rows }: Operation, action: string, { before, after }: Written): object[] {
   const row = (after ?? before) as Row;
+  const fromTo = (read: (each: Row) => unknown) => ({ from: read(before ?? {}), to: read(row) });
   switch (action) {
     case "site.begun":
       return [{ name: row.name, home: row.home, first_chat_id: row.first_chat_id }];
     case "site.created":
       return [{ name: row.name, first_chat_id: Number(row.chat_id_floor) + 1 }];
     case "site.first_chat_id_set":
-      return [{ first_chat_id: Number(row.chat_id_floor) + 1 }];
+      return [{ first_chat_id: Number(row.chat_id_floor) + 1, ...fromTo((each) => Number(each.chat_id_floor) + 1) }];
+    case "site.events_on":
+    case "site.events_off":
+      return [fromTo(({ events }) => events === 1)];
     case "site.renamed":
     case "agent.renamed":
       return [{ from: before?.name, to: row.name }];
     case "site.closed":
     case "site.opened":
-    case "agent.added":
     case "agent.enabled":
     case "agent.disabled":
+      return [{ name: row.name, ...fromTo(({ status }) => status) }];
+    case "agent.added":
     case "app.revoked":
       return [{ name: row.name }];
     case "app.routed":
@@ -49,7 +65,11 @@ export function detailsOf({ intent, rows }: Operation, action: string, { before,
     case "webhook.rotated":
       return [
         {
-          ...{ version: row.version, previous_expires_at: row.previous_expires_at },
+          ...{
+            version: row.version,
+            ...fromTo(({ version }) => version),
+            previous_expires_at: row.previous_expires_at,
+          },
           ...("ends" in intent && intent.ends !== undefined && { ends: intent.ends }),
         },
       ];
@@ -57,10 +77,12 @@ export function detailsOf({ intent, rows }: Operation, action: string, { before,
     case "webhook.overlap_ended":
       return [{ version: row.version, previous_version: before?.previous_version }];
     case "webhook.added":
+      return [originAndTypes(row)];
     case "webhook.changed":
+      return [{ ...originAndTypes(row), ...changeOf(before ?? {}, row) }];
     case "webhook.enabled":
     case "webhook.disabled":
-      return [originAndTypes(row)];
+      return [{ ...originAndTypes(row), ...fromTo(({ status }) => status) }];
     case "webhook.deleted":
       return [row, ...rows].map(originAndTypes);
     default:

@@ -18,6 +18,14 @@ const FIRST: Place = new Map();
 /** The largest difference between the clocks of two isolates. */
 const SKEW_SECONDS = 20;
 
+const WORKER = { kind: "worker", id: "worker", name: "worker" };
+
+/** A row as the list shows it. */
+function shownOf({ who_kind: kind, who_id: id, who_name: name, details, ...row }: Row): object {
+  const who = row.actor === "worker" ? WORKER : kind && { kind, id, name };
+  return { ...row, who, details: JSON.parse(String(details)) };
+}
+
 export class AuditReads {
   readonly #model: Model;
   /** The newest row of each home when a call arrived. */
@@ -58,8 +66,7 @@ export class AuditReads {
     for (const { home, id } of page.items) ends.set(home, id);
     for (const { home, id, ...item } of page.items) {
       const row = this.#model.homes.get(home)?.audit.get(id);
-      const isSame =
-        row !== undefined && isDeepStrictEqual({ id, ...item }, { ...row, details: JSON.parse(String(row.details)) });
+      const isSame = row !== undefined && isDeepStrictEqual({ id, ...item }, shownOf(row));
       if (!homes.includes(home) || !isSame || !isShown(row))
         return `${home} ${id} is not in the log, or not as it is shown`;
     }

@@ -1,8 +1,9 @@
 import type { Row } from "../../platform/database.ts";
 import { detailsOf, sorted, wrongReconciliation, wrongResealing } from "./audit-details.ts";
 import type { Operation, Written } from "./intents.ts";
-import { wrongRedeliveryAudit } from "./redeliveries.ts";
+import { wrongRedeliveryAudit, wrongSendingAudit } from "./redeliveries.ts";
 import { isReconciling } from "./row-changes.ts";
+import { wrongTokenAudit } from "./tokens.ts";
 
 /**
  * docs/operating.md: each change that an operator makes leaves a row in the audit log in the same transaction.
@@ -30,6 +31,9 @@ export function wrongAudit(operation: Operation, changes: readonly Written[]): s
     return strange ?? (rows[0] && wrongReconciliation(rows[0], changes, intent.home, intent.lift));
   }
   if (intent.kind === "redeliverMany") return wrongRedeliveryAudit({ ...operation, intent }, changes);
+  if (intent.kind === "ping" || intent.kind === "redeliver")
+    return wrongSendingAudit({ ...operation, intent }, changes);
+  if (intent.kind === "createToken" || intent.kind === "deleteToken") return wrongTokenAudit(rows, changes);
   const expected = changes.flatMap(actionsOf).sort();
   if (JSON.stringify(written) === JSON.stringify(expected)) return wrongDetails(operation, changes, rows);
   return `the audit log says ${written.join(", ") || "nothing"}, expected ${expected.join(", ") || "nothing"}`;

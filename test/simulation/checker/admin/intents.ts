@@ -22,6 +22,8 @@ export type Intent =
   | { kind: "changeAgent"; siteId: number; id: number; name: string | undefined; status: string | undefined }
   | { kind: "reseal" }
   | { kind: "restored"; home: string; lift: number; reconciliationId: string | undefined; force: boolean }
+  | { kind: "createToken"; name: string; role: string; ofSite: number | null; days: number | undefined }
+  | { kind: "deleteToken"; id: string }
   | { kind: "read"; path: string; query: URLSearchParams }
   | WebhookIntent;
 
@@ -66,6 +68,9 @@ interface Body {
   lift?: number;
   settling_id?: string;
   force?: boolean;
+  role?: string;
+  site_id?: number;
+  expires_in_days?: number;
 }
 
 /** @returns undefined for a path of no documented call */
@@ -106,6 +111,12 @@ export function intentOf({ wire }: Call): Intent | undefined {
       return { kind: "changeAgent", siteId, id: Number(fourth), name: body.name, status: body.status };
     case "POST reseal":
       return { kind: "reseal" };
+    case "POST tokens": {
+      const { name = "", role = "", site_id: ofSite = null, expires_in_days: days } = body;
+      return { kind: "createToken", name, role, ofSite, days };
+    }
+    case "DELETE tokens/*":
+      return { kind: "deleteToken", id: second };
     case "POST homes/*/restored":
       return {
         kind: "restored",

@@ -66,7 +66,7 @@ export function refusalsNow(home: HomeModel, siteId: number, { query, settings, 
 }
 
 /** A call of a site by its id: the refusal, or for an accepted call what it did. */
-export function callNow(home: HomeModel, siteId: number, requestId: string, clock: number): object {
+export function callNow(home: HomeModel, siteId: number, requestId: string, { clock, settings }: Asked): object {
   if (timeOf(requestId) === undefined) return BAD;
   const at = secondOf(requestId);
   const row = home.refusals.get(requestId);
@@ -84,24 +84,31 @@ export function callNow(home: HomeModel, siteId: number, requestId: string, cloc
     const { id, appid } = session;
     return { outcome: "ok", chat_id: id, at, appid, operation: wireNameOf("create_session") };
   }
-  return nonce === undefined ? NOT_FOUND : refusedByDatabase(nonce, requestId);
+  return nonce === undefined ? NOT_FOUND : refusedByDatabase(nonce, requestId, settings);
 }
 
 /** A refusal whose row is not there yet, or was lost: its nonce tells the reason. */
-function refusedByDatabase({ appid, operation, outcome, secret }: Row, requestId: string): object {
+function refusedByDatabase(
+  { appid, operation, outcome, secret }: Row,
+  requestId: string,
+  { errorStatus }: Settings,
+): object {
   const model = MODELS.find(({ name }) => name === operation);
-  const status = outcome === "key_reused" ? 422 : model?.refusals[String(outcome)]?.status;
+  const byCause = outcome === "key_reused" ? 422 : model?.refusals[String(outcome)]?.status;
+  const status = errorStatus === "always-200" ? 200 : byCause;
   return {
     ...{ request_id: requestId, at: secondOf(requestId), appid, operation: wireNameOf(operation), status },
     ...{ reason: outcome, detail: null, secret, client: null, skipped: 0 },
   };
 }
 
-/** The refused call with this id in any home. */
-export function refusalNow({ homes }: Model, requestId: string): object {
+/** The refused call with this id in any home. @param onlySite the one site that the reader sees */
+export function refusalNow({ homes }: Model, requestId: string, onlySite: number | undefined): object {
   if (timeOf(requestId) === undefined) return BAD;
   const row = [...homes.values()].map(({ refusals }) => refusals.get(requestId)).find((each) => each !== undefined);
-  return row === undefined ? NOT_FOUND : { site_id: row.site_id, ...refusalShown(row) };
+  return row === undefined || row.site_id !== (onlySite ?? row.site_id)
+    ? NOT_FOUND
+    : { site_id: row.site_id, ...refusalShown(row) };
 }
 
 /** The homes whose databases have failed a call: a fault names its home. */

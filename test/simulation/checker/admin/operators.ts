@@ -1,5 +1,8 @@
 import type { Change } from "../../platform/database.ts";
 import type { Call } from "../../world/call.ts";
+import { Door } from "../door/door.ts";
+import { hasForm } from "../door/token-text.ts";
+import { bearerOf } from "../door/visitor.ts";
 import type { Model } from "../model.ts";
 import type { Violate } from "../violate.ts";
 import { wrongAnswer } from "./admin-answers.ts";
@@ -23,6 +26,7 @@ const ENDS: Intent["kind"][] = ["endOverlap", "endWebhookOverlap"];
 /** Checks the writes and the answers of operators' calls against the calls' purpose. */
 export class Operators {
   readonly records: AppRecords;
+  readonly door: Door;
   readonly #model: Model;
   readonly #violate: Violate;
   readonly #operations = new Map<Call, Operation>();
@@ -37,10 +41,12 @@ export class Operators {
     this.#model = model;
     this.#violate = violate;
     this.records = new AppRecords(violate);
+    this.door = new Door(model, violate);
     this.#reads = new AdminReads(model, this.records, violate);
   }
 
   arrives(call: Call): void {
+    this.door.arrives(call);
     const intent = intentOf(call);
     if (intent === undefined || call.role !== "operator") return;
     const operation: Operation = {
@@ -67,10 +73,12 @@ export class Operators {
 
   /** Notes which answers the open calls may get at this moment. */
   look(): void {
+    this.door.look();
     for (const operation of this.#open) this.#look(operation);
   }
 
   ends(call: Call): void {
+    this.door.ends(call);
     const operation = this.#operations.get(call);
     if (operation !== undefined) this.#open.delete(operation);
     this.#reads.ends(call);
@@ -96,6 +104,7 @@ export class Operators {
   }
 
   checkWritten(home: string, call: Call, changes: Change[]): void {
+    if (this.door.checkWritten(home, call, changes)) return;
     const operation = this.#operations.get(call);
     const located = changes.map((change) => ({ ...change, home }));
     const unaudited = operation && wrongAudit(operation, located);
@@ -153,20 +162,30 @@ export class Operators {
   checkAnswer(call: Call): void {
     const operation = this.#operations.get(call);
     const { answer } = call;
+    const isRefused = this.door.checkAnswer(call);
     if (call.role === "attacker") this.#checkIntruder(call);
     if (operation === undefined || answer === undefined) return;
     this.#open.delete(operation);
     this.#lateTries.answered(call);
     const { intent } = operation;
-    if (intent.kind === "read") this.#reads.check({ ...operation, intent });
+    if (isRefused) {
+      this.#reads.ends(call);
+      const { changes } = operation;
+      const what = `${call.name} was answered ${answer.status} and changed ${JSON.stringify(changes)}`;
+      if (changes.length > 0) this.#violate("who is refused at the door changes nothing", what, [call.name]);
+    } else if (intent.kind === "read") this.#reads.check({ ...operation, intent }, this.door.onlySite(call));
     else this.#checkDone(operation);
     this.#checkSecrets(operation);
   }
 
-  #checkIntruder({ name, answer, wire, trips }: Call): void {
+  #checkIntruder(call: Call): void {
+    const { name, answer, wire, trips } = call;
     const isRefused = answer?.status === 401 || answer?.status === 429;
-    if (isRefused && trips.length === 0) return;
-    const asked = trips.map(({ to }) => to);
+    const isUnanswered = answer?.status === 503 && call.faults.length > 0;
+    // The row that counts refused tokens is written after the answer.
+    const asked = trips.map(({ to }) => to).filter((to) => to !== "main run");
+    const mayAsk = hasForm(bearerOf(call) ?? "") && asked.every((to) => to.startsWith("main "));
+    if (mayAsk ? isRefused || isUnanswered : isRefused && asked.length === 0) return;
     const what = `${name} ${wire.method} ${wire.path} was answered ${answer?.status} and asked ${asked}`;
     this.#violate("the admin API refuses a call without its token", what, [name]);
   }
@@ -174,7 +193,7 @@ export class Operators {
   #look(operation: Operation): void {
     const { intent } = operation;
     if (intent.kind === "read") {
-      this.#reads.look({ ...operation, intent });
+      this.#reads.look({ ...operation, intent }, this.door.onlySite(operation.call));
       return;
     }
     operation.possible.add(String(statusNow(this.#model, operation)));
@@ -203,6 +222,14 @@ export class Operators {
     const needsKv = isKeptInKv && status === 503;
     if (!hadFaults && !needsKv && !possible.has(String(status))) {
       this.#violate("an operator's call is answered as documented", `${said}, expected ${[...possible]}`, about);
+    }
+    // The site or the app was there all the time.
+    if (!disturbed && status === 404 && !possible.has("404")) {
+      this.#violate(
+        "what an operator may see is not hidden, whatever fails",
+        `${said}, expected ${[...possible]}`,
+        about,
+      );
     }
     // A release changes the site's revision first, to end every issuing of the appid that has begun. It may still be
     // refused then.

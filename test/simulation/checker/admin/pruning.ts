@@ -14,6 +14,9 @@ import type { Violate } from "../violate.ts";
  */
 const APART_SECONDS = 20;
 
+/** How long a deleted token stays. */
+const DELETED_TOKEN_SECONDS = 86_400;
+
 interface Row {
   home: string;
   name: string;
@@ -112,6 +115,10 @@ function wrongRemoval(home: HomeModel, { clock, settings }: Call, change: Change
   if (table === "events" || table === "deliveries") return wrongPrune(home, table, before, settings, clock);
   if (table === "refusals") {
     return refusalKeptUntil(String(before.request_id), settings) > clock ? "it has not expired" : undefined;
+  }
+  if (table === "admin_tokens") {
+    const isOld = before.deleted_at !== null && Number(before.deleted_at) + DELETED_TOKEN_SECONDS <= clock;
+    return isOld ? undefined : "it was not deleted a day ago";
   }
   if (table !== "nonces" && table !== "idempotency_keys") return "no row that expires";
   return Number(before.expires_at) > clock ? "it has not expired" : undefined;

@@ -109,6 +109,23 @@ export function wrongRedeliveryAudit({ intent, call }: OperationOf<"redeliverMan
   return undefined;
 }
 
+/** How the audit row of a ping, or of one event that is sent again, is wrong. A second try leaves no second row. */
+export function wrongSendingAudit(
+  { intent, changes: before }: OperationOf<"ping" | "redeliver">,
+  changes: readonly Written[],
+): string | undefined {
+  const { siteId, webhookId } = intent;
+  const rows = changes.flatMap(({ table, after }) => (table === "audit_log" && after !== null ? [after] : []));
+  const said = rows.map(({ site_id, action, subject, details }) => `${site_id} ${action} ${subject} ${details}`).join();
+  const made = changes.find(({ table }) => table === "events")?.after;
+  const [action, details] =
+    intent.kind === "ping" ? ["webhook.pinged", { event_id: made?.id }] : ["webhook.redelivered", { seq: intent.seq }];
+  const isFirst = !before.some(({ table }) => table === "deliveries");
+  const isDone = isFirst && changes.some(({ table }) => table === "deliveries");
+  const expected = isDone ? `${siteId} ${action} ${webhookId} ${JSON.stringify(details)}` : "";
+  return said === expected ? undefined : `the audit log says ${said || "nothing"}, expected ${expected || "nothing"}`;
+}
+
 const detailsOf = (row: Row | undefined) => JSON.parse(String(row?.details)) as Record<string, unknown>;
 
 /** What one transaction of such a call left out, up to the seq where the next step begins. */

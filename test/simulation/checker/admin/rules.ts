@@ -15,6 +15,8 @@ export const WRITES: Record<Intent["kind"], string> = {
   changeAgent: "an agent is changed as it was asked for",
   reseal: "re-sealing keeps every secret",
   restored: "reconciling a restored home gives back what other databases know, and makes its sites skip ids",
+  createToken: "a token is stored as it was asked for, and only its hash",
+  deleteToken: "a token is deleted once, and its row tells when",
   read: "a read writes nothing",
   addWebhook: "a webhook is added as it was asked for, with its secret sealed for it",
   changeWebhook: "a webhook is changed as it was asked for",

@@ -3,6 +3,7 @@ import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
 import type { Intent, Operation, OperationOf } from "./intents.ts";
 import { isContradictory, statusOfRotation } from "./rotations.ts";
+import { statusOfTokens } from "./tokens.ts";
 import { statusOfWebhooks } from "./webhook-answers.ts";
 
 type ChangeOfApp = Extract<Intent, { kind: "rotate" | "endOverlap" | "revoke" }>;
@@ -13,6 +14,7 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
   const isMainClosed = settings.closedHomes.includes("main");
   if (intent.kind === "createSite") return isMainClosed ? 503 : 201;
   if (intent.kind === "reseal") return 200;
+  if (intent.kind === "createToken" || intent.kind === "deleteToken") return statusOfTokens(model, intent);
   if (intent.kind === "restored") {
     if (!model.homes.has(intent.home)) return 404;
     return settings.closedHomes.includes(intent.home) || intent.force ? 200 : 409;

@@ -165,7 +165,10 @@ export function wrongOwnAudit(changes: readonly Change[]): string | undefined {
   if (said.toSorted().join() !== expected.toSorted().join()) return `it says ${said}, expected ${expected}`;
   const wrong = rows.find(({ details, subject }) => {
     const { url, disabled_reason: reason } = disabled.find(({ id }) => id === subject) ?? {};
-    return sorted(JSON.parse(String(details)) as object) !== sorted({ origin: originOf(url), reason });
+    return (
+      sorted(JSON.parse(String(details)) as object) !==
+      sorted({ origin: originOf(url), reason, from: "enabled", to: "disabled" })
+    );
   });
   return wrong && `it says ${wrong.details} of ${wrong.subject}`;
 }

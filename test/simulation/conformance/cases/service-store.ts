@@ -1,6 +1,13 @@
 import type { Runtime } from "../../../../src/runtime.ts";
-import { selectAuditEntries } from "../../../../src/store/audit.ts";
+import { insertAudit, insertRootRead, selectAuditEntries } from "../../../../src/store/audit.ts";
 import { copyRoutesToDirectory, copySitesToDirectory, copySitesToHome } from "../../../../src/store/copy-sites.ts";
+import {
+  insertToken,
+  selectToken,
+  selectTokens,
+  updateTokenDeleted,
+  updateTokenUsed,
+} from "../../../../src/store/directory/admin-tokens.ts";
 import {
   deleteRoute,
   reserveRoute,
@@ -11,9 +18,11 @@ import {
   deleteForm,
   insertConsoleSession,
   insertForm,
-  isConsoleSession,
+  selectConsoleSession,
+  selectConsoleSessions,
   updateForm,
   updateSessionEnded,
+  updateSessionUsed,
 } from "../../../../src/store/directory/console-sessions.ts";
 import {
   countSitesByHome,
@@ -55,7 +64,32 @@ const runtime: Runtime = {
   bytes: (length) => new Uint8Array(length),
   uuid: () => "00000000-0000-4000-8000-000000000000",
 };
-const author = { actor: "console", now: NOW + 9, requestId: "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12" } as const;
+const author = {
+  actor: "console",
+  now: NOW + 9,
+  requestId: "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12",
+  who: { kind: "token", id: "tok_1", name: "Nightly" },
+  address: "192.0.2.0/24",
+} as const;
+const SESSION = {
+  ...{ id: "s", createdAt: NOW, expiresAt: NOW + 9, browser: null, address: null, lastUsedAt: NOW, endedAt: null },
+  ...({ whoKind: "root", whoId: "root", whoName: "ADMIN_TOKEN" } as const),
+};
+const PERSONS = {
+  ...SESSION,
+  id: "p",
+  whoKind: "person",
+  whoId: "ada@example.com",
+  whoName: "ada@example.com",
+} as const;
+const TOKEN = {
+  ...({ id: "tok_1", hash: "1", name: "Nightly", role: "operator", siteId: 7 } as const),
+  ...{ createdAt: NOW, expiresAt: null, lastUsedAt: null, deletedAt: null },
+} as const;
+const AUDIT_FILTER = {
+  ...({ siteId: 7, who: "Nightly", action: "token.created", subject: "tok_1" } as const),
+  ...{ since: NOW + 9, until: NOW + 9 },
+};
 /** The directory's row of the site. */
 const KNOWN = { siteId: APP.siteId, name: "Site", status: "open", chatIdFloor: 0, revision: 0 } as const;
 const NEWER = { ...KNOWN, name: "Newer", status: "closed", chatIdFloor: 50, revision: 9 } as const;
@@ -113,7 +147,9 @@ const expired = async (db: D1Database) => {
     db
       .prepare("INSERT INTO idempotency_keys VALUES (7, 'a', 'o', 'k1', '', 1, 1), (7, 'a', 'o', 'k2', '', 1, ?)")
       .bind(NOW + 1),
-    db.prepare("INSERT INTO console_sessions VALUES ('a', 1, 1), ('b', 1, ?)").bind(NOW + 1),
+    db
+      .prepare("INSERT INTO console_sessions (id, created_at, expires_at) VALUES ('a', 1, 1), ('b', 1, ?)")
+      .bind(NOW + 1),
     db.prepare("INSERT INTO console_forms VALUES ('f', 'a', NULL, 1), ('g', 'a', '/x', ?)").bind(NOW + 1),
   ]);
 };
@@ -170,8 +206,8 @@ export const storeCases: Cases<Store> = {
     (db) => changeAgent(db, 3, { status: "normal" }),
     (db) => changeAgent(db, 2, {}),
     (db) => changeAgent(db, 99, { name: "None" }),
-    (db) => selectAuditEntries(db, 7, Number.MAX_SAFE_INTEGER, 3),
-    (db) => selectAuditEntries(db, undefined, 3, 10),
+    (db) => selectAuditEntries(db, { siteId: 7 }, Number.MAX_SAFE_INTEGER, 3),
+    (db) => selectAuditEntries(db, {}, 3, 10),
   ),
   "an agent of a site that the home does not have is refused by its foreign key": onHome((db) =>
     errorOf(() => agents.insertAgents(db, 99, [{ id: 5, name: "Five" }], author)),
@@ -299,7 +335,7 @@ export const storeCases: Cases<Store> = {
     (db) => selectSite(db, 9),
     (db) => selectSite(db, 99),
     (db) => selectSites(db, 0, 10),
-    (db) => selectSites(db, 7, 10, "apac"),
+    (db) => selectSites(db, 7, 10, 8),
     (db) => countSitesByHome(db),
   ),
   "a home's sites are made, changed and found": onHome(
@@ -331,21 +367,50 @@ export const storeCases: Cases<Store> = {
     (db) => deleteRoute(runtime, db, { appid: "new", siteId: 7, reservation: "a.1", home: "main" }, author),
     (db) => deleteRoute(runtime, db, { appid: "new", siteId: 7, reservation: "b.1", home: "main" }, author),
     (db) => deleteRoute(runtime, db, { appid: APP.appid, siteId: 7, reservation: null, home: "main" }, author),
-    (db) => selectAuditEntries(db, undefined, Number.MAX_SAFE_INTEGER, 10),
+    (db) => selectAuditEntries(db, {}, Number.MAX_SAFE_INTEGER, 10),
+    (db) => selectAuditEntries(db, AUDIT_FILTER, Number.MAX_SAFE_INTEGER, 10),
   ),
   "console sessions and forms": onHome(
-    (db) => insertConsoleSession(runtime, db, { id: "s", now: NOW, expiresAt: NOW + 9 }),
-    (db) => insertConsoleSession(runtime, db, { id: "s", now: NOW, expiresAt: NOW + 99 }),
-    (db) => isConsoleSession(runtime, db, "s", NOW),
-    (db) => isConsoleSession(runtime, db, "s", NOW + 9),
+    (db) => insertConsoleSession(runtime, db, SESSION, author),
+    (db) => insertConsoleSession(runtime, db, { ...SESSION, expiresAt: NOW + 99 }, author),
+    (db) => insertConsoleSession(runtime, db, PERSONS, author),
+    (db) => selectConsoleSession(runtime, db, "s", NOW),
+    (db) => selectConsoleSession(runtime, db, "s", NOW + 9),
+    (db) => updateSessionUsed(db, "s", NOW + 1),
+    (db) => selectConsoleSessions(db, NOW, undefined, 10),
+    (db) => selectConsoleSessions(db, NOW, "root", 10),
     (db) => insertForm(runtime, db, { id: "f", sessionId: "s", expiresAt: NOW + 9 }),
     (db) => insertForm(runtime, db, { id: "f", sessionId: "s", expiresAt: NOW + 9 }),
     (db) => updateForm(runtime, db, "f", "/done"),
     (db) => insertForm(runtime, db, { id: "f", sessionId: "s", expiresAt: NOW + 9 }),
     (db) => insertForm(runtime, db, { id: "g", sessionId: "s", expiresAt: NOW + 9 }),
     (db) => deleteForm(runtime, db, "g"),
-    (db) => updateSessionEnded(runtime, db, "s"),
-    (db) => isConsoleSession(runtime, db, "s", NOW),
+    (db) => updateSessionEnded(runtime, db, SESSION, "operator.signed_out", author),
+    (db) => updateSessionEnded(runtime, db, PERSONS, "operator.session_ended", author),
+    (db) => updateSessionEnded(runtime, db, PERSONS, "operator.session_ended", author),
+    (db) => selectConsoleSession(runtime, db, "s", NOW),
+    (db) => selectConsoleSession(runtime, db, "p", NOW),
+    (db) => selectAuditEntries(db, {}, Number.MAX_SAFE_INTEGER, 10),
+    (db) => selectAuditEntries(db, AUDIT_FILTER, Number.MAX_SAFE_INTEGER, 10),
+  ),
+  "tokens for programs": onHome(
+    (db) => insertToken(runtime, db, TOKEN, author),
+    (db) => insertToken(runtime, db, TOKEN, author),
+    (db) => selectToken(db, TOKEN, {}),
+    (db) => selectToken(db, TOKEN, { siteId: 7, appid: APP.appid }),
+    (db) => selectToken(db, { ...TOKEN, hash: "other" }, {}),
+    (db) => updateTokenUsed(db, TOKEN.id, NOW),
+    (db) => selectTokens(db, "", 10),
+    (db) => selectTokens(db, TOKEN.id, 10),
+    (db) => updateTokenDeleted(runtime, db, TOKEN.id, author),
+    (db) => updateTokenDeleted(runtime, db, TOKEN.id, author),
+    (db) => selectToken(db, TOKEN, {}),
+    (db) => insertRootRead(db, author, NOW),
+    (db) => insertRootRead(db, author, NOW),
+    (db) => insertRootRead(db, { ...author, address: null }, NOW),
+    (db) => insertAudit(db, author, { siteId: null, action: "operator.refused", subject: "", details: { count: 2 } }),
+    (db) => selectAuditEntries(db, {}, Number.MAX_SAFE_INTEGER, 10),
+    (db) => selectAuditEntries(db, AUDIT_FILTER, Number.MAX_SAFE_INTEGER, 10),
   ),
   "a run of prune in chunks, and a second one": onHome(expired, pruned, everything, pruned),
   "what reconciles a restored home": onHome(

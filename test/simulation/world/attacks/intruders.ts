@@ -2,6 +2,7 @@ import type { Wire } from "../call.ts";
 import { ADMIN_TOKEN, LIMITS } from "../cloud/settings.ts";
 import type { Attacker } from "./attacker.ts";
 import { forge } from "./forgeries.ts";
+import { forgedToken } from "./token-forgeries.ts";
 
 /** Calls the admin API without its token. */
 export async function intruders(attacker: Attacker): Promise<void> {
@@ -43,6 +44,8 @@ function intrusion({ world, chance }: Attacker): Wire {
     `Bearer ${secrets.at(-1)?.secret}`,
     `Basic ${ADMIN_TOKEN}`,
     ADMIN_TOKEN,
+    ...Array.from({ length: 4 }, () => `Bearer ${forgedToken(world, chance)}`),
+    `Bearer ${world.company.badges[0]?.id ?? "tok_none"}`,
   ]);
   const headers = {
     ...(authorization !== undefined && { authorization }),

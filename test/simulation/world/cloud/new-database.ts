@@ -6,6 +6,7 @@ const MIGRATIONS = join(import.meta.dirname, "../../../../migrations");
 /** The tables that the checker watches, in an order in which each row comes after the rows that it refers to. */
 export const WATCHED = [
   "sites",
+  "admin_tokens",
   "app_routes",
   "home_sites",
   "apps",

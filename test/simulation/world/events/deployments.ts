@@ -38,7 +38,7 @@ export class Deployer {
   constructor(world: World) {
     this.#world = world;
     this.#chance = world.chance.fork();
-    this.#operator = new Operator(world);
+    this.#operator = new Operator(world, "owner");
     this.#acts = Object.fromEntries(this.#chance.some(Object.entries(ACTS) as [Act, number][], 0.55));
     const isEarly = this.#chance.happens(0.3);
     this.#first = isEarly ? this.#chance.one(["restore drill", "restore drill", "restore drill of main"]) : undefined;

@@ -6,6 +6,7 @@ import { type KnownApp, type KnownSite, LOST_SECRET } from "../people/company.ts
 import { rest } from "../people/day.ts";
 import { Operator } from "../people/operator.ts";
 import { WebhookKeeper } from "../people/operator-webhooks.ts";
+import { TokenKeeper } from "../people/token-keeper.ts";
 import type { World } from "../world.ts";
 import { REACHED_EVERYWHERE_MS } from "./deployments.ts";
 import { changeTooEarly, liveOn, silence } from "./drill-troubles.ts";
@@ -85,6 +86,7 @@ async function restore(
   const divergent = await listDivergent(operator, name);
 
   if (name === "main") await forgetLostSites(company.sites, operator);
+  if (name === "main") await new TokenKeeper(operator).deleteAgain();
   const sites = company.sites.filter((site) => site.home === name);
   for (const site of sites) await endWhatWasEnded(operator, chance, site);
   await rest(world, Math.max(0, (reconciled.reopen_after + 1) * 1000 - EPOCH - world.scheduler.now));

@@ -1,5 +1,7 @@
 import { Auditor } from "../people/auditor.ts";
 import { monitor } from "../people/monitor.ts";
+import { holdTokens } from "../people/token-holder.ts";
+import { keepTokens } from "../people/token-keeper.ts";
 import { workAtOneThing } from "../people/two-operators.ts";
 import { keepWebhooks } from "../people/webhook-day.ts";
 import { changeReceivers } from "../receivers/receivers-day.ts";
@@ -35,6 +37,8 @@ export function startEvents(world: World): void {
   const isSlow = world.weather.database.slow > 0;
   if (chance.happens(isSlow ? 0.9 : 0.6)) world.start(() => workAtOneThing(world));
   if (world.weather.events > 0 && chance.happens(0.5)) world.start(() => keepWebhooks(world));
+  if (chance.happens(0.8)) world.start(() => keepTokens(world));
+  if (chance.happens(0.7)) world.start(() => holdTokens(world));
   if (world.weather.events > 0 && chance.happens(0.2)) world.start(() => deleteWebhookByHand(world));
   if (world.weather.events > 0 && chance.happens(0.2)) world.start(() => spoilUrls(world));
   if (world.weather.weeks) world.start(() => letWeeksPass(world));

@@ -19,7 +19,7 @@ export class Auditor {
   constructor(world: World) {
     this.#world = world;
     this.#chance = world.chance.fork();
-    this.#operator = new Operator(world);
+    this.#operator = new Operator(world, "viewer");
   }
 
   async work(): Promise<void> {
@@ -160,6 +160,8 @@ export const READS: Record<string, Read> = {
     const status = `?status=${chance.one(["pending", "delivered", "failed", "skipped"])}&limit=50`;
     return `/sites/${siteId}/webhooks/${id}/deliveries${chance.one([limitOf(chance), status])}`;
   },
+  // A viewer may not read them.
+  "/admin/tokens": (chance) => `/tokens${limitOf(chance)}`,
   "/admin/homes": () => "/homes",
   "/admin/homes/{name}/divergent": (chance, _, { home }) => `/homes/${home}/divergent${limitOf(chance)}`,
   "/admin/sites/{site_id}/refusals": listRefusals,

@@ -1,4 +1,6 @@
 import type { Chance } from "../../machine/chance.ts";
+import type { Badge } from "./badge.ts";
+import type { Operator } from "./operator.ts";
 
 /** An app, as far as its owners know it. */
 export interface KnownApp {
@@ -43,6 +45,12 @@ const OLD_SECRET = 0.1;
 /** The people's knowledge of sites, apps, secrets and agents. It may be older than the stored state. */
 export class Company {
   readonly sites: KnownSite[] = [];
+  /** Operators who may get a token for their work. */
+  readonly staff: Operator[] = [];
+  /** Every token that was handed out. */
+  readonly badges: Badge[] = [];
+  /** Those that an owner has asked to delete. */
+  readonly deleted = new Set<Badge>();
   /** Ended secrets, for callers and attackers who go on using them. */
   readonly oldSecrets: { appid: string; secret: string }[] = [];
   /** Milliseconds of virtual time until which hardly anybody acts, because it is night or everybody waits. */

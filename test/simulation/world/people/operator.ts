@@ -1,11 +1,14 @@
 import type { Chance } from "../../machine/chance.ts";
 import type { Answer } from "../call.ts";
-import { ADMIN_TOKEN } from "../cloud/settings.ts";
 import type { World } from "../world.ts";
+import { askAs, type Badge, type BadgeRole } from "./badge.ts";
 import { type KnownApp, type KnownSite, LOST_SECRET } from "./company.ts";
 import { type Act, drawActs } from "./operator-acts.ts";
 import { endOverlapAt, rotateAt } from "./rotations.ts";
 import { wantEvents } from "./webhook-day.ts";
+
+/** The addresses from which operators call as the root. */
+const ADDRESSES = ["192.0.2.1", "192.0.2.77", "192.0.3.1", "2001:db8:7:1::9"];
 
 /** How often an operator repeats an unanswered call before he gives up for now. */
 const TRIES = 12;
@@ -37,28 +40,33 @@ export class Operator {
   /** The operator's own acts and their weights: see `operator-day.ts`. */
   readonly acts: Partial<Record<Act, number>>;
   /** Sites whose creation was never answered. The same call again finishes them. */
+  /** The role that the work needs, of who may get a token; undefined for who stays the root. */
+  readonly needs: BadgeRole | undefined;
+  /** The token that is used. Without one, the operator calls as the root. */
+  badge: Badge | undefined;
+  readonly #address: string;
   readonly #unfinished: NewSite[] = [];
   /** Appids that stayed reserved for a site because its home, or the directory, did not answer. */
   readonly kept: { siteId: number; appid: string }[] = [];
   #named = 0;
 
-  constructor(world: World) {
+  constructor(world: World, needs?: BadgeRole) {
     this.world = world;
     this.chance = world.chance.fork();
+    this.needs = this.chance.happens(0.8) ? needs : undefined;
+    this.#address = this.chance.one(ADDRESSES);
+    if (this.needs !== undefined) world.company.staff.push(this);
     this.acts = drawActs(this.chance, world.weather.events > 0);
   }
 
   /** One call of the admin API. @returns undefined when there was no answer */
   async call(method: string, path: string, body?: object): Promise<Answer | undefined> {
-    const headers: Record<string, string> = {
-      authorization: `Bearer ${ADMIN_TOKEN}`,
-      "cf-connecting-ip": "192.0.2.1",
-      ...(body !== undefined && { "content-type": "application/json" }),
-    };
-    const wire = { method, path: `/admin${path}`, headers, body: body === undefined ? "" : JSON.stringify(body) };
-    const answer = await this.world.send(
-      this.world.newCall("operator", wire, this.chance.one(this.world.weather.edges)),
-    );
+    const { badge, world, chance } = this;
+    const answer = await askAs(world, chance, badge ?? { address: this.#address }, { method, path, body });
+    if (answer?.status === 401 && badge !== undefined && this.badge === badge) {
+      world.count("token ended in use");
+      this.badge = undefined;
+    }
     this.#noteKept(path, answer);
     return answer;
   }
@@ -78,7 +86,8 @@ export class Operator {
   async insist(method: string, path: string, body?: object): Promise<Answer | undefined> {
     for (let attempt = 0; attempt < TRIES; attempt++) {
       const answer = await this.call(method, path, body);
-      if (answer !== undefined && answer.status < 500) return answer;
+      // Without the token that has ended, the next try is the root's.
+      if (answer !== undefined && answer.status < 500 && answer.status !== 401) return answer;
       await this.world.sleep(this.chance.between(500, 5_000));
     }
     return undefined;

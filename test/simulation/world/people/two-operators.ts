@@ -22,7 +22,7 @@ interface Work {
  */
 export async function workAtOneThing(world: World): Promise<void> {
   const chance = world.chance.fork();
-  const both = [new Operator(world), new Operator(world)];
+  const both = [new Operator(world, "operator"), new Operator(world, "operator")];
   const subjects = [chance.one(SUBJECTS), chance.one(SUBJECTS)];
   // A slow D1 applies a change up to 15 s late.
   const longest = world.weather.database.slow > 0 ? 35_000 : 12_000;

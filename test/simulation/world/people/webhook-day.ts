@@ -137,7 +137,7 @@ export async function actOnWebhooks(operator: Operator, site: KnownSite, act: We
 
 /** Changes webhooks often and does nothing else, so deliveries in flight meet every act. */
 export async function keepWebhooks(world: World): Promise<void> {
-  const operator = new Operator(world);
+  const operator = new Operator(world, "operator");
   const { chance } = operator;
   while (!world.closing) {
     await pause(world, chance, chance.between(300, 6_000));

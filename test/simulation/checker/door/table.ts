@@ -1,0 +1,76 @@
+import type { Wire } from "../../world/call.ts";
+
+/**
+ * Who may make which call of the admin API: docs/operating.md, "Who may". Each role may do what those before it may.
+ */
+export const ROLES = ["viewer", "operator", "owner"] as const;
+
+type Role = (typeof ROLES)[number];
+
+/**
+ * What a call is about. A token of one site may make those about its own site and its own apps, and sees of what is
+ * about sites its own one. It may make none that is about the whole deployment.
+ */
+type About = "site" | "app" | "sites" | "deployment";
+
+/** Each call, with `*` for what its path names, and the least role that it needs. */
+const TABLE: Record<string, readonly [Role, About]> = {
+  "GET sites": ["viewer", "sites"],
+  "POST sites": ["operator", "deployment"],
+  "PATCH sites/*": ["operator", "site"],
+  "GET sites/*/apps": ["viewer", "site"],
+  "POST sites/*/apps": ["operator", "site"],
+  "POST apps/*/rotate": ["operator", "app"],
+  "POST apps/*/end-overlap": ["operator", "app"],
+  "DELETE apps/*": ["operator", "app"],
+  "GET sites/*/agents": ["viewer", "site"],
+  "POST sites/*/agents": ["operator", "site"],
+  "PATCH sites/*/agents/*": ["operator", "site"],
+  "GET sites/*/sessions": ["viewer", "site"],
+  "GET sites/*/sessions/*": ["viewer", "site"],
+  "GET sites/*/refusals": ["viewer", "site"],
+  "GET sites/*/requests/*": ["viewer", "site"],
+  "GET requests/*": ["viewer", "sites"],
+  "GET audit": ["viewer", "sites"],
+  "GET sites/*/events": ["viewer", "site"],
+  "GET sites/*/webhooks": ["viewer", "site"],
+  "POST sites/*/webhooks": ["operator", "site"],
+  "PATCH sites/*/webhooks/*": ["operator", "site"],
+  "DELETE sites/*/webhooks/*": ["operator", "site"],
+  "POST sites/*/webhooks/*/rotate": ["operator", "site"],
+  "POST sites/*/webhooks/*/end-overlap": ["operator", "site"],
+  "POST sites/*/webhooks/*/ping": ["operator", "site"],
+  "GET sites/*/webhooks/*/deliveries": ["viewer", "site"],
+  "POST sites/*/webhooks/*/redeliver": ["operator", "site"],
+  "POST sites/*/webhooks/*/deliveries/*/redeliver": ["operator", "site"],
+  "GET homes": ["viewer", "deployment"],
+  "GET homes/*/divergent": ["viewer", "deployment"],
+  "POST homes/*/restored": ["owner", "deployment"],
+  "POST reseal": ["owner", "deployment"],
+  "GET tokens": ["owner", "deployment"],
+  "POST tokens": ["owner", "deployment"],
+  "DELETE tokens/*": ["owner", "deployment"],
+};
+
+/** What a call asks for. */
+export interface Asked {
+  role: Role;
+  about: About;
+  /** What its path names first: a site, an appid, a home or a token. */
+  first: string;
+  query: URLSearchParams;
+}
+
+/** @throws Error for a call that the table does not have */
+export function askedOf({ method, path }: Wire): Asked {
+  const { pathname, searchParams: query } = new URL(path, "https://worker.example");
+  const parts = pathname.replace(/^\/admin\//, "").split("/");
+  const name = `${method} ${parts.map((part, i) => (i % 2 === 1 ? "*" : part)).join("/")}`;
+  const entry = TABLE[name];
+  if (entry === undefined) throw new Error(`the checker does not know who may ${name}: say it here`);
+  return { role: entry[0], about: entry[1], first: parts[1] ?? "", query };
+}
+
+/** Whether a role may do what needs another. */
+export const mayDo = (role: unknown, needed: Role): boolean =>
+  ROLES.indexOf(role as Role) >= ROLES.indexOf(needed) && ROLES.includes(role as Role);
