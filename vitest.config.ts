@@ -18,6 +18,7 @@ process.env.TMPDIR = inMemory() ?? disk;
 /** Tests of pure functions and of the client: plain node starts in a fraction of the time that workerd takes. */
 const pure = [
   "test/{architecture,docs,docs-receiving,docs-zh,homes,threat-model}.test.ts",
+  "test/access/{fetch-certs,person-role,settings}.test.ts",
   "test/client/{sign,verify-event}.test.ts",
   "test/diagnosis/**/*.test.ts",
   "test/journal/journal.test.ts",
@@ -73,6 +74,7 @@ export default defineConfig(async () => {
                     "hono/jsx/jsx-runtime",
                     "hono/route",
                     "hono/router/trie-router",
+                    "jose",
                     "zod/mini",
                   ],
                   rolldownOptions: { plugins: [withoutLocales] },

@@ -17,6 +17,9 @@ const SHARED = ["signed/rate-limit.ts", "signed/nonce-memory.ts", "signed/kv-non
 /** The rules of the signed path that need nothing of the platform. */
 const PURE_STEPS = ["signed/read-fields.ts", "signed/check-freshness.ts", "signed/idempotency-key.ts"];
 
+/** Who signs in by Cloudflare Access. Only "access" itself imports jose: what the signed path reads of the settings does not. */
+const ACCESS = ["access", "access/role.ts", "access/person-role.ts", "access/settings.ts"];
+
 /** No surface imports another, so that each could be deleted without touching the others. */
 const SURFACES = ["http/signed", "http/admin", "http/console"];
 
@@ -39,11 +42,11 @@ const MAY_IMPORT: Record<string, string[]> = {
     ...LEAVES,
     "hono",
   ],
-  http: ["services", "journal", ...SHARED, "credentials", "store", "config.ts", ...LEAVES, "hono"],
-  "http/operators.ts": ["http", "http/admin", "http/console"],
+  http: ["services", "journal", ...SHARED, ...ACCESS, "credentials", "store", "config.ts", ...LEAVES, "hono"],
+  "http/operators.ts": ["http", "http/admin", "http/console", "services/operator-memory.ts"],
   "http/signed": ["http", "signed", "operations", "config.ts", ...LEAVES, "hono"],
-  "http/admin": ["http", "services", ...LEAVES, "hono", "zod"],
-  "http/console": ["http", "services", "config.ts", ...LEAVES, "hono"],
+  "http/admin": ["http", "services", ...ACCESS, ...LEAVES, "hono", "zod"],
+  "http/console": ["http", "services", ...ACCESS, "config.ts", ...LEAVES, "hono"],
   signed: [
     "operations",
     "credentials",
@@ -65,6 +68,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   services: [
     "signed",
     ...SHARED,
+    ...ACCESS,
     "operations",
     "credentials",
     "webhooks",
@@ -76,8 +80,12 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   diagnosis: [...PURE_STEPS, "errors.ts", "parse-json.ts", "result.ts"],
   credentials: ["store", "config.ts", ...LEAVES],
-  store: [...LEAVES, "drizzle-orm"],
-  "config.ts": ["errors.ts", "homes.ts", "telemetry"],
+  store: ["access/role.ts", ...LEAVES, "drizzle-orm"],
+  access: [...ACCESS, "runtime.ts", "telemetry", "jose"],
+  "access/role.ts": [],
+  "access/person-role.ts": ["access/role.ts"],
+  "access/settings.ts": ["access/person-role.ts"],
+  "config.ts": ["access/settings.ts", "errors.ts", "homes.ts", "telemetry"],
   "errors.ts": ["fields.ts"],
   "homes.ts": [],
   "result.ts": ["errors.ts"],
@@ -92,14 +100,27 @@ const MAY_IMPORT: Record<string, string[]> = {
     "diagnosis",
     "services",
     "http/admin",
+    "access/role.ts",
     "credentials",
     "store/schema.ts",
+    "store/operator-schema.ts",
     ...LEAVES,
     "zod",
   ],
   client: [],
   "client/examples": ["client", "node:"],
-  cli: ["client", "openapi", "operations", "diagnosis", "homes.ts", "node:", "esbuild", "standardwebhooks", "wrangler"],
+  cli: [
+    "access/person-role.ts",
+    "client",
+    "openapi",
+    "operations",
+    "diagnosis",
+    "homes.ts",
+    "node:",
+    "esbuild",
+    "standardwebhooks",
+    "wrangler",
+  ],
 };
 
 const PARTS = Object.keys(MAY_IMPORT).sort((a, b) => b.length - a.length);
@@ -183,6 +204,7 @@ describe("the import rules", () => {
     const users = (name: string) => Object.keys(MAY_IMPORT).filter((part) => MAY_IMPORT[part]?.includes(name));
     expect(users("drizzle-orm")).toEqual(["operations", "store"]);
     expect(users("hono")).toEqual(["app.ts", "http", ...SURFACES]);
+    expect(users("jose")).toEqual(["access"]);
     expect(users("node:")).toEqual(["client/examples", "cli"]);
   });
 });
@@ -200,6 +222,11 @@ describe("the check of the rules", () => {
     ["signed/kv-nonces.ts", 'import { decide } from "./decide.ts";'],
     ["http/a.ts", 'import { runRequest } from "../signed/run-request.ts";'],
     ["errors.ts", 'import * as z from "zod/mini";'],
+    ["app.ts", 'import { AccessKeys } from "./access/certs.ts";'],
+    ["config.ts", 'import { AccessKeys } from "./access/certs.ts";'],
+    ["http/signed/a.ts", 'import { verifyAssertion } from "../../access/verify-assertion.ts";'],
+    ["access/settings.ts", 'import { verifyAssertion } from "./verify-assertion.ts";'],
+    ["access/a.ts", 'import { configOf } from "../http/request-context.ts";'],
     ["fields.ts", 'import { ServiceError } from "./errors.ts";'],
     ["homes.ts", 'import { ServiceError } from "./errors.ts";'],
     ["config.ts", 'import { ok } from "./result.ts";'],
@@ -253,7 +280,7 @@ describe("the check of the rules", () => {
     ],
     ["client/examples/a.ts", 'import { sign } from "../sign.ts";\nimport { createHmac } from "node:crypto";'],
     ["cli/a.ts", 'import { AgentSessionClient } from "../client/client.ts";'],
-    ["openapi/a.ts", 'import { AUDIT_ACTIONS } from "../store/schema.ts";'],
+    ["openapi/a.ts", 'import { AUDIT_ACTIONS } from "../store/operator-schema.ts";'],
   ])("lets %s say %s", (path, text) => {
     expect(forbidden({ [path]: text })).toEqual([]);
   });

@@ -94,15 +94,18 @@ const limitsOf = (rule: Rule): string[] =>
     .filter(([, most]) => most !== undefined)
     .map(([least, most]) => `${least} to ${most}`);
 
+/** What a token of one site gets, in the words of the table. */
+const OF_ONE_SITE = { site: "its site", app: "its site", sites: "its site's part", deployment: "–" };
+
 /** The row of a call in the table of the admin API, without its answer. */
-function rowOf({ method, path, audit }: AdminCall): string {
+function rowOf({ method, path, role, scope, audit }: AdminCall): string {
   const { requestBody } = document.paths[`/admin${path.replaceAll(/:(\w+)/g, "{$1}")}`]?.[method] ?? {};
   const { $ref = "" } = requestBody?.content["application/json"]?.schema ?? {};
   const { properties = {}, required = [] } = document.components.schemas[$ref.split("/").at(-1) ?? ""] ?? {};
   const fields = Object.keys(properties).map((name) => (required.includes(name) ? name : `${name}?`));
   const body = requestBody === undefined ? "" : ` \`{${fields.join(", ")}}\``;
-  const left = audit.map((action) => `\`${action}\``).join(", ");
-  return `| \`${method.toUpperCase()} /admin${path}\`${body} | … | ${left || "nothing"} |`;
+  const left = ([...audit] as string[]).map((action) => `\`${action}\``).join(", ");
+  return `| \`${method.toUpperCase()} /admin${path}\`${body} | \`${role}\` | ${OF_ONE_SITE[scope]} | … | ${left || "nothing"} |`;
 }
 
 /** A number as pages write it in a sentence: 1860 is 1,860. */
@@ -292,11 +295,11 @@ describe("the pages on the deployment", () => {
     expect(textOf("docs/architecture.md")).toContain("three tries of 3 s, and 8 s in all");
   });
 
-  it("name every call of the admin API, with its fields and what it leaves in the audit log", () => {
-    const [, table = ""] = OPERATING.split("| call | answer | leaves in the [audit log](#the-audit-log) |");
+  it("name every call of the admin API, with its fields, who may make it, and what it leaves in the audit log", () => {
+    const [, table = ""] = OPERATING.split("| answer | leaves in the [audit log](#the-audit-log) |");
     const rows = rowsOf(table.split("\n\n")[0] ?? "").filter(([call]) => call?.includes(" /admin/"));
-    expect(rows.every(([, answer = ""]) => /^20[0-4]\b/.test(answer))).toBe(true);
-    const written = rows.map(([call, , left]) => `| ${call} | … | ${left} |`);
+    expect(rows.every(([, , , answer = ""]) => /^20[0-4]\b/.test(answer))).toBe(true);
+    const written = rows.map(([call, role, ofOneSite, , left]) => `| ${call} | ${role} | ${ofOneSite} | … | ${left} |`);
     expect(written.sort()).toEqual(ADMIN_CALLS.map(rowOf).sort());
     expect(table).toContain("| `GET /healthz`, no token |");
   });
