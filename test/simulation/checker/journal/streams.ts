@@ -18,6 +18,8 @@ export type Stream = Refused[];
 
 /** Milliseconds that the work after an answer may wait for the work after an earlier answer to go on. */
 const WATCHED_MS = 1_100;
+/** For how long, in milliseconds, the work after one answer may keep later calls from beginning theirs. */
+const WATCH_MS = 7_100;
 /** Milliseconds in which an app whose signatures do not verify gets one row. */
 const SLOW_MS = 61_000;
 /** The most operations and reasons of one app whose rows the work after one answer certainly brings on their way. */
@@ -75,7 +77,9 @@ function isExcused({ isolate, at, reason }: Refused, { isolates, cutOff, served,
   if (!isolates.has(isolate)) return true;
   if ((cutOff.get(isolate) ?? Number.NEGATIVE_INFINITY) >= at - WATCHED_MS) return true;
   const later = served.filter((each) => each.isolate === isolate && each.at > at);
-  if (!UNVERIFIED.includes(reason) && !EITHER.includes(reason)) return kinds > MOST_WAITING && later.length === 0;
+  if (!UNVERIFIED.includes(reason) && !EITHER.includes(reason)) {
+    return kinds > MOST_WAITING && !later.some((each) => each.at > at + WATCH_MS);
+  }
   let turns = 0;
   let since = at;
   for (const each of later) {
