@@ -124,8 +124,9 @@ export class Journal {
   }
 
   async #sendOnce(journal: Queue): Promise<void> {
-    const now = this.#runtime.elapsed();
     for (const [home, rows] of [...this.#unsent]) {
+      // Asked for each home: the queue may have been slow to take the message before.
+      const now = this.#runtime.elapsed();
       if (now - (this.#sentAt.get(home) ?? Number.NEGATIVE_INFINITY) < PAUSE_MS) continue;
       const refusals = rows.slice(0, ROWS_PER_MESSAGE);
       this.#sentAt.set(home, now);

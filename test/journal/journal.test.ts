@@ -14,11 +14,12 @@ function started() {
     kept.telemetry,
   );
   const sent: { at: number; message: JournalMessage }[] = [];
-  const state = { isDown: false, calls: 0 };
+  const state = { isDown: false, slowMs: 0, calls: 0 };
   const queue = {
     async send(message: JournalMessage) {
       if (state.isDown) throw new Error("Queue is overloaded");
       sent.push({ at: Date.now(), message: structuredClone(message) });
+      if (state.slowMs > 0) await new Promise((resolve) => setTimeout(resolve, state.slowMs));
     },
   } as unknown as Queue;
   const work: Promise<void>[] = [];
@@ -41,7 +42,7 @@ function started() {
   const settle = async (seconds: number) => {
     await vi.advanceTimersByTimeAsync(seconds * 1000);
   };
-  return { journal, sent, state, refuse, rows, counted, settle, work, kept };
+  return { journal, queue, sent, state, refuse, rows, counted, settle, work, kept };
 }
 
 describe("an isolate's journal", () => {
@@ -151,6 +152,26 @@ describe("an isolate's journal", () => {
     }
     expect(sent.every(({ message }) => message.refusals.length <= 120)).toBe(true);
     expect(sent.flatMap(({ message }) => message.refusals)).toHaveLength(400);
+  });
+
+  it("waits a second after a message that went late, because the queue was slow to take the one before", async () => {
+    const { journal, queue, refuse, sent, state, settle } = started();
+    // Its work is not begun here: rows of both homes wait.
+    const wait = vi.spyOn(journal, "isDue").mockReturnValue(false);
+    refuse({ appid: "a" }, "main");
+    refuse({ appid: "b" }, "apac");
+    state.slowMs = 900;
+    const first = journal.send(queue);
+    await settle(1);
+    state.slowMs = 0;
+    refuse({ appid: "a" }, "main");
+    refuse({ appid: "b" }, "apac");
+    const second = journal.send(queue);
+    await settle(10);
+    await Promise.all([first, second]);
+    wait.mockRestore();
+    const times = sent.filter(({ message }) => message.home === "apac").map(({ at }) => at - NOW * 1000);
+    expect([times[0], times[1]]).toEqual([900, expect.toSatisfy((at: number) => at >= 1_900)]);
   });
 
   it("keeps the rows that the queue does not take, and sends them once when it takes messages again", async () => {
