@@ -2,6 +2,6 @@ import { defineConfig } from "drizzle-kit";
 
 export default defineConfig({
   dialect: "sqlite",
-  schema: ["./src/store/schema.ts", "./src/store/operator-schema.ts"],
+  schema: ["./src/store/schema.ts", "./src/store/operator-schema.ts", "./src/store/erasure-schema.ts"],
   out: "./migrations",
 });

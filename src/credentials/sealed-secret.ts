@@ -1,14 +1,21 @@
 import type { Runtime } from "../runtime.ts";
 
 /**
- * The secrets of apps and webhooks as stored: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key. Site, owner, version
+ * The secrets of apps and webhooks, and those of the deployment itself, as stored: `v2.<key id>.<iv>.<ciphertext>`, AES-256-GCM under a master key. Site, owner, version
  * and slot are associated data: a sealed secret does not open for another site, app, webhook, version or slot.
  */
 
 export type Slot = "current" | "previous";
 
-/** The owner of a secret, and the secret's version. The version stays the same when the secret moves to the previous slot. */
-export type SecretOwner = { siteId: number; version: string } & ({ appid: string } | { webhookId: string });
+/**
+ * The owner of a secret, and the secret's version. The version stays the same when the secret moves to the previous slot. A secret of
+ * the deployment itself has the site 0 and a purpose.
+ */
+export type SecretOwner = { siteId: number; version: string } & (
+  | { appid: string }
+  | { webhookId: string }
+  | { purpose: string }
+);
 
 /** The master keys. One of them seals; all of them unseal. */
 export interface Keyring {
@@ -56,7 +63,7 @@ export async function seal(
 
 /** @throws UnsealError */
 export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, sealed: string): Promise<string> {
-  const name = "webhookId" in owner ? `webhook ${owner.webhookId}` : `app ${owner.appid}`;
+  const name = "appid" in owner ? `app ${owner.appid}` : nameOf(owner);
   const [form, keyId, iv, ciphertext] = sealed.split(".");
   if (form !== "v2" || keyId === undefined || iv === undefined || ciphertext === undefined) {
     throw new UnsealError(`the ${slot} secret of ${name} is in no known form`);
@@ -79,9 +86,14 @@ export async function unseal(keyring: Keyring, owner: SecretOwner, slot: Slot, s
 /** The start of every secret that is sealed with the current master key. */
 export const sealMark = (keyring: Keyring): string => `v2.${keyring.sealing.id}.`;
 
-/** The prefix `webhook ` keeps the secrets of apps and webhooks apart, because no appid holds a blank. */
+/** An app is named by its appid alone. The blanks in the other names keep them apart, because no appid holds one. */
+function nameOf(owner: SecretOwner): string {
+  if ("webhookId" in owner) return `webhook ${owner.webhookId}`;
+  return "purpose" in owner ? `purpose ${owner.purpose}` : owner.appid;
+}
+
 const associated = (owner: SecretOwner, slot: Slot): string =>
-  `v2|${owner.siteId}|${"webhookId" in owner ? `webhook ${owner.webhookId}` : owner.appid}|${owner.version}|${slot}`;
+  `v2|${owner.siteId}|${nameOf(owner)}|${owner.version}|${slot}`;
 
 function aesGcm(iv: Uint8Array<ArrayBuffer>, associated: string) {
   return { name: "AES-GCM", iv, additionalData: new TextEncoder().encode(associated) };

@@ -1,6 +1,7 @@
 import type { adminSchemas } from "./admin-schemas.ts";
 import type { auditSchemas } from "./audit-schemas.ts";
 import type { problems } from "./components.ts";
+import type { customerSchemas } from "./customer-schemas.ts";
 import type { journalSchemas } from "./journal-schemas.ts";
 import type { Words } from "./json-schema.ts";
 import type { tokenSchemas } from "./token-schemas.ts";
@@ -9,6 +10,7 @@ import type { webhookSchemas } from "./webhook-schemas.ts";
 type SchemaName =
   | keyof typeof adminSchemas
   | keyof typeof auditSchemas
+  | keyof typeof customerSchemas
   | keyof typeof journalSchemas
   | keyof typeof tokenSchemas
   | keyof typeof webhookSchemas;

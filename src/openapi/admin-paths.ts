@@ -7,6 +7,7 @@ import type { CallWords } from "./admin-call.ts";
 import { adminWords } from "./admin-operations.ts";
 import { auditWords } from "./audit-operations.ts";
 import { header, problems } from "./components.ts";
+import { customerWords } from "./customer-operations.ts";
 import { journalWords } from "./journal-operations.ts";
 import { type JsonSchema, jsonSchemaOf } from "./json-schema.ts";
 import { tokenWords } from "./token-operations.ts";
@@ -49,6 +50,7 @@ const PATH_PARAMETERS: Record<string, { description: string; schema: JsonSchema;
 const WORDS: Record<AdminCallId, CallWords> = {
   ...adminWords,
   ...auditWords,
+  ...customerWords,
   ...journalWords,
   ...tokenWords,
   ...webhookWords,

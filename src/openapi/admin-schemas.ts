@@ -141,6 +141,11 @@ export const adminSchemas = {
       description: "Settles an open home too. Sessions that it opens before that may get ids that were given before.",
       examples: [false],
     },
+    receipts: {
+      description:
+        "For `main` where no KV is bound: the `receipts` that erasures of customers answered with in the last 31 days, so that nobody comes back.",
+      examples: [[]],
+    },
   }),
   NewApp: jsonSchemaOf(issueAppSchema, {
     name: NAME("What the app is called", "Shop back end"),
@@ -248,6 +253,14 @@ export const adminSchemas = {
         minimum: 0,
         examples: [1000000],
       },
+    ),
+    erased_again: integer("How many erasures of customers this call carried out again.", {
+      minimum: 0,
+      examples: [0],
+    }),
+    erasures_left: integer(
+      "Erasures that are still to be carried out again. Keep the home closed and send this again, with the `settling_id`, until it is 0.",
+      { minimum: 0, examples: [0] },
     ),
     reopen_after: time("By then every `ranstr` that was used before has expired. Open the home after it.", TIME),
     homes_down: {

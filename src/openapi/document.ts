@@ -2,6 +2,7 @@ import { adminPaths } from "./admin-paths.ts";
 import { adminSchemas } from "./admin-schemas.ts";
 import { auditSchemas } from "./audit-schemas.ts";
 import { exactly, failures, header, headers, responses, securitySchemes, string } from "./components.ts";
+import { customerSchemas } from "./customer-schemas.ts";
 import { eventSchemas, eventWebhooks } from "./event-webhooks.ts";
 import { journalSchemas } from "./journal-schemas.ts";
 import { signedPaths, signedSchemas } from "./signed-operations.ts";
@@ -108,6 +109,7 @@ export function openApiDocument(version: string) {
         ...adminSchemas,
         ...auditSchemas,
         ...journalSchemas,
+        ...customerSchemas,
         ...tokenSchemas,
         ...webhookSchemas,
         ...eventSchemas,

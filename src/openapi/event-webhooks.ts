@@ -1,6 +1,6 @@
 import { DOCUMENTED } from "../operations/index.ts";
 import type { Documentation } from "../operations/operation.ts";
-import { PING, WEBHOOK_DISABLED, WEBHOOK_FAILING } from "../store/schema.ts";
+import { PING, SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING } from "../store/schema.ts";
 import { exactly, integer, orNull, string } from "./components.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
@@ -47,6 +47,15 @@ const EVENTS: Event[] = [
     properties: { appid: string("The app whose call it was.", { examples: [APPID] }), ...event.properties },
     example: { appid: APPID, ...event.example },
   })),
+  {
+    type: SESSION_ERASED,
+    summary: "A customer's sessions were erased",
+    description: "An operator erased a customer with these sessions and all that belongs to them: do likewise.",
+    properties: {
+      chat_ids: { type: "array", description: "The sessions.", items: { type: "integer" }, examples: [[900220]] },
+    },
+    example: { chat_ids: [900220, 900221] },
+  },
   aboutWebhook(
     WEBHOOK_DISABLED,
     "The service disabled another webhook of the site",

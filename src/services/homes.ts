@@ -15,6 +15,7 @@ import {
   skipIds,
 } from "../store/reconciliations.ts";
 import { askHomes } from "./ask-homes.ts";
+import { type ErasedAgain, eraseAgain, type KeptReceipt, keptReceiptSchema } from "./erase-again.ts";
 import { homeUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
@@ -62,6 +63,7 @@ export const reconcileSchema = z.strictObject({
     z.string(RECONCILIATION_ID_RULE).check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, RECONCILIATION_ID_RULE)),
   ),
   force: z._default(z.boolean("must be true or false"), false),
+  receipts: z.optional(z.array(keptReceiptSchema, "must be a list of receipts")),
 });
 
 interface ReconcileHome {
@@ -72,6 +74,8 @@ interface ReconcileHome {
   reconciliationId?: string | undefined;
   /** Reconciles also an open home. Sessions that it opens before the end of the call may get ids that were given before the restore. */
   force?: boolean;
+  /** Receipts of erasures that the operator kept, for a deployment without KV. */
+  receipts?: readonly KeptReceipt[] | undefined;
 }
 
 export interface ReconciledHome {
@@ -82,6 +86,8 @@ export interface ReconciledHome {
   skippedBy: number;
   /** Unix seconds. By then every request from before the restore is too old to be accepted a second time. */
   reopenAfter: number;
+  /** What the home has erased again. It must stay closed until `left` is 0: call again. */
+  erasures: ErasedAgain;
   /** For a restored directory: homes that did not answer. Their sites and routes are not back: keep `main` closed and call again. */
   homesDown: string[];
   /** For a restored directory: the tokens that it has now. Those that were deleted since the restored time are back. */
@@ -105,7 +111,7 @@ export const newReconciliationId = ({ runtime }: ServiceContext): string => runt
  */
 export async function reconcileHome(
   ctx: ServiceContext,
-  { home, skip, reconciliationId = newReconciliationId(ctx), force = false }: ReconcileHome,
+  { home, skip, reconciliationId = newReconciliationId(ctx), force = false, receipts = [] }: ReconcileHome,
 ): Promise<ReconciledHome> {
   const { runtime, now } = ctx;
   const { directory, homes, closedHomes, credentials } = ctx.config;
@@ -126,6 +132,9 @@ export async function reconcileHome(
   const floors = await selectFloors(db);
   if (home !== MAIN_HOME) await keepInDirectory(directory, reconciliation, floors, authorOf(ctx));
   await askKv(() => writeReconciledFloors(credentials, home, reconciliationId, floors));
+  // Only now, because telling receivers takes a seq.
+  const siteIds = new Set(floors.map(({ siteId }) => siteId));
+  const erasures = await eraseAgain(ctx, { home, db, siteIds }, receipts, answerBy);
   const copyHome = async (other: D1Database, name: string) => {
     await copySitesToDirectory(directory, name, other);
     await copyRoutesToDirectory(directory, name, other);
@@ -140,7 +149,8 @@ export async function reconcileHome(
   const { down } = await askHomes(ctx, copyAndGoOn, left, answerBy);
   const tokens = home === MAIN_HOME ? await listUsableTokens(ctx) : [];
   const skippedBy = skipped ? skip : 0;
-  return { reconciliationId, sites, skippedBy, reopenAfter: at + NONCE_SECONDS, homesDown: down, tokens };
+  const reopenAfter = at + NONCE_SECONDS;
+  return { reconciliationId, sites, skippedBy, reopenAfter, erasures, homesDown: down, tokens };
 }
 
 const reconciliationEnded = () =>

@@ -24,6 +24,12 @@ export const appMissing = () =>
 export const agentUnknown = () =>
   new ServiceError("not_found", { reason: "agent_unknown", detail: "There is no such agent." });
 
+export const customerUnknown = () =>
+  new ServiceError("not_found", { reason: "customer_unknown", detail: "There is no such customer." });
+
+export const erasureUnknown = () =>
+  new ServiceError("not_found", { reason: "erasure_unknown", detail: "There is no such erasure." });
+
 export const sessionUnknown = () =>
   new ServiceError("not_found", { reason: "session_unknown", detail: "There is no such session." });
 

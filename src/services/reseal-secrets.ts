@@ -1,4 +1,5 @@
 import { type Keyring, type Slot, seal, sealMark, UnsealError, unseal } from "../credentials/sealed-secret.ts";
+import { MAIN_HOME } from "../homes.ts";
 import {
   countSealedOtherwise,
   type OwnerKey,
@@ -9,6 +10,7 @@ import {
   selectSealedOtherwise,
 } from "../store/home/seals.ts";
 import { askHomes } from "./ask-homes.ts";
+import { HASH_KEY_QUERIES, resealHashKeys } from "./customer-hash.ts";
 import { authorOf, keyringOf, type ServiceContext } from "./service-context.ts";
 
 /** How many apps and webhooks one call re-seals at most. */
@@ -59,7 +61,7 @@ type Fault = { owners: Owners; name: string; message: string };
  */
 export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   const keyring = await keyringOf(ctx);
-  const { homes, closedHomes } = ctx.config;
+  const { directory, homes, closedHomes } = ctx.config;
   const began = ctx.runtime.elapsed();
   // All homes are counted at once. One after the other, each silent home would cost its whole time limit.
   const open = [...homes].filter(([home]) => !closedHomes.has(home));
@@ -69,7 +71,7 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   const faults: Fault[] = [];
   let [left, resealed, remaining] = [OWNERS_PER_CALL, 0, 0];
   const allowed = homes.size > FREE_DATABASES ? QUERIES_PER_CALL_PAID : QUERIES_PER_CALL;
-  let [queries, asked] = [open.length, 0];
+  let [queries, asked] = [open.length + HASH_KEY_QUERIES, 0];
   for (const each of open) {
     const [home] = each;
     const due = counted.answers.get(home) ?? 0;
@@ -93,6 +95,7 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
     resealed += answer.resealed;
     remaining += Math.max(0, answer.remaining - answer.faults.length);
   }
+  if (open.some(([, db]) => db === directory) && !down.has(MAIN_HOME)) resealed += await resealHashKeys(ctx);
   const named = (owners: Owners) => {
     const names = faults.filter((fault) => fault.owners === owners).map(({ name }) => name);
     return [...new Set(names)].slice(0, MOST_NAMED);

@@ -20,7 +20,7 @@ import {
   type WebhookState,
 } from "../store/home/webhooks.ts";
 import { rootOf } from "../store/run-batch.ts";
-import { WEBHOOK_DISABLED, WEBHOOK_FAILING, WEBHOOK_STATUSES } from "../store/schema.ts";
+import { SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING, WEBHOOK_STATUSES } from "../store/schema.ts";
 import { newWebhookSecret } from "../webhooks/secret.ts";
 import { MOST_URL_CHARACTERS, webhookUrlFault } from "../webhooks/url.ts";
 import { askHomes } from "./ask-homes.ts";
@@ -33,6 +33,7 @@ export { MOST_COUNTED, type Webhook } from "../store/home/webhooks.ts";
 /** The types that a webhook can ask for. A `ping` comes without asking. */
 export const EVENT_TYPES: readonly string[] = [
   ...OPERATIONS.map(({ eventType }) => eventType),
+  SESSION_ERASED,
   WEBHOOK_DISABLED,
   WEBHOOK_FAILING,
 ];

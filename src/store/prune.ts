@@ -1,6 +1,8 @@
 import { eq, lte, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../runtime.ts";
+import { erasureReceipts } from "./erasure-schema.ts";
+import { RECEIPT_SECONDS } from "./kv-erasures.ts";
 import { adminTokens, consoleForms, consoleSessions } from "./operator-schema.ts";
 import { pruneDeliveries, pruneEvents } from "./prune-events.ts";
 import { pruneRefusals } from "./prune-refusals.ts";
@@ -30,6 +32,12 @@ const ALL_CALLS_MADE = /too many (api requests|subrequests)/i;
 /** How long a deleted token and an ended session are kept, so that a late try of the call that made them does not bring them back. */
 const DELETED_SECONDS = 86_400;
 
+/** There are few receipts: one statement reads them all. */
+function pruneReceipts(run: Run, db: D1Database): AsyncGenerator<number, void> {
+  const isOld = lte(erasureReceipts.at, run.now - RECEIPT_SECONDS);
+  return inChunks(run, () => drizzle(db).delete(erasureReceipts).where(isOld).run());
+}
+
 /** There are few tokens: one statement reads them all. */
 function pruneTokens(run: Run, db: D1Database): AsyncGenerator<number, void> {
   const isOld = lte(adminTokens.deletedAt, run.now - DELETED_SECONDS);
@@ -57,6 +65,7 @@ const DIRECTORY_PRUNERS = {
   ),
   console_forms: pruner(consoleForms, consoleForms.expiresAt, [consoleForms.id]),
   admin_tokens: pruneTokens,
+  erasure_receipts: pruneReceipts,
 };
 
 interface Settings {

@@ -270,6 +270,9 @@ export const WEBHOOK_DISABLED = "webhook.disabled";
 /** A webhook fails for five minutes. For the other webhooks of its site. */
 export const WEBHOOK_FAILING = "webhook.failing";
 
+/** Sessions were erased with all data of their customer. */
+export const SESSION_ERASED = "session.erased";
+
 /** The events of each site: one row for each accepted call, written in the call's own batch. Pings are events too. */
 export const events = sqliteTable(
   "events",

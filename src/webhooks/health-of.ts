@@ -23,6 +23,7 @@ export function healthOf(ended: Ended[], now: number): { health: Health; known: 
         failedAt: succeeded ? null : now,
         lastStatus: last.lastStatus,
         lastError: last.lastError,
+        lastSeq: last.seq,
         gone: gone !== undefined,
         usedUp: usedUp.map(({ result }) => result.seq),
       },

@@ -2,6 +2,7 @@ import { env } from "cloudflare:workers";
 import { is } from "drizzle-orm";
 import { getTableConfig, type SQLiteColumn, SQLiteTable } from "drizzle-orm/sqlite-core";
 import { describe, expect, it } from "vitest";
+import * as erasureTables from "../../src/store/erasure-schema.ts";
 import * as operatorTables from "../../src/store/operator-schema.ts";
 import * as tables from "../../src/store/schema.ts";
 import { databaseOf } from "../support/homes.ts";
@@ -19,8 +20,11 @@ const WITHOUT_ROWID = [
   "apps",
   "console_forms",
   "console_sessions",
+  "customer_hash_keys",
   "customers",
   "deliveries",
+  "erasure_receipts",
+  "erasures",
   "events",
   "idempotency_keys",
   "jobs",
@@ -33,7 +37,7 @@ const WITHOUT_ROWID = [
   "webhooks",
 ];
 
-const TABLES = Object.values({ ...tables, ...operatorTables })
+const TABLES = Object.values({ ...tables, ...operatorTables, ...erasureTables })
   .filter((value) => is(value, SQLiteTable))
   .map((table) => getTableConfig(table));
 
@@ -171,6 +175,7 @@ describe("the migrated database", () => {
       "agents",
       "apps",
       "customers",
+      "erasures",
       "idempotency_keys",
       "messages",
       "nonces",

@@ -72,6 +72,8 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
   ],
   listSessions: [{}],
   readSession: [{}],
+  exportCustomer: [{ body: { sbs: "customer_001" } }],
+  eraseCustomer: [{ body: { sbs: "customer_001" } }],
   listHomes: [{}],
   settleRestoredHome: [{ body: { lift: 1, force: true } }],
   listDivergentApps: [{}],

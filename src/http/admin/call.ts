@@ -11,6 +11,8 @@ type AdminDeclaration<Id, Body, Query> = Declaration & {
   body?: z.ZodMiniType<Body>;
   /** An absent body stands for `{}`. */
   bodyOptional?: true;
+  /** A field of the body whose integers count as the text of their digits. */
+  digitsOf?: string;
   query?: z.ZodMiniType<Query>;
 };
 
@@ -37,11 +39,11 @@ export function adminCall<
   declared: AdminDeclaration<Id, Body, Query> & { scope: Scope },
   handler: (c: AdminContext, given: Given<Scope, Body, Query>) => HandlerResult,
 ): AdminCall<Id> {
-  const { body, bodyOptional, query } = declared;
+  const { body, bodyOptional, digitsOf, query } = declared;
   const readAndHandle = async (c: AdminContext, site: Site | undefined) =>
     handler(c, {
       site,
-      body: body && (await readInput(c, body, bodyOptional && {})),
+      body: body && (await readInput(c, body, { whenEmpty: bodyOptional && {}, digitsOf })),
       query: query && readQuery(c, query),
     } as Given<Scope, Body, Query>);
   return { ...declared, ...call<AdminContext>(declared, readAndHandle) };

@@ -1,6 +1,7 @@
 import { agentCalls } from "./agents.ts";
 import { appCalls } from "./apps.ts";
 import { auditCalls } from "./audit.ts";
+import { customerCalls } from "./customers.ts";
 import { deliveryCalls } from "./deliveries.ts";
 import { eventCalls } from "./events.ts";
 import { homeCalls } from "./homes.ts";
@@ -21,6 +22,7 @@ export const ADMIN_CALLS = [
   ...secretCalls,
   ...agentCalls,
   ...sessionCalls,
+  ...customerCalls,
   ...homeCalls,
   ...journalCalls,
   ...auditCalls,

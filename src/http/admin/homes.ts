@@ -26,6 +26,7 @@ const shownReconciledHome = ({
   sites,
   skippedBy,
   reopenAfter,
+  erasures,
   homesDown,
   tokens,
 }: ReconciledHome) => ({
@@ -33,6 +34,8 @@ const shownReconciledHome = ({
   sites,
   lifted_by: skippedBy,
   reopen_after: reopenAfter,
+  erased_again: erasures.done,
+  erasures_left: erasures.left,
   homes_down: homesDown,
   tokens: tokens.map(shownToken),
 });
@@ -52,12 +55,12 @@ export const homeCalls = [
       path: "/homes/:name/restored",
       role: "owner",
       scope: "deployment",
-      audit: ["home.restored"],
+      audit: ["home.restored", "customer.erased"],
       body: reconcileSchema,
       bodyOptional: true,
     },
-    async (c, { body: { settling_id: reconciliationId, lift: skip, force } }) => {
-      const input = { home: homeOf(c), reconciliationId, skip, force };
+    async (c, { body: { settling_id: reconciliationId, lift: skip, force, receipts } }) => {
+      const input = { home: homeOf(c), reconciliationId, skip, force, receipts };
       return c.json(shownReconciledHome(await reconcileHome(c.var.ctx, input)));
     },
   ),

@@ -8,13 +8,13 @@ import type { AdminContext } from "./env.ts";
 /**
  * Reads the JSON body of an admin call.
  *
- * @param whenEmpty the input for an absent body; by default a body is required
+ * @param options `whenEmpty`: the input for an absent body; by default a body is required. `digitsOf`: see {@link parseJsonObject}
  * @throws ServiceError `invalid_input` naming each bad field; and as {@link readBody} does
  */
 export async function readInput<Output>(
   c: AdminContext,
   schema: z.ZodMiniType<Output>,
-  whenEmpty?: Record<string, unknown>,
+  { whenEmpty, digitsOf }: { whenEmpty?: Record<string, unknown> | undefined; digitsOf?: string | undefined } = {},
 ): Promise<Output> {
   // A call with a body refuses a query: otherwise `rotate?overlap_seconds=0` would rotate with the default overlap.
   const [stray] = Object.keys(c.req.query());
@@ -29,7 +29,7 @@ export async function readInput<Output>(
     if (bytes.byteLength === 0) return check(schema, whenEmpty);
     requireJson(raw);
   }
-  const parsed = parseJsonObject(bytes);
+  const parsed = parseJsonObject(bytes, digitsOf);
   if (!parsed.ok) throw invalidInput([{ field: "", message: "the body must be a JSON object in UTF-8" }]);
   return check(schema, parsed.object);
 }

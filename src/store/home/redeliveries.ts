@@ -7,6 +7,7 @@ import { deliveries, events, PING, WEBHOOK_DISABLED, WEBHOOK_FAILING, webhooks }
 import { insertInto, type Placeholders, type Statement, statement } from "../statement.ts";
 import { literal } from "./claim.ts";
 import { FIRST_IN_LINE } from "./deliveries.ts";
+import { SKEW_SECONDS } from "./events-of-sessions.ts";
 import type { WebhookKey } from "./webhooks.ts";
 
 /** Sending events again: a delivery that starts again has eight attempts before it, and no result. */
@@ -26,12 +27,6 @@ export const DUE_PER_SECOND = 500;
 
 /** More pending deliveries than this are not read to find the oldest. */
 const MOST_PENDING_READ = 10_000;
-
-/**
- * The most seconds that the time of an event may be behind the time of an earlier one: `created_at` is the clock of the isolate
- * that took the call, and `seq` counts the commits.
- */
-const SKEW_SECONDS = 60;
 
 /** The columns of a delivery that starts again. */
 const DUE = insertInto(

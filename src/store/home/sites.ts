@@ -4,6 +4,7 @@ import { ServiceError } from "../../errors.ts";
 import type { Runtime } from "../../runtime.ts";
 import { type AuditAction, type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
 import { changeRow, hasAll } from "../change-row.ts";
+import { erasures } from "../erasure-schema.ts";
 import { withRetries } from "../run-batch.ts";
 import {
   agents,
@@ -189,6 +190,7 @@ const TABLES = [
   events,
   webhooks,
   deliveries,
+  erasures,
 ];
 
 /**

@@ -1,8 +1,8 @@
 import { sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/sqlite-core";
 import { auditLog } from "../operator-schema.ts";
-import { deliveries, WEBHOOK_DISABLED, webhooks } from "../schema.ts";
-import { insertInto, type Statement, statement } from "../statement.ts";
+import { deliveries, events, WEBHOOK_DISABLED, webhooks } from "../schema.ts";
+import { insertInto, type Placeholders, type Statement, statement } from "../statement.ts";
 import { FIRST_IN_LINE } from "./deliveries.ts";
 import { tellOthers } from "./webhook-events.ts";
 import { endPending } from "./webhooks.ts";
@@ -20,9 +20,10 @@ export type Health = {
   url: string;
   /** When the attempts failed, in Unix seconds; null when one of them succeeded. */
   failedAt: number | null;
-  /** The status and the words of the last failure, or of the 410. */
+  /** The status and the words of the last failure, or of the 410, and the `seq` of its event. */
   lastStatus: number | null;
   lastError: string | null;
+  lastSeq: number;
   /** Whether a receiver answered 410 Gone. */
   gone: boolean;
   /** The `seq` of the deliveries that have used up their attempts. */
@@ -39,17 +40,23 @@ const noteSuccess: Statement<Key> = statement(
     WHERE ${thisWebhook(v)} AND ${webhooks.failingSince} IS NOT NULL`,
 );
 
+type Failure = Pick<Health, "lastStatus" | "lastError" | "lastSeq">;
+
+/** The words of a failure; null when its event was erased meanwhile, because the receiver may have repeated what it was sent. */
+const itsWords = (v: Placeholders<Key & Failure>) => sql`iif(EXISTS (SELECT 1 FROM ${events}
+  WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} = ${v.lastSeq} AND ${events.data} IS NULL), NULL, ${v.lastError})`;
+
 /** A disabled webhook keeps the failure that disabled it. */
-const noteFailure: Statement<Key & Pick<Health, "lastStatus" | "lastError"> & { failedAt: number }> = statement(
+const noteFailure: Statement<Key & Failure & { failedAt: number }> = statement(
   (
     v,
-  ) => sql`UPDATE ${webhooks} SET failing_since = coalesce(failing_since, ${v.failedAt}), last_status = ${v.lastStatus}, last_error = ${v.lastError}
+  ) => sql`UPDATE ${webhooks} SET failing_since = coalesce(failing_since, ${v.failedAt}), last_status = ${v.lastStatus}, last_error = ${itsWords(v)}
     WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${webhooks.failingSince} IS NULL
-      OR ${webhooks.lastStatus} IS NOT ${v.lastStatus} OR ${webhooks.lastError} IS NOT ${v.lastError})`,
+      OR ${webhooks.lastStatus} IS NOT ${v.lastStatus} OR ${webhooks.lastError} IS NOT ${itsWords(v)})`,
 );
 
 type Disabling = Key &
-  Pick<Health, "lastStatus" | "lastError"> & {
+  Failure & {
     reason: string;
     failingBefore: number;
     dueBefore: number;
@@ -69,7 +76,7 @@ const disable: Statement<Disabling> = statement(
   (
     v,
   ) => sql`UPDATE ${webhooks} SET status = 'disabled', disabled_reason = ${v.reason}, disabled_at = ${v.now}, revision = revision + 1,
-      last_status = ${v.lastStatus}, last_error = ${v.lastError}
+      last_status = ${v.lastStatus}, last_error = ${itsWords(v)}
     WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${v.reason} = 'gone' OR (${webhooks.failingSince} <= ${v.failingBefore} AND (
       EXISTS (SELECT 1 FROM json_each(${v.usedUp}) AS each CROSS JOIN ${deliveries} AS ${ended}
         ON ${ended.siteId} = ${v.siteId} AND ${ended.webhookId} = ${v.webhookId} AND ${ended.seq} = each.value
@@ -104,13 +111,13 @@ const auditDisabling: Statement<{ siteId: number; webhookId: string; now: number
  */
 export function judge(
   db: D1Database,
-  { siteId, webhookId, url, failedAt, lastStatus, lastError, gone, usedUp }: Health,
+  { siteId, webhookId, url, failedAt, lastStatus, lastError, lastSeq, gone, usedUp }: Health,
   known: number | null,
   now: number,
   eventId: string,
 ): D1PreparedStatement[] {
   const key = { siteId, webhookId, url };
-  const failure = { lastStatus, lastError };
+  const failure = { lastStatus, lastError, lastSeq };
   const noted = failedAt === null ? noteSuccess(db, key) : noteFailure(db, { ...key, ...failure, failedAt });
   const failingBefore = now - FAILING_SECONDS;
   const failsLong = failedAt !== null && known !== null && known <= failingBefore;

@@ -14,12 +14,20 @@ const purposeOf = (home: string, told: string) => ["settled", home, told];
 export async function reconciledLocation(
   c: PageContext,
   home: string,
-  { sites, skippedBy, reopenAfter, reconciliationId, homesDown }: Reconciled,
+  { sites, skippedBy, reopenAfter, reconciliationId, erasures, homesDown }: Reconciled,
 ): Promise<string> {
   const { session, now } = c.var.view;
   const path = `/console/homes/${home}/restored`;
   if (session === undefined) return path;
-  const told = [sites, skippedBy, reopenAfter, reconciliationId, homesDown.join(",")].join("~");
+  const told = [
+    sites,
+    skippedBy,
+    reopenAfter,
+    reconciliationId,
+    homesDown.join(","),
+    erasures.done,
+    erasures.left,
+  ].join("~");
   return `${path}?settled=${told}.${await ticketFor(session, purposeOf(home, told), now, SHOWN_SECONDS)}`;
 }
 
@@ -30,13 +38,14 @@ export async function reconciledOf(c: PageContext, home: string): Promise<Reconc
   if (session === undefined || (await ticketEnd(session, purposeOf(home, told), ticket, now)) === undefined) {
     return undefined;
   }
-  const [sites, skippedBy, reopenAfter, reconciliationId = "", homes = ""] = told.split("~");
+  const [sites, skippedBy, reopenAfter, reconciliationId = "", homes = "", done, left] = told.split("~");
   const homesDown = homes === "" ? [] : homes.split(",");
   return {
     sites: Number(sites),
     skippedBy: Number(skippedBy),
     reopenAfter: Number(reopenAfter),
     reconciliationId,
+    erasures: { done: Number(done), left: Number(left) },
     homesDown,
   };
 }

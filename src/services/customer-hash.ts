@@ -1,0 +1,116 @@
+import { type Keyring, seal, sealMark, UnsealError, unseal } from "../credentials/sealed-secret.ts";
+import { ServiceError } from "../errors.ts";
+import {
+  type HashKeyRow,
+  insertHashKey,
+  selectHashKeys,
+  updateHashKeySeal,
+} from "../store/directory/customer-hash-keys.ts";
+import { readHashKeys, writeHashKey } from "../store/kv-erasures.ts";
+import { withRetries } from "../store/run-batch.ts";
+import { fromKv } from "./remember-floors.ts";
+import { keyringOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
+
+/**
+ * Hashes of customers' external ids, for logs that outlive the customer. They are keyed: without the key nobody can try ids until one
+ * fits. The key is drawn once for a deployment.
+ */
+
+const encoder = new TextEncoder();
+
+/** A hash says which key made it: `<id of the key>.<HMAC-SHA256 in hex>`. */
+export type Hasher = (siteId: number, externalId: string) => Promise<string>;
+
+/** Whether two hashes can be compared: those of different keys tell nothing. */
+export const areComparable = (a: string, b: string): boolean => a.split(".")[0] === b.split(".")[0];
+
+const ownerOf = (id: string) => ({ siteId: 0, version: id, purpose: "customer hashes" });
+
+/**
+ * The hasher of this deployment. Draws its key at the first use, and again when no master key opens any.
+ *
+ * @throws ServiceError `unavailable` when the directory is closed, or it or KV does not answer
+ */
+export async function customerHasher(ctx: ServiceContext): Promise<Hasher> {
+  requireOpenDirectory(ctx);
+  const keyring = await keyringOf(ctx);
+  // The second look finds the key that this call or another has stored.
+  for (let look = 0; look < 2; look++) {
+    const rows = await withRetries(ctx.runtime, () => selectHashKeys(ctx.config.directory), ctx.answerBy);
+    const hasher = await hasherOf(keyring, rows);
+    if (hasher !== undefined) return hasher;
+    await storeKey(ctx, keyring, rows.length);
+  }
+  throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
+}
+
+/** The hasher of a key that was drawn before; undefined when there is none. For a restored directory, KV is asked too. */
+export async function knownHasher(ctx: ServiceContext): Promise<Hasher | undefined> {
+  const rows = await withRetries(ctx.runtime, () => selectHashKeys(ctx.config.directory));
+  const keyring = await keyringOf(ctx);
+  return (await hasherOf(keyring, rows)) ?? hasherOf(keyring, await readHashKeys(ctx.config.credentials, fromKv(ctx)));
+}
+
+/** A restored directory gets its key back from KV; otherwise a key is drawn. KV has it first: it must never be in D1 alone. */
+async function storeKey(ctx: ServiceContext, keyring: Keyring, known: number): Promise<void> {
+  const { runtime, config, now } = ctx;
+  const askKv = fromKv(ctx);
+  const insert = (row: HashKeyRow) =>
+    withRetries(runtime, () => insertHashKey(config.directory, row, known), ctx.answerBy);
+  for (const row of await readHashKeys(config.credentials, askKv)) {
+    if ((await secretOf(keyring, row)) !== undefined) return insert(row);
+  }
+  const id = runtime.bytes(4).toHex();
+  const sealed = await seal(runtime, keyring, ownerOf(id), "current", runtime.bytes(32).toHex());
+  const row = { id, sealed, createdAt: now };
+  await askKv(() => writeHashKey(config.credentials, row));
+  await insert(row);
+}
+
+/** The most queries of {@link resealHashKeys}, as long as one key was drawn. */
+export const HASH_KEY_QUERIES = 2;
+
+/**
+ * Seals the keys with the newest master key, in KV first. Keys that no master key opens stay as they are: they are not in use.
+ *
+ * @returns how many were sealed again
+ * @throws ServiceError `unavailable` when KV does not answer; any error of D1
+ */
+export async function resealHashKeys(ctx: ServiceContext): Promise<number> {
+  const { directory, credentials } = ctx.config;
+  const keyring = await keyringOf(ctx);
+  let resealed = 0;
+  for (const row of await selectHashKeys(directory)) {
+    const hex = row.sealed.startsWith(sealMark(keyring)) ? undefined : await secretOf(keyring, row);
+    if (hex === undefined) continue;
+    const sealed = await seal(ctx.runtime, keyring, ownerOf(row.id), "current", hex);
+    await fromKv(ctx)(() => writeHashKey(credentials, { ...row, sealed }));
+    if (await updateHashKeySeal(directory, row, sealed)) resealed++;
+  }
+  return resealed;
+}
+
+/** The key in hex; undefined when no master key opens it. */
+async function secretOf(keyring: Keyring, { id, sealed }: HashKeyRow): Promise<string | undefined> {
+  try {
+    return await unseal(keyring, ownerOf(id), "current", sealed);
+  } catch (error) {
+    if (!(error instanceof UnsealError)) throw error;
+    return undefined;
+  }
+}
+
+/** By the first key that opens. */
+async function hasherOf(keyring: Keyring, rows: HashKeyRow[]): Promise<Hasher | undefined> {
+  for (const row of rows) {
+    const hex = await secretOf(keyring, row);
+    if (hex === undefined) continue;
+    const algorithm = { name: "HMAC", hash: "SHA-256" };
+    const key = await crypto.subtle.importKey("raw", Uint8Array.fromHex(hex), algorithm, false, ["sign"]);
+    return async (siteId, externalId) => {
+      const mac = await crypto.subtle.sign("HMAC", key, encoder.encode(`${siteId}:${externalId}`));
+      return `${row.id}.${new Uint8Array(mac).toHex()}`;
+    };
+  }
+  return undefined;
+}

@@ -1,0 +1,70 @@
+import * as z from "zod/mini";
+import { text } from "../fields.ts";
+import { insertAudit } from "../store/audit.ts";
+import type { Site } from "../store/directory/sites.ts";
+import { type StoredCustomer, selectCustomer } from "../store/home/customers.ts";
+import { customerHasher } from "./customer-hash.ts";
+import { afterId, CURSOR_RULE } from "./page.ts";
+import { customerUnknown } from "./refusals.ts";
+import { authorOf, homeOf, type ServiceContext } from "./service-context.ts";
+
+/** A customer's `sbs`: the JSON reader makes digits of an integer, as for signed calls. */
+const sbs = text(1, 64, "must be a string of 1 to 64 characters, or an integer of as many digits");
+
+/** Body of POST /admin/sites/:site_id/customers/export. */
+export const customerExportSchema = z.strictObject({
+  sbs,
+  cursor: z.optional(z.string(CURSOR_RULE).check(z.regex(/^\d{1,16}$/, CURSOR_RULE))),
+});
+
+/** Body of POST /admin/sites/:site_id/customers/erase. */
+export const customerErasureSchema = z.strictObject({ sbs });
+
+/** How many sessions one page of an export has. */
+export const SESSIONS_PER_PAGE = 50;
+
+/** A page of what is stored of a customer. */
+export interface ExportedCustomer {
+  customer: StoredCustomer["customer"];
+  /** The oldest first, with all that belongs to them. */
+  sessions: (StoredCustomer["sessions"][number] & Pick<StoredCustomer, "participants" | "messages">)[];
+  /** The events of these sessions that are kept. `data` is null once it is erased. */
+  events: (Omit<StoredCustomer["events"][number], "data"> & { data: Record<string, unknown> | null })[];
+  nextCursor: string | null;
+}
+
+/**
+ * Everything stored of a customer, {@link SESSIONS_PER_PAGE} sessions at a time. Each page leaves a row in the audit log, which names the
+ * customer by a hash.
+ *
+ * @param input `cursor` is the `nextCursor` of the page before
+ * @throws ServiceError `invalid_input` for a malformed cursor; `not_found`, reason `customer_unknown`
+ */
+export async function exportCustomer(
+  ctx: ServiceContext,
+  { site, sbs: externalId, cursor }: { site: Site; sbs: string; cursor?: string | undefined },
+): Promise<ExportedCustomer> {
+  const after = afterId({ cursor, limit: SESSIONS_PER_PAGE });
+  const db = homeOf(ctx, site);
+  const stored = await selectCustomer(db, site.id, externalId, after, SESSIONS_PER_PAGE + 1);
+  if (stored === undefined) throw customerUnknown();
+  const { customer, sessions, participants, messages, events } = stored;
+  const page = sessions.slice(0, SESSIONS_PER_PAGE);
+  const last = page.at(-1);
+  const isOfPage = ({ sessionId }: { sessionId: number | null }) => last !== undefined && Number(sessionId) <= last.id;
+  const hash = await (await customerHasher(ctx))(site.id, externalId);
+  const details = { hash, sessions: page.length, after };
+  await insertAudit(db, authorOf(ctx), { siteId: site.id, action: "customer.exported", subject: "", details });
+  return {
+    customer,
+    sessions: page.map((session) => ({
+      ...session,
+      participants: participants.filter(({ sessionId }) => sessionId === session.id),
+      messages: messages.filter(({ sessionId }) => sessionId === session.id),
+    })),
+    events: events
+      .filter(isOfPage)
+      .map((event) => ({ ...event, data: JSON.parse(event.data ?? "null") as Record<string, unknown> | null })),
+    nextCursor: sessions.length > page.length && last !== undefined ? String(last.id) : null,
+  };
+}

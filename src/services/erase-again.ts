@@ -1,0 +1,132 @@
+import * as z from "zod/mini";
+import { positiveId } from "../fields.ts";
+import { MAIN_HOME } from "../homes.ts";
+import { type ReceiptKey, selectReceiptKeys, selectReceipts } from "../store/directory/erasure-receipts.ts";
+import { bringBackErasure, isOpen, selectCustomerOf, selectDone } from "../store/home/erasures.ts";
+import { listReceiptKeys, readReceipt } from "../store/kv-erasures.ts";
+import { areComparable, type Hasher, knownHasher } from "./customer-hash.ts";
+import { goOn } from "./erase-customer.ts";
+import { fromKv } from "./remember-floors.ts";
+import type { ServiceContext } from "./service-context.ts";
+
+/** Erasing again, in a restored home, whom the restore has brought back. */
+
+/** A receipt that an operator kept: as the erasure's answer had it. */
+export const keptReceiptSchema = z.strictObject({
+  erasure_id: z.string().check(z.regex(/^[0-9a-f-]{36}$/, "must be an erasure_id")),
+  site_id: positiveId,
+  hash: z.string().check(z.regex(/^[0-9a-f]{8}\.[0-9a-f]{64}$/, "must be the hash of a receipt")),
+  highest_chat_id: z.int().check(z.minimum(0)),
+  chat_ids: z.array(positiveId),
+});
+
+export type KeptReceipt = z.infer<typeof keptReceiptSchema>;
+
+/** A part of a receipt, wherever it is kept. */
+type Part = ReceiptKey & { chatIds?: number[] };
+
+/** The results of erasing again. */
+export interface ErasedAgain {
+  /** How many erasures were carried out again. */
+  done: number;
+  /** How many are not: the same call again goes on. The home must stay closed until it is 0. */
+  left: number;
+}
+
+/**
+ * Carries out again what a restored home has forgotten of its erasures, as the receipts in the directory, in KV and with the operator
+ * say. An erasure that the home remembers is not looked at again.
+ *
+ * @param siteIds the sites of the home
+ * @param answerBy no erasure begins after it, in milliseconds of the runtime's `elapsed`
+ * @throws ServiceError `unavailable` when the directory, the home or KV does not answer
+ */
+export async function eraseAgain(
+  ctx: ServiceContext,
+  { home, db, siteIds }: { home: string; db: D1Database; siteIds: Set<number> },
+  kept: readonly KeptReceipt[],
+  answerBy: number,
+): Promise<ErasedAgain> {
+  const due = await dueErasures(ctx, { home, db, siteIds }, kept);
+  const hasher = due.length === 0 ? undefined : await knownHasher(ctx);
+  const again: ErasedAgain = { done: 0, left: 0 };
+  for (const parts of due) {
+    const isDone = ctx.runtime.elapsed() < answerBy && (await carryOut(ctx, { home, db }, parts, hasher, answerBy));
+    again[isDone ? "done" : "left"]++;
+  }
+  return again;
+}
+
+/** The parts of each erasure that the home does not have as done, the oldest first. */
+async function dueErasures(
+  ctx: ServiceContext,
+  { home, db, siteIds }: { home: string; db: D1Database; siteIds: Set<number> },
+  kept: readonly KeptReceipt[],
+): Promise<[Part, ...Part[]][]> {
+  const { directory, credentials } = ctx.config;
+  const parts: Part[] = [
+    ...kept.map((each) => ({
+      ...{ home, siteId: each.site_id, erasureId: each.erasure_id, hash: each.hash, until: each.highest_chat_id },
+      ...{ firstChatId: each.chat_ids[0] ?? 0, chatIds: each.chat_ids },
+    })),
+    // A restored directory has only what it had at that time.
+    ...(home === MAIN_HOME ? [] : await selectReceiptKeys(directory, home)),
+    ...(await listReceiptKeys(credentials, home, fromKv(ctx))),
+  ].filter(({ siteId }) => siteIds.has(siteId));
+  const bySite = Map.groupBy(parts, ({ siteId }) => siteId);
+  const due: [Part, ...Part[]][] = [];
+  for (const [siteId, ofSite] of bySite) {
+    const byErasure = Map.groupBy(ofSite, ({ erasureId }) => erasureId);
+    const done = await selectDone(db, siteId, [...byErasure.keys()]);
+    for (const [id, [first, ...others]] of byErasure) {
+      if (first !== undefined && !done.has(id)) due.push([first, ...others]);
+    }
+  }
+  return due.sort(([a], [b]) => (a.erasureId < b.erasureId ? -1 : 1));
+}
+
+/** @returns whether the erasure is done */
+async function carryOut(
+  ctx: ServiceContext,
+  { home, db }: { home: string; db: D1Database },
+  parts: [Part, ...Part[]],
+  hasher: Hasher | undefined,
+  answerBy: number,
+): Promise<boolean> {
+  const [{ siteId, erasureId, hash, until }] = parts;
+  const chatIds = await chatIdsOf(ctx, parts);
+  const found = await selectCustomerOf(db, siteId, chatIds);
+  const externalId = found !== undefined && (await isWhose(hasher, siteId, found, hash)) ? found : null;
+  const key = { siteId, hash, id: erasureId };
+  const erasure = await bringBackErasure(ctx.runtime, db, { ...key, externalId, until }, ctx.now);
+  if (erasure === undefined) return false;
+  let progress = erasure;
+  while (isOpen(progress) && ctx.runtime.elapsed() < answerBy) {
+    const before = progress;
+    progress = (await goOn(ctx, { id: siteId, home }, db, progress, answerBy)).erasure;
+    // Too little time for another step.
+    if (progress.step === before.step && progress.listedTo === before.listedTo) break;
+  }
+  return !isOpen(progress);
+}
+
+async function chatIdsOf(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise<number[]> {
+  const { directory, credentials } = ctx.config;
+  const [{ home, siteId, erasureId }] = parts;
+  const stored = home === MAIN_HOME ? [] : await selectReceipts(directory, { home, siteId, erasureId });
+  const chatIds = new Set(stored.flatMap((receipt) => receipt.chatIds));
+  for (const part of parts) {
+    if (part.chatIds === undefined && stored.some(({ firstChatId }) => firstChatId === part.firstChatId)) continue;
+    for (const id of part.chatIds ?? (await readReceipt(credentials, part, fromKv(ctx)))) chatIds.add(id);
+  }
+  return [...chatIds];
+}
+
+/**
+ * Whether a customer is the one of a receipt. An id that was given twice, because a home was opened unsettled, may be another's. Without
+ * the key of the hash, the receipt's chat ids decide.
+ */
+async function isWhose(hasher: Hasher | undefined, siteId: number, externalId: string, hash: string): Promise<boolean> {
+  const theirs = await hasher?.(siteId, externalId);
+  return theirs === undefined || !areComparable(theirs, hash) || theirs === hash;
+}

@@ -1,0 +1,220 @@
+import { homeClosed } from "../config.ts";
+import { ServiceError } from "../errors.ts";
+import { MAIN_HOME } from "../homes.ts";
+import { newRequestId } from "../request-id.ts";
+import { insertReceipt, type Receipt, selectReceipts } from "../store/directory/erasure-receipts.ts";
+import type { Site } from "../store/directory/sites.ts";
+import { ERASED, type Erased, eraseStep } from "../store/home/erase-step.ts";
+import {
+  beginErasure,
+  type Erasure,
+  isOpen,
+  noteListed,
+  type OpenErasure,
+  selectErasureById,
+  selectUnlisted,
+} from "../store/home/erasures.ts";
+import { selectWebhooks } from "../store/home/webhooks.ts";
+import { writeReceipt } from "../store/kv-erasures.ts";
+import { SESSION_ERASED } from "../store/schema.ts";
+import { newEventId } from "../webhooks/event-id.ts";
+import { customerHasher } from "./customer-hash.ts";
+import { customerUnknown, erasureUnknown } from "./refusals.ts";
+import { fromKv } from "./remember-floors.ts";
+import { authorOf, homeOf, notifyQueueOf, type ServiceContext } from "./service-context.ts";
+import { siteHasEvents } from "./sites.ts";
+
+/**
+ * Erasing a customer. The order of writes keeps a restore from bringing anybody back: before the first deletion, receipts name the
+ * sessions in the directory and in KV, where a restore of the home does not reach.
+ */
+
+/** How many steps one call makes. Workers Free allows 50 queries in an invocation, and a step has about twenty. */
+const STEPS_PER_CALL = 2;
+
+/** No step begins when less than this is left until the deadline, in milliseconds. */
+const LEAST_LEFT_MS = 3_000;
+
+/** How many chat ids one part of a receipt names: D1 takes 2 MB in one value. */
+const CHAT_IDS_PER_PART = 10_000;
+
+/**
+ * Receipts of an erasure that stood still are written again after this time, with all that is left: they are kept for a day longer
+ * than Time Travel reaches back.
+ */
+const RECEIPTS_FRESH_SECONDS = 43_200;
+
+const TIME_TRAVEL_SECONDS = 30 * 86_400;
+const IDEMPOTENCY_KEY_SECONDS = 86_400;
+
+/** What a webhook has got of a customer's data, or may still get. */
+export interface Recipient {
+  id: string;
+  /** Null when it is deleted. */
+  url: string | null;
+  /** How many events were delivered to it, as far as deliveries are kept. */
+  delivered: number;
+  /** How many were being delivered at the moment of their erasure: these may have arrived. */
+  inFlight: number;
+  /** Whether it is told of the erasure by an event. */
+  told: boolean;
+}
+
+/** The receipt of an erasure. */
+export interface CustomerErasure {
+  id: string;
+  /** What this call has erased, by rows. */
+  erased: Erased;
+  /** What all calls have erased. */
+  erasedSoFar: Erased;
+  /** How many sessions are left: another call goes on. 0 when the erasure is done. */
+  remaining: number;
+  recipients: Recipient[];
+  /** Unix seconds: until then D1's Time Travel can bring the data back. */
+  timeTravelUntil: number;
+  /** Unix seconds: by then the last Idempotency-Key of the customer's calls is forgotten. */
+  keysUntil: number;
+  /** Only where no place of the deployment survives a restore: the operator keeps them. */
+  receipts: Receipt[] | undefined;
+}
+
+const NOTHING = Object.fromEntries(ERASED.map((what) => [what, 0])) as Erased;
+
+/**
+ * Erases a customer with all sessions up to the site's highest id at the first call, in bounded steps: call again until `remaining` is 0.
+ *
+ * @throws ServiceError `not_found`, reason `customer_unknown`, for a customer who is unknown and was never erased; `unavailable`, with
+ *   nothing half deleted, when the home or the directory is closed, or a database or KV does not answer
+ */
+export async function eraseCustomer(
+  ctx: ServiceContext,
+  { site, sbs: externalId }: { site: Site; sbs: string },
+): Promise<CustomerErasure> {
+  const { runtime, config, answerBy } = ctx;
+  if (config.closedHomes.has(site.home)) throw new ServiceError("unavailable", homeClosed(site.home));
+  const db = homeOf(ctx, site);
+  const hash = await (await customerHasher(ctx))(site.id, externalId);
+  const key = { siteId: site.id, hash, id: newRequestId(runtime) };
+  const begun = await beginErasure(runtime, db, { ...key, externalId }, authorOf(ctx), answerBy);
+  if (begun === undefined) throw customerUnknown();
+  const { erasure, erased, told } = await goOn(ctx, site, db, begun, answerBy);
+  for (const webhook of told) notifyQueueOf(ctx, site, webhook);
+  return answerOf(ctx, site, erasure, erased);
+}
+
+/** How far an erasure is. @throws ServiceError `not_found`, reason `erasure_unknown` */
+export async function readErasure(
+  ctx: ServiceContext,
+  { site, erasureId }: { site: Site; erasureId: string },
+): Promise<CustomerErasure & { sbs: string | null }> {
+  const erasure = await selectErasureById(homeOf(ctx, site), site.id, erasureId);
+  if (erasure === undefined) throw erasureUnknown();
+  return { ...(await answerOf(ctx, site, erasure, NOTHING)), sbs: erasure.externalId };
+}
+
+interface Progress {
+  erasure: Erasure;
+  erased: Erased;
+  /** The webhooks that are told. */
+  told: Set<string>;
+}
+
+/**
+ * Goes on with an erasure: first the receipts, then the steps.
+ *
+ * @throws ServiceError `unavailable` also when the home was restored meanwhile and has lost the erasure
+ */
+export async function goOn(
+  ctx: ServiceContext,
+  { id: siteId, home }: Pick<Site, "id" | "home">,
+  db: D1Database,
+  begun: Erasure,
+  answerBy: number,
+): Promise<Progress> {
+  const { runtime, now } = ctx;
+  const progress: Progress = { erasure: begun, erased: { ...NOTHING }, told: new Set() };
+  const take = (erasure: Erasure | undefined) => {
+    if (erasure === undefined) throw new ServiceError("unavailable", { reason: "erasure_lost", retryAfter: 1 });
+    progress.erasure = erasure;
+  };
+  if (isOpen(begun) && now - begun.listedAt >= RECEIPTS_FRESH_SECONDS) {
+    take(await noteListed(runtime, db, begun, { listedTo: 0, listedAt: now, total: begun.sessions }, answerBy));
+  }
+  let [steps, hasListed] = [0, false];
+  while (steps < STEPS_PER_CALL && runtime.elapsed() + LEAST_LEFT_MS <= answerBy) {
+    const { erasure } = progress;
+    if (!isOpen(erasure)) break;
+    if (erasure.listedTo < erasure.until) {
+      take(await listSome(ctx, { siteId, home }, db, erasure, answerBy));
+      hasListed = true;
+      continue;
+    }
+    // The operator has the receipts before anything is deleted.
+    if (hasListed && isKeptByOperator(ctx, home)) break;
+    steps++;
+    const step = await eraseStep(runtime, db, erasure, newEventId(runtime), authorOf(ctx), answerBy);
+    take(step.erasure);
+    for (const what of ERASED) progress.erased[what] += step.erased[what];
+    for (const webhook of step.told) progress.told.add(webhook);
+  }
+  return progress;
+}
+
+/** Writes the next part of the receipt, and then notes in the home that it is written. @returns the erasure as it is now */
+async function listSome(
+  ctx: ServiceContext,
+  { siteId, home }: { siteId: number; home: string },
+  db: D1Database,
+  erasure: OpenErasure,
+  answerBy: number,
+): Promise<Erasure | undefined> {
+  const { runtime, config, now } = ctx;
+  const chatIds = await selectUnlisted(db, erasure, CHAT_IDS_PER_PART);
+  const { id: erasureId, hash, until, listedTo, total, listedAt } = erasure;
+  const receipt = { home, siteId, erasureId, hash, until, chatIds, firstChatId: chatIds[0] ?? listedTo };
+  await Promise.all([
+    insertReceipt(runtime, config.directory, receipt, now, answerBy),
+    fromKv(ctx)(() => writeReceipt(config.credentials, receipt)),
+  ]);
+  const isLast = chatIds.length < CHAT_IDS_PER_PART;
+  const next = { listedTo: isLast ? until : (chatIds.at(-1) ?? until), listedAt, total: total + chatIds.length };
+  return noteListed(runtime, db, erasure, next, answerBy);
+}
+
+/** Whether a restore reaches every place of the deployment that could hold a receipt. */
+const isKeptByOperator = ({ config }: ServiceContext, home: string): boolean =>
+  config.credentials === undefined && home === MAIN_HOME;
+
+async function answerOf(ctx: ServiceContext, site: Site, erasure: Erasure, erased: Erased): Promise<CustomerErasure> {
+  const { id: erasureId, total, doneAt, webhooks } = erasure;
+  const endedAt = doneAt ?? ctx.now;
+  const { home, id: siteId } = site;
+  const receipts = isKeptByOperator(ctx, home)
+    ? await selectReceipts(ctx.config.directory, { home, siteId, erasureId })
+    : undefined;
+  return {
+    id: erasureId,
+    erased,
+    erasedSoFar: Object.fromEntries(ERASED.map((what) => [what, erasure[what]])) as Erased,
+    remaining: isOpen(erasure) ? Math.max(1, total - erasure.sessions) : 0,
+    recipients: await recipientsOf(ctx, site, webhooks),
+    timeTravelUntil: endedAt + TIME_TRAVEL_SECONDS,
+    keysUntil: endedAt + IDEMPOTENCY_KEY_SECONDS,
+    receipts,
+  };
+}
+
+/** Every webhook of the site, and the deleted ones that have got something. */
+async function recipientsOf(ctx: ServiceContext, site: Site, got: Erasure["webhooks"]): Promise<Recipient[]> {
+  const [present, hasEvents] = await Promise.all([
+    selectWebhooks(homeOf(ctx, site), site.id),
+    siteHasEvents(ctx, { site }),
+  ]);
+  const ids = new Set([...present.map(({ id }) => id), ...Object.keys(got)]);
+  return [...ids].map((id) => {
+    const webhook = present.find((each) => each.id === id);
+    const isTold = hasEvents && webhook?.status === "enabled" && webhook.events.includes(SESSION_ERASED);
+    const { delivered = 0, in_flight: inFlight = 0 } = got[id] ?? {};
+    return { id, url: webhook?.url ?? null, delivered, inFlight, told: isTold };
+  });
+}

@@ -1,0 +1,60 @@
+import { and, asc, eq } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { Runtime } from "../../runtime.ts";
+import { erasureReceipts } from "../erasure-schema.ts";
+import { withRetries } from "../run-batch.ts";
+
+/** A part of the list of sessions that an erasure deletes. */
+export type Receipt = Omit<typeof erasureReceipts.$inferSelect, "at">;
+
+/** Stores a part. Stored again, it is kept for longer. @param now Unix seconds */
+export async function insertReceipt(
+  runtime: Runtime,
+  directory: D1Database,
+  receipt: Receipt,
+  now: number,
+  answerBy: number,
+): Promise<void> {
+  const { home, siteId, erasureId, firstChatId } = erasureReceipts;
+  const insert = () =>
+    drizzle(directory)
+      .insert(erasureReceipts)
+      .values({ ...receipt, at: now })
+      .onConflictDoUpdate({
+        target: [home, siteId, erasureId, firstChatId],
+        set: { at: now, chatIds: receipt.chatIds },
+      })
+      .run();
+  await withRetries(runtime, insert, answerBy);
+}
+
+const COLUMNS = {
+  home: erasureReceipts.home,
+  siteId: erasureReceipts.siteId,
+  erasureId: erasureReceipts.erasureId,
+  firstChatId: erasureReceipts.firstChatId,
+  hash: erasureReceipts.hash,
+  until: erasureReceipts.until,
+};
+
+/** The parts of a home's erasures, without their chat ids. */
+export type ReceiptKey = Omit<Receipt, "chatIds">;
+
+export function selectReceiptKeys(directory: D1Database, home: string): Promise<ReceiptKey[]> {
+  return drizzle(directory).select(COLUMNS).from(erasureReceipts).where(eq(erasureReceipts.home, home)).all();
+}
+
+/** The parts of one erasure, in order. */
+export function selectReceipts(
+  directory: D1Database,
+  { home, siteId, erasureId }: Pick<Receipt, "home" | "siteId" | "erasureId">,
+): Promise<Receipt[]> {
+  const columns = { ...COLUMNS, chatIds: erasureReceipts.chatIds };
+  const isIts = and(eq(erasureReceipts.siteId, siteId), eq(erasureReceipts.erasureId, erasureId));
+  return drizzle(directory)
+    .select(columns)
+    .from(erasureReceipts)
+    .where(and(eq(erasureReceipts.home, home), isIts))
+    .orderBy(asc(erasureReceipts.firstChatId))
+    .all();
+}

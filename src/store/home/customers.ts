@@ -1,0 +1,51 @@
+import { and, asc, eq, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import { each } from "../json-rows.ts";
+import { customers, events, messages, participants, sessions } from "../schema.ts";
+import { findEvents } from "./events-of-sessions.ts";
+
+/** All that is stored of a customer, a page of sessions at a time. */
+export type StoredCustomer = NonNullable<Awaited<ReturnType<typeof selectCustomer>>>;
+
+/**
+ * Reads a customer with some of their sessions, the oldest first, and the events of these.
+ *
+ * @param after only sessions with a higher id
+ * @param limit of sessions
+ * @returns undefined when the site has no such customer
+ */
+export async function selectCustomer(db: D1Database, siteId: number, externalId: string, after: number, limit: number) {
+  const found = await findEvents(db, { siteId, externalId, after, until: Number.MAX_SAFE_INTEGER, limit });
+  const store = drizzle(db);
+  const ids = sql`(SELECT value FROM ${each(found.chatIds)})`;
+  const seqs = sql`(SELECT value FROM ${each(found.seqs)})`;
+  const [[customer], opened, joined, said, told] = await store.batch([
+    store
+      .select()
+      .from(customers)
+      .where(and(eq(customers.siteId, siteId), eq(customers.externalId, externalId))),
+    store
+      .select()
+      .from(sessions)
+      .where(
+        and(eq(sessions.siteId, siteId), eq(sessions.customerExternalId, externalId), sql`${sessions.id} IN ${ids}`),
+      )
+      .orderBy(asc(sessions.id)),
+    store
+      .select()
+      .from(participants)
+      .where(and(eq(participants.siteId, siteId), sql`${participants.sessionId} IN ${ids}`))
+      .orderBy(asc(participants.sessionId), asc(participants.agentId)),
+    store
+      .select()
+      .from(messages)
+      .where(and(eq(messages.siteId, siteId), sql`${messages.sessionId} IN ${ids}`))
+      .orderBy(asc(messages.sessionId), asc(messages.seq)),
+    store
+      .select()
+      .from(events)
+      .where(and(eq(events.siteId, siteId), sql`${events.seq} IN ${seqs}`))
+      .orderBy(asc(events.seq)),
+  ]);
+  return customer && { customer, sessions: opened, participants: joined, messages: said, events: told };
+}

@@ -1,0 +1,260 @@
+import { getTableColumns, type SQL, sql } from "drizzle-orm";
+import type { Runtime } from "../../runtime.ts";
+import { type Author, auditedBy, CHANGED } from "../audit.ts";
+import { erasures } from "../erasure-schema.ts";
+import { auditLog } from "../operator-schema.ts";
+import { withRetries } from "../run-batch.ts";
+import {
+  customers,
+  deliveries,
+  events,
+  homeSites,
+  messages,
+  participants,
+  SESSION_ERASED,
+  sessions,
+  webhooks,
+} from "../schema.ts";
+import { insertInto, type Placeholders, type Statement, statement } from "../statement.ts";
+import { literal } from "./claim.ts";
+import type { Erasure, OpenErasure } from "./erasures.ts";
+import { findEvents } from "./events-of-sessions.ts";
+import { eventData, nextEvent } from "./outbox.ts";
+
+/**
+ * A step of an erasure: some sessions go with all that belongs to them, in one batch. Its first statement moves the erasure on to this
+ * step; every other one requires that this very try did so. A second try or a late one changes nothing, and counts nothing twice.
+ */
+
+/** How many sessions go with one step. D1 runs one statement at a time, so a longer batch would delay signed calls. */
+export const SESSIONS_PER_STEP = 250;
+
+/** The values that the statements of a step bind. */
+type Step = Pick<OpenErasure, "siteId" | "hash" | "id" | "step" | "externalId" | "until"> & {
+  /** Names the try. */
+  madeBy: string;
+  /** The sessions, as a JSON array; and the highest of them. */
+  chatIds: string;
+  lastChatId: number;
+  /** Their events, as a JSON array; there may be more above `newestSeq`. */
+  seqs: string;
+  newestSeq: number;
+  /** Of the event that tells of the step. */
+  eventId: string;
+  /** Unix seconds. */
+  now: number;
+};
+
+type V = Placeholders<Step>;
+
+const isErasure = (v: V) =>
+  sql`${erasures.siteId} = ${v.siteId} AND ${erasures.hash} = ${v.hash} AND ${erasures.id} = ${v.id}`;
+
+/** Condition: this very try has moved the erasure on to this step. */
+const isMine = (v: V) =>
+  sql`EXISTS (SELECT 1 FROM ${erasures} WHERE ${isErasure(v)} AND ${erasures.step} = ${v.step} + 1 AND ${erasures.madeBy} = ${v.madeBy})`;
+
+const moveOn: Statement<Step> = statement(
+  (v) => sql`UPDATE ${erasures} SET step = step + 1, made_by = ${v.madeBy}
+    WHERE ${isErasure(v)} AND ${erasures.step} = ${v.step} AND ${erasures.doneAt} IS NULL AND ${erasures.listedTo} >= ${erasures.until}`,
+);
+
+const CHAT_IDS = (v: V) => sql`(SELECT value FROM json_each(${v.chatIds}))`;
+
+/** The events of the sessions, also those that came since they were looked for. */
+const itsEvents = (v: V) => sql`its_events(seq) AS MATERIALIZED (SELECT value FROM json_each(${v.seqs})
+    UNION SELECT seq FROM ${events} WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} > ${v.newestSeq} AND ${events.sessionId} IN ${CHAT_IDS(v)})`;
+
+const nextOwner = (v: V, after: SQL) => sql`(SELECT next.webhook_id FROM ${deliveries} AS next
+  WHERE next.site_id = ${v.siteId} AND next.webhook_id > ${after} ORDER BY next.webhook_id LIMIT 1)`;
+
+/** The deliveries of these events, those of deleted webhooks too. The recursion jumps from one webhook to the next in the key. */
+const itsDeliveries = (v: V) => sql`WITH RECURSIVE ${itsEvents(v)},
+    owner(id) AS (SELECT ${nextOwner(v, sql`''`)} UNION ALL SELECT ${nextOwner(v, sql`owner.id`)} FROM owner WHERE owner.id IS NOT NULL)
+  SELECT its.site_id AS site_id, its.webhook_id AS webhook_id, its.seq AS seq, its.status AS status, its.claim AS claim, its.next_attempt_at AS next_attempt_at
+  FROM owner CROSS JOIN its_events CROSS JOIN ${deliveries} AS its
+  WHERE its.site_id = ${v.siteId} AND its.webhook_id = owner.id AND its.seq = its_events.seq`;
+
+const ofSessions = (v: V, table: typeof messages | typeof participants) =>
+  sql`${table.siteId} = ${v.siteId} AND ${table.sessionId} IN ${CHAT_IDS(v)}`;
+const theSessions = (v: V) => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.id} IN ${CHAT_IDS(v)}`;
+const withData = (v: V) => sql`${events.siteId} = ${v.siteId} AND ${events.data} IS NOT NULL
+  AND ${events.seq} IN (WITH ${itsEvents(v)} SELECT seq FROM its_events)`;
+
+/** Counts what the step is about to erase, and which webhooks have got it. */
+const count: Statement<Step> = statement(
+  (v) => sql`UPDATE ${erasures} SET
+      sessions = sessions + (SELECT count(*) FROM ${sessions} WHERE ${theSessions(v)}),
+      messages = messages + (SELECT count(*) FROM ${messages} WHERE ${ofSessions(v, messages)}),
+      participants = participants + (SELECT count(*) FROM ${participants} WHERE ${ofSessions(v, participants)}),
+      events = events + (SELECT count(*) FROM ${events} WHERE ${withData(v)}),
+      deliveries = deliveries + (SELECT count(*) FROM (${itsDeliveries(v)}) WHERE status IN ('pending', 'failed')),
+      webhooks = (SELECT json_group_object(id, json_object('delivered', delivered, 'in_flight', in_flight)) FROM (
+        SELECT id, sum(delivered) AS delivered, sum(in_flight) AS in_flight FROM (
+          SELECT key AS id, value ->> 'delivered' AS delivered, value ->> 'in_flight' AS in_flight FROM json_each(${erasures.webhooks})
+          UNION ALL
+          SELECT webhook_id, status = 'delivered', status = 'pending' AND claim IS NOT NULL AND next_attempt_at > ${v.now}
+          FROM (${itsDeliveries(v)}))
+        GROUP BY id))
+    WHERE ${isErasure(v)} AND ${isMine(v)}`,
+);
+
+/** Tells receivers, so that they can do likewise. Must come right before {@link tellWebhooks}. */
+const tell: Statement<Step> = statement(
+  (
+    v,
+  ) => sql`${insertInto(events, events.siteId, events.seq, events.id, events.type, events.sessionId, events.createdAt, events.data)}
+    SELECT ${v.siteId}, next_event.seq, ${v.eventId}, ${literal(SESSION_ERASED)}, NULL, ${v.now}, ${eventData({ chat_ids: sql`json(${v.chatIds})` })}
+    FROM ${nextEvent(v.siteId, sql`${homeSites.events}`)} WHERE ${isMine(v)}`,
+);
+
+/** Uses changes(): the event right before is then the newest of the site. Returns the ids of the webhooks. */
+const tellWebhooks: Statement<Step> = statement(
+  (v) => sql`${insertInto(
+    deliveries,
+    ...[deliveries.siteId, deliveries.webhookId, deliveries.seq, deliveries.status, deliveries.attempts],
+    ...[deliveries.nextAttemptAt, deliveries.createdAt],
+  )}
+    SELECT ${webhooks.siteId}, ${webhooks.id}, (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), 'pending', 0, ${v.now}, ${v.now}
+    FROM ${webhooks} WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.status} = 'enabled' AND ${CHANGED}
+      AND EXISTS (SELECT 1 FROM json_each(${webhooks.events}) AS wanted WHERE wanted.value = ${literal(SESSION_ERASED)})
+    RETURNING webhook_id AS told`,
+);
+
+const inItsDeliveries = (v: V) =>
+  sql`(${deliveries.siteId}, ${deliveries.webhookId}, ${deliveries.seq}) IN (SELECT site_id, webhook_id, seq FROM (${itsDeliveries(v)}))`;
+
+/** What was not delivered never will be. An attempt in flight loses its lease, so that a failure is not recorded. */
+const skipDeliveries: Statement<Step> = statement(
+  (v) => sql`UPDATE ${deliveries} SET last_error = NULL,
+      status = CASE WHEN status IN ('pending', 'failed') THEN 'skipped' ELSE status END, next_attempt_at = NULL, claim = NULL
+    WHERE ${inItsDeliveries(v)} AND (status IN ('pending', 'failed') OR last_error IS NOT NULL) AND ${isMine(v)}`,
+);
+
+const eraseEvents: Statement<Step> = statement(
+  (v) => sql`UPDATE ${events} SET data = NULL WHERE ${withData(v)} AND ${isMine(v)}`,
+);
+
+const deleteParticipants: Statement<Step> = statement(
+  (v) => sql`DELETE FROM ${participants} WHERE ${ofSessions(v, participants)} AND ${isMine(v)}`,
+);
+
+const deleteMessages: Statement<Step> = statement(
+  (v) => sql`DELETE FROM ${messages} WHERE ${ofSessions(v, messages)} AND ${isMine(v)}`,
+);
+
+/** Before the site's newest sessions go: otherwise their ids would be given again. */
+const raiseFloor: Statement<Step> = statement(
+  (v) => sql`UPDATE ${homeSites} SET chat_id_floor = ${v.lastChatId}
+    WHERE ${homeSites.siteId} = ${v.siteId} AND ${homeSites.chatIdFloor} < ${v.lastChatId} AND ${isMine(v)}
+      AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${sessions.siteId} = ${v.siteId} AND ${sessions.id} > ${v.lastChatId})`,
+);
+
+const deleteSessions: Statement<Step> = statement(
+  (v) => sql`DELETE FROM ${sessions} WHERE ${theSessions(v)} AND ${isMine(v)}`,
+);
+
+/** A receiver's answer may repeat what it was sent, of any event. */
+const forgetLastErrors: Statement<Step> = statement(
+  (v) => sql`UPDATE ${webhooks} SET last_error = NULL
+    WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.lastError} IS NOT NULL AND ${isMine(v)}`,
+);
+
+const isCustomer = (v: V) => sql`${customers.siteId} = ${v.siteId} AND ${customers.externalId} = ${v.externalId}`;
+const ofCustomer = (v: V) => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.customerExternalId} = ${v.externalId}`;
+
+const deleteCustomer: Statement<Step> = statement(
+  (v) => sql`DELETE FROM ${customers} WHERE ${isCustomer(v)} AND ${isMine(v)}
+    AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${ofCustomer(v)})`,
+);
+
+/** A customer who came back meanwhile stays, as if they had come then for the first time. */
+const renewCustomer: Statement<Step> = statement(
+  (v) => sql`UPDATE ${customers} SET created_at = (
+      SELECT ${sessions.createdAt} FROM ${sessions} WHERE ${ofCustomer(v)} ORDER BY ${sessions.id} LIMIT 1)
+    WHERE ${isCustomer(v)} AND ${isMine(v)} AND EXISTS (SELECT 1 FROM ${sessions} WHERE ${ofCustomer(v)})`,
+);
+
+const end: Statement<Step> = statement(
+  (v) => sql`UPDATE ${erasures} SET done_at = ${v.now}, external_id = NULL WHERE ${isErasure(v)} AND ${isMine(v)}
+    AND NOT EXISTS (SELECT 1 FROM ${sessions} WHERE ${ofCustomer(v)} AND ${sessions.id} <= ${v.until})`,
+);
+
+/** Must come right after {@link end}, because it uses changes(). */
+const auditEnd: Statement<Step & ReturnType<typeof auditedBy>> = statement(
+  (
+    v,
+  ) => sql`${insertInto(auditLog, auditLog.siteId, auditLog.at, auditLog.actor, auditLog.requestId, auditLog.whoKind, auditLog.whoId, auditLog.whoName, auditLog.address, auditLog.action, auditLog.subject, auditLog.details)}
+    SELECT ${v.siteId}, ${v.at}, ${v.actor}, ${v.requestId}, ${v.whoKind}, ${v.whoId}, ${v.whoName}, ${v.address}, 'customer.erased', ${v.id},
+      json_object('hash', ${v.hash}, 'sessions', sessions, 'messages', messages, 'participants', participants, 'events', events, 'deliveries', deliveries)
+    FROM ${erasures} WHERE ${isErasure(v)} AND ${CHANGED}`,
+);
+
+const COLUMNS = sql.join(
+  Object.entries(getTableColumns(erasures)).map(([name, column]) => sql`${column} AS ${sql.identifier(name)}`),
+  sql`, `,
+);
+const selectNow: Statement<Step> = statement((v) => sql`SELECT ${COLUMNS} FROM ${erasures} WHERE ${isErasure(v)}`);
+
+const ERASING = [skipDeliveries, eraseEvents, deleteParticipants, deleteMessages, raiseFloor, deleteSessions] as const;
+const ENDING = [deleteCustomer, renewCustomer, forgetLastErrors, end] as const;
+
+/** What a call has erased, by rows. */
+export const ERASED = ["sessions", "messages", "participants", "events", "deliveries"] as const;
+
+export type Erased = Record<(typeof ERASED)[number], number>;
+
+/** The result of a step. */
+interface Stepped {
+  /** The erasure as it is now; undefined when the home does not have it any more. */
+  erasure: Erasure | undefined;
+  /** What this step has erased; nothing when another call made it. */
+  erased: Erased;
+  /** The webhooks that are told. */
+  told: string[];
+}
+
+/**
+ * Erases up to {@link SESSIONS_PER_STEP} sessions; with the last of them the customer, and the erasure is done. Nothing happens unless
+ * the receipts name all sessions.
+ *
+ * @param erasure as it was read last
+ * @param eventId of the event that tells receivers
+ * @param answerBy see {@link withRetries}
+ */
+export async function eraseStep(
+  runtime: Runtime,
+  db: D1Database,
+  erasure: OpenErasure,
+  eventId: string,
+  author: Author,
+  answerBy?: number,
+): Promise<Stepped> {
+  const { siteId, hash, id, step, externalId, until } = erasure;
+  const chosen = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };
+  const { chatIds, seqs, newestSeq } = await withRetries(runtime, () => findEvents(db, chosen), answerBy);
+  const isLast = chatIds.length < SESSIONS_PER_STEP;
+  const values = {
+    ...{ siteId, hash, id, step, externalId, until, newestSeq, eventId, now: author.now },
+    ...{ chatIds: JSON.stringify(chatIds), lastChatId: chatIds.at(-1) ?? 0, seqs: JSON.stringify(seqs) },
+  };
+  const results = await withRetries(
+    runtime,
+    (attempt) => {
+      const bound = { ...values, madeBy: `${author.requestId}:${attempt}` };
+      const erasing = chatIds.length === 0 ? [] : [count, tell, tellWebhooks, ...ERASING];
+      const ending = isLast ? ENDING : [];
+      return db.batch<unknown>([
+        ...[moveOn, ...erasing, ...ending].map((write) => write(db, bound)),
+        ...(isLast ? [auditEnd(db, { ...bound, ...auditedBy(author) })] : []),
+        selectNow(db, bound),
+      ]);
+    },
+    answerBy,
+  );
+  const now = results.at(-1)?.results[0] as (Omit<Erasure, "webhooks"> & { webhooks: string }) | undefined;
+  const told = results.flatMap(({ results: rows }) => rows.flatMap((row) => (row as { told?: string }).told ?? []));
+  const isOurs = now?.step === step + 1 && now.madeBy?.startsWith(`${author.requestId}:`) === true;
+  const erased = Object.fromEntries(ERASED.map((what) => [what, isOurs ? now[what] - erasure[what] : 0])) as Erased;
+  return { erasure: now && { ...now, webhooks: JSON.parse(now.webhooks) as Erasure["webhooks"] }, erased, told };
+}

@@ -1,0 +1,193 @@
+import { and, asc, desc, eq, gt, isNull, lte, type SQL, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/d1";
+import type { Runtime } from "../../runtime.ts";
+import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
+import { erasures } from "../erasure-schema.ts";
+import { each } from "../json-rows.ts";
+import { withRetries } from "../run-batch.ts";
+import { customers, sessions } from "../schema.ts";
+
+/** How an erasure begins, and which sessions it is about. erase-step.ts deletes. */
+
+/** The state of an erasure. */
+export type Erasure = typeof erasures.$inferSelect;
+
+/** An erasure that is under way. */
+export type OpenErasure = Erasure & { externalId: string };
+
+export const isOpen = (erasure: Erasure): erasure is OpenErasure => erasure.externalId !== null;
+
+export type ErasureKey = Pick<Erasure, "siteId" | "hash" | "id">;
+
+export const isErasure = ({ siteId, hash, id }: ErasureKey) =>
+  and(eq(erasures.siteId, siteId), eq(erasures.hash, hash), eq(erasures.id, id));
+
+/** The sessions of a customer up to an id. */
+export const sessionsUntil = ({ siteId, externalId, until }: Pick<OpenErasure, "siteId" | "externalId" | "until">) =>
+  and(eq(sessions.siteId, siteId), eq(sessions.customerExternalId, externalId), lte(sessions.id, until));
+
+const newestFirst = desc(erasures.id);
+
+/** A row of an erasure of which nothing is done yet. A SELECT of these values must have the order of the columns. */
+const newRow = (
+  { siteId, hash, id }: ErasureKey,
+  { externalId, until, listedTo, total }: Record<"externalId" | "until" | "listedTo" | "total", SQL>,
+  now: number,
+) =>
+  sql`SELECT ${siteId}, ${hash}, ${id}, ${externalId}, ${until}, ${listedTo}, ${now}, ${total}, 0, NULL, 0, 0, 0, 0, 0, '{}', ${now}, NULL`;
+
+/**
+ * Begins the erasure of a customer, with its row in the audit log, unless one is under way or there is no such customer.
+ *
+ * @param erasure its id is for a new erasure, and sorts by time
+ * @returns the erasure that is under way, else the customer's last one; undefined for a customer who is unknown and was never erased
+ */
+export async function beginErasure(
+  runtime: Runtime,
+  db: D1Database,
+  erasure: ErasureKey & { externalId: string },
+  author: Author,
+  answerBy: number,
+): Promise<Erasure | undefined> {
+  const store = drizzle(db);
+  const { siteId, hash, id, externalId } = erasure;
+  const isOfHash = and(eq(erasures.siteId, siteId), eq(erasures.hash, hash));
+  const until = sql`coalesce((SELECT max(${sessions.id}) FROM ${sessions} WHERE ${sessions.siteId} = ${siteId}), 0)`;
+  const values = { externalId: sql`${externalId}`, until, listedTo: sql`0`, total: sql`0` };
+  const isFirst = sql`NOT EXISTS (SELECT 1 FROM ${erasures} WHERE ${and(isOfHash, isNull(erasures.doneAt))})`;
+  const isKnown = sql`EXISTS (SELECT 1 FROM ${customers} WHERE ${customers.siteId} = ${siteId} AND ${customers.externalId} = ${externalId})`;
+  const audited = {
+    siteId: sql`${siteId}`,
+    action: "customer.erasure_begun" as const,
+    subject: sql`${id}`,
+    details: sql`json_object('hash', ${hash}, 'highest_chat_id', ${until})`,
+  };
+  const batch = () =>
+    store.batch([
+      store.insert(erasures).select(sql`${newRow(erasure, values, author.now)} WHERE ${isFirst} AND ${isKnown}`),
+      auditOf(db, author, audited, ONE_ROW, CHANGED),
+      store
+        .select()
+        .from(erasures)
+        .where(and(isOfHash, isNull(erasures.doneAt)))
+        .orderBy(newestFirst)
+        .limit(1),
+      store.select().from(erasures).where(isOfHash).orderBy(newestFirst).limit(1),
+    ]);
+  const [, , [underWay], [last]] = await withRetries(runtime, batch, answerBy);
+  return underWay ?? last;
+}
+
+/** The erasure as it is now. */
+export async function selectErasure(db: D1Database, key: ErasureKey): Promise<Erasure | undefined> {
+  return drizzle(db).select().from(erasures).where(isErasure(key)).get();
+}
+
+/** An erasure by its id alone, for pages. Reads the site's erasures. */
+export async function selectErasureById(db: D1Database, siteId: number, id: string): Promise<Erasure | undefined> {
+  return drizzle(db)
+    .select()
+    .from(erasures)
+    .where(and(eq(erasures.siteId, siteId), eq(erasures.id, id)))
+    .get();
+}
+
+/** The next chat ids that receipts do not name yet, ascending. */
+export async function selectUnlisted(db: D1Database, erasure: OpenErasure, limit: number): Promise<number[]> {
+  const rows = await drizzle(db)
+    .select({ id: sessions.id })
+    .from(sessions)
+    .where(and(sessionsUntil(erasure), gt(sessions.id, erasure.listedTo)))
+    .orderBy(asc(sessions.id))
+    .limit(limit)
+    .all();
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Notes how far the receipts name the customer's sessions, unless somebody else did meanwhile.
+ *
+ * @returns the erasure as it is now; undefined when the home does not have it any more
+ */
+export async function noteListed(
+  runtime: Runtime,
+  db: D1Database,
+  { listedTo, step, ...erasure }: Erasure,
+  next: Pick<Erasure, "listedTo" | "listedAt" | "total">,
+  answerBy: number,
+): Promise<Erasure | undefined> {
+  const store = drizzle(db);
+  const isUnchanged = and(isErasure(erasure), eq(erasures.listedTo, listedTo), eq(erasures.step, step));
+  const batch = () =>
+    store.batch([
+      store.update(erasures).set(next).where(isUnchanged),
+      store.select().from(erasures).where(isErasure(erasure)),
+    ]);
+  const [, [now]] = await withRetries(runtime, batch, answerBy);
+  return now;
+}
+
+/** The ids of a site's erasures among `ids` that are done. */
+export async function selectDone(db: D1Database, siteId: number, ids: string[]): Promise<Set<string>> {
+  const rows = await drizzle(db)
+    .select({ id: erasures.id })
+    .from(erasures)
+    .where(
+      and(
+        eq(erasures.siteId, siteId),
+        sql`${erasures.doneAt} IS NOT NULL`,
+        sql`${erasures.id} IN (SELECT value FROM ${each(ids)})`,
+      ),
+    )
+    .all();
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** The customer of the first of these sessions that the home has; undefined when it has none of them. */
+export async function selectCustomerOf(db: D1Database, siteId: number, chatIds: number[]): Promise<string | undefined> {
+  const row = await drizzle(db)
+    .select({ externalId: sessions.customerExternalId })
+    .from(each(chatIds))
+    .crossJoin(sessions)
+    .where(and(eq(sessions.siteId, siteId), sql`${sessions.id} = each_row.value`))
+    .limit(1)
+    .get();
+  return row?.externalId;
+}
+
+/**
+ * Gives a restored home an erasure that the restore has undone: under way again when the customer is back, else done.
+ *
+ * @returns the erasure as it is now
+ */
+export async function bringBackErasure(
+  runtime: Runtime,
+  db: D1Database,
+  erasure: ErasureKey & Pick<Erasure, "externalId" | "until">,
+  now: number,
+): Promise<Erasure | undefined> {
+  const store = drizzle(db);
+  const { siteId, externalId, until } = erasure;
+  const total = sql`(SELECT count(*) FROM ${sessions} WHERE ${sessionsUntil({ siteId, externalId: externalId ?? "", until })})`;
+  const values = {
+    externalId: sql`${externalId}`,
+    until: sql`${until}`,
+    // Receipts name all of it: this erasure comes from them.
+    listedTo: sql`${until}`,
+    total: externalId === null ? sql`0` : total,
+  };
+  const batch = () =>
+    store.batch([
+      store
+        .insert(erasures)
+        .select(sql`${newRow(erasure, values, now)} WHERE true`)
+        .onConflictDoNothing(),
+      store
+        .update(erasures)
+        .set({ doneAt: now })
+        .where(and(isErasure(erasure), isNull(erasures.externalId), isNull(erasures.doneAt))),
+      store.select().from(erasures).where(isErasure(erasure)),
+    ]);
+  const [, , [found]] = await withRetries(runtime, batch);
+  return found;
+}

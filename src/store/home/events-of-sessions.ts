@@ -1,0 +1,184 @@
+import { sql } from "drizzle-orm";
+import { events, participants, sessions } from "../schema.ts";
+import { type Placeholders, type Statement, statement } from "../statement.ts";
+import { literal } from "./claim.ts";
+
+/**
+ * Finding the events of a customer's sessions without an index, which would cost every call a row.
+ * - The event of a session's creation is found by its seq: those of later sessions have higher ones.
+ * - The event of agents who were added has the very second of their rows in `participants`.
+ */
+
+/**
+ * The most seconds that the time of an event may be behind the time of an earlier one: `created_at` is the clock of the isolate
+ * that took the call, and `seq` counts the commits.
+ */
+export const SKEW_SECONDS = 60;
+
+/** Some sessions of one customer, with the lowest ids. */
+export type Chosen = {
+  siteId: number;
+  externalId: string;
+  /** Only sessions with a higher id. */
+  after: number;
+  /** Only sessions up to this id. */
+  until: number;
+  limit: number;
+};
+
+/** The events of the chosen sessions. */
+export interface FoundEvents {
+  /** The chosen sessions, ascending. */
+  chatIds: number[];
+  seqs: number[];
+  /** The site's newest seq: an event above it came later, and may be of these sessions too. 0 without events. */
+  newestSeq: number;
+}
+
+type Values<More> = Placeholders<Chosen & More>;
+
+const CREATED = literal("session.created");
+
+/** The ids of the chosen sessions, and when they were created. */
+export const chosenSessions = (
+  v: Values<unknown>,
+) => sql`SELECT ${sessions.id} AS id, ${sessions.createdAt} AS created_at FROM ${sessions}
+  WHERE ${sessions.siteId} = ${v.siteId} AND ${sessions.customerExternalId} = ${v.externalId}
+    AND ${sessions.id} > ${v.after} AND ${sessions.id} <= ${v.until} ORDER BY ${sessions.id} LIMIT ${v.limit}`;
+
+/** The first event of a creation from a seq on. */
+const nextCreated = (v: Values<unknown>, from: string) =>
+  sql`(SELECT next.seq FROM ${events} AS next
+    WHERE next.site_id = ${v.siteId} AND next.seq >= ${sql.raw(from)} AND next.type = ${CREATED} ORDER BY next.seq LIMIT 1)`;
+
+const oldest = (v: Values<unknown>) => sql`(SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId})`;
+const newest = (v: Values<unknown>) => sql`(SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId})`;
+
+interface CreationRow {
+  id: number;
+  createdAt: number;
+  /** No event of the session has a lower seq; null on a site without events. */
+  low: number | null;
+  /** The event of its creation, if it is kept. */
+  seq: number | null;
+  /** How many participants that event names; null when it is erased. */
+  joined: number | null;
+}
+
+/** Reads {@link CreationRow}s: a binary search for each session. */
+const selectCreations: Statement<Chosen> = statement(
+  (v) => sql`WITH RECURSIVE chosen AS MATERIALIZED (${chosenSessions(v)}),
+    search(id, low, high) AS (
+      SELECT id, ${oldest(v)}, ${newest(v)} + 1 FROM chosen
+      UNION ALL
+      SELECT search.id, iif(probe.session_id < search.id, (low + high) / 2 + 1, low), iif(probe.session_id < search.id, high, (low + high) / 2)
+      FROM search LEFT JOIN ${events} AS probe ON probe.site_id = ${v.siteId} AND probe.seq = ${nextCreated(v, "(low + high) / 2")}
+      WHERE low < high),
+    place AS MATERIALIZED (SELECT id, max(low) AS low FROM search GROUP BY id)
+    SELECT chosen.id AS id, chosen.created_at AS createdAt, place.low AS low, created.seq AS seq,
+      json_array_length(created.data, '$.participants') AS joined
+    FROM chosen JOIN place ON place.id = chosen.id
+    LEFT JOIN ${events} AS created ON created.site_id = ${v.siteId} AND created.seq = ${nextCreated(v, "place.low")}
+      AND created.session_id = chosen.id
+    ORDER BY chosen.id`,
+);
+
+interface JoiningRow {
+  id: number;
+  at: number;
+  agents: number;
+}
+
+/** Reads {@link JoiningRow}s: how many agents joined each session at a time. */
+const selectJoinings: Statement<Chosen> = statement(
+  (v) => sql`SELECT ${participants.sessionId} AS id, ${participants.addedAt} AS at, count(*) AS agents
+    FROM (${chosenSessions(v)}) AS chosen CROSS JOIN ${participants}
+    WHERE ${participants.siteId} = ${v.siteId} AND ${participants.sessionId} = chosen.id
+    GROUP BY ${participants.sessionId}, ${participants.addedAt}`,
+);
+
+const selectNewestSeq: Statement<{ siteId: number }> = statement(
+  (v) => sql`SELECT coalesce(max(${events.seq}), 0) AS seq FROM ${events} WHERE ${events.siteId} = ${v.siteId}`,
+);
+
+/** The places in the order of seq where the events of some times, a JSON array of Unix seconds, begin. */
+const selectPlaces: Statement<{ siteId: number; times: string }> = statement(
+  (v) => sql`WITH RECURSIVE search(at, low, high) AS (
+      SELECT value, (SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), (SELECT max(seq) + 1 FROM ${events} WHERE ${events.siteId} = ${v.siteId})
+      FROM json_each(${v.times})
+      UNION ALL
+      SELECT at, iif(probe.created_at < at, (low + high) / 2 + 1, low), iif(probe.created_at < at, high, (low + high) / 2)
+      FROM search LEFT JOIN ${events} AS probe ON probe.site_id = ${v.siteId} AND probe.seq = (SELECT next.seq FROM ${events} AS next
+        WHERE next.site_id = ${v.siteId} AND next.seq >= (low + high) / 2 ORDER BY next.seq LIMIT 1)
+      WHERE low < high)
+    SELECT at, max(low) AS seq FROM search GROUP BY at`,
+);
+
+/** The seqs of events of some sessions within stretches of seq: a JSON array of `[from, to]`, `to` excluded. */
+const selectWithin: Statement<{ siteId: number; stretches: string; chatIds: string }> = statement(
+  (v) => sql`SELECT ${events.seq} AS seq FROM json_each(${v.stretches}) AS stretch CROSS JOIN ${events}
+    WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} >= stretch.value ->> 0 AND ${events.seq} < stretch.value ->> 1
+      AND ${events.sessionId} IN (SELECT value FROM json_each(${v.chatIds}))`,
+);
+
+/** Chooses sessions of a customer and finds all their events. */
+export async function findEvents(db: D1Database, chosen: Chosen): Promise<FoundEvents> {
+  const { siteId } = chosen;
+  const [creations, joinings, newestSeq] = (await db.batch([
+    selectCreations(db, chosen),
+    selectJoinings(db, chosen),
+    selectNewestSeq(db, { siteId }),
+  ])) as [D1Result<CreationRow>, D1Result<JoiningRow>, D1Result<{ seq: number }>];
+  const chatIds = creations.results.map(({ id }) => id);
+  const created = creations.results.flatMap(({ seq }) => seq ?? []);
+  const later = laterTimes(creations.results, joinings.results);
+  const added = later.times.length === 0 ? [] : await findAt(db, siteId, chatIds, later);
+  return { chatIds, seqs: [...new Set([...created, ...added])], newestSeq: newestSeq.results[0]?.seq ?? 0 };
+}
+
+/** When agents joined after the creation, or more of them in its second than its event names; and the lowest seq that may tell of it. */
+function laterTimes(creations: CreationRow[], joinings: JoiningRow[]): { times: number[]; low: number } {
+  const byId = new Map(creations.map((row) => [row.id, row]));
+  const times = new Set<number>();
+  let low = Number.POSITIVE_INFINITY;
+  for (const { id, at, agents } of joinings) {
+    const session = byId.get(id);
+    if (session?.low == null) continue;
+    if (at === session.createdAt && session.joined !== null && agents <= session.joined) continue;
+    times.add(at);
+    low = Math.min(low, session.low);
+  }
+  return { times: [...times], low };
+}
+
+async function findAt(
+  db: D1Database,
+  siteId: number,
+  chatIds: number[],
+  { times, low }: { times: number[]; low: number },
+): Promise<number[]> {
+  const edges = times.flatMap((at) => [at - SKEW_SECONDS, at + SKEW_SECONDS + 1]);
+  const places = await selectPlaces(db, { siteId, times: JSON.stringify([...new Set(edges)]) }).all<{
+    at: number;
+    seq: number;
+  }>();
+  const placeOf = new Map(places.results.map(({ at, seq }) => [at, seq]));
+  const placed = times.map((at): [number, number] => [
+    Math.max(low, placeOf.get(at - SKEW_SECONDS) ?? 0),
+    placeOf.get(at + SKEW_SECONDS + 1) ?? 0,
+  ]);
+  const stretches = JSON.stringify(joined(placed));
+  const found = await selectWithin(db, { siteId, stretches, chatIds: JSON.stringify(chatIds) }).all<{ seq: number }>();
+  return found.results.map(({ seq }) => seq);
+}
+
+/** The same stretches without overlaps, so that no event is read twice. */
+function joined(stretches: [number, number][]): [number, number][] {
+  const apart: [number, number][] = [];
+  for (const [from, to] of stretches.sort((a, b) => a[0] - b[0])) {
+    const last = apart.at(-1);
+    if (last !== undefined && from <= last[1]) last[1] = Math.max(last[1], to);
+    else apart.push([from, to]);
+  }
+  return apart;
+}

@@ -1,0 +1,70 @@
+import type { HashKeyRow } from "./directory/customer-hash-keys.ts";
+import type { Receipt, ReceiptKey } from "./directory/erasure-receipts.ts";
+import type { AskKv } from "./kv-floors.ts";
+
+/**
+ * What erasures keep in KV, because a restore of D1 does not undo it there. Keys:
+ * - `erasures:<home>:<site>:<erasure id>:<first chat id>`: a part of a receipt; the value holds the chat ids, the metadata the rest;
+ * - `customer-hash-key:<id>`: a key of the customers' hashes, sealed.
+ */
+
+/** How long a receipt is kept: a day longer than Time Travel reaches back. */
+export const RECEIPT_SECONDS = 31 * 86_400;
+
+const prefixOf = (home: string) => `erasures:${home}:`;
+const keyOf = ({ home, siteId, erasureId, firstChatId }: ReceiptKey) =>
+  `${prefixOf(home)}${siteId}:${erasureId}:${firstChatId}`;
+const HASH_KEYS = "customer-hash-key:";
+
+interface ReceiptMetadata {
+  hash: string;
+  until: number;
+}
+
+export async function writeReceipt(kv: KVNamespace | undefined, receipt: Receipt): Promise<void> {
+  const metadata: ReceiptMetadata = { hash: receipt.hash, until: receipt.until };
+  await kv?.put(keyOf(receipt), JSON.stringify(receipt.chatIds), { expirationTtl: RECEIPT_SECONDS, metadata });
+}
+
+/** The parts of a home's erasures that KV knows, without their chat ids. @throws any error of `askKv` */
+export async function listReceiptKeys(kv: KVNamespace | undefined, home: string, askKv: AskKv): Promise<ReceiptKey[]> {
+  const found: ReceiptKey[] = [];
+  if (kv === undefined) return found;
+  const prefix = prefixOf(home);
+  for (let cursor: string | null | undefined = null; cursor !== undefined; ) {
+    const asked: { prefix: string; cursor: string | null } = { prefix, cursor };
+    const page: KVNamespaceListResult<ReceiptMetadata> = await askKv(() => kv.list<ReceiptMetadata>(asked));
+    for (const { name, metadata } of page.keys) {
+      const [siteId, erasureId, firstChatId] = name.slice(prefix.length).split(":");
+      const key = { home, siteId: Number(siteId), erasureId: erasureId ?? "", firstChatId: Number(firstChatId) };
+      // What somebody else put there is no receipt.
+      if (typeof metadata?.hash === "string" && Number.isSafeInteger(metadata.until))
+        found.push({ ...key, ...metadata });
+    }
+    cursor = page.list_complete ? undefined : page.cursor;
+  }
+  return found;
+}
+
+/** The chat ids of a part; empty when KV has lost it. @throws any error of `askKv` */
+export async function readReceipt(kv: KVNamespace | undefined, key: ReceiptKey, askKv: AskKv): Promise<number[]> {
+  const text = kv && (await askKv(() => kv.get(keyOf(key), "text")));
+  const value: unknown = JSON.parse(text ?? "[]");
+  return Array.isArray(value) ? value.filter((id): id is number => Number.isSafeInteger(id)) : [];
+}
+
+export async function writeHashKey(kv: KVNamespace | undefined, { id, sealed, createdAt }: HashKeyRow): Promise<void> {
+  await kv?.put(`${HASH_KEYS}${id}`, sealed, { metadata: { createdAt } });
+}
+
+/** KV's keys of the customers' hashes, the newest first. @throws any error of `askKv` */
+export async function readHashKeys(kv: KVNamespace | undefined, askKv: AskKv): Promise<HashKeyRow[]> {
+  if (kv === undefined) return [];
+  const { keys } = await askKv(() => kv.list<{ createdAt: number }>({ prefix: HASH_KEYS }));
+  const rows: HashKeyRow[] = [];
+  for (const { name, metadata } of keys) {
+    const sealed = await askKv(() => kv.get(name, "text"));
+    if (sealed !== null) rows.push({ id: name.slice(HASH_KEYS.length), sealed, createdAt: metadata?.createdAt ?? 0 });
+  }
+  return rows.sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
+}
