@@ -21,9 +21,6 @@ const encoder = new TextEncoder();
 /** A hash says which key made it: `<id of the key>.<HMAC-SHA256 in hex>`. */
 export type Hasher = (siteId: number, externalId: string) => Promise<string>;
 
-/** Whether two hashes can be compared: those of different keys tell nothing. */
-export const areComparable = (a: string, b: string): boolean => a.split(".")[0] === b.split(".")[0];
-
 const ownerOf = (id: string) => ({ siteId: 0, version: id, purpose: "customer hashes" });
 
 /**
@@ -44,11 +41,19 @@ export async function customerHasher(ctx: ServiceContext): Promise<Hasher> {
   throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
 }
 
-/** The hasher of a key that was drawn before; undefined when there is none. For a restored directory, KV is asked too. */
-export async function knownHasher(ctx: ServiceContext): Promise<Hasher | undefined> {
-  const rows = await withRetries(ctx.runtime, () => selectHashKeys(ctx.config.directory));
+/** Whether a hash is that of a customer; undefined when its key is not known any more. */
+export type HashCheck = (hash: string, siteId: number, externalId: string) => Promise<boolean | undefined>;
+
+/** Checks hashes of every key that opens. A restored directory may have lost the key, so KV is asked too. */
+export async function hashCheck(ctx: ServiceContext): Promise<HashCheck> {
   const keyring = await keyringOf(ctx);
-  return (await hasherOf(keyring, rows)) ?? hasherOf(keyring, await readHashKeys(ctx.config.credentials, fromKv(ctx)));
+  const stored = await withRetries(ctx.runtime, () => selectHashKeys(ctx.config.directory));
+  const rows = [...stored, ...(await readHashKeys(ctx.config.credentials, fromKv(ctx)))];
+  return async (hash, siteId, externalId) => {
+    const keys = rows.filter(({ id }) => hash.startsWith(`${id}.`));
+    const theirs = await (await hasherOf(keyring, keys))?.(siteId, externalId);
+    return theirs === undefined ? undefined : theirs === hash;
+  };
 }
 
 /** A restored directory gets its key back from KV; otherwise a key is drawn. KV has it first: it must never be in D1 alone. */

@@ -2,9 +2,9 @@ import * as z from "zod/mini";
 import { positiveId } from "../fields.ts";
 import { MAIN_HOME } from "../homes.ts";
 import { type ReceiptKey, selectReceiptKeys, selectReceipts } from "../store/directory/erasure-receipts.ts";
-import { bringBackErasure, isOpen, selectCustomerOf, selectDone } from "../store/home/erasures.ts";
+import { bringBackErasure, isOpen, selectCustomersOf, selectDone } from "../store/home/erasures.ts";
 import { listReceiptKeys, readReceipt } from "../store/kv-erasures.ts";
-import { areComparable, type Hasher, knownHasher } from "./customer-hash.ts";
+import { type HashCheck, hashCheck } from "./customer-hash.ts";
 import { goOn } from "./erase-customer.ts";
 import { fromKv } from "./remember-floors.ts";
 import type { ServiceContext } from "./service-context.ts";
@@ -22,8 +22,8 @@ export const keptReceiptSchema = z.strictObject({
 
 export type KeptReceipt = z.infer<typeof keptReceiptSchema>;
 
-/** A part of a receipt, wherever it is kept. */
-type Part = ReceiptKey & { chatIds?: number[] };
+/** A part of a receipt, wherever it is kept. Somebody who can write KV could make one up. */
+type Part = ReceiptKey & { chatIds?: number[]; isTrusted: boolean };
 
 /** The results of erasing again. */
 export interface ErasedAgain {
@@ -48,10 +48,13 @@ export async function eraseAgain(
   answerBy: number,
 ): Promise<ErasedAgain> {
   const due = await dueErasures(ctx, { home, db, siteIds }, kept);
-  const hasher = due.length === 0 ? undefined : await knownHasher(ctx);
+  const check = due.length === 0 ? undefined : await hashCheck(ctx);
   const again: ErasedAgain = { done: 0, left: 0 };
   for (const parts of due) {
-    const isDone = ctx.runtime.elapsed() < answerBy && (await carryOut(ctx, { home, db }, parts, hasher, answerBy));
+    const isDone =
+      ctx.runtime.elapsed() < answerBy &&
+      check !== undefined &&
+      (await carryOut(ctx, { home, db }, parts, check, answerBy));
     again[isDone ? "done" : "left"]++;
   }
   return again;
@@ -67,11 +70,11 @@ async function dueErasures(
   const parts: Part[] = [
     ...kept.map((each) => ({
       ...{ home, siteId: each.site_id, erasureId: each.erasure_id, hash: each.hash, until: each.highest_chat_id },
-      ...{ firstChatId: each.chat_ids[0] ?? 0, chatIds: each.chat_ids },
+      ...{ firstChatId: each.chat_ids[0] ?? 0, chatIds: each.chat_ids, isTrusted: true },
     })),
     // A restored directory has only what it had at that time.
-    ...(home === MAIN_HOME ? [] : await selectReceiptKeys(directory, home)),
-    ...(await listReceiptKeys(credentials, home, fromKv(ctx))),
+    ...(home === MAIN_HOME ? [] : await selectReceiptKeys(directory, home)).map((key) => ({ ...key, isTrusted: true })),
+    ...(await listReceiptKeys(credentials, home, fromKv(ctx))).map((key) => ({ ...key, isTrusted: false })),
   ].filter(({ siteId }) => siteIds.has(siteId));
   const bySite = Map.groupBy(parts, ({ siteId }) => siteId);
   const due: [Part, ...Part[]][] = [];
@@ -90,13 +93,22 @@ async function carryOut(
   ctx: ServiceContext,
   { home, db }: { home: string; db: D1Database },
   parts: [Part, ...Part[]],
-  hasher: Hasher | undefined,
+  check: HashCheck,
   answerBy: number,
 ): Promise<boolean> {
-  const [{ siteId, erasureId, hash, until }] = parts;
+  const [{ siteId, erasureId, hash, until, isTrusted }] = parts;
   const chatIds = await chatIdsOf(ctx, parts);
-  const found = await selectCustomerOf(db, siteId, chatIds);
-  const externalId = found !== undefined && (await isWhose(hasher, siteId, found, hash)) ? found : null;
+  let externalId: string | null = null;
+  for (const found of await selectCustomersOf(db, siteId, chatIds)) {
+    const isTheirs = await check(hash, siteId, found);
+    if (isTheirs === undefined && !isTrusted) {
+      const warning = "a receipt in KV has a hash of an unknown key: nothing was erased for it";
+      ctx.telemetry.warn({ warning, home, site: siteId, erasure: erasureId });
+      return false;
+    }
+    // An id that was given twice, because a home was opened unsettled, may be another customer's.
+    if (isTheirs !== false) externalId = found;
+  }
   const key = { siteId, hash, id: erasureId };
   const erasure = await bringBackErasure(ctx.runtime, db, { ...key, externalId, until }, ctx.now);
   if (erasure === undefined) return false;
@@ -120,13 +132,4 @@ async function chatIdsOf(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise
     for (const id of part.chatIds ?? (await readReceipt(credentials, part, fromKv(ctx)))) chatIds.add(id);
   }
   return [...chatIds];
-}
-
-/**
- * Whether a customer is the one of a receipt. An id that was given twice, because a home was opened unsettled, may be another's. Without
- * the key of the hash, the receipt's chat ids decide.
- */
-async function isWhose(hasher: Hasher | undefined, siteId: number, externalId: string, hash: string): Promise<boolean> {
-  const theirs = await hasher?.(siteId, externalId);
-  return theirs === undefined || !areComparable(theirs, hash) || theirs === hash;
 }

@@ -143,16 +143,15 @@ export async function selectDone(db: D1Database, siteId: number, ids: string[]):
   return new Set(rows.map(({ id }) => id));
 }
 
-/** The customer of the first of these sessions that the home has; undefined when it has none of them. */
-export async function selectCustomerOf(db: D1Database, siteId: number, chatIds: number[]): Promise<string | undefined> {
-  const row = await drizzle(db)
-    .select({ externalId: sessions.customerExternalId })
+/** The customers of those of these sessions that the home has. */
+export async function selectCustomersOf(db: D1Database, siteId: number, chatIds: number[]): Promise<string[]> {
+  const rows = await drizzle(db)
+    .selectDistinct({ externalId: sessions.customerExternalId })
     .from(each(chatIds))
     .crossJoin(sessions)
     .where(and(eq(sessions.siteId, siteId), sql`${sessions.id} = each_row.value`))
-    .limit(1)
-    .get();
-  return row?.externalId;
+    .all();
+  return rows.map(({ externalId }) => externalId);
 }
 
 /**
