@@ -233,7 +233,7 @@ export async function eraseStep(
   const { siteId, hash, id, step, externalId, until } = erasure;
   const chosen = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };
   const { chatIds, seqs, newestSeq } = await withRetries(runtime, () => findEvents(db, chosen), answerBy);
-  const isLast = chatIds.length < SESSIONS_PER_STEP;
+  const isLast = chatIds.length < SESSIONS_PER_STEP || erasure.sessions + chatIds.length >= erasure.total;
   const values = {
     ...{ siteId, hash, id, step, externalId, until, newestSeq, eventId, now: author.now },
     ...{ chatIds: JSON.stringify(chatIds), lastChatId: chatIds.at(-1) ?? 0, seqs: JSON.stringify(seqs) },
