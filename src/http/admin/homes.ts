@@ -33,9 +33,9 @@ const shownReconciledHome = ({
   settling_id: reconciliationId,
   sites,
   lifted_by: skippedBy,
-  reopen_after: reopenAfter,
   erased_again: erasures.done,
   erasures_left: erasures.left,
+  reopen_after: reopenAfter,
   homes_down: homesDown,
   tokens: tokens.map(shownToken),
 });

@@ -26,8 +26,6 @@ export const isErasure = ({ siteId, hash, id }: ErasureKey) =>
 export const sessionsUntil = ({ siteId, externalId, until }: Pick<OpenErasure, "siteId" | "externalId" | "until">) =>
   and(eq(sessions.siteId, siteId), eq(sessions.customerExternalId, externalId), lte(sessions.id, until));
 
-const newestFirst = desc(erasures.id);
-
 /** A row of an erasure of which nothing is done yet. A SELECT of these values must have the order of the columns. */
 const newRow = (
   { siteId, hash, id }: ErasureKey,
@@ -69,18 +67,12 @@ export async function beginErasure(
       store
         .select()
         .from(erasures)
-        .where(and(isOfHash, isNull(erasures.doneAt)))
-        .orderBy(newestFirst)
+        .where(isOfHash)
+        .orderBy(desc(isNull(erasures.doneAt)), desc(erasures.id))
         .limit(1),
-      store.select().from(erasures).where(isOfHash).orderBy(newestFirst).limit(1),
     ]);
-  const [, , [underWay], [last]] = await withRetries(runtime, batch, answerBy);
-  return underWay ?? last;
-}
-
-/** The erasure as it is now. */
-export async function selectErasure(db: D1Database, key: ErasureKey): Promise<Erasure | undefined> {
-  return drizzle(db).select().from(erasures).where(isErasure(key)).get();
+  const [, , [found]] = await withRetries(runtime, batch, answerBy);
+  return found;
 }
 
 /** An erasure by its id alone, for pages. Reads the site's erasures. */

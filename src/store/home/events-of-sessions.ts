@@ -31,7 +31,7 @@ export interface FoundEvents {
   /** The chosen sessions, ascending. */
   chatIds: number[];
   seqs: number[];
-  /** The site's newest seq: an event above it came later, and may be of these sessions too. 0 without events. */
+  /** The site's newest seq: an event above it came later, and may be of these sessions too. 0 without events or sessions. */
   newestSeq: number;
 }
 
@@ -63,6 +63,8 @@ interface CreationRow {
   seq: number | null;
   /** How many participants that event names; null when it is erased. */
   joined: number | null;
+  /** The site's newest seq. */
+  newest: number | null;
 }
 
 /** Reads {@link CreationRow}s: a binary search for each session. */
@@ -76,7 +78,8 @@ const selectCreations: Statement<Chosen> = statement(
       WHERE low < high),
     place AS MATERIALIZED (SELECT id, max(low) AS low FROM search GROUP BY id)
     SELECT chosen.id AS id, chosen.created_at AS createdAt, place.low AS low, created.seq AS seq,
-      json_array_length(created.data, '$.participants') AS joined
+      json_array_length(created.data, '$.participants') AS joined,
+      ${newest(v)} AS newest
     FROM chosen JOIN place ON place.id = chosen.id
     LEFT JOIN ${events} AS created ON created.site_id = ${v.siteId} AND created.seq = ${nextCreated(v, "place.low")}
       AND created.session_id = chosen.id
@@ -95,10 +98,6 @@ const selectJoinings: Statement<Chosen> = statement(
     FROM (${chosenSessions(v)}) AS chosen CROSS JOIN ${participants}
     WHERE ${participants.siteId} = ${v.siteId} AND ${participants.sessionId} = chosen.id
     GROUP BY ${participants.sessionId}, ${participants.addedAt}`,
-);
-
-const selectNewestSeq: Statement<{ siteId: number }> = statement(
-  (v) => sql`SELECT coalesce(max(${events.seq}), 0) AS seq FROM ${events} WHERE ${events.siteId} = ${v.siteId}`,
 );
 
 /** The places in the order of seq where the events of some times, a JSON array of Unix seconds, begin. */
@@ -124,16 +123,15 @@ const selectWithin: Statement<{ siteId: number; stretches: string; chatIds: stri
 /** Chooses sessions of a customer and finds all their events. */
 export async function findEvents(db: D1Database, chosen: Chosen): Promise<FoundEvents> {
   const { siteId } = chosen;
-  const [creations, joinings, newestSeq] = (await db.batch([
-    selectCreations(db, chosen),
-    selectJoinings(db, chosen),
-    selectNewestSeq(db, { siteId }),
-  ])) as [D1Result<CreationRow>, D1Result<JoiningRow>, D1Result<{ seq: number }>];
+  const [creations, joinings] = (await db.batch([selectCreations(db, chosen), selectJoinings(db, chosen)])) as [
+    D1Result<CreationRow>,
+    D1Result<JoiningRow>,
+  ];
   const chatIds = creations.results.map(({ id }) => id);
   const created = creations.results.flatMap(({ seq }) => seq ?? []);
   const later = laterTimes(creations.results, joinings.results);
   const added = later.times.length === 0 ? [] : await findAt(db, siteId, chatIds, later);
-  return { chatIds, seqs: [...new Set([...created, ...added])], newestSeq: newestSeq.results[0]?.seq ?? 0 };
+  return { chatIds, seqs: [...new Set([...created, ...added])], newestSeq: creations.results[0]?.newest ?? 0 };
 }
 
 /** When agents joined after the creation, or more of them in its second than its event names; and the lowest seq that may tell of it. */
