@@ -5,7 +5,7 @@ import { OPERATIONS } from "../src/operations/index.ts";
 import { LEASE_SECONDS, MOST_IN_FLIGHT, MOST_IN_FLIGHT_FAILING } from "../src/store/home/deliveries.ts";
 import { FAILING_DAYS } from "../src/store/home/webhook-health.ts";
 import { MOST_WEBHOOKS } from "../src/store/home/webhooks.ts";
-import { PING, WEBHOOK_DISABLED, WEBHOOK_FAILING } from "../src/store/schema.ts";
+import { PING, SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING } from "../src/store/schema.ts";
 import { POST_LIMIT_MS } from "../src/webhooks/post.ts";
 import { nextAttemptAt } from "../src/webhooks/schedule.ts";
 import { rowsOf } from "./support/markdown.ts";
@@ -115,7 +115,7 @@ describe.each([
 
 describe("the client's types of events", () => {
   it("are of existing events, those of the contract's calls and those about webhooks among them", () => {
-    const own = [WEBHOOK_DISABLED, WEBHOOK_FAILING, PING];
+    const own = [SESSION_ERASED, WEBHOOK_DISABLED, WEBHOOK_FAILING, PING];
     expect([...OPERATIONS.map(({ eventType }) => eventType), ...own]).toEqual(expect.arrayContaining(TYPES));
     expect(TYPES).toEqual(expect.arrayContaining(["session.created", "session.agents_added", ...own]));
   });

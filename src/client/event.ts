@@ -38,6 +38,9 @@ export type SessionAgentsAdded = EventOf<
   { appid: string; chat_id: number; agent_ids: number[]; added_by: number }
 >;
 
+/** An operator erased a customer with these sessions: delete what you keep of them. An event that was on its way may still arrive. */
+export type SessionErased = EventOf<"session.erased", { chat_ids: number[] }>;
+
 /**
  * Another webhook of the site has failed for five minutes: once, until it is well again. `failing_since` is Unix seconds; `last_status`
  * is null when the last attempt had no answer.
@@ -63,4 +66,11 @@ export type Ping = EventOf<"ping", { webhook_id: string }>;
 export type UnknownEvent = EventOf<`${string & { readonly unknown: true }}`, Record<string, unknown>>;
 
 /** Check `type` first: `if (event.type === "session.created") event.data.chat_id`. */
-export type WebhookEvent = SessionCreated | SessionAgentsAdded | WebhookFailing | WebhookDisabled | Ping | UnknownEvent;
+export type WebhookEvent =
+  | SessionCreated
+  | SessionAgentsAdded
+  | SessionErased
+  | WebhookFailing
+  | WebhookDisabled
+  | Ping
+  | UnknownEvent;

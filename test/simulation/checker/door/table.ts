@@ -28,6 +28,8 @@ const TABLE: Record<string, readonly [Role, About]> = {
   "PATCH sites/*/agents/*": ["operator", "site"],
   "GET sites/*/sessions": ["viewer", "site"],
   "GET sites/*/sessions/*": ["viewer", "site"],
+  // One is to hand over, the other to erase.
+  "POST sites/*/customers/*": ["owner", "site"],
   "GET sites/*/refusals": ["viewer", "site"],
   "GET sites/*/requests/*": ["viewer", "site"],
   "GET requests/*": ["viewer", "sites"],
