@@ -67,9 +67,11 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
   const open = [...homes].filter(([home]) => !closedHomes.has(home));
   const count = (db: D1Database) => countSealedOtherwise(db, sealMark(keyring));
   const counted = await askHomes(ctx, count, open, began + COUNT_LIMIT_MS);
-  const down = new Set(counted.down);
+  const ofDirectory = open.filter(([home, db]) => db === directory && counted.answers.has(home));
+  const keys = await askHomes(ctx, () => resealHashKeys(ctx), ofDirectory, began + ALL_LIMIT_MS);
+  const down = new Set([...counted.down, ...keys.down]);
   const faults: Fault[] = [];
-  let [left, resealed, remaining] = [OWNERS_PER_CALL, 0, 0];
+  let [left, resealed, remaining] = [OWNERS_PER_CALL, keys.answers.get(MAIN_HOME) ?? 0, 0];
   const allowed = homes.size > FREE_DATABASES ? QUERIES_PER_CALL_PAID : QUERIES_PER_CALL;
   let [queries, asked] = [open.length + HASH_KEY_QUERIES, 0];
   for (const each of open) {
@@ -95,7 +97,6 @@ export async function resealSecrets(ctx: ServiceContext): Promise<Resealed> {
     resealed += answer.resealed;
     remaining += Math.max(0, answer.remaining - answer.faults.length);
   }
-  if (open.some(([, db]) => db === directory) && !down.has(MAIN_HOME)) resealed += await resealHashKeys(ctx);
   const named = (owners: Owners) => {
     const names = faults.filter((fault) => fault.owners === owners).map(({ name }) => name);
     return [...new Set(names)].slice(0, MOST_NAMED);

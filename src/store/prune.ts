@@ -24,7 +24,7 @@ const LIMITS: PruneLimits = { chunkRows: 10_000, statements: 900 };
  * A run saves its place after this many statements. Workers Free cuts a run off after 50 calls without warning, and the next run
  * starts at the saved place.
  */
-const STATEMENTS_PER_SAVE = 20;
+const STATEMENTS_PER_SAVE = 24;
 
 /** The error of Workers when an invocation has made all the calls that its plan allows. */
 const ALL_CALLS_MADE = /too many (api requests|subrequests)/i;

@@ -82,6 +82,8 @@ describe("apac, restored to an earlier time", () => {
       body: {
         sites: await countSites(env.HOME_APAC),
         lifted_by: SKIPPED,
+        erased_again: 0,
+        erasures_left: 0,
         reopen_after: NOW + NONCE_SECONDS,
         settling_id: expect.stringMatching(/^[0-9a-f]{32}$/),
         homes_down: [],
@@ -212,6 +214,8 @@ describe("main, restored to an earlier time", () => {
     expect(reconciled.body).toEqual({
       sites: await countSites(env.DB),
       lifted_by: SKIPPED,
+      erased_again: 0,
+      erasures_left: 0,
       reopen_after: NOW + NONCE_SECONDS,
       settling_id: expect.any(String),
       homes_down: [],
@@ -307,6 +311,8 @@ describe("POST /admin/homes/:name/restored", () => {
       settling_id,
       sites,
       lifted_by: 0,
+      erased_again: 0,
+      erasures_left: 0,
       reopen_after: NOW + NONCE_SECONDS,
       homes_down: [],
       tokens: [],

@@ -83,6 +83,7 @@ describe("a home that was restored", () => {
       reconciliationId: expect.stringMatching(/^[0-9a-f]{32}$/),
       sites: await count(env.HOME_APAC, "home_sites"),
       skippedBy: 1_000_000,
+      erasures: { done: 0, left: 0 },
       reopenAfter: NOW + NONCE_SECONDS,
       homesDown: [],
       tokens: [],

@@ -314,6 +314,7 @@ describe("re-sealing", () => {
   it("answers in time, also when homes fall silent after they were counted", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     const counts: Record<string, number> = {};
+    let counted = 0;
     const silentAfterwards = (home: string) =>
       answeringBy(() => {
         counts[home] = (counts[home] ?? 0) + 1;
@@ -323,7 +324,8 @@ describe("re-sealing", () => {
       ...{ HOME_A: silentAfterwards("a"), HOME_B: silentAfterwards("b") },
       ...{ HOME_C: silentAfterwards("c"), HOME_D: silentAfterwards("d") },
       ...{
-        DB: answeringBy(async () => [[0]]),
+        // One count, and then no key of customers' hashes.
+        DB: answeringBy(async () => (counted++ === 0 ? [[0]] : [])),
         HOME_APAC: undefined,
         MASTER_KEY: NEW_TEXT,
         MASTER_KEY_PREVIOUS: OLD_TEXT,

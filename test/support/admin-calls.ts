@@ -7,6 +7,7 @@ import type { Replacements } from "./isolate.ts";
 import { newRefusal } from "./new-refusal.ts";
 import { newToken } from "./new-token.ts";
 import { newWebhook } from "./new-webhook.ts";
+import { bookmark } from "./time-travel.ts";
 import type { World } from "./world.ts";
 
 /** The id of the webhook that {@link prepared} stores. */
@@ -75,7 +76,18 @@ export const ADMIN_SAMPLES: Record<AdminCallId, [Sample, ...Sample[]]> = {
   exportCustomer: [{ body: { sbs: "customer_001" } }],
   eraseCustomer: [{ body: { sbs: "customer_001" } }],
   listHomes: [{}],
-  settleRestoredHome: [{ body: { lift: 1, force: true } }],
+  settleRestoredHome: [
+    { body: { lift: 1, force: true } },
+    {
+      body: { lift: 1, force: true },
+      before: async (world) => {
+        const travelBack = await bookmark(databaseOf("main"));
+        const { sbs } = world.createBody();
+        await world.admin("POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs });
+        await travelBack();
+      },
+    },
+  ],
   listDivergentApps: [{}],
   listRefusals: [{}],
   readCall: [{}],
