@@ -8,6 +8,8 @@ import type { JsonSchema } from "../../src/openapi/json-schema.ts";
 import createSession from "../../src/operations/create-session.ts";
 import { DOCUMENTED } from "../../src/operations/index.ts";
 import type { Operation } from "../../src/operations/operation.ts";
+import { customerExportSchema } from "../../src/services/customers.ts";
+import { reconcileSchema } from "../../src/services/homes.ts";
 import { idCursorSchema } from "../../src/services/page.ts";
 import { newSiteSchema } from "../../src/services/sites.ts";
 import { freshnessSchema } from "../../src/signed/check-freshness.ts";
@@ -61,7 +63,7 @@ function adminBodies(): typeof BODIES {
     createSite: { name: "n", first_chat_id: 1 },
     changeSite: { name: "n", status: "open", first_chat_id: 1, events: true },
     settleRestoredHome: { lift: 1 },
-    exportCustomer: { sbs: "s", cursor: "1" },
+    exportCustomer: { sbs: "s" },
     eraseCustomer: { sbs: "s" },
     createToken: { name: "n", role: "viewer", expires_in_days: 1 },
     issueApp: { name: "n", appid: "a", secret: "12345678" },
@@ -82,8 +84,8 @@ function adminBodies(): typeof BODIES {
     if (sample === undefined) throw new Error(`${id} has a body, so it needs a sample here`);
     const { $ref = "" } = documented(call)?.requestBody?.content["application/json"].schema ?? {};
     const name = $ref.replace("#/components/schemas/", "");
-    // Whether a home exists depends on the deployment, so it has a test of its own.
-    return [[name, without(schemaOf(name), "home", digitsOf), [body], sample]];
+    // These have tests of their own: whether a home exists depends on the deployment.
+    return [[name, without(schemaOf(name), "home", "cursor", "receipts", digitsOf), [body], sample]];
   });
 }
 
@@ -201,6 +203,28 @@ test("home: the name of an existing home, in the documented form", async () => {
   for (const home of ["", "MAIN", "HOME_APAC", "1st", "a".repeat(32)]) {
     expect([home, new RegExp(pattern as string).test(home), await status(home)]).toEqual([home, false, 400]);
   }
+});
+
+test("the cursor of an export: up to 16 digits, as documented", () => {
+  const { pattern } = schemaOf("CustomerExport").properties?.cursor ?? {};
+  for (const cursor of ["0", "9".repeat(16), "", "9".repeat(17), "-1", "a"]) {
+    const { success } = customerExportSchema.safeParse({ sbs: "s", cursor });
+    expect([cursor, success]).toEqual([cursor, new RegExp(pattern as string).test(cursor)]);
+  }
+});
+
+test("the receipts of a settling: as the answer to an erasure has them", () => {
+  const items = schemaOf("ErasedCustomer").properties?.receipts?.items as JsonSchema;
+  const receipt = {
+    erasure_id: "019a0b1c-2d3e-7f40-8a51-6b7c8d9e0f12",
+    site_id: 1,
+    hash: `1f2e3d4c.${"0".repeat(64)}`,
+  };
+  const whole = { ...receipt, highest_chat_id: 2, chat_ids: [1, 2] };
+  const accepts = (each: object) => reconcileSchema.safeParse({ receipts: [each] }).success;
+  expect(accepts(whole)).toBe(true);
+  expect(Object.keys(whole)).toEqual(items.required);
+  for (const name of Object.keys(whole)) expect([name, accepts({ ...whole, [name]: "x" })]).toEqual([name, false]);
 });
 
 test("Idempotency-Key: 1 to 255 visible ASCII characters, as documented", () => {
