@@ -37,6 +37,16 @@ const LOWERED: readonly Edit[] = [
     find: "export const DUE_PER_SECOND = 500;",
     replace: "export const DUE_PER_SECOND = 5;",
   },
+  {
+    file: "src/store/home/erase-step.ts",
+    find: "export const SESSIONS_PER_STEP = 250;",
+    replace: "export const SESSIONS_PER_STEP = 2;",
+  },
+  {
+    file: "src/services/erase-customer.ts",
+    find: "const CHAT_IDS_PER_PART = 10_000;",
+    replace: "const CHAT_IDS_PER_PART = 3;",
+  },
   { file: "src/store/home/refusals.ts", find: "const MOST_READ = 10_000;", replace: "const MOST_READ = 24;" },
 ];
 

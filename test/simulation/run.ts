@@ -1,5 +1,6 @@
 import type { ProgramImage } from "./machine/program.ts";
 import { startAttackers } from "./world/attacks/attacker.ts";
+import { WATCHED } from "./world/cloud/new-database.ts";
 import { calm, endMs } from "./world/end.ts";
 import { startEvents } from "./world/events/start-events.ts";
 import { Caller } from "./world/people/caller.ts";
@@ -58,7 +59,11 @@ export async function run(image: ProgramImage, { seed, steps, trace }: RunOption
     }
   }
   if (checker.violation === undefined) {
-    const { isolates, journal } = world.cloud;
+    const { isolates, journal, homes, nonces, credentials } = world.cloud;
+    const { putLost } = world.weather.kv;
+    // A restore of `main` undoes what only KV keeps, and KV may have lost it.
+    const except = new Set([...world.company.underRestore, ...(putLost > 0 ? ["main"] : [])]);
+    checker.searchForErased({ homes: homes.values(), kv: [nonces, credentials], tables: WATCHED, except });
     checker.runIsOver({ left: journal.left, isolates: new Set(isolates.map(({ name }) => name)) });
   }
   return { seed, steps: scheduler.steps, elapsed: scheduler.now, violation: checker.violation, seen: world.seen };

@@ -11,6 +11,7 @@ import { Pruning } from "./admin/pruning.ts";
 import { AfterAnswer } from "./after-answer.ts";
 import { Deliveries } from "./deliveries/deliveries.ts";
 import { Sweeps } from "./deliveries/sweeps.ts";
+import { foundAgain } from "./erased.ts";
 import { GivenEvents } from "./events/given-events.ts";
 import { HealthRules } from "./health.ts";
 import { Journal, type TheEnd } from "./journal/journal.ts";
@@ -158,6 +159,12 @@ export class Checker {
   /** The run has ended, after a calm in which all receivers were well. */
   runEnds(): void {
     this.#deliveries.runEnds(this.#now());
+  }
+
+  /** At the end: who was erased is nowhere. */
+  searchForErased(places: Parameters<typeof foundAgain>[1]): void {
+    const found = foundAgain(this.model, places);
+    if (found !== undefined) this.violate("who was erased is not found anywhere", found, []);
   }
 
   /** All that was begun has ended. */

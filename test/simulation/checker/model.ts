@@ -1,5 +1,6 @@
 import type { Change, Row } from "../platform/database.ts";
 import type { Call } from "../world/call.ts";
+import type { Begun } from "./admin/erasures.ts";
 import { type App, HomeModel, put } from "./home-model.ts";
 
 /** A site as the directory has it. */
@@ -45,6 +46,14 @@ export class Model {
   readonly restoredAt = new Map<string, number>();
   /** The highest floors that each site ever had, by home and site. */
   readonly floors = new Map<string, { chatId: number; eventSeq: number }>();
+  /** Every erasure of a customer that was begun, by id. */
+  readonly erasures = new Map<string, Begun>();
+  /** How many sessions and messages each erasure has taken. */
+  readonly erasedRows = new Map<string, { sessions: number; messages: number }>();
+  /** The texts of messages that were erased. */
+  readonly erasedTexts = new Set<string>();
+  /** Reads which chat ids of a site the receipts of erasures name. */
+  receipts: ((home: string, siteId: number) => Record<"kv" | "directory", Set<number>>) | undefined;
   /** The id of every webhook so far. */
   readonly webhookIds = new Set<string>();
   /**
@@ -92,6 +101,11 @@ export class Model {
   forget(home: string, at: number): void {
     this.homes.delete(home);
     this.restoredAt.set(home, at);
+    for (const erasure of this.erasures.values()) {
+      if (erasure.home !== home) continue;
+      erasure.isLost = true;
+      erasure.isRestored = true;
+    }
     for (const name of this.changedSinceRestore) {
       if (name.startsWith(`${home}/`)) this.changedSinceRestore.delete(name);
     }

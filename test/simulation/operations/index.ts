@@ -20,4 +20,9 @@ export const modelAt = (path: string): OperationModel | undefined =>
 export const CALLS_EVENT_TYPES: readonly string[] = MODELS.map(({ event }) => event.type);
 
 /** The types of events that webhooks can ask for. */
-export const EVENT_TYPES: readonly string[] = [...CALLS_EVENT_TYPES, "session.erased", "webhook.disabled", "webhook.failing"];
+export const EVENT_TYPES: readonly string[] = [
+  ...CALLS_EVENT_TYPES,
+  "session.erased",
+  "webhook.disabled",
+  "webhook.failing",
+];

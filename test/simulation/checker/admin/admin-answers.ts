@@ -1,6 +1,7 @@
 import type { Row } from "../../platform/database.ts";
 import type { Model } from "../model.ts";
 import { hasKeyOf, keyId, sealedWith } from "../seals.ts";
+import { wrongErasureAnswer } from "./erasures.ts";
 import type { Operation, OperationOf } from "./intents.ts";
 import { answerable } from "./late-tries.ts";
 import { wrongRestoredAnswer } from "./restores.ts";
@@ -63,6 +64,9 @@ export function wrongAnswer(model: Model, operation: Operation): string | undefi
       return wrongTokenAnswer(model, { ...operation, intent }, body);
     case "deleteToken":
       return wrongTokenAnswer(model, { ...operation, intent }, body);
+    case "eraseCustomer":
+      return wrongErasureAnswer(model, operation, intent, body);
+    case "exportCustomer":
     case "read":
       return undefined;
     default:

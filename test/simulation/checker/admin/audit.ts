@@ -1,5 +1,6 @@
 import type { Row } from "../../platform/database.ts";
 import { detailsOf, sorted, wrongReconciliation, wrongResealing } from "./audit-details.ts";
+import { isErasing } from "./erasures.ts";
 import type { Operation, Written } from "./intents.ts";
 import { wrongRedeliveryAudit, wrongSendingAudit } from "./redeliveries.ts";
 import { isReconciling } from "./row-changes.ts";
@@ -21,6 +22,9 @@ export function wrongAudit(operation: Operation, changes: readonly Written[]): s
   const imports = intent.kind === "issueApp" && (intent.appid ?? intent.secret) !== undefined;
   const misnamed = rows.find(({ action }) => action === `app.${imports ? "issued" : "imported"}`);
   if (misnamed !== undefined) return `it says ${misnamed.action}`;
+  // An erasure's transaction is checked as a whole: erasures.ts.
+  if (intent.kind === "eraseCustomer" || (intent.kind === "restored" && isErasing(changes))) return undefined;
+  if (intent.kind === "exportCustomer") return isOneOf(written, [`${intent.siteId} customer.exported `]);
   if (intent.kind === "reseal") {
     return isOneOf(written, ["null secrets.resealed "]) ?? (rows[0] && wrongResealing(rows[0], changes));
   }

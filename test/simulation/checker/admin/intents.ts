@@ -24,6 +24,8 @@ export type Intent =
   | { kind: "restored"; home: string; lift: number; reconciliationId: string | undefined; force: boolean }
   | { kind: "createToken"; name: string; role: string; ofSite: number | null; days: number | undefined }
   | { kind: "deleteToken"; id: string }
+  | { kind: "eraseCustomer"; siteId: number; sbs: string }
+  | { kind: "exportCustomer"; siteId: number; sbs: string }
   | { kind: "read"; path: string; query: URLSearchParams }
   | WebhookIntent;
 
@@ -71,6 +73,7 @@ interface Body {
   role?: string;
   site_id?: number;
   expires_in_days?: number;
+  sbs?: string | number;
 }
 
 /** @returns undefined for a path of no documented call */
@@ -117,6 +120,8 @@ export function intentOf({ wire }: Call): Intent | undefined {
     }
     case "DELETE tokens/*":
       return { kind: "deleteToken", id: second };
+    case "POST sites/*/customers/*":
+      return { kind: fourth === "erase" ? "eraseCustomer" : "exportCustomer", siteId, sbs: String(body.sbs) };
     case "POST homes/*/restored":
       return {
         kind: "restored",

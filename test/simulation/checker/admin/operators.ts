@@ -9,7 +9,8 @@ import { wrongAnswer } from "./admin-answers.ts";
 import { wrongWrite } from "./admin-writes.ts";
 import { AppRecords } from "./app-records.ts";
 import { wrongAudit } from "./audit.ts";
-import { type Intent, intentOf, type Operation, type OperationOf } from "./intents.ts";
+import { isErasing, noteErasing, wrongErasing } from "./erasures.ts";
+import { type Intent, intentOf, type Operation, type OperationOf, type Written } from "./intents.ts";
 import { LateTries, rowOf } from "./late-tries.ts";
 import { AdminReads } from "./reads.ts";
 import { fittingNow } from "./redeliveries.ts";
@@ -113,6 +114,12 @@ export class Operators {
       this.#violate(rule, `${call.name} at ${home}: ${unaudited}`, [call.name]);
       return;
     }
+    const isErasure =
+      operation?.intent.kind === "eraseCustomer" || (operation?.intent.kind === "restored" && isErasing(located));
+    if (operation !== undefined && isErasure) {
+      this.#checkErasing(operation, located);
+      return;
+    }
     const left = operation && leftUndone(this.#model, operation, located);
     if (left !== undefined) {
       this.#violate("what is done to a webhook is done to its deliveries", `${call.name}: ${left}`, [call.name]);
@@ -148,6 +155,14 @@ export class Operators {
       }
       this.#touch(operation, written);
     }
+  }
+
+  #checkErasing(operation: Operation, changes: Written[]): void {
+    const { call } = operation;
+    const wrong = wrongErasing(this.#model, operation, changes);
+    if (wrong !== undefined) this.#violate(WRITES.eraseCustomer, `${call.name}: ${wrong}`, [call.name]);
+    noteErasing(this.#model, operation, changes);
+    operation.changes.push(...changes.filter(({ table }) => table !== "audit_log"));
   }
 
   /** A call that asks for an appid and a call that releases it may disturb each other. */

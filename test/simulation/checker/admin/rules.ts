@@ -17,6 +17,8 @@ export const WRITES: Record<Intent["kind"], string> = {
   restored: "reconciling a restored home gives back what other databases know, and makes its sites skip ids",
   createToken: "a token is stored as it was asked for, and only its hash",
   deleteToken: "a token is deleted once, and its row tells when",
+  eraseCustomer: "an erasure takes the customer's sessions up to its begin, whole, and nothing else",
+  exportCustomer: "handing over a customer's data writes nothing but its row in the audit log",
   read: "a read writes nothing",
   addWebhook: "a webhook is added as it was asked for, with its secret sealed for it",
   changeWebhook: "a webhook is changed as it was asked for",

@@ -1,6 +1,7 @@
 import type { Settings } from "../../world/cloud/settings.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
+import { statusOfCustomer } from "./erasures.ts";
 import type { Intent, Operation, OperationOf } from "./intents.ts";
 import { isContradictory, statusOfRotation } from "./rotations.ts";
 import { statusOfTokens } from "./tokens.ts";
@@ -27,6 +28,9 @@ export function statusNow(model: Model, { call, intent }: Operation): number {
   if (site === undefined) return 404;
   if (intent.kind === "issueApp" && isMainClosed) return 503;
   if (site.status === "creating") return 409;
+  if (intent.kind === "eraseCustomer" || intent.kind === "exportCustomer") {
+    return statusOfCustomer(model, site.home, intent, settings.closedHomes);
+  }
   const home = model.home(site.home);
   const webhooks = statusOfWebhooks(home, intent, call);
   if (webhooks !== undefined) return webhooks;

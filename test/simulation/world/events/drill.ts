@@ -21,6 +21,7 @@ export const RESTORES = {
 
 interface Reconciled {
   reopen_after: number;
+  erasures_left: number;
   homes_down: string[];
 }
 
@@ -99,7 +100,7 @@ async function restore(
   return true;
 }
 
-/** Repeats the call until the home is reconciled and no other home is missing. */
+/** Repeats the call until the home is reconciled, no other home is missing, and who was erased is erased again. */
 async function reconcile(
   world: World,
   operator: Operator,
@@ -107,10 +108,12 @@ async function reconcile(
   settling_id: string,
 ): Promise<Reconciled | undefined> {
   for (let i = 0; i < RECONCILE_TRIES && !world.closing; i++) {
-    const answer = await operator.insist("POST", `/homes/${home}/restored`, { settling_id });
+    const { receipts } = world.company;
+    const kept = home === "main" && receipts.length > 0 ? { receipts } : {};
+    const answer = await operator.insist("POST", `/homes/${home}/restored`, { settling_id, ...kept });
     if (answer?.status !== 200) continue;
     const reconciled = JSON.parse(answer.body) as Reconciled;
-    if (reconciled.homes_down.length === 0) return reconciled;
+    if (reconciled.homes_down.length === 0 && reconciled.erasures_left === 0) return reconciled;
   }
   return undefined;
 }

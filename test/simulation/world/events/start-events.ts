@@ -1,4 +1,5 @@
 import { Auditor } from "../people/auditor.ts";
+import { keepCustomers } from "../people/customer-keeper.ts";
 import { monitor } from "../people/monitor.ts";
 import { holdTokens } from "../people/token-holder.ts";
 import { keepTokens } from "../people/token-keeper.ts";
@@ -39,17 +40,38 @@ export function startEvents(world: World): void {
   if (world.weather.events > 0 && chance.happens(0.5)) world.start(() => keepWebhooks(world));
   if (chance.happens(0.8)) world.start(() => keepTokens(world));
   if (chance.happens(0.7)) world.start(() => holdTokens(world));
+  if (chance.happens(0.6)) world.start(() => keepCustomers(world));
   if (world.weather.events > 0 && chance.happens(0.2)) world.start(() => deleteWebhookByHand(world));
   if (world.weather.events > 0 && chance.happens(0.2)) world.start(() => spoilUrls(world));
   if (world.weather.weeks) world.start(() => letWeeksPass(world));
 }
 
 /** Gives the checker the states of homes and KV, and each record of an app that KV receives. */
-function watchRecords({ checker, cloud: { credentials, homes }, weather: { kv, kvBound }, scheduler }: World): void {
+function watchRecords(world: World): void {
+  const { checker, cloud, weather, scheduler } = world;
+  const { credentials, homes } = cloud;
+  const { kv, kvBound } = weather;
   checker.health.homes = homes;
   checker.health.isKvSound = kvBound && kv.failed === 0 && kv.silent === 0 && kv.slow === 0;
   const { records } = checker.operators;
   records.kv = credentials;
   records.isKept = kvBound && kv.failed === 0 && kv.silent === 0 && kv.putLost === 0;
+  checker.model.receipts = kvBound && kv.putLost === 0 ? receiptsOf(world) : undefined;
   credentials.onPut = (value, key) => key.startsWith("app:") && records.put(value, scheduler.now);
+}
+
+/** Which chat ids of a site the receipts of erasures name, in KV and in the directory. */
+function receiptsOf({ cloud: { credentials, homes } }: World) {
+  return (home: string, siteId: number) => {
+    const named = { kv: new Set<number>(), directory: new Set<number>() };
+    for (const [key, { value }] of credentials) {
+      if (!key.startsWith(`erasures:${home}:${siteId}:`)) continue;
+      for (const id of JSON.parse(value) as number[]) named.kv.add(id);
+    }
+    for (const row of homes.get("main")?.database.rows("erasure_receipts") ?? []) {
+      if (row.home !== home || row.site_id !== siteId) continue;
+      for (const id of JSON.parse(String(row.chat_ids)) as number[]) named.directory.add(id);
+    }
+    return named;
+  };
 }

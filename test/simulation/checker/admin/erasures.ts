@@ -1,0 +1,355 @@
+import type { Row } from "../../platform/database.ts";
+import { wants } from "../events/outbox-model.ts";
+import type { Session } from "../home-model.ts";
+import type { Model } from "../model.ts";
+import type { Operation, Written } from "./intents.ts";
+import { becomes } from "./row-changes.ts";
+
+/**
+ * Erasing a customer: docs/operating.md, "One customer's data". A transaction that erases takes sessions with all that belongs to them
+ * and nothing else, and only those of an erasure that was begun.
+ */
+
+export const ERASED_TYPE = "session.erased";
+
+/** An erasure that was begun. */
+export interface Begun {
+  id: string;
+  home: string;
+  siteId: number;
+  sbs: string;
+  /** The highest id of the site's sessions at that time. */
+  until: number;
+  isDone: boolean;
+  /** Whether a restore of its home may have undone its row. */
+  isLost: boolean;
+  /** Whether a restore of its home has brought sessions back: then the counts of its end are those of the restored home. */
+  isRestored: boolean;
+  /** How often its end was written: a restored home may write it once more. */
+  ends: number;
+}
+
+type Changes = readonly Written[];
+
+const goneOf = (changes: Changes, table: string): Row[] =>
+  changes.flatMap((each) => (each.table === table && each.after === null && each.before !== null ? [each.before] : []));
+
+const auditOf = (changes: Changes): Row[] =>
+  changes.flatMap((each) => (each.table === "audit_log" && each.after !== null ? [each.after] : []));
+
+/** Whether a transaction of a call that settles a home erases, as opposed to skipping ids. */
+export const isErasing = (changes: Changes): boolean =>
+  changes.some(({ table }) =>
+    ["customers", "sessions", "messages", "participants", "events", "deliveries"].includes(table),
+  ) || auditOf(changes).some(({ action }) => action === "customer.erased");
+
+/** The customer whose data a transaction erases; undefined when the intent does not say and no session tells. */
+function whose({ intent }: Operation, changes: Changes): string | undefined {
+  if (intent.kind === "eraseCustomer") return intent.sbs;
+  const [session] = goneOf(changes, "sessions");
+  return session === undefined ? undefined : String(session.customer_external_id);
+}
+
+/** @returns how one transaction of an erasure is wrong, before it is applied to the model */
+export function wrongErasing(model: Model, operation: Operation, changes: Changes): string | undefined {
+  const [{ home: name = "" } = {}] = changes;
+  const home = model.home(name);
+  const audited = auditOf(changes);
+  const begins = audited.find(({ action }) => action === "customer.erasure_begun");
+  if (begins !== undefined)
+    return changes.length === 1 ? wrongBegin(model, operation, name, begins) : "it begins with a deletion";
+  const sessions = goneOf(changes, "sessions");
+  const siteId = Number((sessions[0] ?? audited[0] ?? changes[0]?.before ?? changes[0]?.after)?.site_id);
+  const sbs = whose(operation, changes);
+  const strange = audited.find(({ action, site_id }) => action !== "customer.erased" || site_id !== siteId);
+  if (strange !== undefined || audited.length > 1) return `the audit log says ${JSON.stringify(audited)}`;
+  const all = [...model.erasures.values()].filter((each) => each.home === name && each.siteId === siteId);
+  const theirs = all.filter((each) => each.sbs === sbs || audited.some(({ subject }) => subject === each.id));
+  const until = Math.max(-1, ...theirs.map((each) => each.until));
+  if (theirs.length === 0) return "no erasure of this customer was begun";
+  const beyond = sessions.find(
+    ({ id, customer_external_id }) => Number(id) > until || !theirs.some((each) => each.sbs === customer_external_id),
+  );
+  if (beyond !== undefined) return `session ${beyond.id} is not the erasure's`;
+  const taken = new Set(sessions.map(({ id }) => Number(id)));
+  const receipt = receiptsOf(model, name, siteId, taken);
+  if (receipt !== undefined) return receipt;
+  const events = [...home.outbox.events.values()].filter(
+    (row) => row.site_id === siteId && row.session_id !== null && taken.has(Number(row.session_id)),
+  );
+  for (const change of changes) {
+    const wrong = wrongChange(model, change, {
+      taken,
+      events,
+      siteId,
+      sbs,
+      until,
+      clock: operation.call.clock,
+      changes,
+    });
+    if (wrong !== undefined) return `${wrong}: ${JSON.stringify(change)}`;
+  }
+  return (
+    leftBehind(model, name, siteId, taken, events, changes) ??
+    wrongEnd(model, name, siteId, theirs, changes, audited[0])
+  );
+}
+
+function wrongBegin(model: Model, { intent }: Operation, home: string, row: Row): string | undefined {
+  if (intent.kind !== "eraseCustomer" || row.site_id !== intent.siteId) return "it begins another's";
+  const ids = [...model.home(home).sessions.values()].filter((each) => each.row.site_id === row.site_id);
+  const highest = Math.max(0, ...ids.map((each) => Number(each.row.id)));
+  const { highest_chat_id } = JSON.parse(String(row.details)) as { highest_chat_id: number };
+  if (highest_chat_id !== highest) return `the highest chat id is ${highest}, and it says ${highest_chat_id}`;
+  const { siteId, sbs } = intent;
+  const open = [...model.erasures.values()].find(
+    (each) => each.home === home && each.siteId === siteId && each.sbs === sbs && !each.isDone && !each.isLost,
+  );
+  if (open !== undefined) return `erasure ${open.id} is under way`;
+  return undefined;
+}
+
+/** The receipts must name each session before it goes: in KV, and for a further home in the directory. */
+function receiptsOf(model: Model, home: string, siteId: number, taken: ReadonlySet<number>): string | undefined {
+  const kept = model.receipts?.(home, siteId);
+  if (kept === undefined) return undefined;
+  for (const id of taken) {
+    if (!kept.kv.has(id)) return `no receipt in KV names session ${id}`;
+    if (!kept.directory.has(id)) return `no receipt in the directory names session ${id}`;
+  }
+  return undefined;
+}
+
+interface Erasing {
+  taken: ReadonlySet<number>;
+  events: Row[];
+  siteId: number;
+  sbs: string | undefined;
+  until: number;
+  clock: number;
+  changes: Changes;
+}
+
+function wrongChange(model: Model, change: Written, erasing: Erasing): string | undefined {
+  const { table, before, after } = change;
+  const { taken, events, siteId, sbs, clock } = erasing;
+  const row = (after ?? before) as Row;
+  if (row.site_id !== siteId) return "another site's";
+  const isIts = (seq: unknown) => events.some((event) => event.seq === seq);
+  switch (table) {
+    case "audit_log":
+    case "sessions":
+      return after === null || table === "audit_log" ? undefined : "it only deletes";
+    case "messages":
+    case "participants":
+      return after === null && taken.has(Number(row.session_id)) ? undefined : "it is of no erased session";
+    case "customers":
+      return row.external_id === sbs ? wrongCustomer(model, change, erasing) : "another customer";
+    case "home_sites": {
+      const floor = Number(after?.chat_id_floor);
+      return taken.has(floor)
+        ? becomes(change, { chat_id_floor: floor })
+        : "the floor is not that of an erased session";
+    }
+    case "webhooks":
+      return becomes(change, { last_error: null });
+    case "events": {
+      if (before !== null) return isIts(row.seq) ? becomes(change, { data: null }) : "another session's event";
+      const data = JSON.parse(String(row.data)) as { chat_ids?: number[]; seq?: number };
+      const names = data.chat_ids?.length === taken.size && data.chat_ids.every((id) => taken.has(id));
+      return names && row.type === ERASED_TYPE && data.seq === row.seq
+        ? undefined
+        : "it does not tell of these sessions";
+    }
+    case "deliveries": {
+      if (before === null) {
+        const told = erasing.changes.find((each) => each.table === "events" && each.before === null)?.after;
+        return told?.seq === row.seq && row.next_attempt_at === clock ? undefined : "it is not of what is told";
+      }
+      if (!isIts(row.seq)) return "another session's delivery";
+      const isEnded = before.status === "pending" || before.status === "failed";
+      const status = isEnded ? "skipped" : (before.status ?? "");
+      return becomes(change, { status, last_error: null, next_attempt_at: null, claim: null });
+    }
+    default:
+      return "not a place of a customer's data";
+  }
+}
+
+function wrongCustomer(model: Model, change: Written, { taken, siteId, sbs }: Erasing): string | undefined {
+  const left = [...model.home(change.home).sessions.values()]
+    .map((each) => each.row)
+    .filter((row) => row.site_id === siteId && row.customer_external_id === sbs && !taken.has(Number(row.id)))
+    .sort((a, b) => Number(a.id) - Number(b.id));
+  if (change.after === null) return left.length === 0 ? undefined : "sessions of the customer are left";
+  return left[0] === undefined ? "no session is left" : becomes(change, { created_at: left[0].created_at ?? 0 });
+}
+
+/** What a transaction leaves of the sessions that it takes. */
+function leftBehind(
+  model: Model,
+  name: string,
+  siteId: number,
+  taken: ReadonlySet<number>,
+  events: Row[],
+  changes: Changes,
+): string | undefined {
+  const home = model.home(name);
+  if (taken.size === 0) return undefined;
+  const whole = (session: Session | undefined) => (session?.messages.length ?? 0) + (session?.participants.size ?? 0);
+  const parts = [...taken].reduce((sum, id) => sum + whole(home.sessions.get(`${siteId}/${id}`)), 0);
+  const gone = goneOf(changes, "messages").length + goneOf(changes, "participants").length;
+  if (parts !== gone) return `${parts - gone} messages and participants are left`;
+  const erased = (seq: unknown) => changes.some((each) => each.table === "events" && each.after?.seq === seq);
+  const kept = events.find((event) => event.data !== null && !erased(event.seq));
+  if (kept !== undefined) return `the data of event ${kept.seq} is left`;
+  const changed = (row: Row) =>
+    changes.some(
+      (each) => each.table === "deliveries" && each.after?.seq === row.seq && each.after?.webhook_id === row.webhook_id,
+    );
+  const seqs = new Set(events.map(({ seq }) => seq));
+  const told = [...home.outbox.deliveries.values()].find(
+    (row) =>
+      row.site_id === siteId &&
+      seqs.has(row.seq ?? null) &&
+      (row.status === "pending" || row.status === "failed" || row.last_error !== null) &&
+      !changed(row),
+  );
+  if (told !== undefined) return `a delivery is left: ${JSON.stringify(told)}`;
+  const floor = changes.find((each) => each.table === "home_sites")?.after?.chat_id_floor;
+  const others = [...home.sessions.values()].filter(({ row }) => row.site_id === siteId && !taken.has(Number(row.id)));
+  const highest = Math.max(
+    0,
+    ...others.map(({ row }) => Number(row.id)),
+    Number(floor ?? home.sites.get(siteId)?.floor),
+  );
+  if (highest < Math.max(...taken)) return `an id up to ${Math.max(...taken)} may be given again`;
+  return untold(model, name, siteId, changes);
+}
+
+function untold(model: Model, name: string, siteId: number, changes: Changes): string | undefined {
+  const { sites, outbox } = model.home(name);
+  if (sites.get(siteId)?.row.events !== 1) return undefined;
+  const event = changes.find((each) => each.table === "events" && each.before === null)?.after;
+  if (event === undefined) return "nobody is told";
+  for (const webhook of outbox.webhooksOf(siteId).filter((each) => wants(each, ERASED_TYPE))) {
+    const isTold = changes.some(
+      (each) => each.table === "deliveries" && each.before === null && each.after?.webhook_id === webhook.id,
+    );
+    if (!isTold) return `webhook ${webhook.id} is not told`;
+  }
+  return undefined;
+}
+
+/** The end of an erasure: its audit row, and nothing of the customer up to its highest id. */
+function wrongEnd(
+  model: Model,
+  name: string,
+  siteId: number,
+  theirs: readonly Begun[],
+  changes: Changes,
+  row: Row | undefined,
+): string | undefined {
+  const isGone = changes.some((each) => each.table === "customers" && each.after === null);
+  if (row === undefined) return isGone ? "the customer goes and the audit log does not say it" : undefined;
+  const erasure = theirs.find(({ id }) => id === row.subject);
+  if (erasure === undefined) return `no erasure ${row.subject} was begun`;
+  const gone = new Set(goneOf(changes, "sessions").map(({ id }) => id));
+  const left = [...model.home(name).sessions.values()].find(
+    (each) =>
+      each.row.site_id === siteId &&
+      each.row.customer_external_id === erasure.sbs &&
+      Number(each.row.id) <= erasure.until &&
+      !gone.has(each.row.id ?? null),
+  );
+  if (left !== undefined) return `session ${left.row.id} is left`;
+  const { sessions, messages } = JSON.parse(String(row.details)) as Record<string, number>;
+  const counted = model.erasedRows.get(erasure.id) ?? { sessions: 0, messages: 0 };
+  const now = { sessions: goneOf(changes, "sessions").length, messages: goneOf(changes, "messages").length };
+  const isWhole = sessions === counted.sessions + now.sessions && messages === counted.messages + now.messages;
+  return isWhole || erasure.isRestored
+    ? undefined
+    : `it says ${row.details}, and ${JSON.stringify(counted)} went before ${JSON.stringify(now)}`;
+}
+
+/** Notes a transaction that was right, after it was checked. */
+export function noteErasing(model: Model, operation: Operation, changes: Changes): void {
+  const [{ home = "" } = {}] = changes;
+  const { intent } = operation;
+  for (const row of auditOf(changes)) {
+    const id = String(row.subject);
+    if (row.action === "customer.erasure_begun" && intent.kind === "eraseCustomer") {
+      const { highest_chat_id: until } = JSON.parse(String(row.details)) as { highest_chat_id: number };
+      const { siteId, sbs } = intent;
+      model.erasures.set(id, {
+        id,
+        home,
+        siteId,
+        sbs,
+        until,
+        isDone: false,
+        isLost: false,
+        isRestored: false,
+        ends: 0,
+      });
+    }
+  }
+  const sessions = goneOf(changes, "sessions");
+  for (const message of goneOf(changes, "messages")) model.erasedTexts.add(String(message.content));
+  const sbs = whose(operation, changes);
+  const open = [...model.erasures.values()].filter(
+    (each) =>
+      each.home === home &&
+      each.sbs === sbs &&
+      !each.isDone &&
+      sessions.every(({ site_id }) => site_id === each.siteId),
+  );
+  for (const { id } of open) {
+    const before = model.erasedRows.get(id) ?? { sessions: 0, messages: 0 };
+    const messages = before.messages + goneOf(changes, "messages").length;
+    model.erasedRows.set(id, { sessions: before.sessions + sessions.length, messages });
+  }
+  for (const row of auditOf(changes)) {
+    const erasure = model.erasures.get(String(row.subject));
+    if (row.action !== "customer.erased" || erasure === undefined) continue;
+    erasure.isDone = true;
+    erasure.isLost = false;
+    erasure.ends++;
+  }
+}
+
+/** How the answer to an erasure is wrong. */
+export function wrongErasureAnswer(
+  model: Model,
+  { call, changes }: Operation,
+  { siteId, sbs }: { siteId: number; sbs: string },
+  body: { erasure_id?: string; remaining?: number; erased?: Record<string, number> },
+): string | undefined {
+  const erasure = model.erasures.get(String(body.erasure_id));
+  if (erasure?.sbs !== sbs || erasure.siteId !== siteId) return "no such erasure was begun";
+  const went = goneOf(changes, "sessions").length;
+  const said = Number(body.erased?.sessions);
+  const hadFaults = call.faults.length > 0;
+  if (said > went || (!hadFaults && said !== went)) return `it erased ${went} sessions, and says ${said}`;
+  if (body.remaining !== 0) return undefined;
+  const left = [...model.home(erasure.home).sessions.values()].find(
+    ({ row }) => row.site_id === siteId && row.customer_external_id === sbs && Number(row.id) <= erasure.until,
+  );
+  return left === undefined ? undefined : `session ${left.row.id} is left`;
+}
+
+/** The status of a call about a customer, for what is stored now. */
+export function statusOfCustomer(
+  model: Model,
+  homeName: string,
+  intent: { kind: "eraseCustomer" | "exportCustomer"; siteId: number; sbs: string },
+  closedHomes: readonly string[],
+): number {
+  const isKnown = model.home(homeName).customers.has(`${intent.siteId}/${intent.sbs}`);
+  if (intent.kind === "exportCustomer") return !isKnown ? 404 : closedHomes.includes("main") ? 503 : 200;
+  if (closedHomes.includes("main") || closedHomes.includes(homeName)) return 503;
+  const wasErased = [...model.erasures.values()].some(
+    ({ home, siteId, sbs }) => home === homeName && siteId === intent.siteId && sbs === intent.sbs,
+  );
+  return isKnown || wasErased ? 200 : 404;
+}

@@ -1,0 +1,55 @@
+import type { Row } from "../platform/database.ts";
+import type { KvTruth } from "../platform/kv.ts";
+import type { Home } from "../world/cloud/home.ts";
+import type { Model } from "./model.ts";
+
+/**
+ * Who was erased must not be found anywhere: in no table of any home that is not under restore, and not in KV. Free pages of a file are
+ * not searched: the platform does not let anybody overwrite them.
+ */
+
+/** Tables that the model does not follow. */
+const OTHERS = ["erasures", "erasure_receipts", "customer_hash_keys", "jobs", "console_sessions", "console_forms"];
+
+interface Places {
+  homes: Iterable<Home>;
+  kv: readonly KvTruth[];
+  tables: readonly string[];
+  /** Homes whose rows may come from a restore that is not settled, or whose receipts nobody kept. */
+  except: ReadonlySet<string>;
+}
+
+/** @returns who is found and where; undefined when nobody is */
+export function foundAgain(model: Model, { homes, kv, tables, except }: Places): string | undefined {
+  for (const { id, home, siteId, sbs, until, ends } of model.erasures.values()) {
+    if (ends === 0 || except.has(home)) continue;
+    const back = [...model.home(home).sessions.values()].find(
+      ({ row }) => row.site_id === siteId && row.customer_external_id === sbs && Number(row.id) <= until,
+    );
+    if (back !== undefined) return `session ${back.row.id} of site ${siteId} in ${home} is back after erasure ${id}`;
+  }
+  const texts = new Set(model.erasedTexts);
+  // A caller may give the same order again.
+  for (const { sessions } of model.homes.values()) {
+    for (const { messages } of sessions.values()) for (const { content } of messages) texts.delete(String(content));
+  }
+  const search = (where: string, held: string) => {
+    for (const text of texts) if (held.includes(JSON.stringify(text).slice(1, -1))) return `${text} is in ${where}`;
+    return undefined;
+  };
+  for (const { name, database } of homes) {
+    if (except.has(name)) continue;
+    for (const table of [...tables, ...OTHERS]) {
+      const rows: Row[] = database.rows(table);
+      const found = search(`${table} of ${name}`, rows.map((row) => Object.values(row).join("\n")).join("\n"));
+      if (found !== undefined) return found;
+    }
+  }
+  for (const truth of kv) {
+    for (const [key, { value, metadata }] of truth) {
+      const found = search(`KV ${key}`, `${key}\n${value}\n${metadata}`);
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
+}
