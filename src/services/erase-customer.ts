@@ -2,9 +2,9 @@ import { homeClosed } from "../config.ts";
 import { ServiceError } from "../errors.ts";
 import { MAIN_HOME } from "../homes.ts";
 import { newRequestId } from "../request-id.ts";
-import { insertReceipt, type Receipt, selectReceipts } from "../store/directory/erasure-receipts.ts";
+import { areNamed, insertReceipt, type Receipt, selectReceipts } from "../store/directory/erasure-receipts.ts";
 import type { Site } from "../store/directory/sites.ts";
-import { ERASED, type Erased, eraseStep } from "../store/home/erase-step.ts";
+import { ERASED, type Erased, eraseStep, findStep } from "../store/home/erase-step.ts";
 import {
   beginErasure,
   type Erasure,
@@ -131,15 +131,17 @@ export async function goOn(
   begun: Erasure,
   answerBy: number,
 ): Promise<Progress> {
-  const { runtime, now } = ctx;
+  const { runtime, config, now } = ctx;
   const progress: Progress = { erasure: begun, erased: { ...NOTHING }, told: new Set() };
   const take = (erasure: Erasure | undefined) => {
     if (erasure === undefined) throw new ServiceError("unavailable", { reason: "erasure_lost", retryAfter: 1 });
     progress.erasure = erasure;
   };
-  if (isOpen(begun) && now - begun.listedAt >= RECEIPTS_FRESH_SECONDS) {
-    take(await noteListed(runtime, db, begun, { listedTo: 0, listedAt: now, total: begun.sessions }, answerBy));
-  }
+  const listAgain = async (erasure: OpenErasure) => {
+    const anew = { listedTo: 0, listedAt: now, total: erasure.sessions };
+    take(await noteListed(runtime, db, erasure, anew, answerBy));
+  };
+  if (isOpen(begun) && now - begun.listedAt >= RECEIPTS_FRESH_SECONDS) await listAgain(begun);
   let [steps, hasListed] = [0, false];
   while (steps < STEPS_PER_CALL && runtime.elapsed() + LEAST_LEFT_MS <= answerBy) {
     const { erasure } = progress;
@@ -151,8 +153,15 @@ export async function goOn(
     }
     // The operator has the receipts before anything is deleted.
     if (hasListed && isKeptByOperator(ctx, home)) break;
+    const found = await findStep(runtime, db, erasure, answerBy);
+    const receipt = { home, siteId, erasureId: erasure.id };
+    if (!(await areNamed(runtime, config.directory, receipt, found.chatIds, answerBy))) {
+      // The directory was restored since, and has lost the receipts.
+      await listAgain(erasure);
+      continue;
+    }
     steps++;
-    const step = await eraseStep(runtime, db, erasure, newEventId(runtime), authorOf(ctx), answerBy);
+    const step = await eraseStep(runtime, db, erasure, found, newEventId(runtime), authorOf(ctx), answerBy);
     take(step.erasure);
     for (const what of ERASED) progress.erased[what] += step.erased[what];
     for (const webhook of step.told) progress.told.add(webhook);

@@ -1,7 +1,8 @@
-import { and, asc, eq } from "drizzle-orm";
+import { and, asc, eq, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { erasureReceipts } from "../erasure-schema.ts";
+import { each } from "../json-rows.ts";
 import { withRetries } from "../run-batch.ts";
 
 /** A part of the list of sessions that an erasure deletes. */
@@ -28,6 +29,11 @@ export async function insertReceipt(
   await withRetries(runtime, insert, answerBy);
 }
 
+const isOf = ({ home, siteId, erasureId }: Pick<Receipt, "home" | "siteId" | "erasureId">) => {
+  const isIts = and(eq(erasureReceipts.siteId, siteId), eq(erasureReceipts.erasureId, erasureId));
+  return and(eq(erasureReceipts.home, home), isIts);
+};
+
 const COLUMNS = {
   home: erasureReceipts.home,
   siteId: erasureReceipts.siteId,
@@ -44,17 +50,37 @@ export function selectReceiptKeys(directory: D1Database, home: string): Promise<
   return drizzle(directory).select(COLUMNS).from(erasureReceipts).where(eq(erasureReceipts.home, home)).all();
 }
 
+/** Whether the receipts of an erasure name all of these sessions. */
+export async function areNamed(
+  runtime: Runtime,
+  directory: D1Database,
+  which: Pick<Receipt, "home" | "siteId" | "erasureId">,
+  chatIds: number[],
+  answerBy: number,
+): Promise<boolean> {
+  const named = drizzle(directory)
+    .select({ id: sql`named.value` })
+    .from(sql`${erasureReceipts} CROSS JOIN json_each(${erasureReceipts.chatIds}) AS named`)
+    .where(isOf(which));
+  const count = () =>
+    drizzle(directory)
+      .select({ unnamed: sql<number>`count(*)` })
+      .from(each(chatIds))
+      .where(sql`each_row.value NOT IN ${named}`)
+      .get();
+  return (await withRetries(runtime, count, answerBy))?.unnamed === 0;
+}
+
 /** The parts of one erasure, in order. */
 export function selectReceipts(
   directory: D1Database,
-  { home, siteId, erasureId }: Pick<Receipt, "home" | "siteId" | "erasureId">,
+  which: Pick<Receipt, "home" | "siteId" | "erasureId">,
 ): Promise<Receipt[]> {
   const columns = { ...COLUMNS, chatIds: erasureReceipts.chatIds };
-  const isIts = and(eq(erasureReceipts.siteId, siteId), eq(erasureReceipts.erasureId, erasureId));
   return drizzle(directory)
     .select(columns)
     .from(erasureReceipts)
-    .where(and(eq(erasureReceipts.home, home), isIts))
+    .where(isOf(which))
     .orderBy(asc(erasureReceipts.firstChatId))
     .all();
 }

@@ -18,7 +18,7 @@ import {
 import { insertInto, type Placeholders, type Statement, statement } from "../statement.ts";
 import { literal } from "./claim.ts";
 import type { Erasure, OpenErasure } from "./erasures.ts";
-import { findEvents } from "./events-of-sessions.ts";
+import { type FoundEvents, findEvents } from "./events-of-sessions.ts";
 import { eventData, nextEvent } from "./outbox.ts";
 
 /**
@@ -204,6 +204,17 @@ export const ERASED = ["sessions", "messages", "participants", "events", "delive
 
 export type Erased = Record<(typeof ERASED)[number], number>;
 
+/** The sessions that the next step erases, and their events. */
+export function findStep(
+  runtime: Runtime,
+  db: D1Database,
+  { siteId, externalId, until }: OpenErasure,
+  answerBy: number,
+): Promise<FoundEvents> {
+  const chosen = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };
+  return withRetries(runtime, () => findEvents(db, chosen), answerBy);
+}
+
 /** The result of a step. */
 interface Stepped {
   /** The erasure as it is now; undefined when the home does not have it any more. */
@@ -219,6 +230,7 @@ interface Stepped {
  * the receipts name all sessions.
  *
  * @param erasure as it was read last
+ * @param found the sessions of the step: see {@link findStep}
  * @param eventId of the event that tells receivers
  * @param answerBy see {@link withRetries}
  */
@@ -226,13 +238,12 @@ export async function eraseStep(
   runtime: Runtime,
   db: D1Database,
   erasure: OpenErasure,
+  { chatIds, seqs, newestSeq }: FoundEvents,
   eventId: string,
   author: Author,
   answerBy?: number,
 ): Promise<Stepped> {
   const { siteId, hash, id, step, externalId, until } = erasure;
-  const chosen = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };
-  const { chatIds, seqs, newestSeq } = await withRetries(runtime, () => findEvents(db, chosen), answerBy);
   const isLast = chatIds.length < SESSIONS_PER_STEP || erasure.sessions + chatIds.length >= erasure.total;
   const values = {
     ...{ siteId, hash, id, step, externalId, until, newestSeq, eventId, now: author.now },

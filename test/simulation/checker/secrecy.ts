@@ -9,7 +9,7 @@ import type { Violate } from "./violate.ts";
  * Texts that no log and no answer of a signed call may contain: signatures, secrets, the master key, and the words with
  * which the simulation's names, messages and Idempotency-Keys begin.
  */
-const CONFIDENTIAL = /[0-9a-fA-F]{64}|imported-|simulated-admin|[A-Za-z0-9+/]{43}=|Customer |customer_|Order |order-/;
+const CONFIDENTIAL = /[0-9a-fA-F]{64}|imported-|simulated-admin|[A-Za-z0-9+/]{43}=|Customer |customer_\d|Order |order-/;
 
 /** Texts of webhooks that no log may contain: secrets, URLs, bodies and receivers' answers. */
 const OF_WEBHOOKS = new RegExp(

@@ -233,7 +233,9 @@ export class Operators {
     const about = [call.name];
     const hadFaults = call.faults.length > 0 || disturbed;
     // KV keeps floors that a restore of D1 undoes, and KV may be silent.
-    const isKeptInKv = intent.kind === "restored" || (intent.kind === "changeSite" && intent.firstChatId !== undefined);
+    const isOfCustomer = intent.kind === "eraseCustomer" || intent.kind === "exportCustomer";
+    const isKeptInKv =
+      isOfCustomer || intent.kind === "restored" || (intent.kind === "changeSite" && intent.firstChatId !== undefined);
     const needsKv = isKeptInKv && status === 503;
     if (!hadFaults && !needsKv && !possible.has(String(status))) {
       this.#violate("an operator's call is answered as documented", `${said}, expected ${[...possible]}`, about);

@@ -40,7 +40,7 @@ export function startEvents(world: World): void {
   if (world.weather.events > 0 && chance.happens(0.5)) world.start(() => keepWebhooks(world));
   if (chance.happens(0.8)) world.start(() => keepTokens(world));
   if (chance.happens(0.7)) world.start(() => holdTokens(world));
-  if (chance.happens(0.6)) world.start(() => keepCustomers(world));
+  if (chance.happens(0.8)) world.start(() => keepCustomers(world));
   if (world.weather.events > 0 && chance.happens(0.2)) world.start(() => deleteWebhookByHand(world));
   if (world.weather.events > 0 && chance.happens(0.2)) world.start(() => spoilUrls(world));
   if (world.weather.weeks) world.start(() => letWeeksPass(world));

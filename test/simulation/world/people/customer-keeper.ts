@@ -20,7 +20,7 @@ export async function keepCustomers(world: World): Promise<void> {
   const keeper = new CustomerKeeper(operator);
   const { chance } = operator;
   while (!world.closing) {
-    await pause(world, chance, chance.between(5_000, 90_000));
+    await pause(world, chance, chance.between(1_000, 20_000));
     const sites = world.company.sitesAtWork;
     if (sites.length > 0) await keeper.act(chance.one(sites), chance.weighted(ACTS));
   }
