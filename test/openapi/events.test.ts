@@ -48,7 +48,7 @@ describe("the webhooks of openapi.json", () => {
       return (body as { items: { seq: number; type: string; data: Record<string, unknown> }[] }).items;
     };
     const called = await listed(0);
-    const { sbs } = world.createBody();
+    const { sbs } = called[0]?.data.customer as { sbs: string };
     const erased = await call(world, "POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs });
     expect(erased.status).toBe(200);
     const worker = new DeliveringWorker();

@@ -2,6 +2,7 @@ import { ATTACK_DEFECTS } from "./defects/attacks.ts";
 import { CLAIM_DEFECTS } from "./defects/claims.ts";
 import type { Defect } from "./defects/defect.ts";
 import { DELIVERY_DEFECTS } from "./defects/deliveries.ts";
+import { ERASURE_DEFECTS } from "./defects/erasures.ts";
 import { EVENT_DEFECTS } from "./defects/events.ts";
 import { JOURNAL_DEFECTS } from "./defects/journal.ts";
 import { OPERATION_DEFECTS } from "./defects/operations.ts";
@@ -23,6 +24,7 @@ export const DEFECTS: Defect[] = [
   ...OPERATOR_DEFECTS,
   ...WHO_DEFECTS,
   ...TOKEN_DEFECTS,
+  ...ERASURE_DEFECTS,
   ...EVENT_DEFECTS,
   ...DELIVERY_DEFECTS,
   ...POST_DEFECTS,

@@ -62,7 +62,11 @@ export async function beginErasure(
   };
   const batch = () =>
     store.batch([
-      store.insert(erasures).select(sql`${newRow(erasure, values, author.now)} WHERE ${isFirst} AND ${isKnown}`),
+      // A late try may come after the end of the erasure, when the customer is back.
+      store
+        .insert(erasures)
+        .select(sql`${newRow(erasure, values, author.now)} WHERE ${isFirst} AND ${isKnown}`)
+        .onConflictDoNothing(),
       auditOf(db, author, audited, ONE_ROW, CHANGED),
       store
         .select()

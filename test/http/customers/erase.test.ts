@@ -1,46 +1,30 @@
-import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import { call, problem } from "../../support/admin-calls.ts";
+import { problem } from "../../support/admin-calls.ts";
+import {
+  auditOfErasures,
+  erase,
+  eraseWhole,
+  fieldsOf,
+  HOMES,
+  personText,
+  placesOf,
+  seedCustomer,
+} from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
-import { tablesOf } from "../../support/read-store.ts";
 import { eventStore } from "../../support/webhook-store.ts";
-import { NOW, World } from "../../support/world.ts";
+import { ADMIN_TOKEN, NOW, World } from "../../support/world.ts";
 
 /** Erasing a customer: docs/operating.md, "One customer's data". */
 
-const HOMES = ["main", "apac"];
 const DAY = 86_400;
-
-const erase = (world: World, body: unknown) =>
-  call(world, "POST", `/admin/sites/${world.siteId}/customers/erase`, body);
-
-/** A text that stands for the person wherever it is found. */
-const marker = () => `person-${crypto.randomUUID()}`;
-
-/** The tables of all databases, and KV, where a text is found. */
-async function placesOf(text: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const home of HOMES) {
-    for (const [table, rows] of Object.entries(await tablesOf(databaseOf(home)))) {
-      if (JSON.stringify(rows).includes(text)) found.push(`${home}.${table}`);
-    }
-  }
-  for (const kv of [env.CREDENTIALS, env.NONCES]) {
-    const { keys } = await kv.list();
-    for (const { name, metadata } of keys) {
-      if ([name, JSON.stringify(metadata), await kv.get(name)].join().includes(text)) found.push(`kv ${name}`);
-    }
-  }
-  return found;
-}
 
 describe.each(HOMES)("erasing a customer in %s", (home) => {
   it("leaves nothing of them in any database or KV, and everybody else as they were", async () => {
     const world = await World.create({}, home);
     const webhook = await newWebhook(world);
-    const text = marker();
-    const theirs = { sbs: text, sbs_mc: text.slice(0, 30), content: text, title: text, metadata: { who: text } };
+    const text = personText();
+    const theirs = fieldsOf(text);
     const other = await world.chatId({ sbs: "other" });
     const chatIds = [
       await world.chatId(theirs),
@@ -64,7 +48,6 @@ describe.each(HOMES)("erasing a customer in %s", (home) => {
       },
     });
     expect(await placesOf(text)).toEqual([]);
-    expect(await placesOf(text.slice(0, 30))).toEqual([]);
     const { erasure_id: id } = body as { erasure_id: string };
 
     const after = await world.stored();
@@ -120,5 +103,123 @@ describe.each(HOMES)("erasing a customer in %s", (home) => {
     const before = await world.operated();
     expect(await erase(world, { sbs: "nobody" })).toMatchObject(problem(404, "Not found"));
     expect(await world.operated()).toEqual(before);
+  });
+});
+
+describe("what is erased", () => {
+  it("goes in bounded steps, counted once, with one event for each step", async () => {
+    const world = await World.create({}, "apac");
+    const text = personText();
+    await newWebhook(world);
+    await seedCustomer(world, text, 1_200);
+    const answers = await eraseWhole(world, text);
+    expect(answers.map(({ erased, remaining }) => [erased.sessions, remaining])).toEqual([
+      [500, 700],
+      [500, 200],
+      [200, 0],
+    ]);
+    expect(new Set(answers.map(({ erasure_id }) => erasure_id)).size).toBe(1);
+    const { events } = await eventStore(world);
+    const told = events
+      .filter(({ type }) => type === "session.erased")
+      .map(({ data }) => JSON.parse(String(data)).chat_ids.length);
+    expect(told).toEqual([250, 250, 250, 250, 200]);
+    expect(await placesOf(text)).toEqual([]);
+    const [, end] = await auditOfErasures(world);
+    expect(end?.details).toMatchObject({ sessions: 1_200, messages: 1_200, participants: 1_200, events: 1_200 });
+  });
+
+  it("is listed in parts before that, when a customer has very many sessions", async () => {
+    const world = await World.create();
+    await seedCustomer(world, "many", 10_300);
+    const first = await erase(world, { sbs: "many" });
+    expect(first.body).toMatchObject({ erased: { sessions: 500 }, remaining: 9_800 });
+    const { results } = await databaseOf("main")
+      .prepare(
+        "SELECT json_array_length(chat_ids) AS ids, first_chat_id FROM erasure_receipts WHERE site_id = ? ORDER BY first_chat_id",
+      )
+      .bind(world.siteId)
+      .all();
+    expect(results).toEqual([
+      { ids: 10_000, first_chat_id: 1 },
+      { ids: 300, first_chat_id: 10_001 },
+    ]);
+  });
+
+  it("is what was there at the first step: who comes back stays, with the time of the first new session", async () => {
+    const world = await World.create();
+    await seedCustomer(world, "comes back", 600);
+    await erase(world, { sbs: "comes back" });
+    world.clock.now = NOW + 60;
+    const back = await world.chatId({ sbs: "comes back" });
+    world.clock.now = NOW + 90;
+    await world.chatId({ sbs: "comes back" });
+    await eraseWhole(world, "comes back");
+    const { sessions, customers } = await world.stored();
+    expect(sessions.map(({ id }) => id)).toEqual([back, back + 1]);
+    expect(customers).toMatchObject([{ external_id: "comes back", created_at: NOW + 60, updated_at: NOW + 90 }]);
+    const [again] = await eraseWhole(world, "comes back");
+    expect(again?.erased.sessions).toBe(2);
+    expect((await world.stored()).customers).toEqual([]);
+    expect(new Set((await auditOfErasures(world)).map(({ subject }) => subject)).size).toBe(2);
+  });
+
+  it("is the same customer for an integer and for its digits, also beyond 2^53", async () => {
+    const world = await World.create();
+    for (const digits of ["1001", "9007199254740993"]) {
+      await world.chatId({ sbs: digits });
+      const answer = await world.fetch(
+        new Request(`http://worker/admin/sites/${world.siteId}/customers/erase`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": "application/json" },
+          body: `{"sbs":${digits}}`,
+        }),
+      );
+      expect([digits, answer.status]).toEqual([digits, 200]);
+    }
+    expect((await world.stored()).customers).toEqual([]);
+  });
+
+  it("is never given a chat_id again, also when all sessions go, and first_chat_id stays above", async () => {
+    const world = await World.create();
+    const ids = [await world.chatId({ sbs: "a" }), await world.chatId({ sbs: "a" })];
+    await eraseWhole(world, "a");
+    const low = await world.admin("PATCH", `/admin/sites/${world.siteId}`, { first_chat_id: 2 });
+    expect(low.status).toBe(400);
+    expect(await world.chatId({ sbs: "b" })).toBe(Number(ids[1]) + 1);
+  });
+
+  it("revives by no retry: an Idempotency-Key answers its old id, and add_kf finds no session", async () => {
+    const world = await World.create();
+    const key = { "idempotency-key": "key-1" };
+    const body = { sbs: "retried" };
+    const first = await world.create(body, key);
+    const { chat_id } = first.envelope.data as { chat_id: number };
+    await eraseWhole(world, "retried");
+    const again = await world.create(body, key);
+    expect(again.envelope).toEqual(first.envelope);
+    const added = await world.add(chat_id);
+    expect(added.envelope).toEqual({ code: -1, msg: "会话不存在", data: "" });
+    const { customers, sessions, participants, messages } = await world.stored();
+    expect([customers, sessions, participants, messages]).toEqual([[], [], [], []]);
+  });
+});
+
+describe("an sbs that is none", () => {
+  it.each([
+    [{}],
+    [{ sbs: null }],
+    [{ sbs: "" }],
+    [{ sbs: "x".repeat(65) }],
+    [{ sbs: "\ud800" }],
+    [{ sbs: 1.5 }],
+    [{ sbs: ["a"] }],
+    [{ sbs: "a", id: 1 }],
+  ])("is refused, and nothing is stored: %j", async (body) => {
+    const world = await World.create();
+    await world.chatId({ sbs: "x".repeat(64) });
+    const before = [await world.stored(), await world.operated()];
+    expect((await erase(world, body)).status).toBe(400);
+    expect([await world.stored(), await world.operated()]).toEqual(before);
   });
 });

@@ -341,9 +341,9 @@ export const DELIVERY_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/store/home/webhook-health.ts",
-        find: "last_status = ${v.lastStatus}, last_error = ${v.lastError}\n    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${webhooks.failingSince} IS NULL",
+        find: "last_status = ${v.lastStatus}, last_error = ${itsWords(v)}\n    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${webhooks.failingSince} IS NULL",
         replace:
-          "last_status = nullif(${v.lastStatus}, 500), last_error = ${v.lastError}\n    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${webhooks.failingSince} IS NULL",
+          "last_status = nullif(${v.lastStatus}, 500), last_error = ${itsWords(v)}\n    WHERE ${thisWebhook(v)} AND ${webhooks.status} = 'enabled' AND (${webhooks.failingSince} IS NULL",
       },
     ],
   },

@@ -141,8 +141,8 @@ export const EVENT_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/credentials/sealed-secret.ts",
-        find: '"webhookId" in owner ? `webhook ${owner.webhookId}` : owner.appid}|${owner.version}',
-        replace: '"webhookId" in owner ? owner.webhookId : owner.appid}|${owner.version}',
+        find: 'if ("webhookId" in owner) return `webhook ${owner.webhookId}`;',
+        replace: 'if ("webhookId" in owner) return owner.webhookId;',
       },
     ],
   },

@@ -170,8 +170,8 @@ export const RESTORE_DEFECTS: Defect[] = [
     edits: [
       {
         file: "src/services/homes.ts",
-        find: "reopenAfter: at + NONCE_SECONDS",
-        replace: "reopenAfter: at + 300",
+        find: "const reopenAfter = at + NONCE_SECONDS;",
+        replace: "const reopenAfter = at + 300;",
       },
     ],
   },

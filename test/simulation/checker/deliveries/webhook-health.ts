@@ -29,6 +29,12 @@ const tellsOf =
 const hasFailed = ({ post, endedAt }: Attempt): boolean =>
   post !== undefined && endedAt !== undefined && !isSuccess(post);
 
+/** Whether the event of an attempt was erased meanwhile: its answer is not kept, because it may repeat the event. */
+const isErasedIn =
+  (outbox: OutboxModel) =>
+  ({ event }: Attempt): boolean =>
+    event !== undefined && outbox.eventOf(event)?.data === null;
+
 const statusOf = ({ post }: Attempt): number | null => (post && heardStatus(post)) ?? null;
 
 /** @param attempts the call's attempts at this webhook */
@@ -61,8 +67,12 @@ export function wrongHealth(call: Call, outbox: OutboxModel, change: Change, att
     return ["the sweep notes that others were told of a failing webhook", `it is ${failing_told_at}`];
   }
   if (isSick && (last_status !== before.last_status || last_error !== before.last_error)) {
+    const isErased = isErasedIn(outbox);
+    const ofStatus = failed.filter((each) => statusOf(each) === last_status);
     const isOne =
-      failed.some((each) => statusOf(each) === last_status) && tells(String(last_error), Number(last_status) || null);
+      last_error === null
+        ? ofStatus.some(isErased)
+        : ofStatus.some((each) => !isErased(each)) && tells(String(last_error), Number(last_status) || null);
     if (!isOne)
       return ["the last error of a webhook is the one of an event that failed", `${last_status} ${last_error}`];
   }
@@ -136,7 +146,8 @@ export function missedHealth(
   if (now.failing_since === null && call.faults.length > 0) return undefined;
   if (now.failing_since === null) return ["a failure is noted at the webhook", `${now.id} says nothing of it`];
   const failed = own.filter(tellsOf(now)).filter(hasFailed);
-  const isLast = failed.some((each) => statusOf(each) === now.last_status) && now.last_error !== null;
+  const ofStatus = failed.filter((each) => statusOf(each) === now.last_status);
+  const isLast = now.last_error === null ? ofStatus.some(isErasedIn(outbox)) : ofStatus.length > 0;
   if (!isLast && call.faults.length === 0) {
     return ["a webhook says how its latest event failed", `${now.id} says ${now.last_status} ${now.last_error}`];
   }

@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { problem } from "../../support/admin-calls.ts";
+import {
+  auditOfErasures,
+  erase,
+  eraseWhole,
+  eventsOn,
+  exportOf,
+  HOMES,
+  seedCustomer,
+} from "../../support/customers.ts";
+import { NOW, World } from "../../support/world.ts";
+
+/** Handing over a customer's data: docs/operating.md, "One customer's data". */
+
+interface Exported {
+  customer: Record<string, unknown>;
+  sessions: { chat_id: number }[];
+  events: { chat_id: number; data: unknown }[];
+  next_cursor: string | null;
+}
+
+describe.each(HOMES)("the export of a customer in %s", (home) => {
+  it("has everything that is stored of them, and nothing of others", async () => {
+    const world = await World.create({}, home);
+    await eventsOn(world);
+    await world.chatId({ sbs: "other", content: "somebody else" });
+    const body = { sbs: "theirs", title: "T", metadata: { order: "7" }, sender_type: 1, kefu_id: [1, 2] };
+    const id = await world.chatId(body);
+    await world.add(id, { kefu_ids: "3" });
+    const { status, body: shown } = await exportOf(world, { sbs: "theirs" });
+    const { request_id } = (await world.stored()).sessions.at(-1) as { request_id: string };
+    expect({ status, shown }).toEqual({
+      status: 200,
+      shown: {
+        customer: { sbs: "theirs", name: "Customer Name", ip: "127.0.0.1", created_at: NOW, updated_at: NOW },
+        sessions: [
+          {
+            ...{ chat_id: id, kind: "ticket", status: "waiting", responsible_agent_id: 1 },
+            ...{ visitor_title: "T", agent_title: "T", auto_title: "Initial message" },
+            ...{ metadata: { order: "7" }, created_at: NOW, appid: world.appid, request_id },
+            participants: [
+              { agent_id: 2, added_by: 1, added_at: NOW },
+              { agent_id: 3, added_by: 1, added_at: NOW },
+            ],
+            messages: [{ sender: "visitor", sender_uid: null, content: "Initial message", created_at: NOW }],
+          },
+        ],
+        events: [
+          expect.objectContaining({ seq: 2, type: "session.created", chat_id: id, created_at: NOW }),
+          expect.objectContaining({ seq: 3, type: "session.agents_added", chat_id: id, created_at: NOW }),
+        ],
+        next_cursor: null,
+      },
+    });
+    expect(JSON.stringify(shown)).not.toContain("somebody else");
+  });
+
+  it("comes in pages, the oldest first, each with a row in the audit log that does not name the customer", async () => {
+    const world = await World.create({}, home);
+    await seedCustomer(world, "of many pages", 120);
+    const pages: Exported[] = [];
+    let cursor: string | null | undefined;
+    while (cursor !== null) {
+      const { status, body } = await exportOf(world, { sbs: "of many pages", ...(cursor && { cursor }) });
+      expect(status).toBe(200);
+      pages.push(body as Exported);
+      cursor = (body as Exported).next_cursor;
+    }
+    expect(pages.map(({ sessions, events }) => [sessions.length, events.length])).toEqual([
+      [50, 50],
+      [50, 50],
+      [20, 20],
+    ]);
+    const ids = pages.flatMap(({ sessions }) => sessions.map(({ chat_id }) => chat_id));
+    expect(ids).toEqual(Array.from({ length: 120 }, (_, i) => i + 1));
+    const rows = await auditOfErasures(world);
+    expect(rows.map(({ action, details }) => [action, details.sessions, details.after])).toEqual([
+      ["customer.exported", 50, 0],
+      ["customer.exported", 50, 50],
+      ["customer.exported", 20, 100],
+    ]);
+    expect(JSON.stringify(rows)).not.toContain("of many pages");
+  });
+
+  it("is 404 for an unknown customer and for an erased one, and 400 for a cursor that is none", async () => {
+    const world = await World.create({}, home);
+    await world.chatId({ sbs: "gone" });
+    expect((await exportOf(world, { sbs: "gone", cursor: "x" })).status).toBe(400);
+    await eraseWhole(world, "gone");
+    for (const sbs of ["gone", "nobody"]) {
+      expect(await exportOf(world, { sbs })).toMatchObject(problem(404, "Not found"));
+    }
+  });
+
+  it("has what is left while the customer is being erased", async () => {
+    const world = await World.create({}, home);
+    await seedCustomer(world, "half", 520);
+    await erase(world, { sbs: "half" });
+    const { body } = await exportOf(world, { sbs: "half" });
+    expect((body as Exported).sessions.map(({ chat_id }) => chat_id)).toEqual(
+      Array.from({ length: 20 }, (_, i) => 501 + i),
+    );
+  });
+});

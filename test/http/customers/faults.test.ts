@@ -1,0 +1,106 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import {
+  auditOfErasures,
+  erase,
+  eraseWhole,
+  eventsOn,
+  personText,
+  placesOf,
+  seedCustomer,
+} from "../../support/customers.ts";
+import { lateDb } from "../../support/late-db.ts";
+import { replacing } from "../../support/replacing.ts";
+import { eventStore } from "../../support/webhook-store.ts";
+import { type Replacements, World } from "../../support/world.ts";
+
+/** What an erasure does when a part of the deployment does not answer. */
+
+const FAILING = "D1_ERROR: D1 DB is overloaded.";
+const down = (db: D1Database): D1Database => {
+  const fail = () => Promise.reject(new Error(FAILING));
+  const statement = { bind: () => statement, all: fail, run: fail, first: fail, raw: fail };
+  return replacing(db, { prepare: () => statement as unknown as D1PreparedStatement, batch: fail });
+};
+
+describe("an erasure in apac is 503 and deletes nothing", () => {
+  it.each<[string, Replacements]>([
+    ["while the home is closed", { CLOSED_HOMES: "apac" as never }],
+    ["while main is closed", { CLOSED_HOMES: "main" as never }],
+    ["while the home does not answer", { HOME_APAC: down(env.HOME_APAC) }],
+    ["while the directory does not answer", { DB: down(env.DB) }],
+    [
+      "while KV takes nothing",
+      { CREDENTIALS: replacing(env.CREDENTIALS, { put: () => Promise.reject(new Error("KV PUT failed: 500")) }) },
+    ],
+  ])("%s; the next call does it", async (_, bindings) => {
+    const world = await World.create({}, "apac");
+    await eventsOn(world);
+    await world.chatId({ sbs: "someone" });
+    const before = [await world.stored(), (await eventStore(world)).events];
+    const { status } = await erase(world.anotherIsolate(bindings), { sbs: "someone" });
+    expect(status).toBe(503);
+    expect([await world.stored(), (await eventStore(world)).events]).toEqual(before);
+    await eraseWhole(world, "someone");
+    expect((await world.stored()).customers).toEqual([]);
+  });
+});
+
+describe("a step whose answer D1 loses", () => {
+  /** Loses the answer of the n-th batch of the home, or does it only later. */
+  const losing = (n: number, way: "answer lost" | "late") => {
+    let batches = 0;
+    const late = lateDb(env.HOME_APAC, way);
+    const batch = (statements: D1PreparedStatement[]) =>
+      ++batches < n ? env.HOME_APAC.batch(statements) : late.db.batch(statements);
+    return { db: replacing(env.HOME_APAC, { batch }), commitLate: () => late.commitLate(), batches: () => batches };
+  };
+
+  it.each([1, 2, 3, 4, 5, 6, 7].flatMap((n) => [[n, "answer lost"] as const, [n, "late"] as const]))(
+    "is done once: batch %i, %s",
+    async (n, way) => {
+      const world = await World.create({}, "apac");
+      const text = personText();
+      await eventsOn(world);
+      await seedCustomer(world, text, 300);
+      const { db, commitLate, batches } = losing(n, way);
+      const isolate = world.anotherIsolate({ HOME_APAC: db });
+      let sessions = 0;
+      for (let i = 0; i < 3; i++) {
+        const { status, body } = await erase(isolate, { sbs: text });
+        expect(status).toBe(200);
+        sessions += (body as { erased: { sessions: number } }).erased.sessions;
+      }
+      expect(sessions).toBe(300);
+      const back = await world.chatId({ sbs: text });
+      if (way === "late" && batches() >= n) await commitLate();
+      const stored = await world.stored();
+      expect(stored.sessions.map(({ id }) => id)).toEqual([back]);
+      const { events } = await eventStore(world);
+      expect(events.filter(({ type }) => type === "session.erased")).toHaveLength(2);
+      const ends = (await auditOfErasures(world)).filter(({ action }) => action === "customer.erased");
+      expect(ends.map(({ details }) => details)).toMatchObject([
+        { sessions: 300, messages: 300, participants: 300, events: 300 },
+      ]);
+    },
+  );
+});
+
+describe("two operators who erase one customer at once", () => {
+  it("erase each row once, and their counts add up", async () => {
+    const world = await World.create();
+    const text = personText();
+    await eventsOn(world);
+    await seedCustomer(world, text, 700);
+    const both = await Promise.all([eraseWhole(world, text), eraseWhole(world.anotherIsolate(), text)]);
+    const sum = both.flat().reduce((total, { erased }) => total + erased.sessions, 0);
+    expect(sum).toBe(700);
+    expect(await placesOf(text)).toEqual([]);
+    const rows = await auditOfErasures(world);
+    expect(rows.map(({ action }) => action)).toEqual(["customer.erasure_begun", "customer.erased"]);
+    expect(rows[1]?.details).toMatchObject({ sessions: 700, events: 700 });
+    const told = (await eventStore(world)).events.filter(({ type }) => type === "session.erased");
+    const ids = told.flatMap(({ data }) => (JSON.parse(String(data)) as { chat_ids: number[] }).chat_ids);
+    expect(ids.sort((a, b) => a - b)).toEqual(Array.from({ length: 700 }, (_, i) => i + 1));
+  });
+});

@@ -1,0 +1,194 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import { call } from "../../support/admin-calls.ts";
+import {
+  auditOfErasures,
+  erase,
+  eraseWhole,
+  fieldsOf,
+  HOMES,
+  personText,
+  placesOf,
+  seedCustomer,
+} from "../../support/customers.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { newWebhook } from "../../support/new-webhook.ts";
+import { bookmark } from "../../support/time-travel.ts";
+import { eventStore } from "../../support/webhook-store.ts";
+import { NOW, World } from "../../support/world.ts";
+
+/** A restore must not bring anybody back: docs/operating.md, "Restoring a home". */
+
+interface Settled {
+  erased_again: number;
+  erasures_left: number;
+}
+
+/** Settles a closed home until nothing is left to erase. */
+async function settle(world: World, home: string, more: object = {}): Promise<Settled[]> {
+  const shut = world.anotherIsolate({ CLOSED_HOMES: home as never });
+  const answers: Settled[] = [];
+  const settling_id = crypto.randomUUID();
+  do {
+    const { status, body } = await call(shut, "POST", `/admin/homes/${home}/restored`, { settling_id, ...more });
+    if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
+    answers.push(body as Settled);
+  } while (answers.at(-1)?.erasures_left !== 0);
+  return answers;
+}
+
+describe.each(HOMES)("%s, restored to before an erasure", (home) => {
+  it("has nobody back once it is settled, and everybody else", async () => {
+    const world = await World.create({}, home);
+    await newWebhook(world);
+    const text = personText();
+    const other = await world.chatId({ sbs: "other" });
+    for (let i = 0; i < 3; i++) await world.chatId(fieldsOf(text));
+    const travelBack = await bookmark(databaseOf(home));
+    await eraseWhole(world, text);
+    await travelBack();
+    expect(await placesOf(text)).not.toEqual([]);
+    expect(await settle(world, home)).toMatchObject([{ erased_again: 1, erasures_left: 0 }]);
+    expect(await placesOf(text)).toEqual([]);
+    expect((await world.stored()).sessions.map(({ id }) => id)).toEqual([other]);
+    const told = (await eventStore(world)).events.filter(({ type }) => type === "session.erased");
+    expect(told).toHaveLength(1);
+    expect((await auditOfErasures(world)).map(({ action }) => action)).toEqual(["customer.erased"]);
+    // It is remembered, and a further settling finds nothing to do.
+    expect((await erase(world, { sbs: text })).body).toMatchObject({ erased: { sessions: 0 }, remaining: 0 });
+    expect(await settle(world, home)).toMatchObject([{ erased_again: 0, erasures_left: 0 }]);
+  });
+
+  it("is settled again after a second restore", async () => {
+    const world = await World.create({}, home);
+    const text = personText();
+    await world.chatId(fieldsOf(text));
+    const travelBack = await bookmark(databaseOf(home));
+    await eraseWhole(world, text);
+    for (let i = 0; i < 2; i++) {
+      await travelBack();
+      expect(await settle(world, home)).toMatchObject([{ erased_again: 1 }]);
+      expect(await placesOf(text)).toEqual([]);
+    }
+  });
+
+  it("goes on with an erasure that the restore has stopped in the middle", async () => {
+    const world = await World.create({}, home);
+    const text = personText();
+    await seedCustomer(world, text, 800);
+    await erase(world, { sbs: text });
+    const travelBack = await bookmark(databaseOf(home));
+    await eraseWhole(world, text);
+    await travelBack();
+    expect((await world.stored()).sessions).toHaveLength(300);
+    await settle(world, home);
+    expect(await placesOf(text)).toEqual([]);
+  });
+
+  it("does not erase a customer who has got an id that was given before", async () => {
+    const world = await World.create({}, home);
+    const text = personText();
+    const travelBack = await bookmark(databaseOf(home));
+    const id = await world.chatId(fieldsOf(text));
+    await eraseWhole(world, text);
+    await travelBack();
+    // The home was opened unsettled.
+    expect(await world.chatId({ sbs: "another" })).toBe(id);
+    await settle(world, home);
+    expect((await world.stored()).sessions).toMatchObject([{ id, customer_external_id: "another" }]);
+  });
+});
+
+describe("the receipts", () => {
+  it("are in the directory and in KV before anything is deleted", async () => {
+    const world = await World.create({}, "apac");
+    const text = personText();
+    const id = await world.chatId(fieldsOf(text));
+    const before = await world.stored();
+    const refused = Object.assign(Object.create(env.HOME_APAC), {
+      prepare: (sql: string) => env.HOME_APAC.prepare(sql),
+      batch: (list: D1PreparedStatement[]) => {
+        if (list.length > 10) throw new Error("D1_ERROR: D1 DB is overloaded.");
+        return env.HOME_APAC.batch(list);
+      },
+    }) as D1Database;
+    const isolate = world.anotherIsolate({ HOME_APAC: refused });
+    expect((await erase(isolate, { sbs: text })).status).toBe(503);
+    expect(await world.stored()).toEqual(before);
+    const row = await env.DB.prepare("SELECT chat_ids FROM erasure_receipts WHERE site_id = ?")
+      .bind(world.siteId)
+      .first();
+    expect(row).toEqual({ chat_ids: `[${id}]` });
+    const { keys } = await env.CREDENTIALS.list({ prefix: `erasures:apac:${world.siteId}:` });
+    expect(await env.CREDENTIALS.get(String(keys[0]?.name), "json")).toEqual([id]);
+    // It goes on where it stopped.
+    await eraseWhole(world, text);
+    expect(await placesOf(text)).toEqual([]);
+  });
+
+  it.each(["KV", "the directory"])("are enough when only %s has them", async (kept) => {
+    const world = await World.create({}, "apac");
+    const text = personText();
+    await world.chatId(fieldsOf(text));
+    const travelBack = await bookmark(env.HOME_APAC);
+    await eraseWhole(world, text);
+    await travelBack();
+    if (kept === "KV") await env.DB.prepare("DELETE FROM erasure_receipts WHERE site_id = ?").bind(world.siteId).run();
+    else {
+      const { keys } = await env.CREDENTIALS.list({ prefix: `erasures:apac:${world.siteId}:` });
+      for (const { name } of keys) await env.CREDENTIALS.delete(name);
+    }
+    await settle(world, "apac");
+    expect(await placesOf(text)).toEqual([]);
+  });
+
+  it("are written again when the directory has lost them, and when they are half a day old", async () => {
+    const world = await World.create({}, "apac");
+    await seedCustomer(world, "slow", 1_100);
+    await erase(world, { sbs: "slow" });
+    const count = async () =>
+      (
+        await env.DB.prepare("SELECT first_chat_id FROM erasure_receipts WHERE site_id = ? ORDER BY 1")
+          .bind(world.siteId)
+          .all()
+      ).results;
+    await env.DB.prepare("DELETE FROM erasure_receipts WHERE site_id = ?").bind(world.siteId).run();
+    await erase(world, { sbs: "slow" });
+    expect(await count()).toEqual([{ first_chat_id: 501 }]);
+    world.clock.now = NOW + 7 * 86_400;
+    await eraseWhole(world, "slow");
+    expect(await count()).toEqual([{ first_chat_id: 501 }, { first_chat_id: 1_001 }]);
+    expect((await world.stored()).sessions).toEqual([]);
+  });
+
+  it("are the operator's where no KV is bound, for a site in main: the first call deletes nothing", async () => {
+    const world = await World.create({ CREDENTIALS: undefined });
+    const text = personText();
+    const id = await world.chatId(fieldsOf(text));
+    const travelBack = await bookmark(env.DB);
+    const answers = await eraseWhole(world, text);
+    expect(answers.map(({ erased, remaining }) => [erased.sessions, remaining])).toEqual([
+      [0, 1],
+      [1, 0],
+    ]);
+    const { receipts } = answers[0] ?? {};
+    expect(receipts).toMatchObject([{ site_id: world.siteId, highest_chat_id: id, chat_ids: [id] }]);
+    await travelBack();
+    await settle(world, "main", { receipts });
+    expect(await placesOf(text)).toEqual([]);
+  });
+
+  it("in KV with a hash of an unknown key erase nobody, and keep the home from being done", async () => {
+    const world = await World.create();
+    const id = await world.chatId({ sbs: "honest" });
+    const name = `erasures:main:${world.siteId}:${crypto.randomUUID()}:${id}`;
+    await env.CREDENTIALS.put(name, JSON.stringify([id]), {
+      metadata: { hash: `ffffffff.${"0".repeat(64)}`, until: id },
+    });
+    const shut = world.anotherIsolate({ CLOSED_HOMES: "main" as never });
+    const { body } = await call(shut, "POST", "/admin/homes/main/restored", {});
+    expect(body).toMatchObject({ erased_again: 0, erasures_left: 1 });
+    expect((await world.stored()).sessions).toMatchObject([{ id }]);
+    await env.CREDENTIALS.delete(name);
+  });
+});

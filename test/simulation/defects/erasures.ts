@@ -1,0 +1,194 @@
+import type { Defect } from "./defect.ts";
+
+const STEP = "src/store/home/erase-step.ts";
+const SERVICE = "src/services/erase-customer.ts";
+const AGAIN = "src/services/erase-again.ts";
+
+/** Defects of erasing one customer's data. */
+export const ERASURE_DEFECTS: Defect[] = [
+  {
+    name: "erase-without-receipt-in-kv",
+    what: "The receipt of an erasure is not written into KV.",
+    edits: [
+      {
+        file: "src/store/kv-erasures.ts",
+        find: "await kv?.put(keyOf(receipt), JSON.stringify(receipt.chatIds)",
+        replace: "await kv?.put(keyOf(receipt), JSON.stringify([])",
+      },
+    ],
+  },
+  {
+    name: "erase-before-the-receipt",
+    what: "An erasure deletes before the directory has its receipt.",
+    edits: [
+      { file: SERVICE, find: "if (erasure.listedTo < erasure.until) {", replace: "if (erasure.listedTo < 0) {" },
+      { file: SERVICE, find: "if (!(await areNamed(", replace: "if (false && !(await areNamed(" },
+      { file: STEP, find: "AND ${erasures.listedTo} >= ${erasures.until}`,", replace: "`," },
+    ],
+  },
+  {
+    name: "erase-forgets-a-lost-receipt",
+    what: "An erasure goes on although the directory was restored and has lost its receipt.",
+    edits: [{ file: SERVICE, find: "if (!(await areNamed(", replace: "if (false && !(await areNamed(" }],
+  },
+  {
+    name: "erase-counts-twice",
+    what: "A second try of a step counts and tells again.",
+    edits: [
+      {
+        file: STEP,
+        find: "AND ${erasures.step} = ${v.step} AND ${erasures.doneAt} IS NULL",
+        replace: "AND ${erasures.step} >= ${v.step} AND ${erasures.doneAt} IS NULL",
+      },
+      {
+        file: STEP,
+        find: "${erasures.step} = ${v.step} + 1 AND ${erasures.madeBy} = ${v.madeBy})`",
+        replace: "${erasures.madeBy} = ${v.madeBy})`",
+      },
+    ],
+  },
+  {
+    name: "erase-keeps-messages",
+    what: "The messages of an erased session stay.",
+    edits: [
+      {
+        file: STEP,
+        find: "DELETE FROM ${messages} WHERE ${ofSessions(v, messages)}",
+        replace: "UPDATE ${messages} SET session_id = ${v.lastChatId} + 1 WHERE ${ofSessions(v, messages)}",
+      },
+    ],
+  },
+  {
+    name: "erase-keeps-event-data",
+    what: "The data of the site's newest event stays.",
+    edits: [
+      {
+        file: STEP,
+        find: "UPDATE ${events} SET data = NULL WHERE ${withData(v)}",
+        replace: "UPDATE ${events} SET data = NULL WHERE seq < ${v.newestSeq} AND ${withData(v)}",
+      },
+    ],
+  },
+  {
+    name: "erase-misses-later-events",
+    what: "Events that came between the search and the step keep their data.",
+    edits: [
+      {
+        file: STEP,
+        find: "AND ${events.seq} > ${v.newestSeq} AND",
+        replace: "AND ${events.seq} > ${v.newestSeq} + 9999 AND",
+      },
+    ],
+  },
+  {
+    name: "erase-misses-added-agents",
+    what: "The events of agents who were added later keep their data.",
+    edits: [
+      {
+        file: "src/store/home/events-of-sessions.ts",
+        find: "const added = later.times.length === 0 ? []",
+        replace: "const added = later.times.length >= 0 ? []",
+      },
+    ],
+  },
+  {
+    name: "erase-keeps-deliveries",
+    what: "Failed deliveries of erased events stay failed, with the receiver's words.",
+    edits: [
+      {
+        file: STEP,
+        find: "AND (status IN ('pending', 'failed') OR last_error IS NOT NULL)",
+        replace: "AND (status IN ('pending') OR last_error IS NOT NULL AND status <> 'failed')",
+      },
+    ],
+  },
+  {
+    name: "erase-keeps-the-lease",
+    what: "An attempt in flight keeps its lease, so that its failure is recorded on a skipped delivery.",
+    edits: [
+      {
+        file: STEP,
+        find: "ELSE status END, next_attempt_at = NULL, claim = NULL",
+        replace: "ELSE status END, next_attempt_at = NULL",
+      },
+    ],
+  },
+  {
+    name: "erase-keeps-last-errors",
+    what: "A webhook keeps what its receiver said of an erased event.",
+    edits: [
+      {
+        file: "src/store/home/webhook-health.ts",
+        find: "AND ${events.data} IS NULL), NULL, ${v.lastError})`",
+        replace: "AND ${events.data} IS NULL), ${v.lastError}, ${v.lastError})`",
+      },
+    ],
+  },
+  {
+    name: "erase-gives-ids-again",
+    what: "The floor does not rise when a site's newest session goes.",
+    edits: [
+      {
+        file: STEP,
+        find: "${homeSites.chatIdFloor} < ${v.lastChatId}",
+        replace: "${homeSites.chatIdFloor} > ${v.lastChatId}",
+      },
+    ],
+  },
+  {
+    name: "erase-takes-newer-sessions",
+    what: "An erasure takes sessions that were opened after it began.",
+    edits: [
+      {
+        file: STEP,
+        find: "const chosen = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };",
+        replace: "const chosen = { siteId, externalId, after: 0, until: until + 99, limit: SESSIONS_PER_STEP };",
+      },
+    ],
+  },
+  {
+    name: "erase-keeps-first-time",
+    what: "A customer who came back keeps the time of the first erased session.",
+    edits: [
+      {
+        file: STEP,
+        find: "UPDATE ${customers} SET created_at = (",
+        replace: "UPDATE ${customers} SET created_at = created_at + 0 * (",
+      },
+    ],
+  },
+  {
+    name: "erase-tells-nobody",
+    what: "No webhook gets session.erased.",
+    edits: [
+      {
+        file: STEP,
+        find: "AND ${webhooks.status} = 'enabled' AND ${CHANGED}",
+        replace: "AND ${webhooks.status} = 'disabled' AND ${CHANGED}",
+      },
+    ],
+  },
+  {
+    name: "settling-erases-nobody",
+    what: "Settling a restored home does not erase again.",
+    edits: [
+      {
+        file: AGAIN,
+        find: "if (first !== undefined && !done.has(id)) due.push",
+        replace: "if (first !== undefined && done.has(id)) due.push",
+      },
+    ],
+  },
+  {
+    name: "settling-forgets-the-rest",
+    what: "Settling a restored home erases only one step, and says that nothing is left.",
+    edits: [
+      { file: AGAIN, find: "return !isOpen(progress);", replace: "return true;" },
+      {
+        file: AGAIN,
+        find: "while (isOpen(progress) && ctx.runtime.elapsed() < answerBy) {",
+        replace: "while (isOpen(progress) && progress.step < 1) {",
+      },
+    ],
+  },
+];

@@ -1,0 +1,100 @@
+import { env } from "cloudflare:workers";
+import { type AdminAnswer, call } from "./admin-calls.ts";
+import { databaseOf } from "./homes.ts";
+import { tablesOf } from "./read-store.ts";
+import type { World } from "./world.ts";
+
+/** The homes of the tests' deployment. */
+export const HOMES = ["main", "apac"];
+
+const path = ({ siteId }: World) => `/admin/sites/${siteId}/customers`;
+
+/** An answer to an erasure. */
+export interface Erased {
+  erasure_id: string;
+  erased: Record<"sessions" | "messages" | "participants" | "events" | "deliveries", number>;
+  remaining: number;
+  webhooks: { id: string; url: string | null; delivered: number; in_flight: number; told: boolean }[];
+  receipts?: { chat_ids: number[] }[];
+}
+
+export const erase = (world: World, body: unknown) => call(world, "POST", `${path(world)}/erase`, body);
+export const exportOf = (world: World, body: unknown) => call(world, "POST", `${path(world)}/export`, body);
+
+/** Erases until nothing remains; returns the answers. */
+export async function eraseWhole(world: World, sbs: string): Promise<Erased[]> {
+  const answers: Erased[] = [];
+  do {
+    const { status, body } = await erase(world, { sbs });
+    if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
+    answers.push(body as Erased);
+  } while (answers.at(-1)?.remaining !== 0);
+  return answers;
+}
+
+/** A text that stands for a person wherever it is found, short enough for each field. */
+export const personText = () => `p-${crypto.randomUUID().slice(0, 20)}`;
+
+/** The fields of a create_gd that hold a person's text. */
+export const fieldsOf = (text: string) => ({
+  ...{ sbs: text, sbs_mc: text, content: `${text} asks`, title: text, metadata: { who: text } },
+});
+
+/** The tables of all databases, and keys of KV, where a text is found. */
+export async function placesOf(text: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const home of HOMES) {
+    for (const [table, rows] of Object.entries(await tablesOf(databaseOf(home)))) {
+      if (JSON.stringify(rows).includes(text)) found.push(`${home}.${table}`);
+    }
+  }
+  for (const kv of [env.CREDENTIALS, env.NONCES]) {
+    for (const { name, metadata } of (await kv.list()).keys) {
+      if ([name, JSON.stringify(metadata), await kv.get(name)].join().includes(text)) found.push(`kv ${name}`);
+    }
+  }
+  return found;
+}
+
+/** Stores a customer with many sessions of two minutes each, with messages, participants and events. */
+export async function seedCustomer(
+  { siteId, home, appid }: World,
+  sbs: string,
+  sessions: number,
+  from = 1,
+): Promise<void> {
+  const db = databaseOf(home);
+  const n = `WITH RECURSIVE n(i) AS (SELECT ${from} UNION ALL SELECT i + 1 FROM n WHERE i < ${from + sessions - 1})`;
+  const run = (sql: string, ...values: unknown[]) => db.prepare(`${n} ${sql}`).bind(...values);
+  await db.batch([
+    db.prepare("INSERT OR IGNORE INTO customers VALUES (?, ?, ?, '::1', 0, 0)").bind(siteId, sbs, sbs),
+    run(
+      `INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at)
+       SELECT i, ?, ?, 'ticket', ?, 1, 'waiting', ?, 1000 + i * 120 FROM n`,
+      ...[siteId, appid, sbs, sbs],
+    ),
+    run("INSERT INTO messages SELECT ?, i, 1, 'visitor', NULL, ?, 1000 + i * 120 FROM n", siteId, sbs),
+    run("INSERT INTO participants SELECT ?, i, 2, 1, 1000 + i * 120 FROM n", siteId),
+    run(
+      `INSERT INTO events SELECT ?, i, 'evt_' || ? || i, 'session.created', i, 1000 + i * 120,
+       json_object('seq', i, 'participants', json('[{}]'), 'who', ?) FROM n`,
+      ...[siteId, siteId, sbs],
+    ),
+  ]);
+}
+
+export const eventsOn = ({ siteId, home }: World) =>
+  databaseOf(home).prepare("UPDATE home_sites SET events = 1 WHERE site_id = ?").bind(siteId).run();
+
+/** The rows about erasures in the audit log of a site. */
+export async function auditOfErasures({ siteId, home }: World) {
+  const { results } = await databaseOf(home)
+    .prepare(
+      "SELECT action, subject, details FROM audit_log WHERE site_id = ? AND action LIKE 'customer.%' ORDER BY id",
+    )
+    .bind(siteId)
+    .all<{ action: string; subject: string; details: string }>();
+  return results.map((row) => ({ ...row, details: JSON.parse(row.details) as Record<string, unknown> }));
+}
+
+export type { AdminAnswer };
