@@ -1,0 +1,168 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { call } from "../../support/admin-calls.ts";
+import { type Erased, erase, eraseWhole, fieldsOf, personText, placesOf } from "../../support/customers.ts";
+import { DeliveringWorker, deliveriesOf } from "../../support/deliveries.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { newWebhook } from "../../support/new-webhook.ts";
+import { replacing } from "../../support/replacing.ts";
+import { added, eventStore } from "../../support/webhook-store.ts";
+import { World } from "../../support/world.ts";
+
+/** What becomes of events, deliveries and receivers' answers when a customer is erased. */
+
+afterEach(() => vi.unstubAllGlobals());
+
+/** A receiver that repeats what it was sent in its refusal. */
+const echo = ({ body }: { body: string }) => new Response(`cannot use ${body.slice(-150)}`, { status: 500 });
+
+describe("a receiver's answer", () => {
+  it("that repeats an erased event is forgotten at the delivery and at the webhook", async () => {
+    const world = await World.create();
+    const webhook = await newWebhook(world);
+    const text = personText();
+    await world.chatId({ ...fieldsOf(text), content: text.repeat(3) });
+    const worker = new DeliveringWorker();
+    worker.receiver = echo;
+    await worker.deliver(webhook);
+    expect(await placesOf(text)).toEqual(expect.arrayContaining(["main.deliveries", "main.webhooks"]));
+    await eraseWhole(world, text);
+    expect(await placesOf(text)).toEqual([]);
+    expect(await deliveriesOf(webhook)).toMatchObject([
+      { status: "skipped", last_status: 500, last_error: null, claim: null, next_attempt_at: null },
+      { status: "pending" },
+    ]);
+  });
+
+  it.each([
+    ["fails", 500],
+    ["says that it is gone", 410],
+  ])("to an attempt that was in flight and %s is not kept", async (_, status) => {
+    const world = await World.create();
+    const webhook = await newWebhook(world);
+    const text = personText();
+    await world.chatId({ ...fieldsOf(text), content: text.repeat(3) });
+    const worker = new DeliveringWorker();
+    let answer: Partial<Erased> = {};
+    worker.receiver = async ({ body }) => {
+      if (!body.includes(text)) return new Response();
+      [answer = {}] = await eraseWhole(world, text);
+      return new Response(`cannot use ${body.slice(-150)}`, { status });
+    };
+    await worker.deliver(webhook);
+    expect(answer.webhooks).toMatchObject([{ id: webhook.id, delivered: 0, in_flight: 1, told: true }]);
+    expect(await placesOf(text)).toEqual([]);
+    const [first] = await deliveriesOf(webhook);
+    expect(first).toMatchObject({ status: "skipped", last_error: null });
+  });
+
+  it("that takes an attempt in flight counts: the receiver has the event", async () => {
+    const world = await World.create();
+    const webhook = await newWebhook(world);
+    const text = personText();
+    await world.chatId(fieldsOf(text));
+    const worker = new DeliveringWorker();
+    worker.receiver = async ({ body }) => {
+      if (body.includes(text)) await eraseWhole(world, text);
+      return new Response();
+    };
+    await worker.deliver(webhook);
+    expect((await deliveriesOf(webhook)).map(({ status }) => status)).toEqual(["delivered", "delivered"]);
+    expect(await placesOf(text)).toEqual([]);
+  });
+});
+
+describe("the answer to an erasure", () => {
+  it("names all webhooks: who has got what, and who is not told", async () => {
+    const world = await World.create({}, "apac");
+    const told = await newWebhook(world);
+    const older = await newWebhook(world, { events: JSON.stringify(["session.created"]) });
+    const off = await newWebhook(world, { status: "disabled" });
+    const deleted = await added(world);
+    await world.chatId({ sbs: "named" });
+    const worker = new DeliveringWorker();
+    await worker.deliver(told, older, { ...told, id: deleted.id });
+    await databaseOf("apac").prepare("DELETE FROM webhooks WHERE id = ?").bind(deleted.id).run();
+    const { body } = await erase(world, { sbs: "named" });
+    const { webhooks } = body as Erased;
+    const byId = Object.fromEntries(webhooks.map(({ id, ...rest }) => [id, rest]));
+    expect(byId).toEqual({
+      [told.id]: { url: told.url, delivered: 1, in_flight: 0, told: true },
+      [older.id]: { url: older.url, delivered: 1, in_flight: 0, told: false },
+      [off.id]: { url: off.url, delivered: 0, in_flight: 0, told: false },
+      [deleted.id]: { url: null, delivered: 1, in_flight: 0, told: false },
+    });
+  });
+
+  it("says that nobody is told on a site without events", async () => {
+    const world = await World.create();
+    await newWebhook(world);
+    await world.admin("PATCH", `/admin/sites/${world.siteId}`, { events: false });
+    await world.chatId({ sbs: "quiet" });
+    const [answer] = await eraseWhole(world, "quiet");
+    expect(answer?.webhooks).toMatchObject([{ told: false }]);
+    expect((await eventStore(world)).events).toEqual([]);
+  });
+});
+
+describe("the events of an erased customer", () => {
+  it("are all found: among those of others, of agents who were added much later, and of the same second", async () => {
+    const world = await World.create();
+    await newWebhook(world);
+    const theirs = await world.chatId({ sbs: "theirs", kefu_id: [1] });
+    await world.add(theirs, { kefu_ids: "2" });
+    for (let i = 0; i < 5; i++) await world.chatId({ sbs: `other ${i}` });
+    world.clock.now += 5_000;
+    await world.add(theirs, { kefu_ids: "3" });
+    for (let i = 0; i < 5; i++) await world.chatId({ sbs: `other ${i}` });
+    const [{ erased } = { erased: {} }] = await eraseWhole(world, "theirs");
+    expect(erased).toMatchObject({ sessions: 1, participants: 2, events: 3 });
+    const { events } = await eventStore(world);
+    const emptied = events.filter(({ data }) => data === null);
+    expect(emptied.map(({ seq, session_id }) => [seq, session_id])).toEqual([
+      [1, theirs],
+      [2, theirs],
+      [8, theirs],
+    ]);
+  });
+
+  it("are found too when one comes between the search and the step", async () => {
+    const world = await World.create();
+    await newWebhook(world);
+    const theirs = await world.chatId({ sbs: "busy", kefu_id: [1] });
+    let isAdded = false;
+    const db = databaseOf("main");
+    const batch = async (list: D1PreparedStatement[]) => {
+      if (list.length > 10 && !isAdded) {
+        isAdded = true;
+        await world.add(theirs, { kefu_ids: "2,3" });
+      }
+      return db.batch(list);
+    };
+    const [{ erased } = { erased: {} }] = await eraseWhole(
+      world.anotherIsolate({ DB: replacing(db, { batch }) }),
+      "busy",
+    );
+    expect(isAdded).toBe(true);
+    expect(erased).toMatchObject({ participants: 2, events: 2 });
+    expect((await eventStore(world)).events.map(({ data }) => data === null)).toEqual([true, true, false]);
+  });
+
+  it("are not sent again, and are pulled without data", async () => {
+    const world = await World.create();
+    const webhook = await newWebhook(world);
+    await world.chatId({ sbs: "pulled" });
+    await eraseWhole(world, "pulled");
+    const again = await call(
+      world,
+      "POST",
+      `/admin/sites/${world.siteId}/webhooks/${webhook.id}/deliveries/1/redeliver`,
+    );
+    expect([again.status, (again.body as { reason: string }).reason]).toEqual([409, "event_erased"]);
+    const { body } = await call(world, "GET", `/admin/sites/${world.siteId}/events`);
+    const { items } = body as { items: { type: string; data: unknown }[] };
+    expect(items.map(({ type, data }) => [type, data === null])).toEqual([
+      ["session.created", true],
+      ["session.erased", false],
+    ]);
+  });
+});
