@@ -24,6 +24,8 @@ import { fromKv } from "./remember-floors.ts";
 import { authorOf, homeOf, notifyQueueOf, type ServiceContext } from "./service-context.ts";
 import { siteHasEvents } from "./sites.ts";
 
+export type { Receipt } from "../store/directory/erasure-receipts.ts";
+
 /**
  * Erasing a customer. The order of writes keeps a restore from bringing anybody back: before the first deletion, receipts name the
  * sessions in the directory and in KV, where a restore of the home does not reach.

@@ -8,6 +8,7 @@ import { ConsolePage } from "../../support/console-page.ts";
 import { ConsoleVisitor, ownSession } from "../../support/console-visitor.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newConsoleSession } from "../../support/new-console-session.ts";
+import { bookmark } from "../../support/time-travel.ts";
 import { ADMIN_TOKEN, World } from "../../support/world.ts";
 import { walk } from "../operator/walk.ts";
 
@@ -58,6 +59,14 @@ const withoutApp = ({ home, appid }: World) =>
 const withoutWebhooks = async (world: World) => {
   await world.admin("DELETE", adminPathOf({ path: WEBHOOK }, world));
   await world.admin("PATCH", `/admin/sites/${world.siteId}`, { events: false });
+};
+
+/** Restores main to a time before an erasure. */
+const restoredAfterErasing = async (world: World) => {
+  const travelBack = await bookmark(databaseOf("main"));
+  const { sbs } = world.createBody();
+  await world.admin("POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs });
+  await travelBack();
 };
 
 /** The hidden fields of the form of a rotation: which secret it is about. */
@@ -118,7 +127,15 @@ const SAMPLES: Record<string, [Sample, ...Sample[]]> = {
     {},
     { before: async (world) => void sessionsToEnd.set(world, await ownSession(await visitorOf(world))) },
   ],
-  "POST /homes/:name/restored": [{ body: { lift: "1" }, bindings: { CLOSED_HOMES: "main" } }],
+  "POST /sites/:site_id/customers/export": [{ body: { sbs: "customer_001" } }],
+  "POST /sites/:site_id/customers/erase": [
+    { body: { sbs: "customer_001" } },
+    { body: { sbs: "customer_001", sure: "yes" } },
+  ],
+  "POST /homes/:name/restored": [
+    { body: { lift: "1" }, bindings: { CLOSED_HOMES: "main" } },
+    { body: { lift: "1" }, bindings: { CLOSED_HOMES: "main" }, before: restoredAfterErasing },
+  ],
 };
 
 const titleOf = ({ method, path }: Declaration) => `${method.toUpperCase()} ${path}`;

@@ -70,17 +70,6 @@ export const ERASURE_DEFECTS: Defect[] = [
     ],
   },
   {
-    name: "erase-misses-later-events",
-    what: "Events that came between the search and the step keep their data.",
-    edits: [
-      {
-        file: STEP,
-        find: "AND ${events.seq} > ${v.newestSeq} AND",
-        replace: "AND ${events.seq} > ${v.newestSeq} + 9999 AND",
-      },
-    ],
-  },
-  {
     name: "erase-misses-added-agents",
     what: "The events of agents who were added later keep their data.",
     edits: [

@@ -9,5 +9,8 @@ const SETTLE = { role: "owner", scope: "deployment" } as const;
 export const HOMES_CALLS: ConsoleCall[] = [
   call({ ...SEE, method: "get", path: "/homes", audit: [] }, homesPage),
   call({ ...SETTLE, method: "get", path: "/homes/:name/restored", audit: [] }, restoredPage),
-  call({ ...SETTLE, method: "post", path: "/homes/:name/restored", audit: ["home.restored"] }, postRestored),
+  call(
+    { ...SETTLE, method: "post", path: "/homes/:name/restored", audit: ["home.restored", "customer.erased"] },
+    postRestored,
+  ),
 ];

@@ -100,7 +100,11 @@ async function formPage(c: PageContext, home: string, again?: Filled): Promise<R
           <li>
             {t("Restore its database:")} <code>wrangler d1 time-travel restore</code>
           </li>
-          <li>{t("Send the form below, and look at the apps that it lists.")}</li>
+          <li>
+            {t(
+              "Send the form below, and look at the apps that it lists. It erases again whom the restore has brought back.",
+            )}
+          </li>
           <li>
             {t("Open the home, at the time that is told then:")} <code>npm run deploy -- --open {home}</code>
           </li>
@@ -171,7 +175,7 @@ async function confirmPage(c: PageContext, home: string, lift: number, reconcili
 }
 
 async function resultPage(c: PageContext, home: string, reconciled: Reconciled): Promise<Response> {
-  const { sites, skippedBy, reopenAfter, reconciliationId } = reconciled;
+  const { sites, skippedBy, reopenAfter, reconciliationId, erasures } = reconciled;
   const view = c.var.view;
   const { t } = view;
   noteHome(c, home);
@@ -189,10 +193,18 @@ async function resultPage(c: PageContext, home: string, reconciled: Reconciled):
           <a href={confirmPath(home, DEFAULT_LIFT, reconciliationId)}>{t("Send it again…")}</a>
         </NoticeBox>
       )}
+      {erasures.left > 0 && (
+        <NoticeBox kind="bad" title={t("Erasures of customers that are left: {0}", number.format(erasures.left))}>
+          {t("Customers who were erased are back. Do not open this home, and send the form again until none is left.")}{" "}
+          <a href={confirmPath(home, DEFAULT_LIFT, reconciliationId)}>{t("Send it again…")}</a>
+        </NoticeBox>
+      )}
       <section class="card">
         <dl class="facts">
           <dt>{t("Sites")}</dt>
           <dd>{number.format(sites)}</dd>
+          <dt>{t("Customers erased again")}</dt>
+          <dd>{number.format(erasures.done)}</dd>
           <dt>{t("chat_ids skipped")}</dt>
           <dd>{number.format(skippedBy)}</dd>
           <dt>{t("Open it after")}</dt>
