@@ -15,6 +15,7 @@ import { RESTORES } from "../world/events/drill.ts";
 import { DAY_BEFORE } from "../world/events/drill-troubles.ts";
 import { OUTAGES } from "../world/events/outages.ts";
 import { CALLER_ACTS } from "../world/people/caller.ts";
+import { CUSTOMER_ACTS } from "../world/people/customer-keeper.ts";
 import { ACTS } from "../world/people/operator-acts.ts";
 import { TWO_AT_ONCE } from "../world/people/operator-day.ts";
 import { SENT_AGAIN } from "../world/people/operator-webhooks.ts";
@@ -44,6 +45,7 @@ export const PUT_TOGETHER: Record<string, readonly string[]> = {
   "OUTAGES[state]": Object.values(OUTAGES),
   "`session changed by hand: ${name}`": CHANGES.map(({ name }) => `session changed by hand: ${name}`),
   "`caller: ${act}`": Object.keys(CALLER_ACTS).map((act) => `caller: ${act}`),
+  "`customer: ${act}`": Object.keys(CUSTOMER_ACTS).map((act) => `customer: ${act}`),
   "`operator: ${act}`": [ACTS, WEBHOOK_ACTS].flatMap(Object.keys).map((act) => `operator: ${act}`),
   "`two at once: ${act}`": Object.keys(TWO_AT_ONCE).map((act) => `two at once: ${act}`),
   "`sent again: ${what}`": Object.keys(SENT_AGAIN).map((what) => `sent again: ${what}`),

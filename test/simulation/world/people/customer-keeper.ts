@@ -4,7 +4,15 @@ import { pause } from "./day.ts";
 import { Operator } from "./operator.ts";
 
 /** The acts of an owner who hands over and erases customers' data, by their weights. */
-const ACTS = { erase: 4, handOver: 2, eraseInPart: 2, twoAtOnce: 2, eraseAgain: 1, eraseUnknown: 1, eraseLate: 1 };
+export const CUSTOMER_ACTS = {
+  erase: 4,
+  handOver: 2,
+  eraseInPart: 2,
+  twoAtOnce: 2,
+  eraseAgain: 1,
+  eraseUnknown: 1,
+  eraseLate: 1,
+};
 
 /** How often an owner sends an erasure again, when it is answered with something left. */
 const MOST_CALLS = 40;
@@ -22,7 +30,7 @@ export async function keepCustomers(world: World): Promise<void> {
   while (!world.closing) {
     await pause(world, chance, chance.between(1_000, 20_000));
     const sites = world.company.sitesAtWork;
-    if (sites.length > 0) await keeper.act(chance.one(sites), chance.weighted(ACTS));
+    if (sites.length > 0) await keeper.act(chance.one(sites), chance.weighted(CUSTOMER_ACTS));
   }
 }
 
@@ -33,7 +41,7 @@ export class CustomerKeeper {
     this.#operator = operator;
   }
 
-  async act(site: KnownSite, act: keyof typeof ACTS): Promise<void> {
+  async act(site: KnownSite, act: keyof typeof CUSTOMER_ACTS): Promise<void> {
     const { world, chance } = this.#operator;
     world.count(`customer: ${act}`);
     const sbs = await this.#someCustomer(site);
