@@ -1,7 +1,7 @@
 /**
  * `npm run bench` measures the Worker that `wrangler deploy` would upload, in workerd on this machine: trips,
  * geography, distance, load, capacity, the KV look, throughput, CPU, cost, events, fairness, backlog, retries, the journal,
- * loading and size. Its peers are measured beside it in the same run. check-sides.ts first proves that the peers do the same work.
+ * erasing, loading and size. Its peers are measured beside it in the same run. check-sides.ts first proves that the peers do the same work.
  *
  *   npm run bench                          tables, then one summary in Markdown, as it stands in the README
  *   npm run bench -- --only trips,size     some parts only
@@ -20,6 +20,7 @@ import { checkSides } from "./check-sides.ts";
 import { measureCost } from "./cost.ts";
 import { measureCpu } from "./cpu.ts";
 import { measureDistance } from "./distance.ts";
+import { measureErase } from "./erase.ts";
 import { measureEvents } from "./events.ts";
 import { measureFairness } from "./fairness.ts";
 import { measureGeography } from "./geography.ts";
@@ -52,6 +53,7 @@ const MEASURES: Record<string, Measure> = {
   backlog: measureBacklog,
   retries: measureRetries,
   journal: measureJournal,
+  erase: measureErase,
   module: measureModuleLoad,
   size: measureSize,
 };

@@ -118,7 +118,7 @@ export function observe<Env extends Bound>(env: Env, { trips, kvFault, recording
           if (kvFault === "no-record" && binding === "CREDENTIALS" && method === "get") return null;
           return kv[method]?.(...given);
         });
-    return { get: call("get"), put: call("put"), delete: call("delete") } as unknown as KVNamespace;
+    return { get: call("get"), put: call("put"), delete: call("delete"), list: call("list") } as unknown as KVNamespace;
   };
   const homes = Object.entries(env as Record<string, unknown>)
     .filter(([binding]) => binding.startsWith("HOME_"))

@@ -123,7 +123,7 @@ function temporaryFolder(): string {
   return folder;
 }
 
-const ADMIN_TOKEN = "bench-admin-token-0123456789abcdef-xyz";
+export const ADMIN_TOKEN = "bench-admin-token-0123456789abcdef-xyz";
 
 /** Calls the admin API of the production Worker for a site. */
 export async function adminCall(url: string, method: string, path: string, body: unknown): Promise<void> {
