@@ -27,7 +27,7 @@ type Worker = Awaited<ReturnType<typeof observedWorker>>;
 export async function measureErase(bundle: ProductionBundle): Promise<Measurement> {
   const rows: (string | number)[][] = [];
   const found = new Map<string, Erased>();
-  let [creates, load] = [[] as string[], { alone: 0, beside: 0 }];
+  let [creates, load] = [[] as string[], { alone: 0, beside: 0, longest: 0 }];
   for (const size of SITES) {
     const worker = await observedWorker(bundle, { vars: { WEBHOOK_LOOPBACK: "allow" } });
     try {
