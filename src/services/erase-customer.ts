@@ -21,7 +21,7 @@ import { newEventId } from "../webhooks/event-id.ts";
 import { customerHasher } from "./customer-hash.ts";
 import { customerUnknown, erasureUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
-import { authorOf, homeOf, notifyQueueOf, type ServiceContext } from "./service-context.ts";
+import { authorOf, homeOf, notifyQueueOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
 import { siteHasEvents } from "./sites.ts";
 
 /**
@@ -97,7 +97,28 @@ export async function eraseCustomer(
   const key = { siteId: site.id, hash, id: newRequestId(runtime) };
   const begun = await beginErasure(runtime, db, { ...key, externalId }, authorOf(ctx), answerBy);
   if (begun === undefined) throw customerUnknown();
-  const { erasure, erased, told } = await goOn(ctx, site, db, begun, answerBy);
+  return goOnNow(ctx, site, db, begun);
+}
+
+/**
+ * Goes on with an erasure by its id, as {@link eraseCustomer} does by the customer. One that is done stays as it is.
+ *
+ * @throws ServiceError `not_found`, reason `erasure_unknown`; `unavailable` as {@link eraseCustomer} does
+ */
+export async function continueErasure(
+  ctx: ServiceContext,
+  { site, erasureId }: { site: Site; erasureId: string },
+): Promise<CustomerErasure> {
+  if (ctx.config.closedHomes.has(site.home)) throw new ServiceError("unavailable", homeClosed(site.home));
+  requireOpenDirectory(ctx);
+  const db = homeOf(ctx, site);
+  const begun = await selectErasureById(db, site.id, erasureId);
+  if (begun === undefined) throw erasureUnknown();
+  return goOnNow(ctx, site, db, begun);
+}
+
+async function goOnNow(ctx: ServiceContext, site: Site, db: D1Database, begun: Erasure): Promise<CustomerErasure> {
+  const { erasure, erased, told } = await goOn(ctx, site, db, begun, ctx.answerBy);
   for (const webhook of told) notifyQueueOf(ctx, site, webhook);
   return answerOf(ctx, site, erasure, erased);
 }

@@ -1,48 +1,7 @@
-import {
-  customerErasureSchema,
-  customerExportSchema,
-  type ExportedCustomer,
-  exportCustomer,
-} from "../../services/customers.ts";
+import { customerErasureSchema, customerExportSchema, exportCustomer } from "../../services/customers.ts";
 import { type CustomerErasure, eraseCustomer, type Recipient } from "../../services/erase-customer.ts";
-import { SESSION_FIELDS } from "../../services/sessions.ts";
+import { shownExport, shownReceipt } from "../operator/shown-customer.ts";
 import { adminCall } from "./call.ts";
-
-const shownExport = ({ customer, sessions, events, nextCursor }: ExportedCustomer) => ({
-  customer: {
-    sbs: customer.externalId,
-    name: customer.name,
-    ip: customer.ip,
-    created_at: customer.createdAt,
-    updated_at: customer.updatedAt,
-  },
-  sessions: sessions.map((session) => ({
-    ...Object.fromEntries(SESSION_FIELDS.map(([column, name]) => [name, session[column]])),
-    metadata: session.metadata ?? {},
-    appid: session.appid,
-    request_id: session.requestId,
-    participants: session.participants.map((each) => ({
-      agent_id: each.agentId,
-      added_by: each.addedBy,
-      added_at: each.addedAt,
-    })),
-    messages: session.messages.map((each) => ({
-      sender: each.sender,
-      sender_uid: each.senderUid,
-      content: each.content,
-      created_at: each.createdAt,
-    })),
-  })),
-  events: events.map((event) => ({
-    id: event.id,
-    seq: event.seq,
-    type: event.type,
-    chat_id: event.sessionId,
-    created_at: event.createdAt,
-    data: event.data,
-  })),
-  next_cursor: nextCursor,
-});
 
 const shownRecipient = ({ id, url, delivered, inFlight, told }: Recipient) => ({
   id,
@@ -68,13 +27,7 @@ const shownErasure = ({
   time_travel_until: timeTravelUntil,
   idempotency_keys_until: keysUntil,
   ...(receipts && {
-    receipts: receipts.map((part) => ({
-      erasure_id: part.erasureId,
-      site_id: part.siteId,
-      hash: part.hash,
-      highest_chat_id: part.until,
-      chat_ids: part.chatIds,
-    })),
+    receipts: receipts.map(shownReceipt),
   }),
 });
 
