@@ -2,6 +2,7 @@ import { ACCESS_CALLS } from "./access/calls.ts";
 import { AGENTS_CALLS } from "./agents/calls.ts";
 import { APPS_CALLS } from "./apps/calls.ts";
 import { AUDIT_CALLS } from "./audit/calls.ts";
+import { CUSTOMERS_CALLS } from "./customers/calls.ts";
 import type { ConsoleCall } from "./env.ts";
 import { HOMES_CALLS } from "./homes/calls.ts";
 import { JOURNAL_CALLS } from "./journal/calls.ts";
@@ -20,6 +21,7 @@ export const CONSOLE_CALLS: readonly ConsoleCall[] = [
   ...AGENTS_CALLS,
   ...WEBHOOKS_CALLS,
   ...SESSIONS_CALLS,
+  ...CUSTOMERS_CALLS,
   ...JOURNAL_CALLS,
   ...SIGNATURE_CHECK_CALLS,
   ...HOMES_CALLS,
