@@ -23,9 +23,6 @@ export const customerErasureSchema = z.strictObject({ sbs });
 /** How many sessions one page of an export has. */
 export const SESSIONS_PER_PAGE = 50;
 
-/** How many sessions {@link exportWhole} gives at most. Workers Free allows 50 queries in an invocation. */
-export const SESSIONS_PER_FILE = 200;
-
 /** A page of what is stored of a customer. */
 export interface ExportedCustomer {
   customer: StoredCustomer["customer"];
@@ -70,39 +67,4 @@ export async function exportCustomer(
       .map((event) => ({ ...event, data: JSON.parse(event.data ?? "null") as Record<string, unknown> | null })),
     nextCursor: sessions.length > page.length && last !== undefined ? String(last.id) : null,
   };
-}
-
-/**
- * Everything stored of a customer, up to {@link SESSIONS_PER_FILE} sessions, as one page.
- *
- * @throws ServiceError as {@link exportCustomer} does
- */
-export async function exportWhole(
-  ctx: ServiceContext,
-  input: Parameters<typeof exportCustomer>[1],
-): Promise<ExportedCustomer> {
-  const whole = await exportCustomer(ctx, input);
-  while (whole.nextCursor !== null && whole.sessions.length < SESSIONS_PER_FILE) {
-    const next = await exportCustomer(ctx, { ...input, cursor: whole.nextCursor });
-    whole.sessions.push(...next.sessions);
-    whole.events.push(...next.events);
-    whole.nextCursor = next.nextCursor;
-  }
-  return whole;
-}
-
-/**
- * A customer before something is done to them. Counts up to {@link SESSIONS_PER_PAGE} sessions.
- *
- * @throws ServiceError `not_found`, reason `customer_unknown`
- */
-export async function lookAtCustomer(
-  ctx: ServiceContext,
-  { site, sbs }: { site: Site; sbs: string },
-): Promise<{ customer: StoredCustomer["customer"]; sessions: number; hasMore: boolean }> {
-  const stored = await selectCustomer(homeOf(ctx, site), site.id, sbs, 0, SESSIONS_PER_PAGE + 1);
-  if (stored === undefined) throw customerUnknown();
-  const { customer, sessions } = stored;
-  const hasMore = sessions.length > SESSIONS_PER_PAGE;
-  return { customer, sessions: hasMore ? SESSIONS_PER_PAGE : sessions.length, hasMore };
 }

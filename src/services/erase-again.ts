@@ -115,7 +115,7 @@ async function carryOut(
   let progress = erasure;
   while (isOpen(progress) && ctx.runtime.elapsed() < answerBy) {
     const before = progress;
-    progress = (await goOn(ctx, { id: siteId, home }, db, progress, answerBy)).erasure;
+    progress = (await goOn(ctx, { id: siteId, home }, db, progress, answerBy, true)).erasure;
     // Too little time for another step.
     if (progress.step === before.step && progress.listedTo === before.listedTo) break;
   }

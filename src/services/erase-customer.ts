@@ -21,7 +21,7 @@ import { newEventId } from "../webhooks/event-id.ts";
 import { customerHasher } from "./customer-hash.ts";
 import { customerUnknown, erasureUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
-import { authorOf, homeOf, notifyQueueOf, type ServiceContext } from "./service-context.ts";
+import { authorOf, homeOf, notifyQueueOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
 import { siteHasEvents } from "./sites.ts";
 
 export type { Receipt } from "../store/directory/erasure-receipts.ts";
@@ -99,7 +99,28 @@ export async function eraseCustomer(
   const key = { siteId: site.id, hash, id: newRequestId(runtime) };
   const begun = await beginErasure(runtime, db, { ...key, externalId }, authorOf(ctx), answerBy);
   if (begun === undefined) throw customerUnknown();
-  const { erasure, erased, told } = await goOn(ctx, site, db, begun, answerBy);
+  return goOnNow(ctx, site, db, begun);
+}
+
+/**
+ * Goes on with an erasure by its id, as {@link eraseCustomer} does by the customer. One that is done stays as it is.
+ *
+ * @throws ServiceError `not_found`, reason `erasure_unknown`; `unavailable` as {@link eraseCustomer} does
+ */
+export async function continueErasure(
+  ctx: ServiceContext,
+  { site, erasureId }: { site: Site; erasureId: string },
+): Promise<CustomerErasure> {
+  if (ctx.config.closedHomes.has(site.home)) throw new ServiceError("unavailable", homeClosed(site.home));
+  requireOpenDirectory(ctx);
+  const db = homeOf(ctx, site);
+  const begun = await selectErasureById(db, site.id, erasureId);
+  if (begun === undefined) throw erasureUnknown();
+  return goOnNow(ctx, site, db, begun);
+}
+
+async function goOnNow(ctx: ServiceContext, site: Site, db: D1Database, begun: Erasure): Promise<CustomerErasure> {
+  const { erasure, erased, told } = await goOn(ctx, site, db, begun, ctx.answerBy);
   for (const webhook of told) notifyQueueOf(ctx, site, webhook);
   return answerOf(ctx, site, erasure, erased);
 }
@@ -124,6 +145,7 @@ interface Progress {
 /**
  * Goes on with an erasure: first the receipts, then the steps.
  *
+ * @param hasReceipts whether the operator of a deployment without KV has the receipts already
  * @throws ServiceError `unavailable` also when the home was restored meanwhile and has lost the erasure
  */
 export async function goOn(
@@ -132,6 +154,7 @@ export async function goOn(
   db: D1Database,
   begun: Erasure,
   answerBy: number,
+  hasReceipts = false,
 ): Promise<Progress> {
   const { runtime, config, now } = ctx;
   const progress: Progress = { erasure: begun, erased: { ...NOTHING }, told: new Set() };
@@ -154,7 +177,7 @@ export async function goOn(
       continue;
     }
     // The operator has the receipts before anything is deleted.
-    if (hasListed && isKeptByOperator(ctx, home)) break;
+    if (hasListed && !hasReceipts && isKeptByOperator(ctx, home)) break;
     const found = await findStep(runtime, db, erasure, answerBy);
     const receipt = { home, siteId, erasureId: erasure.id };
     if (!(await areNamed(runtime, config.directory, receipt, found.chatIds, answerBy))) {

@@ -31,9 +31,9 @@ if (waiting.length > 0) setInterval(countDown, 1000);
 
 // Drops the second submit of a double click. The server carries a form out once in any case; this saves it a request.
 for (const form of document.querySelectorAll("form[method=post]")) {
-  let sentAt = -Infinity;
+  let [sentAt, sentBy] = [-Infinity, null];
   form.addEventListener("submit", (event) => {
-    if (event.timeStamp - sentAt < 3000) event.preventDefault();
-    else sentAt = event.timeStamp;
+    if (event.submitter === sentBy && event.timeStamp - sentAt < 3000) event.preventDefault();
+    else [sentAt, sentBy] = [event.timeStamp, event.submitter];
   });
 }

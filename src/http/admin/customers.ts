@@ -1,6 +1,6 @@
 import { customerErasureSchema, customerExportSchema, exportCustomer } from "../../services/customers.ts";
 import { type CustomerErasure, eraseCustomer, type Recipient } from "../../services/erase-customer.ts";
-import { shownCustomer, shownReceipt } from "../operator/shown-customer.ts";
+import { shownExport, shownReceipt } from "../operator/shown-customer.ts";
 import { adminCall } from "./call.ts";
 
 const shownRecipient = ({ id, url, delivered, inFlight, told }: Recipient) => ({
@@ -44,7 +44,7 @@ export const customerCalls = [
       body: customerExportSchema,
       digitsOf: "sbs",
     },
-    async (c, { site, body }) => c.json(shownCustomer(await exportCustomer(c.var.ctx, { site, ...body }))),
+    async (c, { site, body }) => c.json(shownExport(await exportCustomer(c.var.ctx, { site, ...body }))),
   ),
 
   adminCall(

@@ -69,6 +69,14 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
         session && roleText(view, session.identity.role),
       ) + (c.req.method === "GET" ? "" : ` ${t("Nothing was changed.")}`),
     ],
+    home_closed: [
+      t("A home is closed, so this cannot be done now"),
+      t("CLOSED_HOMES names the home of this site, or main. Nothing was changed: try again when it is open."),
+    ],
+    erasure_lost: [
+      t("This erasure is gone"),
+      t("The home was restored meanwhile: say so first, under Homes. That erases again."),
+    ],
     home_open: [t("This home is open"), t("Close it first. Nothing was changed.")],
     site_not_remembered: [t("The site is changed, but KV does not answer"), t("Send the same change again.")],
     kv_unavailable: [

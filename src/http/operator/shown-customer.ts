@@ -1,9 +1,10 @@
 import type { ExportedCustomer } from "../../services/customers.ts";
-import type { Receipt } from "../../services/erase-customer.ts";
+import type { CustomerErasure } from "../../services/erase-customer.ts";
 import { SESSION_FIELDS } from "../../services/sessions.ts";
 
-/** What is stored of a customer, as the admin API answers it and as the console's file has it. */
-export const shownCustomer = ({ customer, sessions, events, nextCursor }: ExportedCustomer) => ({
+/** What both surfaces of operators hand out of a customer, as JSON. */
+
+export const shownExport = ({ customer, sessions, events, nextCursor }: ExportedCustomer) => ({
   customer: {
     sbs: customer.externalId,
     name: customer.name,
@@ -39,8 +40,14 @@ export const shownCustomer = ({ customer, sessions, events, nextCursor }: Export
   next_cursor: nextCursor,
 });
 
-/** A receipt that the operator keeps, as settling a restored home takes it. */
-export const shownReceipt = ({ erasureId, siteId, hash, until, chatIds }: Receipt) => ({
+/** A receipt that the operator keeps. Settling a restored home takes it back as it is. */
+export const shownReceipt = ({
+  erasureId,
+  siteId,
+  hash,
+  until,
+  chatIds,
+}: NonNullable<CustomerErasure["receipts"]>[number]) => ({
   erasure_id: erasureId,
   site_id: siteId,
   hash,

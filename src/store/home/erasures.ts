@@ -89,7 +89,11 @@ export async function selectErasureById(db: D1Database, siteId: number, id: stri
 }
 
 /** The next chat ids that receipts do not name yet, ascending. */
-export async function selectUnlisted(db: D1Database, erasure: OpenErasure, limit: number): Promise<number[]> {
+export async function selectUnlisted(
+  db: D1Database,
+  erasure: Pick<OpenErasure, "siteId" | "externalId" | "until" | "listedTo">,
+  limit: number,
+): Promise<number[]> {
   const rows = await drizzle(db)
     .select({ id: sessions.id })
     .from(sessions)

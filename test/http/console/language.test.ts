@@ -23,8 +23,6 @@ const RULES = [
   "Must be a list of at least one type of event",
   "A site has at most {0} webhooks",
   "Must be a site's id",
-  "Must be a string of {0} to {1} characters, or an integer of as many digits",
-  "Is not a next_cursor",
   "Must be viewer or operator for a token of one site",
   "Must be viewer or operator or owner",
 ];

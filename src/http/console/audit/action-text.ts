@@ -40,9 +40,9 @@ export function actionText(view: View, action: AuditAction): string {
     "operator.refused": view.t("Sign-in refused"),
     "root.read": view.t("Read with the ADMIN_TOKEN"),
     "secrets.resealed": view.t("Secrets re-sealed"),
-    "customer.exported": view.t("Customer's data exported"),
-    "customer.erasure_begun": view.t("Erasing a customer begun"),
-    "customer.erased": view.t("Customer erased"),
+    "customer.exported": view.t("Customer's data handed over"),
+    "customer.erasure_begun": view.t("Erasing a customer's data begun"),
+    "customer.erased": view.t("Customer's data erased"),
     "home.restored": view.t("Home restored"),
   };
   return texts[action];

@@ -1,16 +1,24 @@
 import { call } from "../../operator/call.ts";
 import type { ConsoleCall } from "../env.ts";
-import { customersPage, postErase, postExport } from "./customers-page.tsx";
+import { customersPage } from "./customers-page.tsx";
+import { postErase } from "./erase-customer.tsx";
+import { erasurePage, postErasure } from "./erasure-page.tsx";
+import { postExport } from "./hand-over.tsx";
 
 const OWNER = { role: "owner", scope: "site" } as const;
-const PATH = "/sites/:site_id/customers";
+const CUSTOMERS = "/sites/:site_id/customers";
 
-/** The customer is named in forms only, and never in an address: addresses reach logs and the browser's history. */
+/** A customer is named in the body of a form and never in an address: addresses reach logs and the browser's history. */
 export const CUSTOMERS_CALLS: ConsoleCall[] = [
-  call({ ...OWNER, method: "get", path: PATH, audit: [] }, customersPage),
-  call({ ...OWNER, method: "post", path: `${PATH}/export`, audit: ["customer.exported"] }, postExport),
+  call({ ...OWNER, method: "get", path: CUSTOMERS, audit: [] }, (c, site) => customersPage(c, site)),
+  call({ ...OWNER, method: "post", path: `${CUSTOMERS}/export`, audit: ["customer.exported"] }, postExport),
   call(
-    { ...OWNER, method: "post", path: `${PATH}/erase`, audit: ["customer.erasure_begun", "customer.erased"] },
+    { ...OWNER, method: "post", path: `${CUSTOMERS}/erase`, audit: ["customer.erasure_begun", "customer.erased"] },
     postErase,
+  ),
+  call({ ...OWNER, method: "get", path: `${CUSTOMERS}/erasures/:erasure_id`, audit: [] }, erasurePage),
+  call(
+    { ...OWNER, method: "post", path: `${CUSTOMERS}/erasures/:erasure_id`, audit: ["customer.erased"] },
+    postErasure,
   ),
 ];

@@ -7,6 +7,8 @@ export interface Confirmation {
   facts: Child;
   action: string;
   hidden?: Record<string, string>;
+  /** What there is to fill in. */
+  fields?: Child;
   button: string;
   keep: string;
   /** The path of the link that goes back. */
@@ -23,6 +25,7 @@ export function Ask(props: Confirmation & { view: View }) {
         {Object.entries(props.hidden ?? {}).map(([name, value]) => (
           <input type="hidden" name={name} value={value} />
         ))}
+        {props.fields}
         <div class="buttons">
           <button type="submit" class="danger">
             {props.button}

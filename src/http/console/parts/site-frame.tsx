@@ -8,7 +8,7 @@ import { NoticeBox } from "./parts.tsx";
 
 /** A site as its pages show it, and the tab to mark. */
 export type FramedSite = Pick<Site, "id" | "name" | "home" | "status"> & {
-  tab?: "overview" | "sessions" | "apps" | "agents" | "webhooks" | "refusals" | "audit" | "settings";
+  tab?: "overview" | "sessions" | "customers" | "apps" | "agents" | "webhooks" | "refusals" | "audit" | "settings";
 };
 
 /** The top of a site's page: links up, name, state, home and tabs. An unfinished site, which its home does not have yet, has no tabs. */
@@ -17,6 +17,7 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
   const tabs = [
     ["overview", "", t("Overview")],
     ["sessions", "/sessions", t("Sessions")],
+    ["customers", "/customers", t("Customer's data")],
     ["apps", "/apps", t("Apps")],
     ["agents", "/agents", t("Agents")],
     ["webhooks", "/webhooks", "Webhooks"],
@@ -24,6 +25,7 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
     ["audit", "/audit", t("Audit log")],
     ["settings", "/settings", t("Settings")],
   ] as const;
+  const shown = tabs.filter(([, path]) => view.may(`/console/sites/${site.id}${path}`, "GET"));
   return (
     <div class="site">
       <div class="head">
@@ -40,7 +42,7 @@ export function SiteFrame({ view, site }: { view: View; site: FramedSite }) {
       </div>
       {site.status !== "creating" && (
         <nav class="tabs" aria-label={t("Site")}>
-          {tabs.map(([key, path, label]) => (
+          {shown.map(([key, path, label]) => (
             <a href={`/console/sites/${site.id}${path}`} aria-current={site.tab === key ? "page" : undefined}>
               {label}
             </a>

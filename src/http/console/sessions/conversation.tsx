@@ -61,6 +61,7 @@ export function Conversation({ view, siteId, stored }: { view: View; siteId: num
           ] as Fact,
         ]),
   ];
+  const data = `/console/sites/${siteId}/customers`;
   return (
     <div class="talk">
       <section aria-label={t("Conversation")}>
@@ -93,6 +94,11 @@ export function Conversation({ view, siteId, stored }: { view: View; siteId: num
             </>
           ))}
         </dl>
+        {view.may(data, "GET") && (
+          <p>
+            <a href={`${data}?chat_id=${session.id}`}>{t("Hand over or erase this customer's data")}</a>
+          </p>
+        )}
       </aside>
     </div>
   );

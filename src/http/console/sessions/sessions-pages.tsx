@@ -8,7 +8,6 @@ import { showPage } from "../layout.tsx";
 import { Field } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
 import { More } from "../parts/table.tsx";
-import type { View } from "../view.ts";
 import { Conversation } from "./conversation.tsx";
 import { SessionTable, statusText } from "./session-table.tsx";
 
@@ -39,7 +38,6 @@ export async function sessionsPage(c: PageContext, site: Site): Promise<Response
           <button type="submit">{t("Find")}</button>
         </form>
       </search>
-      <CustomersLink view={view} siteId={site.id} />
       <SessionTable view={view} siteId={site.id} sessions={sessions.items} />
       <More view={view} path={path} query={{ status, sbs }} cursor={sessions.nextCursor} />
     </>
@@ -54,24 +52,10 @@ export async function sessionPage(c: PageContext, site: Site): Promise<Response>
   const body = (
     <>
       <p class="lead">{stored.session.agentTitle ?? stored.session.autoTitle}</p>
-      <CustomersLink view={c.var.view} siteId={site.id} chatId={stored.session.id} />
       <Conversation view={c.var.view} siteId={site.id} stored={stored} />
     </>
   );
   return showPage(c, { title, site: { ...site, tab: "sessions" }, body });
-}
-
-/** The way to the customer's data, for those who may hand it over and erase it. */
-function CustomersLink({ view, siteId, chatId }: { view: View; siteId: number; chatId?: number }) {
-  const path = `/console/sites/${siteId}/customers`;
-  if (!view.may(path, "GET")) return null;
-  return (
-    <p>
-      <a href={chatId === undefined ? path : `${path}?chat_id=${chatId}`}>
-        {view.t("Hand over or erase a customer’s data…")}
-      </a>
-    </p>
-  );
 }
 
 async function hasSession(c: PageContext, site: Site, chatId: number): Promise<boolean> {

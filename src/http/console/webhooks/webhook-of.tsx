@@ -7,7 +7,7 @@ import type { ShownSecretOwner } from "../secrets/secret-pages.tsx";
 import type { View } from "../view.ts";
 
 /** The URL as `fetch` sends it: look-alike letters and signs that turn the reading direction are encoded, and deceive nobody. */
-export const shownUrl = ({ url }: Webhook): string => URL.parse(url)?.href ?? url;
+export const shownUrl = ({ url }: Pick<Webhook, "url">): string => URL.parse(url)?.href ?? url;
 
 export const disabledMeans = ({ t }: View): string =>
   t(

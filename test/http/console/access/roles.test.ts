@@ -96,9 +96,10 @@ describe("the pages of each role", { timeout: 60_000 }, () => {
       pages.flatMap(({ path, forms }) => [path, ...forms.map((form) => form.path)].map(patternOf)),
     );
     const missed = CONSOLE_CALLS.filter(({ path }) => !offered.has(path)).map(({ path }) => path);
-    // The pages of new secrets are led to by forms.
-    const led = ["/sites/:site_id/apps/:appid/secret", "/sites/:site_id/webhooks/:webhook_id/secret"];
-    expect([...new Set(missed)]).toEqual(["/sign-in", ...led]);
+    // The pages of new secrets and of erasures are led to by forms. A button of the form that hands a customer's data over erases.
+    const customers = ["/sites/:site_id/customers/erase", "/sites/:site_id/customers/erasures/:erasure_id"];
+    const led = ["/sites/:site_id/apps/:appid/secret", "/sites/:site_id/webhooks/:webhook_id/secret", ...customers];
+    expect([...new Set(missed)].sort()).toEqual(["/sign-in", ...led].sort());
   });
 });
 

@@ -256,8 +256,11 @@ describe.each<[Role, string]>(Object.entries(PEOPLE) as [Role, string][])("as %s
       expect([each.method, path, answer.status]).toEqual([each.method, path, 403]);
     }
     expect(await world.operated()).toEqual(before);
+    await world.chatId({ sbs: "erased" });
+    const erased = await world.admin("POST", `/admin/sites/${world.siteId}/customers/erase`, { sbs: "erased" });
+    const { erasure_id } = await erased.json<{ erasure_id: string }>();
     for (const each of CONSOLE_CALLS.filter((one) => one.method === "get" && !low.includes(one))) {
-      const path = pathOf(each, world).replace("/admin", "/console").replace(/\/$/, "");
+      const path = pathOf(each, world, { erasure_id }).replace("/admin", "/console").replace(/\/$/, "");
       expect([path, (await person.get(path)).status]).toEqual([
         path,
         expect.toSatisfy((status: number) => ![401, 403, 404].includes(status)),

@@ -1,0 +1,58 @@
+import { fieldIssues } from "../../../fields.ts";
+import type { KeptReceipt } from "../../../services/erase-again.ts";
+import { reconcileSchema } from "../../../services/homes.ts";
+import type { Entered } from "../forms/form-action.ts";
+import type { Filled } from "../forms/messages.ts";
+import { Field } from "../parts/form.tsx";
+import type { View } from "../view.ts";
+
+/** Takes the receipts that the pages of erasures gave to the operator. */
+export function ReceiptsField({ view, again }: { view: View; again: Filled | undefined }) {
+  const { t } = view;
+  return (
+    <Field
+      label={t("Receipts of erasures")}
+      name="receipts"
+      rows={6}
+      value={again?.values.receipts}
+      error={again?.errors.receipts}
+      hint={t(
+        "This deployment has no KV: without the receipts of the last 31 days, customers who were erased since then come back. Paste each list as it was shown, one a line. Leave it empty only if nobody was erased.",
+      )}
+      code
+    />
+  );
+}
+
+/** The receipts of a text that was pasted: one JSON list, or a list or a single receipt on each line. */
+export function pastedReceipts({ t }: View, text: string): Entered<KeptReceipt[]> {
+  const found: unknown[] = [];
+  const refused = (error: string) => ({ errors: { receipts: error } });
+  const whole = parsed(text);
+  if (whole !== undefined) found.push(...[whole.value].flat());
+  else {
+    for (const [at, line] of text.split("\n").entries()) {
+      if (line.trim() === "") continue;
+      const one = parsed(line);
+      if (one === undefined) return refused(t("Line {0} is not JSON. Was it cut off?", at + 1));
+      found.push(...[one.value].flat());
+    }
+  }
+  const checked = reconcileSchema.safeParse({ receipts: found });
+  if (checked.success) return { input: checked.data.receipts ?? [] };
+  const [, at = "0", ...field] = (fieldIssues(checked.error)[0]?.field ?? "").split(".");
+  const number = Number(at) + 1;
+  return refused(
+    field.length === 0
+      ? t("Number {0} is no receipt: paste it as it was shown.", number)
+      : t("Number {0} is not as it was shown: {1}", number, field.join(".")),
+  );
+}
+
+function parsed(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,36 @@
+import type { Site } from "../store/directory/sites.ts";
+import { selectCustomer } from "../store/home/customers.ts";
+import { selectUnlisted } from "../store/home/erasures.ts";
+import { customerUnknown } from "./refusals.ts";
+import { homeOf, type ServiceContext } from "./service-context.ts";
+
+/** How many chat ids {@link findCustomer} reads. */
+export const MOST_CHAT_IDS = 10_000;
+
+/** A customer, and where their sessions are. */
+export interface FoundCustomer {
+  sbs: string;
+  name: string;
+  /** The first {@link MOST_CHAT_IDS} after the id that was asked for, ascending. */
+  chatIds: number[];
+}
+
+/**
+ * Looks a customer up before their data is handed over or erased. Writes nothing.
+ *
+ * @param input `after`: only sessions with a higher id
+ * @throws ServiceError `not_found`, reason `customer_unknown`
+ */
+export async function findCustomer(
+  ctx: ServiceContext,
+  { site, sbs, after = 0 }: { site: Site; sbs: string; after?: number | undefined },
+): Promise<FoundCustomer> {
+  const db = homeOf(ctx, site);
+  const theirs = { siteId: site.id, externalId: sbs, until: Number.MAX_SAFE_INTEGER, listedTo: after };
+  const [stored, chatIds] = await Promise.all([
+    selectCustomer(db, site.id, sbs, 0, 1),
+    selectUnlisted(db, theirs, MOST_CHAT_IDS),
+  ]);
+  if (stored === undefined) throw customerUnknown();
+  return { sbs, name: stored.customer.name, chatIds };
+}

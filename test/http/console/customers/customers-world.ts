@@ -1,0 +1,45 @@
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { databaseOf } from "../../../support/homes.ts";
+import type { Replacements } from "../../../support/isolate.ts";
+import { NOW, World } from "../../../support/world.ts";
+
+/** A signed-in owner, and the page where customers are handed over and erased. */
+export async function start(home = "apac", bindings: Replacements = {}) {
+  const world = await World.create(bindings, home);
+  const visitor = await ConsoleVisitor.signedIn(world);
+  return { world, visitor, path: `/console/sites/${world.siteId}/customers` };
+}
+
+/** Stores many sessions of one customer, with a message each. @returns their chat ids */
+export async function manySessions({ home, siteId, appid }: World, sbs: string, count: number): Promise<number[]> {
+  const db = databaseOf(home);
+  const numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)";
+  await db.batch([
+    db
+      .prepare(
+        "INSERT INTO customers (site_id, external_id, name, ip, created_at, updated_at) VALUES (?1, ?2, 'Many', '127.0.0.1', ?3, ?3)",
+      )
+      .bind(siteId, sbs, NOW),
+    db
+      .prepare(
+        `${numbers} INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at)
+         SELECT i, ?1, ?3, 'ticket', ?4, 1, 'waiting', '', ?5 FROM n`,
+      )
+      .bind(siteId, count, appid, sbs, NOW),
+    db
+      .prepare(
+        `${numbers} INSERT INTO messages (site_id, session_id, seq, sender, sender_uid, content, created_at)
+         SELECT ?1, i, 1, 'visitor', NULL, 'said ' || i, ?3 FROM n`,
+      )
+      .bind(siteId, count, NOW),
+  ]);
+  return Array.from({ length: count }, (_, at) => at + 1);
+}
+
+/** The rows of the audit log about customers: action, subject and details. */
+export async function audited(world: World): Promise<[string, string, Record<string, unknown>][]> {
+  const { audit } = await world.operated();
+  return audit
+    .filter(({ action }) => String(action).startsWith("customer."))
+    .map(({ action, subject, details }) => [String(action), String(subject), JSON.parse(String(details))]);
+}

@@ -1,0 +1,256 @@
+import { env } from "cloudflare:workers";
+import { describe, expect, it } from "vitest";
+import type { ConsolePage } from "../../../support/console-page.ts";
+import { databaseOf } from "../../../support/homes.ts";
+import { newWebhook } from "../../../support/new-webhook.ts";
+import { ADMIN_TOKEN, NOW } from "../../../support/world.ts";
+import { audited, manySessions, start } from "./customers-world.ts";
+
+const DAY = 86_400;
+const SBS = "Customer (sbs)";
+const SURE = { "Nobody can undo this": "on" };
+const actionsOf = async (world: Parameters<typeof audited>[0]) => (await audited(world)).map(([action]) => action);
+const iso = (at: number) => `datetime="${new Date(at * 1000).toISOString()}"`;
+
+/** What stands beside a term of a page's facts. */
+function fact(page: ConsolePage, term: string): string {
+  const [, value = ""] = new RegExp(`<dt>${term}</dt><dd>(.*?)</dd>`, "s").exec(page.html) ?? [];
+  return value.replace(/<[^>]*>/g, "").trim();
+}
+
+describe.each(["main", "apac"])("erasing a customer in %s", (home) => {
+  it("asks with the facts, and then shows what is gone, who had it and what stays", async () => {
+    const { world, visitor, path } = await start(home);
+    const told = await newWebhook(world, { url: "https://told.example.com/" });
+    const untold = await newWebhook(world, { url: "https://untold.example.com/", events: '["session.created"]' });
+    const theirs = { sbs: "mei", sbs_mc: "Mei Tanaka" };
+    const chatIds = [await world.chatId(theirs), await world.chatId(theirs)];
+    const other = await world.chatId({ sbs: "other" });
+    await databaseOf(home)
+      .prepare("UPDATE deliveries SET status = 'delivered' WHERE site_id = ? AND webhook_id = ? AND seq = 1")
+      .bind(world.siteId, untold.id)
+      .run();
+    const before = await world.stored();
+
+    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    expect([asked.status, asked.heading]).toEqual([200, "Erase this customer's data?"]);
+    expect(["Customer", "sbs", "Sessions", "chat_id"].map((term) => fact(asked, term))).toEqual([
+      "Mei Tanaka",
+      "mei",
+      "2",
+      chatIds.join(", "),
+    ]);
+    expect(asked.text).toMatch(/Time Travel.*Idempotency-Keys.*Free pages.*receivers.*systems that opened/);
+    expect([await world.stored(), await audited(world)]).toEqual([before, []]);
+
+    const unticked = await visitor.press(asked, "Erase now");
+    expect([unticked.status, unticked.link("Nobody can undo this")]).toEqual([400, "#sure"]);
+    expect([await world.stored(), await audited(world)]).toEqual([before, []]);
+
+    const done = await visitor.press(unticked, "Erase now", SURE);
+    expect([done.status, done.heading]).toEqual([200, "A customer's data was erased"]);
+    expect(done.notices).toEqual(["It is done", "Not told: 1 of 2 receivers"]);
+    const terms = ["Sessions", "Messages", "Participants", "What events said", "Deliveries called off"];
+    expect(terms.map((term) => fact(done, term))).toEqual(["2", "2", "2", "2", "3"]);
+    expect(done.rows).toEqual(
+      expect.arrayContaining([
+        ["https://told.example.com/", "0", "0", "Yes"],
+        ["https://untold.example.com/", "1", "0", "No"],
+      ]),
+    );
+    expect(done.link("https://untold.example.com/")).toBe(`/console/sites/${world.siteId}/webhooks/${untold.id}`);
+    expect(done.link("https://told.example.com/")).toContain(told.id);
+    expect(done.html).toContain(iso(NOW + 30 * DAY));
+    expect(done.html).toContain(iso(NOW + DAY));
+    expect(done.text).not.toContain("Receipts");
+
+    const after = await world.stored();
+    expect(after.sessions.map(({ id }) => id)).toEqual([other]);
+    expect(after.customers.map(({ external_id }) => external_id)).toEqual(["other"]);
+    const [begun, erased] = await audited(world);
+    expect([begun?.[0], erased?.[0]]).toEqual(["customer.erasure_begun", "customer.erased"]);
+    expect(done.path).toBe(`${path}/erasures/${begun?.[1]}`);
+    expect(done.text).toContain(`Id of the erasure ${begun?.[1]}`);
+  });
+});
+
+describe("an erasure of several steps", () => {
+  it("shows how many sessions are left, and goes on by its button until none is", async () => {
+    const { world, visitor, path } = await start();
+    await manySessions(world, "many", 620);
+    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "many" });
+    expect([fact(asked, "Sessions"), fact(asked, "chat_id")]).toEqual(["620", "1, 2, 3 … 620"]);
+    const begun = await visitor.press(asked, "Erase now", SURE);
+    expect([begun.heading, begun.notices]).toEqual([
+      "Erasing a customer's data",
+      ["It is not done: sessions left: 120"],
+    ]);
+    expect([fact(begun, "Sessions"), fact(begun, "Sessions left"), fact(begun, "sbs")]).toEqual(["500", "120", "many"]);
+    expect((await world.stored()).sessions).toHaveLength(120);
+    const done = await visitor.press(begun, "Go on erasing");
+    expect([done.path, done.notices, fact(done, "Sessions")]).toEqual([begun.path, ["It is done"], "620"]);
+    expect(done.text).not.toContain("many");
+    expect((await world.stored()).customers).toEqual([]);
+    expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
+
+    // The old page, sent again.
+    const again = await visitor.press(begun, "Go on erasing");
+    expect([again.path, again.notices, fact(again, "Sessions")]).toEqual([begun.path, ["It is done"], "620"]);
+    expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
+  });
+
+  it("goes on from the first page too, when its own page was closed", async () => {
+    const { world, visitor, path } = await start();
+    await manySessions(world, "many", 501);
+    const begin = async () => {
+      const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "many" });
+      return visitor.press(asked, "Erase now", SURE);
+    };
+    const first = await begin();
+    expect(first.notices).toEqual(["It is not done: sessions left: 1"]);
+    const second = await begin();
+    expect([second.path, second.notices]).toEqual([first.path, ["It is done"]]);
+  });
+
+  it("is carried out once by two tabs that go on at the same time", async () => {
+    const { world, visitor, path } = await start();
+    await manySessions(world, "many", 700);
+    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "many" });
+    const begun = await visitor.press(asked, "Erase now", SURE);
+    const other = await visitor.open(begun.path);
+    const [one, two] = await Promise.all([
+      visitor.press(begun, "Go on erasing"),
+      visitor.press(other, "Go on erasing"),
+    ]);
+    expect([one.status, two.status]).toEqual([200, 200]);
+    const done = await visitor.open(begun.path);
+    expect([done.notices, fact(done, "Sessions"), fact(done, "Messages")]).toEqual([["It is done"], "700", "700"]);
+    expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
+  });
+});
+
+describe("a form that erases", () => {
+  it("leads to the same result when it is sent twice, at once or later", async () => {
+    const { world, visitor, path } = await start();
+    await world.chatId({ sbs: "mei" });
+    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const [one, two] = await Promise.all([
+      visitor.press(asked, "Erase now", SURE),
+      visitor.press(asked, "Erase now", SURE),
+    ]);
+    expect([one.notices, two.notices, one.path]).toEqual([["It is done"], ["It is done"], two.path]);
+    await world.chatId({ sbs: "mei" });
+    const later = await visitor.press(asked, "Erase now", SURE);
+    expect(later.path).toBe(one.path);
+    // It was about what was there then: a session that came later needs another question.
+    expect((await world.stored()).sessions).toHaveLength(1);
+    const anew = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const second = await visitor.press(anew, "Erase now", SURE);
+    expect([second.notices, second.path === one.path]).toEqual([["It is done"], false]);
+    expect((await world.stored()).sessions).toEqual([]);
+  });
+
+  it("of another tab leads to the erasure that was done", async () => {
+    const { world, visitor, path } = await start();
+    await world.chatId({ sbs: "mei" });
+    const ask = async () => visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const tabs = [await ask(), await ask()] as const;
+    const first = await visitor.press(tabs[0], "Erase now", SURE);
+    const second = await visitor.press(tabs[1], "Erase now", SURE);
+    expect([second.status, second.path]).toEqual([200, first.path]);
+    expect(await actionsOf(world)).toEqual(["customer.erasure_begun", "customer.erased"]);
+  });
+
+  it("says at the field that the customer is unknown, or gone", async () => {
+    const { world, visitor, path } = await start();
+    const form = await visitor.open(path);
+    const unknown = await visitor.press(form, "Erase…", { [SBS]: "mei" });
+    expect([unknown.status, unknown.link(SBS), unknown.value(SBS)]).toEqual([404, "#sbs", "mei"]);
+    expect((await visitor.press(form, "Erase…", { [SBS]: "" })).status).toBe(400);
+    await world.chatId({ sbs: "mei" });
+    const asked = await visitor.press(form, "Erase…", { [SBS]: "mei" });
+    await visitor.press(asked, "Erase now", SURE);
+    const gone = await visitor.press(form, "Erase…", { [SBS]: "mei" });
+    expect([gone.status, /id="sbs-error">([^<]*)</.exec(gone.html)?.[1]]).toEqual([
+      404,
+      "This site has no such customer. If there was one who was erased, nothing is left of them here.",
+    ]);
+    const never = { form: form.value("form"), customer: '"never"', asked: "yes", sure: "on" };
+    expect((await visitor.post(`${path}/erase`, never)).status).toBe(404);
+    expect((await visitor.post(`${path}/erase`, { ...never, customer: "{" })).status).toBe(400);
+  });
+
+  it("asks again after a change of language or a new sign-in, and erases nothing by it", async () => {
+    const { world, visitor, path } = await start();
+    await world.chatId({ sbs: "mei" });
+    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const chinese = await visitor.press(asked, "中文");
+    expect([chinese.status, chinese.heading]).toEqual([200, "抹除此客户的数据？"]);
+    visitor.cookies.clear();
+    const door = await visitor.press(asked, "Erase now", SURE);
+    expect(door.heading).toBe("Sign in to the console");
+    const back = await visitor.press(door, "Sign in", { "Admin token": ADMIN_TOKEN });
+    expect([back.heading, back.notices]).toEqual([
+      "Erase this customer's data?",
+      ["Nothing was changed yet: look the form over and send it."],
+    ]);
+    expect(await audited(world)).toEqual([]);
+    expect((await visitor.press(back, "Erase now", SURE)).notices).toEqual(["It is done"]);
+  });
+});
+
+describe("an erasure that cannot be done now", () => {
+  it.each(["apac", "main"])("is 503 while the home %s is closed, and deletes nothing", async (closed) => {
+    const { world, visitor, path } = await start();
+    await world.chatId({ sbs: "mei" });
+    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const before = await world.stored();
+    const other = visitor.through(world.anotherIsolate({ CLOSED_HOMES: closed }));
+    const page = await other.press(asked, "Erase now", SURE);
+    expect([page.status, page.heading, page.headers.get("retry-after")]).toEqual([
+      503,
+      "A home is closed, so this cannot be done now",
+      expect.any(String),
+    ]);
+    expect([await world.stored(), await audited(world)]).toEqual([before, []]);
+    const again = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    expect((await visitor.press(again, "Erase now", SURE)).notices).toEqual(["It is done"]);
+  });
+
+  it("is no page for an erasure of another site, or none", async () => {
+    const { world, visitor, path } = await start();
+    await world.chatId({ sbs: "mei" });
+    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const { path: done } = await visitor.press(asked, "Erase now", SURE);
+    const { path: elsewhere } = await start();
+    const other = done.replace(path, elsewhere);
+    for (const address of [other, `${path}/erasures/none`, `${path}/erasures/%27`]) {
+      expect([address, (await visitor.get(address)).status]).toEqual([address, 404]);
+      const form = asked.value("form");
+      expect([address, (await visitor.post(address, { form })).status]).toEqual([address, 404]);
+    }
+  });
+});
+
+describe("a deployment without KV", () => {
+  it("gives receipts to keep before anything is deleted", async () => {
+    const { world, visitor, path } = await start("main", { CREDENTIALS: undefined });
+    const chatId = await world.chatId({ sbs: "mei" });
+    const asked = await visitor.press(await visitor.open(path), "Erase…", { [SBS]: "mei" });
+    const begun = await visitor.press(asked, "Erase now", SURE);
+    expect(begun.notices).toEqual(["Nothing is erased yet: keep the receipts below first"]);
+    expect((await world.stored()).sessions).toHaveLength(1);
+    const [, json = ""] = /<code id="receipts">(.*?)<\/code>/.exec(begun.html) ?? [];
+    const [[, id] = []] = await audited(world);
+    expect(JSON.parse(json.replaceAll("&quot;", '"'))).toEqual([
+      { erasure_id: id, site_id: world.siteId, hash: expect.any(String), highest_chat_id: chatId, chat_ids: [chatId] },
+    ]);
+    expect(begun.text).toContain("Receipts to keep for 31 days");
+    const done = await visitor.press(begun, "I have kept them: erase now");
+    expect([done.notices, done.text.includes("Receipts to keep for 31 days")]).toEqual([["It is done"], true]);
+    expect((await world.stored()).sessions).toEqual([]);
+    expect(
+      (await env.DB.prepare("SELECT * FROM customers WHERE site_id = ?").bind(world.siteId).all()).results,
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,118 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { tablesOf } from "../../../support/read-store.ts";
+import type { World } from "../../../support/world.ts";
+import { audited, manySessions, start } from "./customers-world.ts";
+
+afterEach(() => void vi.restoreAllMocks());
+
+const SURE = { "Nobody can undo this": "on" };
+
+/** Ids of customers that paths, pages or forms could take for something else. */
+const ODD = [
+  "..",
+  "../../tokens",
+  "/",
+  "a/b?c=d#e",
+  "%2e%2e%2f",
+  `"quoted" 'twice'`,
+  "<script>alert(1)</script>",
+  "&amp;",
+  "😀",
+  " mei ",
+  "null",
+  "0",
+  '"mei"',
+  "{0}",
+  "‮mei",
+  "\u200b",
+  "line\nend",
+  "line\r\nend",
+  "tab\t\u0000zero",
+];
+
+/** A visitor who keeps every address that they were led to. */
+function watched(world: World): { visitor: ConsoleVisitor; addresses: string[] } {
+  const addresses: string[] = [];
+  const visitor = new ConsoleVisitor({
+    fetch: async (request: Request) => {
+      addresses.push(request.url);
+      const answer = await world.fetch(request);
+      addresses.push(answer.headers.get("location") ?? "");
+      return answer;
+    },
+  });
+  return { visitor, addresses };
+}
+
+describe("a customer with the id", () => {
+  it.each(ODD)("%j is handed over and erased like any other, from the page of their session", async (sbs) => {
+    const { world, visitor, path } = await start();
+    const chatId = await world.chatId({ sbs });
+    await world.chatId({ sbs: "other" });
+    const page = await visitor.open(`${path}?chat_id=${chatId}`);
+    const file = JSON.parse(await (await visitor.submit(page, "Hand over as a file")).text());
+    expect([file.customer.sbs, file.sessions.length]).toEqual([sbs, 1]);
+    const asked = await visitor.press(page, "Erase…");
+    expect([asked.status, asked.heading]).toEqual([200, "Erase this customer's data?"]);
+    expect(asked.html).not.toContain("<script>alert");
+    const done = await visitor.press(asked, "Erase now", SURE);
+    expect(done.notices).toEqual(["It is done"]);
+    expect((await world.stored()).customers.map((row) => row.external_id)).toEqual(["other"]);
+  });
+
+  it.each(ODD.filter((sbs) => !/\p{Cc}/u.test(sbs)))("%j may be typed", async (sbs) => {
+    const { world, visitor, path } = await start();
+    await world.chatId({ sbs });
+    const asked = await visitor.press(await visitor.open(path), "Erase…", { "Customer (sbs)": sbs });
+    await visitor.press(asked, "Erase now", SURE);
+    expect((await world.stored()).customers).toEqual([]);
+  });
+
+  it("that is not there is shown again as it was typed", async () => {
+    const { visitor, path } = await start();
+    for (const sbs of ODD.filter((each) => !/\p{Cc}/u.test(each))) {
+      const page = await visitor.press(await visitor.open(path), "Erase…", { "Customer (sbs)": sbs });
+      expect([page.status, page.value("Customer (sbs)")]).toEqual([404, sbs]);
+      expect(page.html).not.toContain("<script>alert");
+    }
+  });
+});
+
+describe("the id of a customer", () => {
+  it("stands in no address, no log line, no stored form and no row of the audit log", async () => {
+    const { world, path } = await start();
+    const lines: string[] = [];
+    for (const method of ["log", "warn", "error", "info"] as const) {
+      vi.spyOn(console, method).mockImplementation((...said: unknown[]) => void lines.push(said.map(String).join()));
+    }
+    const sbs = `person-${crypto.randomUUID()}`;
+    await manySessions(world, sbs, 620);
+    const { visitor, addresses } = watched(world);
+    await visitor.signIn();
+    const form = await visitor.open(path);
+    const typed = { "Customer (sbs)": sbs };
+    const parts = await visitor.press(form, "Hand over as a file", typed);
+    const answer = await visitor.submit(parts, "Download 1");
+    expect([...answer.headers].join()).not.toContain(sbs);
+    await visitor.press(parts, "中文");
+    await visitor.get("/console/nothing");
+    visitor.cookies.delete("__Host-language");
+    await visitor.press(form, "Hand over as a file", { "Customer (sbs)": `${sbs}-unknown` });
+    const asked = await visitor.press(form, "Erase…", typed);
+    await visitor.press(asked, "Erase now");
+    const begun = await visitor.press(asked, "Erase now", SURE);
+    expect(begun.text).toContain(sbs);
+    const forms = (await tablesOf(env.DB)).console_forms ?? [];
+    expect(forms.filter(({ location }) => String(location).startsWith(path))).toHaveLength(1);
+    expect(JSON.stringify(forms)).not.toContain(sbs);
+    await visitor.press(begun, "Go on erasing");
+    await visitor.press(asked, "Erase now", SURE);
+    expect(lines.length).toBeGreaterThan(10);
+    expect(lines.join("\n")).not.toContain(sbs);
+    expect(addresses.join("\n")).not.toContain(sbs);
+    expect(JSON.stringify(await audited(world))).not.toContain(sbs);
+    for (const db of [env.DB, env.HOME_APAC]) expect(JSON.stringify(await tablesOf(db))).not.toContain(sbs);
+  });
+});

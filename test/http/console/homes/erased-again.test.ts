@@ -1,0 +1,131 @@
+import { env } from "cloudflare:workers";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { ConsoleVisitor } from "../../../support/console-visitor.ts";
+import { databaseOf } from "../../../support/homes.ts";
+import { replacing } from "../../../support/replacing.ts";
+import { bookmark } from "../../../support/time-travel.ts";
+import { World } from "../../../support/world.ts";
+
+/** Settling a home that was restored to a time before a customer was erased: docs/operating.md, "Restoring a home". */
+
+afterEach(() => void vi.restoreAllMocks());
+
+const LIFT = "It was restored: lift now";
+const RECEIPTS = "Receipts of erasures";
+
+const customersOf = async ({ home, siteId }: World) =>
+  (
+    await databaseOf(home).prepare("SELECT external_id FROM customers WHERE site_id = ?").bind(siteId).all()
+  ).results.map(({ external_id }) => external_id);
+
+/** A KV whose lists take so long that no time is left to erase. */
+function slowKv(): KVNamespace {
+  const real = Date.now;
+  const list: KVNamespace["list"] = async (...options) => {
+    vi.spyOn(Date, "now").mockImplementation(() => real() + 5_000);
+    return env.CREDENTIALS.list(...options);
+  };
+  return replacing(env.CREDENTIALS, { list });
+}
+
+/** A closed home that was restored to a time before the customer `mei` was erased. */
+async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}) {
+  const world = await World.create(bindings, home);
+  await world.chatId({ sbs: "mei" });
+  await world.chatId({ sbs: "other" });
+  const visitor = await ConsoleVisitor.signedIn(world);
+  const restore = await bookmark(databaseOf(home));
+  const path = `/console/sites/${world.siteId}/customers`;
+  const asked = await visitor.press(await visitor.open(path), "Erase…", { "Customer (sbs)": "mei" });
+  const begun = await visitor.press(asked, "Erase now", { "Nobody can undo this": "on" });
+  const [, json] = /<code id="receipts">(.*?)<\/code>/.exec(begun.html) ?? [];
+  if (json !== undefined) await visitor.press(begun, "I have kept them: erase now");
+  expect(await customersOf(world)).toEqual(["other"]);
+  await restore();
+  expect(await customersOf(world)).toEqual(["mei", "other"]);
+  const closed = visitor.through(world.anotherIsolate({ CLOSED_HOMES: home }));
+  const form = await closed.open(`/console/homes/${home}/restored`);
+  return { world, closed, form, receipts: json?.replaceAll("&quot;", '"') ?? "" };
+}
+
+describe("a restored home", () => {
+  it("erases again who was erased, and says how many", async () => {
+    const { world, closed, form } = await restored("apac");
+    expect(form.text).toContain("customers who were erased are erased again");
+    const asked = await closed.press(form, "Go on…");
+    expect(asked.text).not.toContain(RECEIPTS);
+    const done = await closed.press(asked, LIFT);
+    expect(done.notices).toEqual(["The chat_ids of the home apac were lifted"]);
+    expect(done.text).toContain("Customers erased again 1");
+    expect(await customersOf(world)).toEqual(["other"]);
+    const again = await closed.press(await closed.open(asked.path), LIFT);
+    expect(again.text).toContain("Customers erased again 0");
+  });
+
+  it("says that it must not be opened while erasures are left, and leads to the form again", async () => {
+    const { world, closed, form } = await restored("apac");
+    const asked = await closed.press(form, "Go on…");
+    const late = closed.through(world.anotherIsolate({ CLOSED_HOMES: "apac", CREDENTIALS: slowKv() }));
+    const begun = await late.press(asked, LIFT);
+    expect(begun.notices).toEqual([
+      "The chat_ids of the home apac were lifted",
+      "Do not open this home: erasures left: 1",
+    ]);
+    expect(begun.text).toContain("Customers erased again 0");
+    expect(await customersOf(world)).toEqual(["mei", "other"]);
+    vi.restoreAllMocks();
+    const done = await closed.press(await closed.open(begun.link("Send it again…")), LIFT);
+    expect(done.notices).toEqual(["The chat_ids of the home apac were lifted"]);
+    expect(done.text).toContain("Customers erased again 1");
+    expect(done.text).toContain("chat_ids skipped 0");
+    expect(await customersOf(world)).toEqual(["other"]);
+  });
+});
+
+describe("a restored main without KV", () => {
+  it("erases again by the receipts that are pasted in", async () => {
+    const { world, closed, form, receipts } = await restored("main", { CREDENTIALS: undefined });
+    const asked = await closed.press(form, "Go on…");
+    expect(asked.value(RECEIPTS)).toBe("");
+    const none = await closed.press(asked, LIFT);
+    expect(none.text).toContain("Customers erased again 0");
+    expect(none.text).toContain("only those that were pasted in count");
+    expect(await customersOf(world)).toEqual(["mei", "other"]);
+    const done = await closed.press(await closed.open(asked.path), LIFT, {
+      [RECEIPTS]: `\n${receipts}\n\n${receipts}`,
+    });
+    expect([done.status, done.notices]).toEqual([200, ["The chat_ids of the home main were lifted"]]);
+    expect(done.text).toContain("Customers erased again 1");
+    expect(await customersOf(world)).toEqual(["other"]);
+  });
+
+  it.each([
+    ["{", "Line 1 is not JSON. Was it cut off?"],
+    ['[]\n[{"erasure_id"', "Line 2 is not JSON. Was it cut off?"],
+    ["[1]", "Number 1 is no receipt: paste it as it was shown."],
+    ['"text"', "Number 1 is no receipt: paste it as it was shown."],
+    ["[{}]", "Number 1 is not as it was shown: erasure_id"],
+  ])("says at the field what is wrong with %j, keeps it, and lifts nothing", async (pasted, text) => {
+    const world = await World.create({ CREDENTIALS: undefined, CLOSED_HOMES: "main" });
+    const visitor = await ConsoleVisitor.signedIn(world);
+    const before = await world.operated();
+    const asked = await visitor.press(await visitor.open("/console/homes/main/restored"), "Go on…", {
+      "chat_ids to skip": "2000",
+    });
+    const page = await visitor.press(asked, LIFT, { [RECEIPTS]: pasted });
+    expect([page.status, page.heading, page.link(RECEIPTS)]).toEqual([400, "Was the home main restored?", "#receipts"]);
+    expect(/id="receipts-error">([^<]*)</.exec(page.html)?.[1]).toBe(text);
+    expect([page.value(RECEIPTS).replaceAll("\r\n", "\n"), page.value("lift")]).toEqual([pasted, "2000"]);
+    expect(await world.operated()).toEqual(before);
+    const chinese = await visitor.press(page, "中文");
+    expect([chinese.status, chinese.value("抹除凭据").replaceAll("\r\n", "\n")]).toEqual([400, pasted]);
+  });
+
+  it("names the receipt and the field that is not as it was shown", async () => {
+    const { closed, form, receipts } = await restored("main", { CREDENTIALS: undefined });
+    const asked = await closed.press(form, "Go on…");
+    const bad = receipts.replace(/"hash":"/, '"hash":"x');
+    const page = await closed.press(asked, LIFT, { [RECEIPTS]: `${receipts}\n${bad}` });
+    expect(/id="receipts-error">([^<]*)</.exec(page.html)?.[1]).toBe("Number 2 is not as it was shown: hash");
+  });
+});
