@@ -342,6 +342,21 @@ describe("the admin API answers as documented", () => {
     }
   });
 
+  test("one customer's data, handed over and erased", async () => {
+    const at = `/admin/sites/${site.siteId}/customers`;
+    await newSession();
+    const large = admin({ sbs: "x".repeat(65_536) });
+    for (const what of ["export", "erase"]) {
+      expect(await call("POST", `${at}/${what}`, admin({ sbs: "customer_001" }))).toBe(200);
+      expect(await call("POST", `${at}/${what}`, admin({ sbs: "" }))).toBe(400);
+      expect(await call("POST", `${at}/${what}`, admin({ sbs: "nobody" }))).toBe(404);
+      expect(await call("POST", `${at}/${what}`, large)).toBe(413);
+      expect(await call("POST", `${at}/${what}`, admin({}, { "content-type": "text/plain" }))).toBe(415);
+    }
+    // Erased before: zeros.
+    expect(await call("POST", `${at}/erase`, admin({ sbs: "customer_001" }))).toBe(200);
+  });
+
   test("every refusal for an unfinished site", async () => {
     const { DB } = worker.env as { DB: D1Database };
     const begin = DB.prepare(
@@ -362,6 +377,9 @@ describe("the admin API answers as documented", () => {
       expect(await call("GET", `${at}/${list}`, admin())).toBe(409);
     }
     expect(await call("POST", `${at}/webhooks`, admin(HOOK))).toBe(409);
+    for (const what of ["export", "erase"]) {
+      expect(await call("POST", `${at}/customers/${what}`, admin({ sbs: "customer_001" }))).toBe(409);
+    }
     expect(await call("PATCH", `${at}/webhooks/wh_0`, admin(HOOK))).toBe(409);
     expect(await call("DELETE", `${at}/webhooks/wh_0`, admin())).toBe(409);
     expect(await call("POST", `${at}/webhooks/wh_0/rotate`, admin())).toBe(409);
