@@ -8,12 +8,13 @@ CREATE TABLE `erasure_receipts` (
 	`home` text NOT NULL,
 	`site_id` integer NOT NULL,
 	`erasure_id` text NOT NULL,
+	`listed_at` integer NOT NULL,
 	`first_chat_id` integer NOT NULL,
 	`at` integer NOT NULL,
 	`hash` text NOT NULL,
 	`until` integer NOT NULL,
 	`chat_ids` text NOT NULL,
-	PRIMARY KEY(`home`, `site_id`, `erasure_id`, `first_chat_id`)
+	PRIMARY KEY(`home`, `site_id`, `erasure_id`, `listed_at`, `first_chat_id`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `erasures` (

@@ -5,7 +5,7 @@ import { type ReceiptKey, selectReceiptKeys, selectReceipts } from "../store/dir
 import { bringBackErasure, isOpen, selectCustomersOf, selectDone } from "../store/home/erasures.ts";
 import { listReceiptKeys, readReceipt } from "../store/kv-erasures.ts";
 import { type HashCheck, hashCheck } from "./customer-hash.ts";
-import { goOn } from "./erase-customer.ts";
+import { CHAT_IDS_PER_PART, goOn, keepReceipt } from "./erase-customer.ts";
 import { fromKv } from "./remember-floors.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -70,7 +70,7 @@ async function dueErasures(
   const parts: Part[] = [
     ...kept.map((each) => ({
       ...{ home, siteId: each.site_id, erasureId: each.erasure_id, hash: each.hash, until: each.highest_chat_id },
-      ...{ firstChatId: each.chat_ids[0] ?? 0, chatIds: each.chat_ids, isTrusted: true },
+      ...{ listedAt: 0, firstChatId: each.chat_ids[0] ?? 0, chatIds: each.chat_ids, isTrusted: true },
     })),
     // A restored directory has only what it had at that time.
     ...(home === MAIN_HOME ? [] : await selectReceiptKeys(directory, home)).map((key) => ({ ...key, isTrusted: true })),
@@ -112,6 +112,12 @@ async function carryOut(
   const key = { siteId, hash, id: erasureId };
   const erasure = await bringBackErasure(ctx.runtime, db, { ...key, externalId, until }, ctx.now);
   if (erasure === undefined) return false;
+  // A later restore may bring the same people back, until long after the first receipts have gone.
+  const list = { home, siteId, erasureId, hash, until, listedAt: ctx.now };
+  for (let at = 0; isOpen(erasure) && at < chatIds.length; at += CHAT_IDS_PER_PART) {
+    const part = chatIds.slice(at, at + CHAT_IDS_PER_PART);
+    await keepReceipt(ctx, { ...list, firstChatId: part[0] ?? 0, chatIds: part }, answerBy);
+  }
   let progress = erasure;
   while (isOpen(progress) && ctx.runtime.elapsed() < answerBy) {
     const before = progress;
@@ -128,8 +134,9 @@ async function chatIdsOf(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise
   const stored = home === MAIN_HOME ? [] : await selectReceipts(directory, { home, siteId, erasureId });
   const chatIds = new Set(stored.flatMap((receipt) => receipt.chatIds));
   for (const part of parts) {
-    if (part.chatIds === undefined && stored.some(({ firstChatId }) => firstChatId === part.firstChatId)) continue;
+    const isSame = (each: ReceiptKey) => each.listedAt === part.listedAt && each.firstChatId === part.firstChatId;
+    if (part.chatIds === undefined && stored.some(isSame)) continue;
     for (const id of part.chatIds ?? (await readReceipt(credentials, part, fromKv(ctx)))) chatIds.add(id);
   }
-  return [...chatIds];
+  return [...chatIds].sort((a, b) => a - b);
 }

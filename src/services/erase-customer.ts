@@ -38,7 +38,7 @@ const STEPS_PER_CALL = 2;
 const LEAST_LEFT_MS = 3_000;
 
 /** How many chat ids one part of a receipt names: D1 takes 2 MB in one value. */
-const CHAT_IDS_PER_PART = 10_000;
+export const CHAT_IDS_PER_PART = 10_000;
 
 /**
  * Receipts of an erasure that stood still are written again after this time, with all that is left: they are kept for a day longer
@@ -202,17 +202,27 @@ async function listSome(
   erasure: OpenErasure,
   answerBy: number,
 ): Promise<Erasure | undefined> {
-  const { runtime, config, now } = ctx;
+  const { runtime } = ctx;
   const chatIds = await selectUnlisted(db, erasure, CHAT_IDS_PER_PART);
   const { id: erasureId, hash, until, listedTo, total, listedAt } = erasure;
-  const receipt = { home, siteId, erasureId, hash, until, chatIds, firstChatId: chatIds[0] ?? listedTo };
+  const receipt = { home, siteId, erasureId, hash, until, listedAt, chatIds, firstChatId: chatIds[0] ?? listedTo };
+  await keepReceipt(ctx, receipt, answerBy);
+  const isLast = chatIds.length < CHAT_IDS_PER_PART;
+  const next = { listedTo: isLast ? until : (chatIds.at(-1) ?? until), listedAt, total: total + chatIds.length };
+  return noteListed(runtime, db, erasure, next, answerBy);
+}
+
+/**
+ * Writes a part of a receipt into the directory and into KV.
+ *
+ * @throws ServiceError `unavailable` when either does not take it
+ */
+export async function keepReceipt(ctx: ServiceContext, receipt: Receipt, answerBy: number): Promise<void> {
+  const { runtime, config, now } = ctx;
   await Promise.all([
     insertReceipt(runtime, config.directory, receipt, now, answerBy),
     fromKv(ctx)(() => writeReceipt(config.credentials, receipt)),
   ]);
-  const isLast = chatIds.length < CHAT_IDS_PER_PART;
-  const next = { listedTo: isLast ? until : (chatIds.at(-1) ?? until), listedAt, total: total + chatIds.length };
-  return noteListed(runtime, db, erasure, next, answerBy);
 }
 
 /** Whether a restore reaches every place of the deployment that could hold a receipt. */

@@ -55,7 +55,9 @@ export const erasureReceipts = sqliteTable(
     home: text().notNull(),
     siteId: integer("site_id").notNull(),
     erasureId: text("erasure_id").notNull(),
-    /** A receipt has several parts when a customer has very many sessions. */
+    /** When the list was begun, in Unix seconds. A later list never replaces one: a restored home has other sessions. */
+    listedAt: integer("listed_at").notNull(),
+    /** A list has several parts when a customer has very many sessions. */
     firstChatId: integer("first_chat_id").notNull(),
     at: integer().notNull(),
     hash: text().notNull(),
@@ -63,7 +65,7 @@ export const erasureReceipts = sqliteTable(
     /** A JSON array, ascending. */
     chatIds: text("chat_ids", { mode: "json" }).$type<number[]>().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.home, t.siteId, t.erasureId, t.firstChatId] })],
+  (t) => [primaryKey({ columns: [t.home, t.siteId, t.erasureId, t.listedAt, t.firstChatId] })],
 );
 
 /** In the directory: the key of the customers' hashes, sealed with a master key. KV has a copy. The newest that opens is in use. */

@@ -4,7 +4,7 @@ import type { AskKv } from "./kv-floors.ts";
 
 /**
  * What erasures keep in KV, because a restore of D1 does not undo it there. Keys:
- * - `erasures:<home>:<site>:<erasure id>:<first chat id>`: a part of a receipt; the value holds the chat ids, the metadata the rest;
+ * - `erasures:<home>:<site>:<erasure id>:<time of the list>:<first chat id>`: a part of a receipt; the value holds the chat ids, the metadata the rest;
  * - `customer-hash-key:<id>`: a key of the customers' hashes, sealed.
  */
 
@@ -12,8 +12,8 @@ import type { AskKv } from "./kv-floors.ts";
 export const RECEIPT_SECONDS = 31 * 86_400;
 
 const prefixOf = (home: string) => `erasures:${home}:`;
-const keyOf = ({ home, siteId, erasureId, firstChatId }: ReceiptKey) =>
-  `${prefixOf(home)}${siteId}:${erasureId}:${firstChatId}`;
+const keyOf = ({ home, siteId, erasureId, listedAt, firstChatId }: ReceiptKey) =>
+  `${prefixOf(home)}${siteId}:${erasureId}:${listedAt}:${firstChatId}`;
 const HASH_KEYS = "customer-hash-key:";
 
 interface ReceiptMetadata {
@@ -35,8 +35,9 @@ export async function listReceiptKeys(kv: KVNamespace | undefined, home: string,
     const asked: { prefix: string; cursor: string | null } = { prefix, cursor };
     const page: KVNamespaceListResult<ReceiptMetadata> = await askKv(() => kv.list<ReceiptMetadata>(asked));
     for (const { name, metadata } of page.keys) {
-      const [siteId, erasureId, firstChatId] = name.slice(prefix.length).split(":");
-      const key = { home, siteId: Number(siteId), erasureId: erasureId ?? "", firstChatId: Number(firstChatId) };
+      const [siteId, erasureId, listedAt, firstChatId] = name.slice(prefix.length).split(":");
+      const list = { erasureId: erasureId ?? "", listedAt: Number(listedAt), firstChatId: Number(firstChatId) };
+      const key = { home, siteId: Number(siteId), ...list };
       // What somebody else put there is no receipt.
       if (typeof metadata?.hash === "string" && Number.isSafeInteger(metadata.until))
         found.push({ ...key, ...metadata });

@@ -45,7 +45,10 @@ async function provision() {
 }
 
 const customersOf = async (siteId: number) => {
-  const rows = await worker.env.DB.prepare("SELECT external_id FROM customers WHERE site_id = ?").bind(siteId).all();
+  const rows = await (worker.env.DB as D1Database)
+    .prepare("SELECT external_id FROM customers WHERE site_id = ?")
+    .bind(siteId)
+    .all();
   return rows.results.map(({ external_id }) => external_id);
 };
 

@@ -44,8 +44,8 @@ const LOWERED: readonly Edit[] = [
   },
   {
     file: "src/services/erase-customer.ts",
-    find: "const CHAT_IDS_PER_PART = 10_000;",
-    replace: "const CHAT_IDS_PER_PART = 3;",
+    find: "export const CHAT_IDS_PER_PART = 10_000;",
+    replace: "export const CHAT_IDS_PER_PART = 3;",
   },
   { file: "src/store/home/refusals.ts", find: "const MOST_READ = 10_000;", replace: "const MOST_READ = 24;" },
 ];

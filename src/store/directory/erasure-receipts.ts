@@ -16,14 +16,14 @@ export async function insertReceipt(
   now: number,
   answerBy: number,
 ): Promise<void> {
-  const { home, siteId, erasureId, firstChatId } = erasureReceipts;
+  const { home, siteId, erasureId, listedAt, firstChatId } = erasureReceipts;
   const insert = () =>
     drizzle(directory)
       .insert(erasureReceipts)
       .values({ ...receipt, at: now })
       .onConflictDoUpdate({
-        target: [home, siteId, erasureId, firstChatId],
-        set: { at: now, chatIds: receipt.chatIds },
+        target: [home, siteId, erasureId, listedAt, firstChatId],
+        set: { at: now },
       })
       .run();
   await withRetries(runtime, insert, answerBy);
@@ -38,6 +38,7 @@ const COLUMNS = {
   home: erasureReceipts.home,
   siteId: erasureReceipts.siteId,
   erasureId: erasureReceipts.erasureId,
+  listedAt: erasureReceipts.listedAt,
   firstChatId: erasureReceipts.firstChatId,
   hash: erasureReceipts.hash,
   until: erasureReceipts.until,
@@ -81,6 +82,6 @@ export function selectReceipts(
     .select(columns)
     .from(erasureReceipts)
     .where(isOf(which))
-    .orderBy(asc(erasureReceipts.firstChatId))
+    .orderBy(asc(erasureReceipts.listedAt), asc(erasureReceipts.firstChatId))
     .all();
 }

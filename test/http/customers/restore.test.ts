@@ -161,6 +161,27 @@ describe("the receipts", () => {
     expect((await world.stored()).sessions).toEqual([]);
   });
 
+  it("are written again by a settling: a second restore may come long after the first receipts have gone", async () => {
+    const world = await World.create({}, "apac");
+    const text = personText();
+    const ids = [await world.chatId(fieldsOf(text)), await world.chatId(fieldsOf(text))];
+    const travelBack = await bookmark(env.HOME_APAC);
+    await eraseWhole(world, text);
+    await travelBack();
+    world.clock.now = NOW + 29 * 86_400;
+    await settle(world, "apac");
+    const { results } = await env.DB.prepare("SELECT at, chat_ids FROM erasure_receipts WHERE site_id = ? ORDER BY at")
+      .bind(world.siteId)
+      .all();
+    const chat_ids = JSON.stringify(ids);
+    expect(results).toEqual([
+      { at: NOW, chat_ids },
+      { at: NOW + 29 * 86_400, chat_ids },
+    ]);
+    const { keys } = await env.CREDENTIALS.list({ prefix: `erasures:apac:${world.siteId}:` });
+    expect(keys).toHaveLength(2);
+  });
+
   it("are the operator's where no KV is bound, for a site in main: the first call deletes nothing", async () => {
     const world = await World.create({ CREDENTIALS: undefined });
     const text = personText();
@@ -181,7 +202,7 @@ describe("the receipts", () => {
   it("in KV with a hash of an unknown key erase nobody, and keep the home from being done", async () => {
     const world = await World.create();
     const id = await world.chatId({ sbs: "honest" });
-    const name = `erasures:main:${world.siteId}:${crypto.randomUUID()}:${id}`;
+    const name = `erasures:main:${world.siteId}:${crypto.randomUUID()}:${NOW}:${id}`;
     await env.CREDENTIALS.put(name, JSON.stringify([id]), {
       metadata: { hash: `ffffffff.${"0".repeat(64)}`, until: id },
     });
