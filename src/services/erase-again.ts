@@ -5,7 +5,7 @@ import { type ReceiptKey, selectReceiptKeys, selectReceipts } from "../store/dir
 import { bringBackErasure, isOpen, selectCustomersOf, selectDone } from "../store/home/erasures.ts";
 import { listReceiptKeys, readReceipt } from "../store/kv-erasures.ts";
 import { type HashCheck, hashCheck } from "./customer-hash.ts";
-import { CHAT_IDS_PER_PART, goOn, keepReceipt } from "./erase-customer.ts";
+import { CHAT_IDS_PER_PART, CHAT_IDS_PER_RECEIPT, goOn, keepReceipt } from "./erase-customer.ts";
 import { fromKv } from "./remember-floors.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -17,8 +17,11 @@ export const keptReceiptSchema = z.strictObject({
   site_id: positiveId,
   hash: z.string().check(z.regex(/^[0-9a-f]{8}\.[0-9a-f]{64}$/, "must be the hash of a receipt")),
   highest_chat_id: z.int().check(z.minimum(0)),
-  chat_ids: z.array(positiveId),
+  chat_ids: z.array(positiveId).check(z.maxLength(CHAT_IDS_PER_RECEIPT)),
 });
+
+/** How many receipts one call takes. */
+export const MOST_RECEIPTS = 50;
 
 export type KeptReceipt = z.infer<typeof keptReceiptSchema>;
 

@@ -40,6 +40,9 @@ const LEAST_LEFT_MS = 3_000;
 /** How many chat ids one part of a receipt names: D1 takes 2 MB in one value. */
 export const CHAT_IDS_PER_PART = 10_000;
 
+/** How many chat ids a receipt names that the operator keeps: it is sent back in a body of at most 64 KiB. */
+export const CHAT_IDS_PER_RECEIPT = 1_000;
+
 /**
  * Receipts of an erasure that stood still are written again after this time, with all that is left: they are kept for a day longer
  * than Time Travel reaches back.
@@ -234,7 +237,7 @@ async function answerOf(ctx: ServiceContext, site: Site, erasure: Erasure, erase
   const endedAt = doneAt ?? ctx.now;
   const { home, id: siteId } = site;
   const receipts = isKeptByOperator(ctx, home)
-    ? await selectReceipts(ctx.config.directory, { home, siteId, erasureId })
+    ? (await selectReceipts(ctx.config.directory, { home, siteId, erasureId })).flatMap(inReceipts)
     : undefined;
   return {
     id: erasureId,
@@ -246,6 +249,15 @@ async function answerOf(ctx: ServiceContext, site: Site, erasure: Erasure, erase
     keysUntil: endedAt + IDEMPOTENCY_KEY_SECONDS,
     receipts,
   };
+}
+
+/** A part of a list in receipts that the operator can send back. */
+function inReceipts(part: Receipt): Receipt[] {
+  const receipts: Receipt[] = [];
+  for (let at = 0; at === 0 || at < part.chatIds.length; at += CHAT_IDS_PER_RECEIPT) {
+    receipts.push({ ...part, chatIds: part.chatIds.slice(at, at + CHAT_IDS_PER_RECEIPT) });
+  }
+  return receipts;
 }
 
 /** Every webhook of the site, and the deleted ones that have got something. */

@@ -15,7 +15,7 @@ import {
   skipIds,
 } from "../store/reconciliations.ts";
 import { askHomes } from "./ask-homes.ts";
-import { type ErasedAgain, eraseAgain, type KeptReceipt, keptReceiptSchema } from "./erase-again.ts";
+import { type ErasedAgain, eraseAgain, type KeptReceipt, keptReceiptSchema, MOST_RECEIPTS } from "./erase-again.ts";
 import { homeUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
@@ -56,6 +56,8 @@ export async function listHomes(ctx: ServiceContext): Promise<Home[]> {
 const SKIP_RULE = "must be an integer from 1 to 1000000000";
 const RECONCILIATION_ID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";
 
+const RECEIPTS_RULE = `must be a list of up to ${MOST_RECEIPTS} receipts`;
+
 /** Body of POST /admin/homes/:name/restored. */
 export const reconcileSchema = z.strictObject({
   lift: z._default(z.int(SKIP_RULE).check(z.minimum(1, SKIP_RULE), z.maximum(1_000_000_000, SKIP_RULE)), 1_000_000),
@@ -63,7 +65,7 @@ export const reconcileSchema = z.strictObject({
     z.string(RECONCILIATION_ID_RULE).check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, RECONCILIATION_ID_RULE)),
   ),
   force: z._default(z.boolean("must be true or false"), false),
-  receipts: z.optional(z.array(keptReceiptSchema, "must be a list of receipts")),
+  receipts: z.optional(z.array(keptReceiptSchema, RECEIPTS_RULE).check(z.maxLength(MOST_RECEIPTS, RECEIPTS_RULE))),
 });
 
 interface ReconcileHome {

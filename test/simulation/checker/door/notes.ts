@@ -91,11 +91,13 @@ export class Notes {
     if (Number(row.at) < at + REFUSED_SECONDS) {
       this.#violate("refused tokens leave one row a minute and isolate", `${what}, and one at ${at}`, [call.name]);
     }
-    if (told + count > calls.size) {
-      const more = `${what}: ${told} were told before, of ${calls.size}`;
+    // A call that did not hear that its row was written tells of the same again.
+    const heard = told.reduce((sum, each) => sum + (each.by.faults.length === 0 ? each.count : 0), 0);
+    if (heard + count > calls.size) {
+      const more = `${what}: ${heard} were told before, of ${calls.size}`;
       this.#violate("no more refused tokens are counted than there were", more, [call.name]);
     }
-    this.#refused.set(call.isolate, { calls, told: told + count, at: Number(row.at) });
+    this.#refused.set(call.isolate, { calls, told: [...told, { by: call, count }], at: Number(row.at) });
   }
 
   /** Why the token of a call may be refused. */
@@ -109,7 +111,7 @@ export class Notes {
   }
 
   #refusedBy({ isolate }: Call) {
-    const refused = this.#refused.get(isolate) ?? { calls: new Set<Call>(), told: 0, at: 0 };
+    const refused = this.#refused.get(isolate) ?? { calls: new Set<Call>(), told: [], at: 0 };
     this.#refused.set(isolate, refused);
     return refused;
   }
