@@ -21,12 +21,21 @@ const isUse = ({ table, before, after }: Change): boolean =>
 export const isNote = (changes: readonly Change[]): boolean =>
   changes.every((change) => isUse(change) || NOTES.includes(String(change.after?.action)));
 
+interface Refused {
+  /** Calls with a token that may have been refused. */
+  calls: Set<Call>;
+  /** What the rows of the audit log count, and the calls that wrote them. */
+  told: { by: Call; count: number }[];
+  /** The time of the newest row. */
+  at: number;
+}
+
 /** Checks the rows about refused tokens and the root's reads, and the last use of each token. */
 export class Notes {
   readonly #model: Model;
   readonly #violate: Violate;
-  /** Calls with a token that may have been refused, by isolate, and how many of them the audit log tells of. */
-  readonly #refused = new Map<Call["isolate"], { calls: Set<Call>; told: number; at: number }>();
+  /** By isolate. */
+  readonly #refused = new Map<Call["isolate"], Refused>();
 
   constructor(model: Model, violate: Violate) {
     this.#model = model;
@@ -91,7 +100,7 @@ export class Notes {
     if (Number(row.at) < at + REFUSED_SECONDS) {
       this.#violate("refused tokens leave one row a minute and isolate", `${what}, and one at ${at}`, [call.name]);
     }
-    // A call that did not hear that its row was written tells of the same again.
+    // A call that did not hear that its row was written gives its count back, and the next row has it again.
     const heard = told.reduce((sum, each) => sum + (each.by.faults.length === 0 ? each.count : 0), 0);
     if (heard + count > calls.size) {
       const more = `${what}: ${heard} were told before, of ${calls.size}`;
@@ -111,7 +120,7 @@ export class Notes {
   }
 
   #refusedBy({ isolate }: Call) {
-    const refused = this.#refused.get(isolate) ?? { calls: new Set<Call>(), told: [], at: 0 };
+    const refused: Refused = this.#refused.get(isolate) ?? { calls: new Set(), told: [], at: 0 };
     this.#refused.set(isolate, refused);
     return refused;
   }
