@@ -143,7 +143,7 @@ export const adminSchemas = {
     },
     receipts: {
       description:
-        "For `main` where no KV is bound: the `receipts` that erasures of customers answered with in the last 31 days, so that nobody comes back.",
+        "Where no KV is bound: the `receipts` that erasures of customers answered with in the last 31 days, so that nobody comes back.",
       examples: [[]],
     },
   }),

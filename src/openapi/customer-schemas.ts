@@ -63,8 +63,7 @@ const exportedSession = exactly({
 
 const receipts = {
   type: "array",
-  description:
-    "Only of a site in `main` where no KV is bound: keep them for 31 days. Settling a restored `main` needs them to erase again.",
+  description: "Only where no KV is bound: keep them for 31 days. Settling a restored home needs them to erase again.",
   items: exactly({
     erasure_id: erasureId,
     site_id: integer("The site.", { minimum: 1, examples: [1] }),
@@ -143,7 +142,8 @@ export const customerSchemas = {
           in_flight: counted("Erased events that were being posted: they may have arrived."),
           told: {
             type: "boolean",
-            description: "Whether it gets `session.erased`.",
+            description:
+              "Whether `session.erased` tells it of all sessions that are gone so far; before the first is gone, whether it would.",
             examples: [true],
           },
         }),

@@ -4,6 +4,7 @@ import { MAIN_HOME } from "../homes.ts";
 import { type ReceiptKey, selectReceiptKeys, selectReceipts } from "../store/directory/erasure-receipts.ts";
 import { bringBackErasure, isOpen, selectCustomersOf, selectDone } from "../store/home/erasures.ts";
 import { listReceiptKeys, readReceipt } from "../store/kv-erasures.ts";
+import { isOutOfCalls } from "../store/run-batch.ts";
 import { type HashCheck, hashCheck } from "./customer-hash.ts";
 import { CHAT_IDS_PER_PART, CHAT_IDS_PER_RECEIPT, goOn, keepReceipt } from "./erase-customer.ts";
 import { fromKv } from "./remember-floors.ts";
@@ -12,7 +13,7 @@ import type { ServiceContext } from "./service-context.ts";
 /** Erasing again, in a restored home, whom the restore has brought back. */
 
 /** A receipt that an operator kept: as the erasure's answer had it. */
-export const keptReceiptSchema = z.strictObject({
+const keptReceiptSchema = z.strictObject({
   erasure_id: z.string().check(z.regex(/^[0-9a-f-]{36}$/, "must be an erasure_id")),
   site_id: positiveId,
   hash: z.string().check(z.regex(/^[0-9a-f]{8}\.[0-9a-f]{64}$/, "must be the hash of a receipt")),
@@ -20,15 +21,14 @@ export const keptReceiptSchema = z.strictObject({
   chat_ids: z.array(positiveId).check(z.maxLength(CHAT_IDS_PER_RECEIPT)),
 });
 
-/** How many receipts one call takes. */
-export const MOST_RECEIPTS = 50;
+export const keptReceiptsSchema = z.array(keptReceiptSchema);
 
 export type KeptReceipt = z.infer<typeof keptReceiptSchema>;
 
 /** A part of a receipt, wherever it is kept. Somebody who can write KV could make one up. */
 type Part = ReceiptKey & { chatIds?: number[]; isTrusted: boolean };
 
-/** The results of erasing again. */
+/** How far erasing again is. */
 export interface ErasedAgain {
   /** How many erasures were carried out again. */
   done: number;
@@ -53,11 +53,16 @@ export async function eraseAgain(
   const due = await dueErasures(ctx, { home, db, siteIds }, kept);
   const check = due.length === 0 ? undefined : await hashCheck(ctx);
   const again: ErasedAgain = { done: 0, left: 0 };
+  let isOver = false;
   for (const parts of due) {
-    const isDone =
-      ctx.runtime.elapsed() < answerBy &&
-      check !== undefined &&
-      (await carryOut(ctx, { home, db }, parts, check, answerBy));
+    isOver ||= ctx.runtime.elapsed() >= answerBy;
+    let isDone = false;
+    try {
+      isDone = !isOver && check !== undefined && (await carryOut(ctx, { home, db }, parts, check, answerBy));
+    } catch (error) {
+      if (!isOutOfCalls(error)) throw error;
+      isOver = true;
+    }
     again[isDone ? "done" : "left"]++;
   }
   return again;

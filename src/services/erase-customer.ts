@@ -1,6 +1,5 @@
 import { homeClosed } from "../config.ts";
 import { ServiceError } from "../errors.ts";
-import { MAIN_HOME } from "../homes.ts";
 import { newRequestId } from "../request-id.ts";
 import { areNamed, insertReceipt, type Receipt, selectReceipts } from "../store/directory/erasure-receipts.ts";
 import type { Site } from "../store/directory/sites.ts";
@@ -61,7 +60,7 @@ export interface Recipient {
   delivered: number;
   /** How many were being delivered at the moment of their erasure: these may have arrived. */
   inFlight: number;
-  /** Whether it is told of the erasure by an event. */
+  /** Whether events tell it of all sessions that are gone; before the first is gone, whether they would. */
   told: boolean;
 }
 
@@ -79,7 +78,7 @@ export interface CustomerErasure {
   timeTravelUntil: number;
   /** Unix seconds: by then the last Idempotency-Key of the customer's calls is forgotten. */
   keysUntil: number;
-  /** Only where no place of the deployment survives a restore: the operator keeps them. */
+  /** Only without KV: the operator keeps them. */
   receipts: Receipt[] | undefined;
 }
 
@@ -180,7 +179,7 @@ export async function goOn(
       continue;
     }
     // The operator has the receipts before anything is deleted.
-    if (hasListed && !hasReceipts && isKeptByOperator(ctx, home)) break;
+    if (hasListed && !hasReceipts && areKeptByOperator(ctx)) break;
     const found = await findStep(runtime, db, erasure, answerBy);
     const receipt = { home, siteId, erasureId: erasure.id };
     if (!(await areNamed(runtime, config.directory, receipt, found.chatIds, answerBy))) {
@@ -228,15 +227,15 @@ export async function keepReceipt(ctx: ServiceContext, receipt: Receipt, answerB
   ]);
 }
 
-/** Whether a restore reaches every place of the deployment that could hold a receipt. */
-const isKeptByOperator = ({ config }: ServiceContext, home: string): boolean =>
-  config.credentials === undefined && home === MAIN_HOME;
+/** Whether the operator keeps receipts: without KV, restores of the directory and of a home together reach all that is stored. */
+export const areKeptByOperator = ({ config }: Pick<ServiceContext, "config">): boolean =>
+  config.credentials === undefined;
 
 async function answerOf(ctx: ServiceContext, site: Site, erasure: Erasure, erased: Erased): Promise<CustomerErasure> {
-  const { id: erasureId, total, doneAt, webhooks } = erasure;
+  const { id: erasureId, total, doneAt } = erasure;
   const endedAt = doneAt ?? ctx.now;
   const { home, id: siteId } = site;
-  const receipts = isKeptByOperator(ctx, home)
+  const receipts = areKeptByOperator(ctx)
     ? (await selectReceipts(ctx.config.directory, { home, siteId, erasureId })).flatMap(inReceipts)
     : undefined;
   return {
@@ -244,7 +243,7 @@ async function answerOf(ctx: ServiceContext, site: Site, erasure: Erasure, erase
     erased,
     erasedSoFar: Object.fromEntries(ERASED.map((what) => [what, erasure[what]])) as Erased,
     remaining: isOpen(erasure) ? Math.max(1, total - erasure.sessions) : 0,
-    recipients: await recipientsOf(ctx, site, webhooks),
+    recipients: await recipientsOf(ctx, site, erasure),
     timeTravelUntil: endedAt + TIME_TRAVEL_SECONDS,
     keysUntil: endedAt + IDEMPOTENCY_KEY_SECONDS,
     receipts,
@@ -261,16 +260,18 @@ function inReceipts(part: Receipt): Receipt[] {
 }
 
 /** Every webhook of the site, and the deleted ones that have got something. */
-async function recipientsOf(ctx: ServiceContext, site: Site, got: Erasure["webhooks"]): Promise<Recipient[]> {
+async function recipientsOf(ctx: ServiceContext, site: Site, { webhooks, sessions }: Erasure): Promise<Recipient[]> {
   const [present, hasEvents] = await Promise.all([
     selectWebhooks(homeOf(ctx, site), site.id),
     siteHasEvents(ctx, { site }),
   ]);
-  const ids = new Set([...present.map(({ id }) => id), ...Object.keys(got)]);
-  return [...ids].map((id) => {
+  const ids = new Set([...present.map(({ id }) => id), ...Object.keys(webhooks)]);
+  const recipients = [...ids].map((id) => {
     const webhook = present.find((each) => each.id === id);
-    const isTold = hasEvents && webhook?.status === "enabled" && webhook.events.includes(SESSION_ERASED);
-    const { delivered = 0, in_flight: inFlight = 0 } = got[id] ?? {};
+    const { delivered = 0, in_flight: inFlight = 0, told = 0 } = webhooks[id] ?? {};
+    const takesIt = hasEvents && webhook?.status === "enabled" && webhook.events.includes(SESSION_ERASED);
+    const isTold = webhook !== undefined && (sessions === 0 ? takesIt : told === sessions);
     return { id, url: webhook?.url ?? null, delivered, inFlight, told: isTold };
   });
+  return recipients.filter(({ url, delivered, inFlight }) => url !== null || delivered + inFlight > 0);
 }

@@ -15,7 +15,7 @@ import {
   skipIds,
 } from "../store/reconciliations.ts";
 import { askHomes } from "./ask-homes.ts";
-import { type ErasedAgain, eraseAgain, type KeptReceipt, keptReceiptSchema, MOST_RECEIPTS } from "./erase-again.ts";
+import { type ErasedAgain, eraseAgain, type KeptReceipt, keptReceiptsSchema } from "./erase-again.ts";
 import { homeUnknown } from "./refusals.ts";
 import { fromKv } from "./remember-floors.ts";
 import { authorOf, type ServiceContext } from "./service-context.ts";
@@ -56,6 +56,7 @@ export async function listHomes(ctx: ServiceContext): Promise<Home[]> {
 const SKIP_RULE = "must be an integer from 1 to 1000000000";
 const RECONCILIATION_ID_RULE = "must be 1 to 64 of A-Z a-z 0-9 _ -";
 
+const MOST_RECEIPTS = 50;
 const RECEIPTS_RULE = `must be a list of up to ${MOST_RECEIPTS} receipts`;
 
 /** Body of POST /admin/homes/:name/restored. */
@@ -65,7 +66,7 @@ export const reconcileSchema = z.strictObject({
     z.string(RECONCILIATION_ID_RULE).check(z.regex(/^[A-Za-z0-9_-]{1,64}$/, RECONCILIATION_ID_RULE)),
   ),
   force: z._default(z.boolean("must be true or false"), false),
-  receipts: z.optional(z.array(keptReceiptSchema, RECEIPTS_RULE).check(z.maxLength(MOST_RECEIPTS, RECEIPTS_RULE))),
+  receipts: z.optional(keptReceiptsSchema.check(z.maxLength(MOST_RECEIPTS, RECEIPTS_RULE))),
 });
 
 interface ReconcileHome {
@@ -134,9 +135,6 @@ export async function reconcileHome(
   const floors = await selectFloors(db);
   if (home !== MAIN_HOME) await keepInDirectory(directory, reconciliation, floors, authorOf(ctx));
   await askKv(() => writeReconciledFloors(credentials, home, reconciliationId, floors));
-  // Only now, because telling receivers takes a seq.
-  const siteIds = new Set(floors.map(({ siteId }) => siteId));
-  const erasures = await eraseAgain(ctx, { home, db, siteIds }, receipts, answerBy);
   const copyHome = async (other: D1Database, name: string) => {
     await copySitesToDirectory(directory, name, other);
     await copyRoutesToDirectory(directory, name, other);
@@ -148,8 +146,11 @@ export async function reconcileHome(
     ctx.waitUntil(copying.catch(() => {}));
     return copying;
   };
-  const { down } = await askHomes(ctx, copyAndGoOn, left, answerBy);
   const tokens = home === MAIN_HOME ? await listUsableTokens(ctx) : [];
+  const { down } = await askHomes(ctx, copyAndGoOn, left, answerBy);
+  // Last, because it may use up the queries of this invocation, and because telling receivers takes a seq that was not given.
+  const siteIds = new Set(floors.map(({ siteId }) => siteId));
+  const erasures = await eraseAgain(ctx, { home, db, siteIds }, receipts, answerBy);
   const skippedBy = skipped ? skip : 0;
   const reopenAfter = at + NONCE_SECONDS;
   return { reconciliationId, sites, skippedBy, reopenAfter, erasures, homesDown: down, tokens };

@@ -37,8 +37,10 @@ export const erasures = sqliteTable(
     participants: integer().notNull(),
     events: integer().notNull(),
     deliveries: integer().notNull(),
-    /** What webhooks have got of it: a JSON object, `{<webhook id>: {delivered, in_flight}}`. */
-    webhooks: text({ mode: "json" }).$type<Record<string, { delivered: number; in_flight: number }>>().notNull(),
+    /** What webhooks have got of it, and of how many sessions they are told: a JSON object by the webhook's id. */
+    webhooks: text({ mode: "json" })
+      .$type<Record<string, Record<"delivered" | "in_flight" | "told", number>>>()
+      .notNull(),
     begunAt: integer("begun_at").notNull(),
     doneAt: integer("done_at"),
   },

@@ -7,7 +7,7 @@ import { adminTokens, consoleForms, consoleSessions } from "./operator-schema.ts
 import { pruneDeliveries, pruneEvents } from "./prune-events.ts";
 import { pruneRefusals } from "./prune-refusals.ts";
 import { counted, inChunks, pruner, type Run, STATEMENTS_PER_CHUNK } from "./pruner.ts";
-import { rootOf, TRIES } from "./run-batch.ts";
+import { isOutOfCalls, rootOf, TRIES } from "./run-batch.ts";
 import { idempotencyKeys, jobs, nonces } from "./schema.ts";
 
 /** The limits of one run, over all tables of all homes. The next runs do the rest. */
@@ -25,9 +25,6 @@ const LIMITS: PruneLimits = { chunkRows: 10_000, statements: 900 };
  * starts at the saved place.
  */
 const STATEMENTS_PER_SAVE = 24;
-
-/** The error of Workers when an invocation has made all the calls that its plan allows. */
-const ALL_CALLS_MADE = /too many (api requests|subrequests)/i;
 
 /** How long a deleted token and an ended session are kept, so that a late try of the call that made them does not bring them back. */
 const DELETED_SECONDS = 86_400;
@@ -137,9 +134,8 @@ export async function prune(
         removed[table] = (removed[table] ?? 0) + chunk.value;
         remaining.push(each);
       } catch (error) {
-        const { message } = rootOf(error);
-        if (ALL_CALLS_MADE.test(message)) return { ...pruned, next: nameOf(each) };
-        pruned.faults[home] = { ...pruned.faults[home], [table]: message };
+        if (isOutOfCalls(error)) return { ...pruned, next: nameOf(each) };
+        pruned.faults[home] = { ...pruned.faults[home], [table]: rootOf(error).message };
       }
     }
     walks = remaining;

@@ -26,6 +26,12 @@ const NOT_MIGRATED = /no such (table|column)|has no column named/i;
 /** `D1_` is D1's own prefix. The other messages come from the transport. */
 const FROM_D1 = /^D1_|network connection lost|^internal error/i;
 
+/** Workers' own words when an invocation has made all the calls that its plan allows. */
+const OUT_OF_CALLS = /too many (api requests|subrequests)/i;
+
+/** Whether an invocation failed because it may make no further call. Another invocation may go on. */
+export const isOutOfCalls = (error: unknown): boolean => OUT_OF_CALLS.test(rootOf(error).message);
+
 class TryTimedOut extends Error {
   override readonly name = "TryTimedOut";
 }

@@ -1,20 +1,33 @@
 import { replacing } from "./replacing.ts";
 
+interface Watch {
+  /** Called with the number of statements before they run; may throw in their place. */
+  before?: (statements: number) => void;
+  /** Called with each result, but those of `first` and `raw`, which tell no rows read. */
+  after?: (result: D1Result) => void;
+}
+
 /** A database that counts its round trips: batches, and statements run on their own. */
-export function countingDb(db: D1Database): { db: D1Database; trips: { batches: number; single: number } } {
+export function countingDb(
+  db: D1Database,
+  { before, after }: Watch = {},
+): { db: D1Database; trips: { batches: number; single: number } } {
   const trips = { batches: 0, single: 0 };
   const counted = (statement: D1PreparedStatement): D1PreparedStatement => {
     const { bind, first, all, run, raw } = statement;
-    const once = (call: (...given: never[]) => unknown) =>
-      function single(...given: never[]) {
+    const once = (call: (...given: never[]) => Promise<unknown>, told?: (result: D1Result) => void) =>
+      async function single(...given: never[]) {
         trips.single += 1;
-        return call.apply(statement, given);
+        before?.(1);
+        const result = await call.apply(statement, given);
+        told?.(result as D1Result);
+        return result;
       };
     return Object.assign(statement, {
       bind: (...values: unknown[]) => counted(bind.apply(statement, values)),
       first: once(first),
-      all: once(all),
-      run: once(run),
+      all: once(all, after),
+      run: once(run, after),
       raw: once(raw),
     });
   };
@@ -22,9 +35,12 @@ export function countingDb(db: D1Database): { db: D1Database; trips: { batches: 
     trips,
     db: replacing(db, {
       prepare: (sql: string) => counted(db.prepare(sql)),
-      batch: (statements: D1PreparedStatement[]) => {
+      batch: async (statements: D1PreparedStatement[]) => {
         trips.batches += 1;
-        return db.batch(statements);
+        before?.(statements.length);
+        const results = await db.batch(statements);
+        if (after !== undefined) results.forEach(after);
+        return results;
       },
     }),
   };

@@ -81,7 +81,11 @@ const theSessions = (v: V) => sql`${sessions.siteId} = ${v.siteId} AND ${session
 const withData = (v: V) => sql`${events.siteId} = ${v.siteId} AND ${events.data} IS NOT NULL
   AND ${events.seq} IN (WITH ${itsEvents(v)} SELECT seq FROM its_events)`;
 
-/** Counts what the step is about to erase, and which webhooks have got it. */
+/** Condition: a webhook takes the event of a step. */
+const takesErased = (v: V) => sql`${webhooks.siteId} = ${v.siteId} AND ${webhooks.status} = 'enabled'
+  AND EXISTS (SELECT 1 FROM json_each(${webhooks.events}) AS wanted WHERE wanted.value = ${literal(SESSION_ERASED)})`;
+
+/** Counts what the step is about to erase, which webhooks have got it, and which are told. */
 const count: Statement<Step> = statement(
   (v) => sql`UPDATE ${erasures} SET
       sessions = sessions + (SELECT count(*) FROM ${sessions} WHERE ${theSessions(v)}),
@@ -89,12 +93,17 @@ const count: Statement<Step> = statement(
       participants = participants + (SELECT count(*) FROM ${participants} WHERE ${ofSessions(v, participants)}),
       events = events + (SELECT count(*) FROM ${events} WHERE ${withData(v)}),
       deliveries = deliveries + (SELECT count(*) FROM (${itsDeliveries(v)}) WHERE status IN ('pending', 'failed')),
-      webhooks = (SELECT json_group_object(id, json_object('delivered', delivered, 'in_flight', in_flight)) FROM (
-        SELECT id, sum(delivered) AS delivered, sum(in_flight) AS in_flight FROM (
-          SELECT key AS id, value ->> 'delivered' AS delivered, value ->> 'in_flight' AS in_flight FROM json_each(${erasures.webhooks})
+      webhooks = (SELECT json_group_object(id, json_object('delivered', delivered, 'in_flight', in_flight, 'told', told)) FROM (
+        SELECT id, sum(delivered) AS delivered, sum(in_flight) AS in_flight, sum(told) AS told FROM (
+          SELECT key AS id, value ->> 'delivered' AS delivered, value ->> 'in_flight' AS in_flight, value ->> 'told' AS told
+          FROM json_each(${erasures.webhooks})
           UNION ALL
-          SELECT webhook_id, status = 'delivered', status = 'pending' AND claim IS NOT NULL AND next_attempt_at > ${v.now}
-          FROM (${itsDeliveries(v)}))
+          SELECT webhook_id, status = 'delivered', status = 'pending' AND claim IS NOT NULL AND next_attempt_at > ${v.now}, 0
+          FROM (${itsDeliveries(v)})
+          UNION ALL
+          SELECT ${webhooks.id}, 0, 0, json_array_length(${v.chatIds})
+          FROM ${webhooks} JOIN ${homeSites} ON ${homeSites.siteId} = ${webhooks.siteId} AND ${homeSites.events}
+          WHERE ${takesErased(v)})
         GROUP BY id))
     WHERE ${isErasure(v)} AND ${isMine(v)}`,
 );
@@ -116,8 +125,7 @@ const tellWebhooks: Statement<Step> = statement(
     ...[deliveries.nextAttemptAt, deliveries.createdAt],
   )}
     SELECT ${webhooks.siteId}, ${webhooks.id}, (SELECT max(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}), 'pending', 0, ${v.now}, ${v.now}
-    FROM ${webhooks} WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.status} = 'enabled' AND ${CHANGED}
-      AND EXISTS (SELECT 1 FROM json_each(${webhooks.events}) AS wanted WHERE wanted.value = ${literal(SESSION_ERASED)})
+    FROM ${webhooks} WHERE ${takesErased(v)} AND ${CHANGED}
     RETURNING webhook_id AS told`,
 );
 

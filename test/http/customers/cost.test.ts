@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { countingDb } from "../../support/counting-db.ts";
 import { erase, eventsOn, seedCustomer } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
-import { replacing } from "../../support/replacing.ts";
 import { World } from "../../support/world.ts";
 
 /** D1 charges for rows, and runs one statement at a time: an erasure must not read a whole site. */
@@ -19,34 +19,15 @@ async function costAmong(others: number): Promise<{ read: number; statements: nu
   for (let i = 0; i < others; i += 500) await seedCustomer(world, `other ${i}`, 500, ERASED + i);
   await seedCustomer(world, "x", ERASED / 2, ERASED + others + 1);
   let [read, statements] = [0, 0];
-  const inner = new WeakMap<object, D1PreparedStatement>();
-  const note = <Result extends { meta: { rows_read: number } }>(result: Result) => {
-    read += result.meta.rows_read;
-    statements++;
-    return result;
-  };
-  const wrap = (statement: D1PreparedStatement): D1PreparedStatement => {
-    const all = async () => note(await statement.all());
-    const wrapped = {
-      bind: (...values: unknown[]) => wrap(statement.bind(...values)),
-      all,
-      run: all,
-      raw: async () => {
-        statements++;
-        return statement.raw();
-      },
-    } as unknown as D1PreparedStatement;
-    inner.set(wrapped, statement);
-    return wrapped;
-  };
-  const counting = replacing(db, {
-    prepare: (sql: string) => wrap(db.prepare(sql)),
-    batch: async (list: D1PreparedStatement[]) => {
-      const results = await db.batch(list.map((each) => inner.get(each) ?? each));
-      return results.map((result) => note(result));
+  const counting = countingDb(db, {
+    before: (count) => {
+      statements += count;
+    },
+    after: ({ meta }) => {
+      read += meta.rows_read;
     },
   });
-  const { status, body } = await erase(world.anotherIsolate({ HOME_APAC: counting }), { sbs: "x" });
+  const { status, body } = await erase(world.anotherIsolate({ HOME_APAC: counting.db }), { sbs: "x" });
   expect([status, body]).toMatchObject([200, { erased: { sessions: ERASED, events: ERASED }, remaining: 0 }]);
   return { read, statements };
 }

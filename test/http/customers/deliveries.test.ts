@@ -1,6 +1,14 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { call } from "../../support/admin-calls.ts";
-import { type Erased, erase, eraseWhole, fieldsOf, personText, placesOf } from "../../support/customers.ts";
+import {
+  type Erased,
+  erase,
+  eraseWhole,
+  fieldsOf,
+  personText,
+  placesOf,
+  seedCustomer,
+} from "../../support/customers.ts";
 import { DeliveringWorker, deliveriesOf } from "../../support/deliveries.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
@@ -91,6 +99,31 @@ describe("the answer to an erasure", () => {
       [off.id]: { url: off.url, delivered: 0, in_flight: 0, told: false },
       [deleted.id]: { url: null, delivered: 1, in_flight: 0, told: false },
     });
+  });
+
+  it("says who was told, and not who would be told by now", async () => {
+    const world = await World.create();
+    const older = await newWebhook(world, { events: JSON.stringify(["session.created"]) });
+    const told = await newWebhook(world);
+    await world.chatId({ sbs: "gone" });
+    await eraseWhole(world, "gone");
+    const webhooks = `/admin/sites/${world.siteId}/webhooks`;
+    await world.admin("PATCH", `${webhooks}/${older.id}`, { events: ["session.created", "session.erased"] });
+    await world.admin("PATCH", `${webhooks}/${told.id}`, { events: ["session.created"] });
+    const [again] = await eraseWhole(world, "gone");
+    const byId = Object.fromEntries((again?.webhooks ?? []).map((each) => [each.id, each.told]));
+    expect(byId).toEqual({ [older.id]: false, [told.id]: true });
+  });
+
+  it("does not say that a webhook is told that takes the event only from a later step on", async () => {
+    const world = await World.create();
+    const late = await newWebhook(world, { events: JSON.stringify(["session.created"]) });
+    await seedCustomer(world, "in two calls", 600);
+    const { body } = await erase(world, { sbs: "in two calls" });
+    expect((body as Erased).webhooks).toMatchObject([{ told: false }]);
+    await world.admin("PATCH", `/admin/sites/${world.siteId}/webhooks/${late.id}`, { events: ["session.erased"] });
+    const [end] = await eraseWhole(world, "in two calls");
+    expect(end).toMatchObject({ remaining: 0, webhooks: [{ id: late.id, told: false }] });
   });
 
   it("says that nobody is told on a site without events", async () => {

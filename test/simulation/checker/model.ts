@@ -48,8 +48,8 @@ export class Model {
   readonly floors = new Map<string, { chatId: number; eventSeq: number }>();
   /** Every erasure of a customer that was begun, by id. */
   readonly erasures = new Map<string, Begun>();
-  /** How many sessions and messages each erasure has taken. */
-  readonly erasedRows = new Map<string, { sessions: number; messages: number }>();
+  /** How many sessions and messages each erasure has taken, and of how many sessions each webhook is told. */
+  readonly erasedRows = new Map<string, { sessions: number; messages: number; told: Record<string, number> }>();
   /** The texts of messages that were erased. */
   readonly erasedTexts = new Set<string>();
   /** Reads which chat ids of a site the receipts of erasures name. */

@@ -152,10 +152,15 @@ export const ERASURE_DEFECTS: Defect[] = [
     edits: [
       {
         file: STEP,
-        find: "AND ${webhooks.status} = 'enabled' AND ${CHANGED}",
-        replace: "AND ${webhooks.status} = 'disabled' AND ${CHANGED}",
+        find: "FROM ${webhooks} WHERE ${takesErased(v)} AND ${CHANGED}",
+        replace: "FROM ${webhooks} WHERE FALSE AND ${takesErased(v)} AND ${CHANGED}",
       },
     ],
+  },
+  {
+    name: "erase-says-told-by-now",
+    what: "The answer says who would be told now, and not who was told.",
+    edits: [{ file: SERVICE, find: "(sessions === 0 ? takesIt : told === sessions)", replace: "takesIt && told >= 0" }],
   },
   {
     name: "settling-erases-nobody",

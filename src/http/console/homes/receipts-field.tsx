@@ -1,6 +1,5 @@
 import { fieldIssues } from "../../../fields.ts";
-import type { KeptReceipt } from "../../../services/erase-again.ts";
-import { reconcileSchema } from "../../../services/homes.ts";
+import { type KeptReceipt, keptReceiptsSchema } from "../../../services/erase-again.ts";
 import type { Entered } from "../forms/form-action.ts";
 import type { Filled } from "../forms/messages.ts";
 import { Field } from "../parts/form.tsx";
@@ -38,9 +37,9 @@ export function pastedReceipts({ t }: View, text: string): Entered<KeptReceipt[]
       found.push(...[one.value].flat());
     }
   }
-  const checked = reconcileSchema.safeParse({ receipts: found });
-  if (checked.success) return { input: checked.data.receipts ?? [] };
-  const [, at = "0", ...field] = (fieldIssues(checked.error)[0]?.field ?? "").split(".");
+  const checked = keptReceiptsSchema.safeParse(found);
+  if (checked.success) return { input: checked.data };
+  const [at = "0", ...field] = (fieldIssues(checked.error)[0]?.field ?? "").split(".");
   const number = Number(at) + 1;
   return refused(
     field.length === 0

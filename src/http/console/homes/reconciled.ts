@@ -1,4 +1,3 @@
-import { MAIN_HOME } from "../../../homes.ts";
 import type { ReconciledHome } from "../../../services/homes.ts";
 import type { PageContext } from "../env.ts";
 import { ticketEnd, ticketFor } from "../forms/tickets.ts";
@@ -13,10 +12,6 @@ export const pathOf = (home: string): string => `/console/homes/${home}/restored
 /** The address of the page that asks before a home is reconciled. Sent again from there, the same reconciliation goes on. */
 export const confirmPath = (home: string, lift: string, reconciliationId: string): string =>
   `${pathOf(home)}?lift=${encodeURIComponent(lift)}&settling_id=${reconciliationId}`;
-
-/** Whether the operator keeps the receipts of a home's erasures: no place of the deployment survives a restore of it. */
-export const isKeeping = ({ var: { ctx } }: PageContext, home: string): boolean =>
-  home === MAIN_HOME && ctx.config.credentials === undefined;
 
 /** Longer than the home must stay closed after its reconciliation: the page tells when to open it. */
 const SHOWN_SECONDS = 7_200;

@@ -1,4 +1,5 @@
 import { fieldIssues } from "../../../fields.ts";
+import { areKeptByOperator } from "../../../services/erase-customer.ts";
 import { newReconciliationId, reconcileHome, reconcileSchema } from "../../../services/homes.ts";
 import { homeUnknown } from "../../../services/refusals.ts";
 import { noteHome } from "../../operator/context.ts";
@@ -11,7 +12,7 @@ import { Ask } from "../parts/ask.tsx";
 import { Faults, Field } from "../parts/form.tsx";
 import { NoticeBox } from "../parts/parts.tsx";
 import { pastedReceipts, ReceiptsField } from "./receipts-field.tsx";
-import { confirmPath, DEFAULT_LIFT, isKeeping, pathOf, reconciledLocation, reconciledOf } from "./reconciled.ts";
+import { confirmPath, DEFAULT_LIFT, pathOf, reconciledLocation, reconciledOf } from "./reconciled.ts";
 import { resultPage } from "./restored-result.tsx";
 
 /** Receipts name every erased session: a form with many of them is longer than any other. */
@@ -41,7 +42,7 @@ export async function postRestored(c: PageContext): Promise<Response> {
   const { lift = "", settling_id } = form;
   const checked = reconciliationOf(lift, settling_id);
   const { lift: skip = 0, settling_id: reconciliationId = newReconciliationId(c.var.ctx) } = checked.data ?? {};
-  const receipts = isKeeping(c, home) ? pastedReceipts(view, form.receipts ?? "") : { input: [] };
+  const receipts = areKeptByOperator(c.var.ctx) ? pastedReceipts(view, form.receipts ?? "") : { input: [] };
   const path = confirmPath(home, String(skip), reconciliationId);
   return formAction(c, form, {
     values: { lift, settling_id: reconciliationId, ...(form.receipts && { receipts: form.receipts }) },
@@ -167,7 +168,7 @@ async function confirmPage(
         }
         action={pathOf(home)}
         hidden={{ lift: String(lift), settling_id: reconciliationId }}
-        fields={isKeeping(c, home) && <ReceiptsField view={view} again={again} />}
+        fields={areKeptByOperator(c.var.ctx) && <ReceiptsField view={view} again={again} />}
         button={t("It was restored: lift now")}
         keep={t("Cancel")}
         back={pathOf(home)}

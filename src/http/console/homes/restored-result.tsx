@@ -1,5 +1,6 @@
 import { MAIN_HOME } from "../../../homes.ts";
 import { type DivergentApp, listDivergentApps } from "../../../services/divergent-apps.ts";
+import { areKeptByOperator } from "../../../services/erase-customer.ts";
 import { listUsableTokens, MOST_USABLE_TOKENS, type Token } from "../../../services/tokens.ts";
 import { noteHome } from "../../operator/context.ts";
 import type { PageContext } from "../env.ts";
@@ -8,7 +9,7 @@ import { NoticeBox, Time } from "../parts/parts.tsx";
 import { More, Table } from "../parts/table.tsx";
 import { TOKENS_PATH, TokenTable } from "../tokens/token-table.tsx";
 import type { View } from "../view.ts";
-import { confirmPath, DEFAULT_LIFT, isKeeping, pathOf, type Reconciled } from "./reconciled.ts";
+import { confirmPath, DEFAULT_LIFT, pathOf, type Reconciled } from "./reconciled.ts";
 
 /** How many divergent apps one page shows. */
 const SHOWN_APPS = 50;
@@ -48,8 +49,12 @@ export async function resultPage(c: PageContext, home: string, reconciled: Recon
           <dt>{t("Customers erased again")}</dt>
           <dd>
             {number.format(erasures.done)}
-            {isKeeping(c, home) && (
-              <p class="hint">{t("This deployment keeps no receipts itself: only those that were pasted in count.")}</p>
+            {areKeptByOperator(c.var.ctx) && (
+              <p class="hint">
+                {t(
+                  "This deployment has no KV: only receipts that were pasted in, and those that main still has, count.",
+                )}
+              </p>
             )}
           </dd>
           <dt>{t("Open it after")}</dt>

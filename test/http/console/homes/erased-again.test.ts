@@ -89,7 +89,7 @@ describe("a restored main without KV", () => {
     expect(asked.value(RECEIPTS)).toBe("");
     const none = await closed.press(asked, LIFT);
     expect(none.text).toContain("Customers erased again 0");
-    expect(none.text).toContain("only those that were pasted in count");
+    expect(none.text).toContain("only receipts that were pasted in");
     expect(await customersOf(world)).toEqual(["mei", "other"]);
     const done = await closed.press(await closed.open(asked.path), LIFT, {
       [RECEIPTS]: `\n${receipts}\n\n${receipts}`,

@@ -37,6 +37,12 @@ const goneOf = (changes: Changes, table: string): Row[] =>
 const auditOf = (changes: Changes): Row[] =>
   changes.flatMap((each) => (each.table === "audit_log" && each.after !== null ? [each.after] : []));
 
+/** The webhooks that a transaction tells. */
+const toldBy = (changes: Changes): string[] =>
+  changes.flatMap(({ table, before, after }) =>
+    table === "deliveries" && before === null ? String(after?.webhook_id) : [],
+  );
+
 /** Whether a transaction of a call that settles a home erases, as opposed to skipping ids. */
 export const isErasing = (changes: Changes): boolean =>
   changes.some(({ table }) =>
@@ -233,10 +239,7 @@ function untold(model: Model, name: string, siteId: number, changes: Changes): s
   const event = changes.find((each) => each.table === "events" && each.before === null)?.after;
   if (event === undefined) return "nobody is told";
   for (const webhook of outbox.webhooksOf(siteId).filter((each) => wants(each, ERASED_TYPE))) {
-    const isTold = changes.some(
-      (each) => each.table === "deliveries" && each.before === null && each.after?.webhook_id === webhook.id,
-    );
-    if (!isTold) return `webhook ${webhook.id} is not told`;
+    if (!toldBy(changes).includes(String(webhook.id))) return `webhook ${webhook.id} is not told`;
   }
   return undefined;
 }
@@ -264,7 +267,7 @@ function wrongEnd(
   );
   if (left !== undefined) return `session ${left.row.id} is left`;
   const { sessions, messages } = JSON.parse(String(row.details)) as Record<string, number>;
-  const counted = model.erasedRows.get(erasure.id) ?? { sessions: 0, messages: 0 };
+  const counted = model.erasedRows.get(erasure.id) ?? { sessions: 0, messages: 0, told: {} };
   const now = { sessions: goneOf(changes, "sessions").length, messages: goneOf(changes, "messages").length };
   const isWhole = sessions === counted.sessions + now.sessions && messages === counted.messages + now.messages;
   return isWhole || erasure.isRestored
@@ -305,9 +308,10 @@ export function noteErasing(model: Model, operation: Operation, changes: Changes
       sessions.every(({ site_id }) => site_id === each.siteId),
   );
   for (const { id } of open) {
-    const before = model.erasedRows.get(id) ?? { sessions: 0, messages: 0 };
+    const { told, ...before } = model.erasedRows.get(id) ?? { sessions: 0, messages: 0, told: {} };
     const messages = before.messages + goneOf(changes, "messages").length;
-    model.erasedRows.set(id, { sessions: before.sessions + sessions.length, messages });
+    for (const webhook of toldBy(changes)) told[webhook] = (told[webhook] ?? 0) + sessions.length;
+    model.erasedRows.set(id, { sessions: before.sessions + sessions.length, messages, told });
   }
   for (const row of auditOf(changes)) {
     const erasure = model.erasures.get(String(row.subject));
@@ -323,7 +327,12 @@ export function wrongErasureAnswer(
   model: Model,
   { call, changes }: Operation,
   { siteId, sbs }: { siteId: number; sbs: string },
-  body: { erasure_id?: string; remaining?: number; erased?: Record<string, number> },
+  body: {
+    erasure_id?: string;
+    remaining?: number;
+    erased?: Record<string, number>;
+    webhooks?: { id: string; url: string | null; told: boolean }[];
+  },
 ): string | undefined {
   const erasure = model.erasures.get(String(body.erasure_id));
   if (erasure?.sbs !== sbs || erasure.siteId !== siteId) return "no such erasure was begun";
@@ -335,7 +344,11 @@ export function wrongErasureAnswer(
   const left = [...model.home(erasure.home).sessions.values()].find(
     ({ row }) => row.site_id === siteId && row.customer_external_id === sbs && Number(row.id) <= erasure.until,
   );
-  return left === undefined ? undefined : `session ${left.row.id} is left`;
+  if (left !== undefined) return `session ${left.row.id} is left`;
+  const gone = model.erasedRows.get(erasure.id);
+  if (gone === undefined || gone.sessions === 0 || erasure.isRestored) return undefined;
+  const wrong = body.webhooks?.find(({ id, url, told }) => url !== null && told !== (gone.told[id] === gone.sessions));
+  return wrong && `it says of ${JSON.stringify(wrong)}, which is told of ${gone.told[wrong.id] ?? 0}`;
 }
 
 /** The status of a call about a customer, for what is stored now. */

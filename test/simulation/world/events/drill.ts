@@ -13,6 +13,9 @@ import { changeTooEarly, liveOn, silence } from "./drill-troubles.ts";
 
 const RECONCILE_TRIES = 30;
 
+/** How many receipts one call takes. */
+const MOST_RECEIPTS = 50;
+
 /** The names of a drill's first restore and of its further ones, by home. */
 export const RESTORES = {
   main: ["restore of main", "restore of main again"],
@@ -107,13 +110,15 @@ async function reconcile(
   home: string,
   settling_id: string,
 ): Promise<Reconciled | undefined> {
-  for (let i = 0; i < RECONCILE_TRIES && !world.closing; i++) {
-    const { receipts } = world.company;
-    const kept = home === "main" && receipts.length > 0 ? { receipts } : {};
+  const receipts = [...world.company.receipts].map((json) => JSON.parse(json) as object);
+  for (let i = 0, from = 0; i < RECONCILE_TRIES && !world.closing; i++) {
+    const kept = receipts.length > 0 ? { receipts: receipts.slice(from, from + MOST_RECEIPTS) } : {};
     const answer = await operator.insist("POST", `/homes/${home}/restored`, { settling_id, ...kept });
     if (answer?.status !== 200) continue;
     const reconciled = JSON.parse(answer.body) as Reconciled;
-    if (reconciled.homes_down.length === 0 && reconciled.erasures_left === 0) return reconciled;
+    if (reconciled.homes_down.length > 0 || reconciled.erasures_left > 0) continue;
+    from += MOST_RECEIPTS;
+    if (from >= receipts.length) return reconciled;
   }
   return undefined;
 }

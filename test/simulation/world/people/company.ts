@@ -51,8 +51,8 @@ export class Company {
   readonly badges: Badge[] = [];
   /** Those that an owner has asked to delete. */
   readonly deleted = new Set<Badge>();
-  /** Receipts of erasures that operators keep, where no KV is bound. */
-  readonly receipts: object[] = [];
+  /** Receipts of erasures that operators keep, where no KV is bound: each as JSON. */
+  readonly receipts = new Set<string>();
   /** Ended secrets, for callers and attackers who go on using them. */
   readonly oldSecrets: { appid: string; secret: string }[] = [];
   /** Milliseconds of virtual time until which hardly anybody acts, because it is night or everybody waits. */

@@ -90,7 +90,7 @@ export class CustomerKeeper {
     const answer = await this.#operator.insist("POST", `/sites/${siteId}/customers/erase`, { sbs });
     if (answer?.status !== 200) return undefined;
     const erased = JSON.parse(answer.body) as Erased;
-    world.company.receipts.push(...(erased.receipts ?? []));
+    for (const receipt of erased.receipts ?? []) world.company.receipts.add(JSON.stringify(receipt));
     world.count(erased.remaining === 0 ? "customer erased" : "customer erased in part");
     return erased;
   }
