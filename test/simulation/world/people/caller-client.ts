@@ -18,6 +18,9 @@ const MOST_TRIES = 4;
  */
 const MOST_OFF_SECONDS = 30;
 
+/** All tries of a call end within this time. */
+const ALL_TRIES_MS = 60_000;
+
 /** A caller's access to the service: the project's client, with a clock of its own, and one address at one edge. */
 export class CallerClient {
   readonly #world: World;
@@ -34,6 +37,7 @@ export class CallerClient {
   readonly #tries = new Map<string, number>();
   /** Idempotency-Keys of calls that were answered with the service's time. */
   readonly #toldTheTime = new Set<string>();
+  #unavailableAt = Number.NEGATIVE_INFINITY;
 
   constructor(world: World, chance: Chance, app: KnownApp) {
     this.#world = world;
@@ -57,6 +61,11 @@ export class CallerClient {
       this.#clients.set(secret, client);
     }
     return client;
+  }
+
+  /** Whether answers of 503 may have used up the tries of a call that ends now. */
+  get wasUnavailable(): boolean {
+    return this.#world.scheduler.now - this.#unavailableAt < ALL_TRIES_MS;
   }
 
   /** Whether an error is the client's own. Any other error is a mistake of the simulation or of the client. */
@@ -104,6 +113,7 @@ export class CallerClient {
       signal.addEventListener("abort", gaveUp, { once: true });
       world.cloud.send(call).then(
         ({ status, headers: answered, body: text }) => {
+          if (status === 503) this.#unavailableAt = world.scheduler.now;
           this.#noteAnswer(call, answered, text);
           resolve(new Response(text, { status, headers: answered }));
         },

@@ -127,7 +127,7 @@ export class Caller {
    */
   #gaveUp({ code, message }: { code: string; message: string }): void {
     const { weather, checker } = this.#world;
-    if (hasFaults(weather)) return;
+    if (hasFaults(weather) || this.#client.wasUnavailable) return;
     if (code === "token_invalid" && message.includes("timestamp")) {
       checker.violate("the client corrects its clock", `${this.#name} gave up: ${message}`, [this.#app.appid]);
     }
