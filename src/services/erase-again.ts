@@ -6,7 +6,7 @@ import { bringBackErasure, isOpen, selectCustomersOf, selectDone } from "../stor
 import { listReceiptKeys, readReceipt } from "../store/kv-erasures.ts";
 import { isOutOfCalls } from "../store/run-batch.ts";
 import { type HashCheck, hashCheck } from "./customer-hash.ts";
-import { CHAT_IDS_PER_PART, CHAT_IDS_PER_RECEIPT, goOn, keepReceipt } from "./erase-customer.ts";
+import { CHAT_IDS_PER_RECEIPT, goOn } from "./erase-customer.ts";
 import { fromKv } from "./remember-floors.ts";
 import type { ServiceContext } from "./service-context.ts";
 
@@ -106,6 +106,10 @@ async function carryOut(
 ): Promise<boolean> {
   const [{ siteId, erasureId, hash, until, isTrusted }] = parts;
   const chatIds = await chatIdsOf(ctx, parts);
+  if (chatIds === undefined) {
+    ctx.telemetry.warn({ warning: "a receipt in KV cannot be read", home, site: siteId, erasure: erasureId });
+    return false;
+  }
   let externalId: string | null = null;
   for (const found of await selectCustomersOf(db, siteId, chatIds)) {
     const isTheirs = await check(hash, siteId, found);
@@ -118,15 +122,8 @@ async function carryOut(
     if (isTheirs !== false) externalId = found;
   }
   const key = { siteId, hash, id: erasureId };
-  const erasure = await bringBackErasure(ctx.runtime, db, { ...key, externalId, until }, ctx.now);
-  if (erasure === undefined) return false;
-  // A later restore may bring the same people back, until long after the first receipts have gone.
-  const list = { home, siteId, erasureId, hash, until, listedAt: ctx.now };
-  for (let at = 0; isOpen(erasure) && at < chatIds.length; at += CHAT_IDS_PER_PART) {
-    const part = chatIds.slice(at, at + CHAT_IDS_PER_PART);
-    await keepReceipt(ctx, { ...list, firstChatId: part[0] ?? 0, chatIds: part }, answerBy);
-  }
-  let progress = erasure;
+  let progress = await bringBackErasure(ctx.runtime, db, { ...key, externalId, until }, ctx.now);
+  if (progress === undefined) return false;
   while (isOpen(progress) && ctx.runtime.elapsed() < answerBy) {
     const before = progress;
     progress = (await goOn(ctx, { id: siteId, home }, db, progress, answerBy, true)).erasure;
@@ -136,7 +133,8 @@ async function carryOut(
   return !isOpen(progress);
 }
 
-async function chatIdsOf(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise<number[]> {
+/** @returns undefined when KV has lost or spoilt a part */
+async function chatIdsOf(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise<number[] | undefined> {
   const { directory, credentials } = ctx.config;
   const [{ home, siteId, erasureId }] = parts;
   const stored = home === MAIN_HOME ? [] : await selectReceipts(directory, { home, siteId, erasureId });
@@ -144,7 +142,9 @@ async function chatIdsOf(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise
   for (const part of parts) {
     const isSame = (each: ReceiptKey) => each.listedAt === part.listedAt && each.firstChatId === part.firstChatId;
     if (part.chatIds === undefined && stored.some(isSame)) continue;
-    for (const id of part.chatIds ?? (await readReceipt(credentials, part, fromKv(ctx)))) chatIds.add(id);
+    const ids = part.chatIds ?? (await readReceipt(credentials, part, fromKv(ctx)));
+    if (ids === undefined) return undefined;
+    for (const id of ids) chatIds.add(id);
   }
-  return [...chatIds].sort((a, b) => a - b);
+  return [...chatIds];
 }

@@ -196,7 +196,12 @@ export async function goOn(
   return progress;
 }
 
-/** Writes the next part of the receipt, and then notes in the home that it is written. @returns the erasure as it is now */
+/**
+ * Writes the next part of the receipt into the directory and into KV, and then notes in the home that it is written.
+ *
+ * @returns the erasure as it is now
+ * @throws ServiceError `unavailable` when the directory or KV does not take it
+ */
 async function listSome(
   ctx: ServiceContext,
   { siteId, home }: { siteId: number; home: string },
@@ -204,27 +209,17 @@ async function listSome(
   erasure: OpenErasure,
   answerBy: number,
 ): Promise<Erasure | undefined> {
-  const { runtime } = ctx;
+  const { runtime, config, now } = ctx;
   const chatIds = await selectUnlisted(db, erasure, CHAT_IDS_PER_PART);
   const { id: erasureId, hash, until, listedTo, total, listedAt } = erasure;
   const receipt = { home, siteId, erasureId, hash, until, listedAt, chatIds, firstChatId: chatIds[0] ?? listedTo };
-  await keepReceipt(ctx, receipt, answerBy);
-  const isLast = chatIds.length < CHAT_IDS_PER_PART;
-  const next = { listedTo: isLast ? until : (chatIds.at(-1) ?? until), listedAt, total: total + chatIds.length };
-  return noteListed(runtime, db, erasure, next, answerBy);
-}
-
-/**
- * Writes a part of a receipt into the directory and into KV.
- *
- * @throws ServiceError `unavailable` when either does not take it
- */
-export async function keepReceipt(ctx: ServiceContext, receipt: Receipt, answerBy: number): Promise<void> {
-  const { runtime, config, now } = ctx;
   await Promise.all([
     insertReceipt(runtime, config.directory, receipt, now, answerBy),
     fromKv(ctx)(() => writeReceipt(config.credentials, receipt)),
   ]);
+  const isLast = chatIds.length < CHAT_IDS_PER_PART;
+  const next = { listedTo: isLast ? until : (chatIds.at(-1) ?? until), listedAt, total: total + chatIds.length };
+  return noteListed(runtime, db, erasure, next, answerBy);
 }
 
 /** Whether the operator keeps receipts: without KV, restores of the directory and of a home together reach all that is stored. */

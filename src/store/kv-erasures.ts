@@ -47,11 +47,19 @@ export async function listReceiptKeys(kv: KVNamespace | undefined, home: string,
   return found;
 }
 
-/** The chat ids of a part; empty when KV has lost it. @throws any error of `askKv` */
-export async function readReceipt(kv: KVNamespace | undefined, key: ReceiptKey, askKv: AskKv): Promise<number[]> {
+/** The chat ids of a part; undefined when KV has lost it, or somebody else has spoilt it. @throws any error of `askKv` */
+export async function readReceipt(
+  kv: KVNamespace | undefined,
+  key: ReceiptKey,
+  askKv: AskKv,
+): Promise<number[] | undefined> {
   const text = kv && (await askKv(() => kv.get(keyOf(key), "text")));
-  const value: unknown = JSON.parse(text ?? "[]");
-  return Array.isArray(value) ? value.filter((id): id is number => Number.isSafeInteger(id)) : [];
+  try {
+    const value: unknown = JSON.parse(text ?? "");
+    return Array.isArray(value) && value.every(Number.isSafeInteger) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 export async function writeHashKey(kv: KVNamespace | undefined, { id, sealed, createdAt }: HashKeyRow): Promise<void> {

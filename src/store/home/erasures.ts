@@ -9,6 +9,9 @@ import { customers, sessions } from "../schema.ts";
 
 /** How an erasure begins, and which sessions it is about. erase-step.ts deletes. */
 
+/** D1 takes 2 MB in one value. */
+const IDS_PER_STATEMENT = 100_000;
+
 /** The state of an erasure. */
 export type Erasure = typeof erasures.$inferSelect;
 
@@ -26,13 +29,14 @@ export const isErasure = ({ siteId, hash, id }: ErasureKey) =>
 export const sessionsUntil = ({ siteId, externalId, until }: Pick<OpenErasure, "siteId" | "externalId" | "until">) =>
   and(eq(sessions.siteId, siteId), eq(sessions.customerExternalId, externalId), lte(sessions.id, until));
 
-/** A row of an erasure of which nothing is done yet. A SELECT of these values must have the order of the columns. */
-const newRow = (
-  { siteId, hash, id }: ErasureKey,
-  { externalId, until, listedTo, total }: Record<"externalId" | "until" | "listedTo" | "total", SQL>,
-  now: number,
-) =>
-  sql`SELECT ${siteId}, ${hash}, ${id}, ${externalId}, ${until}, ${listedTo}, ${now}, ${total}, 0, NULL, 0, 0, 0, 0, 0, '{}', ${now}, NULL`;
+/**
+ * A row of an erasure of which nothing is done yet; of one that is done, when it has no customer. A SELECT of these values must have
+ * the order of the columns.
+ */
+const newRow = ({ siteId, hash, id }: ErasureKey, externalId: string | null, until: SQL | number, now: number) => {
+  const doneAt = externalId === null ? now : null;
+  return sql`SELECT ${siteId}, ${hash}, ${id}, ${externalId}, ${until}, 0, ${now}, 0, 0, NULL, 0, 0, 0, 0, 0, '{}', ${now}, ${doneAt}`;
+};
 
 /**
  * Begins the erasure of a customer, with its row in the audit log, unless one is under way or there is no such customer.
@@ -51,7 +55,6 @@ export async function beginErasure(
   const { siteId, hash, id, externalId } = erasure;
   const isOfHash = and(eq(erasures.siteId, siteId), eq(erasures.hash, hash));
   const until = sql`coalesce((SELECT max(${sessions.id}) FROM ${sessions} WHERE ${sessions.siteId} = ${siteId}), 0)`;
-  const values = { externalId: sql`${externalId}`, until, listedTo: sql`0`, total: sql`0` };
   const isFirst = sql`NOT EXISTS (SELECT 1 FROM ${erasures} WHERE ${and(isOfHash, isNull(erasures.doneAt))})`;
   const isKnown = sql`EXISTS (SELECT 1 FROM ${customers} WHERE ${customers.siteId} = ${siteId} AND ${customers.externalId} = ${externalId})`;
   const audited = {
@@ -65,7 +68,7 @@ export async function beginErasure(
       // A late try may come after the end of the erasure, when the customer is back.
       store
         .insert(erasures)
-        .select(sql`${newRow(erasure, values, author.now)} WHERE ${isFirst} AND ${isKnown}`)
+        .select(sql`${newRow(erasure, externalId, until, author.now)} WHERE ${isFirst} AND ${isKnown}`)
         .onConflictDoNothing(),
       auditOf(db, author, audited, ONE_ROW, CHANGED),
       store
@@ -144,18 +147,23 @@ export async function selectDone(db: D1Database, siteId: number, ids: string[]):
 }
 
 /** The customers of those of these sessions that the home has. */
-export async function selectCustomersOf(db: D1Database, siteId: number, chatIds: number[]): Promise<string[]> {
-  const rows = await drizzle(db)
-    .selectDistinct({ externalId: sessions.customerExternalId })
-    .from(each(chatIds))
-    .crossJoin(sessions)
-    .where(and(eq(sessions.siteId, siteId), sql`${sessions.id} = each_row.value`))
-    .all();
-  return rows.map(({ externalId }) => externalId);
+export async function selectCustomersOf(db: D1Database, siteId: number, chatIds: number[]): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (let at = 0; at < chatIds.length; at += IDS_PER_STATEMENT) {
+    const rows = await drizzle(db)
+      .selectDistinct({ externalId: sessions.customerExternalId })
+      .from(each(chatIds.slice(at, at + IDS_PER_STATEMENT)))
+      .crossJoin(sessions)
+      .where(and(eq(sessions.siteId, siteId), sql`${sessions.id} = each_row.value`))
+      .all();
+    for (const { externalId } of rows) found.add(externalId);
+  }
+  return found;
 }
 
 /**
- * Gives a restored home an erasure that the restore has undone: under way again when the customer is back, else done.
+ * Gives a restored home an erasure that the restore has undone: under way again when the customer is back, else done. Its sessions are
+ * listed once more, because another restore may bring the same people back when the first receipts have gone.
  *
  * @returns the erasure as it is now
  */
@@ -166,27 +174,15 @@ export async function bringBackErasure(
   now: number,
 ): Promise<Erasure | undefined> {
   const store = drizzle(db);
-  const { siteId, externalId, until } = erasure;
-  const total = sql`(SELECT count(*) FROM ${sessions} WHERE ${sessionsUntil({ siteId, externalId: externalId ?? "", until })})`;
-  const values = {
-    externalId: sql`${externalId}`,
-    until: sql`${until}`,
-    // Receipts name all of it: this erasure comes from them.
-    listedTo: sql`${until}`,
-    total: externalId === null ? sql`0` : total,
-  };
+  const { externalId, until } = erasure;
   const batch = () =>
     store.batch([
       store
         .insert(erasures)
-        .select(sql`${newRow(erasure, values, now)} WHERE true`)
+        .select(sql`${newRow(erasure, externalId, until, now)} WHERE true`)
         .onConflictDoNothing(),
-      store
-        .update(erasures)
-        .set({ doneAt: now })
-        .where(and(isErasure(erasure), isNull(erasures.externalId), isNull(erasures.doneAt))),
       store.select().from(erasures).where(isErasure(erasure)),
     ]);
-  const [, , [found]] = await withRetries(runtime, batch);
+  const [, [found]] = await withRetries(runtime, batch);
   return found;
 }

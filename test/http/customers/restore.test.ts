@@ -1,5 +1,5 @@
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { call } from "../../support/admin-calls.ts";
 import { countingDb } from "../../support/counting-db.ts";
 import {
@@ -14,11 +14,14 @@ import {
 } from "../../support/customers.ts";
 import { databaseOf } from "../../support/homes.ts";
 import { newWebhook } from "../../support/new-webhook.ts";
+import { replacing } from "../../support/replacing.ts";
 import { bookmark } from "../../support/time-travel.ts";
 import { eventStore } from "../../support/webhook-store.ts";
 import { NOW, World } from "../../support/world.ts";
 
 /** A restore must not bring anybody back: docs/operating.md, "Restoring a home". */
+
+afterEach(() => void vi.restoreAllMocks());
 
 interface Settled {
   erased_again: number;
@@ -235,6 +238,29 @@ describe("the receipts", () => {
       expect(await placesOf(text)).toEqual([]);
     },
   );
+
+  it.each([
+    ["is lost", ""],
+    ["is spoilt", "[1,"],
+    ["names no ids", '{"1":2}'],
+  ])("in KV of which a part %s keep the home from being done, and the log says so", async (_, value) => {
+    const world = await World.create();
+    const text = personText();
+    await world.chatId(fieldsOf(text));
+    const travelBack = await bookmark(env.DB);
+    await eraseWhole(world, text);
+    await travelBack();
+    const { keys } = await env.CREDENTIALS.list({ prefix: `erasures:main:${world.siteId}:` });
+    const get = async (key: string, ...more: never[]) =>
+      key === keys[0]?.name ? value || null : env.CREDENTIALS.get(key, ...more);
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const closed = { CLOSED_HOMES: "main" as never, CREDENTIALS: replacing(env.CREDENTIALS, { get }) };
+    const { body } = await call(world.anotherIsolate(closed), "POST", "/admin/homes/main/restored", {});
+    expect(body).toMatchObject({ erased_again: 0, erasures_left: 1 });
+    expect(warn.mock.calls.join()).toContain("a receipt in KV cannot be read");
+    await settle(world, "main");
+    expect(await placesOf(text)).toEqual([]);
+  });
 
   it("in KV with a hash of an unknown key erase nobody, and keep the home from being done", async () => {
     const world = await World.create();
