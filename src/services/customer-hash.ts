@@ -6,7 +6,7 @@ import {
   selectHashKeys,
   updateHashKeySeal,
 } from "../store/directory/customer-hash-keys.ts";
-import { readHashKeys, writeHashKey } from "../store/kv-erasures.ts";
+import { deleteHashKey, readHashKeys, writeHashKey } from "../store/kv-erasures.ts";
 import { withRetries } from "../store/run-batch.ts";
 import { fromKv } from "./remember-floors.ts";
 import { keyringOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
@@ -24,22 +24,37 @@ export type Hasher = (siteId: number, externalId: string) => Promise<string>;
 const ownerOf = (id: string) => ({ siteId: 0, version: id, purpose: "customer hashes" });
 
 /**
- * The hasher of this deployment. Draws its key at the first use, and again when no master key opens any.
+ * The hasher of this deployment. Draws its key at the first use.
  *
- * @throws ServiceError `unavailable` when the directory is closed, or it or KV does not answer
+ * @throws ServiceError `unavailable` when the directory is closed, or it or KV does not answer; with the reason `hash_key_unopened`,
+ *   when there is a key that no master key here opens
  */
 export async function customerHasher(ctx: ServiceContext): Promise<Hasher> {
   requireOpenDirectory(ctx);
   const keyring = await keyringOf(ctx);
-  // The second look finds the key that this call or another has stored.
-  for (let look = 0; look < 2; look++) {
+  const stored = async () => {
     const rows = await withRetries(ctx.runtime, () => selectHashKeys(ctx.config.directory), ctx.answerBy);
-    const hasher = await hasherOf(keyring, rows);
-    if (hasher !== undefined) return hasher;
-    await storeKey(ctx, keyring, rows.length);
+    return { rows, hasher: await hasherOf(keyring, rows) };
+  };
+  const { rows, hasher } = await stored();
+  if (hasher !== undefined) return hasher;
+  const drawn = await storeKey(ctx, keyring, rows.length);
+  const now = await stored();
+  // Another call has stored its key first. A later restore must not find two in KV.
+  if (drawn !== undefined && now.rows.every(({ id }) => id !== drawn)) {
+    await fromKv(ctx)(() => deleteHashKey(ctx.config.credentials, drawn));
   }
-  throw new ServiceError("unavailable", { reason: "d1_unavailable", retryAfter: 1 });
+  if (now.hasher === undefined) throw unopened();
+  return now.hasher;
 }
+
+const unopened = () =>
+  new ServiceError("unavailable", {
+    reason: "hash_key_unopened",
+    detail:
+      "No MASTER_KEY here opens the key of customers' hashes. Send it again when a new MASTER_KEY is deployed everywhere.",
+    retryAfter: 30,
+  });
 
 /** Whether a hash is that of a customer; undefined when its key is not known any more. */
 export type HashCheck = (hash: string, siteId: number, externalId: string) => Promise<boolean | undefined>;
@@ -56,20 +71,30 @@ export async function hashCheck(ctx: ServiceContext): Promise<HashCheck> {
   };
 }
 
-/** A restored directory gets its key back from KV; otherwise a key is drawn. KV has it first: it must never be in D1 alone. */
-async function storeKey(ctx: ServiceContext, keyring: Keyring, known: number): Promise<void> {
+/**
+ * A restored directory gets its key back from KV; otherwise a key is drawn. KV has it first: it must never be in D1 alone. While there
+ * is a key that does not open, none is drawn: a new MASTER_KEY may not have reached this isolate yet.
+ *
+ * @returns the id of the key that was drawn
+ */
+async function storeKey(ctx: ServiceContext, keyring: Keyring, known: number): Promise<string | undefined> {
   const { runtime, config, now } = ctx;
   const askKv = fromKv(ctx);
   const insert = (row: HashKeyRow) =>
     withRetries(runtime, () => insertHashKey(config.directory, row, known), ctx.answerBy);
-  for (const row of await readHashKeys(config.credentials, askKv)) {
-    if ((await secretOf(keyring, row)) !== undefined) return insert(row);
+  const kept = await readHashKeys(config.credentials, askKv);
+  for (const row of kept) {
+    if ((await secretOf(keyring, row)) === undefined) continue;
+    await insert(row);
+    return undefined;
   }
+  if (known + kept.length > 0) throw unopened();
   const id = runtime.bytes(4).toHex();
   const sealed = await seal(runtime, keyring, ownerOf(id), "current", runtime.bytes(32).toHex());
   const row = { id, sealed, createdAt: now };
   await askKv(() => writeHashKey(config.credentials, row));
   await insert(row);
+  return id;
 }
 
 /** The most queries of {@link resealHashKeys}, as long as one key was drawn. */

@@ -66,6 +66,10 @@ export async function writeHashKey(kv: KVNamespace | undefined, { id, sealed, cr
   await kv?.put(`${HASH_KEYS}${id}`, sealed, { metadata: { createdAt } });
 }
 
+export async function deleteHashKey(kv: KVNamespace | undefined, id: string): Promise<void> {
+  await kv?.delete(`${HASH_KEYS}${id}`);
+}
+
 /** KV's keys of the customers' hashes, the newest first. @throws any error of `askKv` */
 export async function readHashKeys(kv: KVNamespace | undefined, askKv: AskKv): Promise<HashKeyRow[]> {
   if (kv === undefined) return [];

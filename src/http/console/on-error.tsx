@@ -73,6 +73,12 @@ export function showError(error: Error, c: PageContext): Promise<Response> {
       t("A home is closed, so this cannot be done now"),
       t("CLOSED_HOMES names the home of this site, or main. Nothing was changed: try again when it is open."),
     ],
+    hash_key_unopened: [
+      t("No master key here opens the key of the customers' hashes"),
+      t(
+        "Nothing was changed. If a new MASTER_KEY was just deployed, try again in a minute; else see docs/operating.md, under “Rotating the master key”.",
+      ),
+    ],
     erasure_lost: [
       t("This erasure is gone"),
       t("The home was restored meanwhile: say so first, under Homes. That erases again."),

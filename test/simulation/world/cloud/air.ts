@@ -34,6 +34,7 @@ export function setOut({ scheduler, witness }: Air, call: Call | undefined, to: 
   const trip = { to, at: scheduler.now, isOpen: true };
   all?.push(trip);
   if (call !== undefined && call.trips.length > (call.role === "cron" ? MOST_TRIPS.paid : MOST_TRIPS.free)) {
+    trip.isOpen = false;
     throw new Error("Too many API requests by single Worker invocation.");
   }
   if (call?.isOver) witness.goesOn(call, trip);
