@@ -73,7 +73,9 @@ export class Deliveries {
       const wrong = this.#wrong(home, call, change, { written, telling, now });
       this.#report(call, `at ${home} ${JSON.stringify(change)}`, wrong);
       const isToBeTried = change.table === "deliveries" && change.after?.status === "pending" && !isLease(change);
-      if (isToBeTried && change.before !== null) this.liveness.fails(home, call, change.after as Row, now);
+      if (isToBeTried && change.before !== null) {
+        this.liveness.fails(this.#model.home(home), call, change.after as Row, now);
+      }
       apply(change);
       for (const webhook of disabledIn([change])) telling.mustTell(DISABLED_EVENT, webhook);
     }

@@ -39,6 +39,8 @@ interface Told {
    * early.
    */
   isSure: boolean;
+  /** How many deliveries of the webhook are due before it, and so are attempted first. */
+  ahead: number;
 }
 
 export class Liveness {
@@ -88,10 +90,11 @@ export class Liveness {
   }
 
   /** A failed attempt was recorded, with a time for the next one. @param now Unix seconds */
-  fails(home: string, call: Call, delivery: Row, now: number): void {
+  fails({ name, outbox }: HomeModel, call: Call, delivery: Row, now: number): void {
     const dueAt = Number(delivery.next_attempt_at);
     if (dueAt - clockOf(call) > LONGEST_MESSAGE_SECONDS) return;
-    this.#told.set(`${home}/${keyOf("deliveries", delivery)}`, { dueAt, isSure: now > this.#calmSince });
+    const [isSure, ahead] = [now > this.#calmSince, dueOf(outbox, delivery, dueAt)];
+    this.#told.set(`${name}/${keyOf("deliveries", delivery)}`, { dueAt, isSure, ahead });
   }
 
   /** A delivery has changed. @param now Unix seconds */
@@ -114,7 +117,7 @@ export class Liveness {
     if (told?.isSure !== true) return undefined;
     const at = Number(after.next_attempt_at) - 60;
     const late = at - Number(before.next_attempt_at);
-    return late > UNTOLD_SECONDS + HANGING_SECONDS * dueOf(outbox, after, at)
+    return late > UNTOLD_SECONDS + HANGING_SECONDS * Math.max(told.ahead, dueOf(outbox, after, at))
       ? ["the next attempt begins when it is due, also without a sweep", `${late} s late`]
       : undefined;
   }

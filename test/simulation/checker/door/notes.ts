@@ -111,6 +111,8 @@ export class Notes {
 
   /** Why the token of a call may be refused. */
   #reasonsOf(call: Call): string[] {
+    // The address has failed too often, so nobody looks at the token.
+    if (call.answer?.status === 429) return ["client_limit"];
     const token = bearerOf(call) ?? "";
     if (token.startsWith("ast_") && !hasForm(token)) return ["token_slip"];
     const { expires_at } = this.#model.tokensByHash.get(hashBy(call) ?? "") ?? {};

@@ -1,0 +1,107 @@
+import { env } from "cloudflare:workers";
+import { beforeEach, describe, expect, it } from "vitest";
+import { isRefusedFor } from "../../src/errors.ts";
+import { customerHasher, hashCheck } from "../../src/services/customer-hash.ts";
+import { resealSecrets } from "../../src/services/reseal-secrets.ts";
+import { downDb } from "../support/down-db.ts";
+import { replacing } from "../support/replacing.ts";
+import { contextAt } from "../support/service-context.ts";
+import { NOW } from "../support/world.ts";
+
+/** The key of customers' hashes: one for the deployment. docs/operating.md, "Was this one erased?" */
+
+const OLD = env.MASTER_KEY;
+const NEW = Uint8Array.fromBase64(OLD).toReversed().toBase64();
+const CREDENTIALS = env.CREDENTIALS;
+
+const before = () => contextAt(NOW, { CREDENTIALS, MASTER_KEY: OLD });
+const both = () => contextAt(NOW, { CREDENTIALS, MASTER_KEY: NEW, MASTER_KEY_PREVIOUS: OLD });
+const after = () => contextAt(NOW, { CREDENTIALS, MASTER_KEY: NEW });
+
+const refused = (reason: string) => (error: unknown) => isRefusedFor(error, reason);
+
+const hashOf = async (ctx: ReturnType<typeof before>, siteId = 1, sbs = "mei") =>
+  (await customerHasher(ctx))(siteId, sbs);
+const rows = async () => (await env.DB.prepare("SELECT id, sealed FROM customer_hash_keys").all()).results;
+const kept = async () => (await env.CREDENTIALS.list({ prefix: "customer-hash-key:" })).keys.map(({ name }) => name);
+
+beforeEach(async () => {
+  await env.DB.exec("DELETE FROM customer_hash_keys; DELETE FROM apps; DELETE FROM webhooks");
+  for (const name of await kept()) await env.CREDENTIALS.delete(name);
+});
+
+describe("the key of customers' hashes", () => {
+  it("is drawn once: in the directory and in KV, sealed, and the same for every isolate", async () => {
+    const hash = await hashOf(before());
+    expect(hash).toMatch(/^[0-9a-f]{8}\.[0-9a-f]{64}$/);
+    expect(await hashOf(before())).toBe(hash);
+    expect(await hashOf(before(), 2)).not.toBe(hash);
+    expect(await hashOf(before(), 1, "mei ")).not.toBe(hash);
+    const [id] = hash.split(".");
+    expect(await rows()).toEqual([{ id, sealed: expect.stringMatching(/^v2\./) }]);
+    expect(await kept()).toEqual([`customer-hash-key:${id}`]);
+  });
+
+  it("is one, also when two isolates draw it at once", async () => {
+    const hashes = await Promise.all([hashOf(before()), hashOf(before()), hashOf(before())]);
+    expect(new Set(hashes).size).toBe(1);
+    const [id] = String(hashes[0]).split(".");
+    expect([(await rows()).length, await kept()]).toEqual([1, [`customer-hash-key:${id}`]]);
+  });
+
+  it("comes back from KV to a directory that was restored to before it was drawn", async () => {
+    const hash = await hashOf(before());
+    await env.DB.exec("DELETE FROM customer_hash_keys");
+    expect(await hashOf(before())).toBe(hash);
+    expect(await rows()).toHaveLength(1);
+  });
+
+  it("is not drawn while KV does not take it", async () => {
+    const put = () => Promise.reject(new Error("KV PUT failed: 500"));
+    const ctx = contextAt(NOW, { CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
+    await expect(hashOf(ctx)).rejects.toSatisfy(refused("kv_unavailable"));
+    expect(await rows()).toEqual([]);
+  });
+
+  it("is needed from the directory, which may be down or closed", async () => {
+    await expect(hashOf(contextAt(NOW, { DB: downDb(env.DB) }))).rejects.toSatisfy(refused("d1_unavailable"));
+    const closed = contextAt(NOW, { CLOSED_HOMES: "main" as never });
+    await expect(hashOf(closed)).rejects.toSatisfy(refused("home_closed"));
+  });
+});
+
+describe("a new master key", () => {
+  it("opens it after re-sealing, and the hashes stay", async () => {
+    const hash = await hashOf(before());
+    expect(await hashOf(both())).toBe(hash);
+    expect((await resealSecrets(both())).resealed).toBe(1);
+    expect((await resealSecrets(both())).resealed).toBe(0);
+    expect(await hashOf(after())).toBe(hash);
+    // A directory of before the re-sealing has a seal that nothing opens any more, and KV has the new one.
+    await env.DB.exec("UPDATE customer_hash_keys SET sealed = 'v2.00000000.a.b'");
+    expect(await hashOf(after())).toBe(hash);
+    expect(await (await hashCheck(after()))(hash, 1, "mei")).toBe(true);
+    expect(await (await hashCheck(after()))(hash, 1, "li")).toBe(false);
+  });
+
+  it("does not make an isolate that has not got it draw another key, nor re-sealing", async () => {
+    const hash = await hashOf(before());
+    await resealSecrets(both());
+    const stored = [await rows(), await kept()];
+    await expect(hashOf(before())).rejects.toSatisfy(refused("hash_key_unopened"));
+    await resealSecrets(before());
+    await env.DB.exec("DELETE FROM customer_hash_keys");
+    await expect(hashOf(before())).rejects.toSatisfy(refused("hash_key_unopened"));
+    expect(await (await hashCheck(before()))(hash, 1, "mei")).toBeUndefined();
+    expect(await hashOf(both())).toBe(hash);
+    expect([await rows(), await kept()]).toEqual(stored);
+  });
+
+  it("is followed by another key when the old one is lost and its keys are deleted", async () => {
+    const hash = await hashOf(before());
+    await expect(hashOf(after())).rejects.toSatisfy(refused("hash_key_unopened"));
+    await env.DB.exec("DELETE FROM customer_hash_keys");
+    for (const name of await kept()) await env.CREDENTIALS.delete(name);
+    expect(await hashOf(after())).not.toBe(hash);
+  });
+});
