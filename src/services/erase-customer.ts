@@ -33,6 +33,9 @@ export type { Receipt } from "../store/directory/erasure-receipts.ts";
 /** How many steps one call makes. Workers Free allows 50 queries in an invocation, and a step has about twenty. */
 const STEPS_PER_CALL = 2;
 
+/** How many parts of a receipt one call writes. */
+const PARTS_PER_CALL = 4;
+
 /** No step begins when less than this is left until the deadline, in milliseconds. */
 const LEAST_LEFT_MS = 3_000;
 
@@ -169,17 +172,17 @@ export async function goOn(
     take(await noteListed(runtime, db, erasure, anew, answerBy));
   };
   if (isOpen(begun) && now - begun.listedAt >= RECEIPTS_FRESH_SECONDS) await listAgain(begun);
-  let [steps, hasListed] = [0, false];
-  while (steps < STEPS_PER_CALL && runtime.elapsed() + LEAST_LEFT_MS <= answerBy) {
+  let [steps, parts] = [0, 0];
+  while (steps < STEPS_PER_CALL && parts < PARTS_PER_CALL && runtime.elapsed() + LEAST_LEFT_MS <= answerBy) {
     const { erasure } = progress;
     if (!isOpen(erasure)) break;
     if (erasure.listedTo < erasure.until) {
       take(await listSome(ctx, { siteId, home }, db, erasure, answerBy));
-      hasListed = true;
+      parts++;
       continue;
     }
     // The operator has the receipts before anything is deleted.
-    if (hasListed && !hasReceipts && areKeptByOperator(ctx)) break;
+    if (parts > 0 && !hasReceipts && areKeptByOperator(ctx)) break;
     const found = await findStep(runtime, db, erasure, answerBy);
     const receipt = { home, siteId, erasureId: erasure.id };
     if (!(await areNamed(runtime, config.directory, receipt, found.chatIds, answerBy))) {

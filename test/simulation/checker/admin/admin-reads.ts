@@ -3,7 +3,7 @@ import { summaryOf } from "../../operations/shared/shown-session.ts";
 import type { Row } from "../../platform/database.ts";
 import type { HomeModel } from "../home-model.ts";
 import type { Model } from "../model.ts";
-import { type Asked, callNow, refusalNow, refusalsNow } from "./journal-reads.ts";
+import { type Asked, callNow, isMalformed, refusalNow, refusalsNow } from "./journal-reads.ts";
 import { tokensNow } from "./tokens.ts";
 import { deliveriesNow, eventsNow, webhooksNow } from "./webhook-reads.ts";
 
@@ -41,7 +41,7 @@ export function readNow(model: Model, { path, ...asked }: Read): object | undefi
   }
   const site = model.directory.get(siteId);
   if (site === undefined) return NOT_FOUND;
-  if (site.status === "creating") return { status: 409 };
+  if (site.status === "creating") return { status: isMalformed(query) ? 400 : 409 };
   const home = model.home(site.home);
   switch (third) {
     case "apps":

@@ -35,6 +35,9 @@ function refusalShown({ site_id: _, operation, ...row }: Row): object {
   return { ...row, operation: wireNameOf(operation) };
 }
 
+/** Whether a query is refused for itself, whatever is stored. */
+export const isMalformed = (query: URLSearchParams): boolean => query.get("reason") === "no_reason";
+
 /** A page of a site's refused calls, the newest first. */
 export function refusalsNow(home: HomeModel, siteId: number, { query, settings, clock }: Asked): object {
   const kept = clock - settings.journalDays * DAY;
@@ -44,7 +47,7 @@ export function refusalsNow(home: HomeModel, siteId: number, { query, settings, 
   const isTurnedRound = since != null && until != null && Number(since) > Number(until);
   const [cursorSite, before = ""] = cursor?.split(":") ?? [];
   const isForeign = cursor != null && (cursorSite !== String(siteId) || timeOf(before) === undefined);
-  if (isTooOld || isTurnedRound || isForeign || reason === "no_reason") return BAD;
+  if (isTooOld || isTurnedRound || isForeign || isMalformed(query)) return BAD;
   const inRange = [...home.refusals.values()]
     .filter(({ site_id, request_id }) => {
       const at = secondOf(String(request_id));
@@ -69,18 +72,23 @@ export function refusalsNow(home: HomeModel, siteId: number, { query, settings, 
 export function callNow(home: HomeModel, siteId: number, requestId: string, { clock, settings }: Asked): object {
   if (timeOf(requestId) === undefined) return BAD;
   const at = secondOf(requestId);
-  const row = home.refusals.get(requestId);
-  if (row !== undefined && row.site_id === siteId) return refusalShown(row);
   const isOfCall = ({ site_id, owner, request_id }: Row) => site_id === siteId && (owner ?? request_id) === requestId;
   const mayHaveNonce = clock <= at + NONCE_SECONDS + SKEW_SECONDS;
   const nonce = mayHaveNonce ? [...home.claims.values()].find(isOfCall) : undefined;
+  const opened = [...home.sessions.values()].find((each) => isOfCall(each.row))?.row;
+  const session = opened !== undefined && Math.abs(Number(opened.created_at) - at) <= SKEW_SECONDS ? opened : undefined;
+  const row = home.refusals.get(requestId);
+  if (row !== undefined && row.site_id === siteId) {
+    // A call that was answered 503 may be done all the same.
+    const id = session?.id ?? nonce?.session_id;
+    return { ...refusalShown(row), ...(id != null && { chat_id: id }) };
+  }
   if (nonce !== undefined && nonce.session_id !== null) {
     const { appid, session_id, operation, outcome } = nonce;
     const said = outcome === "repeated" ? "repeated" : "ok";
     return { outcome: said, chat_id: session_id, at, appid, operation: wireNameOf(operation) };
   }
-  const session = [...home.sessions.values()].find((each) => isOfCall(each.row))?.row;
-  if (session !== undefined && Math.abs(Number(session.created_at) - at) <= SKEW_SECONDS) {
+  if (session !== undefined) {
     const { id, appid } = session;
     return { outcome: "ok", chat_id: id, at, appid, operation: wireNameOf("create_session") };
   }

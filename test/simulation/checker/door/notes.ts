@@ -111,14 +111,14 @@ export class Notes {
 
   /** Why the token of a call may be refused. */
   #reasonsOf(call: Call): string[] {
-    // The address has failed too often, so nobody looks at the token.
-    if (call.answer?.status === 429) return ["client_limit"];
     const token = bearerOf(call) ?? "";
     if (token.startsWith("ast_") && !hasForm(token)) return ["token_slip"];
     const { expires_at } = this.#model.tokensByHash.get(hashBy(call) ?? "") ?? {};
     const isExpired = expires_at != null && Number(expires_at) <= call.clock;
     // A token that was deleted too is as wrong as one that never was.
-    return isExpired ? ["token_expired", "admin_token_wrong"] : ["admin_token_wrong"];
+    const reasons = isExpired ? ["token_expired", "admin_token_wrong"] : ["admin_token_wrong"];
+    // When an address has failed too often, nobody may have looked at the token.
+    return call.answer?.status === 429 ? [...reasons, "client_limit"] : reasons;
   }
 
   #refusedBy({ isolate }: Call) {
