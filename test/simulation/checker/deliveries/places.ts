@@ -38,9 +38,12 @@ export function wrongPlaces(
     const now = Number(its[0]?.leasedAt);
     const isWaiting = (each: (typeof told)[number]) =>
       each.home === home && each.site !== site && waiting.has(`${home}/${each.site}/${each.webhook}`);
-    // Failing webhooks without a place for them wait for each other.
+    // Failing webhooks without a place for them wait for each other. With a place for each webhook, the first batch does not know yet
+    // which of them fail, and may leave a failing one to the next.
+    const webhooks = new Set(told.filter((each) => each.home === home).map((each) => `${each.site}/${each.webhook}`));
+    const isForFailing = webhooks.size > PLACES && ofFailing.length < most;
     const mayWait = (each: (typeof told)[number]) =>
-      ofFailing.length < most || outbox.webhooks.get(`${each.site}/${each.webhook}`)?.failing_since === null;
+      isForFailing || outbox.webhooks.get(`${each.site}/${each.webhook}`)?.failing_since === null;
     const waits = told.find(
       (each) => isWaiting(each) && mayWait(each) && mayBegin(outbox, each.site, each.webhook, now),
     );
