@@ -83,6 +83,7 @@ const browser = await openBrowser();
 try {
   const { siteId, app } = await seed();
   const webhooks = everything ? await seedWebhooks(worker, siteId) : [];
+  const erasure = everything ? await eraseSomebody(siteId, app) : "";
   await mkdir(FOLDER, { recursive: true });
   const site = `/console/sites/${siteId}`;
   const latest = (await worker.admin<{ items: { chat_id: number }[] }>("GET", `/admin/sites/${siteId}/sessions`)).items;
@@ -107,6 +108,10 @@ try {
       ["unfinished", (page) => page.goto(`/console/sites/${siteId + 2}`)],
       ["all-audit", (page) => page.goto("/console/audit")],
       ["sessions", (page) => page.goto(`${site}/sessions`)],
+      ["customers", (page) => page.goto(`${site}/customers?chat_id=${latest[1]?.chat_id}`)],
+      ["customer-unknown", (page) => askToErase(page, `${site}/customers`, "nobody")],
+      ["customer-erase", (page) => askToErase(page, `${site}/customers`, "customer_001")],
+      ["customer-erased", (page) => page.goto(`${site}/customers/erasures/${erasure}`)],
       ["apps", (page) => page.goto(`${site}/apps`)],
       ["app", (page) => page.goto(`${site}/apps/${app.appid}`)],
       ["rotate", (page) => page.goto(`${site}/apps/${app.appid}/rotate?overlap_seconds=0`)],
@@ -209,6 +214,24 @@ function idOf(name: string): string {
   return createHash("sha256").update(name).digest("hex").slice(0, 32);
 }
 
+/** Erases a customer who is on no other picture. @returns the id of the erasure */
+async function eraseSomebody(siteId: number, app: { appid: string; secret: string }): Promise<string> {
+  const sbs = "customer_900";
+  const client = new AgentSessionClient({ baseUrl: worker.url, ...app });
+  const fields = { timestamp: SHOWN, sbs, sbs_mc: "Erased", ip: "203.0.113.90", content: "Please erase my data." };
+  await client.send("create_gd", { ...fields, kefu_id: [10411], fzr_uid: 10411 });
+  const path = `/admin/sites/${siteId}/customers/erase`;
+  return (await worker.admin<{ erasure_id: string }>("POST", path, { sbs })).erasure_id;
+}
+
+/** Leads to the question, or back to the form when there is no such customer. */
+async function askToErase(page: Page, path: string, sbs: string): Promise<void> {
+  await page.goto(path);
+  await page.locator("input[name=sbs]").fill(sbs);
+  await page.locator("button.danger").click();
+  await page.locator("button.danger").waitFor();
+}
+
 /** Tries to add a webhook whose URL must not be posted to, without any event. */
 async function addWebhook(page: Page, path: string): Promise<void> {
   await page.goto(path);
@@ -277,9 +300,9 @@ async function pasteAgents(page: Page, path: string): Promise<void> {
 async function addAgent(page: Page, path: string): Promise<void> {
   await page.goto(path);
   await page.locator("details.fold > summary").click();
-  await page.locator("input[name=id]").fill("10411");
+  await page.locator("main input[name=id]").fill("10411");
   await page.locator("input[name=name]").fill("Amara again");
-  await page.locator("form:has(input[name=id]) button").click();
+  await page.locator("main form:has(input[name=id]) button").click();
   await page.locator(".notice.bad").waitFor();
 }
 

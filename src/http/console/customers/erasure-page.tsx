@@ -51,7 +51,7 @@ export async function erasurePage(c: PageContext, site: Site): Promise<Response>
       <Progress view={view} path={`${customersPath(site)}/erasures/${id}`} erasure={erasure} />
       {receipts !== undefined && receipts.length > 0 && <Receipts view={view} receipts={receipts} />}
       <section class="card">
-        <h2>{t("Erased so far")}</h2>
+        <h2>{isDone ? t("Erased") : t("Erased so far")}</h2>
         <dl class="facts">
           {sbs !== null && (
             <>
