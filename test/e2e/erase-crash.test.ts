@@ -3,34 +3,58 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Receiver } from "../support/receiver.ts";
 import { CrashableWorker, type SignedApp } from "../support/run-crashable.ts";
 
 /**
- * A customer is erased while others create sessions, and workerd is killed in between. Free pages of the files are not searched: the
- * platform keeps them, and nobody can overwrite them.
+ * A customer is erased while others create sessions and receivers fail, and workerd is killed in between. Then the home is restored to
+ * before the erasure, and settled. Free pages of the files are not searched: the platform keeps them, and nobody can overwrite them.
  */
 
 const PERSON = "Zhang San";
 const THEIRS = 700;
 const KILLS = 3;
+const AGENTS = [1, 2, 3];
 
-const worker = new CrashableWorker();
+let worker: CrashableWorker;
+let receiver: Receiver;
 
-afterAll(() => worker.remove());
+beforeAll(async () => {
+  receiver = await Receiver.start();
+  // One receiver repeats what it was sent in its refusal.
+  receiver.answer = (response, path) => {
+    if (path === "/echo") response.statusCode = 500;
+    response.end(path === "/echo" ? receiver.at(path).at(-1)?.body.slice(-150) : "");
+  };
+  worker = new CrashableWorker({ WEBHOOK_LOOPBACK: "allow" });
+});
 
-async function create(app: SignedApp, fields: object): Promise<number | undefined> {
-  const own = { appid: app.appid, timestamp: Math.floor(Date.now() / 1000), ranstr: randomUUID(), ip: "127.0.0.1" };
-  const body = JSON.stringify({ ...own, kefu_id: [1, 2], fzr_uid: 1, ...fields });
+afterAll(async () => {
+  await worker?.remove();
+  await receiver?.close();
+});
+
+/** @returns undefined when the Worker was killed before it answered, or refused the call */
+async function call(app: SignedApp, operation: string, fields: object, key = ""): Promise<number | undefined> {
+  const own = { appid: app.appid, timestamp: Math.floor(Date.now() / 1000), ranstr: randomUUID() };
+  const body = JSON.stringify({ ...own, ...fields });
   const signature = createHmac("sha256", app.secret).update(body).digest("hex");
   const headers = { "content-type": "application/json", "x-chat-signature": signature };
   try {
-    const answer = await fetch(`${worker.url}/openapi/chat/create_gd`, { method: "POST", headers, body });
+    const answer = await fetch(`${worker.url}/openapi/chat/${operation}`, {
+      method: "POST",
+      headers: { ...headers, ...(key !== "" && { "idempotency-key": key }) },
+      body,
+    });
     return ((await answer.json()) as { data: { chat_id?: number } }).data.chat_id;
   } catch {
     return undefined;
   }
 }
+
+const create = (app: SignedApp, fields: object, key?: string) =>
+  call(app, "create_gd", { ip: "127.0.0.1", kefu_id: [1, 2], fzr_uid: 1, ...fields }, key);
 
 const theirs = (n: number) => ({
   ...{ sbs: `id of ${PERSON}`, sbs_mc: PERSON, content: `${PERSON} asks ${n}`, title: `${PERSON}'s order` },
@@ -60,28 +84,61 @@ function placesOf(text: string): string[] {
   return found;
 }
 
-it("leaves nothing of an erased customer, and all of the others, when workerd is killed in between", async () => {
+/** What the home of a site has, read while the Worker does not run. */
+function storedOf({ siteId }: SignedApp) {
+  const [stored] = worker
+    .databases((db) => ({
+      ids: db
+        .prepare("SELECT id FROM sessions WHERE site_id = ?")
+        .all(siteId)
+        .map(({ id }) => Number(id)),
+      half: db
+        .prepare(
+          `SELECT 'message' AS what FROM messages WHERE (site_id, session_id) NOT IN (SELECT site_id, id FROM sessions)
+           UNION ALL SELECT 'participant' FROM participants WHERE (site_id, session_id) NOT IN (SELECT site_id, id FROM sessions)
+           UNION ALL SELECT 'session' FROM sessions s WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.site_id = s.site_id AND m.session_id = s.id)`,
+        )
+        .all(),
+      ended: db.prepare("SELECT details FROM audit_log WHERE action = 'customer.erased'").all(),
+    }))
+    .filter(({ ids }) => ids.length > 0);
+  return stored;
+}
+
+it("leaves nothing of an erased customer, and all of the others, when workerd is killed in between and the home is restored", async () => {
   await worker.start();
-  const app = await worker.provision("apac", [1, 2]);
-  await worker.admin("POST", `/admin/sites/${app.siteId}/webhooks`, { url: "https://hooks.example.com/" });
-  for (let n = 0; n < THEIRS; n += 20) {
-    await Promise.all(Array.from({ length: 20 }, (_, i) => create(app, theirs(n + i))));
+  const app = await worker.provision("apac", AGENTS);
+  const site = `/admin/sites/${app.siteId}`;
+  for (const path of ["/ok", "/echo"]) {
+    await worker.admin("POST", `${site}/webhooks`, { url: `${receiver.url}${path}` });
   }
+  for (let n = 0; n < THEIRS; n += 20) {
+    await Promise.all(Array.from({ length: 20 }, (_, i) => create(app, theirs(n + i), `key-${n + i}`)));
+  }
+  await call(app, "add_kf", { chat_id: 1, kefu_ids: "3" });
   const acknowledged = new Set<number>();
   const createSome = async () => {
     for (let n = 0; n < 40; n++) {
       const id = await create(app, another(n));
-      if (id !== undefined) acknowledged.add(id);
+      if (id === undefined) continue;
+      acknowledged.add(id);
+      await call(app, "add_kf", { chat_id: id, kefu_ids: "3" });
     }
   };
   await createSome();
-  expect(placesOf(PERSON)).not.toEqual([]);
+  await expect.poll(() => receiver.at("/echo").length).toBeGreaterThan(6);
+  await worker.kill();
+  const travelBack = worker.bookmark(app.siteId);
+  const before = [...acknowledged];
+  const tables = placesOf(PERSON).map((place) => place.split(": ")[1]);
+  expect(tables.sort()).toEqual(["customers", "deliveries", "events", "messages", "sessions", "webhooks"]);
+  await worker.start();
+
   const erase = () =>
-    worker.admin<{ remaining: number }>("POST", `/admin/sites/${app.siteId}/customers/erase`, {
-      sbs: `id of ${PERSON}`,
-    });
+    worker.admin<{ remaining: number }>("POST", `${site}/customers/erase`, { sbs: `id of ${PERSON}` });
   for (let kill = 0; kill < KILLS; kill++) {
-    const working = Promise.allSettled([erase(), erase(), createSome()]);
+    // A retry is answered with the session that it opened, and brings nobody back.
+    const working = Promise.allSettled([erase(), erase(), createSome(), create(app, theirs(kill), `key-${kill}`)]);
     await sleep(8 + 25 * kill);
     await worker.kill();
     await working;
@@ -96,24 +153,26 @@ it("leaves nothing of an erased customer, and all of the others, when workerd is
   await worker.kill();
 
   expect(placesOf(PERSON)).toEqual([]);
-  const [stored] = worker
-    .databases((db) => ({
-      ids: db
-        .prepare("SELECT id FROM sessions WHERE site_id = ?")
-        .all(app.siteId)
-        .map(({ id }) => Number(id)),
-      half: db
-        .prepare(
-          `SELECT 'message' AS what FROM messages WHERE (site_id, session_id) NOT IN (SELECT site_id, id FROM sessions)
-           UNION ALL SELECT 'participant' FROM participants WHERE (site_id, session_id) NOT IN (SELECT site_id, id FROM sessions)
-           UNION ALL SELECT 'session' FROM sessions s WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.site_id = s.site_id AND m.session_id = s.id)`,
-        )
-        .all(),
-      ended: db.prepare("SELECT details FROM audit_log WHERE action = 'customer.erased'").all(),
-    }))
-    .filter(({ ids }) => ids.length > 0);
+  const stored = storedOf(app);
   expect(stored?.half).toEqual([]);
   expect([...acknowledged].filter((id) => !stored?.ids.includes(id))).toEqual([]);
   expect(stored?.ended).toHaveLength(1);
   expect(JSON.parse(String(stored?.ended[0]?.details))).toMatchObject({ sessions: THEIRS, messages: THEIRS });
+
+  for (let restore = 0; restore < 2; restore++) {
+    travelBack();
+    expect(placesOf(PERSON)).not.toEqual([]);
+    await worker.start({ vars: { CLOSED_HOMES: "apac" } });
+    let left = 1;
+    while (left > 0) {
+      const settled = { settling_id: `restore-${restore}` };
+      const answer = await worker.admin<{ erasures_left: number }>("POST", "/admin/homes/apac/restored", settled);
+      left = answer.erasures_left;
+    }
+    await worker.kill();
+    expect(placesOf(PERSON)).toEqual([]);
+    const again = storedOf(app);
+    expect(again?.half).toEqual([]);
+    expect(again?.ids.toSorted((a, b) => a - b)).toEqual(before);
+  }
 });

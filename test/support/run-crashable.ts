@@ -23,7 +23,7 @@ export class CrashableWorker {
   readonly #adminToken = randomBytes(24).toString("hex");
   #running: { url: string; process: ChildProcess; lines: Interface } | undefined;
 
-  readonly #settings: Record<string, unknown>;
+  readonly #settings: Record<string, unknown> & { bindings: Record<string, string> };
 
   /** @param own vars besides those of wrangler.toml */
   constructor(own: Record<string, string> = {}) {
@@ -45,10 +45,11 @@ export class CrashableWorker {
   /**
    * Starts the Worker, or starts it again on the state that a killed one left.
    *
-   * @param queueSeconds how long the queue keeps messages before it hands them out
+   * @param options `queueSeconds`: how long the queue keeps messages before it hands them out; `vars`: for this start only
    */
-  async start({ queueSeconds = 0 } = {}): Promise<void> {
-    writeFileSync(join(this.folder, "settings.json"), JSON.stringify({ ...this.#settings, queueSeconds }));
+  async start({ queueSeconds = 0, vars = {} }: { queueSeconds?: number; vars?: Record<string, string> } = {}) {
+    const bindings = { ...this.#settings.bindings, ...vars };
+    writeFileSync(join(this.folder, "settings.json"), JSON.stringify({ ...this.#settings, bindings, queueSeconds }));
     // The child ends when its standard input closes, which happens however this process ends.
     const child = spawn(process.execPath, [join(import.meta.dirname, "crashable-worker.ts"), this.folder], {
       stdio: ["pipe", "pipe", "inherit"],
@@ -114,18 +115,36 @@ export class CrashableWorker {
   }
 
   /** Reads each database on disk. Changes are allowed only while the Worker does not run. */
-  databases<T>(look: (db: DatabaseSync) => T, readOnly = true): T[] {
+  databases<T>(look: (db: DatabaseSync, file: string) => T, readOnly = true): T[] {
     const databases = join(this.folder, "state/d1/miniflare-D1DatabaseObject");
     const files = readdirSync(databases).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name));
-    return files.map((file) => {
+    return files.map((name) => {
+      const file = join(databases, name);
       // A killed Worker may still hold the database for a moment.
-      const db = new DatabaseSync(join(databases, file), { readOnly, timeout: 10_000 });
+      const db = new DatabaseSync(file, { readOnly, timeout: 10_000 });
       try {
-        return look(db);
+        return look(db, file);
       } finally {
         db.close();
       }
     });
+  }
+
+  /**
+   * Keeps the database that holds a site's data. Only while the Worker does not run.
+   *
+   * @returns puts it back as it was, as D1's Time Travel does
+   */
+  bookmark(siteId: number): () => void {
+    const holds = (db: DatabaseSync) =>
+      db.prepare("SELECT 1 FROM home_sites WHERE site_id = ?").get(siteId) !== undefined;
+    const [file = ""] = this.databases((db, file) => (holds(db) ? [file] : [])).flat();
+    const parts = ["", "-wal", "-shm"].map((part) => `${file}${part}`);
+    const kept = parts.filter((part) => existsSync(part)).map((part) => [part, readFileSync(part)] as const);
+    return () => {
+      for (const part of parts) rmSync(part, { force: true });
+      for (const [part, bytes] of kept) writeFileSync(part, bytes);
+    };
   }
 }
 
