@@ -1,7 +1,8 @@
 CREATE TABLE `customer_hash_keys` (
 	`id` text PRIMARY KEY NOT NULL,
 	`sealed` text NOT NULL,
-	`created_at` integer NOT NULL
+	`created_at` integer NOT NULL,
+	`kept_at` integer
 ) WITHOUT ROWID;
 --> statement-breakpoint
 CREATE TABLE `erasure_receipts` (
@@ -39,6 +40,8 @@ CREATE TABLE `erasures` (
 	PRIMARY KEY(`site_id`, `hash`, `id`),
 	FOREIGN KEY (`site_id`) REFERENCES `home_sites`(`site_id`) ON UPDATE no action ON DELETE no action
 ) WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX `erasures_under_way` ON `erasures` (`site_id`,`external_id`) WHERE external_id IS NOT NULL;
 --> statement-breakpoint
 -- Statistics for the planner: a site has many sessions, a customer has few. Without them SQLite checks the foreign key of a deleted
 -- customer by reading every session of the site. ANALYZE of a table makes sqlite_stat1, and ANALYZE sqlite_schema loads it.

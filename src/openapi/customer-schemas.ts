@@ -143,7 +143,7 @@ export const customerSchemas = {
           told: {
             type: "boolean",
             description:
-              "Whether `session.erased` tells it of all sessions that are gone so far; before the first is gone, whether it would.",
+              "Whether `session.erased` was queued for it, for all sessions that are gone so far; before the first is gone, whether it would be.",
             examples: [true],
           },
         }),

@@ -5,6 +5,9 @@ import type { Documentation, Operation } from "./operation.ts";
 /** Every signed operation, in the order of the documentation. test/operations/lists.test.ts names a file that is missing here. */
 export const OPERATIONS: readonly Operation[] = [createSession, addAgents];
 
+/** The types of the events that sessions have. */
+export const SESSION_EVENT_TYPES: readonly string[] = OPERATIONS.map(({ eventType }) => eventType);
+
 /** Every signed operation with its documentation. The Worker does not use this list, so its bundle leaves it out. */
 export const DOCUMENTED: readonly { operation: Operation; documentation: Documentation }[] = [
   { operation: createSession, documentation: createSessionDocumentation },

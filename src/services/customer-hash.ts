@@ -4,9 +4,9 @@ import {
   type HashKeyRow,
   insertHashKey,
   selectHashKeys,
-  updateHashKeySeal,
+  updateHashKey,
 } from "../store/directory/customer-hash-keys.ts";
-import { deleteHashKey, readHashKeys, writeHashKey } from "../store/kv-erasures.ts";
+import { type KeptHashKey, readHashKeys, writeHashKey } from "../store/kv-erasures.ts";
 import { withRetries } from "../store/run-batch.ts";
 import { fromKv } from "./remember-floors.ts";
 import { keyringOf, requireOpenDirectory, type ServiceContext } from "./service-context.ts";
@@ -24,7 +24,8 @@ export type Hasher = (siteId: number, externalId: string) => Promise<string>;
 const ownerOf = (id: string) => ({ siteId: 0, version: id, purpose: "customer hashes" });
 
 /**
- * The hasher of this deployment. Draws its key at the first use.
+ * The hasher of this deployment. Draws its key at the first use. KV has a copy of the key before anything is hashed with it, because a
+ * restore may take it from the directory.
  *
  * @throws ServiceError `unavailable` when the directory is closed, or it or KV does not answer; with the reason `hash_key_unopened`,
  *   when there is a key that no master key here opens
@@ -34,18 +35,17 @@ export async function customerHasher(ctx: ServiceContext): Promise<Hasher> {
   const keyring = await keyringOf(ctx);
   const stored = async () => {
     const rows = await withRetries(ctx.runtime, () => selectHashKeys(ctx.config.directory), ctx.answerBy);
-    return { rows, hasher: await hasherOf(keyring, rows) };
+    return { rows, opened: await firstOpened(keyring, rows) };
   };
-  const { rows, hasher } = await stored();
-  if (hasher !== undefined) return hasher;
-  const drawn = await storeKey(ctx, keyring, rows.length);
-  const now = await stored();
-  // Another call has stored its key first. A later restore must not find two in KV.
-  if (drawn !== undefined && now.rows.every(({ id }) => id !== drawn)) {
-    await fromKv(ctx)(() => deleteHashKey(ctx.config.credentials, drawn));
+  const { rows, ...first } = await stored();
+  let { opened } = first;
+  if (opened === undefined) {
+    await storeKey(ctx, keyring, rows.length);
+    ({ opened } = await stored());
   }
-  if (now.hasher === undefined) throw unopened();
-  return now.hasher;
+  if (opened === undefined) throw unopened();
+  if (opened.row.keptAt === null) await keepKey(ctx, opened.row);
+  return opened.hasher;
 }
 
 const unopened = () =>
@@ -66,35 +66,35 @@ export async function hashCheck(ctx: ServiceContext): Promise<HashCheck> {
   const rows = [...stored, ...(await readHashKeys(ctx.config.credentials, fromKv(ctx)))];
   return async (hash, siteId, externalId) => {
     const keys = rows.filter(({ id }) => hash.startsWith(`${id}.`));
-    const theirs = await (await hasherOf(keyring, keys))?.(siteId, externalId);
+    const theirs = await (await firstOpened(keyring, keys))?.hasher(siteId, externalId);
     return theirs === undefined ? undefined : theirs === hash;
   };
 }
 
 /**
- * A restored directory gets its key back from KV; otherwise a key is drawn. KV has it first: it must never be in D1 alone. While there
- * is a key that does not open, none is drawn: a new MASTER_KEY may not have reached this isolate yet.
- *
- * @returns the id of the key that was drawn
+ * A restored directory gets its key back from KV; otherwise a key is drawn. While there is a key that does not open, none is drawn: a
+ * new MASTER_KEY may not have reached this isolate yet.
  */
-async function storeKey(ctx: ServiceContext, keyring: Keyring, known: number): Promise<string | undefined> {
+async function storeKey(ctx: ServiceContext, keyring: Keyring, known: number): Promise<void> {
   const { runtime, config, now } = ctx;
   const askKv = fromKv(ctx);
   const insert = (row: HashKeyRow) =>
     withRetries(runtime, () => insertHashKey(config.directory, row, known), ctx.answerBy);
   const kept = await readHashKeys(config.credentials, askKv);
-  for (const row of kept) {
-    if ((await secretOf(keyring, row)) === undefined) continue;
-    await insert(row);
-    return undefined;
-  }
+  const opened = await firstOpened(keyring, kept);
+  if (opened !== undefined) return insert({ ...opened.row, keptAt: now });
   if (known + kept.length > 0) throw unopened();
   const id = runtime.bytes(4).toHex();
   const sealed = await seal(runtime, keyring, ownerOf(id), "current", runtime.bytes(32).toHex());
-  const row = { id, sealed, createdAt: now };
-  await askKv(() => writeHashKey(config.credentials, row));
-  await insert(row);
-  return id;
+  await insert({ id, sealed, createdAt: now, keptAt: null });
+}
+
+/** Gives KV its copy. Without KV, the key is in the directory alone. */
+async function keepKey(ctx: ServiceContext, row: HashKeyRow): Promise<void> {
+  const { runtime, config, now, answerBy } = ctx;
+  if (config.credentials === undefined) return;
+  await fromKv(ctx)(() => writeHashKey(config.credentials, row));
+  await withRetries(runtime, () => updateHashKey(config.directory, row, { keptAt: now }), answerBy);
 }
 
 /** The most queries of {@link resealHashKeys}, as long as one key was drawn. */
@@ -115,13 +115,13 @@ export async function resealHashKeys(ctx: ServiceContext): Promise<number> {
     if (hex === undefined) continue;
     const sealed = await seal(ctx.runtime, keyring, ownerOf(row.id), "current", hex);
     await fromKv(ctx)(() => writeHashKey(credentials, { ...row, sealed }));
-    if (await updateHashKeySeal(directory, row, sealed)) resealed++;
+    if (await updateHashKey(directory, row, { sealed })) resealed++;
   }
   return resealed;
 }
 
 /** The key in hex; undefined when no master key opens it. */
-async function secretOf(keyring: Keyring, { id, sealed }: HashKeyRow): Promise<string | undefined> {
+async function secretOf(keyring: Keyring, { id, sealed }: KeptHashKey): Promise<string | undefined> {
   try {
     return await unseal(keyring, ownerOf(id), "current", sealed);
   } catch (error) {
@@ -130,17 +130,21 @@ async function secretOf(keyring: Keyring, { id, sealed }: HashKeyRow): Promise<s
   }
 }
 
-/** By the first key that opens. */
-async function hasherOf(keyring: Keyring, rows: HashKeyRow[]): Promise<Hasher | undefined> {
+/** The first key that opens, with its hasher. */
+async function firstOpened<Row extends KeptHashKey>(
+  keyring: Keyring,
+  rows: Row[],
+): Promise<{ row: Row; hasher: Hasher } | undefined> {
   for (const row of rows) {
     const hex = await secretOf(keyring, row);
     if (hex === undefined) continue;
     const algorithm = { name: "HMAC", hash: "SHA-256" };
     const key = await crypto.subtle.importKey("raw", Uint8Array.fromHex(hex), algorithm, false, ["sign"]);
-    return async (siteId, externalId) => {
+    const hasher: Hasher = async (siteId, externalId) => {
       const mac = await crypto.subtle.sign("HMAC", key, encoder.encode(`${siteId}:${externalId}`));
       return `${row.id}.${new Uint8Array(mac).toHex()}`;
     };
+    return { row, hasher };
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { text } from "../fields.ts";
+import { SESSION_EVENT_TYPES } from "../operations/index.ts";
 import { insertAudit } from "../store/audit.ts";
 import type { Site } from "../store/directory/sites.ts";
 import { type StoredCustomer, selectCustomer } from "../store/home/customers.ts";
@@ -46,12 +47,12 @@ export async function exportCustomer(
 ): Promise<ExportedCustomer> {
   const after = afterId({ cursor, limit: SESSIONS_PER_PAGE });
   const db = homeOf(ctx, site);
-  const stored = await selectCustomer(db, site.id, externalId, after, SESSIONS_PER_PAGE + 1);
+  const chosen = { siteId: site.id, externalId, after, limit: SESSIONS_PER_PAGE + 1 };
+  const stored = await selectCustomer(db, chosen, SESSION_EVENT_TYPES);
   if (stored === undefined) throw customerUnknown();
-  const { customer, sessions, participants, messages, events } = stored;
-  const page = sessions.slice(0, SESSIONS_PER_PAGE);
-  const last = page.at(-1);
-  const isOfPage = ({ sessionId }: { sessionId: number | null }) => last !== undefined && Number(sessionId) <= last.id;
+  const { customer, chatIds, sessions, participants, messages, events } = stored;
+  const last = chatIds.at(SESSIONS_PER_PAGE - 1) ?? Number.MAX_SAFE_INTEGER;
+  const page = sessions.filter(({ id }) => id <= last);
   const hash = await (await customerHasher(ctx))(site.id, externalId);
   const details = { hash, sessions: page.length, after };
   await insertAudit(db, authorOf(ctx), { siteId: site.id, action: "customer.exported", subject: "", details });
@@ -63,8 +64,8 @@ export async function exportCustomer(
       messages: messages.filter(({ sessionId }) => sessionId === session.id),
     })),
     events: events
-      .filter(isOfPage)
+      .filter(({ sessionId }) => Number(sessionId) <= last)
       .map((event) => ({ ...event, data: JSON.parse(event.data ?? "null") as Record<string, unknown> | null })),
-    nextCursor: sessions.length > page.length && last !== undefined ? String(last.id) : null,
+    nextCursor: chatIds.length > SESSIONS_PER_PAGE ? String(last) : null,
   };
 }

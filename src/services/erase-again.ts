@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
 import { positiveId } from "../fields.ts";
-import { MAIN_HOME } from "../homes.ts";
 import { type ReceiptKey, selectReceiptKeys, selectReceipts } from "../store/directory/erasure-receipts.ts";
-import { bringBackErasure, isOpen, selectCustomersOf, selectDone } from "../store/home/erasures.ts";
+import { bringBackErasure, isOpen, selectCustomersOf, selectDone, selectErasure } from "../store/home/erasures.ts";
 import { listReceiptKeys, readReceipt } from "../store/kv-erasures.ts";
 import { isOutOfCalls } from "../store/run-batch.ts";
 import { type HashCheck, hashCheck } from "./customer-hash.ts";
@@ -56,14 +55,14 @@ export async function eraseAgain(
   let isOver = false;
   for (const parts of due) {
     isOver ||= ctx.runtime.elapsed() >= answerBy;
-    let isDone = false;
+    let outcome: Outcome = "left";
     try {
-      isDone = !isOver && check !== undefined && (await carryOut(ctx, { home, db }, parts, check, answerBy));
+      if (!isOver && check !== undefined) outcome = await carryOut(ctx, { home, db }, parts, check, answerBy);
     } catch (error) {
       if (!isOutOfCalls(error)) throw error;
       isOver = true;
     }
-    again[isDone ? "done" : "left"]++;
+    if (outcome !== "nothing") again[outcome]++;
   }
   return again;
 }
@@ -81,63 +80,75 @@ async function dueErasures(
       ...{ listedAt: 0, firstChatId: each.chat_ids[0] ?? 0, chatIds: each.chat_ids, isTrusted: true },
     })),
     // A restored directory has only what it had at that time.
-    ...(home === MAIN_HOME ? [] : await selectReceiptKeys(directory, home)).map((key) => ({ ...key, isTrusted: true })),
+    ...(await selectReceiptKeys(directory, home)).map((key) => ({ ...key, isTrusted: true })),
     ...(await listReceiptKeys(credentials, home, fromKv(ctx))).map((key) => ({ ...key, isTrusted: false })),
   ].filter(({ siteId }) => siteIds.has(siteId));
-  const bySite = Map.groupBy(parts, ({ siteId }) => siteId);
+  const done = await selectDone(
+    db,
+    parts.map(({ siteId, erasureId: id }) => ({ siteId, id })),
+  );
   const due: [Part, ...Part[]][] = [];
-  for (const [siteId, ofSite] of bySite) {
-    const byErasure = Map.groupBy(ofSite, ({ erasureId }) => erasureId);
-    const done = await selectDone(db, siteId, [...byErasure.keys()]);
-    for (const [id, [first, ...others]] of byErasure) {
-      if (first !== undefined && !done.has(id)) due.push([first, ...others]);
-    }
+  for (const [first, ...others] of Map.groupBy(parts, nameOf).values()) {
+    if (first !== undefined && !done.has(nameOf(first))) due.push([first, ...others]);
   }
   return due.sort(([a], [b]) => (a.erasureId < b.erasureId ? -1 : 1));
 }
 
-/** @returns whether the erasure is done */
+const nameOf = ({ siteId, erasureId }: Pick<Part, "siteId" | "erasureId">) => `${siteId}/${erasureId}`;
+
+/** What became of an erasure: `nothing` when the receipts that were sent along name no session that the home has. */
+type Outcome = "done" | "left" | "nothing";
+
 async function carryOut(
   ctx: ServiceContext,
   { home, db }: { home: string; db: D1Database },
   parts: [Part, ...Part[]],
   check: HashCheck,
   answerBy: number,
-): Promise<boolean> {
+): Promise<Outcome> {
   const [{ siteId, erasureId, hash, until, isTrusted }] = parts;
+  const leave = (warning: string): Outcome => {
+    ctx.telemetry.warn({ warning, home, site: siteId, erasure: erasureId });
+    return "left";
+  };
   const chatIds = await chatIdsOf(ctx, parts);
-  if (chatIds === undefined) {
-    ctx.telemetry.warn({ warning: "a receipt in KV cannot be read", home, site: siteId, erasure: erasureId });
-    return false;
-  }
-  let externalId: string | null = null;
+  if (chatIds === undefined) return leave("a receipt in KV cannot be read");
+  const theirs: string[] = [];
   for (const found of await selectCustomersOf(db, siteId, chatIds)) {
     const isTheirs = await check(hash, siteId, found);
     if (isTheirs === undefined && !isTrusted) {
-      const warning = "a receipt in KV has a hash of an unknown key: nothing was erased for it";
-      ctx.telemetry.warn({ warning, home, site: siteId, erasure: erasureId });
-      return false;
+      return leave("a receipt in KV has a hash of an unknown key: nothing was erased for it");
     }
     // An id that was given twice, because a home was opened unsettled, may be another customer's.
-    if (isTheirs !== false) externalId = found;
+    if (isTheirs !== false) theirs.push(found);
+  }
+  const [externalId = null, another] = theirs;
+  if (another !== undefined) {
+    return leave(
+      "a receipt has a hash of an unknown key, and several customers have its sessions: nothing was erased for it",
+    );
   }
   const key = { siteId, hash, id: erasureId };
-  let progress = await bringBackErasure(ctx.runtime, db, { ...key, externalId, until }, ctx.now);
-  if (progress === undefined) return false;
+  // Other parts of the list may come with another call, and name sessions that the home has.
+  const isPart = externalId === null && parts.some((part) => part.chatIds !== undefined);
+  let progress = isPart
+    ? await selectErasure(db, key)
+    : await bringBackErasure(ctx.runtime, db, { ...key, externalId, until }, ctx.now);
+  if (progress === undefined) return "nothing";
   while (isOpen(progress) && ctx.runtime.elapsed() < answerBy) {
     const before = progress;
     progress = (await goOn(ctx, { id: siteId, home }, db, progress, answerBy, true)).erasure;
     // Too little time for another step.
     if (progress.step === before.step && progress.listedTo === before.listedTo) break;
   }
-  return !isOpen(progress);
+  return isOpen(progress) ? "left" : "done";
 }
 
 /** @returns undefined when KV has lost or spoilt a part */
 async function chatIdsOf(ctx: ServiceContext, parts: [Part, ...Part[]]): Promise<number[] | undefined> {
   const { directory, credentials } = ctx.config;
   const [{ home, siteId, erasureId }] = parts;
-  const stored = home === MAIN_HOME ? [] : await selectReceipts(directory, { home, siteId, erasureId });
+  const stored = await selectReceipts(directory, { home, siteId, erasureId });
   const chatIds = new Set(stored.flatMap((receipt) => receipt.chatIds));
   for (const part of parts) {
     const isSame = (each: ReceiptKey) => each.listedAt === part.listedAt && each.firstChatId === part.firstChatId;

@@ -1,5 +1,6 @@
 import { homeClosed } from "../config.ts";
 import { ServiceError } from "../errors.ts";
+import { SESSION_EVENT_TYPES } from "../operations/index.ts";
 import { newRequestId } from "../request-id.ts";
 import { areNamed, insertReceipt, type Receipt, selectReceipts } from "../store/directory/erasure-receipts.ts";
 import type { Site } from "../store/directory/sites.ts";
@@ -30,9 +31,6 @@ export type { Receipt } from "../store/directory/erasure-receipts.ts";
  * sessions in the directory and in KV, where a restore of the home does not reach.
  */
 
-/** How many steps one call makes. Workers Free allows 50 queries in an invocation, and a step has about twenty. */
-const STEPS_PER_CALL = 2;
-
 /** How many parts of a receipt one call writes. */
 const PARTS_PER_CALL = 4;
 
@@ -61,9 +59,9 @@ export interface Recipient {
   url: string | null;
   /** How many events were delivered to it, as far as deliveries are kept. */
   delivered: number;
-  /** How many were being delivered at the moment of their erasure: these may have arrived. */
-  inFlight: number;
-  /** Whether events tell it of all sessions that are gone; before the first is gone, whether they would. */
+  /** How many others were posted to it at least once, or are being posted: its receiver may have them. */
+  attempted: number;
+  /** Whether it was sent events that tell of all sessions that are gone; before the first is gone, whether it would be. */
   told: boolean;
 }
 
@@ -144,11 +142,12 @@ interface Progress {
   erasure: Erasure;
   erased: Erased;
   /** The webhooks that are told. */
-  told: Set<string>;
+  told: string[];
 }
 
 /**
- * Goes on with an erasure: first the receipts, then the steps.
+ * Goes on with an erasure: first the receipts, then one step. More would not fit into the 50 queries that Workers Free allows in an
+ * invocation.
  *
  * @param hasReceipts whether the operator of a deployment without KV has the receipts already
  * @throws ServiceError `unavailable` also when the home was restored meanwhile and has lost the erasure
@@ -162,19 +161,14 @@ export async function goOn(
   hasReceipts = false,
 ): Promise<Progress> {
   const { runtime, config, now } = ctx;
-  const progress: Progress = { erasure: begun, erased: { ...NOTHING }, told: new Set() };
-  const take = (erasure: Erasure | undefined) => {
-    if (erasure === undefined) throw new ServiceError("unavailable", { reason: "erasure_lost", retryAfter: 1 });
-    progress.erasure = erasure;
+  let erasure = begun;
+  const take = (stored: Erasure | undefined) => {
+    if (stored === undefined) throw new ServiceError("unavailable", { reason: "erasure_lost", retryAfter: 1 });
+    erasure = stored;
   };
-  const listAgain = async (erasure: OpenErasure) => {
-    const anew = { listedTo: 0, listedAt: now, total: erasure.sessions };
-    take(await noteListed(runtime, db, erasure, anew, answerBy));
-  };
-  if (isOpen(begun) && now - begun.listedAt >= RECEIPTS_FRESH_SECONDS) await listAgain(begun);
-  let [steps, parts] = [0, 0];
-  while (steps < STEPS_PER_CALL && parts < PARTS_PER_CALL && runtime.elapsed() + LEAST_LEFT_MS <= answerBy) {
-    const { erasure } = progress;
+  const listAgain = async () => take(await noteListed(runtime, db, erasure, { listedTo: 0, listedAt: now }, answerBy));
+  if (now - erasure.listedAt >= RECEIPTS_FRESH_SECONDS) await listAgain();
+  for (let parts = 0; parts < PARTS_PER_CALL && runtime.elapsed() + LEAST_LEFT_MS <= answerBy; ) {
     if (!isOpen(erasure)) break;
     if (erasure.listedTo < erasure.until) {
       take(await listSome(ctx, { siteId, home }, db, erasure, answerBy));
@@ -183,20 +177,18 @@ export async function goOn(
     }
     // The operator has the receipts before anything is deleted.
     if (parts > 0 && !hasReceipts && areKeptByOperator(ctx)) break;
-    const found = await findStep(runtime, db, erasure, answerBy);
+    const found = await findStep(runtime, db, erasure, SESSION_EVENT_TYPES, answerBy);
     const receipt = { home, siteId, erasureId: erasure.id };
     if (!(await areNamed(runtime, config.directory, receipt, found.chatIds, answerBy))) {
       // The directory was restored since, and has lost the receipts.
-      await listAgain(erasure);
+      await listAgain();
       continue;
     }
-    steps++;
     const step = await eraseStep(runtime, db, erasure, found, newEventId(runtime), authorOf(ctx), answerBy);
     take(step.erasure);
-    for (const what of ERASED) progress.erased[what] += step.erased[what];
-    for (const webhook of step.told) progress.told.add(webhook);
+    return { erasure, erased: step.erased, told: step.told };
   }
-  return progress;
+  return { erasure, erased: NOTHING, told: [] };
 }
 
 /**
@@ -214,14 +206,14 @@ async function listSome(
 ): Promise<Erasure | undefined> {
   const { runtime, config, now } = ctx;
   const chatIds = await selectUnlisted(db, erasure, CHAT_IDS_PER_PART);
-  const { id: erasureId, hash, until, listedTo, total, listedAt } = erasure;
+  const { id: erasureId, hash, until, listedTo, listedAt } = erasure;
   const receipt = { home, siteId, erasureId, hash, until, listedAt, chatIds, firstChatId: chatIds[0] ?? listedTo };
   await Promise.all([
     insertReceipt(runtime, config.directory, receipt, now, answerBy),
     fromKv(ctx)(() => writeReceipt(config.credentials, receipt)),
   ]);
   const isLast = chatIds.length < CHAT_IDS_PER_PART;
-  const next = { listedTo: isLast ? until : (chatIds.at(-1) ?? until), listedAt, total: total + chatIds.length };
+  const next = { listedTo: isLast ? until : (chatIds.at(-1) ?? until), listedAt };
   return noteListed(runtime, db, erasure, next, answerBy);
 }
 
@@ -258,7 +250,8 @@ function inReceipts(part: Receipt): Receipt[] {
 }
 
 /** Every webhook of the site, and the deleted ones that have got something. */
-async function recipientsOf(ctx: ServiceContext, site: Site, { webhooks, sessions }: Erasure): Promise<Recipient[]> {
+async function recipientsOf(ctx: ServiceContext, site: Site, erasure: Erasure): Promise<Recipient[]> {
+  const { webhooks, sessions } = erasure;
   const [present, hasEvents] = await Promise.all([
     selectWebhooks(homeOf(ctx, site), site.id),
     siteHasEvents(ctx, { site }),
@@ -266,10 +259,10 @@ async function recipientsOf(ctx: ServiceContext, site: Site, { webhooks, session
   const ids = new Set([...present.map(({ id }) => id), ...Object.keys(webhooks)]);
   const recipients = [...ids].map((id) => {
     const webhook = present.find((each) => each.id === id);
-    const { delivered = 0, in_flight: inFlight = 0, told = 0 } = webhooks[id] ?? {};
+    const { delivered = 0, attempted = 0, told = 0 } = webhooks[id] ?? {};
     const takesIt = hasEvents && webhook?.status === "enabled" && webhook.events.includes(SESSION_ERASED);
-    const isTold = webhook !== undefined && (sessions === 0 ? takesIt : told === sessions);
-    return { id, url: webhook?.url ?? null, delivered, inFlight, told: isTold };
+    const isTold = sessions === 0 ? isOpen(erasure) && takesIt : told === sessions;
+    return { id, url: webhook?.url ?? null, delivered, attempted, told: webhook !== undefined && isTold };
   });
-  return recipients.filter(({ url, delivered, inFlight }) => url !== null || delivered + inFlight > 0);
+  return recipients.filter(({ url, delivered, attempted }) => url !== null || delivered + attempted > 0);
 }

@@ -1,5 +1,5 @@
 import type { Site } from "../store/directory/sites.ts";
-import { selectCustomer } from "../store/home/customers.ts";
+import { selectCustomerRow } from "../store/home/customers.ts";
 import { selectUnlisted } from "../store/home/erasures.ts";
 import { customerUnknown } from "./refusals.ts";
 import { homeOf, type ServiceContext } from "./service-context.ts";
@@ -28,9 +28,9 @@ export async function findCustomer(
   const db = homeOf(ctx, site);
   const theirs = { siteId: site.id, externalId: sbs, until: Number.MAX_SAFE_INTEGER, listedTo: after };
   const [stored, chatIds] = await Promise.all([
-    selectCustomer(db, site.id, sbs, 0, 1),
+    selectCustomerRow(db, site.id, sbs),
     selectUnlisted(db, theirs, MOST_CHAT_IDS),
   ]);
   if (stored === undefined) throw customerUnknown();
-  return { sbs, name: stored.customer.name, chatIds };
+  return { sbs, name: stored.name, chatIds };
 }

@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 import { seal } from "../credentials/sealed-secret.ts";
 import { invalidInput } from "../errors.ts";
 import { text } from "../fields.ts";
-import { OPERATIONS } from "../operations/index.ts";
+import { SESSION_EVENT_TYPES } from "../operations/index.ts";
 import type { Site } from "../store/directory/sites.ts";
 import {
   countTroubles,
@@ -32,7 +32,7 @@ export { MOST_COUNTED, type Webhook } from "../store/home/webhooks.ts";
 
 /** The types that a webhook can ask for. A `ping` comes without asking. */
 export const EVENT_TYPES: readonly string[] = [
-  ...OPERATIONS.map(({ eventType }) => eventType),
+  ...SESSION_EVENT_TYPES,
   SESSION_ERASED,
   WEBHOOK_DISABLED,
   WEBHOOK_FAILING,

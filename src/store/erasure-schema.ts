@@ -1,4 +1,5 @@
-import { integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { sql } from "drizzle-orm";
+import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { homeSites } from "./schema.ts";
 
 /** The tables for erasing a customer's data. schema.ts has the rules for all tables. */
@@ -37,14 +38,18 @@ export const erasures = sqliteTable(
     participants: integer().notNull(),
     events: integer().notNull(),
     deliveries: integer().notNull(),
-    /** What webhooks have got of it, and of how many sessions they are told: a JSON object by the webhook's id. */
+    /** What webhooks have got of it, or may have got, and of how many sessions they are told: a JSON object by the webhook's id. */
     webhooks: text({ mode: "json" })
-      .$type<Record<string, Record<"delivered" | "in_flight" | "told", number>>>()
+      .$type<Record<string, Record<"delivered" | "attempted" | "told", number>>>()
       .notNull(),
     begunAt: integer("begun_at").notNull(),
     doneAt: integer("done_at"),
   },
-  (t) => [primaryKey({ columns: [t.siteId, t.hash, t.id] })],
+  (t) => [
+    primaryKey({ columns: [t.siteId, t.hash, t.id] }),
+    // A key of the hashes may be lost while an erasure is under way: then the customer's id finds it.
+    index("erasures_under_way").on(t.siteId, t.externalId).where(sql`external_id IS NOT NULL`),
+  ],
 );
 
 /**
@@ -70,9 +75,11 @@ export const erasureReceipts = sqliteTable(
   (t) => [primaryKey({ columns: [t.home, t.siteId, t.erasureId, t.listedAt, t.firstChatId] })],
 );
 
-/** In the directory: the key of the customers' hashes, sealed with a master key. KV has a copy. The newest that opens is in use. */
+/** In the directory: the key of the customers' hashes, sealed with a master key. The newest that opens is in use. */
 export const customerHashKeys = sqliteTable("customer_hash_keys", {
   id: text().primaryKey(),
   sealed: text().notNull(),
   createdAt: integer("created_at").notNull(),
+  /** When KV got its copy; null before. */
+  keptAt: integer("kept_at"),
 });

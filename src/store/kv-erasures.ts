@@ -62,19 +62,18 @@ export async function readReceipt(
   }
 }
 
-export async function writeHashKey(kv: KVNamespace | undefined, { id, sealed, createdAt }: HashKeyRow): Promise<void> {
+/** A key of the customers' hashes, as KV has it. */
+export type KeptHashKey = Omit<HashKeyRow, "keptAt">;
+
+export async function writeHashKey(kv: KVNamespace | undefined, { id, sealed, createdAt }: KeptHashKey): Promise<void> {
   await kv?.put(`${HASH_KEYS}${id}`, sealed, { metadata: { createdAt } });
 }
 
-export async function deleteHashKey(kv: KVNamespace | undefined, id: string): Promise<void> {
-  await kv?.delete(`${HASH_KEYS}${id}`);
-}
-
 /** KV's keys of the customers' hashes, the newest first. @throws any error of `askKv` */
-export async function readHashKeys(kv: KVNamespace | undefined, askKv: AskKv): Promise<HashKeyRow[]> {
+export async function readHashKeys(kv: KVNamespace | undefined, askKv: AskKv): Promise<KeptHashKey[]> {
   if (kv === undefined) return [];
   const { keys } = await askKv(() => kv.list<{ createdAt: number }>({ prefix: HASH_KEYS }));
-  const rows: HashKeyRow[] = [];
+  const rows: KeptHashKey[] = [];
   for (const { name, metadata } of keys) {
     const sealed = await askKv(() => kv.get(name, "text"));
     if (sealed !== null) rows.push({ id: name.slice(HASH_KEYS.length), sealed, createdAt: metadata?.createdAt ?? 0 });

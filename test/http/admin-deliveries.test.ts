@@ -237,7 +237,7 @@ describe("POST …/deliveries/:seq/redeliver", () => {
     expect((await eventStore(world)).deliveries).toMatchObject([{ ...inFlight, last_attempt_at: 5, duration_ms: 6 }]);
     world.clock.now = NOW + 1;
     expect((await redeliver(world, id, 1)).status).toBe(202);
-    const anew = { ...DUE, next_attempt_at: NOW + 1, last_attempt_at: null, duration_ms: null };
+    const anew = { ...DUE, next_attempt_at: NOW + 1, last_attempt_at: 5, duration_ms: null };
     expect((await eventStore(world)).deliveries).toMatchObject([anew]);
   });
 

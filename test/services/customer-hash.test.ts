@@ -56,11 +56,35 @@ describe("the key of customers' hashes", () => {
     expect(await rows()).toHaveLength(1);
   });
 
-  it("is not drawn while KV does not take it", async () => {
+  it("hashes nothing before KV has its copy, also when KV was bound after it was drawn", async () => {
+    const hash = await hashOf(contextAt(NOW, { CREDENTIALS: undefined }));
+    expect(await kept()).toEqual([]);
     const put = () => Promise.reject(new Error("KV PUT failed: 500"));
-    const ctx = contextAt(NOW, { CREDENTIALS: replacing(env.CREDENTIALS, { put }) });
+    const ctx = contextAt(NOW, { CREDENTIALS: replacing(CREDENTIALS, { put }) });
     await expect(hashOf(ctx)).rejects.toSatisfy(refused("kv_unavailable"));
-    expect(await rows()).toEqual([]);
+    expect(await hashOf(before())).toBe(hash);
+    expect(await kept()).toHaveLength(1);
+  });
+
+  it("is put into KV once, because KV takes one write of a key in a second", async () => {
+    let puts = 0;
+    const put = (...given: [string, string]) => {
+      puts++;
+      return CREDENTIALS.put(...given);
+    };
+    for (let i = 0; i < 3; i++) await hashOf(contextAt(NOW, { CREDENTIALS: replacing(CREDENTIALS, { put }) }));
+    expect(puts).toBe(1);
+  });
+
+  it("leaves nothing in KV of a call that has drawn one too late and died", async () => {
+    const list = async (...given: never[]) => {
+      const found = await CREDENTIALS.list(...given);
+      await hashOf(before());
+      return found;
+    };
+    const get = () => Promise.reject(new Error("died"));
+    await hashOf(contextAt(NOW, { CREDENTIALS: replacing(CREDENTIALS, { list, get }) }));
+    expect([(await rows()).length, (await kept()).length]).toEqual([1, 1]);
   });
 
   it("is needed from the directory, which may be down or closed", async () => {

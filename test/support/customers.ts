@@ -14,7 +14,7 @@ export interface Erased {
   erasure_id: string;
   erased: Record<"sessions" | "messages" | "participants" | "events" | "deliveries", number>;
   remaining: number;
-  webhooks: { id: string; url: string | null; delivered: number; in_flight: number; told: boolean }[];
+  webhooks: { id: string; url: string | null; delivered: number; may_have_arrived: number; told: boolean }[];
   receipts?: { chat_ids: number[] }[];
 }
 

@@ -3,11 +3,11 @@ import { type CustomerErasure, eraseCustomer, type Recipient } from "../../servi
 import { shownExport, shownReceipt } from "../operator/shown-customer.ts";
 import { adminCall } from "./call.ts";
 
-const shownRecipient = ({ id, url, delivered, inFlight, told }: Recipient) => ({
+const shownRecipient = ({ id, url, delivered, attempted, told }: Recipient) => ({
   id,
   url,
   delivered,
-  in_flight: inFlight,
+  may_have_arrived: attempted,
   told,
 });
 

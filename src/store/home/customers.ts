@@ -2,28 +2,33 @@ import { and, asc, eq, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import { each } from "../json-rows.ts";
 import { customers, events, messages, participants, sessions } from "../schema.ts";
-import { findEvents } from "./events-of-sessions.ts";
+import { type Chosen, findEvents } from "./events-of-sessions.ts";
 
-/** All that is stored of a customer, a page of sessions at a time. */
+const isCustomer = (siteId: number, externalId: string) =>
+  and(eq(customers.siteId, siteId), eq(customers.externalId, externalId));
+
+/** A customer without their sessions. */
+export const selectCustomerRow = (db: D1Database, siteId: number, externalId: string) =>
+  drizzle(db).select().from(customers).where(isCustomer(siteId, externalId)).get();
+
+/** All that is stored of a customer, a page of sessions at a time. `chatIds`: what was looked for; an erasure may take some meanwhile. */
 export type StoredCustomer = NonNullable<Awaited<ReturnType<typeof selectCustomer>>>;
 
 /**
  * Reads a customer with some of their sessions, the oldest first, and the events of these.
  *
- * @param after only sessions with a higher id
- * @param limit of sessions
+ * @param chosen `after`: only sessions with a higher id; `limit`: of sessions
+ * @param types see {@link findEvents}
  * @returns undefined when the site has no such customer
  */
-export async function selectCustomer(db: D1Database, siteId: number, externalId: string, after: number, limit: number) {
-  const found = await findEvents(db, { siteId, externalId, after, until: Number.MAX_SAFE_INTEGER, limit });
+export async function selectCustomer(db: D1Database, chosen: Omit<Chosen, "until">, types: readonly string[]) {
+  const { siteId, externalId } = chosen;
+  const found = await findEvents(db, { ...chosen, until: Number.MAX_SAFE_INTEGER }, types);
   const store = drizzle(db);
   const ids = sql`(SELECT value FROM ${each(found.chatIds)})`;
   const seqs = sql`(SELECT value FROM ${each(found.seqs)})`;
   const [[customer], opened, joined, said, told] = await store.batch([
-    store
-      .select()
-      .from(customers)
-      .where(and(eq(customers.siteId, siteId), eq(customers.externalId, externalId))),
+    store.select().from(customers).where(isCustomer(siteId, externalId)),
     store
       .select()
       .from(sessions)
@@ -47,5 +52,6 @@ export async function selectCustomer(db: D1Database, siteId: number, externalId:
       .where(and(eq(events.siteId, siteId), sql`${events.seq} IN ${seqs}`))
       .orderBy(asc(events.seq)),
   ]);
-  return customer && { customer, sessions: opened, participants: joined, messages: said, events: told };
+  const { chatIds } = found;
+  return customer && { customer, chatIds, sessions: opened, participants: joined, messages: said, events: told };
 }

@@ -68,10 +68,13 @@ const itsEvents = (v: V) => sql`its_events(seq) AS MATERIALIZED (SELECT value FR
 const nextOwner = (v: V, after: SQL) => sql`(SELECT next.webhook_id FROM ${deliveries} AS next
   WHERE next.site_id = ${v.siteId} AND next.webhook_id > ${after} ORDER BY next.webhook_id LIMIT 1)`;
 
-/** The deliveries of these events, those of deleted webhooks too. The recursion jumps from one webhook to the next in the key. */
-const itsDeliveries = (v: V) => sql`WITH RECURSIVE ${itsEvents(v)},
-    owner(id) AS (SELECT ${nextOwner(v, sql`''`)} UNION ALL SELECT ${nextOwner(v, sql`owner.id`)} FROM owner WHERE owner.id IS NOT NULL)
-  SELECT its.site_id AS site_id, its.webhook_id AS webhook_id, its.seq AS seq, its.status AS status, its.claim AS claim, its.next_attempt_at AS next_attempt_at
+/** Every webhook with deliveries, deleted ones too. The recursion jumps from one to the next in the key. */
+const owners = (v: V) =>
+  sql`owner(id) AS (SELECT ${nextOwner(v, sql`''`)} UNION ALL SELECT ${nextOwner(v, sql`owner.id`)} FROM owner WHERE owner.id IS NOT NULL)`;
+
+/** The deliveries of these events. */
+const itsDeliveries = (v: V) => sql`WITH RECURSIVE ${itsEvents(v)}, ${owners(v)}
+  SELECT its.site_id AS site_id, its.webhook_id AS webhook_id, its.seq AS seq, its.status AS status, its.last_attempt_at AS last_attempt_at
   FROM owner CROSS JOIN its_events CROSS JOIN ${deliveries} AS its
   WHERE its.site_id = ${v.siteId} AND its.webhook_id = owner.id AND its.seq = its_events.seq`;
 
@@ -93,13 +96,12 @@ const count: Statement<Step> = statement(
       participants = participants + (SELECT count(*) FROM ${participants} WHERE ${ofSessions(v, participants)}),
       events = events + (SELECT count(*) FROM ${events} WHERE ${withData(v)}),
       deliveries = deliveries + (SELECT count(*) FROM (${itsDeliveries(v)}) WHERE status IN ('pending', 'failed')),
-      webhooks = (SELECT json_group_object(id, json_object('delivered', delivered, 'in_flight', in_flight, 'told', told)) FROM (
-        SELECT id, sum(delivered) AS delivered, sum(in_flight) AS in_flight, sum(told) AS told FROM (
-          SELECT key AS id, value ->> 'delivered' AS delivered, value ->> 'in_flight' AS in_flight, value ->> 'told' AS told
+      webhooks = (SELECT json_group_object(id, json_object('delivered', delivered, 'attempted', attempted, 'told', told)) FROM (
+        SELECT id, sum(delivered) AS delivered, sum(attempted) AS attempted, sum(told) AS told FROM (
+          SELECT key AS id, value ->> 'delivered' AS delivered, value ->> 'attempted' AS attempted, value ->> 'told' AS told
           FROM json_each(${erasures.webhooks})
           UNION ALL
-          SELECT webhook_id, status = 'delivered', status = 'pending' AND claim IS NOT NULL AND next_attempt_at > ${v.now}, 0
-          FROM (${itsDeliveries(v)})
+          SELECT webhook_id, status = 'delivered', status <> 'delivered' AND last_attempt_at IS NOT NULL, 0 FROM (${itsDeliveries(v)})
           UNION ALL
           SELECT ${webhooks.id}, 0, 0, json_array_length(${v.chatIds})
           FROM ${webhooks} JOIN ${homeSites} ON ${homeSites.siteId} = ${webhooks.siteId} AND ${homeSites.events}
@@ -168,6 +170,16 @@ const forgetLastErrors: Statement<Step> = statement(
     WHERE ${webhooks.siteId} = ${v.siteId} AND ${webhooks.lastError} IS NOT NULL AND ${isMine(v)}`,
 );
 
+/** The events of deliveries that were pruned: nobody knows whose they were. */
+const forgetPruned: Statement<Step> = statement(
+  (v) => sql`UPDATE ${deliveries} SET last_error = NULL
+    WHERE (${deliveries.siteId}, ${deliveries.webhookId}, ${deliveries.seq}) IN (WITH RECURSIVE ${owners(v)}
+      SELECT old.site_id, old.webhook_id, old.seq FROM owner CROSS JOIN ${deliveries} AS old
+      WHERE old.site_id = ${v.siteId} AND old.webhook_id = owner.id AND old.last_error IS NOT NULL
+        AND old.seq < (SELECT min(seq) FROM ${events} WHERE ${events.siteId} = ${v.siteId}))
+      AND ${isMine(v)}`,
+);
+
 const isCustomer = (v: V) => sql`${customers.siteId} = ${v.siteId} AND ${customers.externalId} = ${v.externalId}`;
 const ofCustomer = (v: V) => sql`${sessions.siteId} = ${v.siteId} AND ${sessions.customerExternalId} = ${v.externalId}`;
 
@@ -205,22 +217,23 @@ const COLUMNS = sql.join(
 const selectNow: Statement<Step> = statement((v) => sql`SELECT ${COLUMNS} FROM ${erasures} WHERE ${isErasure(v)}`);
 
 const ERASING = [skipDeliveries, eraseEvents, deleteParticipants, deleteMessages, raiseFloor, deleteSessions] as const;
-const ENDING = [deleteCustomer, renewCustomer, forgetLastErrors, end] as const;
+const ENDING = [deleteCustomer, renewCustomer, forgetLastErrors, forgetPruned, end] as const;
 
 /** What a call has erased, by rows. */
 export const ERASED = ["sessions", "messages", "participants", "events", "deliveries"] as const;
 
 export type Erased = Record<(typeof ERASED)[number], number>;
 
-/** The sessions that the next step erases, and their events. */
+/** The sessions that the next step erases, and their events. @param types see {@link findEvents} */
 export function findStep(
   runtime: Runtime,
   db: D1Database,
   { siteId, externalId, until }: OpenErasure,
+  types: readonly string[],
   answerBy: number,
 ): Promise<FoundEvents> {
   const chosen = { siteId, externalId, after: 0, until, limit: SESSIONS_PER_STEP };
-  return withRetries(runtime, () => findEvents(db, chosen), answerBy);
+  return withRetries(runtime, () => findEvents(db, chosen, types), answerBy);
 }
 
 /** The result of a step. */

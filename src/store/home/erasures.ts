@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, isNull, lte, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, isNotNull, isNull, lte, or, type SQL, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/d1";
 import type { Runtime } from "../../runtime.ts";
 import { type Author, auditOf, CHANGED, ONE_ROW } from "../audit.ts";
@@ -35,7 +35,9 @@ export const sessionsUntil = ({ siteId, externalId, until }: Pick<OpenErasure, "
  */
 const newRow = ({ siteId, hash, id }: ErasureKey, externalId: string | null, until: SQL | number, now: number) => {
   const doneAt = externalId === null ? now : null;
-  return sql`SELECT ${siteId}, ${hash}, ${id}, ${externalId}, ${until}, 0, ${now}, 0, 0, NULL, 0, 0, 0, 0, 0, '{}', ${now}, ${doneAt}`;
+  const total = sql`(SELECT count(*) FROM ${sessions}
+    WHERE ${sessions.siteId} = ${siteId} AND ${sessions.customerExternalId} = ${externalId} AND ${sessions.id} <= ${until})`;
+  return sql`SELECT ${siteId}, ${hash}, ${id}, ${externalId}, ${until}, 0, ${now}, ${total}, 0, NULL, 0, 0, 0, 0, 0, '{}', ${now}, ${doneAt}`;
 };
 
 /**
@@ -53,9 +55,10 @@ export async function beginErasure(
 ): Promise<Erasure | undefined> {
   const store = drizzle(db);
   const { siteId, hash, id, externalId } = erasure;
-  const isOfHash = and(eq(erasures.siteId, siteId), eq(erasures.hash, hash));
+  const isTheirs = or(eq(erasures.hash, hash), eq(erasures.externalId, externalId));
+  const isOfCustomer = and(eq(erasures.siteId, siteId), isTheirs);
   const until = sql`coalesce((SELECT max(${sessions.id}) FROM ${sessions} WHERE ${sessions.siteId} = ${siteId}), 0)`;
-  const isFirst = sql`NOT EXISTS (SELECT 1 FROM ${erasures} WHERE ${and(isOfHash, isNull(erasures.doneAt))})`;
+  const isFirst = sql`NOT EXISTS (SELECT 1 FROM ${erasures} WHERE ${and(isOfCustomer, isNull(erasures.doneAt))})`;
   const isKnown = sql`EXISTS (SELECT 1 FROM ${customers} WHERE ${customers.siteId} = ${siteId} AND ${customers.externalId} = ${externalId})`;
   const audited = {
     siteId: sql`${siteId}`,
@@ -74,13 +77,16 @@ export async function beginErasure(
       store
         .select()
         .from(erasures)
-        .where(isOfHash)
+        .where(isOfCustomer)
         .orderBy(desc(isNull(erasures.doneAt)), desc(erasures.id))
         .limit(1),
     ]);
   const [, , [found]] = await withRetries(runtime, batch, answerBy);
   return found;
 }
+
+export const selectErasure = (db: D1Database, key: ErasureKey): Promise<Erasure | undefined> =>
+  drizzle(db).select().from(erasures).where(isErasure(key)).get();
 
 /** An erasure by its id alone, for pages. Reads the site's erasures. */
 export async function selectErasureById(db: D1Database, siteId: number, id: string): Promise<Erasure | undefined> {
@@ -116,7 +122,7 @@ export async function noteListed(
   runtime: Runtime,
   db: D1Database,
   { listedTo, step, ...erasure }: Erasure,
-  next: Pick<Erasure, "listedTo" | "listedAt" | "total">,
+  next: Pick<Erasure, "listedTo" | "listedAt">,
   answerBy: number,
 ): Promise<Erasure | undefined> {
   const store = drizzle(db);
@@ -130,20 +136,19 @@ export async function noteListed(
   return now;
 }
 
-/** The ids of a site's erasures among `ids` that are done. */
-export async function selectDone(db: D1Database, siteId: number, ids: string[]): Promise<Set<string>> {
+/** The erasures among these that are done, each as `<site>/<id>`. Reads all erasures of their sites. */
+export async function selectDone(db: D1Database, keys: Pick<Erasure, "siteId" | "id">[]): Promise<Set<string>> {
+  const [siteIds, ids] = [[...new Set(keys.map(({ siteId }) => siteId))], [...new Set(keys.map(({ id }) => id))]];
+  const isOne = and(
+    sql`${erasures.siteId} IN (SELECT value FROM ${each(siteIds)})`,
+    sql`${erasures.id} IN (SELECT value FROM ${each(ids)})`,
+  );
   const rows = await drizzle(db)
-    .select({ id: erasures.id })
+    .select({ siteId: erasures.siteId, id: erasures.id })
     .from(erasures)
-    .where(
-      and(
-        eq(erasures.siteId, siteId),
-        sql`${erasures.doneAt} IS NOT NULL`,
-        sql`${erasures.id} IN (SELECT value FROM ${each(ids)})`,
-      ),
-    )
+    .where(and(isOne, isNotNull(erasures.doneAt)))
     .all();
-  return new Set(rows.map(({ id }) => id));
+  return new Set(rows.map(({ siteId, id }) => `${siteId}/${id}`));
 }
 
 /** The customers of those of these sessions that the home has. */

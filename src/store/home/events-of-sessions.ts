@@ -6,7 +6,8 @@ import { literal } from "./claim.ts";
 /**
  * Finding the events of a customer's sessions without an index, which would cost every call a row.
  * - The event of a session's creation is found by its seq: those of later sessions have higher ones.
- * - The event of agents who were added has the very second of their rows in `participants`.
+ * - The event of agents who were added has the very second of their rows in `participants`, and names as many agents.
+ * - Any other event of a session is looked for from its creation to the newest event.
  */
 
 /**
@@ -38,6 +39,13 @@ export interface FoundEvents {
 type Values<More> = Placeholders<Chosen & More>;
 
 const CREATED = literal("session.created");
+const ADDED = literal("session.agents_added");
+
+/** The types of events that are found without reading the log. */
+export const LOCATED_EVENTS = ["session.created", "session.agents_added"];
+
+/** Seconds around the time of an event within which its neighbours in the order of seq nearly always are. */
+const NEAR_SECONDS = 2;
 
 /** The ids of the chosen sessions, and when they were created. */
 export const chosenSessions = (
@@ -86,6 +94,7 @@ const selectCreations: Statement<Chosen> = statement(
     ORDER BY chosen.id`,
 );
 
+/** How many agents joined a session in a second. */
 interface JoiningRow {
   id: number;
   at: number;
@@ -113,70 +122,95 @@ const selectPlaces: Statement<{ siteId: number; times: string }> = statement(
     SELECT at, max(low) AS seq FROM search GROUP BY at`,
 );
 
-/** The seqs of events of some sessions within stretches of seq: a JSON array of `[from, to]`, `to` excluded. */
-const selectWithin: Statement<{ siteId: number; stretches: string; chatIds: string }> = statement(
-  (v) => sql`SELECT ${events.seq} AS seq FROM json_each(${v.stretches}) AS stretch CROSS JOIN ${events}
+interface AddedRow extends JoiningRow {
+  seq: number;
+}
+
+/** The events of agents who were added to some sessions, within stretches of seq: a JSON array of `[from, to]`, `to` excluded. */
+const selectAdded: Statement<{ siteId: number; stretches: string; chatIds: string }> = statement(
+  (v) => sql`SELECT ${events.seq} AS seq, ${events.sessionId} AS id, ${events.createdAt} AS at,
+      json_array_length(${events.data}, '$.agent_ids') AS agents
+    FROM json_each(${v.stretches}) AS stretch CROSS JOIN ${events}
     WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} >= stretch.value ->> 0 AND ${events.seq} < stretch.value ->> 1
+      AND ${events.type} = ${ADDED} AND ${events.sessionId} IN (SELECT value FROM json_each(${v.chatIds}))`,
+);
+
+/** The events of some sessions from a seq on, of the types that are not located. */
+const selectOthers: Statement<{ siteId: number; low: number; types: string; chatIds: string }> = statement(
+  (v) => sql`SELECT ${events.seq} AS seq FROM ${events}
+    WHERE ${events.siteId} = ${v.siteId} AND ${events.seq} >= ${v.low} AND ${events.type} IN (SELECT value FROM json_each(${v.types}))
       AND ${events.sessionId} IN (SELECT value FROM json_each(${v.chatIds}))`,
 );
 
-/** Chooses sessions of a customer and finds all their events. */
-export async function findEvents(db: D1Database, chosen: Chosen): Promise<FoundEvents> {
+/**
+ * Chooses sessions of a customer and finds all their events.
+ *
+ * @param types all types of events that sessions have
+ */
+export async function findEvents(db: D1Database, chosen: Chosen, types: readonly string[]): Promise<FoundEvents> {
   const { siteId } = chosen;
   const [creations, joinings] = (await db.batch([selectCreations(db, chosen), selectJoinings(db, chosen)])) as [
     D1Result<CreationRow>,
     D1Result<JoiningRow>,
   ];
-  const chatIds = creations.results.map(({ id }) => id);
-  const created = creations.results.flatMap(({ seq }) => seq ?? []);
-  const later = laterTimes(creations.results, joinings.results);
-  const added = later.times.length === 0 ? [] : await findAt(db, siteId, chatIds, later);
-  return { chatIds, seqs: [...new Set([...created, ...added])], newestSeq: creations.results[0]?.newest ?? 0 };
-}
-
-/** When agents joined after the creation, or more of them in its second than its event names; and the lowest seq that may tell of it. */
-function laterTimes(creations: CreationRow[], joinings: JoiningRow[]): { times: number[]; low: number } {
-  const byId = new Map(creations.map((row) => [row.id, row]));
-  const times = new Set<number>();
-  let low = Number.POSITIVE_INFINITY;
-  for (const { id, at, agents } of joinings) {
-    const session = byId.get(id);
-    if (session?.low == null) continue;
-    if (at === session.createdAt && session.joined !== null && agents <= session.joined) continue;
-    times.add(at);
-    low = Math.min(low, session.low);
+  const sessions = creations.results;
+  const found = { chatIds: sessions.map(({ id }) => id), newestSeq: sessions[0]?.newest ?? 0 };
+  const low = Math.min(...sessions.map((each) => each.low ?? Number.POSITIVE_INFINITY));
+  if (!Number.isFinite(low)) return { ...found, seqs: [] };
+  const chatIds = JSON.stringify(found.chatIds);
+  const seqs = new Set(sessions.flatMap(({ seq }) => seq ?? []));
+  let missing = laterJoinings(sessions, joinings.results);
+  // Most are near. Those of clocks that are wrong by more are looked for in a wider place.
+  for (const around of [NEAR_SECONDS, SKEW_SECONDS]) {
+    if (missing.length === 0) break;
+    const stretches = await stretchesAround(db, siteId, low, missing, around);
+    const { results } = await selectAdded(db, { siteId, stretches, chatIds }).all<AddedRow>();
+    for (const { seq } of results) seqs.add(seq);
+    missing = missing.filter((joining) => joining.agents > agentsOf(results, joining));
   }
-  return { times: [...times], low };
+  const others = types.filter((type) => !LOCATED_EVENTS.includes(type));
+  if (others.length > 0) {
+    const asked = selectOthers(db, { siteId, low, types: JSON.stringify(others), chatIds });
+    for (const { seq } of (await asked.all<{ seq: number }>()).results) seqs.add(seq);
+  }
+  return { ...found, seqs: [...seqs] };
 }
 
-async function findAt(
+/** The agents who joined after the creation, and those in its second whom its event does not name. */
+function laterJoinings(creations: CreationRow[], joinings: JoiningRow[]): JoiningRow[] {
+  const byId = new Map(creations.map((row) => [row.id, row]));
+  const later = joinings.map(({ id, at, agents }) => {
+    const session = byId.get(id);
+    return { id, at, agents: at === session?.createdAt ? agents - (session.joined ?? 0) : agents };
+  });
+  return later.filter(({ agents }) => agents > 0);
+}
+
+/** How many agents the events of one joining name. */
+const agentsOf = (rows: AddedRow[], { id, at }: JoiningRow): number =>
+  rows.reduce((sum, row) => sum + (row.id === id && row.at === at ? row.agents : 0), 0);
+
+/** The stretches of seq around some times, as JSON, without overlaps, so that no event is read twice. */
+async function stretchesAround(
   db: D1Database,
   siteId: number,
-  chatIds: number[],
-  { times, low }: { times: number[]; low: number },
-): Promise<number[]> {
-  const edges = times.flatMap((at) => [at - SKEW_SECONDS, at + SKEW_SECONDS + 1]);
+  low: number,
+  joinings: JoiningRow[],
+  around: number,
+): Promise<string> {
+  const times = [...new Set(joinings.map(({ at }) => at))].sort((a, b) => a - b);
+  const edges = times.flatMap((at) => [at - around, at + around + 1]);
   const places = await selectPlaces(db, { siteId, times: JSON.stringify([...new Set(edges)]) }).all<{
     at: number;
     seq: number;
   }>();
   const placeOf = new Map(places.results.map(({ at, seq }) => [at, seq]));
-  const placed = times.map((at): [number, number] => [
-    Math.max(low, placeOf.get(at - SKEW_SECONDS) ?? 0),
-    placeOf.get(at + SKEW_SECONDS + 1) ?? 0,
-  ]);
-  const stretches = JSON.stringify(joined(placed));
-  const found = await selectWithin(db, { siteId, stretches, chatIds: JSON.stringify(chatIds) }).all<{ seq: number }>();
-  return found.results.map(({ seq }) => seq);
-}
-
-/** The same stretches without overlaps, so that no event is read twice. */
-function joined(stretches: [number, number][]): [number, number][] {
   const apart: [number, number][] = [];
-  for (const [from, to] of stretches.sort((a, b) => a[0] - b[0])) {
+  for (const at of times) {
+    const [from, to] = [Math.max(low, placeOf.get(at - around) ?? 0), placeOf.get(at + around + 1) ?? 0];
     const last = apart.at(-1);
     if (last !== undefined && from <= last[1]) last[1] = Math.max(last[1], to);
     else apart.push([from, to]);
   }
-  return apart;
+  return JSON.stringify(apart);
 }

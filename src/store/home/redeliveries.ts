@@ -43,7 +43,8 @@ const startAgain = (now: SQL) => {
   const inFlight = sql`${deliveries.status} = 'pending' AND ${deliveries.lease} IS NOT NULL AND ${deliveries.nextAttemptAt} > ${now}`;
   const kept = (column: string) =>
     sql`${sql.raw(column)} = CASE WHEN ${inFlight} THEN deliveries.${sql.raw(column)} ELSE excluded.${sql.raw(column)} END`;
-  const columns = ["next_attempt_at", "claim", "last_status", "last_error", "last_attempt_at", "duration_ms"];
+  // The time of the last attempt stays: it says that the receiver may have the event.
+  const columns = ["next_attempt_at", "claim", "last_status", "last_error", "duration_ms"];
   return sql`ON CONFLICT (site_id, webhook_id, seq) DO UPDATE SET status = 'pending', attempts = 0, ${sql.join(
     columns.map(kept),
     sql`, `,

@@ -57,7 +57,7 @@ describe("a receiver's answer", () => {
       return new Response(`cannot use ${body.slice(-150)}`, { status });
     };
     await worker.deliver(webhook);
-    expect(answer.webhooks).toMatchObject([{ id: webhook.id, delivered: 0, in_flight: 1, told: true }]);
+    expect(answer.webhooks).toMatchObject([{ id: webhook.id, delivered: 0, may_have_arrived: 1, told: true }]);
     expect(await placesOf(text)).toEqual([]);
     const [first] = await deliveriesOf(webhook);
     expect(first).toMatchObject({ status: "skipped", last_error: null });
@@ -79,6 +79,22 @@ describe("a receiver's answer", () => {
   });
 });
 
+describe("a delivery whose event was pruned", () => {
+  it("loses what its receiver said: nobody knows whose it was", async () => {
+    const world = await World.create();
+    const webhook = await newWebhook(world);
+    const text = personText();
+    await world.chatId({ ...fieldsOf(text), content: text.repeat(3) });
+    const worker = new DeliveringWorker();
+    worker.receiver = echo;
+    await worker.deliver(webhook);
+    await world.chatId({ sbs: "other" });
+    await databaseOf("main").prepare("DELETE FROM events WHERE site_id = ? AND seq = 1").bind(world.siteId).run();
+    await eraseWhole(world, text);
+    expect(await placesOf(text)).toEqual([]);
+  });
+});
+
 describe("the answer to an erasure", () => {
   it("names all webhooks: who has got what, and who is not told", async () => {
     const world = await World.create({}, "apac");
@@ -94,11 +110,39 @@ describe("the answer to an erasure", () => {
     const { webhooks } = body as Erased;
     const byId = Object.fromEntries(webhooks.map(({ id, ...rest }) => [id, rest]));
     expect(byId).toEqual({
-      [told.id]: { url: told.url, delivered: 1, in_flight: 0, told: true },
-      [older.id]: { url: older.url, delivered: 1, in_flight: 0, told: false },
-      [off.id]: { url: off.url, delivered: 0, in_flight: 0, told: false },
-      [deleted.id]: { url: null, delivered: 1, in_flight: 0, told: false },
+      [told.id]: { url: told.url, delivered: 1, may_have_arrived: 0, told: true },
+      [older.id]: { url: older.url, delivered: 1, may_have_arrived: 0, told: false },
+      [off.id]: { url: off.url, delivered: 0, may_have_arrived: 0, told: false },
+      [deleted.id]: { url: null, delivered: 1, may_have_arrived: 0, told: false },
     });
+  });
+
+  it.each([
+    ["was sent again after it had arrived", 200],
+    ["was refused by a receiver that had read it", 500],
+  ])("counts a delivery that %s among those that may have arrived", async (_, status) => {
+    const world = await World.create();
+    const webhook = await newWebhook(world);
+    await world.chatId({ sbs: "read" });
+    const worker = new DeliveringWorker();
+    worker.receiver = () => new Response("", { status });
+    await worker.deliver(webhook);
+    const path = `/admin/sites/${world.siteId}/webhooks/${webhook.id}/deliveries/1/redeliver`;
+    expect((await world.admin("POST", path)).status).toBe(202);
+    const [answer] = await eraseWhole(world, "read");
+    expect(answer?.webhooks).toMatchObject([{ delivered: 0, may_have_arrived: 1 }]);
+  });
+
+  it("names a deleted webhook that was posted to, whatever it answered", async () => {
+    const world = await World.create();
+    const webhook = await newWebhook(world);
+    await world.chatId({ sbs: "read" });
+    const worker = new DeliveringWorker();
+    worker.receiver = () => new Response("", { status: 500 });
+    await worker.deliver(webhook);
+    await databaseOf("main").prepare("DELETE FROM webhooks WHERE id = ?").bind(webhook.id).run();
+    const [answer] = await eraseWhole(world, "read");
+    expect(answer?.webhooks).toMatchObject([{ id: webhook.id, url: null, may_have_arrived: 1, told: false }]);
   });
 
   it("says who was told, and not who would be told by now", async () => {
@@ -122,7 +166,7 @@ describe("the answer to an erasure", () => {
     const { body } = await erase(world, { sbs: "in two calls" });
     expect((body as Erased).webhooks).toMatchObject([{ told: false }]);
     await world.admin("PATCH", `/admin/sites/${world.siteId}/webhooks/${late.id}`, { events: ["session.erased"] });
-    const [end] = await eraseWhole(world, "in two calls");
+    const end = (await eraseWhole(world, "in two calls")).at(-1);
     expect(end).toMatchObject({ remaining: 0, webhooks: [{ id: late.id, told: false }] });
   });
 

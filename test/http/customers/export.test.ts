@@ -9,6 +9,8 @@ import {
   HOMES,
   seedCustomer,
 } from "../../support/customers.ts";
+import { databaseOf } from "../../support/homes.ts";
+import { replacing } from "../../support/replacing.ts";
 import { NOW, World } from "../../support/world.ts";
 
 /** Handing over a customer's data: docs/operating.md, "One customer's data". */
@@ -93,13 +95,29 @@ describe.each(HOMES)("the export of a customer in %s", (home) => {
     }
   });
 
+  it("says that there is more when an erasure takes its page while it is read", async () => {
+    const world = await World.create({}, home);
+    await seedCustomer(world, "both", 400);
+    let batches = 0;
+    const batch = async (list: D1PreparedStatement[]) => {
+      if (list.length === 5 && batches++ === 0) await erase(world, { sbs: "both" });
+      return databaseOf(home).batch(list);
+    };
+    const db = replacing(databaseOf(home), { batch });
+    const { body } = await exportOf(world.anotherIsolate(home === "main" ? { DB: db } : { HOME_APAC: db }), {
+      sbs: "both",
+    });
+    expect(body).toMatchObject({ sessions: [], next_cursor: "50" });
+    expect(batches).toBe(1);
+  });
+
   it("has what is left while the customer is being erased", async () => {
     const world = await World.create({}, home);
     await seedCustomer(world, "half", 520);
     await erase(world, { sbs: "half" });
     const { body } = await exportOf(world, { sbs: "half" });
     expect((body as Exported).sessions.map(({ chat_id }) => chat_id)).toEqual(
-      Array.from({ length: 20 }, (_, i) => 501 + i),
+      Array.from({ length: 50 }, (_, i) => 251 + i),
     );
   });
 });

@@ -168,8 +168,8 @@ export const ERASURE_DEFECTS: Defect[] = [
     edits: [
       {
         file: AGAIN,
-        find: "if (first !== undefined && !done.has(id)) due.push",
-        replace: "if (first !== undefined && done.has(id)) due.push",
+        find: "if (first !== undefined && !done.has(nameOf(first))) due.push",
+        replace: "if (first !== undefined && done.has(nameOf(first))) due.push",
       },
     ],
   },

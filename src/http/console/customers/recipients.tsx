@@ -27,7 +27,7 @@ export function Recipients(props: { view: View; site: Site; recipients: Recipien
       <Table
         label={t("Who has got the data")}
         head={["Webhook", t("Events that it got"), t("May have arrived"), t("Is told")]}
-        rows={recipients.map(({ id, url, delivered, inFlight, told }) => [
+        rows={recipients.map(({ id, url, delivered, attempted, told }) => [
           url === null ? (
             <span class="pair">
               <code>{id}</code>
@@ -39,7 +39,7 @@ export function Recipients(props: { view: View; site: Site; recipients: Recipien
             </a>
           ),
           number.format(delivered),
-          number.format(inFlight),
+          number.format(attempted),
           told ? <Badge kind="good" label={t("Yes")} /> : <Badge kind="bad" label={t("No")} />,
         ])}
         empty={t("This site has no webhooks.")}

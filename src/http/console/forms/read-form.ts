@@ -10,11 +10,11 @@ const MAX_FORM_BYTES = 260 * 1024;
  *
  * @throws ServiceError `media_type_unsupported`; and as {@link readBytes} does
  */
-export async function readForm(c: PageContext, maxBytes = MAX_FORM_BYTES): Promise<Record<string, string>> {
+export async function readForm(c: PageContext): Promise<Record<string, string>> {
   if (!/^application\/x-www-form-urlencoded\b/i.test(c.req.header("content-type") ?? "")) {
     throw new ServiceError("media_type_unsupported", { reason: "content_type_not_form" });
   }
-  const bytes = await readBytes(c.var.isolate.runtime, c.req.raw, maxBytes);
+  const bytes = await readBytes(c.var.isolate.runtime, c.req.raw, MAX_FORM_BYTES);
   return Object.fromEntries(new URLSearchParams(new TextDecoder().decode(bytes)));
 }
 

@@ -5,21 +5,41 @@ import type { Filled } from "../forms/messages.ts";
 import { Field } from "../parts/form.tsx";
 import type { View } from "../view.ts";
 
+interface Props {
+  view: View;
+  again: Filled | undefined;
+  /** Whether this deployment has no KV. With KV, the operator has receipts from before it was bound, or none. */
+  isNeeded: boolean;
+}
+
 /** Takes the receipts that the pages of erasures gave to the operator. */
-export function ReceiptsField({ view, again }: { view: View; again: Filled | undefined }) {
+export function ReceiptsField({ view, again, isNeeded }: Props) {
   const { t } = view;
-  return (
+  const hint = isNeeded
+    ? t(
+        "This deployment has no KV: without the receipts of the last 31 days, customers who were erased since then come back. Paste each list as it was shown, one a line. Leave it empty only if nobody was erased.",
+      )
+    : t(
+        "Only those that you were told to keep before this deployment had KV. Paste each list as it was shown, one a line.",
+      );
+  const field = (
     <Field
       label={t("Receipts of erasures")}
       name="receipts"
       rows={6}
       value={again?.values.receipts}
       error={again?.errors.receipts}
-      hint={t(
-        "This deployment has no KV: without the receipts of the last 31 days, customers who were erased since then come back. Paste each list as it was shown, one a line. Leave it empty only if nobody was erased.",
-      )}
+      hint={hint}
       code
     />
+  );
+  return isNeeded ? (
+    field
+  ) : (
+    <details class="fold" open={again?.values.receipts !== undefined}>
+      <summary class="button">{t("Receipts from before KV was bound…")}</summary>
+      {field}
+    </details>
   );
 }
 

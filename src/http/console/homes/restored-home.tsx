@@ -15,9 +15,6 @@ import { pastedReceipts, ReceiptsField } from "./receipts-field.tsx";
 import { confirmPath, DEFAULT_LIFT, pathOf, reconciledLocation, reconciledOf } from "./reconciled.ts";
 import { resultPage } from "./restored-result.tsx";
 
-/** Receipts name every erased session: a form with many of them is longer than any other. */
-const MAX_FORM_BYTES = 2 * 1024 * 1024;
-
 /** Reconciles a home after D1's Time Travel restored it: the form, the question before it is done, and the result. docs/operating.md. */
 export async function restoredPage(c: PageContext): Promise<Response> {
   const home = homeOf(c);
@@ -38,11 +35,11 @@ export async function restoredPage(c: PageContext): Promise<Response> {
 export async function postRestored(c: PageContext): Promise<Response> {
   const home = homeOf(c);
   const { view } = c.var;
-  const form = await readForm(c, MAX_FORM_BYTES);
+  const form = await readForm(c);
   const { lift = "", settling_id } = form;
   const checked = reconciliationOf(lift, settling_id);
   const { lift: skip = 0, settling_id: reconciliationId = newReconciliationId(c.var.ctx) } = checked.data ?? {};
-  const receipts = areKeptByOperator(c.var.ctx) ? pastedReceipts(view, form.receipts ?? "") : { input: [] };
+  const receipts = pastedReceipts(view, form.receipts ?? "");
   const path = confirmPath(home, String(skip), reconciliationId);
   return formAction(c, form, {
     values: { lift, settling_id: reconciliationId, ...(form.receipts && { receipts: form.receipts }) },
@@ -168,7 +165,7 @@ async function confirmPage(
         }
         action={pathOf(home)}
         hidden={{ lift: String(lift), settling_id: reconciliationId }}
-        fields={areKeptByOperator(c.var.ctx) && <ReceiptsField view={view} again={again} />}
+        fields={<ReceiptsField view={view} again={again} isNeeded={areKeptByOperator(c.var.ctx)} />}
         button={t("It was restored: lift now")}
         keep={t("Cancel")}
         back={pathOf(home)}

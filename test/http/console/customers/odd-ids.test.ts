@@ -88,7 +88,7 @@ describe("the id of a customer", () => {
       vi.spyOn(console, method).mockImplementation((...said: unknown[]) => void lines.push(said.map(String).join()));
     }
     const sbs = `person-${crypto.randomUUID()}`;
-    await manySessions(world, sbs, 620);
+    await manySessions(world, sbs, 370);
     const { visitor, addresses } = watched(world);
     await visitor.signIn();
     const form = await visitor.open(path);

@@ -45,7 +45,7 @@ async function restored(home: string, bindings: { CREDENTIALS?: undefined } = {}
   expect(await customersOf(world)).toEqual(["mei", "other"]);
   const closed = visitor.through(world.anotherIsolate({ CLOSED_HOMES: home }));
   const form = await closed.open(`/console/homes/${home}/restored`);
-  return { world, closed, form, receipts: json?.replaceAll("&quot;", '"') ?? "" };
+  return { world, visitor, closed, form, receipts: json?.replaceAll("&quot;", '"') ?? "" };
 }
 
 describe("a restored home", () => {
@@ -53,7 +53,7 @@ describe("a restored home", () => {
     const { world, closed, form } = await restored("apac");
     expect(form.text).toContain("customers who were erased are erased again");
     const asked = await closed.press(form, "Go on…");
-    expect(asked.text).not.toContain(RECEIPTS);
+    expect(asked.text).toContain("Receipts from before KV was bound…");
     const done = await closed.press(asked, LIFT);
     expect(done.notices).toEqual(["The chat_ids of the home apac were lifted"]);
     expect(done.text).toContain("Customers erased again 1");
@@ -95,6 +95,14 @@ describe("a restored main without KV", () => {
       [RECEIPTS]: `\n${receipts}\n\n${receipts}`,
     });
     expect([done.status, done.notices]).toEqual([200, ["The chat_ids of the home main were lifted"]]);
+    expect(done.text).toContain("Customers erased again 1");
+    expect(await customersOf(world)).toEqual(["other"]);
+  });
+
+  it("takes them also when KV was bound since", async () => {
+    const { world, visitor, form, receipts } = await restored("main", { CREDENTIALS: undefined });
+    const bound = visitor.through(world.anotherIsolate({ CLOSED_HOMES: "main", CREDENTIALS: env.CREDENTIALS }));
+    const done = await bound.press(await bound.press(form, "Go on…"), LIFT, { [RECEIPTS]: receipts });
     expect(done.text).toContain("Customers erased again 1");
     expect(await customersOf(world)).toEqual(["other"]);
   });

@@ -1,0 +1,103 @@
+import { env } from "cloudflare:workers";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { findEvents, SKEW_SECONDS } from "../../src/store/home/events-of-sessions.ts";
+import { newSite } from "../support/new-site.ts";
+
+/** All events of a customer's sessions are found, whatever else is in the log. */
+
+const TYPES = ["session.created", "session.agents_added", "session.noted"];
+const PEOPLE = ["x", "y", "z"];
+
+/** What happens to the site next. */
+const happening = fc.record({
+  /** Seconds since the one before. */
+  after: fc.oneof({ weight: 9, arbitrary: fc.nat(40) }, { weight: 1, arbitrary: fc.nat(5_000) }),
+  /** How far the clock of this isolate is behind: mostly little. */
+  behind: fc.oneof({ weight: 4, arbitrary: fc.nat(1) }, { weight: 1, arbitrary: fc.nat(SKEW_SECONDS) }),
+  what: fc.constantFrom("create", "create", "create", "add", "add", "addAtOnce", "note", "webhook", "events", "skip"),
+  who: fc.nat(PEOPLE.length - 1),
+  which: fc.nat(1_000),
+  agents: fc.nat(2),
+});
+
+type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
+
+/** Writes what happened, and returns the seqs of all events of the sessions of `x`. */
+async function write(siteId: number, happenings: Happening[], pruned: number): Promise<number[]> {
+  const db = env.DB;
+  const sessions: { id: number; who: string; agents: number; at: number }[] = [];
+  const events: { seq: number; who: string | undefined }[] = [];
+  const statements = PEOPLE.map((who) =>
+    db.prepare("INSERT INTO customers VALUES (?, ?, ?, '::1', 0, 0)").bind(siteId, who, who),
+  );
+  let [id, seq, now, isOn] = [0, 0, 100_000, true];
+  const tell = (type: string, session: (typeof sessions)[number] | undefined, at: number, data: object) => {
+    if (!isOn) return;
+    seq++;
+    events.push({ seq, who: session?.who });
+    const insert = db.prepare("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?)");
+    statements.push(
+      insert.bind(siteId, seq, `evt_${siteId}_${seq}`, type, session?.id ?? null, at, JSON.stringify(data)),
+    );
+  };
+  const join = (session: (typeof sessions)[number], at: number) => {
+    const insert = db.prepare("INSERT INTO participants VALUES (?, ?, ?, 1, ?)");
+    statements.push(insert.bind(siteId, session.id, ++session.agents + 1, at));
+  };
+  for (const { after, behind, what, who, which, agents } of happenings) {
+    now += after;
+    const at = now - behind;
+    const session = sessions[which % Math.max(1, sessions.length)];
+    if (what === "events") isOn = !isOn;
+    else if (what === "skip") [id, seq] = [id + which, seq + which * 100];
+    else if (what === "webhook") tell("webhook.failing", undefined, at, {});
+    else if (what === "create" || session === undefined) {
+      const opened = { id: ++id, who: PEOPLE[who] ?? "", agents: 0, at };
+      sessions.push(opened);
+      const insert = db.prepare(
+        `INSERT INTO sessions (id, site_id, appid, kind, customer_external_id, responsible_agent_id, status, auto_title, created_at)
+         VALUES (?, ?, 'app', 'ticket', ?, 1, 'waiting', '', ?)`,
+      );
+      statements.push(insert.bind(id, siteId, opened.who, at));
+      for (let i = 0; i < agents; i++) join(opened, at);
+      tell("session.created", opened, at, { participants: Array(agents).fill({}) });
+    } else if (what === "note") tell("session.noted", session, at, {});
+    else {
+      // Also in the very second of the creation.
+      const second = what === "addAtOnce" && now - session.at <= SKEW_SECONDS ? session.at : at;
+      for (let i = 0; i <= agents; i++) join(session, second);
+      tell("session.agents_added", session, second, { agent_ids: Array(agents + 1).fill(0) });
+    }
+  }
+  const oldest = events[pruned % Math.max(1, events.length)]?.seq ?? 0;
+  statements.push(db.prepare("DELETE FROM events WHERE site_id = ? AND seq < ?").bind(siteId, oldest));
+  for (let at = 0; at < statements.length; at += 100) await db.batch(statements.slice(at, at + 100));
+  return events.filter(({ seq, who }) => who === "x" && seq >= oldest).map((each) => each.seq);
+}
+
+describe("the events of a customer's sessions", () => {
+  it("are all found: out of order by a minute, with gaps, pruned, of any type, and in the second of the creation", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(happening, { minLength: 1, maxLength: 200 }),
+        fc.nat(50),
+        async (happenings, pruned) => {
+          const { siteId } = await newSite("main");
+          const expected = await write(siteId, happenings, pruned);
+          const found: number[] = [];
+          let after = 0;
+          for (;;) {
+            const chosen = { siteId, externalId: "x", after, until: Number.MAX_SAFE_INTEGER, limit: 20 };
+            const { chatIds, seqs } = await findEvents(env.DB, chosen, TYPES);
+            found.push(...seqs);
+            if (chatIds.length < 20) break;
+            after = chatIds.at(-1) ?? 0;
+          }
+          expect(found.toSorted((a, b) => a - b)).toEqual(expected);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
