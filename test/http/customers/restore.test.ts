@@ -307,6 +307,20 @@ describe("the receipts", () => {
     expect(await placesOf(text)).toEqual([]);
   });
 
+  it("in KV that are made up from true ones can have somebody erased who was erased once and came back, and nobody else", async () => {
+    const world = await World.create();
+    await world.chatId({ sbs: "erased once" });
+    await eraseWhole(world, "erased once");
+    const [back, other] = [await world.chatId({ sbs: "erased once" }), await world.chatId({ sbs: "other" })];
+    const prefix = `erasures:main:${world.siteId}:`;
+    const [genuine] = (await env.CREDENTIALS.list<{ hash: string }>({ prefix })).keys;
+    const metadata = { hash: genuine?.metadata?.hash, until: other };
+    const name = `${prefix}${crypto.randomUUID()}:${NOW}:${back}`;
+    await env.CREDENTIALS.put(name, JSON.stringify([back, other]), { metadata });
+    await settle(world, "main");
+    expect((await world.stored()).sessions.map(({ id }) => id)).toEqual([other]);
+  });
+
   it("in KV with a hash of an unknown key erase nobody, and keep the home from being done", async () => {
     const world = await World.create();
     const id = await world.chatId({ sbs: "honest" });
